@@ -1,0 +1,61 @@
+//===- Parameter.h - What the weight packer must write ------------------------===//
+//
+// The compiler decides names, layouts and offsets; the packer only follows. This
+// struct is the whole interface between the IR (attn.parameter) and the packer,
+// free of MLIR so that packing can be tested alone.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rapt::artifact {
+
+enum class DType : uint8_t { F32, BF16, F16 };
+inline uint64_t sizeOf(DType t) { return t == DType::F32 ? 4 : 2; }
+
+/// One tensor of the checkpoint that becomes (part of) a parameter.
+struct Source {
+  /// Name in the checkpoint; "{layer}" stands for firstLayer + i of a stacked parameter.
+  std::string name;
+  /// The checkpoint stores [N, K] (nn.Linear) where the parameter is [K, N].
+  bool transpose = false;
+};
+
+/// How a parameter's logical [rows, columns] (or [columns]) is laid out in the weight file.
+/// Columns come in groups of `columnGroup`, each padded with zeros to a multiple of 32; rows in groups of `rowGroup`,
+/// each padded with zeros to a multiple of `rowGroupPadded` / its size. 0 means one group: the whole extent.
+struct Layout {
+  enum Kind : uint8_t {
+    RowMajor, ///< [rows][columnsPadded]
+    Panels,   ///< [columnsPadded/32][rowsPadded/k][32][k], k = 1 (f32) or 2 (bf16, f16)
+  };
+  Kind kind = RowMajor;
+  int64_t columnGroup = 0;
+  int64_t rowGroup = 0; ///< each row group is padded to a multiple of 32 when set
+  int64_t k = 1;
+};
+
+/// One parameter, possibly stacked over layers.
+struct Parameter {
+  std::string name;
+  DType storage = DType::F32;
+  std::vector<int64_t> shape;  ///< logical, of one layer: [rows, columns] or [columns]
+  int64_t layers = 1;          ///< layers stacked; 1 when not stacked
+  int64_t firstLayer = 0;      ///< the number that {layer} takes first
+  std::vector<Source> sources; ///< concatenated along columns, in order
+  Layout layout;
+  // Decided by the compiler, checked by the packer:
+  uint64_t offset = 0;      ///< bytes from the start of the "weights" section, multiple of 64
+  uint64_t layerStride = 0; ///< bytes from one layer to the next, multiple of 64
+};
+
+/// Extents after padding, and bytes of one layer. Shapes are at most rank 2; asserts on rank 0 or > 2.
+struct PackedExtents {
+  int64_t rows, columns;
+  uint64_t bytes;
+};
+PackedExtents packedExtents(const Parameter &parameter);
+
+} // namespace rapt::artifact

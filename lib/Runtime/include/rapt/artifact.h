@@ -1,0 +1,84 @@
+/*===- artifact.h - What compiled code and the runtime agree on --------------===*
+ *
+ * The only contract between generated code and librapt_runtime. An artifact
+ * exports one symbol, PREFIX_module, of type rapt_artifact. Generated code has
+ * no undefined symbol but memcpy, memmove and memset: all calls out go through
+ * rapt_env. Applications use rapt.h, not this file.
+ *
+ *===----------------------------------------------------------------------===*/
+#ifndef RAPT_ARTIFACT_H
+#define RAPT_ARTIFACT_H
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RAPT_ARTIFACT_MAGIC UINT64_C(0x0054524154504152) /* "RAPTART\0" */
+#define RAPT_ABI_MAJOR 1
+#define RAPT_ABI_MINOR 0
+
+/* One parallel region's body: handles indices [begin, end). `worker` is below rapt_env.workers and no two
+ * calls that run at the same time share it: it selects the slice of scratch memory. */
+typedef void (*rapt_task_fn)(void *closure, int64_t begin, int64_t end, int64_t worker);
+
+/* Runs body over each index of [0, count) exactly once, in any order and grouping, and returns when all are
+ * done. Returns 0, or non-zero when the run is cancelled: then the entry returns that value at once. */
+typedef int32_t (*rapt_parallel_for_fn)(void *user, rapt_task_fn body, void *closure, int64_t count);
+
+typedef struct rapt_env {
+  void *user;                        /* handed back to parallel_for */
+  rapt_parallel_for_fn parallel_for;
+  int64_t workers;                   /* >= 1 */
+} rapt_env;
+
+/* An entry. `buffers` and `dims` are in the order in which the manifest's entry lists them. Buffers are
+ * aligned to 64 bytes, dense and row-major. Returns 0 or what parallel_for returned. */
+typedef int32_t (*rapt_entry_fn)(const rapt_env *env, void *const *buffers, const int64_t *dims);
+
+/* Bytes of workspace the entry needs for these dims and this many workers (a multiple of 64). */
+typedef int64_t (*rapt_workspace_fn)(const int64_t *dims, int64_t workers);
+
+typedef struct rapt_artifact_entry {
+  const char *name;
+  rapt_entry_fn run;
+  rapt_workspace_fn workspace;
+} rapt_artifact_entry;
+
+typedef struct rapt_artifact {
+  uint64_t magic;
+  uint32_t abi_major, abi_minor;
+  const char *manifest; /* JSON, also the content of section .rapt.manifest */
+  uint64_t manifest_size;
+  const rapt_artifact_entry *entries;
+  uint64_t entry_count;
+} rapt_artifact;
+
+/* The weight file: this header, then sections, each aligned to 4096 bytes. Section 0 is "weights", the bytes that
+ * the entries' "weights" buffer points at. The others hold files of the model directory as they were
+ * (tokenizer.json, ...). Little-endian. ids are 128 bits (XXH3-128, canonical big-endian bytes). */
+#define RAPT_WEIGHTS_MAGIC UINT64_C(0x0054475754504152) /* "RAPTWGT\0" */
+#define RAPT_WEIGHTS_ALIGNMENT 4096
+#define RAPT_WEIGHTS_MAX_SECTIONS 32
+
+typedef struct rapt_weights_section {
+  char name[64]; /* NUL-terminated */
+  uint64_t offset, bytes;
+} rapt_weights_section;
+
+typedef struct rapt_weights_header {
+  uint64_t magic;
+  uint32_t version; /* 1 */
+  uint32_t section_count;
+  uint8_t interface_id[16]; /* hash of names, shapes, dtypes, layouts, offsets: must equal the manifest's */
+  uint8_t content_id[16];   /* hash of the bytes of all sections, see below */
+  uint64_t file_bytes;
+  rapt_weights_section sections[RAPT_WEIGHTS_MAX_SECTIONS];
+} rapt_weights_header;
+/* content_id = XXH3-128 over the XXH3-128 digests (canonical) of consecutive 4 MiB pieces of each section, sections in
+ * order; a section's last piece may be short. So it can be computed in parallel, while packing. */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,79 @@
+//===- Json.h - Strict, bounded JSON ---------------------------------------===//
+//
+// One wrapper around the JSON library for everything that reads JSON from
+// outside (config.json, safetensors headers, tokenizer.json, manifests). It
+// bounds nesting, refuses duplicate keys, NaN/Infinity literals and trailing
+// garbage, accepts a UTF-8 byte-order mark, and keeps integers exact.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Support/Expected.h"
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rapt::json {
+
+class Value;
+using Array = std::vector<Value>;
+/// Members in file order.
+using Object = std::vector<std::pair<std::string, Value>>;
+
+enum class Kind { Null, Bool, Integer, Unsigned, Float, String, Array, Object };
+
+/// An immutable JSON value; copies share storage.
+class Value {
+public:
+  Value() = default; // null
+  explicit Value(bool);
+  explicit Value(int64_t);
+  explicit Value(uint64_t); ///< Kind::Unsigned only above INT64_MAX, else Integer.
+  explicit Value(double);
+  explicit Value(std::string);
+  explicit Value(Array);
+  explicit Value(Object);
+
+  Kind kind() const { return type; }
+  bool isNull() const { return type == Kind::Null; }
+  bool isString() const { return type == Kind::String; }
+  bool isArray() const { return type == Kind::Array; }
+  bool isObject() const { return type == Kind::Object; }
+  /// Exact integers; also a float whose value is integral and below 2^53.
+  std::optional<int64_t> asInteger() const;
+  std::optional<double> asNumber() const;
+  std::optional<bool> asBool() const;
+  const std::string *asString() const;
+  const Array *asArray() const;
+  const Object *asObject() const;
+  /// Member of an object, or null when absent or when this is no object.
+  const Value *find(std::string_view key) const;
+
+private:
+  Kind type = Kind::Null;
+  union {
+    bool boolean;
+    int64_t integer;
+    uint64_t natural;
+    double real = 0;
+  };
+  std::shared_ptr<const void> heap; // string, array or object
+};
+
+struct Limits {
+  unsigned depth = 64;
+  size_t bytes = size_t(1) << 30;
+};
+
+/// Parses one document. The error says where (byte offset) and what; callers put the file's name before it.
+Expected<Value> parse(std::string_view text, Limits limits = {});
+
+/// Compact text of `value`, keys in order, numbers round-trip exact. `indent` > 0 pretty-prints.
+std::string write(const Value &value, unsigned indent = 0);
+
+/// `text` with control characters, escapes and invalid UTF-8 shown as \xNN and the middle of long text cut, for messages.
+std::string printable(std::string_view text, size_t most = 200);
+
+} // namespace rapt::json

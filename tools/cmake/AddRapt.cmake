@@ -1,0 +1,81 @@
+# The few wrappers every CMakeLists.txt of the project uses.
+#
+#   rapt_add_library(NAME [SHARED] [EXCEPTIONS] SOURCES a.cpp ... [LINK lib ...] [DEPENDS target ...])
+#     plain C++ (no LLVM): Support, Tokenizer, Generation, Runtime, Import/Formats, Artifact's packer.
+#     EXCEPTIONS switches exceptions and RTTI on: only for files that wrap a library that throws.
+#   rapt_add_mlir_library(NAME SOURCES ... [LINK ...] [DEPENDS ...])
+#     the same for code that includes LLVM or MLIR headers: system headers, the shared precompiled header, libMLIR/libLLVM.
+#   rapt_add_tool(NAME [MLIR] SOURCES ... LINK ...)     an executable in build/bin
+#   rapt_add_unittest(NAME [MLIR] SOURCES ... LINK ...) a gtest executable in build/test, registered for the test command
+
+add_compile_options(-Wall -Wextra -Werror=return-type -Wno-unused-parameter
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions> $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
+
+function(rapt_apply_exceptions)
+  foreach(file ${ARGN})
+    set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "-fexceptions;-frtti" SKIP_PRECOMPILE_HEADERS ON)
+  endforeach()
+endfunction()
+
+function(rapt_add_library name)
+  cmake_parse_arguments(A "SHARED;EXCEPTIONS" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  add_library(${name} $<IF:$<BOOL:${A_SHARED}>,SHARED,STATIC> ${A_SOURCES})
+  if(A_EXCEPTIONS)
+    rapt_apply_exceptions(${A_SOURCES})
+  endif()
+  target_link_libraries(${name} PUBLIC ${A_LINK})
+  if(A_DEPENDS)
+    add_dependencies(${name} ${A_DEPENDS})
+  endif()
+endfunction()
+
+function(rapt_use_mlir name)
+  target_precompile_headers(${name} REUSE_FROM RaptPCH)
+  target_link_libraries(${name} PUBLIC MLIR LLVM)
+endfunction()
+
+function(rapt_add_mlir_library name)
+  cmake_parse_arguments(A "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${A_SOURCES})
+  target_link_libraries(${name} PUBLIC ${A_LINK})
+  rapt_use_mlir(${name})
+  if(A_DEPENDS)
+    add_dependencies(${name} ${A_DEPENDS})
+  endif()
+endfunction()
+
+function(rapt_add_tool name)
+  cmake_parse_arguments(A "MLIR" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  add_executable(${name} ${A_SOURCES})
+  target_link_libraries(${name} PRIVATE ${A_LINK})
+  if(A_MLIR)
+    rapt_use_mlir(${name})
+  endif()
+  if(A_DEPENDS)
+    add_dependencies(${name} ${A_DEPENDS})
+  endif()
+endfunction()
+
+function(rapt_add_unittest name)
+  cmake_parse_arguments(A "MLIR" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  find_package(GTest REQUIRED)
+  rapt_add_tool(${name} SOURCES ${A_SOURCES} LINK ${A_LINK} GTest::gtest GTest::gtest_main DEPENDS ${A_DEPENDS})
+  if(A_MLIR)
+    rapt_use_mlir(${name})
+  endif()
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()
+
+if(RAPT_BUILD_COMPILER)
+  # System and LLVM headers only, so that the compiler cache hits from any checkout path.
+  file(WRITE ${CMAKE_BINARY_DIR}/pch_anchor.cpp "")
+  add_library(RaptPCH STATIC ${CMAKE_BINARY_DIR}/pch_anchor.cpp)
+  target_precompile_headers(RaptPCH PRIVATE
+    <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/OpImplementation.h> <mlir/IR/PatternMatch.h>
+    <mlir/Pass/Pass.h> <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Func/IR/FuncOps.h>
+    <mlir/Dialect/Linalg/IR/Linalg.h> <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/Tensor/IR/Tensor.h>
+    <mlir/Dialect/Vector/IR/VectorOps.h> <mlir/Dialect/MemRef/IR/MemRef.h> <mlir/Dialect/LLVMIR/LLVMDialect.h>
+    <mlir/Dialect/Math/IR/Math.h> <mlir/Dialect/Affine/IR/AffineOps.h> <mlir/Dialect/Bufferization/IR/Bufferization.h>
+    <mlir/Transforms/GreedyPatternRewriteDriver.h>)
+endif()
