@@ -29,10 +29,12 @@ class Value {
 public:
   Value() = default; // null
   explicit Value(bool);
+  explicit Value(int number) : Value(int64_t(number)) {}
   explicit Value(int64_t);
   explicit Value(uint64_t); ///< Kind::Unsigned only above INT64_MAX, else Integer.
   explicit Value(double);
   explicit Value(std::string);
+  explicit Value(const char *text) : Value(std::string(text)) {}
   explicit Value(Array);
   explicit Value(Object);
 
@@ -43,12 +45,14 @@ public:
   bool isObject() const { return type == Kind::Object; }
   /// Exact integers; also a float whose value is integral and below 2^53.
   std::optional<int64_t> asInteger() const;
+  /// As asInteger, for values from 0 to 2^64 - 1.
+  std::optional<uint64_t> asUnsigned() const;
   std::optional<double> asNumber() const;
   std::optional<bool> asBool() const;
   const std::string *asString() const;
   const Array *asArray() const;
   const Object *asObject() const;
-  /// Member of an object, or null when absent or when this is no object.
+  /// Member of an object, or null when absent or when this is no object. Linear in the number of members.
   const Value *find(std::string_view key) const;
 
 private:
@@ -70,7 +74,8 @@ struct Limits {
 /// Parses one document. The error says where (byte offset) and what; callers put the file's name before it.
 Expected<Value> parse(std::string_view text, Limits limits = {});
 
-/// Compact text of `value`, keys in order, numbers round-trip exact. `indent` > 0 pretty-prints.
+/// Compact text of `value`, keys in order, numbers round-trip exact. `indent` > 0 pretty-prints. What JSON cannot hold is
+/// replaced: NaN and infinities by null, bytes that are not UTF-8 by U+FFFD.
 std::string write(const Value &value, unsigned indent = 0);
 
 /// `text` with control characters, escapes and invalid UTF-8 shown as \xNN and the middle of long text cut, for messages.

@@ -1,0 +1,231 @@
+//===- Json.cpp - Parsing: the library's event parser builds our tree -------===//
+//
+// nlohmann's SAX parser keeps its own stack on the heap, so nesting cannot
+// exhaust the thread's stack; the handler below stops it at the depth limit,
+// which also bounds the recursion of everything that later walks the tree.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Support/Json.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+using namespace rapt;
+using namespace rapt::json;
+
+//===----------------------------------------------------------------------===//
+// Value
+//===----------------------------------------------------------------------===//
+
+Value::Value(bool value) : type(Kind::Bool) { boolean = value; }
+Value::Value(int64_t value) : type(Kind::Integer) { integer = value; }
+Value::Value(uint64_t value) {
+  if (value <= uint64_t(INT64_MAX)) {
+    type = Kind::Integer;
+    integer = int64_t(value);
+  } else {
+    type = Kind::Unsigned;
+    natural = value;
+  }
+}
+Value::Value(double value) : type(Kind::Float) { real = value; }
+Value::Value(std::string value) : type(Kind::String), heap(std::make_shared<const std::string>(std::move(value))) {}
+Value::Value(Array value) : type(Kind::Array), heap(std::make_shared<const Array>(std::move(value))) {}
+Value::Value(Object value) : type(Kind::Object), heap(std::make_shared<const Object>(std::move(value))) {}
+
+std::optional<int64_t> Value::asInteger() const {
+  if (type == Kind::Integer)
+    return integer;
+  constexpr double exactBelow = 9007199254740992.0; // 2^53
+  if (type == Kind::Float && std::fabs(real) < exactBelow && real == std::trunc(real))
+    return int64_t(real);
+  return std::nullopt;
+}
+
+std::optional<double> Value::asNumber() const {
+  if (type == Kind::Integer)
+    return double(integer);
+  if (type == Kind::Unsigned)
+    return double(natural);
+  if (type == Kind::Float)
+    return real;
+  return std::nullopt;
+}
+
+std::optional<bool> Value::asBool() const { return type == Kind::Bool ? std::optional(boolean) : std::nullopt; }
+std::optional<uint64_t> Value::asUnsigned() const {
+  if (type == Kind::Unsigned)
+    return natural;
+  if (std::optional<int64_t> value = asInteger(); value && *value >= 0)
+    return uint64_t(*value);
+  return std::nullopt;
+}
+
+const std::string *Value::asString() const {
+  return type == Kind::String ? static_cast<const std::string *>(heap.get()) : nullptr;
+}
+const Array *Value::asArray() const { return type == Kind::Array ? static_cast<const Array *>(heap.get()) : nullptr; }
+const Object *Value::asObject() const {
+  return type == Kind::Object ? static_cast<const Object *>(heap.get()) : nullptr;
+}
+
+const Value *Value::find(std::string_view key) const {
+  if (const Object *object = asObject())
+    for (const auto &[name, value] : *object)
+      if (name == key)
+        return &value;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Parsing
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Walks the text and tells the handler how far the parser has read.
+struct TextIterator {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char *;
+  using reference = const char &;
+  const char *at;
+  const char **reached;
+  const char &operator*() const { return *at; }
+  TextIterator &operator++() {
+    *reached = ++at;
+    return *this;
+  }
+  bool operator==(const TextIterator &other) const { return at == other.at; }
+  bool operator!=(const TextIterator &other) const { return at != other.at; }
+};
+
+/// The first key that an object holds twice.
+const std::string *findDuplicate(const Object &object) {
+  std::vector<const std::string *> keys;
+  keys.reserve(object.size());
+  for (const auto &member : object)
+    keys.push_back(&member.first);
+  std::sort(keys.begin(), keys.end(), [](auto *a, auto *b) { return *a < *b; });
+  auto at = std::adjacent_find(keys.begin(), keys.end(), [](auto *a, auto *b) { return *a == *b; });
+  return at == keys.end() ? nullptr : *at;
+}
+
+class TreeBuilder {
+public:
+  using Exception = nlohmann::detail::exception;
+  explicit TreeBuilder(unsigned depthLimit) : depthLimit(depthLimit) {}
+
+  bool null() { return add(Value()); }
+  bool boolean(bool value) { return add(Value(value)); }
+  bool number_integer(int64_t value) { return add(Value(value)); }
+  bool number_unsigned(uint64_t value) { return add(Value(value)); }
+  bool number_float(double value, const std::string &) { return add(Value(value)); }
+  bool string(std::string &value) { return add(Value(std::move(value))); }
+  bool binary(nlohmann::json::binary_t &) { return false; } // JSON text has none
+  bool start_object(size_t) { return open(/*isObject=*/true); }
+  bool start_array(size_t) { return open(/*isObject=*/false); }
+  bool key(std::string &value) {
+    stack.back().key = std::move(value);
+    return true;
+  }
+  bool end_object() {
+    if (const std::string *twice = findDuplicate(stack.back().members)) {
+      message = "the key \"" + printable(*twice) + "\" occurs twice in one object";
+      return false;
+    }
+    Value value(std::move(stack.back().members));
+    stack.pop_back();
+    return add(std::move(value));
+  }
+  bool end_array() {
+    Value value(std::move(stack.back().elements));
+    stack.pop_back();
+    return add(std::move(value));
+  }
+  bool parse_error(size_t position, const std::string &lastToken, const Exception &error) {
+    failedAt = position;
+    std::string_view what = error.what();
+    if (error.id == 406)
+      message = "the number " + printable(lastToken, 40) + " is beyond the range of a double";
+    else if (size_t dash = what.rfind("; last read: "); dash != what.npos)
+      message = describe(what.substr(0, dash), lastToken);
+    else
+      message = describe(what, lastToken);
+    return false;
+  }
+
+  Value root;
+  std::string message;
+  std::optional<size_t> failedAt;
+
+private:
+  struct Frame {
+    bool isObject;
+    std::string key;
+    Object members;
+    Array elements;
+  };
+
+  bool open(bool isObject) {
+    if (stack.size() >= depthLimit) {
+      message = "nested more than " + std::to_string(depthLimit) + " levels deep";
+      return false;
+    }
+    stack.push_back({isObject, {}, {}, {}});
+    return true;
+  }
+
+  bool add(Value value) {
+    if (stack.empty())
+      root = std::move(value);
+    else if (stack.back().isObject)
+      stack.back().members.emplace_back(std::move(stack.back().key), std::move(value));
+    else
+      stack.back().elements.push_back(std::move(value));
+    return true;
+  }
+
+  /// The reason alone out of "[id] parse error at line 1, column 2: syntax error while parsing value - reason".
+  static std::string describe(std::string_view what, const std::string &lastToken) {
+    size_t dash = what.find(" - ");
+    std::string reason(dash == what.npos ? what : what.substr(dash + 3));
+    std::string text = printable(reason);
+    if (!lastToken.empty() && lastToken.front() != '\0')
+      text += ", read '" + printable(lastToken, 40) + "'";
+    for (std::string_view literal : {"N", "-N", "I", "-I"})
+      if (lastToken == literal)
+        text += " (NaN and Infinity are not JSON)";
+    return text;
+  }
+
+  unsigned depthLimit;
+  std::vector<Frame> stack;
+};
+
+} // namespace
+
+Expected<Value> json::parse(std::string_view text, Limits limits) {
+  if (text.size() > limits.bytes)
+    return Error{"JSON of " + std::to_string(text.size()) + " bytes, more than the " + std::to_string(limits.bytes) +
+                 " allowed"};
+  size_t markBytes = text.substr(0, 3) == "\xEF\xBB\xBF" ? 3 : 0;
+  // The library takes a NUL for the end of the input, which would hide what comes after it.
+  if (size_t nul = text.find('\0'); nul != text.npos)
+    return Error{"invalid JSON at byte " + std::to_string(nul) + ": a NUL byte"};
+  text.remove_prefix(markBytes);
+  TreeBuilder builder(limits.depth);
+  const char *reached = text.data();
+  try {
+    TextIterator begin{text.data(), &reached}, end{text.data() + text.size(), &reached};
+    if (nlohmann::json::sax_parse(begin, end, &builder))
+      return std::move(builder.root);
+  } catch (const std::bad_alloc &) {
+    return Error{"not enough memory to read " + std::to_string(text.size()) + " bytes of JSON"};
+  }
+  // The parser counts the byte it failed on; without a position of its own the handler refused what was just read.
+  size_t position = builder.failedAt ? *builder.failedAt - (*builder.failedAt > 0) : size_t(reached - text.data());
+  return Error{"invalid JSON at byte " + std::to_string(position + markBytes) + ": " + builder.message};
+}
