@@ -8,6 +8,8 @@
 #   rapt_add_tool(NAME [MLIR] SOURCES ... LINK ...)     an executable in build/bin
 #   rapt_add_unittest(NAME [MLIR] SOURCES ... LINK ...) a gtest executable in build/test, registered for the test command
 
+include(RaptCompiler)
+
 add_compile_options(-Wall -Wextra -Werror=return-type -Wno-unused-parameter
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions> $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
 
@@ -33,9 +35,25 @@ function(rapt_add_library name)
   endif()
 endfunction()
 
+# Gives every C++ source of a target the precompiled header, links libMLIR and libLLVM.
 function(rapt_use_mlir name)
-  target_precompile_headers(${name} REUSE_FROM RaptPCH)
+  target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   target_link_libraries(${name} PUBLIC MLIR LLVM)
+  if(NOT TARGET RaptPCH)
+    return()
+  endif()
+  get_target_property(sources ${name} SOURCES)
+  get_property(done GLOBAL PROPERTY RAPT_PCH_SOURCES)
+  foreach(source ${sources})
+    get_filename_component(path ${source} ABSOLUTE)
+    get_source_file_property(skip ${source} SKIP_PRECOMPILE_HEADERS)
+    if(path MATCHES "[.](cpp|cc)$" AND NOT skip AND NOT path IN_LIST done)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -include-pch ${RAPT_PCH})
+      set_property(SOURCE ${source} APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_BINARY_DIR}/${RAPT_PCH})
+      set_property(GLOBAL APPEND PROPERTY RAPT_PCH_SOURCES ${path})
+    endif()
+  endforeach()
+  add_dependencies(${name} RaptPCH)
 endfunction()
 
 function(rapt_add_mlir_library name)
@@ -72,14 +90,5 @@ function(rapt_add_unittest name)
 endfunction()
 
 if(RAPT_BUILD_COMPILER)
-  # System and LLVM headers only, so that the compiler cache hits from any checkout path.
-  file(WRITE ${CMAKE_BINARY_DIR}/pch_anchor.cpp "")
-  add_library(RaptPCH STATIC ${CMAKE_BINARY_DIR}/pch_anchor.cpp)
-  target_precompile_headers(RaptPCH PRIVATE
-    <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/OpImplementation.h> <mlir/IR/PatternMatch.h>
-    <mlir/Pass/Pass.h> <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Func/IR/FuncOps.h>
-    <mlir/Dialect/Linalg/IR/Linalg.h> <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/Tensor/IR/Tensor.h>
-    <mlir/Dialect/Vector/IR/VectorOps.h> <mlir/Dialect/MemRef/IR/MemRef.h> <mlir/Dialect/LLVMIR/LLVMDialect.h>
-    <mlir/Dialect/Math/IR/Math.h> <mlir/Dialect/Affine/IR/AffineOps.h> <mlir/Dialect/Bufferization/IR/Bufferization.h>
-    <mlir/Transforms/GreedyPatternRewriteDriver.h>)
+  include(RaptPCH)
 endif()
