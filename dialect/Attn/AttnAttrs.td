@@ -1,0 +1,67 @@
+//===- AttnAttrs.td - Attributes of the attention dialect ------------*- tablegen -*-===//
+#ifndef RAPT_ATTN_ATTRS_TD
+#define RAPT_ATTN_ATTRS_TD
+
+include "dialect/Attn/AttnDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Attn_ActivationKind : I32EnumAttr<"ActivationKind", "an activation function", [
+    I32EnumAttrCase<"gelu", 0>,       // x * Phi(x), exact erf
+    I32EnumAttrCase<"gelu_tanh", 1>,  // tanh approximation (gelu_new)
+    I32EnumAttrCase<"relu", 2>,
+    I32EnumAttrCase<"silu", 3>,       // x * sigmoid(x)
+    I32EnumAttrCase<"tanh", 4>,
+    I32EnumAttrCase<"sigmoid", 5>,
+    I32EnumAttrCase<"quick_gelu", 6>  // x * sigmoid(1.702 x)
+  ]> {
+  let cppNamespace = "::rapt::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_ActivationAttr : EnumAttr<Attn_Dialect, Attn_ActivationKind, "activation_kind"> {
+  let assemblyFormat = "$value";
+}
+
+def Attn_LayoutKind : I32EnumAttr<"LayoutKind", "how a parameter is laid out in the weight file", [
+    I32EnumAttrCase<"row_major", 0>,
+    I32EnumAttrCase<"panels", 1>
+  ]> {
+  let cppNamespace = "::rapt::attn";
+  let genSpecializedAttr = 0;
+}
+
+class Attn_Attr<string name, string attrMnemonic> : AttrDef<Attn_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Attn_SourceAttr : Attn_Attr<"Source", "source"> {
+  let summary = "a tensor of the checkpoint that becomes (part of) a parameter";
+  let description = [{
+    `{layer}` in the name stands for the layer of a stacked parameter. With `transpose` the checkpoint stores [N, K]
+    (nn.Linear) where the parameter is [K, N].
+
+    Example: `#attn.source<"model.layers.{layer}.self_attn.q_proj.weight", transpose = true>`
+  }];
+  let parameters = (ins StringRefParameter<"tensor name">:$name, DefaultValuedParameter<"bool", "false">:$transpose);
+  let assemblyFormat = "`<` $name (`,` `transpose` `=` $transpose^)? `>`";
+}
+
+def Attn_LayoutAttr : Attn_Attr<"Layout", "layout"> {
+  let summary = "how the logical [rows, columns] of a parameter lie in the weight file";
+  let description = [{
+    `panels` is [columns/32][rows/k][32][k], the order in which a packed product reads its second operand.
+    Columns come in groups of `column_group`, each padded with zeros to a multiple of 32; rows in groups of `row_group`,
+    padded alike. 0 means one group, rows unpadded.
+
+    Example: `#attn.layout<panels, shape = [768, 2304], column_group = 64, row_group = 0, k = 1>`
+  }];
+  let parameters = (ins EnumParameter<Attn_LayoutKind>:$kind, ArrayRefParameter<"int64_t">:$shape,
+                        DefaultValuedParameter<"int64_t", "0">:$columnGroup, DefaultValuedParameter<"int64_t", "0">:$rowGroup,
+                        DefaultValuedParameter<"int64_t", "1">:$k);
+  let assemblyFormat = [{
+    `<` $kind `,` `shape` `=` `[` $shape `]` (`,` `column_group` `=` $columnGroup^)? (`,` `row_group` `=` $rowGroup^)?
+    (`,` `k` `=` $k^)? `>`
+  }];
+}
+
+#endif

@@ -1,0 +1,45 @@
+//===- AttnDialect.td - The attention dialect ------------------------*- tablegen -*-===//
+#ifndef RAPT_ATTN_DIALECT_TD
+#define RAPT_ATTN_DIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def Attn_Dialect : Dialect {
+  let name = "attn";
+  let cppNamespace = "::rapt::attn";
+  let summary = "Attention models: what is computed, never how.";
+  let description = [{
+    The ops of transformers, vision transformers and recurrent models with attention. One imported program has one `func` per
+    distinct block, a loop over stacked parameters, and entries whose arguments carry `attn.name`.
+
+    Activations are row-major tensors; the tokens of all sequences of a step are packed in one dynamic dim. Weights are
+    `attn.parameter` symbols: their bytes never enter the IR.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// Module attribute: the stage the module is at ("imported", "canonical", "tiled", "backend").
+    static constexpr ::llvm::StringLiteral stageAttr = "attn.stage";
+    /// Module attribute: the facts of the model that travel into the manifest (a dictionary).
+    static constexpr ::llvm::StringLiteral modelAttr = "attn.model";
+    /// Module attribute: the target description that passes ask (a dictionary; see lib/TargetInfo).
+    static constexpr ::llvm::StringLiteral targetAttr = "attn.target";
+    /// Function attribute: the function is an entry of the artifact.
+    static constexpr ::llvm::StringLiteral entryAttr = "attn.entry";
+    /// Argument and result attribute of entries: the buffer's name.
+    static constexpr ::llvm::StringLiteral nameAttr = "attn.name";
+    /// Argument and result attribute of entries: an array with the name of the `attn.dim` of each dynamic dim.
+    static constexpr ::llvm::StringLiteral dimsAttr = "attn.dims";
+
+  private:
+    void registerTypes();
+    void registerAttributes();
+
+  public:
+  }];
+}
+
+class Attn_Op<string mnemonic, list<Trait> traits = []> : Op<Attn_Dialect, mnemonic, traits>;
+
+#endif

@@ -1,0 +1,21 @@
+//===- AttnOps.h - All ops of the attention dialect ----------------------*- C++ -*-===//
+#pragma once
+#include "dialect/Attn/AttnDialect.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialect/Attn/AttnInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "dialect/Attn/AttnOps.h.inc"
+
+namespace rapt::attn {
+/// Emits `kind`(x) for an f32 scalar or vector with arith and math ops.
+mlir::Value emitActivation(mlir::OpBuilder &builder, mlir::Location loc, ActivationKind kind, mlir::Value x);
+/// A splat constant of x's type (f32 scalar or vector/tensor of f32).
+mlir::Value emitConstantLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value x, double value);
+} // namespace rapt::attn

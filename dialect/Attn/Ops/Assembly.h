@@ -1,0 +1,43 @@
+//===- Assembly.h - Pieces of assembly format shared by op families --------*- C++ -*-===//
+#pragma once
+#include "mlir/IR/OpImplementation.h"
+
+namespace rapt::attn {
+
+/// custom<SameType>(type($a), ref(type($b))): prints nothing, a has b's type.
+inline mlir::ParseResult parseSameType(mlir::OpAsmParser &, mlir::Type &type, mlir::Type reference) {
+  type = reference;
+  return mlir::success();
+}
+inline void printSameType(mlir::OpAsmPrinter &, mlir::Operation *, mlir::Type, mlir::Type) {}
+
+/// custom<OptionalRegion>($region): a region, or nothing when it is empty.
+inline mlir::ParseResult parseOptionalRegion(mlir::OpAsmParser &parser, mlir::Region &region) {
+  mlir::OptionalParseResult result = parser.parseOptionalRegion(region);
+  return result.has_value() ? *result : mlir::success();
+}
+inline void printOptionalRegion(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Region &region) {
+  if (!region.empty()) {
+    printer << ' ';
+    printer.printRegion(region);
+  }
+}
+
+/// custom<NamedRegions>($score, $mask): `score {...}` and `mask {...}`, each optional.
+inline mlir::ParseResult parseNamedRegions(mlir::OpAsmParser &parser, mlir::Region &score, mlir::Region &mask) {
+  if (mlir::succeeded(parser.parseOptionalKeyword("score")) && parser.parseRegion(score))
+    return mlir::failure();
+  if (mlir::succeeded(parser.parseOptionalKeyword("mask")) && parser.parseRegion(mask))
+    return mlir::failure();
+  return mlir::success();
+}
+inline void printNamedRegions(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Region &score, mlir::Region &mask) {
+  for (auto [name, region] : {std::pair("score", &score), std::pair("mask", &mask)}) {
+    if (region->empty())
+      continue;
+    printer << ' ' << name << ' ';
+    printer.printRegion(*region);
+  }
+}
+
+} // namespace rapt::attn

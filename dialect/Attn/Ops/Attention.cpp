@@ -1,0 +1,125 @@
+//===- Attention.cpp - Attention, whole and by tiles --------------------------===//
+#include "dialect/Attn/AttnOps.h"
+
+using namespace mlir;
+using namespace rapt::attn;
+
+LogicalResult SplitHeadsOp::verify() {
+  RankedTensorType input = getInput().getType();
+  if (input.getRank() != 2)
+    return emitOpError() << "needs an input of rank 2, found " << input;
+  int64_t columns = 0;
+  for (Value head : getHeads()) {
+    auto type = cast<RankedTensorType>(head.getType());
+    if (type.getRank() != 3 || type.getDimSize(0) != input.getDimSize(0))
+      return emitOpError() << "gives [tokens, heads, channels], found " << type;
+    columns += type.getDimSize(1) * type.getDimSize(2);
+  }
+  if (columns != input.getDimSize(1))
+    return emitOpError() << "results take " << columns << " columns, but the input is " << input;
+  return success();
+}
+
+LogicalResult MergeHeadsOp::verify() {
+  RankedTensorType input = getInput().getType(), result = getResult().getType();
+  if (input.getRank() != 3 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0) ||
+      input.getDimSize(1) * input.getDimSize(2) != result.getDimSize(1))
+    return emitOpError() << "cannot merge " << input << " into " << result;
+  return success();
+}
+
+std::optional<unsigned> AttentionOp::dimOf(unsigned i, Dim dim) {
+  for (auto [position, expr] : llvm::enumerate(getMap(i).getResults()))
+    if (cast<AffineDimExpr>(expr).getPosition() == dim)
+      return position;
+  return std::nullopt;
+}
+
+namespace {
+/// Checks a score (`isScore`) or mask region: its arguments and what it yields.
+LogicalResult verifyRegion(Operation *op, Region &region, bool isScore, ValueRange extras) {
+  if (region.empty())
+    return success();
+  StringRef name = isScore ? "score" : "mask";
+  Block &block = region.front();
+  SmallVector<Type> expected;
+  Builder builder(op->getContext());
+  if (isScore)
+    expected.push_back(builder.getF32Type());
+  expected.append(4, builder.getIndexType());
+  for (Value extra : extras)
+    expected.push_back(getElementTypeOrSelf(extra.getType()));
+  if (TypeRange(block.getArgumentTypes()) != TypeRange(expected))
+    return op->emitOpError() << name << " region must take (" << (isScore ? "s: f32, " : "")
+                             << "b, h, q, kv: index, and one element of each extra operand)";
+  auto yield = dyn_cast<YieldOp>(block.back());
+  Type result = isScore ? Type(builder.getF32Type()) : Type(builder.getI1Type());
+  if (!yield || yield.getValue().getType() != result)
+    return op->emitOpError() << name << " region must yield " << result;
+  return success();
+}
+
+constexpr const char *dimNames[] = {"b", "hkv", "g", "q", "kv", "dqk", "dv"};
+} // namespace
+
+LogicalResult AttentionOp::verify() {
+  SmallVector<Value> operands = {getQuery(), getKey(), getValue(), getResult()};
+  llvm::append_range(operands, getExtras());
+  if (getMaps().size() != operands.size())
+    return emitOpError() << "needs a map for query, key, value, result and each extra operand: " << operands.size()
+                         << ", found " << getMaps().size();
+  int64_t extents[NumDims];
+  std::fill_n(extents, NumDims, -1);
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    AffineMap map = getMap(i);
+    auto type = cast<RankedTensorType>(operand.getType());
+    if (map.getNumDims() != NumDims || map.getNumSymbols() != 0 || !map.isProjectedPermutation())
+      return emitOpError() << "map " << i << " must be a projected permutation of (b, hkv, g, q, kv, dqk, dv)";
+    if (map.getNumResults() != type.getRank())
+      return emitOpError() << "map " << i << " has " << map.getNumResults() << " results for " << type;
+    for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape())) {
+      unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+      bool packed = (dim == Q && getQBegin()) || (dim == KV && getKvBegin());
+      if (ShapedType::isDynamic(size) || packed)
+        continue;
+      if (extents[dim] != -1 && extents[dim] != size)
+        return emitOpError() << "extent of dim " << dimNames[dim] << " is both " << extents[dim] << " and " << size;
+      extents[dim] = size;
+    }
+  }
+  auto requires_ = [&](unsigned i, StringRef name, std::initializer_list<Dim> dims) -> LogicalResult {
+    for (Dim dim : dims)
+      if (!dimOf(i, dim))
+        return emitOpError() << name << " map must have the dim " << dimNames[dim];
+    return success();
+  };
+  if (failed(requires_(0, "query", {Q, DQK})) || failed(requires_(1, "key", {KV, DQK})) ||
+      failed(requires_(2, "value", {KV, DV})) || failed(requires_(3, "result", {Q, DV})))
+    return failure();
+  if (getQBegin() && (dimOf(0, B) || dimOf(3, B)))
+    return emitOpError("has q_begin, so the maps of query and result must leave b out");
+  if (getKvBegin() && (dimOf(1, B) || dimOf(2, B)))
+    return emitOpError("has kv_begin, so the maps of key and value must leave b out");
+  if (failed(verifyRegion(*this, getScore(), true, getExtras())) || failed(verifyRegion(*this, getMask(), false, getExtras())))
+    return failure();
+  return success();
+}
+
+LogicalResult AttentionStateOp::verify() {
+  RankedTensorType query = getQuery().getType(), key = getKey().getType(), value = getValue().getType(),
+                   acc = getAcc().getType();
+  if (!query.hasStaticShape() || !key.hasStaticShape() || !value.hasStaticShape() || !acc.hasStaticShape())
+    return emitOpError("works on tiles of static shape");
+  if (query.getRank() != 2 || acc.getRank() != 2 || key.getRank() != 3 || value.getRank() != 3)
+    return emitOpError("needs query [m, d], key [b/32, d, 32], value [dv/32, b, 32] and acc [m, dv]");
+  if (key.getDimSize(2) != kPanel || value.getDimSize(2) != kPanel || key.getDimSize(1) != query.getDimSize(1) ||
+      key.getDimSize(0) * kPanel != value.getDimSize(1) || value.getDimSize(0) * kPanel != acc.getDimSize(1) ||
+      acc.getDimSize(0) != query.getDimSize(0))
+    return emitOpError() << "key " << key << ", value " << value << " and acc " << acc << " do not fit query " << query;
+  for (Value row : {getMax(), getSum()})
+    if (cast<RankedTensorType>(row.getType()).getShape() != ArrayRef<int64_t>{query.getDimSize(0)})
+      return emitOpError() << "needs one max and one sum for each of the " << query.getDimSize(0) << " queries";
+  if (failed(verifyRegion(*this, getScore(), true, {})) || failed(verifyRegion(*this, getMask(), false, {})))
+    return failure();
+  return success();
+}

@@ -1,0 +1,31 @@
+//===- Embedding.cpp - Table look-ups ----------------------------------------===//
+#include "dialect/Attn/AttnOps.h"
+
+using namespace mlir;
+using namespace rapt::attn;
+
+LogicalResult EmbeddingOp::verify() {
+  auto ids = cast<RankedTensorType>(getIds().getType()), table = cast<RankedTensorType>(getTable().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (ids.getRank() != 1)
+    return emitOpError() << "needs ids of rank 1, found " << ids;
+  if (table.getRank() != 2 && table.getRank() != 3)
+    return emitOpError() << "needs a table of rank 2, or 3 in panels, found " << table;
+  if (table.getRank() == 3 && table.getDimSize(2) != kPanel)
+    return emitOpError() << "needs panels of " << kPanel << " rows, found " << table;
+  if (result.getRank() != 2 || result.getDimSize(0) != ids.getDimSize(0) ||
+      (table.getRank() == 2 ? result.getDimSize(1) != table.getDimSize(1)
+                            : result.getDimSize(1) != padToPanel(table.getDimSize(1))))
+    return emitOpError() << "result " << result << " does not fit ids " << ids << " and table " << table;
+  return success();
+}
+
+LogicalResult SelectRowsOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType()), rows = cast<RankedTensorType>(getRows().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (input.getRank() != 2 || rows.getRank() != 1)
+    return emitOpError() << "needs an input of rank 2 and rows of rank 1, found " << input << " and " << rows;
+  if (result.getRank() != 2 || result.getDimSize(0) != rows.getDimSize(0) || result.getDimSize(1) != input.getDimSize(1))
+    return emitOpError() << "result " << result << " does not fit input " << input << " and rows " << rows;
+  return success();
+}

@@ -1,0 +1,45 @@
+//===- Embedding.td - Table look-ups ---------------------------------*- tablegen -*-===//
+#ifndef RAPT_ATTN_EMBEDDING_TD
+#define RAPT_ATTN_EMBEDDING_TD
+
+include "dialect/Attn/AttnDialect.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Attn_EmbeddingOp : Attn_Op<"embedding", [Pure]> {
+  let summary = "looks rows of a table up by id";
+  let description = [{
+    `result[i, :] = table[ids[i], :]`. An id outside the table is the caller's error: entries check ids before they run.
+    The table is [rows, columns]; after `attn-materialize-layouts` it may be in panels, [rows/32, columns, 32].
+
+    ```mlir
+    func.func @embed(%ids: tensor<?xi32>, %wte: tensor<50257x768xf32>) -> tensor<?x768xf32> {
+      %x = attn.embedding %ids, %wte : tensor<?xi32>, tensor<50257x768xf32> -> tensor<?x768xf32>
+      return %x : tensor<?x768xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[I32]>:$ids, RankedTensorOf<[AnyFloat]>:$table);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$ids `,` $table attr-dict `:` type($ids) `,` type($table) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Attn_SelectRowsOp : Attn_Op<"select_rows", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+  let summary = "selects rows of an activation";
+  let description = [{
+    `result[i, :] = input[rows[i], :]`: the positions whose logits are wanted.
+
+    ```mlir
+    func.func @last(%x: tensor<?x768xf32>, %want: tensor<?xi32>) -> tensor<?x768xf32> {
+      %y = attn.select_rows %x, %want : tensor<?x768xf32>, tensor<?xi32> -> tensor<?x768xf32>
+      return %y : tensor<?x768xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$input, RankedTensorOf<[I32]>:$rows);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$input `,` $rows attr-dict `:` type($input) `,` type($rows) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif

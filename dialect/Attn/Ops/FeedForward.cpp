@@ -1,0 +1,131 @@
+//===- FeedForward.cpp - Products, activations, gates ---------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <numbers>
+
+using namespace mlir;
+using namespace rapt::attn;
+
+Value rapt::attn::emitConstantLike(OpBuilder &builder, Location loc, Value x, double value) {
+  Type type = x.getType();
+  FloatAttr scalar = builder.getFloatAttr(getElementTypeOrSelf(type), value);
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(shaped, scalar));
+  return arith::ConstantOp::create(builder, loc, scalar);
+}
+
+namespace {
+/// x * sigmoid(scale * x) as x / (1 + exp(-scale * x)).
+Value emitSwish(OpBuilder &b, Location loc, Value x, double scale) {
+  Value e = math::ExpOp::create(b, loc, arith::MulFOp::create(b, loc, x, emitConstantLike(b, loc, x, -scale)));
+  return arith::DivFOp::create(b, loc, x, arith::AddFOp::create(b, loc, e, emitConstantLike(b, loc, x, 1.0)));
+}
+} // namespace
+
+Value rapt::attn::emitActivation(OpBuilder &b, Location loc, ActivationKind kind, Value x) {
+  auto constant = [&](double v) { return emitConstantLike(b, loc, x, v); };
+  auto mul = [&](Value l, Value r) -> Value { return arith::MulFOp::create(b, loc, l, r); };
+  auto add = [&](Value l, Value r) -> Value { return arith::AddFOp::create(b, loc, l, r); };
+  switch (kind) {
+  case ActivationKind::gelu:
+    return mul(mul(x, constant(0.5)),
+               add(constant(1.0), math::ErfOp::create(b, loc, mul(x, constant(1.0 / std::numbers::sqrt2)))));
+  case ActivationKind::gelu_tanh: {
+    // 0.5 x (1 + tanh(u)) = x / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3): one exp, and no cancellation for
+    // large negative x.
+    double c = std::sqrt(2.0 * std::numbers::inv_pi);
+    Value inner = mul(x, add(mul(mul(x, x), constant(-2.0 * c * 0.044715)), constant(-2.0 * c)));
+    return arith::DivFOp::create(b, loc, x, add(math::ExpOp::create(b, loc, inner), constant(1.0)));
+  }
+  case ActivationKind::relu:
+    return arith::MaximumFOp::create(b, loc, x, constant(0.0));
+  case ActivationKind::silu:
+    return emitSwish(b, loc, x, 1.0);
+  case ActivationKind::quick_gelu:
+    return emitSwish(b, loc, x, 1.702);
+  case ActivationKind::tanh:
+    return math::TanhOp::create(b, loc, x);
+  case ActivationKind::sigmoid: {
+    Value e = math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, x));
+    return arith::DivFOp::create(b, loc, constant(1.0), add(e, constant(1.0)));
+  }
+  }
+  llvm_unreachable("every activation kind is handled");
+}
+
+void LinearOp::build(OpBuilder &builder, OperationState &state, Type result, Value input, Value weight) {
+  build(builder, state, result, input, weight, ValueRange(), /*transposed=*/UnitAttr());
+}
+
+Block *LinearOp::ensureEpilogue(OpBuilder &builder) {
+  if (!getEpilogue().empty())
+    return &getEpilogue().front();
+  OpBuilder::InsertionGuard guard(builder);
+  Type f32 = builder.getF32Type();
+  SmallVector<Type> types(1 + getExtras().size(), f32);
+  SmallVector<Location> locs(types.size(), getLoc());
+  Block *block = builder.createBlock(&getEpilogue(), {}, types, locs);
+  YieldOp::create(builder, getLoc(), block->getArgument(0));
+  return block;
+}
+
+LogicalResult LinearOp::verify() {
+  RankedTensorType input = getInput().getType(), weight = getWeight().getType(), result = getResult().getType();
+  if (input.getRank() != 2 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0))
+    return emitOpError() << "needs an input [m, k] and a result [m, n], found " << input << " and " << result;
+  int64_t k, n;
+  if (isPacked()) {
+    if (getTransposed())
+      return emitOpError("cannot be transposed when the weight is in panels");
+    if (weight.getDimSize(2) != kPanel)
+      return emitOpError() << "needs panels of " << kPanel << " columns, found " << weight;
+    k = weight.getDimSize(1), n = weight.getDimSize(0) * kPanel;
+    if (k > input.getDimSize(1) || result.getDimSize(1) > n || result.getDimSize(1) <= n - kPanel)
+      return emitOpError() << "weight panels " << weight << " do not fit input " << input << " and result " << result;
+  } else {
+    if (weight.getRank() != 2)
+      return emitOpError() << "needs a weight of rank 2, or 3 in panels, found " << weight;
+    k = weight.getDimSize(getTransposed() ? 1 : 0), n = weight.getDimSize(getTransposed() ? 0 : 1);
+    if (k != input.getDimSize(1) || n != result.getDimSize(1))
+      return emitOpError() << "weight " << weight << (getTransposed() ? " transposed" : "") << " does not fit input " << input
+                           << " and result " << result;
+  }
+  for (Value extra : getExtras()) {
+    auto type = cast<RankedTensorType>(extra.getType());
+    bool bias = type.getRank() == 1 && type.getDimSize(0) >= result.getDimSize(1);
+    if (!bias && type.getShape() != result.getShape())
+      return emitOpError() << "extra operand " << type << " is neither a bias [n] nor of the result's shape " << result;
+  }
+  if (getEpilogue().empty())
+    return getExtras().empty() ? success() : emitOpError("has extra operands but no epilogue region");
+  Block &block = getEpilogue().front();
+  if (block.getNumArguments() != 1 + getExtras().size() ||
+      !llvm::all_of(block.getArgumentTypes(), [](Type t) { return t.isF32(); }))
+    return emitOpError() << "epilogue must take the f32 sum and one f32 for each of the " << getExtras().size()
+                         << " extra operands";
+  auto yield = dyn_cast<YieldOp>(block.back());
+  if (!yield || !yield.getValue().getType().isF32())
+    return emitOpError("epilogue must yield an f32");
+  return success();
+}
+
+OpFoldResult ActivationOp::fold(FoldAdaptor) {
+  // relu(relu(x)) = relu(x)
+  auto inner = getInput().getDefiningOp<ActivationOp>();
+  if (getKind() == ActivationKind::relu && inner && inner.getKind() == ActivationKind::relu)
+    return getInput();
+  return {};
+}
+
+Value ActivationOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  return emitActivation(b, loc, getKind(), operands[0]);
+}
+
+Value GLUOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  return arith::MulFOp::create(b, loc, emitActivation(b, loc, getKind(), operands[0]), operands[1]);
+}
+
+Value AddOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  return arith::AddFOp::create(b, loc, operands[0], operands[1]);
+}

@@ -1,0 +1,103 @@
+//===- FeedForward.td - Products, activations, gates -------------------*- tablegen -*-===//
+#ifndef RAPT_ATTN_FEEDFORWARD_TD
+#define RAPT_ATTN_FEEDFORWARD_TD
+
+include "dialect/Attn/AttnAttrs.td"
+include "dialect/Attn/AttnDialect.td"
+include "dialect/Attn/AttnInterfaces.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
+  let summary = "matrix product with an epilogue";
+  let description = [{
+    `result[m, n] = epilogue(sum_k input[m, k] * weight[k, n], extra...)`. Sums are f32. The optional region maps the sum and
+    one f32 of each extra operand to the result; an extra operand of rank 1 is read at n (a bias), one of rank 2 at
+    (m, n) (a residual, a gate). `transposed` says that the weight is [n, k] (a tied embedding). After
+    `attn-materialize-layouts` the weight is in panels, [n/32, k, 32], and n is padded with zeros.
+
+    ```mlir
+    func.func @up(%x: tensor<?x768xf32>, %w: tensor<768x3072xf32>, %b: tensor<3072xf32>) -> tensor<?x3072xf32> {
+      %y = attn.linear %x, %w, (%b) : tensor<?x768xf32>, tensor<768x3072xf32>, (tensor<3072xf32>) -> tensor<?x3072xf32> {
+      ^bb0(%sum: f32, %bias: f32):
+        %0 = arith.addf %sum, %bias : f32
+        attn.yield %0 : f32
+      }
+      return %y : tensor<?x3072xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$input, RankedTensorOf<[AnyFloat]>:$weight,
+                       Variadic<RankedTensorOf<[AnyFloat]>>:$extras, UnitAttr:$transposed);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let regions = (region AnyRegion:$epilogue);
+  let assemblyFormat = [{
+    $input `,` $weight (`,` `(` $extras^ `)`)? (`transposed` $transposed^)? attr-dict
+    `:` type($input) `,` type($weight) (`,` `(` type($extras)^ `)`)? `->` type($result) custom<OptionalRegion>($epilogue)
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$weight)>];
+  let extraClassDeclaration = [{
+    bool isPacked() { return getWeight().getType().getRank() == 3; }
+    /// The region's block, made with an identity body when there is none.
+    ::mlir::Block *ensureEpilogue(::mlir::OpBuilder &builder);
+  }];
+}
+
+def Attn_YieldOp : Attn_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["LinearOp", "AttentionOp", "AttentionStateOp"]>]> {
+  let summary = "gives a region's result";
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Attn_ActivationOp : Attn_Op<"activation", [Pure, SameOperandsAndResultType, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {
+  let summary = "an activation function, elementwise";
+  let description = [{
+    ```mlir
+    func.func @act(%x: tensor<?x3072xf32>) -> tensor<?x3072xf32> {
+      %y = attn.activation gelu_tanh %x : tensor<?x3072xf32>
+      return %y : tensor<?x3072xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Attn_ActivationAttr:$kind, RankedTensorOf<[F32]>:$input);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` type($input)";
+  let hasFolder = 1;
+}
+
+def Attn_GLUOp : Attn_Op<"glu", [Pure, SameOperandsAndResultType, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {
+  let summary = "gated linear unit: activation(gate) * up";
+  let description = [{
+    The elementwise half of a gated feed-forward (Shazeer 2020): `activation(gate) * up`.
+
+    ```mlir
+    func.func @swiglu(%gate: tensor<?x5632xf32>, %up: tensor<?x5632xf32>) -> tensor<?x5632xf32> {
+      %y = attn.glu silu %gate, %up : tensor<?x5632xf32>
+      return %y : tensor<?x5632xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Attn_ActivationAttr:$kind, RankedTensorOf<[F32]>:$gate, RankedTensorOf<[F32]>:$up);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$kind $gate `,` $up attr-dict `:` type($gate)";
+}
+
+def Attn_AddOp : Attn_Op<"add", [Pure, SameOperandsAndResultType, Commutative, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {
+  let summary = "elementwise sum, as of a residual stream";
+  let description = [{
+    ```mlir
+    func.func @residual(%x: tensor<?x768xf32>, %y: tensor<?x768xf32>) -> tensor<?x768xf32> {
+      %z = attn.add %x, %y : tensor<?x768xf32>
+      return %z : tensor<?x768xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$lhs, RankedTensorOf<[F32]>:$rhs);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
+}
+
+#endif

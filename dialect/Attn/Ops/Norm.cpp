@@ -1,0 +1,32 @@
+//===- Norm.cpp - Normalisation over the last dim ----------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rapt::attn;
+
+namespace {
+LogicalResult verifyNorm(Operation *op, RankedTensorType input, RankedTensorType weight, APFloat epsilon,
+                         std::optional<uint64_t> columns) {
+  if (input.getRank() != 2 || input.isDynamicDim(1))
+    return op->emitOpError() << "needs an input of rank 2 with static columns, found " << input;
+  if (weight.getRank() != 1 || weight.getDimSize(0) != input.getDimSize(1))
+    return op->emitOpError() << "weight " << weight << " does not fit input " << input;
+  double value = epsilon.convertToDouble();
+  if (!(value > 0) || !std::isfinite(value))
+    return op->emitOpError() << "needs a positive finite epsilon, found " << value;
+  if (columns && (*columns < 1 || static_cast<int64_t>(*columns) > input.getDimSize(1)))
+    return op->emitOpError() << "columns must be within 1.." << input.getDimSize(1) << ", found " << *columns;
+  return success();
+}
+} // namespace
+
+LogicalResult LayerNormOp::verify() {
+  return verifyNorm(*this, cast<RankedTensorType>(getInput().getType()), cast<RankedTensorType>(getWeight().getType()),
+                    getEpsilon(), getColumns());
+}
+
+LogicalResult RMSNormOp::verify() {
+  return verifyNorm(*this, cast<RankedTensorType>(getInput().getType()), cast<RankedTensorType>(getWeight().getType()),
+                    getEpsilon(), getColumns());
+}

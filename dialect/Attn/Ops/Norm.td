@@ -1,0 +1,51 @@
+//===- Norm.td - Normalisation over the last dim ---------------------*- tablegen -*-===//
+#ifndef RAPT_ATTN_NORM_TD
+#define RAPT_ATTN_NORM_TD
+
+include "dialect/Attn/AttnDialect.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Attn_LayerNormOp : Attn_Op<"layer_norm", [Pure, SameOperandsAndResultElementType, AllTypesMatch<["input", "result"]>]> {
+  let summary = "layer normalisation";
+  let description = [{
+    `(x - mean) / sqrt(variance + epsilon) * weight + bias` over the last dim (Ba et al. 2016), the variance the mean of
+    squared deviations. `columns`, when present, says how many leading columns count: the rest are zero padding and stay
+    zero because weight and bias are zero there.
+
+    ```mlir
+    func.func @norm(%x: tensor<?x768xf32>, %w: tensor<768xf32>, %b: tensor<768xf32>) -> tensor<?x768xf32> {
+      %y = attn.layer_norm %x, %w, %b epsilon 1.0e-5 : tensor<?x768xf32>, tensor<768xf32>
+      return %y : tensor<?x768xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$input, RankedTensorOf<[F32]>:$weight, RankedTensorOf<[F32]>:$bias,
+                       F64Attr:$epsilon, OptionalAttr<I64Attr>:$columns);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = [{
+    $input `,` $weight `,` $bias `epsilon` $epsilon (`columns` $columns^)? attr-dict `:` type($input) `,` type($weight) custom<SameType>(type($bias), ref(type($weight)))
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_RMSNormOp : Attn_Op<"rms_norm", [Pure, SameOperandsAndResultElementType, AllTypesMatch<["input", "result"]>]> {
+  let summary = "root mean square normalisation";
+  let description = [{
+    `x / sqrt(mean(x^2) + epsilon) * weight` over the last dim (Zhang and Sennrich 2019). `columns` as in `attn.layer_norm`.
+
+    ```mlir
+    func.func @norm(%x: tensor<?x2048xf32>, %w: tensor<2048xf32>) -> tensor<?x2048xf32> {
+      %y = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x2048xf32>, tensor<2048xf32>
+      return %y : tensor<?x2048xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$input, RankedTensorOf<[F32]>:$weight, F64Attr:$epsilon,
+                       OptionalAttr<I64Attr>:$columns);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$input `,` $weight `epsilon` $epsilon (`columns` $columns^)? attr-dict `:` type($input) `,` type($weight)";
+  let hasVerifier = 1;
+}
+
+#endif

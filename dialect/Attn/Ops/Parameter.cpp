@@ -1,0 +1,68 @@
+//===- Parameter.cpp - Weights and declared dims --------------------------===//
+#include "dialect/Attn/AttnOps.h"
+
+using namespace mlir;
+using namespace rapt::attn;
+
+LogicalResult DimOp::verify() {
+  int64_t min = getMin(), max = getMax();
+  if (min < 0 || max < min)
+    return emitOpError() << "needs 0 <= min <= max, found min " << min << ", max " << max;
+  return success();
+}
+
+LogicalResult DimSizeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!symbols.lookupNearestSymbolFrom<DimOp>(*this, getDimAttr()))
+    return emitOpError() << "names '" << getDim() << "', which is no attn.dim";
+  return success();
+}
+
+void DimSizeOp::inferResultRanges(ArrayRef<ConstantIntRanges>, SetIntRangeFn setRange) {
+  auto dim = SymbolTable::lookupNearestSymbolFrom<DimOp>(*this, getDimAttr());
+  if (dim)
+    setRange(getSize(), ConstantIntRanges::fromSigned(APInt(64, dim.getMin()), APInt(64, dim.getMax())));
+}
+
+RankedTensorType ParameterOp::getSliceType() {
+  auto type = cast<RankedTensorType>(getType());
+  if (!getLayers())
+    return type;
+  return RankedTensorType::get(type.getShape().drop_front(), type.getElementType());
+}
+
+LogicalResult ParameterOp::verify() {
+  auto type = cast<RankedTensorType>(getType());
+  if (!type.hasStaticShape())
+    return emitOpError() << "needs a static shape, found " << type;
+  if (!isa<FloatType>(type.getElementType()))
+    return emitOpError() << "needs a float element type, found " << type;
+  if (std::optional<uint64_t> layers = getLayers()) {
+    if (type.getRank() < 2 || type.getDimSize(0) != static_cast<int64_t>(*layers))
+      return emitOpError() << "is stacked over " << *layers << " layers, but its type is " << type;
+  }
+  if (getSources().empty())
+    return emitOpError() << "needs at least one source tensor";
+  if (!getLayout() && getSliceType().getRank() > 2)
+    return emitOpError() << "needs at most two dims besides layers, found " << type;
+  for (Attribute attr : getSources()) {
+    bool perLayer = cast<SourceAttr>(attr).getName().contains("{layer}");
+    if (perLayer != getLayers().has_value())
+      return emitOpError() << "source '" << cast<SourceAttr>(attr).getName() << "' "
+                           << (perLayer ? "names {layer}, but the parameter is not stacked"
+                                        : "must name {layer}, because the parameter is stacked");
+  }
+  return success();
+}
+
+LogicalResult ParameterSliceOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto parameter = symbols.lookupNearestSymbolFrom<ParameterOp>(*this, getParameterAttr());
+  if (!parameter)
+    return emitOpError() << "names '" << getParameter() << "', which is no attn.parameter";
+  if (parameter.getLayers().has_value() != static_cast<bool>(getLayer()))
+    return emitOpError() << (getLayer() ? "gives a layer, but '" : "needs a layer, because '") << getParameter()
+                         << (getLayer() ? "' is not stacked" : "' is stacked");
+  if (parameter.getSliceType() != getValue().getType())
+    return emitOpError() << "has type " << getValue().getType() << ", but '" << getParameter() << "' gives "
+                         << parameter.getSliceType();
+  return success();
+}

@@ -1,0 +1,84 @@
+//===- Parameter.td - Weights and declared dims ----------------------*- tablegen -*-===//
+#ifndef RAPT_ATTN_PARAMETER_TD
+#define RAPT_ATTN_PARAMETER_TD
+
+include "dialect/Attn/AttnAttrs.td"
+include "dialect/Attn/AttnDialect.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferIntRangeInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Attn_DimOp : Attn_Op<"dim", [Symbol]> {
+  let summary = "declares a dynamic extent with its bounds";
+  let description = [{
+    Tensors carry only `?`; a declared dim gives the extent a name and inclusive bounds. Entries name the dims of their
+    arguments in `attn.dims`, and check them on every call.
+
+    ```mlir
+    attn.dim @tokens min 1 max 4096
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$min, I64Attr:$max);
+  let assemblyFormat = "$sym_name `min` $min `max` $max attr-dict";
+  let hasVerifier = 1;
+}
+
+def Attn_DimSizeOp : Attn_Op<"dim_size", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+                                          DeclareOpInterfaceMethods<InferIntRangeInterface>]> {
+  let summary = "reads a declared dim";
+  let description = [{
+    ```mlir
+    attn.dim @tokens min 1 max 4096
+    func.func @count() -> index {
+      %n = attn.dim_size @tokens : index
+      return %n : index
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$dim);
+  let results = (outs Index:$size);
+  let assemblyFormat = "$dim attr-dict `:` type($size)";
+}
+
+def Attn_ParameterOp : Attn_Op<"parameter", [Symbol]> {
+  let summary = "declares a weight tensor, possibly stacked over layers";
+  let description = [{
+    A weight by name. `sources` are the checkpoint's tensors, concatenated along the last dim. With `layers` the first dim
+    of the type counts layers, and each source's `{layer}` runs from `first_layer`. The element type is the storage type.
+    `layout` and `offset` (bytes in the weight file) appear when a layout is materialised; the type is then the
+    physical one.
+
+    ```mlir
+    attn.parameter @wte : tensor<50257x768xf32> from [#attn.source<"wte.weight">]
+    attn.parameter @c_attn layers 12 : tensor<12x768x2304xf32> from [#attn.source<"h.{layer}.attn.c_attn.weight">]
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type, OptionalAttr<I64Attr>:$layers,
+                       DefaultValuedAttr<I64Attr, "0">:$first_layer, TypedArrayAttrBase<Attn_SourceAttr, "sources">:$sources,
+                       OptionalAttr<Attn_LayoutAttr>:$layout, OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$stride);
+  let assemblyFormat = "$sym_name (`layers` $layers^)? `:` $type `from` $sources attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The type of one layer's slice.
+    ::mlir::RankedTensorType getSliceType();
+  }];
+}
+
+def Attn_ParameterSliceOp : Attn_Op<"parameter_slice", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "reads a parameter, or one layer of a stacked one";
+  let description = [{
+    ```mlir
+    attn.parameter @ln layers 12 : tensor<12x768xf32> from [#attn.source<"h.{layer}.ln_1.weight">]
+    func.func @weight(%layer: index) -> tensor<768xf32> {
+      %w = attn.parameter_slice @ln[%layer] : tensor<768xf32>
+      return %w : tensor<768xf32>
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$parameter, Optional<Index>:$layer);
+  let results = (outs AnyRankedTensor:$value);
+  let assemblyFormat = "$parameter (`[` $layer^ `]`)? attr-dict `:` type($value)";
+}
+
+#endif
