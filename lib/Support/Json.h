@@ -74,11 +74,12 @@ struct Limits {
 /// Parses one document. The error says where (byte offset) and what; callers put the file's name before it.
 Expected<Value> parse(std::string_view text, Limits limits = {});
 
-/// Compact text of `value`, keys in order, numbers round-trip exact. `indent` > 0 pretty-prints. What JSON cannot hold is
-/// replaced: NaN and infinities by null, bytes that are not UTF-8 by U+FFFD.
+/// Compact text of `value`, keys in order, numbers round-trip exact. `indent` > 0 pretty-prints. What JSON cannot hold
+/// is replaced: NaN and infinities by null, bytes that are not UTF-8 by U+FFFD.
 std::string write(const Value &value, unsigned indent = 0);
 
-/// `text` with control characters, escapes and invalid UTF-8 shown as \xNN and the middle of long text cut, for messages.
+/// `text` with control characters, escapes and invalid UTF-8 shown as \xNN and the middle of long text cut, for
+/// messages.
 std::string printable(std::string_view text, size_t most = 200);
 
 } // namespace rapt::json

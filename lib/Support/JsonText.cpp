@@ -12,9 +12,11 @@ namespace {
 size_t decodeUtf8(std::string_view text, uint32_t &codePoint) {
   auto byte = [&](size_t i) { return uint8_t(text[i]); };
   uint8_t lead = byte(0);
-  size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3
-                  : lead >= 0xF0 && lead < 0xF5                 ? 4
-                                                                : 0;
+  size_t length = lead < 0x80                   ? 1
+                  : lead >= 0xC2 && lead < 0xE0 ? 2
+                  : lead >= 0xE0 && lead < 0xF0 ? 3
+                  : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                : 0;
   if (length == 0 || text.size() < length)
     return 0;
   codePoint = length == 1 ? lead : lead & (0xFF >> (length + 1));

@@ -1,0 +1,97 @@
+//===- ConfigReader.h - config.json, read key by key ------------------------===//
+//
+// A family asks for the keys it understands; what nobody asked for and nobody
+// called harmless is an error, because it may change the numbers. Getters record
+// errors instead of returning them, so that a family reads like a list and the
+// user sees every wrong key at once.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Support/Expected.h"
+#include "lib/Support/Json.h"
+#include <initializer_list>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rapt::huggingface {
+
+/// A key and its aliases, canonical name first: `"n_layer"` or `{"n_embd", "hidden_size"}`. When several are in the
+/// file they must agree.
+class Keys {
+public:
+  Keys(const char *name) : names{name} {}
+  Keys(std::initializer_list<std::string_view> names) : names(names.begin(), names.end()) {}
+  std::vector<std::string> names;
+};
+
+/// Getters of one JSON object. An absent key and null are the same: the fallback where there is one, else an error.
+/// After an error a getter returns the fallback or the lowest legal value, so that later arithmetic stays in range.
+class ConfigReader {
+public:
+  ConfigReader() = default;
+  /// `file` is named in every message. `ignoreKeys` are the user's --ignore-config-key.
+  ConfigReader(json::Value object, std::string file, std::vector<std::string> ignoreKeys);
+
+  /// Integers in [least, most]; an integral float counts as an integer.
+  int64_t getInt(Keys keys, int64_t least, int64_t most);
+  int64_t getInt(Keys keys, int64_t least, int64_t most, int64_t fallback);
+  /// No value for an absent key or null.
+  std::optional<int64_t> getOptionalInt(Keys keys, int64_t least, int64_t most);
+
+  /// Finite numbers in [least, most].
+  double getFloat(Keys keys, double least, double most);
+  double getFloat(Keys keys, double least, double most, double fallback);
+  /// Numbers in (0, most]: an epsilon, a base, a scale.
+  double getPositive(Keys keys, double most);
+  double getPositive(Keys keys, double most, double fallback);
+
+  bool getBool(Keys keys, bool fallback);
+  std::string getString(Keys keys, std::string fallback);
+  /// One of `allowed`; anything else is an error that lists them.
+  std::string getEnum(Keys keys, std::span<const std::string_view> allowed);
+  std::string getEnum(Keys keys, std::span<const std::string_view> allowed, std::string_view fallback);
+  std::string getEnum(Keys keys, std::initializer_list<std::string_view> allowed) {
+    return getEnum(std::move(keys), std::span(allowed.begin(), allowed.size()));
+  }
+  std::string getEnum(Keys keys, std::initializer_list<std::string_view> allowed, std::string_view fallback) {
+    return getEnum(std::move(keys), std::span(allowed.begin(), allowed.size()), fallback);
+  }
+
+  /// The value as it is, null when absent or null; counts as read. For lists and nested objects.
+  const json::Value *getRaw(Keys keys);
+
+  /// Records a finding about one or several keys: "n_embd 33 is not a multiple of n_head 2".
+  void fail(std::string finding);
+
+  /// All errors recorded so far, and every key that was neither read, nor is in `harmless` (this family's) or in the
+  /// list shared by all families, nor given to --ignore-config-key; null, false and empty values do not count. Success
+  /// when there are none. Call it before the values are used to build anything.
+  Status finish(std::initializer_list<std::string_view> harmless);
+
+  /// The same without the check for unknown keys.
+  Status errors() const;
+
+  const std::string &file() const { return path; }
+
+private:
+  struct Found {
+    std::string name;
+    const json::Value *value = nullptr; // null: absent
+  };
+  Found find(const Keys &keys);
+  std::optional<int64_t> readInt(const Keys &keys, int64_t least, int64_t most, bool required);
+  std::optional<double> readFloat(const Keys &keys, double least, double most, bool required, bool positive);
+  std::optional<std::string> readEnum(const Keys &keys, std::span<const std::string_view> allowed, bool required);
+  void wrong(const Found &found, const std::string &needed);
+
+  json::Value root;
+  std::string path;
+  std::vector<std::string> ignored;
+  std::set<std::string, std::less<>> read;
+  std::vector<std::string> findings;
+};
+
+} // namespace rapt::huggingface

@@ -1,0 +1,110 @@
+//===- ModelDescription.h - What a Hugging Face directory says --------------===//
+//
+// The bytes of a directory, checked but not interpreted: a config whose getters
+// record what was read, a tensor table, and the tokenizer and generation files.
+// It knows no layers; a family turns it into IR. A family does this:
+//
+//   ConfigReader &config = model.config();
+//   int64_t width = config.getInt({"n_embd", "hidden_size"}, 1, 1 << 16);
+//   int64_t heads = config.getInt({"n_head", "num_attention_heads"}, 1, 1 << 12);
+//   double epsilon = config.getPositive("layer_norm_epsilon", 1, 1e-5);
+//   bool tied = config.getBool("tie_word_embeddings", true);
+//   if (width % heads != 0)
+//     config.fail("n_embd " + std::to_string(width) + " is not a multiple of n_head " + std::to_string(heads));
+//   if (Status status = config.finish({"resid_pdrop", "summary_type"}); !status)
+//     return status.error();
+//
+//   std::string prefix = model.choosePrefix({"", "transformer."}, "wte.weight");
+//   std::vector<TensorRequest> requests;
+//   requests.push_back({prefix + "wte.weight", {vocab, width}, Init::embedding()});
+//   requests.push_back({prefix + "h.0.attn.c_attn.weight", {width, 3 * width}, Init::weight(width)});
+//   if (!tied)
+//     requests.push_back({"lm_head.weight", {vocab, width}, Init::weight(width)});
+//   Expected<std::vector<ResolvedTensor>> tensors = model.resolve(requests, {"*.attn.bias", "lm_head.weight"});
+//   if (!tensors)
+//     return tensors.error();
+//
+// The IR carries the resolved names; model.openTensors() reads the values.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Import/Formats/HuggingFace/ConfigReader.h"
+#include "lib/Import/Formats/HuggingFace/TensorRequest.h"
+#include "lib/Import/Formats/HuggingFace/TensorTable.h"
+#include <map>
+
+namespace rapt::huggingface {
+
+struct LoadOptions {
+  std::optional<uint64_t>
+      randomSeed;         ///< weights come from docs/RandomWeights.md, those of the directory are not opened
+  bool noWeights = false; ///< tensors are taken to be as the family asks; openTensors() gives null
+  bool strict = false;    ///< tensors that nobody asked for are an error, not a warning
+  std::vector<std::string> ignoreKeys; ///< config keys to ignore
+};
+
+class ModelDescription {
+public:
+  /// `path` is a directory with config.json or a lone configuration file (then a seed or noWeights is needed). Refuses
+  /// by name quantized, pruned and adapter models, pickles, and unfinished downloads. Nothing of the model is executed.
+  static Expected<ModelDescription> load(const std::string &path, LoadOptions options = {});
+
+  /// `path` as given, for messages.
+  const std::string &path() const { return root; }
+  /// The name a model made of this gets by default: the directory's real name, or NAME of a hub snapshot
+  /// (models--ORG--NAME/snapshots/HASH).
+  const std::string &name() const { return shortName; }
+  /// config.json's model_type; empty when absent.
+  const std::string &modelType() const { return type; }
+  const std::vector<std::string> &architectures() const { return classes; }
+  /// The config asks for Python code of its own, which is never executed. Worth saying when the model type is unknown.
+  bool hasCustomCode() const { return customCode; }
+
+  ConfigReader &config() { return reader; }
+
+  /// The first of `prefixes` with which the checkpoint has `tensor`; the first of all when none has, or without
+  /// weights.
+  std::string choosePrefix(std::initializer_list<std::string_view> prefixes, std::string_view tensor) const;
+
+  /// Finds every tensor a family needs; see resolveTensors. Tensors of the checkpoint that are neither requested nor
+  /// match a pattern of `ignored` give one warning, an error when strict. Call it once.
+  Expected<std::vector<ResolvedTensor>> resolve(std::vector<TensorRequest> requests,
+                                                std::initializer_list<std::string_view> ignored = {});
+
+  /// The type most weights are stored in; of random weights the config's torch_dtype (dtype), f32 when absent.
+  artifact::DType dtype() const { return storage; }
+
+  /// Values: of the checkpoint's floating-point tensors, or random ones for the resolved requests. Null with noWeights.
+  std::unique_ptr<artifact::TensorReader> openTensors() const;
+  /// The resolved tensors' names, in the order of the requests, each once.
+  const std::vector<std::string> &tensorNames() const { return names; }
+  const TensorTable &tensors() const { return table; }
+
+  /// Side files as they are: tokenizer.json, tokenizer_config.json, special_tokens_map.json, added_tokens.json,
+  /// vocab.json, merges.txt, vocab.txt, generation_config.json, chat_template.jinja, preprocessor_config.json. Absent
+  /// ones are missing.
+  const std::map<std::string, std::string, std::less<>> &files() const { return sideFiles; }
+
+  /// One line each, for the user; no prefix.
+  const std::vector<std::string> &warnings() const { return notes; }
+
+private:
+  Status readConfig(const std::string &file);
+  Status refuseUnsupported();
+  Status readSideFiles(const std::string &directory);
+  Status readWeights(const std::string &directory);
+
+  std::string root, shortName, type;
+  LoadOptions options;
+  std::vector<std::string> classes;
+  bool customCode = false;
+  ConfigReader reader;
+  TensorTable table;
+  artifact::DType storage = artifact::DType::F32;
+  std::vector<TensorRequest> requested;
+  std::vector<std::string> names;
+  std::map<std::string, std::string, std::less<>> sideFiles;
+  std::vector<std::string> notes;
+};
+
+} // namespace rapt::huggingface

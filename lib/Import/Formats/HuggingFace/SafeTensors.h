@@ -1,0 +1,42 @@
+//===- SafeTensors.h - The header of one safetensors file ------------------===//
+//
+// A safetensors file is an 8-byte little-endian length N, N bytes of JSON naming
+// every tensor, and the data. Reading checks all of it against the file's size;
+// data is never mapped, so that a file that shrinks gives an error, not SIGBUS.
+// Format: https://huggingface.co/docs/safetensors
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Artifact/Parameter.h"
+#include "lib/Support/Expected.h"
+#include "lib/Support/File.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rapt::huggingface {
+
+/// One tensor of a file. Rank 0 and zero-size tensors are legal; data need not be aligned.
+struct StoredTensor {
+  std::string name;
+  std::string dtype; ///< as the file writes it: "F32", "BF16", "I64", ...
+  std::vector<int64_t> shape;
+  uint64_t offset = 0; ///< of the data, from the start of the file
+  uint64_t bytes = 0;
+  std::shared_ptr<const InputFile> file;
+
+  /// The element type when Rapt can compute with it.
+  std::optional<artifact::DType> type() const;
+};
+
+/// "F32", "F16" or "BF16".
+const char *safeTensorsName(artifact::DType type);
+
+/// "[2, 3]", long shapes cut, for messages.
+std::string shownShape(const std::vector<int64_t> &shape);
+
+/// Reads and checks the header. Tensors come in the order of their data. The error names file, tensor and numbers.
+/// Headers above 100,000,000 bytes are refused, as by the format's own library.
+Expected<std::vector<StoredTensor>> readSafeTensors(std::shared_ptr<const InputFile> file);
+
+} // namespace rapt::huggingface

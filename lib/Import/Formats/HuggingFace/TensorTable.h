@@ -1,0 +1,27 @@
+//===- TensorTable.h - Every tensor of a checkpoint, over its shards --------===//
+#pragma once
+#include "lib/Import/Formats/HuggingFace/SafeTensors.h"
+#include <map>
+
+namespace rapt::huggingface {
+
+/// The tensors of a directory by name: of model.safetensors, or of the shards that model.safetensors.index.json names.
+class TensorTable {
+public:
+  /// Reads the headers of all files. `warnings` gets tensors that a shard holds and the index does not name. Names in
+  /// the index must be single path components; every file must be regular after following links.
+  static Expected<TensorTable> load(const std::string &directory, std::vector<std::string> &warnings);
+
+  /// The tensor of that name, or null. The pointer lives as long as the table.
+  const StoredTensor *find(std::string_view name) const;
+  const std::map<std::string, StoredTensor, std::less<>> &tensors() const { return table; }
+  /// model.safetensors or the index, for messages about missing tensors.
+  const std::string &path() const { return source; }
+
+private:
+  Status loadShards(const std::string &directory, std::vector<std::string> &warnings);
+  std::string source;
+  std::map<std::string, StoredTensor, std::less<>> table;
+};
+
+} // namespace rapt::huggingface

@@ -1,0 +1,175 @@
+//===- File.cpp - Reading by position, writing by rename --------------------===//
+#include "lib/Support/File.h"
+#include "lib/Support/Json.h"
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+using namespace rapt;
+
+static std::string describe(int error) { return std::generic_category().message(error); }
+
+std::string rapt::shownPath(std::string_view path) { return json::printable(path, 4096); }
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// Why open() failed: a link whose target is missing is not a missing file.
+static Error openFailure(const std::string &path, int error) {
+  std::string target(PATH_MAX, '\0');
+  ssize_t length = error == ENOENT ? readlink(path.c_str(), target.data(), target.size()) : -1;
+  if (length < 0)
+    return Error{shownPath(path) + ": " + describe(error)};
+  target.resize(size_t(length));
+  std::string reason = shownPath(path) + ": a dangling symbolic link: its target " + shownPath(target) + " is missing";
+  std::string partial = target + ".incomplete";
+  if (partial.front() != '/')
+    partial = path.substr(0, path.rfind('/') + 1) + partial;
+  if (access(partial.c_str(), F_OK) == 0)
+    reason += "; the download is unfinished (" + shownPath(partial) + " is there)";
+  return Error{reason + "; download the file again"};
+}
+
+static const char *kindOf(mode_t mode) {
+  return S_ISDIR(mode)                    ? "a directory"
+         : S_ISFIFO(mode)                 ? "a FIFO"
+         : S_ISSOCK(mode)                 ? "a socket"
+         : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+                                          : "a special file";
+}
+
+Expected<std::shared_ptr<const InputFile>> InputFile::open(const std::string &path) {
+  if (path.find('\0') != path.npos)
+    return Error{shownPath(path) + ": a file name cannot hold a NUL byte"};
+  int descriptor;
+  do // O_NONBLOCK: opening a FIFO that nobody writes to must not hang
+    descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  while (descriptor < 0 && errno == EINTR);
+  if (descriptor < 0)
+    return openFailure(path, errno);
+  struct stat status;
+  if (fstat(descriptor, &status) != 0) {
+    int error = errno;
+    close(descriptor);
+    return Error{shownPath(path) + ": " + describe(error)};
+  }
+  if (!S_ISREG(status.st_mode)) {
+    close(descriptor);
+    return Error{shownPath(path) + ": " + kindOf(status.st_mode) + ", not a regular file"};
+  }
+  return std::shared_ptr<const InputFile>(new InputFile(path, descriptor, uint64_t(status.st_size)));
+}
+
+InputFile::InputFile(std::string name, int descriptor, uint64_t bytes)
+    : name(std::move(name)), descriptor(descriptor), bytes(bytes) {}
+
+InputFile::~InputFile() { close(descriptor); }
+
+Expected<size_t> InputFile::readSome(uint64_t offset, std::span<std::byte> out) const {
+  size_t done = 0;
+  while (done < out.size()) {
+    // Linux moves at most 2 GiB - 4 KiB in one call.
+    size_t count = std::min(out.size() - done, size_t(1) << 30);
+    ssize_t got = pread(descriptor, out.data() + done, count, off_t(offset + done));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return Error{shownPath(name) + ": cannot read: " + describe(errno)};
+    if (got == 0)
+      break;
+    done += size_t(got);
+  }
+  return done;
+}
+
+Status InputFile::read(uint64_t offset, std::span<std::byte> out) const {
+  Expected<size_t> got = readSome(offset, out);
+  if (!got)
+    return got.error();
+  if (*got == out.size())
+    return {};
+  return Error{shownPath(name) + ": the file ends at byte " + std::to_string(offset + *got) + ", needed up to byte " +
+               std::to_string(offset + out.size()) + " (it had " + std::to_string(bytes) + " bytes when opened)"};
+}
+
+Expected<std::string> rapt::readFile(const std::string &path, uint64_t most) {
+  auto file = InputFile::open(path);
+  if (!file)
+    return file.error();
+  uint64_t size = (*file)->size();
+  if (size > most)
+    return Error{shownPath(path) + ": " + std::to_string(size) + " bytes, more than the " + std::to_string(most) +
+                 " allowed"};
+  std::string text(size, '\0');
+  if (Status status = (*file)->read(0, std::as_writable_bytes(std::span(text))); !status)
+    return status.error();
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+Expected<std::unique_ptr<OutputFile>> OutputFile::create(const std::string &path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    return Error{shownPath(path) + ": cannot write: it is " + kindOf(status.st_mode)};
+  std::string temporary = path + ".tmp-XXXXXX";
+  int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
+  if (descriptor < 0)
+    return Error{shownPath(path) + ": cannot create: " + describe(errno)};
+  mode_t mask = umask(0); // mkostemp gives 0600; the file gets what open() would have given
+  umask(mask);
+  fchmod(descriptor, 0666 & ~mask);
+  return std::unique_ptr<OutputFile>(new OutputFile(path, std::move(temporary), descriptor));
+}
+
+OutputFile::OutputFile(std::string path, std::string temporary, int descriptor)
+    : path(std::move(path)), temporary(std::move(temporary)), descriptor(descriptor) {}
+
+OutputFile::~OutputFile() {
+  if (descriptor >= 0)
+    close(descriptor);
+  if (!temporary.empty())
+    unlink(temporary.c_str());
+}
+
+Error OutputFile::failure(const char *action) const {
+  return Error{shownPath(path) + ": cannot " + action + ": " + describe(errno)};
+}
+
+Status OutputFile::write(std::span<const std::byte> data) {
+  while (!data.empty()) {
+    ssize_t put = ::write(descriptor, data.data(), std::min(data.size(), size_t(1) << 30));
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0)
+      return failure("write");
+    data = data.subspan(size_t(put));
+  }
+  return {};
+}
+
+Status OutputFile::commit() {
+  if (fsync(descriptor) != 0)
+    return failure("write");
+  int closing = std::exchange(descriptor, -1);
+  if (close(closing) != 0)
+    return failure("write");
+  if (rename(temporary.c_str(), path.c_str()) != 0)
+    return failure("create");
+  temporary.clear();
+  size_t slash = path.rfind('/');
+  std::string directory = slash == path.npos ? "." : path.substr(0, slash + 1);
+  // Not every file system can flush a directory; the rename itself has happened.
+  if (int folder = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
+    fsync(folder);
+    close(folder);
+  }
+  return {};
+}
