@@ -100,8 +100,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, RecursiveMemoryEffects, AttrS
   }];
 }
 
-def Attn_AttentionStateOp : Attn_Op<"attention_state", [Pure, RecursiveMemoryEffects,
-    AllTypesMatch<["acc", "newAcc"]>, AllTypesMatch<["max", "newMax"]>, AllTypesMatch<["sum", "newSum"]>]> {
+def Attn_AttentionStateOp : Attn_Op<"attention_state", [Pure, RecursiveMemoryEffects]> {
   let summary = "one step of online softmax over a block of keys";
   let description = [{
     The state of online softmax (Milakov and Gimelshein 2018) for M queries of one head, taken over a block of B keys:
@@ -133,7 +132,8 @@ def Attn_AttentionStateOp : Attn_Op<"attention_state", [Pure, RecursiveMemoryEff
     $query `,` $key `,` $value `,` $scale `at` `(` $b `,` $h `,` $q `,` $kv `)` (`limit` `(` $limit^ `)`)?
     `init` `(` $acc `,` $max `,` $sum `)` attr-dict
     `:` type($query) `,` type($key) `,` type($value) `,` type($acc) `,` type($max) `,` type($sum)
-    custom<NamedRegions>($score, $mask)
+    custom<SameType>(type($newAcc), ref(type($acc))) custom<SameType>(type($newMax), ref(type($max)))
+    custom<SameType>(type($newSum), ref(type($sum))) custom<NamedRegions>($score, $mask)
   }];
   let hasVerifier = 1;
 }

@@ -10,7 +10,7 @@ LogicalResult ParallelForOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!task)
     return emitOpError() << "names '" << getTask() << "', which is no function";
   ArrayRef<Type> inputs = task.getArgumentTypes();
-  if (inputs.size() != getCaptures().size() + 3 || inputs.drop_back(3) != TypeRange(getCaptures()))
+  if (inputs.size() != getCaptures().size() + 3 || TypeRange(inputs.drop_back(3)) != TypeRange(getCaptures()))
     return emitOpError() << "task '" << getTask() << "' must take the captures, then begin, end and worker";
   return success();
 }

@@ -25,7 +25,7 @@ def Attn_DimOp : Attn_Op<"dim", [Symbol]> {
 }
 
 def Attn_DimSizeOp : Attn_Op<"dim_size", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
-                                          DeclareOpInterfaceMethods<InferIntRangeInterface>]> {
+                                          DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
   let summary = "reads a declared dim";
   let description = [{
     ```mlir

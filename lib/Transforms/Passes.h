@@ -1,0 +1,9 @@
+//===- Passes.h - Passes on the attn dialect and the stages below --------*- C++ -*-===//
+#pragma once
+#include "mlir/Pass/Pass.h"
+
+namespace rapt {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "lib/Transforms/Passes.h.inc"
+} // namespace rapt
