@@ -15,10 +15,11 @@ class Checkout:
         self.root = Path(root).resolve()
 
     def files(self, folders=("dialect", "lib", "tools", "test"), suffixes=None):
-        """Files of the given top folders, sorted, as paths relative to the root. Files not yet committed count, ignored ones do not."""
-        listing = subprocess.run(["git", "-C", str(self.root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                                 capture_output=True)
-        if listing.returncode == 0:
+        """Files of the given top folders, sorted, as paths relative to the root. Files not yet committed count, ignored
+        ones do not."""
+        listing = subprocess.run(["git", "-C", str(self.root), "ls-files", "-z", "--cached", "--others",
+                                  "--exclude-standard"], capture_output=True)
+        if (self.root / ".git").exists() and listing.returncode == 0:
             paths = [Path(name) for name in listing.stdout.decode().split("\0") if name]
         else:
             paths = [path.relative_to(self.root) for path in self.root.rglob("*") if path.is_file()]
@@ -40,9 +41,9 @@ def arguments(description):
     return args
 
 
-def finish(name, checked, problems, notes=()):
-    """Prints notes, problems (each `file:line: what`) and one line of counts; exits 1 if there are problems or nothing was checked."""
-    for line in [*notes, *problems]:
+def finish(name, checked, problems):
+    """Prints the problems (each `file:line: what`) and one line of counts; exits 1 if there are problems."""
+    for line in problems:
         print(line)
     print(f"{name}: {checked}, {len(problems)} problem{'s' * (len(problems) != 1)}")
     sys.exit(1 if problems else 0)
