@@ -74,9 +74,10 @@ struct Plan {
     memory.weights = module.manifest->weightsFileBytes;
     memory.workspace = uint64_t(alone);
     memory.per_worker = uint64_t(another - alone);
-    memory.other = sizeof(rapt_context) + logitsBytes +
-                   4 * uint64_t(2 * limits.tokens + 2 * limits.rows + limits.rows * limits.table + 2 * limits.blocks) +
-                   uint64_t(limits.blocks) + uint64_t(limits.rows) * sizeof(Piece);
+    memory.other =
+        sizeof(rapt_context) + logitsBytes +
+        4 * uint64_t(2 * limits.tokens + 2 * limits.rows + 1 + limits.rows * limits.table + 2 * limits.blocks) +
+        uint64_t(limits.blocks) + uint64_t(limits.rows) * sizeof(Piece);
     return RAPT_OK;
   }
 };
