@@ -10,13 +10,11 @@
 
 namespace rapt {
 
-using MergeList = std::vector<std::pair<std::string, std::string>>;
-
-static bool splitAtSpace(std::string_view text, std::pair<std::string, std::string> &pair) {
+static bool splitAtSpace(std::string_view text, std::pair<std::string_view, std::string_view> &pair) {
   size_t space = text.find(' ');
   if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos)
     return false;
-  pair = {std::string(text.substr(0, space)), std::string(text.substr(space + 1))};
+  pair = {text.substr(0, space), text.substr(space + 1)};
   return true;
 }
 

@@ -22,8 +22,7 @@ BytePairModel::BytePairModel(Vocabulary vocabulary, BytePairOptions options)
 
 std::unique_ptr<Model::Scratch> BytePairModel::newScratch() const { return std::make_unique<Words>(); }
 
-Expected<std::unique_ptr<Model>> BytePairModel::create(Vocabulary vocabulary,
-                                                       const std::vector<std::pair<std::string, std::string>> &merges,
+Expected<std::unique_ptr<Model>> BytePairModel::create(Vocabulary vocabulary, const MergeList &merges,
                                                        BytePairOptions options, const std::string &where) {
   std::unique_ptr<BytePairModel> model(new BytePairModel(std::move(vocabulary), std::move(options)));
   if (model->options.unknownToken) {
@@ -52,25 +51,24 @@ void BytePairModel::indexCharacters() {
   }
 }
 
-Status BytePairModel::addMerges(const std::vector<std::pair<std::string, std::string>> &pairs,
-                                const std::string &where) {
+Status BytePairModel::addMerges(const MergeList &pairs, const std::string &where) {
   merges.reserve(pairs.size());
   std::vector<std::array<int32_t, 3>> joins;
   joins.reserve(pairs.size());
   std::string joined;
   for (size_t rank = 0; rank < pairs.size(); ++rank) {
     const auto &[left, right] = pairs[rank];
-    auto unknown = [&](const std::string &token) {
+    auto unknown = [&, left = left, right = right](std::string_view token) {
       return Error{where + ": merge " + std::to_string(rank) + " ('" + json::printable(left) + "' + '" +
                    json::printable(right) + "') needs token '" + json::printable(token) +
                    "', which the vocabulary lacks"};
     };
     if (right.size() < options.subwordPrefix.size())
-      return unknown(left + right);
-    joined.assign(left).append(right, options.subwordPrefix.size());
+      return unknown(right);
+    joined.assign(left).append(right.substr(options.subwordPrefix.size()));
     std::optional<int32_t> leftId = tokens.find(left), rightId = tokens.find(right), id = tokens.find(joined);
     if (!leftId || !rightId || !id)
-      return unknown(!leftId ? left : !rightId ? right : joined);
+      return unknown(!leftId ? left : !rightId ? right : std::string_view(joined));
     merges.set(*leftId, *rightId, {uint32_t(rank), *id});
     joins.push_back({*leftId, *rightId, *id});
   }

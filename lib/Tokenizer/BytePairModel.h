@@ -21,19 +21,20 @@ struct BytePairOptions {
   bool fuseUnknown = false, byteFallback = false, ignoreMerges = false;
 };
 
+/// Pairs of token texts in the order of their ranks; views into the file they were read from.
+using MergeList = std::vector<std::pair<std::string_view, std::string_view>>;
+
 class BytePairModel final : public Model {
 public:
   /// Bytes of the longest stretch that may come without a place to cut it; bounds the merge loop's memory at 250 MB.
   static constexpr size_t wordLimit = size_t(1) << 22;
 
   /// Errors: a merge whose parts or result are no tokens, an unknown token that is no token.
-  static Expected<std::unique_ptr<Model>> create(Vocabulary vocabulary,
-                                                 const std::vector<std::pair<std::string, std::string>> &merges,
+  static Expected<std::unique_ptr<Model>> create(Vocabulary vocabulary, const MergeList &merges,
                                                  BytePairOptions options, const std::string &where);
   static Expected<std::unique_ptr<Model>> fromJson(const json::Value &model, const std::string &where);
   /// The text of merges.txt: "a b" a line, rank by line, a first line "#version: ..." skipped.
-  static Expected<std::vector<std::pair<std::string, std::string>>> readMergeLines(std::string_view text,
-                                                                                   const std::string &where);
+  static Expected<MergeList> readMergeLines(std::string_view text, const std::string &where);
 
   std::unique_ptr<Scratch> newScratch() const override;
   Status encode(std::string_view piece, Scratch &scratch, std::vector<int32_t> &ids) const override;
@@ -41,7 +42,7 @@ public:
 private:
   class Words;
   BytePairModel(Vocabulary vocabulary, BytePairOptions options);
-  Status addMerges(const std::vector<std::pair<std::string, std::string>> &merges, const std::string &where);
+  Status addMerges(const MergeList &merges, const std::string &where);
   void indexCharacters();
   void findSafeCuts(const std::vector<std::array<int32_t, 3>> &joins);
   int32_t idOfCharacter(std::string_view character, bool first, bool last) const;

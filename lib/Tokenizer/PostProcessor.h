@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/Support/Expected.h"
 #include "lib/Support/Json.h"
-#include "lib/Tokenizer/Vocabulary.h"
+#include "lib/Tokenizer/FunctionRef.h"
 #include <cstdint>
 #include <vector>
 
@@ -13,8 +13,11 @@ struct Frame {
   std::vector<int32_t> prefix, suffix;
 };
 
+/// Tells whether an id has a token.
+using TokenTest = FunctionRef<bool(int32_t)>;
+
 /// From the "post_processor" member of tokenizer.json: TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel
-/// (which only moves offsets) and Sequence; others are refused by name. Special tokens must have ids in `vocabulary`.
-Expected<Frame> readPostProcessor(const json::Value &value, const Vocabulary &vocabulary, const std::string &where);
+/// (which only moves offsets) and Sequence; others are refused by name. Their ids must be tokens.
+Expected<Frame> readPostProcessor(const json::Value &value, TokenTest isToken, const std::string &where);
 
 } // namespace rapt

@@ -2,13 +2,19 @@
 #include "lib/Tokenizer/Regex.h"
 #include "lib/Support/Json.h"
 #include "lib/Tokenizer/Unicode.h"
+#include <algorithm>
+#include <climits>
+#include <iterator>
 #include <oniguruma.h>
 
 namespace rapt {
 
-// A match of real tokenizer patterns never retries; ten million steps is about 0.2 s.
-static constexpr unsigned long kRetryLimit = 10'000'000;
+// Real tokenizer patterns go back a few times a match, or once a character on a long run. A search in a short text may
+// go back kRetries times; a long text allows more for each byte, up to about 0.2 s a search.
+static constexpr unsigned long kRetries = 100'000, kRetriesPerByte = 64, kMostRetries = 10'000'000;
+static constexpr size_t kShortText = 1024;
 static constexpr unsigned kStackLimit = 4'000'000; // entries of about 40 bytes
+static constexpr int kMostGroups = 31;
 static constexpr size_t kPatternLimit = size_t(64) << 10;
 
 struct Regex::Compiled {
@@ -28,6 +34,9 @@ Expected<Regex> Regex::compile(std::string_view pattern) {
                  std::to_string(kPatternLimit)};
   static const int ready = [] {
     OnigEncoding encodings[] = {ONIG_ENCODING_UTF8};
+    onig_set_match_stack_limit_size(kStackLimit);
+    onig_set_retry_limit_in_match(kRetries);
+    onig_set_retry_limit_in_search(kRetries);
     return onig_initialize(encodings, 1);
   }();
   if (ready != ONIG_NORMAL)
@@ -43,6 +52,9 @@ Expected<Regex> Regex::compile(std::string_view pattern) {
     return Error{"the regular expression '" + json::printable(pattern) +
                  "' is refused: " + json::printable({reinterpret_cast<const char *>(reason), size_t(length)})};
   }
+  if (int groups = onig_number_of_captures(compiled->handle); groups > kMostGroups)
+    return Error{"the regular expression '" + json::printable(pattern) + "' has " + std::to_string(groups) +
+                 " capturing groups; the limit is " + std::to_string(kMostGroups)};
   Regex regex;
   regex.compiled = std::move(compiled);
   return regex;
@@ -51,32 +63,48 @@ Expected<Regex> Regex::compile(std::string_view pattern) {
 const std::string &Regex::pattern() const { return compiled->source; }
 
 namespace {
-/// What one scan over a text needs: the region of the last match and the limits.
-struct Scan {
-  OnigRegion *region = onig_region_new();
-  OnigMatchParam *limits = onig_new_match_param();
+/// What one scan over a text needs: the region of the last match, and limits of its own where the text is long.
+class Scan {
+public:
+  explicit Scan(size_t textSize) {
+    region.allocated = int(std::size(begins));
+    region.beg = begins;
+    region.end = ends;
+    if (textSize <= kShortText || !(limits = onig_new_match_param()))
+      return;
+    unsigned long retries = std::min(kMostRetries, kRetries + kRetriesPerByte * textSize);
+    onig_initialize_match_param(limits);
+    onig_set_retry_limit_in_match_of_match_param(limits, retries);
+    onig_set_retry_limit_in_search_of_match_param(limits, retries);
+    onig_set_match_stack_limit_size_of_match_param(limits, kStackLimit);
+  }
   ~Scan() {
-    if (region)
-      onig_region_free(region, 1);
     if (limits)
       onig_free_match_param(limits);
   }
+  Scan(const Scan &) = delete;
+
+  /// As onig_search: where the match begins, ONIG_MISMATCH, or an error code.
+  int search(regex_t *regex, const OnigUChar *text, const OnigUChar *end, const OnigUChar *from) {
+    return limits ? onig_search_with_param(regex, text, end, from, end, &region, ONIG_OPTION_NONE, limits)
+                  : onig_search(regex, text, end, from, end, &region, ONIG_OPTION_NONE);
+  }
+  OnigRegion region = {};
+
+private:
+  int begins[kMostGroups + 1], ends[kMostGroups + 1]; // never resized: patterns with more groups were refused
+  OnigMatchParam *limits = nullptr;
 };
 } // namespace
 
 Status Regex::forEachMatch(std::string_view text, FunctionRef<Status(size_t, size_t)> visit) const {
-  Scan scan;
-  if (!scan.region || !scan.limits)
-    return Error{"out of memory in the regular expression matcher"};
-  onig_initialize_match_param(scan.limits);
-  onig_set_retry_limit_in_match_of_match_param(scan.limits, kRetryLimit);
-  onig_set_retry_limit_in_search_of_match_param(scan.limits, kRetryLimit);
-  onig_set_match_stack_limit_size_of_match_param(scan.limits, kStackLimit);
+  if (text.size() > INT_MAX)
+    return Error{"a piece of " + std::to_string(text.size()) + " bytes is too long for a regular expression"};
+  Scan scan(text.size());
   const OnigUChar *begin = bytes(text.data()), *end = begin + text.size();
   size_t offset = 0, lastEnd = size_t(-1);
   while (offset <= text.size()) {
-    int found = onig_search_with_param(compiled->handle, begin, end, begin + offset, end, scan.region, ONIG_OPTION_NONE,
-                                       scan.limits);
+    int found = scan.search(compiled->handle, begin, end, begin + offset);
     if (found == ONIG_MISMATCH)
       break;
     if (found < 0) {
@@ -86,7 +114,7 @@ Status Regex::forEachMatch(std::string_view text, FunctionRef<Status(size_t, siz
                    std::to_string(offset) + " of " + std::to_string(text.size()) + ": " +
                    std::string(reinterpret_cast<const char *>(reason), size_t(length))};
     }
-    size_t from = size_t(scan.region->beg[0]), to = size_t(scan.region->end[0]);
+    size_t from = size_t(scan.region.beg[0]), to = size_t(scan.region.end[0]);
     // An empty match right behind the one before it is no match of its own (the rule of Hugging Face's iterator).
     if (from == to && to == lastEnd) {
       offset += offset < text.size() ? unicode::lengthOf(static_cast<unsigned char>(text[offset])) : 1;

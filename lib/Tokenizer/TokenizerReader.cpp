@@ -126,12 +126,8 @@ Status TokenizerReader::readTokenizerJson() {
   if (!decoder)
     return decoder.error();
   tokenizer->decoder = std::move(*decoder);
-  // Templates may name added tokens, so the ids are looked up in a vocabulary that holds both.
-  Vocabulary all = tokenizer->model->vocabulary();
-  for (const auto &token : tokenizer->added)
-    if (Status status = all.add(token->content, token->id, file + "added_tokens"); !status)
-      return status;
-  Expected<Frame> frame = readPostProcessor(fields.value("post_processor"), all, file + "post_processor");
+  auto isToken = [&](int32_t id) { return tokenizer->model->vocabulary().token(id) || addedIds.count(id); };
+  Expected<Frame> frame = readPostProcessor(fields.value("post_processor"), isToken, file + "post_processor");
   if (!frame)
     return frame.error();
   tokenizer->around = std::move(*frame);

@@ -1,5 +1,6 @@
 //===- Vocabulary.cpp ------------------------------------------------------===//
 #include "lib/Tokenizer/Vocabulary.h"
+#include <algorithm>
 #include <functional>
 
 namespace rapt {
@@ -25,8 +26,15 @@ std::optional<int32_t> Vocabulary::find(std::string_view token) const {
   return id < 0 ? std::nullopt : std::optional(id);
 }
 
-void Vocabulary::grow() {
-  slots.assign(slots.empty() ? 64 : slots.size() * 2, -1);
+void Vocabulary::reserve(size_t tokens) {
+  size_t capacity = std::max<size_t>(slots.size(), 64);
+  while (capacity < (count + tokens) * 2)
+    capacity *= 2;
+  rehash(capacity);
+}
+
+void Vocabulary::rehash(size_t capacity) {
+  slots.assign(capacity, -1);
   for (size_t id = 0; id < entries.size(); ++id)
     if (entries[id].present)
       slots[slotOf(*token(int32_t(id)))] = int32_t(id);
@@ -49,7 +57,7 @@ Status Vocabulary::add(std::string_view text, int64_t id, const std::string &whe
   entries[size_t(id)] = {texts.size(), uint32_t(text.size()), true};
   texts.append(text);
   if (++count * 2 > slots.size())
-    grow();
+    rehash(std::max<size_t>(slots.size() * 2, 64));
   else
     slots[slotOf(text)] = int32_t(id);
   return {};
@@ -60,6 +68,7 @@ Expected<Vocabulary> Vocabulary::fromJson(const json::Value &object, const std::
   if (!members)
     return Error{where + ": is not an object of tokens and ids"};
   Vocabulary vocabulary;
+  vocabulary.reserve(members->size());
   for (const auto &[token, value] : *members) {
     std::optional<int64_t> id = value.asInteger();
     if (!id)

@@ -19,6 +19,8 @@ public:
   /// From an object {"token": id, ...}. Errors: an id that is no integer, negative, above idLimit or used twice.
   static Expected<Vocabulary> fromJson(const json::Value &object, const std::string &where);
 
+  /// Makes room for `tokens` more.
+  void reserve(size_t tokens);
   /// Adds one token. Errors: the id is out of range or taken by another token, or the token has another id.
   Status add(std::string_view token, int64_t id, const std::string &where);
 
@@ -34,7 +36,7 @@ private:
     uint32_t length = 0;
     bool present = false;
   };
-  void grow();
+  void rehash(size_t capacity);
   size_t slotOf(std::string_view token) const;
 
   std::string texts; // all tokens, one behind the other
