@@ -11,10 +11,12 @@ if(RAPT_CCACHE AND RAPT_CCACHE_PROGRAM AND (NOT CMAKE_CXX_COMPILER_LAUNCHER OR C
 endif()
 
 # Debug information and assertions name files relative to the checkout.
-add_compile_options($<$<CONFIG:Debug,RelWithDebInfo>:-fdebug-compilation-dir=.>)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  add_compile_options($<$<CONFIG:Debug,RelWithDebInfo>:-fdebug-compilation-dir=.>)
+endif()
 
 find_program(RAPT_LLD NAMES ld.lld-${RAPT_LLVM_VERSION} ld.lld)
-if(RAPT_LLD)
+if(RAPT_LLD AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_link_options(--ld-path=${RAPT_LLD})
 endif()
 
