@@ -189,7 +189,7 @@ def stream(pairs, chapters):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", required=True)
-    parser.add_argument("--steps", type=int, default=8000)
+    parser.add_argument("--steps", type=int, default=5000)
     parser.add_argument("--save", type=int, default=500)
     parser.add_argument("--evaluate", action="store_true")
     options = parser.parse_args()
