@@ -205,7 +205,7 @@ Outcome Generation::loop(const Sequence &sequence) {
       return outcome;
     total = seconds(Clock::now() - start);
     firstToken = made.empty() ? total : firstToken;
-    if (text.ends.count(id)) {
+    if (!options.ignoreEnd && text.ends.count(id)) {
       reason = "end";
       return {};
     }

@@ -112,6 +112,7 @@ const std::vector<Option> &table() {
       {"repetition-penalty", nullptr, "X", "above 1 discourages tokens that occurred",
        real(&Options::repetitionPenalty, 1e-6, 1e6, "above 0")},
       {"stop", nullptr, "TEXT", "end before this text; may be repeated", addStop},
+      {"ignore-eos", nullptr, nullptr, "go on after a token that ends a text", flag(&Options::ignoreEnd)},
       {"threads", nullptr, "N", "threads (the processors this process may use)", integer(&Options::threads, 1)},
       {"stats", nullptr, nullptr, "tell time to first token, tokens/s and memory", flag(&Options::stats)},
       {"perplexity", nullptr, "FILE", "measure how well the model predicts a text", text(&Options::perplexityFile)},

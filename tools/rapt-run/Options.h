@@ -28,6 +28,7 @@ struct Options {
 
   std::string weights;
   bool anyWeights = false, verify = false, readWeights = false;
+  bool ignoreEnd = false; ///< go on after a token that ends a text
   bool stats = false, json = false, info = false;
 };
 
