@@ -10,7 +10,7 @@
 
 include(RaptCompiler)
 
-add_compile_options(-Wall -Wextra -Werror=return-type -Wno-unused-parameter
+add_compile_options(-Wall -Wextra -Werror=return-type -Wno-unused-parameter -Wno-missing-field-initializers
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions> $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
 
 function(rapt_apply_exceptions)

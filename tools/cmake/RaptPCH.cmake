@@ -6,7 +6,7 @@
 # A precompiled header is compiled as an ordinary source, so that it gets exactly the flags of its users. Its inputs are
 # headers of the system alone (one of them as the main file, the others by -include), and every path in a command line is
 # relative to the build directory: its bytes do not depend on where the checkout lies, and the compiler cache hits from
-# any other one.
+# any other one. A header has no definitions of its own: the cache does not tell apart two that differ in -D alone.
 
 function(rapt_add_pch name)
   cmake_parse_arguments(A "" "MAIN" "FOLDERS;HEADERS" ${ARGN})
@@ -75,7 +75,5 @@ if(RAPT_BUILD_TESTS)
   find_package(GTest REQUIRED)
   rapt_add_pch(RaptTestPCH MAIN gtest/gtest.h HEADERS algorithm array atomic cmath cstdint cstring filesystem fstream
     functional map memory optional random set sstream string string_view thread unordered_map vector)
-  if(TARGET RaptTestPCH)
-    target_link_libraries(RaptTestPCH PRIVATE GTest::gtest) # for its definitions
-  endif()
+  set_target_properties(GTest::gtest PROPERTIES INTERFACE_COMPILE_OPTIONS "") # GTEST_HAS_PTHREAD=1: it finds that itself
 endif()
