@@ -1,7 +1,7 @@
 // --input and --output: tensors in .npy files through rapt_run, or through the reference evaluator.
+#include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/Model.h"
 #include "lib/Support/Npy.h"
-#include "tools/rapt-run/Console.h"
-#include "tools/rapt-run/Model.h"
 #include <cerrno>
 #include <climits>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // Text from a prompt, as it comes.
+#include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/Text.h"
 #include "lib/Support/Json.h"
-#include "tools/rapt-run/Console.h"
-#include "tools/rapt-run/Text.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "tools/rapt-run/Text.h"
+#include "lib/Generation/CommandLine/Text.h"
 #include "lib/Support/File.h"
 #include <algorithm>
 #include <cerrno>

@@ -1,8 +1,8 @@
 // How well a model predicts a text: windows of its positions, each token but the first predicted exactly once.
 #include "lib/Generation/Perplexity.h"
+#include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/Text.h"
 #include "lib/Support/Json.h"
-#include "tools/rapt-run/Console.h"
-#include "tools/rapt-run/Text.h"
 #include <algorithm>
 #include <cstdio>
 

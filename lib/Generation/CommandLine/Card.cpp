@@ -1,8 +1,8 @@
 // What a compiled model is, read from its manifest without loading its code.
+#include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/Model.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
-#include "tools/rapt-run/Console.h"
-#include "tools/rapt-run/Model.h"
 #include <algorithm>
 #include <sys/stat.h>
 

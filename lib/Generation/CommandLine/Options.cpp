@@ -1,4 +1,4 @@
-#include "tools/rapt-run/Options.h"
+#include "lib/Generation/CommandLine/Options.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "tools/rapt-run/Model.h"
+#include "lib/Generation/CommandLine/Model.h"
 #include <cstdio>
 
 namespace rapt::run {

@@ -1,8 +1,8 @@
 //===- Model.h - An opened model, or the reason why not -------------------------===//
 #pragma once
+#include "lib/Generation/CommandLine/Options.h"
 #include "lib/Support/Expected.h"
 #include "rapt/rapt.hpp"
-#include "tools/rapt-run/Options.h"
 
 namespace rapt::run {
 

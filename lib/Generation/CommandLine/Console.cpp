@@ -1,4 +1,4 @@
-#include "tools/rapt-run/Console.h"
+#include "lib/Generation/CommandLine/Console.h"
 #include <atomic>
 #include <cerrno>
 #include <csignal>

@@ -1,7 +1,7 @@
 //===- Text.h - The tokenizer that travels in the weight file ------------------===//
 #pragma once
+#include "lib/Generation/CommandLine/Model.h"
 #include "rapt/rapt_text.h"
-#include "tools/rapt-run/Model.h"
 #include <memory>
 #include <set>
 
