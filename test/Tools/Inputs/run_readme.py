@@ -47,7 +47,7 @@ def main():
     source, build, work = (Path(path).resolve() for path in sys.argv[1:4])
     work.mkdir(parents=True, exist_ok=True)
     for name, target in (("build", build), ("test", source / "test"), ("tools", source / "tools"), ("lib", source / "lib")):
-        if not (work / name).exists():
+        if target.exists() and not (work / name).is_symlink():
             (work / name).symlink_to(target)
     ran = 0
     for command, output in commands((source / "README.md").read_text(encoding="utf-8")):
