@@ -1,15 +1,22 @@
 # Oniguruma, linked statically so that librapt_text needs nothing but libc and libm.
 #
 # Debian's libonig-dev has no static library, but librust-onig-sys-dev of the same release carries the same source
-# (6.9.8). Its package is unpacked into the build folder, never installed: its dependencies are 177 Rust packages.
+# (6.9.8). Its package is unpacked into the user's cache, never installed: its dependencies are 177 Rust packages.
 # Without network libonig's shared library serves, and librapt_text then needs libonig.so.5 where it runs.
 #
 #   RAPT_ONIGURUMA_SOURCE   a folder with oniguruma.h and the sources; found or fetched when empty
 set(RAPT_ONIGURUMA_SOURCE "" CACHE PATH "Oniguruma's src folder")
 
+set(oniguruma_cache ${CMAKE_BINARY_DIR}/oniguruma)
+if(DEFINED ENV{XDG_CACHE_HOME})
+  set(oniguruma_cache $ENV{XDG_CACHE_HOME}/rapt/oniguruma-6.9.8)
+elseif(DEFINED ENV{HOME})
+  set(oniguruma_cache $ENV{HOME}/.cache/rapt/oniguruma-6.9.8)
+endif()
+
 function(rapt_find_oniguruma_source result)
-  file(GLOB found /usr/share/cargo/registry/onig_sys-69.8*/oniguruma/src
-                  ${CMAKE_BINARY_DIR}/oniguruma/usr/share/cargo/registry/onig_sys-69.8*/oniguruma/src)
+  set(crate usr/share/cargo/registry/onig_sys-69.8*/oniguruma/src)
+  file(GLOB found /${crate} ${oniguruma_cache}/${crate})
   foreach(folder ${RAPT_ONIGURUMA_SOURCE} ${found})
     if(EXISTS ${folder}/regexec.c)
       set(${result} ${folder} PARENT_SCOPE)
@@ -23,20 +30,24 @@ rapt_find_oniguruma_source(oniguruma_source)
 find_program(RAPT_APT_GET apt-get)
 find_program(RAPT_DPKG_DEB dpkg-deb)
 if(NOT oniguruma_source AND RAPT_APT_GET AND RAPT_DPKG_DEB)
-  set(folder ${CMAKE_BINARY_DIR}/oniguruma)
+  set(folder ${CMAKE_BINARY_DIR}/oniguruma-download)
   file(MAKE_DIRECTORY ${folder})
   execute_process(COMMAND ${RAPT_APT_GET} -qq download librust-onig-sys-dev WORKING_DIRECTORY ${folder}
                   OUTPUT_QUIET ERROR_QUIET TIMEOUT 120)
   file(GLOB package ${folder}/librust-onig-sys-dev_*.deb)
   if(package)
     list(GET package 0 package)
-    execute_process(COMMAND ${RAPT_DPKG_DEB} -x ${package} ${folder})
+    execute_process(COMMAND ${RAPT_DPKG_DEB} -x ${package} ${folder}/unpacked)
+    # Renamed into place, so that another configuration at the same time sees all of it or nothing.
+    get_filename_component(parent ${oniguruma_cache} DIRECTORY)
+    file(MAKE_DIRECTORY ${parent})
+    file(RENAME ${folder}/unpacked ${oniguruma_cache} RESULT ignored)
   endif()
   rapt_find_oniguruma_source(oniguruma_source)
 endif()
 
 if(oniguruma_source)
-  set(config ${CMAKE_BINARY_DIR}/oniguruma/include)
+  set(config ${CMAKE_CURRENT_BINARY_DIR}/oniguruma)
   file(CONFIGURE OUTPUT ${config}/config.h CONTENT
 "#define HAVE_STDINT_H 1
 #define HAVE_INTTYPES_H 1
