@@ -1,22 +1,26 @@
 # Oniguruma, linked statically so that librapt_text needs nothing but libc and libm.
 #
 # Debian's libonig-dev has no static library, but librust-onig-sys-dev of the same release carries the same source
-# (6.9.8). Its package is unpacked into the user's cache, never installed: its dependencies are 177 Rust packages.
+# (6.9.8). Its package is unpacked, by tools/dev/prerequisites into /var/cache/rapt or else here into
+# the user's cache, and never installed: its dependencies are 177 Rust packages.
 # Without network libonig's shared library serves, and librapt_text then needs libonig.so.5 where it runs.
 #
 #   RAPT_ONIGURUMA_SOURCE   a folder with oniguruma.h and the sources; found or fetched when empty
 set(RAPT_ONIGURUMA_SOURCE "" CACHE PATH "Oniguruma's src folder")
 
-set(oniguruma_cache ${CMAKE_BINARY_DIR}/oniguruma)
-if(DEFINED ENV{XDG_CACHE_HOME})
-  set(oniguruma_cache $ENV{XDG_CACHE_HOME}/rapt/oniguruma-6.9.8)
-elseif(DEFINED ENV{HOME})
-  set(oniguruma_cache $ENV{HOME}/.cache/rapt/oniguruma-6.9.8)
-endif()
+set(oniguruma_cache ${CMAKE_BINARY_DIR})
+foreach(folder $ENV{XDG_CACHE_HOME} $ENV{HOME}/.cache)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}/rapt RESULT_VARIABLE failed ERROR_QUIET)
+  if(NOT failed)
+    set(oniguruma_cache ${folder}/rapt)
+    break()
+  endif()
+endforeach()
+set(oniguruma_cache ${oniguruma_cache}/oniguruma-6.9.8)
 
 function(rapt_find_oniguruma_source result)
   set(crate usr/share/cargo/registry/onig_sys-69.8*/oniguruma/src)
-  file(GLOB found /${crate} ${oniguruma_cache}/${crate})
+  file(GLOB found /${crate} /var/cache/rapt/${crate} ${oniguruma_cache}/${crate})
   foreach(folder ${RAPT_ONIGURUMA_SOURCE} ${found})
     if(EXISTS ${folder}/regexec.c)
       set(${result} ${folder} PARENT_SCOPE)
@@ -30,7 +34,8 @@ rapt_find_oniguruma_source(oniguruma_source)
 find_program(RAPT_APT_GET apt-get)
 find_program(RAPT_DPKG_DEB dpkg-deb)
 if(NOT oniguruma_source AND RAPT_APT_GET AND RAPT_DPKG_DEB)
-  set(folder ${CMAKE_BINARY_DIR}/oniguruma-download)
+  string(RANDOM LENGTH 8 random)
+  set(folder ${oniguruma_cache}-${random})
   file(MAKE_DIRECTORY ${folder})
   execute_process(COMMAND ${RAPT_APT_GET} -qq download librust-onig-sys-dev WORKING_DIRECTORY ${folder}
                   OUTPUT_QUIET ERROR_QUIET TIMEOUT 120)
@@ -39,10 +44,9 @@ if(NOT oniguruma_source AND RAPT_APT_GET AND RAPT_DPKG_DEB)
     list(GET package 0 package)
     execute_process(COMMAND ${RAPT_DPKG_DEB} -x ${package} ${folder}/unpacked)
     # Renamed into place, so that another configuration at the same time sees all of it or nothing.
-    get_filename_component(parent ${oniguruma_cache} DIRECTORY)
-    file(MAKE_DIRECTORY ${parent})
     file(RENAME ${folder}/unpacked ${oniguruma_cache} RESULT ignored)
   endif()
+  file(REMOVE_RECURSE ${folder})
   rapt_find_oniguruma_source(oniguruma_source)
 endif()
 
