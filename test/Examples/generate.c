@@ -13,7 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef MODEL_HEADER
+#include MODEL_HEADER
+#else
 extern const rapt_artifact MODEL;
+#endif
 
 enum { NEW_TOKENS = 32, MAX_PROMPT = 4096 };
 

@@ -80,6 +80,17 @@ Interrupts::~Interrupts() {
 
 int Interrupts::caught() { return signalSeen; }
 
+void guardMappedFiles() {
+  struct sigaction action{};
+  action.sa_handler = [](int) {
+    static const char text[] = "rapt-run: error: the weight file shrank or its disk failed while it was mapped; "
+                               "--read-weights reads it into memory instead\n";
+    [[maybe_unused]] ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(exitFailure);
+  };
+  sigaction(SIGBUS, &action, nullptr);
+}
+
 uint64_t peakMemory() {
   rusage usage;
   return getrusage(RUSAGE_SELF, &usage) == 0 ? uint64_t(usage.ru_maxrss) * 1024 : 0;

@@ -31,6 +31,9 @@ public:
   static int caught();
 };
 
+/// From here on, a mapped file that shrinks ends the process with a line that says so and 1, instead of a bus error.
+void guardMappedFiles();
+
 /// Peak resident memory of this process in bytes, 0 when unknown.
 uint64_t peakMemory();
 

@@ -1,9 +1,11 @@
 #include "lib/Generation/CommandLine/Model.h"
+#include "lib/Generation/CommandLine/Console.h"
 #include <cstdio>
 
 namespace rapt::run {
 
 Outcome openModule(const Options &options, Model &model) {
+  guardMappedFiles();
   auto moduleOptions = sized<rapt_module_options>();
   moduleOptions.flags = (options.anyWeights ? RAPT_ANY_CONTENT : 0) | (options.verify ? RAPT_VERIFY : 0) |
                         (options.readWeights ? RAPT_READ_WEIGHTS : 0);
