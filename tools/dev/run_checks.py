@@ -165,7 +165,8 @@ def main():
     build = (ROOT / folder).resolve()
     clock = Clock()
     clock.rows.append(("install", args.install_seconds, 0.0))
-    for phase, action in (("configure", lambda: configure(build, args)), ("build", lambda: compile_all(build, args.jobs))):
+    steps = (("configure", lambda: configure(build, args)), ("build", lambda: compile_all(build, args.jobs)))
+    for phase, action in steps:
         status = action()
         clock.record(phase)
         if status:

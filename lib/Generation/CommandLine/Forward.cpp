@@ -2,6 +2,7 @@
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Model.h"
 #include "lib/Support/Npy.h"
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -10,6 +11,8 @@
 
 namespace rapt::run {
 namespace {
+
+constexpr int64_t rowsTogether = 8; // whose keys and values are held at a time
 
 rapt_tensor describe(void *data, NpyType type, const std::vector<int64_t> &shape) {
   auto tensor = sized<rapt_tensor>();
@@ -79,8 +82,10 @@ int runForward(const Options &options) {
     status = addLogits(options, model.info, tensors);
   if (!status)
     return fail(status.error().message);
-  int64_t length = tensors.logitsShape[1];
-  int64_t capacity = options.context.value_or(std::min(std::max<int64_t>(length, 1), model.info.max_positions));
+  const int64_t rows = std::clamp<int64_t>(tensors.logitsShape[0], 1, rowsTogether);
+  const int64_t length = std::clamp<int64_t>(tensors.logitsShape[1], 1, model.info.max_positions);
+  const int64_t block = std::max<int64_t>(model.info.cache_block, 1);
+  int64_t capacity = options.context.value_or(rows * ((length + block - 1) / block) * block);
   if (Outcome outcome = makeContext(options, capacity, model); !outcome)
     return fail(outcome.message, Failure(outcome).code);
   Interrupts interrupts(model.context.get());

@@ -9,7 +9,7 @@
 namespace rapt::run {
 namespace {
 
-constexpr size_t part = 64; // tokens whose logits are held at a time
+constexpr int64_t logitsBytes = 16 << 20; // held at a time
 
 struct Measurement {
   const Options &options;
@@ -17,6 +17,7 @@ struct Measurement {
   Text text;
   Ids ids;
   int64_t window = 0, stride = 0;
+  size_t part = 0; ///< tokens whose logits are held at a time
   PerplexityTotal total;
 
   explicit Measurement(const Options &options) : options(options) {}
@@ -45,6 +46,7 @@ Outcome Measurement::prepare() {
     return {RAPT_TOO_LONG, "--context is " + std::to_string(window) + "; the model's positions hold " +
                                std::to_string(model.info.max_positions) + " tokens"};
   stride = options.stride.value_or(window - 1);
+  part = size_t(std::clamp<int64_t>(logitsBytes / (int64_t(sizeof(float)) * model.info.vocabulary), 16, 512));
   return makeContext(options, window, model);
 }
 
