@@ -71,7 +71,11 @@ def configure(build, args):
 
 
 def compile_all(build, jobs):
-    status = run(["cmake", "--build", str(build), "-j", str(jobs)], build / "check" / "build.log")
+    log = build / "check" / "build.log"
+    status = run(["cmake", "--build", str(build), "-j", str(jobs)], log)
+    warnings = sorted({line for line in log.read_text(errors="replace").splitlines() if " warning: " in line})
+    if warnings:
+        print("\n".join([*warnings[:20], f"{len(warnings)} warnings"]))
     if shutil.which("ccache"):
         statistics = subprocess.run(["ccache", "-s"], capture_output=True, text=True).stdout
         print("\n".join(line for line in statistics.splitlines() if "Hits:" in line or "Misses:" in line))
