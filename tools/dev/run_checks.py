@@ -167,6 +167,8 @@ def main():
     args = parse_arguments()
     folder = args.build or ("build" if args.preset == "dev" else f"build-{args.preset}")
     build = (ROOT / folder).resolve()
+    # Read by sanitized builds alone; LLVM's own libraries are not instrumented (test/lit.cfg.py says what follows).
+    os.environ.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0:detect_leaks=0")
     clock = Clock()
     clock.rows.append(("install", args.install_seconds, 0.0))
     steps = (("configure", lambda: configure(build, args)), ("build", lambda: compile_all(build, args.jobs)))
