@@ -1,3 +1,4 @@
+// REQUIRES: compiler
 // RUN: rapt-opt %s -o /dev/null
 func.func @attention(%q: tensor<?x8x64xf32> {attn.name = "q"}, %k: tensor<?x8x64xf32> {attn.name = "k"}, %v: tensor<?x8x64xf32> {attn.name = "v"}) -> (tensor<?x8x64xf32> {attn.name = "o"}) {
   %scale = arith.constant 0.125 : f32
