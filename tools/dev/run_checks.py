@@ -17,10 +17,16 @@ PHASES = ["configure", "build", "unit", "lit", "lint"]
 
 
 class Tally:
-    """Test outcomes of one runner. `details` are lines worth showing: what failed, what was skipped."""
+    """Test outcomes of one runner. `details` are lines worth showing: what failed, what was skipped, what was slow."""
+
+    SLOW = 10.0  # seconds
 
     def __init__(self):
         self.passed, self.failed, self.skipped, self.details = 0, 0, 0, []
+
+    def note_time(self, name, seconds):
+        if seconds >= self.SLOW:
+            self.details.append(f"  {seconds:.0f} s: {name}")
 
     def add(self, outcome, name=""):
         setattr(self, outcome, getattr(self, outcome) + 1)
@@ -108,6 +114,7 @@ def unit(build, jobs):
         return tally
     for test in ElementTree.parse(junit).getroot().iter("testcase"):
         name, status = test.get("name"), test.get("status")
+        tally.note_time(name, float(test.get("time") or 0))
         outcomes = cases / f"{name}.xml"
         before = tally.failed
         if outcomes.exists():
@@ -134,6 +141,7 @@ def lit(build, jobs, filters):
         return tally
     outcomes = {"PASS": "passed", "FLAKYPASS": "passed", "XFAIL": "passed", "UNSUPPORTED": "skipped"}
     for test in json.loads(results.read_text())["tests"]:
+        tally.note_time(test["name"], test["elapsed"] or 0)
         if test["code"] not in ("EXCLUDED", "SKIPPED"):
             tally.add(outcomes.get(test["code"], "failed"), test["name"])
     return tally
