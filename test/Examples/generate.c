@@ -4,8 +4,7 @@
  *   generate WEIGHTS ID,ID,... check  then the same with contexts in two threads, a pool and an allocator of its own,
  *                                     cancelling, saving and forking; prints "all equal"
  *
- * Compile with -DMODEL=gpt2_module for a model whose header is gpt2.h, and link gpt2.o (or .a), librapt_runtime, -lm
- * -lpthread.
+ * Compile with -DMODEL_HEADER='"gpt2.h"' -DMODEL=gpt2_module; link gpt2.o (or .a), librapt_runtime, -lm and -lpthread.
  */
 #include "rapt/rapt.h"
 #include <pthread.h>

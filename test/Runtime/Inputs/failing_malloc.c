@@ -1,4 +1,5 @@
-/* Preloaded: the FAIL_AT-th allocation of the program returns NULL, and the number of allocations is told at the end. */
+/* Preloaded: the FAIL_AT-th allocation of the program returns NULL, and the number of allocations is told at the end.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>

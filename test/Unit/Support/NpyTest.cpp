@@ -1,5 +1,6 @@
 // NumPy files: round trips, and refusals that name the file.
 #include "lib/Support/Npy.h"
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -32,7 +33,7 @@ TEST(Npy, RoundTrips) {
     EXPECT_EQ(read->type, NpyType::I64);
     EXPECT_EQ(read->shape, shape);
     ASSERT_EQ(read->data.size(), values.size() * 8);
-    EXPECT_EQ(memcmp(read->data.data(), values.data(), read->data.size()), 0);
+    EXPECT_TRUE(std::ranges::equal(read->data, std::as_bytes(std::span(values))));
   }
 }
 
