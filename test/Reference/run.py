@@ -132,7 +132,7 @@ def feedforward():
 
 def softmax_sum(s, keep, v):
     """Attention of one query over the keys that `keep` names; s [kv], v [kv, dv]."""
-    if not keep.any():
+    if not keep.any() or s[keep].max() == -np.inf:
         return np.zeros(v.shape[1])
     e = np.exp(s[keep] - s[keep].max())
     return e @ v[keep] / e.sum()
@@ -187,7 +187,8 @@ def attention():
 
     bias, keep, last = normal(4, 5, 6), random.rand(4, 5, 6) < 0.6, random.randint(-1, 6, 9).astype(np.int32)
     keep[3, 1], k, v = False, normal(4, 6, 2, 5), normal(4, 6, 2, 7)
-    bias[3, 1] = np.nan
+    bias[3, 1] = np.nan  # masked whole: not read
+    bias[0, 2] = -np.inf  # kept in part, and still nothing
     extra = rows(lambda b, at: attend(q[at], k[b], v[b], 0.5, lambda s, h, i, j: s + bias[b, i].astype(np.float64),
                                       lambda h, i, j: keep[b, i] & (j <= last[qb[b] + i])))
     extras = {"q": q, "k": k, "v": v, "q_begin": qb, "bias": bias, "keep": keep, "last": last}
