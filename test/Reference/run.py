@@ -286,6 +286,34 @@ def program():
     error("program", "nothing", {}, "there is no function 'nothing'")
 
 
+def decoder():
+    """A whole gpt2, against the independent one of numpy/gpt2.py."""
+    import gpt2
+    import make_model
+
+    config = {**make_model.SMALL, "vocab_size": 97, "n_positions": 128}
+    tensors = make_model.weights(config, 5)
+    parameters = {name: tensors[name + ".weight"] for name in ("wte", "wpe")}
+    parameters.update({name: tensors[name] for name in ("ln_f.weight", "ln_f.bias")})
+    for name in (key[4:] for key in tensors if key.startswith("h.0.")):
+        parameters[name] = np.stack([tensors[f"h.{layer}.{name}"] for layer in range(2)])
+    model, ids = gpt2.Model(config, tensors), random.randint(0, 97, (4, 75))
+    mask = np.zeros(ids.shape, np.int64)
+    for row, used in enumerate((9, 75, 1, 0)):
+        mask[row, :used] = 1
+    case("decoder", "gpt2", "step", {"input_ids": ids[:2]}, {"logits": model.batch(ids[:2])}, parameters)
+    expected = np.zeros((4, 75, 97))
+    expected[:3] = model.batch(ids[:3], mask[:3])
+    case("decoder ragged", "gpt2", "step", {"input_ids": ids, "attention_mask": mask}, {"logits": expected}, parameters)
+    error("gpt2", "step", {"input_ids": ids, "attention_mask": mask[:, ::-1]}, "attention_mask[0, 66] is 1, but a row must be ones and then zeros")
+    error("gpt2", "step", {"input_ids": ids, "attention_mask": mask[:3]}, "attention_mask is i64 [3, 75], but integers [batch, length] of one shape")
+    error("gpt2", "step", {"input_ids": ids.astype(np.float32)}, "input_ids is f32 [4, 75], but integers")
+    error("gpt2", "step", {"input_ids": ids + 50}, "'attn.embedding' op looks id", parameters)
+    error("gpt2", "step", {"input_ids": random.randint(0, 97, (1, 129))}, "dim 'table' is 3, but must be within 1..2", parameters)
+    error("gpt2", "step", {"input_ids": ids, "tokens": ints(1)}, "a decoder has no input 'tokens'")
+    error("program", "stack", {"input_ids": ids}, "'stack' takes no cache")
+
+
 def execute(tool, work, label, program, entry, inputs, options, precision, outputs=()):
     """The finished process, and the outputs' paths."""
     folder = os.path.join(work, label.replace(" ", "_") + "_" + precision)
@@ -301,6 +329,8 @@ def execute(tool, work, label, program, entry, inputs, options, precision, outpu
         np.save(os.path.join(folder, name + ".npy"), np.ascontiguousarray(value) if np.ndim(value) else value)
         command.append(f"--input={name}={folder}/{name}.npy")
     paths = {name: os.path.join(folder, "out_" + name + ".npy") for name in outputs}
+    if "input_ids" in inputs and not outputs:
+        paths = {"logits": os.path.join(folder, "logits.npy")}
     command += [f"--output={name}={path}" for name, path in paths.items()]
     return subprocess.run(command, capture_output=True, text=True, timeout=60), paths
 
@@ -341,7 +371,7 @@ def main():
     parser.add_argument("--tool", required=True)
     parser.add_argument("--work")
     options = parser.parse_args()
-    for make in (embedding, norm, position, feedforward, attention, attention_state, kvcache, program):
+    for make in (embedding, norm, position, feedforward, attention, attention_state, kvcache, program, decoder):
         make()
     with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(2) as pool:
         work = options.work or temporary
