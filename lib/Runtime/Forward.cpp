@@ -23,6 +23,24 @@ int64_t integerAt(const rapt_tensor &t, int64_t row, int64_t column) {
   return is(t, i64) ? static_cast<const int64_t *>(t.data)[at] : static_cast<const int32_t *>(t.data)[at];
 }
 
+/// Whether two tensors share memory: the bytes from the first to the last element of each.
+bool overlap(const rapt_tensor &a, const rapt_tensor &b) {
+  auto range = [](const rapt_tensor &t, uintptr_t &first, uintptr_t &last) {
+    const intptr_t bytes = t.dtype_bits / 8;
+    intptr_t low = 0, high = 0, dense = 1;
+    for (int i = t.rank - 1; i >= 0; dense *= t.shape[i--]) {
+      intptr_t reach = (t.strides ? t.strides[i] : dense) * (t.shape[i] - 1);
+      (reach < 0 ? low : high) += reach;
+    }
+    first = reinterpret_cast<uintptr_t>(t.data) + uintptr_t(low * bytes);
+    last = reinterpret_cast<uintptr_t>(t.data) + uintptr_t((high + 1) * bytes);
+  };
+  uintptr_t firstA, lastA, firstB, lastB;
+  range(a, firstA, lastA);
+  range(b, firstB, lastB);
+  return firstA < lastB && firstB < lastA;
+}
+
 class Forward {
 public:
   Forward(rapt_context &context, const Report &report) : c(context), report(report) {}
@@ -102,6 +120,8 @@ rapt_status Forward::checkShapes() const {
   if (s && (s[2] != 1 || s[1] != l.vocabulary || s[0] < in[1] * l.vocabulary))
     return report.fail(RAPT_INVALID, "logits has strides [%lld, %lld, %lld]; its rows must be dense", ll(s[0]),
                        ll(s[1]), ll(s[2]));
+  if (overlap(*logits, *ids) || (mask && overlap(*logits, *mask)))
+    return report.fail(RAPT_INVALID, "logits shares memory with an input");
   if (in[1] > l.positions)
     return report.fail(RAPT_TOO_LONG, "input_ids has %lld tokens in a row; the model has %lld positions", ll(in[1]),
                        ll(l.positions));

@@ -141,6 +141,8 @@ TEST(Forward, RefusesWrongTensors) {
   expect([&](Fixture &f) { f.tensors[1].strides = column; }, RAPT_INVALID, {"strides"});
   expect([](Fixture &f) { f.tensors[0].device_type = 2; }, RAPT_INVALID, {"device type 2"});
   expect([](Fixture &f) { f.tensors[0].data = reinterpret_cast<char *>(f.ids.data()) + 1; }, RAPT_INVALID, {"aligned"});
+  expect([](Fixture &f) { f.tensors[0].data = f.logits.data() + 100; }, RAPT_INVALID, {"shares memory"});
+  expect([](Fixture &f) { f.tensors[2].data = f.logits.data(); }, RAPT_INVALID, {"shares memory"});
   expect([](Fixture &f) { f.tensors[0].data = nullptr; }, RAPT_INVALID, {"no data"});
   expect([](Fixture &f) { f.inShape[1] = f.outShape[1] = 257; }, RAPT_TOO_LONG, {"257 tokens", "256 positions"});
   Fixture f;
