@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(HERE, "numpy"))
 TOLERANCE = {"f64": 1e-13, "f32": 2e-6}
 random = np.random.RandomState(11)
 CASES, ERRORS = {}, []
+WORK = tempfile.TemporaryDirectory()
 
 
 def normal(*shape):
@@ -306,6 +307,13 @@ def decoder():
     expected = np.zeros((4, 75, 97))
     expected[:3] = model.batch(ids[:3], mask[:3])
     case("decoder ragged", "gpt2", "step", {"input_ids": ids, "attention_mask": mask}, {"logits": expected}, parameters)
+    directory = os.path.join(WORK.name, "model")
+    make_model.makeModel(directory, config, 5, shards=2, dtype="BF16")
+    case("decoder of a directory", "gpt2", "step", {"input_ids": ids[:1]}, {"logits": gpt2.load(directory).batch(ids[:1])}, (f"--weights={directory}",))
+    other = os.path.join(WORK.name, "other")
+    make_model.makeModel(other, {**config, "n_inner": 100}, 5)
+    error("gpt2", "step", {"input_ids": ids}, "its sources have 100 columns, but its type needs 256", (f"--weights={other}",))
+    error("gpt2", "step", {"input_ids": ids}, os.path.join(WORK.name, "nowhere"), (f"--weights={WORK.name}/nowhere",))
     error("gpt2", "step", {"input_ids": ids, "attention_mask": mask[:, ::-1]}, "attention_mask[0, 66] is 1, but a row must be ones and then zeros")
     error("gpt2", "step", {"input_ids": ids, "attention_mask": mask[:3]}, "attention_mask is i64 [3, 75], but integers [batch, length] of one shape")
     error("gpt2", "step", {"input_ids": ids.astype(np.float32)}, "input_ids is f32 [4, 75], but integers")
@@ -374,8 +382,8 @@ def main():
     options = parser.parse_args()
     for make in (embedding, norm, position, feedforward, attention, attention_state, kvcache, program, decoder):
         make()
-    with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        work = options.work or temporary
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        work = options.work or WORK.name
         jobs = [(f"{label} {precision}", pool.submit(check, options.tool, work, label, precision)) for label in CASES for precision in TOLERANCE]
         jobs += [(f"error of {ERRORS[i][0]} @{ERRORS[i][1]}", pool.submit(check_error, options.tool, work, i)) for i in range(len(ERRORS))]
         failures = [(label, job.result()) for label, job in jobs]

@@ -1,4 +1,5 @@
 //===- RandomTensorsTest.cpp - What a parameter is for, read off its uses -------===//
+#include "lib/Import/Formats/HuggingFace/RandomTensors.h"
 #include "lib/Reference/ParameterReader.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,6 +15,7 @@ namespace {
 constexpr const char *program = R"(
   attn.parameter @wte : tensor<50x12xf32> from [#attn.source<"wte.weight">]
   attn.parameter @c_attn layers 2 : tensor<2x768x12xf32> from [#attn.source<"h.{layer}.attn.c_attn.weight">]
+  attn.parameter @head : tensor<12x50xf32> from [#attn.source<"lm_head.weight", transpose = true>]
   attn.parameter @ln_f.weight : tensor<12xf32> from [#attn.source<"ln_f.weight">]
   attn.parameter @ln_f.bias : tensor<12xf32> from [#attn.source<"ln_f.bias">]
   func.func @f(%ids: tensor<?xi32>, %x: tensor<?x768xf32>, %i: index) -> tensor<?x50xf32> {
@@ -24,27 +26,34 @@ constexpr const char *program = R"(
     %0 = attn.linear %x, %w : tensor<?x768xf32>, tensor<768x12xf32> -> tensor<?x12xf32>
     %1 = attn.layer_norm %0, %g, %b epsilon 1.0e-5 : tensor<?x12xf32>, tensor<12xf32>
     %2 = attn.linear %1, %wte transposed : tensor<?x12xf32>, tensor<50x12xf32> -> tensor<?x50xf32>
+    %head = attn.parameter_slice @head : tensor<12x50xf32>
+    %4 = attn.linear %1, %head : tensor<?x12xf32>, tensor<12x50xf32> -> tensor<?x50xf32>
     %3 = attn.embedding %ids, %wte : tensor<?xi32>, tensor<50x12xf32> -> tensor<?x12xf32>
     return %2 : tensor<?x50xf32>
   })";
 
-/// The first values of docs/RandomWeights.md's examples, seed 1.
-TEST(RandomTensors, AreTheSpecifiedOnes) {
+TEST(RandomTensors, AreOfTheirPurpose) {
+  using huggingface::Init;
   MLIRContext context;
   context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect>();
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program, &context);
   ASSERT_TRUE(module);
-  auto tensors = makeRandomTensors(*module, 1);
+  auto tensors = makeRandomTensors(*module, 7);
   ASSERT_TRUE(tensors) << tensors.error().message;
-  const std::pair<const char *, float> expected[] = {{"wte.weight", 0x1.4fabbep-5f},
-                                                     {"h.0.attn.c_attn.weight", -0x1.74f004p-6f},
-                                                     {"ln_f.weight", 0x1.efec2ep-1f},
-                                                     {"ln_f.bias", 0x1.bbe196p-5f}};
-  for (auto [name, value] : expected) {
-    float first = 0;
-    ASSERT_TRUE((*tensors)->find(name)) << name;
-    ASSERT_TRUE((*tensors)->read(name, 0, std::as_writable_bytes(std::span(&first, 1))));
-    EXPECT_EQ(first, value) << name;
+  const huggingface::TensorRequest requests[] = {{"wte.weight", {50, 12}, Init::embedding()},
+                                                 {"h.0.attn.c_attn.weight", {768, 12}, Init::weight(768)},
+                                                 {"h.1.attn.c_attn.weight", {768, 12}, Init::weight(768)},
+                                                 {"ln_f.weight", {12}, Init::normWeight()},
+                                                 {"ln_f.bias", {12}, Init::bias()},
+                                                 {"lm_head.weight", {50, 12}, Init::weight(12)}};
+  auto expected = huggingface::makeRandomTensors(7, artifact::DType::F32, requests);
+  for (const huggingface::TensorRequest &request : requests) {
+    ASSERT_TRUE((*tensors)->find(request.name)) << request.name;
+    EXPECT_EQ((*tensors)->find(request.name)->shape, request.shape);
+    std::vector<float> values(12), wanted(12);
+    ASSERT_TRUE((*tensors)->read(request.name, 0, std::as_writable_bytes(std::span(values))));
+    ASSERT_TRUE(expected->read(request.name, 0, std::as_writable_bytes(std::span(wanted))));
+    EXPECT_EQ(values, wanted) << request.name;
   }
 }
 
