@@ -152,7 +152,7 @@ const Option *findOption(const std::string &argument, std::optional<std::string>
 Status checkTogether(const Options &o) {
   if (o.help || o.version)
     return {};
-  if (o.library.empty())
+  if (o.library.empty() && o.reference.empty())
     return usage("no compiled model is named");
   bool tensors = !o.inputs.empty() || !o.outputs.empty();
   int ways = !!o.prompt + !!o.promptFile + !!o.tokens + !!o.perplexityFile + tensors;
