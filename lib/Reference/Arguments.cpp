@@ -92,6 +92,8 @@ template <typename S> Expected<Value<S>> fromNpy(StringRef name, const NpyTensor
 template <typename S> Expected<NpyTensor> toNpy(StringRef name, const Value<S> &value, Type type) {
   NpyTensor tensor;
   Type element = getElementTypeOrSelf(type);
+  if (!element.isIntOrIndexOrFloat() || widthOf(element) > 64)
+    return wrong(name, "a result of its type cannot be written to a file");
   std::vector<S> floats;
   std::vector<int64_t> ints;
   if (auto *held = std::get_if<TensorRef<S>>(&value)) {
@@ -102,7 +104,7 @@ template <typename S> Expected<NpyTensor> toNpy(StringRef name, const Value<S> &
   } else if (auto *integer = std::get_if<int64_t>(&value)) {
     ints = {*integer};
   } else {
-    return wrong(name, "a cache cannot be written to a file");
+    return wrong(name, "holds nothing that can be written to a file");
   }
   if (isa<FloatType>(element)) {
     tensor.type = std::is_same_v<S, float> ? NpyType::F32 : NpyType::F64;

@@ -208,11 +208,13 @@ template <typename S> Result<S> evaluate(Op op, const AttentionOperands<S> &o) {
   if (failed(shapes.run()))
     return failure();
   const int64_t *extents = shapes.extents;
-  Tensor<S> result;
+  SmallVector<int64_t> shape;
   for (AffineExpr expr : op.getMap(3).getResults())
-    result.shape.push_back(extents[cast<AffineDimExpr>(expr).getPosition()]);
-  result.floats.assign(result.size(), S(0));
-  Strides out = stridesOf(op, 3, result.shape);
+    shape.push_back(extents[cast<AffineDimExpr>(expr).getPosition()]);
+  Result<S> result = makeTensor<S>(op, shape);
+  if (failed(result))
+    return failure();
+  Strides out = stridesOf(op, 3, shape);
   Row<S> row(op, o, extents);
   for (row.b = 0; row.b < extents[Op::B]; ++row.b) {
     int64_t firstQ = o.qBegin ? o.qBegin->ints[row.b] : 0;
@@ -228,7 +230,7 @@ template <typename S> Result<S> evaluate(Op op, const AttentionOperands<S> &o) {
           row.packedQ = firstQ + row.q;
           row.absoluteQ = (o.qOffset ? o.qOffset->ints[row.b] : 0) + row.q;
           int64_t at = row.b * out[Op::B] + row.hkv * out[Op::HKV] + row.g * out[Op::G] + row.packedQ * out[Op::Q];
-          if (failed(row.run(result.floats.data() + at, out[Op::DV])))
+          if (failed(row.run(result->floats.data() + at, out[Op::DV])))
             return failure();
         }
   }

@@ -8,13 +8,15 @@ template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &
   bool packed = table.shape.size() == 3; // [rows/32, columns, 32]
   int64_t rows = packed ? table.dim(0) * attn::kPanel : table.dim(0), columns = table.dim(1);
   int64_t width = packed ? attn::padToPanel(columns) : columns;
-  Tensor<S> result{{ids.dim(0), width}, std::vector<S>(ids.dim(0) * width), {}};
+  Result<S> result = makeTensor<S>(op, {ids.dim(0), width});
+  if (failed(result))
+    return failure();
   for (int64_t i = 0; i < ids.dim(0); ++i) {
     int64_t id = ids.ints[i];
     if (id < 0 || id >= rows)
       return op.emitOpError() << "looks id " << id << " (element " << i << ") up in a table of " << rows << " rows";
     for (int64_t c = 0; c < columns; ++c)
-      result.floats[i * width + c] =
+      result->floats[i * width + c] =
           packed ? table.floats[(id / attn::kPanel * columns + c) * attn::kPanel + id % attn::kPanel]
                  : table.floats[id * columns + c];
   }
@@ -23,12 +25,14 @@ template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &
 
 template <typename S> Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> &input, const Tensor<S> &rows) {
   int64_t columns = input.dim(1);
-  Tensor<S> result{{rows.dim(0), columns}, std::vector<S>(rows.dim(0) * columns), {}};
+  Result<S> result = makeTensor<S>(op, {rows.dim(0), columns});
+  if (failed(result))
+    return failure();
   for (int64_t i = 0; i < rows.dim(0); ++i) {
     int64_t row = rows.ints[i];
     if (row < 0 || row >= input.dim(0))
       return op.emitOpError() << "selects row " << row << " (element " << i << ") of " << input.dim(0) << " rows";
-    std::copy_n(input.floats.begin() + row * columns, columns, result.floats.begin() + i * columns);
+    std::copy_n(input.floats.begin() + row * columns, columns, result->floats.begin() + i * columns);
   }
   return result;
 }

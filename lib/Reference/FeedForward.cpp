@@ -47,13 +47,21 @@ template <typename S>
 Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &weight, Tensors<S> extras,
                    ScalarProgram<S> *epilogue) {
   int64_t rows = input.dim(0), k = input.dim(1), n = op.getResult().getType().getDimSize(1);
+  if (ShapedType::isDynamic(n))
+    n = op.isPacked() ? weight.dim(0) * attn::kPanel : weight.dim(op.getTransposed() ? 0 : 1);
+  if (!op.isPacked() && weight.dim(op.getTransposed() ? 1 : 0) != k)
+    return op.emitOpError() << "sums over " << k << " columns of the input and "
+                            << weight.dim(op.getTransposed() ? 1 : 0) << " rows of the weight";
   for (const Tensor<S> *extra : extras)
-    if (extra->shape.size() == 2 && extra->dim(0) != rows)
-      return op.emitOpError() << "has an extra operand of " << extra->dim(0) << " rows for a result of " << rows;
+    if (extra->shape.size() == 2 && (extra->dim(0) != rows || extra->dim(1) != n))
+      return op.emitOpError() << "has an extra operand [" << extra->dim(0) << ", " << extra->dim(1)
+                              << "] for a result [" << rows << ", " << n << "]";
   std::vector<S> plain = plainWeight(op, weight, k, n);
-  Tensor<S> result{{rows, n}, std::vector<S>(rows * n), {}};
+  Result<S> result = makeTensor<S>(op, {rows, n});
+  if (failed(result))
+    return failure();
   for (int64_t m = 0; m < rows; ++m) {
-    S *sums = result.floats.data() + m * n;
+    S *sums = result->floats.data() + m * n;
     for (int64_t i = 0; i < k; ++i)
       for (int64_t j = 0; j < n; ++j)
         sums[j] += input.floats[m * k + i] * plain[i * n + j];

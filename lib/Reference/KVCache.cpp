@@ -84,22 +84,23 @@ FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::KVViewOp op, const Cac
     return failure();
   int64_t rows = table.dim(0), length = table.dim(1), block = type.getBlock(), heads = type.getHeads(),
           channels = type.getHeadDim();
-  Tensor<S> keys;
-  keys.shape = {rows, length * block, heads, channels};
+  Result<S> keys = makeTensor<S>(op, {rows, length * block, heads, channels});
+  if (failed(keys))
+    return failure();
   // Positions without a block are unspecified: NaN shows whoever reads them.
-  keys.floats.assign(keys.size(), std::numeric_limits<S>::quiet_NaN());
-  Tensor<S> values = keys;
+  std::fill(keys->floats.begin(), keys->floats.end(), std::numeric_limits<S>::quiet_NaN());
+  Tensor<S> values = *keys;
   for (int64_t p = 0; p < rows * length * block; ++p) {
     int64_t number = table.ints[p / block];
     if (number < 0 || number >= cache.blocks)
       continue;
     for (int64_t h = 0; h < heads; ++h) {
       int64_t from = at(type, number, h, p % block), to = (p * heads + h) * channels;
-      std::copy_n(cache.keys[layer]->begin() + from, channels, keys.floats.begin() + to);
+      std::copy_n(cache.keys[layer]->begin() + from, channels, keys->floats.begin() + to);
       std::copy_n(cache.values[layer]->begin() + from, channels, values.floats.begin() + to);
     }
   }
-  return std::pair(std::move(keys), std::move(values));
+  return std::pair(std::move(*keys), std::move(values));
 }
 
 #define INSTANTIATE(S)                                                                                                 \

@@ -10,6 +10,8 @@ template <typename S> Result<S> evaluate(attn::ParameterSliceOp op, ParameterRea
   int64_t layers = parameter.getLayers().value_or(1);
   if (layer < 0 || layer >= layers)
     return op.emitOpError() << "reads layer " << layer << " of '" << op.getParameter() << "', which has " << layers;
+  if (op.getValue().getType().getNumElements() > maxElements)
+    return op.emitOpError() << "reads more than " << maxElements << " elements";
   Expected<std::vector<double>> values = parameters.read(parameter, layer);
   if (!values)
     return op.emitOpError() << values.error().message;

@@ -36,6 +36,8 @@ Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S
 template <typename S> Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &positions) {
   ArrayRef<float> frequencies = op.getFrequencies();
   int64_t half = frequencies.size(), channels = input.dim(2);
+  if (positions.dim(0) != input.dim(0))
+    return op.emitOpError() << "has " << positions.dim(0) << " positions for " << input.dim(0) << " tokens";
   S magnitude = S(op.getMagnitude().convertToFloat());
   Tensor<S> result = input;
   for (int64_t t = 0; t < input.dim(0); ++t)

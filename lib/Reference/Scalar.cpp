@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Reference/Scalar.h"
 #include "dialect/Attn/AttnOps.h"
-#include "lib/Support/Float16.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringMap.h"
@@ -14,22 +13,6 @@
 
 using namespace mlir;
 using namespace rapt::reference;
-
-double rapt::reference::roundTo(FloatType type, double value, bool exact) {
-  if (type.isF32() || type.isF64())
-    return exact && type.isF32() ? double(float(value)) : value;
-  if (double(float(value)) == value) {
-    if (type.isBF16())
-      return bf16ToF32(f32ToBf16(float(value)));
-    if (type.isF16())
-      return f16ToF32(f32ToF16(float(value)));
-  }
-  llvm::APFloat number(value);
-  bool losesInfo;
-  number.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-  number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-  return number.convertToDouble();
-}
 
 bool rapt::reference::isScalarType(Type type) {
   return isa<IndexType, FloatType>(type) ||

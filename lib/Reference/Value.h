@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
 #include <memory>
 #include <variant>
@@ -43,6 +44,10 @@ template <typename Scalar> using TensorRef = std::shared_ptr<const Tensor<Scalar
 /// An index or integer (sign-extended), a float, a tensor, or a cache.
 template <typename Scalar>
 using Value = std::variant<std::monostate, int64_t, Scalar, TensorRef<Scalar>, std::shared_ptr<const Cache<Scalar>>>;
+
+/// A tensor of zeros; one of more than maxElements is an error at `op`.
+template <typename Scalar>
+mlir::FailureOr<Tensor<Scalar>> makeTensor(mlir::Operation *op, llvm::ArrayRef<int64_t> shape);
 
 /// `value` rounded to what `type` can hold, to nearest even. f32 and f64 stand for the evaluator's own arithmetic when
 /// `exact` is false, and are rounded to as well when it is true (the values of weights).

@@ -66,6 +66,7 @@ def embedding():
     case("embedding panels", "embedding", "embed_panels", {"ids": ints(63, 31, 32), "table": panels(large.T)}, {"result0": wide[[63, 31, 32]]})
     x = normal(6, 5)
     case("select_rows", "embedding", "select", {"x": x, "rows": ints(5, 0, 5)}, {"result0": x[[5, 0, 5]]})
+    error("embedding", "huge", {"ids": ints(0)}, "'attn.embedding' op makes a tensor of more than 4294967296 elements")
     for bad in (11, -1):
         error("embedding", "embed", {"ids": ints(1, bad), "table": table}, f"embedding.mlir\":3:8): error: 'attn.embedding' op looks id {bad}")
     error("embedding", "select", {"x": x, "rows": ints(6)}, "'attn.select_rows' op selects row 6 (element 0) of 6 rows")
@@ -106,6 +107,7 @@ def position():
         y = x.astype(np.float64)
         turned = (x[..., :half] + 1j * x[..., half:2 * half].astype(np.float64)) * np.exp(1j * p[:, None, None] * np.array(frequencies)) * magnitude
         y[..., :half], y[..., half:2 * half] = turned.real, turned.imag
+        error("position", entry, {"x": x, "p": p[1:]}, "'attn.rope' op has 3 positions for 4 tokens")
         case(entry, "position", entry, {"x": x, "p": p}, {"result0": y})
 
 
@@ -120,6 +122,8 @@ def feedforward():
              {"result0": x.astype(np.float64) @ w.astype(np.float16)})
         wide, padded = normal(7, 37), np.concatenate([x, normal(rows, 2)], 1)
         case(f"linear panels {rows}", "feedforward", "panels", {"x": padded, "w": panels(wide)}, {"result0": x.astype(np.float64) @ wide})
+    case("linear dynamic", "feedforward", "dynamic", {"x": x, "w": w}, {"result0": x.astype(np.float64) @ w})
+    error("feedforward", "dynamic", {"x": x, "w": normal(6, 5)}, "'attn.linear' op sums over 7 columns of the input and 6 rows of the weight")
     x, y = np.concatenate([normal(7, 5) * 3, [[-30, 30, 0, -8, 8]]]).astype(np.float32), normal(8, 5)
     z = x.astype(np.float64)
     sigmoid = lambda a: 1 / (1 + np.exp(-a))
@@ -128,7 +132,7 @@ def feedforward():
         "relu": np.maximum(z, 0), "silu": z * sigmoid(z), "tanh": np.tanh(z), "sigmoid": sigmoid(z), "quick_gelu": z * sigmoid(1.702 * z)})
     case("glu and add", "feedforward", "gated", {"x": x, "y": y}, {"glu": z * sigmoid(z) * y, "sum": z + y})
     error("feedforward", "gated", {"x": x, "y": y[1:]}, "'attn.glu' op has operands of different extents")
-    error("feedforward", "epilogue", {"x": x[:, :3].repeat(3, 1)[:, :7], "w": normal(7, 5), "b": b, "r": y[1:]}, "has an extra operand of 7 rows for a result of 8")
+    error("feedforward", "epilogue", {"x": x[:, :3].repeat(3, 1)[:, :7], "w": normal(7, 5), "b": b, "r": y[1:]}, "has an extra operand [7, 5] for a result [8, 5]")
 
 
 def softmax_sum(s, keep, v):

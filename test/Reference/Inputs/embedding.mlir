@@ -15,3 +15,8 @@ func.func @select(%x: tensor<?x5xf32> {attn.name = "x"}, %rows: tensor<?xi32> {a
   %0 = attn.select_rows %x, %rows : tensor<?x5xf32>, tensor<?xi32> -> tensor<?x5xf32>
   return %0 : tensor<?x5xf32>
 }
+func.func @huge(%ids: tensor<?xi32> {attn.name = "ids"}) -> tensor<?x10000000000000xf32> {
+  %0 = tensor.empty() : tensor<0x10000000000000xf32>
+  %1 = attn.embedding %ids, %0 : tensor<?xi32>, tensor<0x10000000000000xf32> -> tensor<?x10000000000000xf32>
+  return %1 : tensor<?x10000000000000xf32>
+}

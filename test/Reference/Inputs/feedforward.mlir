@@ -42,3 +42,7 @@ func.func @gated(%x: tensor<?x5xf32> {attn.name = "x"}, %y: tensor<?x5xf32> {att
   %1 = attn.add %x, %y : tensor<?x5xf32>
   return %0, %1 : tensor<?x5xf32>, tensor<?x5xf32>
 }
+func.func @dynamic(%x: tensor<?x?xf32> {attn.name = "x"}, %w: tensor<?x?xf32> {attn.name = "w"}) -> tensor<?x?xf32> {
+  %0 = attn.linear %x, %w : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}
