@@ -70,6 +70,11 @@ InputFile::InputFile(std::string name, int descriptor, uint64_t bytes)
 
 InputFile::~InputFile() { close(descriptor); }
 
+uint64_t InputFile::sizeNow() const {
+  struct stat status;
+  return fstat(descriptor, &status) == 0 ? uint64_t(status.st_size) : 0;
+}
+
 Expected<size_t> InputFile::readSome(uint64_t offset, std::span<std::byte> out) const {
   size_t done = 0;
   while (done < out.size()) {
@@ -93,7 +98,7 @@ Status InputFile::read(uint64_t offset, std::span<std::byte> out) const {
     return got.error();
   if (*got == out.size())
     return {};
-  return Error{shownPath(name) + ": the file ends at byte " + std::to_string(offset + *got) + ", needed up to byte " +
+  return Error{shownPath(name) + ": the file ends at byte " + std::to_string(sizeNow()) + ", needed up to byte " +
                std::to_string(offset + out.size()) + " (it had " + std::to_string(bytes) + " bytes when opened)"};
 }
 

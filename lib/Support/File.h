@@ -31,6 +31,8 @@ public:
 
   const std::string &path() const { return name; }
   uint64_t size() const { return bytes; }
+  /// The size now; a file may shrink while it is open.
+  uint64_t sizeNow() const;
 
   /// Fills `out` from byte `offset` on. The number of bytes read is less than asked only when the file ends there.
   Expected<size_t> readSome(uint64_t offset, std::span<std::byte> out) const;

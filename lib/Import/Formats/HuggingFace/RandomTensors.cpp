@@ -33,7 +33,7 @@ public:
   RandomReader(uint64_t seed, DType dtype, std::span<const TensorRequest> requests) : dtype(dtype) {
     for (const TensorRequest &request : requests)
       tensors.emplace(request.name, Entry{{dtype, request.shape},
-                                          mix64(mix64(seed + goldenGamma) ^ fnv1a64(request.name)),
+                                          mix64(fnv1a64(request.name) + mix64(seed + goldenGamma)) + goldenGamma,
                                           scaleOf(request.init),
                                           request.init.kind == Init::NormWeight ? 1.0f : 0.0f});
   }
@@ -73,13 +73,13 @@ private:
   static float scaleOf(Init init) {
     switch (init.kind) {
     case Init::Weight:
-      return float(std::sqrt(3.0 / double(init.fanIn)));
+      return float(std::sqrt(3.0 / double(init.fanIn))) * 0x1p-24f;
     case Init::Embedding:
-      return 0.05f;
+      return 0x1p-28f;
     case Init::NormWeight:
-      return 0.25f;
+      return 0x1p-27f;
     case Init::Bias:
-      return 0.1f;
+      return 0x1p-28f;
     }
     return 0;
   }
@@ -94,8 +94,8 @@ private:
     for (uint64_t done = 0; done < count; done += blockSize) {
       uint64_t n = std::min(blockSize, count - done);
       for (uint64_t i = 0; i < n; ++i) {
-        int32_t integer = int32_t(mix64(counter + i * goldenGamma) >> 41) - (1 << 22);
-        float product = float(integer) * 0x1p-22f * scale;
+        int32_t integer = 2 * int32_t(mix64(counter + i * goldenGamma) >> 40) + 1 - (1 << 24);
+        float product = float(integer) * scale;
         block[i] = round(shift + product);
       }
       counter += n * goldenGamma;

@@ -136,8 +136,9 @@ public:
       return got.error();
     if (*got != out.size())
       return Error{where + "needs the file's bytes " + std::to_string(begin) + " to " +
-                   std::to_string(begin + out.size()) + ", the file now ends at byte " + std::to_string(begin + *got) +
-                   " (it had " + std::to_string(entry.file->size()) + " bytes when opened)"};
+                   std::to_string(begin + out.size()) + ", the file now ends at byte " +
+                   std::to_string(entry.file->sizeNow()) + " (it had " + std::to_string(entry.file->size()) +
+                   " bytes when opened)"};
     return {};
   }
 

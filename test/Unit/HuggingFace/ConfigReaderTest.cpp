@@ -1,0 +1,47 @@
+#include "lib/Import/Formats/HuggingFace/ConfigReader.h"
+#include <gtest/gtest.h>
+
+using namespace rapt;
+using namespace rapt::huggingface;
+
+static ConfigReader readerOf(std::string_view text, std::vector<std::string> ignored = {}) {
+  auto value = json::parse(text);
+  EXPECT_TRUE(bool(value));
+  return ConfigReader(*value, "dir/config.json", std::move(ignored));
+}
+static std::string errorOf(const Status &status) { return status ? "" : status.error().message; }
+
+TEST(ConfigReader, ReadsValuesAliasesAndFallbacks) {
+  ConfigReader config =
+      readerOf(R"({"hidden_size": 32.0, "n_inner": null, "eps": 1e-5, "tied": false, "act": "relu"})");
+  EXPECT_EQ(config.getInt({"n_embd", "hidden_size"}, 1, 64), 32);
+  EXPECT_EQ(config.getOptionalInt("n_inner", 1, 64), std::nullopt);
+  EXPECT_EQ(config.getInt("n_inner", 1, 64, 7), 7);
+  EXPECT_EQ(config.getPositive("eps", 1), 1e-5);
+  EXPECT_FALSE(config.getBool("tied", true));
+  EXPECT_EQ(config.getEnum("act", {"gelu", "relu"}), "relu");
+  EXPECT_EQ(errorOf(config.finish({})), "");
+}
+
+TEST(ConfigReader, NamesEveryWrongKeyInOneMessage) {
+  ConfigReader config = readerOf(R"({"a": 0, "b": 1.5, "c": "x", "d": 1, "e": 2, "act": "mish"})");
+  EXPECT_EQ(config.getInt("a", 1, 9), 1);
+  config.getInt("b", 1, 9);
+  config.getBool("c", false);
+  config.getInt({"d", "e"}, 1, 9);
+  config.getEnum("act", {"gelu", "relu"});
+  config.getInt("gone", 1, 9);
+  EXPECT_EQ(errorOf(config.finish({})),
+            "dir/config.json: a is 0, must be an integer from 1 to 9; b is 1.5, must be an integer from 1 to 9; "
+            "c is \"x\" (a string), must be true or false; d is 1 and e, which means the same, is 2; "
+            "act is \"mish\" (a string), must be gelu or relu; gone is missing, must be an integer from 1 to 9");
+}
+
+TEST(ConfigReader, UnknownKeysAreErrorsUnlessEmptyHarmlessOrIgnored) {
+  std::string_view text =
+      R"({"x": 1, "y": null, "z": false, "w": [], "v": {}, "u": "", "pdrop": 0.1, "use_cache": true})";
+  ConfigReader config = readerOf(text);
+  EXPECT_EQ(errorOf(config.finish({"pdrop"})), "dir/config.json: unknown key x with value 1 may change the results; if "
+                                               "it does not: --ignore-config-key=x");
+  EXPECT_EQ(errorOf(readerOf(text, {"x"}).finish({"pdrop"})), "");
+}
