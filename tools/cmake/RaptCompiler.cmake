@@ -11,10 +11,12 @@ if(RAPT_CCACHE AND RAPT_CCACHE_PROGRAM AND (NOT CMAKE_CXX_COMPILER_LAUNCHER OR C
 endif()
 
 # Debug information and assertions name files relative to the checkout.
-add_compile_options($<$<CONFIG:Debug,RelWithDebInfo>:-fdebug-compilation-dir=.>)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  add_compile_options($<$<CONFIG:Debug,RelWithDebInfo>:-fdebug-compilation-dir=.>)
+endif()
 
 find_program(RAPT_LLD NAMES ld.lld-${RAPT_LLVM_VERSION} ld.lld)
-if(RAPT_LLD)
+if(RAPT_LLD AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_link_options(--ld-path=${RAPT_LLD})
 endif()
 
@@ -25,4 +27,8 @@ string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 string(REPLACE "-O3" "-O2" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
 if(RAPT_ASSERTIONS)
   add_compile_options(-UNDEBUG)
+endif()
+if(RAPT_SANITIZE)
+  add_compile_options(-fsanitize=${RAPT_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -O1)
+  add_link_options(-fsanitize=${RAPT_SANITIZE})
 endif()

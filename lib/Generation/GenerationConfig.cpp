@@ -1,0 +1,210 @@
+//===- GenerationConfig.cpp ------------------------------------------------===//
+#include "lib/Generation/GenerationConfig.h"
+#include "lib/Support/Json.h"
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+namespace rapt {
+
+static const std::string kFile = "generation_config.json";
+
+/// Members that never change which token comes next for one sequence decoded without beams.
+static const std::set<std::string_view> harmlessKeys = {"transformers_version",
+                                                        "_from_model_config",
+                                                        "use_cache",
+                                                        "return_dict_in_generate",
+                                                        "output_attentions",
+                                                        "output_hidden_states",
+                                                        "output_scores",
+                                                        "output_logits",
+                                                        "pad_token_id",
+                                                        "decoder_start_token_id",
+                                                        "cache_implementation",
+                                                        "cache_config",
+                                                        "return_legacy_cache",
+                                                        "prefill_chunk_size",
+                                                        "compile_config",
+                                                        "disable_compile",
+                                                        "early_stopping",
+                                                        "length_penalty",
+                                                        "remove_invalid_values",
+                                                        "num_assistant_tokens",
+                                                        "num_assistant_tokens_schedule",
+                                                        "assistant_confidence_threshold",
+                                                        "assistant_lookbehind",
+                                                        "target_lookbehind",
+                                                        "assistant_early_exit",
+                                                        "is_assistant",
+                                                        "prompt_lookup_num_tokens",
+                                                        "max_matching_ngram_size",
+                                                        "low_memory",
+                                                        "generation_kwargs",
+                                                        "chat_format",
+                                                        "max_window_size",
+                                                        "_commit_hash"};
+
+/// Members that change the output, with the value at which they do not.
+static const std::map<std::string_view, double> neutralValues = {{"num_beams", 1},
+                                                                 {"num_beam_groups", 1},
+                                                                 {"num_return_sequences", 1},
+                                                                 {"diversity_penalty", 0},
+                                                                 {"penalty_alpha", 0},
+                                                                 {"typical_p", 1},
+                                                                 {"epsilon_cutoff", 0},
+                                                                 {"eta_cutoff", 0},
+                                                                 {"no_repeat_ngram_size", 0},
+                                                                 {"encoder_no_repeat_ngram_size", 0},
+                                                                 {"encoder_repetition_penalty", 1},
+                                                                 {"guidance_scale", 1},
+                                                                 {"min_length", 0},
+                                                                 {"min_new_tokens", 0},
+                                                                 {"top_h", 1}};
+
+static bool isAbsent(const json::Value &value) {
+  return value.isNull() || value.asBool() == false || (value.isString() && value.asString()->empty()) ||
+         (value.isArray() && value.asArray()->empty()) || (value.isObject() && value.asObject()->empty());
+}
+
+static Expected<json::Value> parseObject(std::string_view content, const std::string &file) {
+  Expected<json::Value> root = json::parse(content);
+  if (!root)
+    return Error{file + ": " + root.error().message};
+  if (!root->isObject())
+    return Error{file + ": is not a JSON object"};
+  return root;
+}
+
+static Expected<std::vector<int32_t>> readIds(const json::Value &value, const std::string &where) {
+  std::vector<int32_t> ids;
+  json::Array single = {value};
+  for (const json::Value &entry : value.isArray() ? *value.asArray() : single) {
+    std::optional<int64_t> id = entry.asInteger();
+    if (!id || *id < 0 || *id > INT32_MAX)
+      return Error{where + ": is neither a token id nor a list of them"};
+    ids.push_back(int32_t(*id));
+  }
+  return ids;
+}
+
+Expected<std::vector<int32_t>> readEndIds(std::string_view content, const std::string &file) {
+  Expected<json::Value> root = parseObject(content, file);
+  if (!root)
+    return root.error();
+  const json::Value *value = root->find("eos_token_id");
+  return value && !value->isNull() ? readIds(*value, file + ": eos_token_id") : std::vector<int32_t>();
+}
+
+std::vector<int32_t> uniteIds(std::initializer_list<std::vector<int32_t>> lists) {
+  std::set<int32_t> all;
+  for (const auto &list : lists)
+    all.insert(list.begin(), list.end());
+  return {all.begin(), all.end()};
+}
+
+namespace {
+/// Fills one member of the configuration from the file's value.
+using Setter = std::function<Status(GenerationConfig &, const json::Value &, const std::string &where)>;
+} // namespace
+
+static Setter number(std::optional<double> GenerationConfig::*member) {
+  return [member](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
+    config.*member = value.asNumber();
+    return config.*member ? Status() : Status(Error{where + ": is not a number"});
+  };
+}
+
+static Setter count(std::optional<int64_t> GenerationConfig::*member) {
+  return [member](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
+    config.*member = value.asInteger();
+    if (!(config.*member) || *(config.*member) < 0)
+      return Error{where + ": is not a count"};
+    return {};
+  };
+}
+
+static Status readStopStrings(GenerationConfig &config, const json::Value &value, const std::string &where) {
+  json::Array single = {value};
+  for (const json::Value &entry : value.isArray() ? *value.asArray() : single) {
+    if (!entry.isString() || entry.asString()->empty())
+      return Error{where + ": is neither a string nor a list of strings"};
+    config.stopStrings.push_back(*entry.asString());
+  }
+  return {};
+}
+
+static const std::map<std::string_view, Setter> &obeyedKeys() {
+  static const std::map<std::string_view, Setter> keys = {
+      {"temperature", number(&GenerationConfig::temperature)},
+      {"top_p", number(&GenerationConfig::topP)},
+      {"min_p", number(&GenerationConfig::minP)},
+      {"repetition_penalty", number(&GenerationConfig::repetitionPenalty)},
+      {"top_k", count(&GenerationConfig::topK)},
+      {"max_new_tokens", count(&GenerationConfig::maxNewTokens)},
+      {"max_length", count(&GenerationConfig::maxLength)},
+      {"stop_strings", readStopStrings},
+      {"do_sample",
+       [](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
+         config.sample = value.asBool().value_or(false);
+         return value.asBool() ? Status() : Status(Error{where + ": is neither true nor false"});
+       }},
+      {"eos_token_id",
+       [](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
+         Expected<std::vector<int32_t>> ids = readIds(value, where);
+         if (!ids)
+           return ids.error();
+         config.endIds = std::move(*ids);
+         return {};
+       }},
+      {"bos_token_id", [](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
+         Expected<std::vector<int32_t>> ids = readIds(value, where);
+         if (!ids || ids->size() != 1)
+           return Error{where + ": is not a token id"};
+         config.beginId = ids->front();
+         return {};
+       }}};
+  return keys;
+}
+
+Expected<GenerationConfig> readGenerationConfig(std::string_view content) {
+  Expected<json::Value> root = parseObject(content, kFile);
+  if (!root)
+    return root.error();
+  GenerationConfig config;
+  for (const auto &[key, value] : *root->asObject()) {
+    if (isAbsent(value) || harmlessKeys.count(key))
+      continue;
+    std::string where = kFile + ": " + json::printable(key);
+    if (auto obeyed = obeyedKeys().find(key); obeyed != obeyedKeys().end()) {
+      if (Status status = obeyed->second(config, value, where); !status)
+        return status.error();
+      continue;
+    }
+    auto neutral = neutralValues.find(key);
+    if (neutral != neutralValues.end() && value.asNumber() == neutral->second)
+      continue;
+    std::string error = where + " is " + json::printable(json::write(value), 60) +
+                        ", which would change the output and is not supported";
+    if (neutral != neutralValues.end())
+      error += "; its neutral value is " + std::to_string(int(neutral->second));
+    return Error{error};
+  }
+  return config;
+}
+
+SamplingOptions GenerationConfig::sampling(uint64_t seed) const {
+  SamplingOptions options;
+  options.seed = seed;
+  options.repetitionPenalty = repetitionPenalty.value_or(1);
+  if (!sample)
+    return options;
+  options.temperature = temperature.value_or(1);
+  options.topK = topK.value_or(50);
+  options.topP = topP.value_or(1);
+  options.minP = minP.value_or(0);
+  return options;
+}
+
+} // namespace rapt

@@ -1,0 +1,33 @@
+#include "lib/Runtime/Context.h"
+#include <cstring>
+
+namespace rapt::runtime {
+
+bool BlockPool::allocate(const Allocator &memory, int64_t blocks, int64_t bytes) {
+  uint64_t total;
+  if (!multiply(uint64_t(blocks), uint64_t(bytes), total) || !cache.allocate(memory, total, true) ||
+      !freeBlocks.allocate(memory, blocks) || !uses.allocate(memory, blocks, true) ||
+      !written.allocate(memory, blocks, true))
+    return false;
+  blockBytes = bytes;
+  free = blocks;
+  for (int64_t i = 0; i < blocks; ++i) // the lowest is taken first
+    freeBlocks[i] = int32_t(blocks - 1 - i);
+  return true;
+}
+
+int32_t BlockPool::take() {
+  int32_t block = freeBlocks[--free];
+  uses[block] = 1;
+  if (written[block])
+    memset(at(block), 0, blockBytes);
+  written[block] = 1;
+  return block;
+}
+
+void BlockPool::drop(int32_t block) {
+  if (--uses[block] == 0)
+    freeBlocks[free++] = block;
+}
+
+} // namespace rapt::runtime

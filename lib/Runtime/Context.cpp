@@ -1,0 +1,219 @@
+#include "lib/Runtime/Context.h"
+#include <algorithm>
+#include <cstdio>
+
+using namespace rapt::runtime;
+
+namespace {
+
+constexpr int64_t defaultStepTokens = 512, defaultWanted = 64;
+constexpr int64_t most = int64_t(1) << 40;
+
+rapt_status check(const rapt_context_options &o, const Report &report) {
+  if (o.size != sizeof(rapt_context_options))
+    return report.fail(RAPT_INVALID, "rapt_context_options has size %zu, this runtime's has %zu", o.size,
+                       sizeof(rapt_context_options));
+  for (int64_t value : {o.cache_tokens, o.max_step_tokens, o.max_step_rows})
+    if (value < 0 || value > most)
+      return report.fail(RAPT_INVALID, "a context option is %lld, not 0 to %lld", (long long)value, (long long)most);
+  if (o.allocator && (o.allocator->size != sizeof(rapt_allocator) || !o.allocator->alloc || !o.allocator->free))
+    return report.fail(RAPT_INVALID, "the allocator's size is not %zu, or a function of it is NULL",
+                       sizeof(rapt_allocator));
+  return RAPT_OK;
+}
+
+rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, Limits &l, const Report &report) {
+  l.block = m.cacheBlock;
+  l.blockBytes = m.cacheBlockBytes;
+  l.positions = m.maxPositions;
+  l.vocabulary = m.vocabulary;
+  l.blocks = ceilDivide(o.cache_tokens ? o.cache_tokens : m.maxPositions, l.block);
+  if (l.blocks > INT32_MAX)
+    return report.fail(RAPT_INVALID, "a cache of %lld tokens has more than %d blocks of %lld",
+                       (long long)o.cache_tokens, INT32_MAX, (long long)l.block);
+  l.table = std::min(ceilDivide(l.positions, l.block), l.blocks);
+  int64_t cacheTokens = l.blocks * l.block;
+  l.tokens = std::min({o.max_step_tokens ? o.max_step_tokens : defaultStepTokens, m.maxTokens, cacheTokens});
+  if (o.max_step_tokens > m.maxTokens)
+    return report.fail(RAPT_INVALID, "max_step_tokens is %lld; the model is compiled for at most %lld",
+                       (long long)o.max_step_tokens, (long long)m.maxTokens);
+  if (o.max_step_rows > m.maxRows)
+    return report.fail(RAPT_INVALID, "max_step_rows is %lld; the model is compiled for at most %lld",
+                       (long long)o.max_step_rows, (long long)m.maxRows);
+  l.rows = std::min(o.max_step_rows ? o.max_step_rows : std::min(m.maxRows, l.blocks), l.tokens);
+  l.wanted = std::min(defaultWanted, l.tokens);
+  return RAPT_OK;
+}
+
+int64_t workspaceBytes(const Entry &entry, const Limits &l, int64_t workers) {
+  return entry.workspace({l.tokens, l.rows, l.tokens, l.table, l.blocks}, workers);
+}
+
+/// Everything of a context that can be known without memory.
+struct Plan {
+  Entry entry;
+  Limits limits{};
+  rapt_memory memory{};
+
+  rapt_status make(const rapt_module &module, const rapt_context_options &options, int64_t workers,
+                   const Report &report) {
+    rapt_status status = entry.bindStep(module, report);
+    if (!status)
+      status = chooseLimits(*module.manifest, options, limits, report);
+    if (status)
+      return status;
+    int64_t alone = workspaceBytes(entry, limits, workers), another = workspaceBytes(entry, limits, workers + 1);
+    if (alone < 0 || another < alone)
+      return report.fail(RAPT_BUG, "the model %s asks for %lld bytes of workspace", module.manifest->name.c_str(),
+                         (long long)alone);
+    uint64_t logitsBytes;
+    if (!multiply(uint64_t(limits.blocks), uint64_t(limits.blockBytes), memory.cache) ||
+        !multiply(uint64_t(limits.vocabulary), sizeof(float), logitsBytes))
+      return report.fail(RAPT_INVALID, "a cache of %lld blocks of %lld bytes is larger than any memory",
+                         (long long)limits.blocks, (long long)limits.blockBytes);
+    memory.weights = module.manifest->weightsFileBytes;
+    memory.workspace = uint64_t(alone);
+    memory.per_worker = uint64_t(another - alone);
+    memory.other =
+        sizeof(rapt_context) + logitsBytes +
+        4 * uint64_t(2 * limits.tokens + 2 * limits.rows + 1 + limits.rows * limits.table + 2 * limits.blocks) +
+        uint64_t(limits.blocks) + uint64_t(limits.rows) * sizeof(Piece);
+    return RAPT_OK;
+  }
+};
+
+rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report) {
+  const Limits &l = c.limits;
+  bool enough = c.blocks.allocate(c.memory, l.blocks, l.blockBytes) && c.tokens.allocate(c.memory, l.tokens) &&
+                c.rowBegin.allocate(c.memory, l.rows + 1) && c.past.allocate(c.memory, l.rows) &&
+                c.blockTable.allocate(c.memory, l.rows * l.table) && c.want.allocate(c.memory, l.tokens) &&
+                c.logits.allocate(c.memory, l.vocabulary) && c.pieces.allocate(c.memory, l.rows) &&
+                c.workspace.allocate(c.memory, plan.memory.workspace);
+  if (enough)
+    return RAPT_OK;
+  return report.fail(RAPT_NOMEM, "no memory for a context: %llu bytes of cache for %lld tokens, %llu of workspace",
+                     (unsigned long long)plan.memory.cache, (long long)(l.blocks * l.block),
+                     (unsigned long long)plan.memory.workspace);
+}
+
+void tell(const rapt_context &c, const Plan &plan) {
+  if (!c.log)
+    return;
+  char line[256];
+  snprintf(line, sizeof line, "cache: %lld tokens in %lld blocks, %llu bytes; workspace: %llu bytes for %lld workers",
+           (long long)(c.limits.blocks * c.limits.block), (long long)c.limits.blocks,
+           (unsigned long long)plan.memory.cache, (unsigned long long)plan.memory.workspace,
+           (long long)c.execution.workers());
+  c.log(c.user, line);
+}
+
+rapt_context_options orDefault(const rapt_context_options *given) {
+  rapt_context_options options{};
+  options.size = sizeof options;
+  return given ? *given : options;
+}
+
+} // namespace
+
+Use::Use(const rapt_context *context, const Report &report) : context(context) {
+  if (!context)
+    status = report.fail(RAPT_INVALID, "the context is NULL");
+  else if (context->owner != getpid())
+    status = report.fail(RAPT_FORKED, "the context was made in process %d, this is %d: it can only be freed here",
+                         int(context->owner), int(getpid()));
+  else if (context->busy.exchange(true, std::memory_order_acquire))
+    status = report.fail(RAPT_BUSY, "another thread is using the context");
+  else
+    held = true;
+}
+
+rapt_context::~rapt_context() {
+  for (size_t i = 0; i < slots.size(); ++i)
+    if (slots[i].table)
+      memory.release(slots[i].table, limits.table * sizeof(int32_t));
+  rapt_module_release(module);
+}
+
+extern "C" {
+
+rapt_status rapt_context_memory(const rapt_module *module, const rapt_context_options *given, rapt_memory *memory,
+                                char *message, size_t message_size) {
+  Report report(message, message_size);
+  if (!module || !memory || memory->size != sizeof(rapt_memory))
+    return report.fail(RAPT_INVALID, "the module or the memory is NULL, or the latter's size is not %zu",
+                       sizeof(rapt_memory));
+  rapt_context_options options = orDefault(given);
+  Execution execution;
+  Plan plan;
+  rapt_status status = check(options, report);
+  if (!status)
+    status = execution.choose(options.pool, options.executor, report);
+  if (!status)
+    status = plan.make(*module, options, execution.workers(), report);
+  if (status)
+    return status;
+  plan.memory.size = memory->size;
+  *memory = plan.memory;
+  return RAPT_OK;
+}
+
+rapt_status rapt_context_new(rapt_module *module, const rapt_context_options *given, rapt_context **context,
+                             char *message, size_t message_size) {
+  Report report(message, message_size);
+  if (context)
+    *context = nullptr;
+  if (!module || !context)
+    return report.fail(RAPT_INVALID, "the %s is NULL", module ? "place for the context" : "module");
+  rapt_context_options options = orDefault(given);
+  if (rapt_status status = check(options, report))
+    return status;
+  Allocator memory = options.allocator ? Allocator(*options.allocator) : Allocator();
+  void *place = memory.allocate(sizeof(rapt_context));
+  if (!place)
+    return report.fail(RAPT_NOMEM, "no memory for a context");
+  auto *made = new (place) rapt_context;
+  made->memory = memory;
+  Plan plan;
+  rapt_status status = made->execution.choose(options.pool, options.executor, report);
+  if (!status)
+    status = plan.make(*module, options, made->execution.workers(), report);
+  made->entry = plan.entry;
+  made->limits = plan.limits;
+  made->log = options.log;
+  made->progress = options.progress;
+  made->user = options.user;
+  if (!status)
+    status = allocateAll(*made, plan, report);
+  if (status) {
+    rapt_context_free(made);
+    return status;
+  }
+  rapt_module_retain(module);
+  made->module = module;
+  tell(*made, plan);
+  *context = made;
+  return RAPT_OK;
+}
+
+void rapt_context_free(rapt_context *context) {
+  if (!context)
+    return;
+  Allocator memory = context->memory;
+  context->~rapt_context();
+  memory.release(context, sizeof(rapt_context));
+}
+
+int64_t rapt_context_capacity(const rapt_context *context) {
+  return context ? context->limits.blocks * context->limits.block : 0;
+}
+
+int64_t rapt_context_available(const rapt_context *context) {
+  Use use(context, Report(nullptr, 0));
+  return use.status ? -1 : context->blocks.available() * context->limits.block;
+}
+
+void rapt_cancel(rapt_context *context) {
+  if (context)
+    context->execution.cancel();
+}
+}

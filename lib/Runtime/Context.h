@@ -1,0 +1,142 @@
+//===- Context.h - Cache, sequences and workspace ------------------------------===//
+//
+// A context owns a pool of cache blocks. A sequence is a table of blocks; forks
+// share blocks, and a block is copied before a sequence that shares it writes
+// into it. A step takes all the blocks it will need first and gives them back
+// unless it succeeds, so that it is all or nothing.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Runtime/Execution.h"
+#include "lib/Runtime/Memory.h"
+#include "lib/Runtime/Module.h"
+#include <unistd.h>
+
+namespace rapt::runtime {
+
+/// What a step's entry is called with, in the manifest's words.
+enum class Role : uint8_t { Weights, Workspace, Cache, Tokens, RowBegin, Past, BlockTable, Want, Logits };
+inline constexpr int roleCount = 9;
+enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks };
+inline constexpr int dimCount = 5;
+
+/// An entry of the artifact with the places of its buffers and dims.
+struct Entry {
+  const rapt_artifact_entry *code = nullptr;
+  Role roles[roleCount]{};
+  Dim dims[dimCount]{};
+
+  /// Finds entry "step" of a decoder; RAPT_UNSUPPORTED when it has a shape this runtime does not know.
+  rapt_status bindStep(const rapt_module &module, const Report &report);
+  int64_t workspace(const int64_t (&values)[dimCount], int64_t workers) const;
+  rapt_status run(Execution &execution, void *const (&buffers)[roleCount], const int64_t (&values)[dimCount],
+                  const Report &report) const;
+};
+
+/// Sizes of a context, fixed when it is made.
+struct Limits {
+  int64_t block, blockBytes, blocks; ///< tokens, bytes, count
+  int64_t tokens, rows, wanted;      ///< of one part of a step
+  int64_t table;                     ///< blocks of the longest sequence
+  int64_t positions, vocabulary;
+};
+
+struct Sequence {
+  uint32_t generation; ///< counts the uses of this slot
+  bool live;
+  int64_t length;     ///< tokens
+  int64_t blockCount; ///< valid entries of `table`
+  int32_t *table;     ///< [Limits::table], kept when the sequence ends
+  // While a step runs:
+  uint64_t step; ///< number of the last step that names this sequence
+  int64_t blocksBefore;
+  int32_t replaced; ///< the shared last block that a copy stands in for, -1 for none
+};
+
+/// Which blocks are free, shared, or hold old values.
+class BlockPool {
+public:
+  bool allocate(const Allocator &memory, int64_t blocks, int64_t blockBytes);
+  int64_t available() const { return free; }
+  bool isShared(int32_t block) const { return uses[block] > 1; }
+  /// A block of zeros; `available` must not be 0.
+  int32_t take();
+  void share(int32_t block) { ++uses[block]; }
+  void drop(int32_t block);
+  char *data() { return cache.data(); }
+  char *at(int32_t block) { return cache.data() + int64_t(block) * blockBytes; }
+
+private:
+  Array<char> cache;
+  Array<int32_t> freeBlocks, uses;
+  Array<uint8_t> written; ///< held values once: must be zeroed, as 0 * NaN would spread into masked rows
+  int64_t free = 0, blockBytes = 0;
+};
+
+/// Tokens of one chunk that run in one call of the entry.
+struct Piece {
+  size_t chunk;
+  int64_t begin, count; ///< in the chunk's tokens
+  int64_t wanted;       ///< rows of logits
+};
+
+} // namespace rapt::runtime
+
+struct rapt_context {
+  rapt_module *module = nullptr;
+  rapt::runtime::Allocator memory;
+  rapt::runtime::Execution execution;
+  rapt::runtime::Entry entry;
+  rapt::runtime::Limits limits{};
+  rapt_log_fn log = nullptr;
+  rapt_progress_fn progress = nullptr;
+  void *user = nullptr;
+  pid_t owner = getpid();
+  mutable std::atomic<bool> busy{false};
+
+  rapt::runtime::BlockPool blocks;
+  rapt::runtime::Array<rapt::runtime::Sequence> slots;
+  uint64_t steps = 0;
+
+  // Arguments of the entry, allocated once for the largest part of a step.
+  rapt::runtime::Array<char> workspace;
+  rapt::runtime::Array<int32_t> tokens, rowBegin, past, blockTable, want;
+  rapt::runtime::Array<float> staged; ///< [wanted, vocabulary], for logits that go to scattered places
+  rapt::runtime::Array<float> logits; ///< what rapt_chunk.logits points at, [rows, vocabulary]
+  rapt::runtime::Array<rapt::runtime::Piece> pieces;
+
+  ~rapt_context();
+  rapt::runtime::Sequence *find(rapt_sequence sequence);
+  /// Ends all use of a sequence's blocks from entry `from` on.
+  void dropBlocks(rapt::runtime::Sequence &sequence, int64_t from);
+  rapt_status newSequence(rapt_sequence &sequence, const rapt::runtime::Report &report);
+  void endSequence(rapt::runtime::Sequence &sequence);
+  rapt_sequence name(const rapt::runtime::Sequence &sequence) const;
+};
+
+namespace rapt::runtime {
+
+/// One call's hold of a context: tells a second thread BUSY and a forked child FORKED.
+class Use {
+public:
+  Use(const rapt_context *context, const Report &report);
+  ~Use() {
+    if (held)
+      context->busy.store(false, std::memory_order_release);
+  }
+  Use(const Use &) = delete;
+  Use &operator=(const Use &) = delete;
+  rapt_status status = RAPT_OK;
+
+private:
+  const rapt_context *context;
+  bool held = false;
+};
+
+/// The sequence's slot, or null after telling that there is none.
+Sequence *findOrTell(rapt_context &context, rapt_sequence sequence, const Report &report);
+
+/// rapt_step for a caller that holds the context already.
+rapt_status step(rapt_context &context, rapt_chunk *chunks, size_t count, const Report &report);
+
+} // namespace rapt::runtime

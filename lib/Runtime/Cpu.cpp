@@ -1,0 +1,227 @@
+#include "lib/Runtime/Cpu.h"
+#include <cstring>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <xmmintrin.h>
+#endif
+
+namespace rapt::runtime {
+
+#if defined(__x86_64__)
+
+namespace {
+
+enum Register : uint8_t { A, B, C, D };
+
+/// State that the operating system must save for a feature to be usable (bits of XCR0).
+enum State : uint32_t { None = 0, Ymm = 6, Zmm = 0xE6, Tile = 0x60000, Extended = 0x80000 };
+
+struct FeatureBit {
+  const char *name;
+  uint32_t leaf, subleaf;
+  Register reg;
+  uint8_t bit;
+  uint32_t state;
+};
+
+// Intel SDM vol. 2A "CPUID" and AMD APM vol. 3 appendix E; names as in llvm::sys::getHostCPUFeatures.
+constexpr uint32_t ext1 = 0x80000001, ext8 = 0x80000008;
+constexpr FeatureBit table[] = {
+    {"x87", 1, 0, D, 0, None},
+    {"cx8", 1, 0, D, 8, None},
+    {"cmov", 1, 0, D, 15, None},
+    {"mmx", 1, 0, D, 23, None},
+    {"fxsr", 1, 0, D, 24, None},
+    {"sse", 1, 0, D, 25, None},
+    {"sse2", 1, 0, D, 26, None},
+    {"sse3", 1, 0, C, 0, None},
+    {"pclmul", 1, 0, C, 1, None},
+    {"ssse3", 1, 0, C, 9, None},
+    {"fma", 1, 0, C, 12, Ymm},
+    {"cx16", 1, 0, C, 13, None},
+    {"sse4.1", 1, 0, C, 19, None},
+    {"sse4.2", 1, 0, C, 20, None},
+    {"crc32", 1, 0, C, 20, None},
+    {"movbe", 1, 0, C, 22, None},
+    {"popcnt", 1, 0, C, 23, None},
+    {"aes", 1, 0, C, 25, None},
+    {"xsave", 1, 0, C, 27, None}, // OSXSAVE: enabled, not only present
+    {"avx", 1, 0, C, 28, Ymm},
+    {"f16c", 1, 0, C, 29, Ymm},
+    {"rdrnd", 1, 0, C, 30, None},
+    {"sahf", ext1, 0, C, 0, None},
+    {"lzcnt", ext1, 0, C, 5, None},
+    {"sse4a", ext1, 0, C, 6, None},
+    {"prfchw", ext1, 0, C, 8, None},
+    {"xop", ext1, 0, C, 11, Ymm},
+    {"lwp", ext1, 0, C, 15, None},
+    {"fma4", ext1, 0, C, 16, Ymm},
+    {"tbm", ext1, 0, C, 21, None},
+    {"mwaitx", ext1, 0, C, 29, None},
+    {"64bit", ext1, 0, D, 29, None},
+    {"clzero", ext8, 0, B, 0, None},
+    {"rdpru", ext8, 0, B, 4, None},
+    {"wbnoinvd", ext8, 0, B, 9, None},
+    {"fsgsbase", 7, 0, B, 0, None},
+    {"sgx", 7, 0, B, 2, None},
+    {"bmi", 7, 0, B, 3, None},
+    {"avx2", 7, 0, B, 5, Ymm},
+    {"bmi2", 7, 0, B, 8, None},
+    {"invpcid", 7, 0, B, 10, None},
+    {"rtm", 7, 0, B, 11, None},
+    {"avx512f", 7, 0, B, 16, Zmm},
+    {"avx512dq", 7, 0, B, 17, Zmm},
+    {"rdseed", 7, 0, B, 18, None},
+    {"adx", 7, 0, B, 19, None},
+    {"avx512ifma", 7, 0, B, 21, Zmm},
+    {"clflushopt", 7, 0, B, 23, None},
+    {"clwb", 7, 0, B, 24, None},
+    {"avx512cd", 7, 0, B, 28, Zmm},
+    {"sha", 7, 0, B, 29, None},
+    {"avx512bw", 7, 0, B, 30, Zmm},
+    {"avx512vl", 7, 0, B, 31, Zmm},
+    {"avx512vbmi", 7, 0, C, 1, Zmm},
+    {"pku", 7, 0, C, 4, None},
+    {"waitpkg", 7, 0, C, 5, None},
+    {"avx512vbmi2", 7, 0, C, 6, Zmm},
+    {"shstk", 7, 0, C, 7, None},
+    {"gfni", 7, 0, C, 8, None},
+    {"vaes", 7, 0, C, 9, Ymm},
+    {"vpclmulqdq", 7, 0, C, 10, Ymm},
+    {"avx512vnni", 7, 0, C, 11, Zmm},
+    {"avx512bitalg", 7, 0, C, 12, Zmm},
+    {"avx512vpopcntdq", 7, 0, C, 14, Zmm},
+    {"rdpid", 7, 0, C, 22, None},
+    {"kl", 7, 0, C, 23, None},
+    {"cldemote", 7, 0, C, 25, None},
+    {"movdiri", 7, 0, C, 27, None},
+    {"movdir64b", 7, 0, C, 28, None},
+    {"enqcmd", 7, 0, C, 29, None},
+    {"uintr", 7, 0, D, 5, None},
+    {"avx512vp2intersect", 7, 0, D, 8, Zmm},
+    {"serialize", 7, 0, D, 14, None},
+    {"tsxldtrk", 7, 0, D, 16, None},
+    {"pconfig", 7, 0, D, 18, None},
+    {"amx-bf16", 7, 0, D, 22, Tile},
+    {"avx512fp16", 7, 0, D, 23, Zmm},
+    {"amx-tile", 7, 0, D, 24, Tile},
+    {"amx-int8", 7, 0, D, 25, Tile},
+    {"sha512", 7, 1, A, 0, Ymm},
+    {"sm3", 7, 1, A, 1, Ymm},
+    {"sm4", 7, 1, A, 2, Ymm},
+    {"raoint", 7, 1, A, 3, None},
+    {"avxvnni", 7, 1, A, 4, Ymm},
+    {"avx512bf16", 7, 1, A, 5, Zmm},
+    {"cmpccxadd", 7, 1, A, 7, None},
+    {"amx-fp16", 7, 1, A, 21, Tile},
+    {"hreset", 7, 1, A, 22, None},
+    {"avxifma", 7, 1, A, 23, Ymm},
+    {"movrs", 7, 1, A, 31, None},
+    {"avxvnniint8", 7, 1, D, 4, Ymm},
+    {"avxneconvert", 7, 1, D, 5, Ymm},
+    {"amx-complex", 7, 1, D, 8, Tile},
+    {"avxvnniint16", 7, 1, D, 10, Ymm},
+    {"prefetchi", 7, 1, D, 14, None},
+    {"usermsr", 7, 1, D, 15, None},
+    {"avx10.1", 7, 1, D, 19, Zmm},
+    {"xsaveopt", 13, 1, A, 0, None},
+    {"xsavec", 13, 1, A, 1, None},
+    {"xsaves", 13, 1, A, 3, None},
+    {"ptwrite", 0x14, 0, B, 4, None},
+    {"widekl", 0x19, 0, B, 2, None},
+};
+
+/// The register of a leaf, 0 where the processor has no such leaf.
+uint32_t cpuid(uint32_t leaf, uint32_t subleaf, Register reg) {
+  uint32_t r[4];
+  if (__get_cpuid_max(leaf & 0x80000000, nullptr) < leaf)
+    return 0;
+  __cpuid_count(leaf, subleaf, r[0], r[1], r[2], r[3]);
+  if (leaf == 7 && subleaf > 0) { // leaf 7 says how many of them there are
+    uint32_t zero[4];
+    __cpuid_count(7, 0, zero[0], zero[1], zero[2], zero[3]);
+    if (zero[0] < subleaf)
+      return 0;
+  }
+  return r[reg];
+}
+
+uint32_t enabledState() {
+  if (!(cpuid(1, 0, C) >> 27 & 1)) // OSXSAVE
+    return 0;
+  uint32_t low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
+}
+
+bool requestTileState() {
+  constexpr int requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+}
+
+} // namespace
+
+const char *hostArch() { return "x86_64"; }
+
+FeatureState feature(const char *name) {
+  for (const FeatureBit &f : table)
+    if (strcmp(f.name, name) == 0) {
+      bool present = cpuid(f.leaf, f.subleaf, f.reg) >> f.bit & 1;
+      return present && (enabledState() & f.state) == f.state ? FeatureState::Present : FeatureState::Missing;
+    }
+  return FeatureState::Unknown;
+}
+
+DefaultFloatingPoint::DefaultFloatingPoint() : saved(_mm_getcsr()) {
+  if ((saved & 0xFFC0) != 0x1F80) // all but the sticky flags
+    _mm_setcsr(0x1F80);
+}
+DefaultFloatingPoint::~DefaultFloatingPoint() {
+  if (_mm_getcsr() != uint32_t(saved))
+    _mm_setcsr(uint32_t(saved));
+}
+
+#else
+
+#if defined(__aarch64__)
+const char *hostArch() { return "aarch64"; }
+FeatureState feature(const char *name) {
+  bool base = !strcmp(name, "neon") || !strcmp(name, "fp-armv8") || !strcmp(name, "v8a");
+  return base ? FeatureState::Present : FeatureState::Unknown;
+}
+DefaultFloatingPoint::DefaultFloatingPoint() {
+  __asm__ volatile("mrs %0, fpcr" : "=r"(saved));
+  __asm__ volatile("msr fpcr, %0" : : "r"(uint64_t(0)));
+}
+DefaultFloatingPoint::~DefaultFloatingPoint() { __asm__ volatile("msr fpcr, %0" : : "r"(saved)); }
+#else
+#error "Rapt's runtime knows x86-64 and AArch64"
+#endif
+static bool requestTileState() { return false; }
+
+#endif
+
+rapt_status checkCpu(const Manifest &manifest, const char *file, const Report &report) {
+  if (manifest.arch != hostArch())
+    return report.fail(RAPT_CPU, "%s: made for %s, this machine is %s", file, manifest.arch.c_str(), hostArch());
+  bool tiles = false;
+  for (const std::string &name : manifest.features) {
+    tiles |= name.compare(0, 4, "amx-") == 0;
+    FeatureState state = feature(name.c_str());
+    if (state != FeatureState::Present)
+      return report.fail(RAPT_CPU, "%s: made for %s, which has %s; %s; compile the model with --mcpu=x86-64-v3", file,
+                         manifest.cpu.c_str(), name.c_str(),
+                         state == FeatureState::Missing ? "this machine lacks it" : "this runtime does not know it");
+  }
+  if (tiles && !requestTileState())
+    return report.fail(
+        RAPT_CPU,
+        "%s: made for %s, which has amx-tile; the kernel refuses this process the use of AMX tiles; compile "
+        "the model with --mcpu=x86-64-v3",
+        file, manifest.cpu.c_str());
+  return RAPT_OK;
+}
+
+} // namespace rapt::runtime

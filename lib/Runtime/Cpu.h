@@ -1,0 +1,38 @@
+//===- Cpu.h - What the processor may be asked to execute ----------------------===//
+//
+// An artifact lists the features that its code uses, under LLVM's names. All of
+// them are checked before any of its code runs, so that a wrong machine gets a
+// message and never an illegal instruction.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Runtime/Manifest.h"
+
+namespace rapt::runtime {
+
+/// "x86_64", "aarch64": as manifests name what this library was built for.
+const char *hostArch();
+
+enum class FeatureState { Present, Missing, Unknown };
+
+/// Whether processor and operating system (XCR0) provide an LLVM feature name. Does not ask for AMX permission.
+FeatureState feature(const char *name);
+
+/// Ok when all features of the manifest can be used here, else RAPT_CPU naming the first that cannot, the artifact's
+/// target and the way out. Asks the kernel for AMX tile state when it is listed.
+rapt_status checkCpu(const Manifest &manifest, const char *file, const Report &report);
+
+/// Floating-point control as C starts with it (round to nearest, subnormals kept, no traps), the caller's again at the
+/// end: generated code is exact only so, and the caller's setting is its own.
+class DefaultFloatingPoint {
+public:
+  DefaultFloatingPoint();
+  ~DefaultFloatingPoint();
+  DefaultFloatingPoint(const DefaultFloatingPoint &) = delete;
+  DefaultFloatingPoint &operator=(const DefaultFloatingPoint &) = delete;
+
+private:
+  uint64_t saved;
+};
+
+} // namespace rapt::runtime

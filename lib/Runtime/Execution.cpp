@@ -1,0 +1,84 @@
+#include "lib/Runtime/Execution.h"
+#include "lib/Runtime/Cpu.h"
+
+namespace rapt::runtime {
+
+static constexpr int64_t maxWorkers = 4096;
+static constexpr int32_t stopped = 1; // what parallel_for returns to compiled code that has to stop
+
+struct Execution::Region {
+  Execution *execution;
+  rapt_task_fn body;
+  void *closure;
+};
+
+rapt_status Execution::choose(rapt_pool *pool, const rapt_executor *given, const Report &report) {
+  if (pool && given)
+    return report.fail(RAPT_INVALID, "both a pool and an executor are given");
+  if (pool)
+    executor = rapt_pool_executor(pool);
+  else if (given) {
+    if (given->size != sizeof(rapt_executor))
+      return report.fail(RAPT_INVALID, "rapt_executor has size %zu, this runtime's has %zu", given->size,
+                         sizeof(rapt_executor));
+    if (!given->workers || !given->parallel_for)
+      return report.fail(RAPT_INVALID, "the executor's workers or parallel_for is NULL");
+    executor = *given;
+  } else
+    return RAPT_OK;
+  workerCount = executor.workers(executor.user);
+  if (workerCount < 1 || workerCount > maxWorkers)
+    return report.fail(RAPT_INVALID, "the executor has %lld workers, not 1 to %lld", (long long)workerCount,
+                       (long long)maxWorkers);
+  return RAPT_OK;
+}
+
+void Execution::guardedTask(void *closure, int64_t begin, int64_t end, int64_t worker) {
+  const Region &region = *static_cast<Region *>(closure);
+  Execution &execution = *region.execution;
+  if (worker < 0 || worker >= execution.workerCount) { // its scratch memory would be another's
+    execution.badWorker.store(worker < 0 ? execution.workerCount : worker, std::memory_order_relaxed);
+    return;
+  }
+  if (execution.isCancelled())
+    return;
+  DefaultFloatingPoint scope;
+  region.body(region.closure, begin, end, worker);
+}
+
+int32_t Execution::parallelFor(void *user, rapt_task_fn body, void *closure, int64_t count) {
+  auto &self = *static_cast<Execution *>(user);
+  if (self.isCancelled())
+    return stopped;
+  if (count <= 0)
+    return 0;
+  if (!self.executor.parallel_for)
+    body(closure, 0, count, 0);
+  else {
+    Region region{&self, body, closure};
+    self.executor.parallel_for(self.executor.user, guardedTask, &region, count);
+  }
+  return self.isCancelled() || self.badWorker.load(std::memory_order_relaxed) >= 0 ? stopped : 0;
+}
+
+rapt_status Execution::run(rapt_entry_fn entry, void *const *buffers, const int64_t *dims, const Report &report) {
+  rapt_env env{this, parallelFor, workerCount};
+  int32_t result;
+  {
+    DefaultFloatingPoint scope;
+    result = entry(&env, buffers, dims);
+  }
+  int64_t bad = badWorker.exchange(-1);
+  if (bad >= 0)
+    return report.fail(RAPT_INVALID, "the executor used worker id %lld; it said it has %lld workers", (long long)bad,
+                       (long long)workerCount);
+  if (isCancelled()) {
+    clearCancel();
+    return report.fail(RAPT_CANCELLED, "cancelled");
+  }
+  if (result)
+    return report.fail(RAPT_BUG, "the compiled entry returned %d", result);
+  return RAPT_OK;
+}
+
+} // namespace rapt::runtime

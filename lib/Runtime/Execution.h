@@ -1,0 +1,36 @@
+//===- Execution.h - How compiled code runs its parallel regions ----------------===//
+#pragma once
+#include "lib/Runtime/Message.h"
+#include "rapt/rapt.h"
+#include <atomic>
+
+namespace rapt::runtime {
+
+/// The rapt_env of one context: the executor behind guards for cancelling, worker ids and floating-point state.
+class Execution {
+public:
+  /// Neither a pool nor an executor: the caller's thread runs everything.
+  rapt_status choose(rapt_pool *pool, const rapt_executor *executor, const Report &report);
+  int64_t workers() const { return workerCount; }
+
+  /// Async-signal-safe.
+  void cancel() { cancelled.store(1); }
+  bool isCancelled() const { return cancelled.load(std::memory_order_relaxed) != 0; }
+  void clearCancel() { cancelled.store(0); }
+
+  /// Runs an entry. RAPT_CANCELLED when it was cancelled, RAPT_INVALID when the executor broke its contract.
+  rapt_status run(rapt_entry_fn entry, void *const *buffers, const int64_t *dims, const Report &report);
+
+private:
+  struct Region;
+  static int32_t parallelFor(void *user, rapt_task_fn body, void *closure, int64_t count);
+  static void guardedTask(void *closure, int64_t begin, int64_t end, int64_t worker);
+
+  rapt_executor executor{};
+  int64_t workerCount = 1;
+  std::atomic<int> cancelled{0};
+  std::atomic<int64_t> badWorker{-1};
+  static_assert(std::atomic<int>::is_always_lock_free, "cancel is called from signal handlers");
+};
+
+} // namespace rapt::runtime

@@ -1,0 +1,66 @@
+//===- Manifest.h - What an artifact says about itself -------------------------===//
+//
+// The JSON that the compiler writes (lib/Artifact) and every artifact carries
+// twice: in its table, and in the ELF section .rapt.manifest, which can be read
+// without loading code.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Runtime/Message.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rapt::runtime {
+
+enum class BufferKind : uint8_t { Weights, Workspace, Cache, Input, Output };
+
+struct ManifestBuffer {
+  std::string name;
+  BufferKind kind;
+  std::string dtype; ///< of inputs and outputs
+};
+
+struct ManifestEntry {
+  std::string name;
+  std::vector<std::string> dims;
+  std::vector<ManifestBuffer> buffers;
+};
+
+/// A 128-bit id in the byte order of the weight file.
+struct Id {
+  uint8_t bytes[16];
+};
+
+struct Manifest {
+  std::string version, name;
+  int64_t abiMajor, abiMinor;
+  std::string family, task, sourceDtype;
+  int64_t layers, hidden, heads, kvHeads, headDim, vocabulary, positions, parameters; ///< 0 where absent
+  std::vector<int32_t> eos;
+  Id interfaceId, contentId;
+  std::string arch, cpu;
+  std::vector<std::string> features; ///< LLVM's names
+  int64_t maxTokens, maxRows, maxPositions;
+  bool hasWeights, hasCache;
+  std::string weightsFile; ///< one path component
+  uint64_t weightsBytes, weightsFileBytes;
+  std::string cacheLayout, cacheDtype;
+  int64_t cacheBlock, cacheBlockBytes, cacheBytesPerToken;
+  std::vector<ManifestEntry> entries;
+};
+
+/// Parses `text`; `file` names it in messages. ABI versions are compared before anything else is read, so that an
+/// artifact of another version is told as such. The caller owns *manifest (delete).
+rapt_status parseManifest(const char *text, size_t bytes, const char *file, Manifest **manifest, const Report &report);
+
+/// Reads section .rapt.manifest of an ELF64 file. *text is from malloc and NUL-terminated.
+rapt_status readManifestSection(const char *path, char **text, size_t *bytes, const Report &report);
+
+/// "0123...", 32 digits and a NUL.
+struct IdText {
+  char text[33];
+};
+IdText show(const Id &id);
+
+} // namespace rapt::runtime

@@ -1,0 +1,275 @@
+#include "lib/Runtime/Module.h"
+#include "lib/Runtime/Cpu.h"
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <link.h>
+#include <new>
+#include <unistd.h>
+
+using namespace rapt::runtime;
+
+rapt_module::~rapt_module() {
+  if (library)
+    dlclose(library);
+  free(manifestText);
+}
+
+int rapt_module::findEntry(const char *name) const {
+  for (size_t i = 0; i < manifest->entries.size(); ++i)
+    if (manifest->entries[i].name == name)
+      return int(i);
+  return -1;
+}
+
+namespace {
+
+constexpr uint32_t allFlags = RAPT_READ_WEIGHTS | RAPT_POPULATE | RAPT_VERIFY | RAPT_ANY_CONTENT | RAPT_INSPECT;
+
+rapt_status checkOptions(const rapt_module_options &options, const Report &report) {
+  if (options.size != sizeof(rapt_module_options))
+    return report.fail(RAPT_INVALID, "rapt_module_options has size %zu, this runtime's has %zu", options.size,
+                       sizeof(rapt_module_options));
+  if (options.flags & ~allFlags)
+    return report.fail(RAPT_INVALID, "module option flags 0x%x are unknown", options.flags & ~allFlags);
+  if (!!options.weights_path + !!options.weights_fd + !!options.weights_data > 1)
+    return report.fail(RAPT_INVALID, "more than one of weights_path, weights_fd and weights_data is given");
+  return RAPT_OK;
+}
+
+/// The table's own claims, before anything it points at is believed.
+rapt_status checkTable(const rapt_artifact &artifact, const char *file, const Report &report) {
+  if (artifact.magic != RAPT_ARTIFACT_MAGIC)
+    return report.fail(RAPT_BAD_FILE, "%s: its table starts with 0x%016llx: not a compiled model", file,
+                       (unsigned long long)artifact.magic);
+  if (artifact.abi_major != RAPT_ABI_MAJOR || artifact.abi_minor > RAPT_ABI_MINOR)
+    return report.fail(RAPT_MISMATCH, "%s: made for runtime ABI %u.%u; this runtime has ABI %d.%d (Rapt %s)", file,
+                       artifact.abi_major, artifact.abi_minor, RAPT_ABI_MAJOR, RAPT_ABI_MINOR, rapt_version());
+  if (!artifact.manifest || !artifact.entries)
+    return report.fail(RAPT_BAD_FILE, "%s: its table has no manifest or no entries", file);
+  return RAPT_OK;
+}
+
+rapt_status checkEntries(const rapt_module &module, const char *file, const Report &report) {
+  const auto &entries = module.manifest->entries;
+  if (entries.size() != module.artifact->entry_count)
+    return report.fail(RAPT_BAD_FILE, "%s: its manifest has %zu entries, its table %llu", file, entries.size(),
+                       (unsigned long long)module.artifact->entry_count);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const rapt_artifact_entry &entry = module.artifact->entries[i];
+    if (!entry.name || entries[i].name != entry.name || !entry.run || !entry.workspace)
+      return report.fail(RAPT_BAD_FILE, "%s: entry %zu is %s in its manifest and %s in its table", file, i,
+                         entries[i].name.c_str(), entry.name ? entry.name : "nothing");
+  }
+  return RAPT_OK;
+}
+
+/// Parses module.manifestText and checks that this machine can run it.
+rapt_status readManifest(rapt_module &module, const char *file, bool checkMachine, const Report &report) {
+  Manifest *manifest = nullptr;
+  if (rapt_status status = parseManifest(module.manifestText, module.manifestBytes, file, &manifest, report))
+    return status;
+  module.manifest.reset(manifest);
+  return checkMachine ? checkCpu(*manifest, file, report) : RAPT_OK;
+}
+
+/// Weights of the application's choice, or the manifest's file beside `home`.
+rapt_status openWeights(rapt_module &module, const rapt_module_options &options, const char *home,
+                        const Report &report) {
+  const Manifest &manifest = *module.manifest;
+  if (!manifest.hasWeights)
+    return RAPT_OK;
+  if (options.weights_data)
+    return module.weights.borrow(options.weights_data, options.weights_bytes, manifest, options.flags, report);
+  File file;
+  char path[PATH_MAX + 256];
+  const char *name = options.weights_path;
+  rapt_status status = RAPT_OK;
+  if (options.weights_fd) {
+    name = "the weights' descriptor";
+    status = file.duplicate(*options.weights_fd, name, report);
+  } else {
+    if (!name) {
+      const char *slash = strrchr(home, '/');
+      snprintf(path, sizeof path, "%.*s%s", slash ? int(slash + 1 - home) : 0, home, manifest.weightsFile.c_str());
+      name = path;
+    }
+    status = file.open(name, report);
+  }
+  return status ? status : module.weights.take(file, manifest, options.flags, name, report);
+}
+
+rapt_status loadLibrary(rapt_module &module, const char *path, const Report &report) {
+  module.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!module.library) {
+    const char *why = dlerror();
+    return report.fail(RAPT_BAD_FILE, "%s: cannot be loaded: %s", path, why ? why : "no reason given");
+  }
+  char symbol[512];
+  snprintf(symbol, sizeof symbol, "%s_module", module.manifest->name.c_str());
+  module.artifact = static_cast<const rapt_artifact *>(dlsym(module.library, symbol));
+  if (!module.artifact)
+    return report.fail(RAPT_BAD_FILE, "%s: has no symbol %s, which its manifest names", path, symbol);
+  if (rapt_status status = checkTable(*module.artifact, path, report))
+    return status;
+  if (module.artifact->manifest_size != module.manifestBytes ||
+      memcmp(module.artifact->manifest, module.manifestText, module.manifestBytes))
+    return report.fail(RAPT_BAD_FILE, "%s: the manifests in its table and in its section .rapt.manifest differ", path);
+  return checkEntries(module, path, report);
+}
+
+rapt_status openFile(rapt_module &module, const char *path, const rapt_module_options &options, const Report &report) {
+  char real[PATH_MAX]; // dlopen would search the library path for a plain name
+  if (!realpath(path, real))
+    return report.fail(RAPT_IO, "%s: cannot be opened: %s", path, strerror(errno));
+  rapt_status status = readManifestSection(real, &module.manifestText, &module.manifestBytes, report);
+  bool inspect = options.flags & RAPT_INSPECT;
+  if (!status)
+    status = readManifest(module, real, !inspect, report);
+  if (status || inspect)
+    return status;
+  status = loadLibrary(module, real, report);
+  return status ? status : openWeights(module, options, real, report);
+}
+
+/// The real path of the library or program that holds `address`; empty when unknown.
+void findHome(const void *address, char (&path)[PATH_MAX]) {
+  Dl_info info;
+  link_map *object = nullptr;
+  path[0] = 0;
+  if (!dladdr1(address, &info, reinterpret_cast<void **>(&object), RTLD_DL_LINKMAP) || !object)
+    return;
+  bool program = !object->l_name[0]; // its name would be argv[0], which need not be a path
+  if (program || !realpath(object->l_name, path)) {
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = 0;
+  }
+}
+
+rapt_status openTable(rapt_module &module, const rapt_artifact &artifact, const rapt_module_options &options,
+                      const Report &report) {
+  const char *name = "the linked model";
+  if (rapt_status status = checkTable(artifact, name, report))
+    return status;
+  module.manifestBytes = artifact.manifest_size;
+  module.manifestText = static_cast<char *>(malloc(module.manifestBytes + 1));
+  if (!module.manifestText)
+    return report.fail(RAPT_NOMEM, "%s: no memory for its manifest of %zu bytes", name, module.manifestBytes);
+  memcpy(module.manifestText, artifact.manifest, module.manifestBytes);
+  module.manifestText[module.manifestBytes] = 0;
+  bool inspect = options.flags & RAPT_INSPECT;
+  rapt_status status = readManifest(module, name, !inspect, report);
+  if (status || inspect)
+    return status;
+  module.artifact = &artifact;
+  if ((status = checkEntries(module, name, report)))
+    return status;
+  char home[PATH_MAX];
+  findHome(&artifact, home);
+  return openWeights(module, options, home, report);
+}
+
+/// Makes a module and lets `fill` open it; gives it out only when that succeeds.
+template <typename Fill>
+rapt_status make(const void *source, const rapt_module_options *given, rapt_module **out, const Report &report,
+                 Fill fill) {
+  if (out)
+    *out = nullptr;
+  if (!source || !out)
+    return report.fail(RAPT_INVALID, "the %s is NULL", source ? "place for the module" : "model");
+  rapt_module_options options{};
+  options.size = sizeof options;
+  if (given)
+    options = *given;
+  if (rapt_status status = checkOptions(options, report))
+    return status;
+  std::unique_ptr<rapt_module> module(new (std::nothrow) rapt_module);
+  if (!module)
+    return report.fail(RAPT_NOMEM, "no memory for a module");
+  rapt_status status = fill(*module, options);
+  if (!status)
+    *out = module.release();
+  return status;
+}
+
+} // namespace
+
+extern "C" {
+
+rapt_status rapt_module_open(const char *path, const rapt_module_options *options, rapt_module **module, char *message,
+                             size_t message_size) {
+  Report report(message, message_size);
+  return make(path, options, module, report,
+              [&](rapt_module &m, const rapt_module_options &o) { return openFile(m, path, o, report); });
+}
+
+rapt_status rapt_module_from_artifact(const rapt_artifact *artifact, const rapt_module_options *options,
+                                      rapt_module **module, char *message, size_t message_size) {
+  Report report(message, message_size);
+  return make(artifact, options, module, report,
+              [&](rapt_module &m, const rapt_module_options &o) { return openTable(m, *artifact, o, report); });
+}
+
+void rapt_module_retain(rapt_module *module) {
+  if (module)
+    module->references.fetch_add(1, std::memory_order_relaxed);
+}
+
+void rapt_module_release(rapt_module *module) {
+  if (module && module->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    delete module;
+}
+
+const char *rapt_module_manifest(const rapt_module *module, size_t *bytes) {
+  if (bytes)
+    *bytes = module ? module->manifestBytes : 0;
+  return module ? module->manifestText : nullptr;
+}
+
+const void *rapt_module_section(const rapt_module *module, const char *name, size_t *bytes) {
+  size_t size = 0;
+  const void *data = module && name ? module->weights.section(name, &size) : nullptr;
+  if (bytes)
+    *bytes = size;
+  return data;
+}
+
+rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info) {
+  if (!module || !info || info->size < sizeof(size_t))
+    return RAPT_INVALID;
+  const Manifest &m = *module->manifest;
+  rapt_module_info all{};
+  all.name = m.name.c_str();
+  all.family = m.family.c_str();
+  all.task = m.task.c_str();
+  all.source_dtype = m.sourceDtype.c_str();
+  all.layers = m.layers;
+  all.hidden = m.hidden;
+  all.heads = m.heads;
+  all.kv_heads = m.kvHeads;
+  all.head_dim = m.headDim;
+  all.vocabulary = m.vocabulary;
+  all.positions = m.positions;
+  all.parameters = m.parameters;
+  all.eos = m.eos.data();
+  all.eos_count = m.eos.size();
+  all.max_tokens = m.maxTokens;
+  all.max_rows = m.maxRows;
+  all.max_positions = m.maxPositions;
+  all.cache_dtype = m.cacheDtype.c_str();
+  all.cache_block = m.cacheBlock;
+  all.cache_block_bytes = m.cacheBlockBytes;
+  all.cache_bytes_per_token = m.cacheBytesPerToken;
+  all.weights_file = m.hasWeights ? m.weightsFile.c_str() : nullptr;
+  all.weights_file_bytes = int64_t(m.weightsFileBytes);
+  all.target_arch = m.arch.c_str();
+  all.target_cpu = m.cpu.c_str();
+  all.size = info->size;
+  memcpy(info, &all, info->size < sizeof all ? info->size : sizeof all);
+  return RAPT_OK;
+}
+}

@@ -1,0 +1,221 @@
+// The default thread pool. Threads sleep between steps and spin for a short while between the regions of one, since the
+// next region of a step follows within microseconds.
+//
+// Written here, because Debian has pthreadpool as a shared library only and the runtime may need nothing but libc, libm
+// and pthread; and because a region must not wait for a thread that was never scheduled: a thread joins an open region,
+// the caller closes it when the indices are used up and waits only for those that joined.
+#include "lib/Runtime/Message.h"
+#include "rapt/rapt.h"
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+using rapt::runtime::Report;
+
+namespace {
+
+constexpr int64_t maxThreads = 1024;
+constexpr size_t stackBytes = size_t(1) << 20; // generated code keeps at most 16 KiB on it
+constexpr int spins = 4000;                    // some tens of microseconds
+
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  __asm__ volatile("yield");
+#endif
+}
+
+struct Worker {
+  rapt_pool *pool;
+  pthread_t thread;
+  int64_t index;
+};
+
+// The word that regions are opened, joined and closed with: region number << 32 | open << 31 | threads inside.
+constexpr uint64_t openBit = uint64_t(1) << 31;
+constexpr uint64_t insideMask = openBit - 1;
+constexpr uint64_t oneRegion = uint64_t(1) << 32;
+
+} // namespace
+
+struct rapt_pool {
+  int64_t threads = 1;  ///< the caller included
+  int64_t started = 0;  ///< threads of our own that run
+  bool crowded = false; ///< more threads than processors: spinning would keep others from working
+  pid_t owner = getpid();
+  std::unique_ptr<Worker[]> workers;
+
+  alignas(64) std::atomic<uint64_t> region{0};
+  alignas(64) std::atomic<int64_t> next{0}; ///< first index nobody has taken
+  rapt_task_fn body = nullptr;
+  void *closure = nullptr;
+  int64_t count = 0;
+
+  alignas(64) std::atomic<int64_t> sleepers{0};
+  std::atomic<bool> stop{false};
+  pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER; ///< one region at a time
+  pthread_mutex_t sleep = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+
+  void run(rapt_task_fn task, void *taskClosure, int64_t taskCount);
+  void work(int64_t worker);
+  void serve(int64_t worker);
+  void shutDown();
+};
+
+/// Takes runs of indices, large ones first and single ones at the end, until none are left.
+void rapt_pool::work(int64_t worker) {
+  int64_t begin = next.load(std::memory_order_relaxed);
+  while (begin < count) {
+    int64_t take = (count - begin) / (2 * threads);
+    int64_t end = begin + (take < 1 ? 1 : take);
+    if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed))
+      continue;
+    body(closure, begin, end, worker);
+    begin = next.load(std::memory_order_relaxed);
+  }
+}
+
+void rapt_pool::run(rapt_task_fn task, void *taskClosure, int64_t taskCount) {
+  if (taskCount <= 0)
+    return;
+  if (started == 0 || taskCount == 1 || owner != getpid()) // threads do not survive fork
+    return task(taskClosure, 0, taskCount, 0);
+  pthread_mutex_lock(&turn);
+  body = task;
+  closure = taskClosure;
+  count = taskCount;
+  next.store(0, std::memory_order_relaxed);
+  uint64_t closed = region.load(std::memory_order_relaxed);
+  region.store(closed + oneRegion + openBit); // sequentially consistent with `sleepers`
+  if (sleepers.load() > 0) {
+    pthread_mutex_lock(&sleep);
+    pthread_cond_broadcast(&wake);
+    pthread_mutex_unlock(&sleep);
+  }
+  work(0);
+  region.fetch_and(~openBit, std::memory_order_acq_rel);
+  for (int i = 0; region.load(std::memory_order_acquire) & insideMask; ++i)
+    if (crowded || i > spins)
+      sched_yield();
+    else
+      relax();
+  pthread_mutex_unlock(&turn);
+}
+
+void rapt_pool::serve(int64_t worker) {
+  uint64_t seen = 0; // number of the last region that was joined or missed
+  while (!stop.load(std::memory_order_acquire)) {
+    uint64_t word = region.load();
+    if (word >> 32 != seen && word & openBit) {
+      if (!region.compare_exchange_weak(word, word + 1, std::memory_order_acquire))
+        continue;
+      seen = word >> 32;
+      work(worker);
+      region.fetch_sub(1, std::memory_order_release);
+    }
+    seen = word >> 32;
+    for (int i = crowded ? spins : 0; i < spins && region.load(std::memory_order_relaxed) >> 32 == seen; ++i)
+      relax();
+    if (region.load(std::memory_order_relaxed) >> 32 != seen)
+      continue;
+    pthread_mutex_lock(&sleep);
+    sleepers.fetch_add(1);
+    while (region.load() >> 32 == seen && !stop.load(std::memory_order_acquire))
+      pthread_cond_wait(&wake, &sleep);
+    sleepers.fetch_sub(1);
+    pthread_mutex_unlock(&sleep);
+  }
+}
+
+void rapt_pool::shutDown() {
+  pthread_mutex_lock(&sleep);
+  stop.store(true, std::memory_order_release);
+  pthread_cond_broadcast(&wake);
+  pthread_mutex_unlock(&sleep);
+  for (int64_t i = 0; i < started; ++i)
+    pthread_join(workers[i].thread, nullptr);
+}
+
+static void *threadMain(void *argument) {
+  auto *worker = static_cast<Worker *>(argument);
+  worker->pool->serve(worker->index);
+  return nullptr;
+}
+
+/// Starts the pool's threads with all signals blocked: the application's handlers run on the application's threads.
+static int startThreads(rapt_pool &pool) {
+  pthread_attr_t attributes;
+  if (int error = pthread_attr_init(&attributes))
+    return error;
+  int error = pthread_attr_setstacksize(&attributes, stackBytes);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (!error && pool.started < pool.threads - 1) {
+    Worker &worker = pool.workers[pool.started];
+    worker.pool = &pool;
+    worker.index = pool.started + 1;
+    if (!(error = pthread_create(&worker.thread, &attributes, threadMain, &worker)))
+      ++pool.started;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  return error;
+}
+
+extern "C" {
+
+rapt_status rapt_pool_new(int64_t threads, rapt_pool **pool, char *message, size_t message_size) {
+  Report report(message, message_size);
+  if (!pool)
+    return report.fail(RAPT_INVALID, "the place for the pool is NULL");
+  *pool = nullptr;
+  if (threads < 0 || threads > maxThreads)
+    return report.fail(RAPT_INVALID, "%lld threads; a pool has 1 to %lld (0: one for each processor)",
+                       (long long)threads, (long long)maxThreads);
+  int64_t processors = rapt_default_threads();
+  if (threads == 0)
+    threads = processors < maxThreads ? processors : maxThreads;
+  std::unique_ptr<rapt_pool> made(new (std::nothrow) rapt_pool);
+  if (made && threads > 1)
+    made->workers.reset(new (std::nothrow) Worker[threads - 1]);
+  if (!made || (threads > 1 && !made->workers))
+    return report.fail(RAPT_NOMEM, "no memory for a pool of %lld threads", (long long)threads);
+  made->threads = threads;
+  made->crowded = threads > processors;
+  if (int error = startThreads(*made)) {
+    made->shutDown();
+    return report.fail(RAPT_NOMEM, "only %lld of %lld threads could be started: %s", (long long)made->started + 1,
+                       (long long)threads, strerror(error));
+  }
+  *pool = made.release();
+  return RAPT_OK;
+}
+
+void rapt_pool_free(rapt_pool *pool) {
+  if (pool && pool->owner == getpid())
+    pool->shutDown();
+  delete pool;
+}
+
+int64_t rapt_pool_threads(const rapt_pool *pool) { return pool ? pool->threads : 0; }
+
+rapt_executor rapt_pool_executor(rapt_pool *pool) {
+  rapt_executor executor{};
+  executor.size = sizeof executor;
+  executor.user = pool;
+  executor.workers = [](void *user) { return static_cast<rapt_pool *>(user)->threads; };
+  executor.parallel_for = [](void *user, rapt_task_fn body, void *closure, int64_t count) {
+    static_cast<rapt_pool *>(user)->run(body, closure, count);
+  };
+  return executor;
+}
+}

@@ -1,0 +1,137 @@
+#include "lib/Runtime/Context.h"
+#include <cstring>
+
+using namespace rapt::runtime;
+
+// A name is generation << 32 | slot + 1, so that a freed sequence's is never met again.
+
+rapt_sequence rapt_context::name(const Sequence &sequence) const {
+  return uint64_t(sequence.generation) << 32 | uint64_t(&sequence - slots.data() + 1);
+}
+
+Sequence *rapt_context::find(rapt_sequence sequence) {
+  uint64_t slot = (sequence & UINT32_MAX) - 1;
+  if (slot >= slots.size() || !slots[slot].live || slots[slot].generation != sequence >> 32)
+    return nullptr;
+  return &slots[slot];
+}
+
+void rapt_context::dropBlocks(Sequence &sequence, int64_t from) {
+  while (sequence.blockCount > from)
+    blocks.drop(sequence.table[--sequence.blockCount]);
+}
+
+/// A free slot, after doubling their number when there is none. Null when there is no memory.
+static Sequence *freeSlot(rapt_context &c) {
+  for (size_t i = 0; i < c.slots.size(); ++i)
+    if (!c.slots[i].live && c.slots[i].generation < UINT32_MAX)
+      return &c.slots[i];
+  size_t used = c.slots.size(), wanted = used ? 2 * used : 8;
+  Array<Sequence> more;
+  if (wanted > UINT32_MAX || !more.allocate(c.memory, wanted, true))
+    return nullptr;
+  if (used)
+    memcpy(more.data(), c.slots.data(), used * sizeof(Sequence));
+  c.slots.swap(more);
+  return &c.slots[used];
+}
+
+rapt_status rapt_context::newSequence(rapt_sequence &sequence, const Report &report) {
+  Sequence *slot = freeSlot(*this);
+  if (slot && !slot->table)
+    slot->table = static_cast<int32_t *>(memory.allocate(limits.table * sizeof(int32_t)));
+  if (!slot || !slot->table)
+    return report.fail(RAPT_NOMEM, "no memory for a sequence");
+  int32_t *table = slot->table;
+  uint32_t generation = slot->generation + 1;
+  *slot = {};
+  slot->table = table;
+  slot->generation = generation;
+  slot->live = true;
+  slot->replaced = -1;
+  sequence = name(*slot);
+  return RAPT_OK;
+}
+
+void rapt_context::endSequence(Sequence &sequence) {
+  dropBlocks(sequence, 0);
+  sequence.live = false;
+}
+
+Sequence *rapt::runtime::findOrTell(rapt_context &context, rapt_sequence sequence, const Report &report) {
+  Sequence *found = context.find(sequence);
+  if (!found)
+    report.fail(RAPT_INVALID, "sequence %llu does not exist in this context", (unsigned long long)sequence);
+  return found;
+}
+
+extern "C" {
+
+rapt_status rapt_sequence_new(rapt_context *context, rapt_sequence *sequence, char *message, size_t message_size) {
+  Report report(message, message_size);
+  Use use(context, report);
+  if (use.status)
+    return use.status;
+  if (!sequence)
+    return report.fail(RAPT_INVALID, "the place for the sequence is NULL");
+  *sequence = 0;
+  return context->newSequence(*sequence, report);
+}
+
+rapt_status rapt_sequence_free(rapt_context *context, rapt_sequence sequence, char *message, size_t message_size) {
+  Report report(message, message_size);
+  Use use(context, report);
+  if (use.status)
+    return use.status;
+  Sequence *found = findOrTell(*context, sequence, report);
+  if (!found)
+    return RAPT_INVALID;
+  context->endSequence(*found);
+  return RAPT_OK;
+}
+
+int64_t rapt_sequence_length(const rapt_context *context, rapt_sequence sequence) {
+  Use use(context, Report(nullptr, 0));
+  const Sequence *found = use.status ? nullptr : const_cast<rapt_context *>(context)->find(sequence);
+  return found ? found->length : -1;
+}
+
+rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence sequence, int64_t length, char *message,
+                                   size_t message_size) {
+  Report report(message, message_size);
+  Use use(context, report);
+  if (use.status)
+    return use.status;
+  Sequence *found = findOrTell(*context, sequence, report);
+  if (!found)
+    return RAPT_INVALID;
+  if (length < 0 || length > found->length)
+    return report.fail(RAPT_INVALID, "cannot truncate to %lld tokens: the sequence has %lld", (long long)length,
+                       (long long)found->length);
+  context->dropBlocks(*found, ceilDivide(length, context->limits.block));
+  found->length = length;
+  return RAPT_OK;
+}
+
+rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, rapt_sequence *fork, char *message,
+                               size_t message_size) {
+  Report report(message, message_size);
+  Use use(context, report);
+  if (use.status)
+    return use.status;
+  if (!fork)
+    return report.fail(RAPT_INVALID, "the place for the fork is NULL");
+  *fork = 0;
+  if (!findOrTell(*context, sequence, report))
+    return RAPT_INVALID;
+  if (rapt_status status = context->newSequence(*fork, report))
+    return status;
+  const Sequence &from = *context->find(sequence); // slots may have moved
+  Sequence &to = *context->find(*fork);
+  to.length = from.length;
+  to.blockCount = from.blockCount;
+  for (int64_t i = 0; i < from.blockCount; ++i)
+    context->blocks.share(to.table[i] = from.table[i]);
+  return RAPT_OK;
+}
+}

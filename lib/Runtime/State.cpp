@@ -1,0 +1,145 @@
+// A sequence's cache as bytes: this header, then its blocks in order of position.
+#include "lib/Runtime/Context.h"
+#include <cstddef>
+#include <cstring>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+using namespace rapt::runtime;
+
+namespace {
+
+using ull = unsigned long long;
+
+constexpr uint64_t stateMagic = UINT64_C(0x0054535454504152); // "RAPTTST\0"
+
+struct StateHeader {
+  uint64_t magic;
+  uint32_t version, block; ///< tokens of a block
+  uint8_t interfaceId[16], contentId[16];
+  char layout[32], dtype[8]; ///< as in the manifest, NUL-padded
+  uint64_t blockBytes, length;
+  uint64_t checksum; ///< XXH3-64 of this header with checksum 0, seeding that of the blocks
+};
+static_assert(sizeof(StateHeader) == 112);
+
+uint64_t headerSeed(StateHeader header) {
+  header.checksum = 0;
+  return XXH3_64bits(&header, sizeof header);
+}
+
+StateHeader describe(const rapt_context &c, uint64_t length) {
+  const Manifest &m = *c.module->manifest;
+  StateHeader h{};
+  h.magic = stateMagic;
+  h.version = 1;
+  h.block = uint32_t(c.limits.block);
+  memcpy(h.interfaceId, m.interfaceId.bytes, 16);
+  memcpy(h.contentId, m.contentId.bytes, 16);
+  strncpy(h.layout, m.cacheLayout.c_str(), sizeof h.layout - 1);
+  strncpy(h.dtype, m.cacheDtype.c_str(), sizeof h.dtype - 1);
+  h.blockBytes = uint64_t(c.limits.blockBytes);
+  h.length = length;
+  return h;
+}
+
+rapt_status checkState(const rapt_context &c, const StateHeader &h, size_t bytes, const Report &report) {
+  StateHeader mine = describe(c, h.length);
+  if (h.magic != stateMagic)
+    return report.fail(RAPT_BAD_FILE, "the saved state is not one of Rapt");
+  if (h.version != 1)
+    return report.fail(RAPT_MISMATCH, "the saved state has version %u, this runtime (Rapt %s) reads version 1",
+                       h.version, rapt_version());
+  if (memcmp(h.interfaceId, mine.interfaceId, 16) || memcmp(h.contentId, mine.contentId, 16)) {
+    Id theirs[2], ours[2];
+    memcpy(theirs, h.interfaceId, 32);
+    memcpy(ours, mine.interfaceId, 32);
+    return report.fail(RAPT_MISMATCH,
+                       "the saved state is of a model with interface %s and weights %s, this one has %s and %s",
+                       show(theirs[0]).text, show(theirs[1]).text, show(ours[0]).text, show(ours[1]).text);
+  }
+  if (memcmp(h.layout, mine.layout, sizeof h.layout) || memcmp(h.dtype, mine.dtype, sizeof h.dtype) ||
+      h.block != mine.block || h.blockBytes != mine.blockBytes)
+    return report.fail(
+        RAPT_MISMATCH,
+        "the saved state has layout %.31s, dtype %.7s, %u tokens in %llu bytes; this model has %s, %s, %u "
+        "in %llu",
+        h.layout, h.dtype, h.block, ull(h.blockBytes), mine.layout, mine.dtype, mine.block, ull(mine.blockBytes));
+  if (h.length > uint64_t(c.limits.positions))
+    return report.fail(RAPT_TOO_LONG, "the saved state has %llu tokens, the model %lld positions", ull(h.length),
+                       (long long)c.limits.positions);
+  uint64_t expected = sizeof h + uint64_t(ceilDivide(int64_t(h.length), c.limits.block)) * h.blockBytes;
+  if (bytes != expected)
+    return report.fail(RAPT_BAD_FILE, "the saved state has %zu bytes; %llu tokens take %llu", bytes, ull(h.length),
+                       ull(expected));
+  return RAPT_OK;
+}
+
+static_assert(offsetof(StateHeader, contentId) == offsetof(StateHeader, interfaceId) + 16, "copied as a pair");
+
+} // namespace
+
+extern "C" {
+
+rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, void *buffer, size_t capacity,
+                               size_t *bytes, char *message, size_t message_size) {
+  Report report(message, message_size);
+  Use use(context, report);
+  if (use.status)
+    return use.status;
+  Sequence *s = findOrTell(*context, sequence, report);
+  if (!s)
+    return RAPT_INVALID;
+  if (!bytes)
+    return report.fail(RAPT_INVALID, "the place for the state's size is NULL");
+  *bytes = sizeof(StateHeader) + size_t(s->blockCount) * size_t(context->limits.blockBytes);
+  if (!buffer)
+    return RAPT_OK;
+  if (capacity < *bytes)
+    return report.fail(RAPT_FULL, "the state takes %zu bytes, the buffer has %zu", *bytes, capacity);
+  StateHeader header = describe(*context, uint64_t(s->length));
+  char *to = static_cast<char *>(buffer) + sizeof header;
+  for (int64_t i = 0; i < s->blockCount; ++i, to += context->limits.blockBytes)
+    memcpy(to, context->blocks.at(s->table[i]), context->limits.blockBytes);
+  char *blocks = static_cast<char *>(buffer) + sizeof header;
+  header.checksum = XXH3_64bits_withSeed(blocks, size_t(to - blocks), headerSeed(header));
+  memcpy(buffer, &header, sizeof header);
+  return RAPT_OK;
+}
+
+rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t bytes, rapt_sequence *sequence,
+                               char *message, size_t message_size) {
+  Report report(message, message_size);
+  Use use(context, report);
+  if (use.status)
+    return use.status;
+  if (sequence)
+    *sequence = 0;
+  if (!state || !sequence)
+    return report.fail(RAPT_INVALID, "the %s is NULL", state ? "place for the sequence" : "saved state");
+  StateHeader header;
+  if (bytes < sizeof header)
+    return report.fail(RAPT_BAD_FILE, "the saved state has %zu bytes, fewer than its header's %zu", bytes,
+                       sizeof header);
+  memcpy(&header, state, sizeof header);
+  rapt_status status = checkState(*context, header, bytes, report);
+  if (status)
+    return status;
+  const char *blocks = static_cast<const char *>(state) + sizeof header;
+  if (XXH3_64bits_withSeed(blocks, bytes - sizeof header, headerSeed(header)) != header.checksum)
+    return report.fail(RAPT_BAD_FILE, "the saved state's checksum is wrong: it is damaged");
+  const Limits &l = context->limits;
+  int64_t need = ceilDivide(int64_t(header.length), l.block);
+  if (need > context->blocks.available())
+    return report.fail(RAPT_FULL, "the saved state's %llu tokens need %lld cache blocks, %lld of %lld are free",
+                       ull(header.length), (long long)need, (long long)context->blocks.available(),
+                       (long long)l.blocks);
+  if ((status = context->newSequence(*sequence, report)))
+    return status;
+  Sequence &s = *context->find(*sequence);
+  s.length = int64_t(header.length);
+  for (; s.blockCount < need; ++s.blockCount, blocks += l.blockBytes)
+    memcpy(context->blocks.at(s.table[s.blockCount] = context->blocks.take()), blocks, l.blockBytes);
+  return RAPT_OK;
+}
+}

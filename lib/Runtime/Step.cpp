@@ -1,0 +1,297 @@
+// A step: check everything, take the blocks, run the chunks part by part, and only then let the sequences grow.
+#include "lib/Runtime/Context.h"
+#include <algorithm>
+#include <cstring>
+
+namespace rapt::runtime {
+namespace {
+
+using ll = long long;
+
+class Step {
+public:
+  Step(rapt_context &context, rapt_chunk *chunks, size_t count, const Report &report)
+      : c(context), l(context.limits), chunks(chunks), count(count), report(report) {}
+  rapt_status run();
+
+private:
+  rapt_status check();
+  rapt_status checkChunk(size_t i);
+  rapt_status checkTokens(size_t i);
+  rapt_status placeLogits();
+  void takeBlocks(size_t i);
+  void giveBack(size_t i);
+  rapt_status runParts();
+  rapt_status runPart();
+  void collectPart();
+  bool addPiece();
+  void fillArguments(int64_t table);
+  void scatter();
+  Sequence &sequence(size_t chunk) { return *c.find(chunks[chunk].sequence); }
+
+  rapt_context &c;
+  const Limits &l;
+  rapt_chunk *chunks;
+  size_t count;
+  const Report &report;
+  int64_t total = 0, neededBlocks = 0;
+  size_t chunk = 0; ///< where the next part starts: chunk and token in it
+  int64_t at = 0;
+  // The part that is being put together:
+  size_t rows = 0;
+  int64_t tokens = 0, wanted = 0;
+  float *direct = nullptr; ///< where all its logits go, null when they have to be scattered
+};
+
+int64_t logitRows(const rapt_chunk &k) {
+  return k.want == RAPT_LOGITS_ALL ? k.count : k.want == RAPT_LOGITS_LAST ? 1 : 0;
+}
+
+rapt_status Step::checkTokens(size_t i) {
+  const rapt_chunk &k = chunks[i];
+  for (int64_t t = 0; t < k.count; ++t)
+    if (k.tokens[t] < 0 || k.tokens[t] >= l.vocabulary)
+      return report.fail(RAPT_INVALID, "chunk %zu: token %lld is %d; the model's vocabulary is 0 to %lld", i, ll(t),
+                         k.tokens[t], ll(l.vocabulary - 1));
+  return RAPT_OK;
+}
+
+rapt_status Step::checkChunk(size_t i) {
+  rapt_chunk &k = chunks[i];
+  k.logits = nullptr;
+  Sequence *s = findOrTell(c, k.sequence, report);
+  if (!s)
+    return RAPT_INVALID;
+  if (s->step == c.steps)
+    return report.fail(RAPT_INVALID, "chunk %zu names a sequence that another chunk of the step names", i);
+  s->step = c.steps;
+  if (!k.tokens || k.count < 1)
+    return report.fail(RAPT_INVALID, "chunk %zu has %lld tokens%s", i, ll(k.count), k.tokens ? "" : " at NULL");
+  if (k.want < RAPT_LOGITS_NONE || k.want > RAPT_LOGITS_ALL)
+    return report.fail(RAPT_INVALID, "chunk %zu wants logits %d, which is not 0, 1 or 2", i, int(k.want));
+  if (k.count > l.positions - s->length)
+    return report.fail(RAPT_TOO_LONG,
+                       "chunk %zu: %lld tokens in the cache and %lld new ones; the model has %lld positions", i,
+                       ll(s->length), ll(k.count), ll(l.positions));
+  uint64_t need = uint64_t(logitRows(k)) * uint64_t(l.vocabulary) * sizeof(float);
+  if (k.output && (k.output_bytes < need || reinterpret_cast<uintptr_t>(k.output) % alignof(float)))
+    return report.fail(RAPT_INVALID, "chunk %zu: its output has %zu bytes at %p; %llu bytes of floats are needed", i,
+                       k.output_bytes, static_cast<void *>(k.output), (unsigned long long)need);
+  int64_t blocksAfter = ceilDivide(s->length + k.count, l.block);
+  bool copies = s->length % l.block && c.blocks.isShared(s->table[s->blockCount - 1]);
+  neededBlocks += blocksAfter - s->blockCount + copies;
+  total += k.count;
+  return checkTokens(i);
+}
+
+rapt_status Step::check() {
+  if (!chunks || count == 0)
+    return report.fail(RAPT_INVALID, "the step has no chunks");
+  ++c.steps;
+  for (size_t i = 0; i < count; ++i)
+    if (chunks[i].size != sizeof(rapt_chunk))
+      return report.fail(RAPT_INVALID, "rapt_chunk %zu has size %zu, this runtime's has %zu", i, chunks[i].size,
+                         sizeof(rapt_chunk));
+  for (size_t i = 0; i < count; ++i)
+    if (rapt_status status = checkChunk(i))
+      return status;
+  if (neededBlocks > c.blocks.available())
+    return report.fail(
+        RAPT_FULL,
+        "the step's %lld tokens need %lld more cache blocks of %lld tokens, %lld are free: the cache holds "
+        "%lld tokens",
+        ll(total), ll(neededBlocks), ll(l.block), ll(c.blocks.available()), ll(l.blocks * l.block));
+  return RAPT_OK;
+}
+
+/// Gives each chunk without memory of its own rows of the context's.
+rapt_status Step::placeLogits() {
+  int64_t own = 0;
+  for (size_t i = 0; i < count; ++i)
+    own += chunks[i].output ? 0 : logitRows(chunks[i]);
+  uint64_t need;
+  if (!multiply(uint64_t(own), uint64_t(l.vocabulary), need) ||
+      (need > c.logits.size() && !c.logits.allocate(c.memory, need))) {
+    if (!c.logits.data() && !c.logits.allocate(c.memory, l.vocabulary))
+      return report.fail(RAPT_NOMEM, "no memory for any logits");
+    return report.fail(RAPT_NOMEM, "no memory for %lld rows of logits of %lld floats", ll(own), ll(l.vocabulary));
+  }
+  int64_t row = 0;
+  for (size_t i = 0; i < count; ++i)
+    if (int64_t rowsHere = logitRows(chunks[i])) {
+      chunks[i].logits = chunks[i].output ? chunks[i].output : c.logits.data() + row * l.vocabulary;
+      row += chunks[i].output ? 0 : rowsHere;
+    }
+  return RAPT_OK;
+}
+
+void Step::takeBlocks(size_t i) {
+  Sequence &s = sequence(i);
+  s.blocksBefore = s.blockCount;
+  s.replaced = -1;
+  if (s.length % l.block && c.blocks.isShared(s.table[s.blockCount - 1])) {
+    s.replaced = s.table[s.blockCount - 1]; // held until the step succeeds
+    int32_t copy = c.blocks.take();
+    memcpy(c.blocks.at(copy), c.blocks.at(s.replaced), l.blockBytes);
+    s.table[s.blockCount - 1] = copy;
+  }
+  while (s.blockCount * l.block < s.length + chunks[i].count)
+    s.table[s.blockCount++] = c.blocks.take();
+}
+
+void Step::giveBack(size_t i) {
+  Sequence &s = sequence(i);
+  c.dropBlocks(s, s.blocksBefore);
+  if (s.replaced >= 0) {
+    c.blocks.drop(s.table[s.blockCount - 1]);
+    s.table[s.blockCount - 1] = s.replaced;
+  }
+  chunks[i].logits = nullptr;
+}
+
+/// Adds tokens of the next chunk to the part. False when the part is full.
+bool Step::addPiece() {
+  const rapt_chunk &k = chunks[chunk];
+  int64_t take = std::min(k.count - at, l.tokens - tokens);
+  int64_t rowsHere = k.want == RAPT_LOGITS_ALL ? take : k.want == RAPT_LOGITS_LAST && at + take == k.count;
+  if (rowsHere) {
+    float *to = const_cast<float *>(k.logits) + (k.want == RAPT_LOGITS_ALL ? at * l.vocabulary : 0);
+    bool inPlace =
+        wanted ? direct && to == direct + wanted * l.vocabulary : reinterpret_cast<uintptr_t>(to) % cacheLine == 0;
+    if (!inPlace) { // through `staged`, which is small
+      rowsHere = std::min(rowsHere, l.wanted - wanted);
+      if (rowsHere < 1)
+        return false;
+      take = k.want == RAPT_LOGITS_ALL ? rowsHere : take;
+    }
+    direct = !inPlace ? nullptr : wanted ? direct : to;
+  }
+  c.pieces[rows++] = {chunk, at, take, rowsHere};
+  tokens += take;
+  wanted += rowsHere;
+  at += take;
+  if (at < k.count)
+    return false; // a sequence has one row in a part
+  ++chunk;
+  at = 0;
+  return true;
+}
+
+void Step::collectPart() {
+  rows = 0;
+  tokens = wanted = 0;
+  direct = nullptr;
+  while (chunk < count && int64_t(rows) < l.rows && tokens < l.tokens && addPiece()) {
+  }
+}
+
+void Step::fillArguments(int64_t table) {
+  int64_t token = 0, want = 0;
+  for (size_t r = 0; r < rows; ++r) {
+    const Piece &p = c.pieces[r];
+    const Sequence &s = sequence(p.chunk);
+    c.rowBegin[r] = int32_t(token);
+    c.past[r] = int32_t(s.length + p.begin);
+    int32_t *row = &c.blockTable[r * table];
+    int64_t used = std::min(s.blockCount, table);
+    memcpy(row, s.table, used * sizeof(int32_t));
+    memset(row + used, 0, (table - used) * sizeof(int32_t));
+    memcpy(&c.tokens[token], chunks[p.chunk].tokens + p.begin, p.count * sizeof(int32_t));
+    token += p.count;
+    for (int64_t i = p.wanted; i > 0; --i)
+      c.want[want++] = int32_t(token - i);
+  }
+  c.rowBegin[rows] = int32_t(token);
+}
+
+void Step::scatter() {
+  const float *from = c.staged.data();
+  for (size_t r = 0; r < rows; ++r) {
+    const Piece &p = c.pieces[r];
+    const rapt_chunk &k = chunks[p.chunk];
+    float *to = const_cast<float *>(k.logits) + (k.want == RAPT_LOGITS_ALL ? p.begin * l.vocabulary : 0);
+    memcpy(to, from, p.wanted * l.vocabulary * sizeof(float));
+    from += p.wanted * l.vocabulary;
+  }
+}
+
+rapt_status Step::runPart() {
+  int64_t table = 1;
+  for (size_t r = 0; r < rows; ++r) {
+    const Piece &p = c.pieces[r];
+    table = std::max(table, ceilDivide(sequence(p.chunk).length + p.begin + p.count, l.block));
+  }
+  const int64_t dims[dimCount] = {tokens, int64_t(rows), wanted, table, l.blocks};
+  int64_t need = c.entry.workspace(dims, c.execution.workers());
+  if (need < 0 || (uint64_t(need) > c.workspace.size() && !c.workspace.allocate(c.memory, uint64_t(need))))
+    return report.fail(RAPT_NOMEM, "no memory for %lld bytes of workspace", ll(need));
+  bool staged = wanted && !direct;
+  if (staged && !c.staged.data() && !c.staged.allocate(c.memory, l.wanted * l.vocabulary))
+    return report.fail(RAPT_NOMEM, "no memory for %lld rows of logits", ll(l.wanted));
+  fillArguments(table);
+  const void *weights = c.module->weights.present() ? c.module->weights.data() : nullptr;
+  float *logits = staged ? c.staged.data() : direct ? direct : c.logits.data();
+  void *const buffers[roleCount] = {const_cast<void *>(weights),
+                                    c.workspace.data(),
+                                    c.blocks.data(),
+                                    c.tokens.data(),
+                                    c.rowBegin.data(),
+                                    c.past.data(),
+                                    c.blockTable.data(),
+                                    c.want.data(),
+                                    logits};
+  rapt_status status = c.entry.run(c.execution, buffers, dims, report);
+  if (!status && staged)
+    scatter();
+  return status;
+}
+
+rapt_status Step::runParts() {
+  int64_t done = 0;
+  while (chunk < count) {
+    collectPart();
+    if (rapt_status status = runPart())
+      return status;
+    done += tokens;
+    if (c.progress && c.progress(c.user, done, total))
+      return report.fail(RAPT_CANCELLED, "cancelled after %lld of %lld tokens", ll(done), ll(total));
+  }
+  return RAPT_OK;
+}
+
+rapt_status Step::run() {
+  rapt_status status = check();
+  if (!status)
+    status = placeLogits();
+  if (status)
+    return status;
+  for (size_t i = 0; i < count; ++i)
+    takeBlocks(i);
+  status = runParts();
+  for (size_t i = 0; i < count; ++i) {
+    if (status) {
+      giveBack(i);
+      continue;
+    }
+    Sequence &s = sequence(i);
+    s.length += chunks[i].count;
+    if (s.replaced >= 0)
+      c.blocks.drop(s.replaced);
+  }
+  return status;
+}
+
+} // namespace
+
+rapt_status step(rapt_context &context, rapt_chunk *chunks, size_t count, const Report &report) {
+  return Step(context, chunks, count, report).run();
+}
+
+} // namespace rapt::runtime
+
+extern "C" rapt_status rapt_step(rapt_context *context, rapt_chunk *chunks, size_t count, char *message,
+                                 size_t message_size) {
+  rapt::runtime::Report report(message, message_size);
+  rapt::runtime::Use use(context, report);
+  return use.status ? use.status : rapt::runtime::step(*context, chunks, count, report);
+}

@@ -1,0 +1,254 @@
+/*===- rapt.h - Run compiled models --------------------------------------------===*\
+|*
+|* C99. A module is code and weights: immutable, shared by threads. A context is
+|* cache and workspace: one thread at a time. A sequence is one text with its
+|* keys and values in a context's cache.
+|*
+|*   rapt_module *module;  rapt_context *context;  rapt_sequence sequence;
+|*   rapt_module_open("gpt2.so", NULL, &module, message, sizeof message);
+|*   rapt_context_new(module, NULL, &context, message, sizeof message);
+|*   rapt_sequence_new(context, &sequence, message, sizeof message);
+|*   rapt_chunk chunk = {sizeof chunk};
+|*   chunk.sequence = sequence, chunk.tokens = tokens, chunk.count = count;
+|*   chunk.want = RAPT_LOGITS_LAST;
+|*   rapt_step(context, &chunk, 1, message, sizeof message);   // chunk.logits[0 .. vocabulary)
+|*
+|* Structs that a caller fills begin with their size: set it to sizeof and the rest to zero, which means the default.
+|* rapt_status.h says how errors are told. Nothing here keeps thread-local state, installs a signal handler or ends the
+|* process. Pointers are borrowed for the call unless said otherwise. Counts and sizes are in the unit the name says.
+|*
+\*===----------------------------------------------------------------------===*/
+#ifndef RAPT_RAPT_H
+#define RAPT_RAPT_H
+#include "artifact.h"
+#include "rapt_status.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define RAPT_API __attribute__((visibility("default")))
+#else
+#define RAPT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rapt_module rapt_module;
+typedef struct rapt_context rapt_context;
+typedef struct rapt_pool rapt_pool;
+
+/** Version of the library ("0.1.0"), and a word for a status ("MISMATCH"). Static strings. */
+RAPT_API const char *rapt_version(void);
+RAPT_API const char *rapt_status_name(rapt_status status);
+
+/*===-- Hooks -------------------------------------------------------------------===*/
+
+/** Where memory of a context comes from. `alignment` is a power of two up to 4096; `device` is 0, the host. alloc returns
+ * NULL when there is none. Called by the context's thread only; never in rapt_step once the context is warm. */
+typedef struct rapt_allocator {
+  size_t size;
+  void *user;
+  void *(*alloc)(void *user, size_t bytes, size_t alignment, int32_t device);
+  void (*free)(void *user, void *memory, size_t bytes, int32_t device);
+} rapt_allocator;
+
+/** A thread pool of the application's. `workers` is constant over a context's life. `parallel_for` calls body(closure,
+ * begin, end, worker) so that each index of [0, count) is covered exactly once, in any order and grouping, and returns
+ * when all calls have; 0 <= worker < workers, and no two calls that run at the same time have the same one. */
+typedef struct rapt_executor {
+  size_t size;
+  void *user;
+  int64_t (*workers)(void *user);
+  void (*parallel_for)(void *user, rapt_task_fn body, void *closure, int64_t count);
+} rapt_executor;
+
+/** One line without newline, for people who look for trouble. */
+typedef void (*rapt_log_fn)(void *user, const char *text);
+/** After each part of a long step, on the caller's thread: tokens done of all. Non-zero cancels the step. */
+typedef int (*rapt_progress_fn)(void *user, int64_t done, int64_t total);
+
+/*===-- Modules -----------------------------------------------------------------===*/
+
+enum {
+  RAPT_READ_WEIGHTS = 1, /**< Read the weights into memory instead of mapping the file. */
+  RAPT_POPULATE = 2,     /**< Bring mapped weights into memory now. */
+  RAPT_VERIFY = 4,       /**< Hash the weights again and compare with their content id. */
+  RAPT_ANY_CONTENT = 8,  /**< Accept other weights of the same interface (a fine-tune). */
+  RAPT_INSPECT = 16      /**< Read the manifest from the file alone: no code is loaded, no weights are opened. */
+};
+
+/** At most one of weights_path, weights_fd and weights_data; none: the file that the manifest names, in the directory of
+ * the library's (or program's) own real path. */
+typedef struct rapt_module_options {
+  size_t size;
+  uint32_t flags;
+  const char *weights_path;
+  const int *weights_fd;    /**< Duplicated; read from its start whatever its offset. */
+  const void *weights_data; /**< The whole weight file, aligned to 64 bytes, outliving the module. */
+  size_t weights_bytes;
+} rapt_module_options;
+
+/** Opens a compiled model. The processor is checked before any code of it can run. Starts no thread. */
+RAPT_API rapt_status rapt_module_open(const char *path, const rapt_module_options *options, rapt_module **module,
+                                      char *message, size_t message_size);
+/** The same for a model linked into the program: `artifact` is the PREFIX_module of its header. */
+RAPT_API rapt_status rapt_module_from_artifact(const rapt_artifact *artifact, const rapt_module_options *options,
+                                               rapt_module **module, char *message, size_t message_size);
+/** Modules are counted: contexts keep theirs. NULL is ignored. */
+RAPT_API void rapt_module_retain(rapt_module *module);
+RAPT_API void rapt_module_release(rapt_module *module);
+
+/** The manifest's JSON and size in bytes; lives as long as the module. */
+RAPT_API const char *rapt_module_manifest(const rapt_module *module, size_t *bytes);
+
+/** A file of the model's directory kept in the weight file ("tokenizer.json", ...). NULL and 0 bytes where there is none.
+ * Lives as long as the module. */
+RAPT_API const void *rapt_module_section(const rapt_module *module, const char *name, size_t *bytes);
+
+/** What a model is. Strings and lists live as long as the module. Numbers that do not apply are 0. */
+typedef struct rapt_module_info {
+  size_t size;
+  const char *name, *family, *task, *source_dtype; /**< task: "decoder", ... */
+  int64_t layers, hidden, heads, kv_heads, head_dim, vocabulary, positions, parameters;
+  const int32_t *eos; /**< Ids that end a text. */
+  size_t eos_count;
+  int64_t max_tokens, max_rows, max_positions; /**< Bounds: tokens and rows of one compiled step, length of a sequence. */
+  const char *cache_dtype;
+  int64_t cache_block, cache_block_bytes, cache_bytes_per_token; /**< Tokens of a block; bytes. */
+  const char *weights_file;                                      /**< The name in the manifest, NULL for none. */
+  int64_t weights_file_bytes;
+  const char *target_arch, *target_cpu;
+} rapt_module_info;
+
+/** Fills the first info->size bytes of *info. */
+RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);
+
+/*===-- Pools -------------------------------------------------------------------===*/
+
+/** min(processors this process may use, the cgroup's cpu.max rounded up), at least 1. */
+RAPT_API int64_t rapt_default_threads(void);
+
+/** A pool of `threads` workers (0: rapt_default_threads), the caller of a step being one of them. Any number of contexts
+ * may share it; their parallel regions then take turns. It must outlive them. */
+RAPT_API rapt_status rapt_pool_new(int64_t threads, rapt_pool **pool, char *message, size_t message_size);
+RAPT_API void rapt_pool_free(rapt_pool *pool);
+RAPT_API int64_t rapt_pool_threads(const rapt_pool *pool);
+/** The pool as an executor, for parallel work of the application's own. */
+RAPT_API rapt_executor rapt_pool_executor(rapt_pool *pool);
+
+/*===-- Contexts ----------------------------------------------------------------===*/
+
+typedef struct rapt_context_options {
+  size_t size;
+  int64_t cache_tokens;     /**< Over all sequences, rounded up to the block; 0: one sequence of the model's positions. */
+  int64_t max_step_tokens;  /**< rapt_step works in parts of this size; 0: 512 or fewer. Bounds the workspace. */
+  int64_t max_step_rows;    /**< Sequences of one part; 0: min(the model's bound, blocks of the cache). */
+  rapt_pool *pool;          /**< At most one of pool and executor; none: the caller's thread alone. */
+  const rapt_executor *executor; /**< Copied. */
+  const rapt_allocator *allocator; /**< Copied. */
+  rapt_log_fn log;
+  rapt_progress_fn progress;
+  void *user; /**< Handed to log and progress. */
+} rapt_context_options;
+
+/** Bytes that a context takes, told before any of it is taken. */
+typedef struct rapt_memory {
+  size_t size;
+  uint64_t weights;    /**< Of the module, shared by its contexts; mapped from the file unless RAPT_READ_WEIGHTS. */
+  uint64_t cache;      /**< Taken from the system as it is first used, with the default allocator. */
+  uint64_t workspace;  /**< Of the compiled code, all workers together. */
+  uint64_t per_worker; /**< How much of the workspace each further worker adds. */
+  uint64_t other;      /**< Tables, and logits that the context holds. */
+} rapt_memory;
+
+/** `memory->size` must be set. */
+RAPT_API rapt_status rapt_context_memory(const rapt_module *module, const rapt_context_options *options,
+                                         rapt_memory *memory, char *message, size_t message_size);
+RAPT_API rapt_status rapt_context_new(rapt_module *module, const rapt_context_options *options, rapt_context **context,
+                                      char *message, size_t message_size);
+/** Also ends all its sequences. Must not run beside another call on the context. NULL is ignored. */
+RAPT_API void rapt_context_free(rapt_context *context);
+/** Tokens the cache holds in all, and tokens that fit in blocks no sequence holds. */
+RAPT_API int64_t rapt_context_capacity(const rapt_context *context);
+RAPT_API int64_t rapt_context_available(const rapt_context *context);
+/** Makes the step that runs now, or else the next one, return RAPT_CANCELLED. From any thread or a signal handler. */
+RAPT_API void rapt_cancel(rapt_context *context);
+
+/*===-- Sequences ---------------------------------------------------------------===*/
+
+/** Names a sequence of one context; 0 names none, and a freed sequence's number is not used again. */
+typedef uint64_t rapt_sequence;
+
+RAPT_API rapt_status rapt_sequence_new(rapt_context *context, rapt_sequence *sequence, char *message,
+                                       size_t message_size);
+RAPT_API rapt_status rapt_sequence_free(rapt_context *context, rapt_sequence sequence, char *message,
+                                        size_t message_size);
+/** Tokens in the cache; -1 when there is no such sequence or another thread is using the context. */
+RAPT_API int64_t rapt_sequence_length(const rapt_context *context, rapt_sequence sequence);
+/** Forgets the tokens from `length` on. */
+RAPT_API rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence sequence, int64_t length,
+                                            char *message, size_t message_size);
+/** A new sequence with the same past. Blocks are shared until one of the two writes into them. */
+RAPT_API rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, rapt_sequence *fork,
+                                        char *message, size_t message_size);
+/** Writes the sequence's state to `buffer` and its size to *bytes. RAPT_FULL when `capacity` is smaller; with a NULL
+ * buffer only the size is told. */
+RAPT_API rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, void *buffer, size_t capacity,
+                                        size_t *bytes, char *message, size_t message_size);
+/** A new sequence from a saved state of the same interface, weights, layout and cache dtype. */
+RAPT_API rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t bytes,
+                                        rapt_sequence *sequence, char *message, size_t message_size);
+
+/*===-- Running -----------------------------------------------------------------===*/
+
+typedef enum rapt_logits {
+  RAPT_LOGITS_NONE = 0,
+  RAPT_LOGITS_LAST = 1, /**< Of the chunk's last token: f32 [1, vocabulary]. */
+  RAPT_LOGITS_ALL = 2   /**< Of each of its tokens: f32 [count, vocabulary]. */
+} rapt_logits;
+
+/** New tokens of one sequence. All chunks of a call have the same size. */
+typedef struct rapt_chunk {
+  size_t size;
+  rapt_sequence sequence;
+  const int32_t *tokens;
+  int64_t count; /**< At least 1. */
+  rapt_logits want;
+  float *output;       /**< Memory for the logits; NULL: the context's own. */
+  size_t output_bytes; /**< Of `output`. */
+  const float *logits; /**< Set by rapt_step: where they are. The context's own hold until its next step. */
+} rapt_chunk;
+
+/** Appends each chunk's tokens to its sequence. Lengths mix freely. On any failure and when cancelled, every sequence is
+ * as before, and what was written to `output` is undefined. */
+RAPT_API rapt_status rapt_step(rapt_context *context, rapt_chunk *chunks, size_t count, char *message,
+                               size_t message_size);
+
+/** Numbers as in DLPack. */
+enum { RAPT_DEVICE_CPU = 1 };
+enum { RAPT_DTYPE_INT = 0, RAPT_DTYPE_UINT = 1, RAPT_DTYPE_FLOAT = 2, RAPT_DTYPE_BFLOAT = 4 };
+
+typedef struct rapt_tensor {
+  size_t size;
+  void *data;
+  int32_t device_type, device_id;
+  uint8_t dtype_code, dtype_bits;
+  uint16_t dtype_lanes; /**< 1; 0 is read as 1. */
+  int32_t rank;
+  const int64_t *shape;
+  const int64_t *strides; /**< In elements; NULL: dense, row-major. */
+} rapt_tensor;
+
+/** Runs a named entry on tensors, inputs and outputs in one list. All tensors have the same size field.
+ * Decoders have "forward": input_ids i64 or i32 [batch, length]; attention_mask i64, optional, ones then zeros in each
+ * row; logits f32 [batch, length, vocabulary], 0 beyond a row's length. It borrows free blocks of the cache and gives
+ * them back. */
+RAPT_API rapt_status rapt_run(rapt_context *context, const char *entry, size_t count, const char *const *names,
+                              const rapt_tensor *tensors, char *message, size_t message_size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

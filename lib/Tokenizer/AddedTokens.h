@@ -1,0 +1,52 @@
+//===- AddedTokens.h - Tokens that are cut out of the text first -----------===//
+//
+// Special tokens and others added after training are matched before anything
+// else, the longest at the leftmost place. Those with normalized=false are looked
+// for in the text as it is, the others after normalisation.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Support/Expected.h"
+#include "lib/Support/Json.h"
+#include "lib/Tokenizer/FunctionRef.h"
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace rapt {
+
+struct AddedToken {
+  std::string content;
+  int32_t id = -1;
+  bool special = false, normalized = true, singleWord = false, stripLeft = false, stripRight = false;
+};
+
+/// Finds the tokens of one list in text.
+class TokenFinder {
+public:
+  /// `pattern` is what to look for: the content, or the normalised content. `token` outlives this.
+  void add(std::string_view pattern, const AddedToken &token);
+  bool empty() const { return nodes.size() <= 1; }
+
+  /// Passes on, in order and without gaps, stretches of ordinary text (token = null) and found tokens.
+  /// With `plainSpecials`, special tokens are ordinary text.
+  Status cut(std::string_view text, bool plainSpecials,
+             FunctionRef<Status(size_t begin, size_t end, const AddedToken *token)> visit) const;
+
+private:
+  const AddedToken *longestAt(std::string_view text, size_t offset, size_t &end) const;
+
+  struct Node {
+    const AddedToken *token = nullptr; // set where a pattern ends
+  };
+  std::vector<Node> nodes = {Node{}};
+  std::unordered_map<uint64_t, uint32_t> edges; // node << 8 | byte -> node
+  bool starts[256] = {};
+};
+
+/// From one entry of "added_tokens" (or of tokenizer_config's added_tokens_decoder, whose key is the id).
+Expected<AddedToken> readAddedToken(const json::Value &value, const std::string &where);
+
+} // namespace rapt

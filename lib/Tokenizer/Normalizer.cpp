@@ -1,0 +1,161 @@
+//===- Normalizer.cpp ------------------------------------------------------===//
+#include "lib/Tokenizer/Normalizer.h"
+#include "lib/Tokenizer/ByteAlphabet.h"
+#include "lib/Tokenizer/JsonFields.h"
+#include "lib/Tokenizer/Pattern.h"
+#include "lib/Tokenizer/Unicode.h"
+#include <map>
+
+namespace rapt {
+namespace {
+
+class NormalForm final : public Normalizer {
+public:
+  explicit NormalForm(unicode::Form form) : form(form) {}
+  Expected<std::string> apply(std::string text) const override { return unicode::normalize(text, form); }
+
+private:
+  unicode::Form form;
+};
+
+class Lowercase final : public Normalizer {
+public:
+  Expected<std::string> apply(std::string text) const override { return unicode::toLower(text); }
+};
+
+class StripAccents final : public Normalizer {
+public:
+  Expected<std::string> apply(std::string text) const override {
+    std::string result;
+    for (size_t offset = 0, next; offset < text.size(); offset = next) {
+      next = offset + unicode::lengthOf(static_cast<unsigned char>(text[offset]));
+      if (!unicode::isMark(unicode::decode(text, offset)))
+        result.append(text, offset, next - offset);
+    }
+    return result;
+  }
+};
+
+class StripSpaces final : public Normalizer {
+public:
+  StripSpaces(bool left, bool right) : left(left), right(right) {}
+  Expected<std::string> apply(std::string text) const override {
+    size_t begin = 0, end = text.size();
+    while (left && begin < end && unicode::isWhitespace(unicode::decode(text, begin)))
+      begin += unicode::lengthOf(static_cast<unsigned char>(text[begin]));
+    while (right && end > begin && unicode::isWhitespace(unicode::decode(text, unicode::previous(text, end))))
+      end = unicode::previous(text, end);
+    return text.substr(begin, end - begin);
+  }
+
+private:
+  bool left, right;
+};
+
+class Prepend final : public Normalizer {
+public:
+  explicit Prepend(std::string prefix) : prefix(std::move(prefix)) {}
+  Expected<std::string> apply(std::string text) const override {
+    return text.empty() ? std::move(text) : prefix + text;
+  }
+
+private:
+  std::string prefix;
+};
+
+class Replace final : public Normalizer {
+public:
+  Replace(Pattern pattern, std::string content) : pattern(std::move(pattern)), content(std::move(content)) {}
+  Expected<std::string> apply(std::string text) const override { return pattern.replace(text, content); }
+
+private:
+  Pattern pattern;
+  std::string content;
+};
+
+class SpellBytes final : public Normalizer {
+public:
+  Expected<std::string> apply(std::string text) const override {
+    std::string spelled;
+    bytealphabet::spellAll(text, spelled);
+    return spelled;
+  }
+};
+
+} // namespace
+
+static Status readInto(const json::Value &value, const std::string &where, NormalizerList &list);
+
+static Status readSequence(const json::Value &value, const std::string &where, NormalizerList &list) {
+  const json::Value *parts = value.find("normalizers");
+  const json::Array *array = parts ? parts->asArray() : nullptr;
+  if (!array)
+    return Error{where + ": the Sequence has no list of normalizers"};
+  for (size_t index = 0; index < array->size(); ++index)
+    if (Status status = readInto((*array)[index], where + ".normalizers[" + std::to_string(index) + "]", list); !status)
+      return status;
+  return {};
+}
+
+static Status readReplace(JsonFields &fields, const std::string &where, NormalizerList &list) {
+  Expected<Pattern> pattern = Pattern::fromJson(fields.value("pattern"), where + ".pattern");
+  if (!pattern)
+    return pattern.error();
+  list.push_back(std::make_unique<Replace>(std::move(*pattern), fields.string("content", "")));
+  return {};
+}
+
+static Status readInto(const json::Value &value, const std::string &where, NormalizerList &list) {
+  static const std::map<std::string_view, unicode::Form> forms = {{"NFC", unicode::Form::NFC},
+                                                                  {"NFD", unicode::Form::NFD},
+                                                                  {"NFKC", unicode::Form::NFKC},
+                                                                  {"NFKD", unicode::Form::NFKD}};
+  JsonFields fields(value, where);
+  std::string type = fields.string("type", "");
+  if (type == "Sequence")
+    return readSequence(value, where, list);
+  if (auto form = forms.find(type); form != forms.end()) {
+    list.push_back(std::make_unique<NormalForm>(form->second));
+  } else if (type == "Lowercase") {
+    list.push_back(std::make_unique<Lowercase>());
+  } else if (type == "StripAccents") {
+    list.push_back(std::make_unique<StripAccents>());
+  } else if (type == "Strip") {
+    bool left = fields.boolean("strip_left", true);
+    list.push_back(std::make_unique<StripSpaces>(left, fields.boolean("strip_right", true)));
+  } else if (type == "Prepend") {
+    list.push_back(std::make_unique<Prepend>(fields.string("prepend", "")));
+  } else if (type == "ByteLevel") {
+    list.push_back(std::make_unique<SpellBytes>());
+  } else if (type == "Replace") {
+    if (Status status = readReplace(fields, where, list); !status)
+      return status;
+  } else {
+    return Error{
+        where + ": the normalizer '" + json::printable(type) +
+        "' is not supported (NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, ByteLevel "
+        "and Sequence are); pass token ids instead of text"};
+  }
+  return fields.finish({});
+}
+
+Expected<NormalizerList> readNormalizers(const json::Value &value, const std::string &where) {
+  NormalizerList list;
+  if (value.isNull())
+    return list;
+  if (Status status = readInto(value, where, list); !status)
+    return status.error();
+  return list;
+}
+
+Expected<std::string> normalize(const NormalizerList &normalizers, std::string_view text) {
+  Expected<std::string> result = std::string(text);
+  for (const auto &normalizer : normalizers) {
+    result = normalizer->apply(std::move(*result));
+    if (!result)
+      return result;
+  }
+  return result;
+}
+
+} // namespace rapt

@@ -1,0 +1,27 @@
+//===- Normalizer.h - Rewriting text before it is split --------------------===//
+#pragma once
+#include "lib/Support/Expected.h"
+#include "lib/Support/Json.h"
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rapt {
+
+class Normalizer {
+public:
+  virtual ~Normalizer() = default;
+  virtual Expected<std::string> apply(std::string text) const = 0;
+};
+
+/// In the order in which they apply; empty when the file has null.
+using NormalizerList = std::vector<std::unique_ptr<Normalizer>>;
+
+/// From the "normalizer" member of tokenizer.json. Kinds that are not supported are refused by name.
+Expected<NormalizerList> readNormalizers(const json::Value &value, const std::string &where);
+
+/// Applies all of them.
+Expected<std::string> normalize(const NormalizerList &normalizers, std::string_view text);
+
+} // namespace rapt

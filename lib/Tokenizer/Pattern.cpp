@@ -1,0 +1,59 @@
+//===- Pattern.cpp ---------------------------------------------------------===//
+#include "lib/Tokenizer/Pattern.h"
+#include "lib/Tokenizer/Unicode.h"
+#include "lib/Tokenizer/WordScanner.h"
+
+namespace rapt {
+
+Pattern::Pattern(Regex compiled) : regex(std::move(compiled)) { isWordPattern = regex->pattern() == wordPattern; }
+
+Expected<Pattern> Pattern::fromJson(const json::Value &value, const std::string &where) {
+  const json::Value *literal = value.find("String"), *regex = value.find("Regex");
+  if (literal && literal->isString())
+    return Pattern(*literal->asString());
+  if (!regex || !regex->isString())
+    return Error{where + ": is neither {\"String\": ...} nor {\"Regex\": ...}"};
+  Expected<Regex> compiled = Regex::compile(*regex->asString());
+  if (!compiled)
+    return Error{where + ": " + compiled.error().message};
+  return Pattern(std::move(*compiled));
+}
+
+Status Pattern::forEachMatch(std::string_view text, FunctionRef<Status(size_t, size_t)> visit) const {
+  if (isWordPattern)
+    return scanWords(text, visit);
+  if (regex)
+    return regex->forEachMatch(text, visit);
+  if (matches) {
+    for (size_t offset = 0, next; offset < text.size(); offset = next) {
+      next = offset + unicode::lengthOf(static_cast<unsigned char>(text[offset]));
+      if (matches(unicode::decode(text, offset)))
+        if (Status status = visit(offset, next); !status)
+          return status;
+    }
+    return {};
+  }
+  if (literal.empty())
+    return {};
+  for (size_t at = text.find(literal); at != std::string_view::npos; at = text.find(literal, at + literal.size()))
+    if (Status status = visit(at, at + literal.size()); !status)
+      return status;
+  return {};
+}
+
+Expected<std::string> Pattern::replace(std::string_view text, std::string_view content) const {
+  std::string result;
+  result.reserve(text.size());
+  size_t done = 0;
+  Status status = forEachMatch(text, [&](size_t begin, size_t end) {
+    result.append(text.substr(done, begin - done)).append(content);
+    done = end;
+    return Status();
+  });
+  if (!status)
+    return status.error();
+  result.append(text.substr(done));
+  return result;
+}
+
+} // namespace rapt

@@ -1,0 +1,160 @@
+//===- PreTokenizer.cpp ----------------------------------------------------===//
+#include "lib/Tokenizer/PreTokenizer.h"
+#include "lib/Tokenizer/ByteAlphabet.h"
+#include "lib/Tokenizer/JsonFields.h"
+#include "lib/Tokenizer/Metaspace.h"
+#include "lib/Tokenizer/Splitting.h"
+#include "lib/Tokenizer/Unicode.h"
+#include "lib/Tokenizer/WordScanner.h"
+
+namespace rapt {
+namespace {
+
+class Split final : public PreTokenizer {
+public:
+  Split(Pattern pattern, SplitBehavior behavior, bool invert)
+      : pattern(std::move(pattern)), behavior(behavior), invert(invert) {}
+  Status split(Piece piece, PieceSink sink) const override { return splitAt(pattern, behavior, invert, piece, sink); }
+
+private:
+  Pattern pattern;
+  SplitBehavior behavior;
+  bool invert;
+};
+
+/// Spells bytes as characters of the byte alphabet, after cutting into words unless another stage did.
+class ByteLevel final : public PreTokenizer {
+public:
+  ByteLevel(bool addPrefixSpace, bool usePattern) : addPrefixSpace(addPrefixSpace), usePattern(usePattern) {}
+  Status split(Piece piece, PieceSink sink) const override {
+    std::string spaced, spelled;
+    if (addPrefixSpace && !piece.text.starts_with(' '))
+      piece.text = spaced.append(" ").append(piece.text);
+    auto pass = [&](size_t begin, size_t end) {
+      spelled.clear();
+      bytealphabet::spellAll(piece.text.substr(begin, end - begin), spelled);
+      return sink({spelled, piece.atStart && begin == 0});
+    };
+    return usePattern ? scanWords(piece.text, pass) : pass(0, piece.text.size());
+  }
+
+private:
+  bool addPrefixSpace, usePattern;
+};
+
+/// White space is dropped, and every punctuation character is a piece.
+class BertSplit final : public PreTokenizer {
+public:
+  Status split(Piece piece, PieceSink sink) const override {
+    static const Pattern spaces(unicode::isWhitespace), punctuation(unicode::isPunctuation);
+    return splitAt(spaces, SplitBehavior::Removed, false, piece,
+                   [&](Piece word) { return splitAt(punctuation, SplitBehavior::Isolated, false, word, sink); });
+  }
+};
+
+} // namespace
+
+std::unique_ptr<PreTokenizer> makeByteLevel(bool addPrefixSpace, bool usePattern) {
+  return std::make_unique<ByteLevel>(addPrefixSpace, usePattern);
+}
+
+static Status readInto(const json::Value &value, const std::string &where, PreTokenizerList &list);
+
+static Status readSequence(const json::Value &value, const std::string &where, PreTokenizerList &list) {
+  const json::Value *parts = value.find("pretokenizers");
+  const json::Array *array = parts ? parts->asArray() : nullptr;
+  if (!array)
+    return Error{where + ": the Sequence has no list of pretokenizers"};
+  for (size_t index = 0; index < array->size(); ++index)
+    if (Status status = readInto((*array)[index], where + ".pretokenizers[" + std::to_string(index) + "]", list);
+        !status)
+      return status;
+  return {};
+}
+
+static Status addSplit(Expected<Pattern> pattern, Expected<SplitBehavior> behavior, bool invert,
+                       PreTokenizerList &list) {
+  if (!pattern)
+    return pattern.error();
+  if (!behavior)
+    return behavior.error();
+  list.push_back(std::make_unique<Split>(std::move(*pattern), *behavior, invert));
+  return {};
+}
+
+static Status addRegex(std::string_view regex, SplitBehavior behavior, bool invert, PreTokenizerList &list) {
+  Expected<Regex> compiled = Regex::compile(regex);
+  if (!compiled)
+    return compiled.error();
+  return addSplit(Pattern(std::move(*compiled)), behavior, invert, list);
+}
+
+static Status readSplit(JsonFields &fields, const std::string &where, PreTokenizerList &list) {
+  bool invert = fields.boolean("invert", false);
+  return addSplit(Pattern::fromJson(fields.value("pattern"), where + ".pattern"),
+                  parseSplitBehavior(fields.string("behavior", ""), where), invert, list);
+}
+
+static Status readDelimiter(JsonFields &fields, const std::string &where, PreTokenizerList &list) {
+  return addSplit(Pattern(fields.string("delimiter", " ")), SplitBehavior::Removed, false, list);
+}
+
+static Status readInto(const json::Value &value, const std::string &where, PreTokenizerList &list) {
+  JsonFields fields(value, where);
+  std::string type = fields.string("type", "");
+  Status status;
+  if (type == "Sequence") {
+    return readSequence(value, where, list);
+  } else if (type == "ByteLevel") {
+    bool addPrefixSpace = fields.boolean("add_prefix_space", true);
+    list.push_back(makeByteLevel(addPrefixSpace, fields.boolean("use_regex", true)));
+  } else if (type == "Split") {
+    status = readSplit(fields, where, list);
+  } else if (type == "Digits") {
+    bool individual = fields.boolean("individual_digits", false);
+    status = addSplit(Pattern(unicode::isNumeric), individual ? SplitBehavior::Isolated : SplitBehavior::Contiguous,
+                      false, list);
+  } else if (type == "Punctuation") {
+    status = addSplit(Pattern(unicode::isPunctuation), parseSplitBehavior(fields.string("behavior", "Isolated"), where),
+                      false, list);
+  } else if (type == "Whitespace") {
+    status = addRegex(R"(\w+|[^\w\s]+)", SplitBehavior::Removed, true, list);
+  } else if (type == "WhitespaceSplit") {
+    status = addSplit(Pattern(unicode::isWhitespace), SplitBehavior::Removed, false, list);
+  } else if (type == "CharDelimiterSplit") {
+    status = readDelimiter(fields, where, list);
+  } else if (type == "BertPreTokenizer") {
+    list.push_back(std::make_unique<BertSplit>());
+  } else if (type == "Metaspace") {
+    status = readMetaspace(fields, where, list);
+  } else {
+    return Error{
+        where + ": the pre-tokenizer '" + json::printable(type) +
+        "' is not supported (ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, "
+        "BertPreTokenizer, Metaspace and Sequence are); pass token ids instead of text"};
+  }
+  return status ? fields.finish({"trim_offsets"}) : status;
+}
+
+Expected<PreTokenizerList> readPreTokenizers(const json::Value &value, const std::string &where) {
+  PreTokenizerList list;
+  if (value.isNull())
+    return list;
+  if (Status status = readInto(value, where, list); !status)
+    return status.error();
+  return list;
+}
+
+static Status runFrom(const PreTokenizerList &stages, size_t stage, Piece piece, PieceSink sink) {
+  if (piece.text.empty())
+    return {};
+  if (stage == stages.size())
+    return sink(piece);
+  return stages[stage]->split(piece, [&](Piece part) { return runFrom(stages, stage + 1, part, sink); });
+}
+
+Status preTokenize(const PreTokenizerList &stages, Piece piece, PieceSink sink) {
+  return runFrom(stages, 0, piece, sink);
+}
+
+} // namespace rapt

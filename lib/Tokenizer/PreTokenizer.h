@@ -1,0 +1,43 @@
+//===- PreTokenizer.h - Cutting text into the pieces a model encodes -------===//
+//
+// Each stage receives one piece and passes on its parts, so that memory is
+// bounded by the longest piece and not by the text.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Support/Expected.h"
+#include "lib/Support/Json.h"
+#include "lib/Tokenizer/FunctionRef.h"
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rapt {
+
+struct Piece {
+  std::string_view text;
+  bool atStart; ///< The piece begins where the whole input begins.
+};
+
+using PieceSink = FunctionRef<Status(Piece)>;
+
+class PreTokenizer {
+public:
+  virtual ~PreTokenizer() = default;
+  /// Passes the parts of `piece` on in order; parts may be empty, and live only for the call.
+  virtual Status split(Piece piece, PieceSink sink) const = 0;
+};
+
+using PreTokenizerList = std::vector<std::unique_ptr<PreTokenizer>>;
+
+/// From the "pre_tokenizer" member of tokenizer.json. Kinds that are not supported are refused by name.
+Expected<PreTokenizerList> readPreTokenizers(const json::Value &value, const std::string &where);
+
+/// ByteLevel with GPT-2's pattern, for directories without tokenizer.json.
+std::unique_ptr<PreTokenizer> makeByteLevel(bool addPrefixSpace, bool usePattern);
+
+/// Runs `piece` through all stages. Empty parts are dropped after each.
+Status preTokenize(const PreTokenizerList &stages, Piece piece, PieceSink sink);
+
+} // namespace rapt

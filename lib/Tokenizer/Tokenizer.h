@@ -1,0 +1,96 @@
+//===- Tokenizer.h - Text to token ids and back ----------------------------===//
+//
+// The tokenizer of a Hugging Face directory: added tokens, normaliser,
+// pre-tokenizer, model, post-processor and decoder as tokenizer.json describes
+// them, with the ids that Hugging Face's library gives. What is not supported is
+// refused by name when the file is read, never approximated.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Support/Expected.h"
+#include "lib/Tokenizer/AddedTokens.h"
+#include "lib/Tokenizer/Decoder.h"
+#include "lib/Tokenizer/Model.h"
+#include "lib/Tokenizer/Normalizer.h"
+#include "lib/Tokenizer/PostProcessor.h"
+#include "lib/Tokenizer/PreTokenizer.h"
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rapt {
+
+/// Contents of a model directory's files; an empty one is absent. Read only while the tokenizer is made.
+struct TokenizerFiles {
+  std::string_view tokenizerJson = {};    ///< tokenizer.json
+  std::string_view tokenizerConfig = {};  ///< tokenizer_config.json
+  std::string_view specialTokensMap = {}; ///< special_tokens_map.json
+  std::string_view addedTokens = {};      ///< added_tokens.json, read only without tokenizer.json
+  std::string_view vocabulary = {};       ///< vocab.json, read only without tokenizer.json
+  std::string_view merges = {};           ///< merges.txt, read only without tokenizer.json
+};
+
+struct EncodeOptions {
+  bool addSpecialTokens = true;      ///< Put the post-processor's tokens around the ids.
+  bool parseSpecialTokens = true;    ///< False: the text of a special token is ordinary text (a user's chat message).
+  size_t stopAbove = SIZE_MAX;       ///< Encoding may stop once there are more ids than this; compare sizes.
+  int64_t embeddingRows = INT64_MAX; ///< An id at or above this is an error that names its token.
+};
+
+/// Ids of the tokens that have a role; an absent one is empty.
+struct SpecialTokenIds {
+  std::optional<int32_t> begin, end, unknown, padding;
+};
+
+/// Immutable after it is made; every const member may be called from many threads at once.
+class Tokenizer {
+public:
+  /// Errors name the file and the member. Without tokenizer.json, vocab.json and merges.txt of a GPT-2 are read.
+  static Expected<std::unique_ptr<Tokenizer>> create(const TokenizerFiles &files);
+
+  /// Errors: invalid UTF-8 (with its byte offset), a limit of the pre-tokenizer's regular expression, a character
+  /// without a token. Time and memory are linear in the text, but for stretches that cannot be split (see
+  /// BytePairModel).
+  Expected<std::vector<int32_t>> encode(std::string_view text, const EncodeOptions &options = {}) const;
+
+  /// Valid UTF-8; bytes that form no character become U+FFFD. Errors: an id without a token.
+  Expected<std::string> decode(const std::vector<int32_t> &ids, bool skipSpecialTokens = true) const;
+
+  /// One more than the largest id, added tokens included.
+  int32_t vocabularySize() const { return size; }
+  /// The bytes a token stands for, possibly a part of a character; nothing for an id without a token.
+  std::optional<std::string> tokenBytes(int32_t id) const;
+  /// The id of a token as it is written in the vocabulary or among the added tokens.
+  std::optional<int32_t> tokenId(std::string_view token) const;
+  bool isSpecial(int32_t id) const;
+  const SpecialTokenIds &specialIds() const { return specials; }
+  const Frame &frame() const { return around; }
+
+  /// A decoding that goes on from token to token.
+  Decoding startDecoding() const { return Decoding(decoder); }
+  /// Appends to `text` what is certain after `id`. Errors: an id without a token.
+  Status decodeNext(Decoding &decoding, int32_t id, bool skipSpecialTokens, std::string &text) const;
+
+private:
+  friend class TokenizerReader;
+  Tokenizer() = default;
+  Status encodeStretch(std::string_view text, bool atStart, const EncodeOptions &options, Model::Scratch &scratch,
+                       std::vector<int32_t> &ids) const;
+  const AddedToken *addedToken(int32_t id) const;
+
+  std::vector<std::unique_ptr<AddedToken>> added; // sorted by id
+  TokenFinder plainFinder, normalizedFinder;
+  NormalizerList normalizers;
+  PreTokenizerList preTokenizers;
+  std::unique_ptr<Model> model;
+  Frame around;
+  Decoder decoder;
+  SpecialTokenIds specials;
+  int32_t size = 0;
+};
+
+} // namespace rapt

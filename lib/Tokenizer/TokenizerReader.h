@@ -1,0 +1,36 @@
+//===- TokenizerReader.h - Putting a tokenizer together from its files -----===//
+#pragma once
+#include "lib/Tokenizer/Tokenizer.h"
+#include <unordered_map>
+#include <unordered_set>
+
+namespace rapt {
+
+/// One reading: tokenizer.json or the older pair of files, then the two configuration files on top.
+class TokenizerReader {
+public:
+  explicit TokenizerReader(const TokenizerFiles &files) : files(files), tokenizer(new Tokenizer) {}
+  Expected<std::unique_ptr<Tokenizer>> read();
+
+private:
+  Status readConfiguration();
+  Status readTokenizerJson();
+  Status readAddedTokens(const json::Value &list);
+  Status readOlderFiles();
+  Status readAddedTokensFile();
+  Status readAddedTokensDecoder();
+  Status addToken(AddedToken token, const std::string &where);
+  Status nameSpecialTokens();
+  Status applyClassRules();
+  Status finish();
+  std::optional<std::string> specialTokenText(std::string_view role) const;
+  bool flag(std::string_view key, bool otherwise) const;
+
+  const TokenizerFiles &files;
+  std::unique_ptr<Tokenizer> tokenizer;
+  json::Value configuration, specialTokensMap;
+  std::unordered_map<std::string, int32_t> addedByContent;
+  std::unordered_set<int32_t> addedIds;
+};
+
+} // namespace rapt

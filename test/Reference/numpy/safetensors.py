@@ -1,0 +1,82 @@
+"""Reads and writes safetensors files with numpy alone. bf16 has no numpy type: it is widened to float32 when read."""
+
+import json
+import os
+import struct
+
+import numpy
+
+DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U8": "u1", "BOOL": "?"}
+
+
+def bf16Bits(values):
+    """uint16 bit patterns of float32 values rounded to bf16, to nearest, ties to even. Finite values only."""
+    bits = numpy.ascontiguousarray(values, "<f4").view("<u4")
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2")
+
+
+def bf16Values(bits):
+    return (bits.astype("<u4") << 16).view("<f4")
+
+
+def read(path):
+    """{name: array} of one file; f16 and f32 keep their type, bf16 becomes float32."""
+    with open(path, "rb") as file:
+        size = struct.unpack("<Q", file.read(8))[0]
+        header = json.loads(file.read(size))
+        tensors = {}
+        for name, entry in header.items():
+            if name == "__metadata__":
+                continue
+            begin, end = entry["data_offsets"]
+            file.seek(8 + size + begin)
+            data = file.read(end - begin)
+            if entry["dtype"] == "BF16":
+                array = bf16Values(numpy.frombuffer(data, "<u2"))
+            else:
+                array = numpy.frombuffer(data, DTYPES[entry["dtype"]])
+            tensors[name] = array.reshape(entry["shape"])
+    return tensors
+
+
+def readDirectory(directory):
+    """All tensors of a model directory: model.safetensors, or the files that its index names."""
+    index = os.path.join(directory, "model.safetensors.index.json")
+    if not os.path.exists(index):
+        return read(os.path.join(directory, "model.safetensors"))
+    with open(index, encoding="utf-8") as file:
+        names = json.load(file)["weight_map"]
+    files = {name: read(os.path.join(directory, name)) for name in sorted(set(names.values()))}
+    return {tensor: files[name][tensor] for tensor, name in names.items()}
+
+
+def write(path, tensors, dtype):
+    """Writes {name: float32 array} as F32, F16 or BF16 in the order given. Returns the bytes of the tensors."""
+    header, parts, offset = {"__metadata__": {"format": "pt"}}, [], 0
+    for name, values in tensors.items():
+        data = (bf16Bits(values) if dtype == "BF16" else numpy.asarray(values, DTYPES[dtype])).tobytes()
+        header[name] = {"dtype": dtype, "shape": list(values.shape), "data_offsets": [offset, offset + len(data)]}
+        parts.append(data)
+        offset += len(data)
+    encoded = json.dumps(header, separators=(",", ":")).encode()
+    encoded += b" " * (-len(encoded) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(encoded)) + encoded)
+        for data in parts:
+            file.write(data)
+    return offset
+
+
+def writeDirectory(directory, tensors, dtype, shards=1):
+    """model.safetensors, or `shards` files with an index; the tensors are dealt out in turn."""
+    if shards == 1:
+        write(os.path.join(directory, "model.safetensors"), tensors, dtype)
+        return
+    total, places = 0, {}
+    for shard in range(shards):
+        name = f"model-{shard + 1:05}-of-{shards:05}.safetensors"
+        part = {tensor: tensors[tensor] for tensor in list(tensors)[shard::shards]}
+        total += write(os.path.join(directory, name), part, dtype)
+        places.update({tensor: name for tensor in part})
+    with open(os.path.join(directory, "model.safetensors.index.json"), "w", encoding="utf-8") as file:
+        json.dump({"metadata": {"total_size": total}, "weight_map": places}, file, indent=2)

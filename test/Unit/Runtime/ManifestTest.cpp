@@ -1,0 +1,133 @@
+// Manifests from hostile files, and what is known about processors.
+#include "lib/Runtime/Manifest.h"
+#include "lib/Runtime/Cpu.h"
+#include <cstring>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <random>
+#include <sstream>
+
+using namespace rapt::runtime;
+
+namespace {
+
+std::string goodManifest() {
+  char *text = nullptr;
+  size_t bytes = 0;
+  EXPECT_EQ(readManifestSection(FAKE_DIRECTORY "/fake.so", &text, &bytes, Report(nullptr, 0)), RAPT_OK);
+  std::string result(text, bytes);
+  free(text);
+  return result;
+}
+
+rapt_status parse(const std::string &text, std::string *why = nullptr) {
+  char message[512];
+  Manifest *manifest = nullptr;
+  rapt_status status = parseManifest(text.data(), text.size(), "x.so", &manifest, Report(message, sizeof message));
+  EXPECT_EQ(manifest != nullptr, status == RAPT_OK);
+  delete manifest;
+  if (why)
+    *why = message;
+  return status;
+}
+
+TEST(Manifest, EveryCutIsRefused) {
+  std::string good = goodManifest();
+  EXPECT_EQ(parse(good), RAPT_OK);
+  for (size_t length = 0; length < good.size(); ++length)
+    EXPECT_EQ(parse(good.substr(0, length)), RAPT_BAD_FILE) << length;
+}
+
+TEST(Manifest, ChangedBytesNeverCrash) {
+  std::string good = goodManifest();
+  std::mt19937 random(3);
+  for (int i = 0; i < 20000; ++i) {
+    std::string bad = good;
+    for (int n = 0; n < 1 + i % 3; ++n)
+      bad[random() % bad.size()] = "{}[]\",:0123456789-eE.nulltrue\\\x80\xff"[random() % 33];
+    parse(bad);
+  }
+}
+
+TEST(Manifest, DeepAndLargeNumbers) {
+  std::string why;
+  EXPECT_EQ(parse(std::string(100000, '['), &why), RAPT_BAD_FILE);
+  EXPECT_NE(why.find("deeper than 16"), std::string::npos) << why;
+  auto with = [&](const std::string &from, const std::string &to) {
+    std::string text = goodManifest();
+    return text.replace(text.find(from), from.size(), to);
+  };
+  for (const char *number :
+       {"-1", "1.5", "1e3", "18446744073709551615", "99999999999999999999999", "\"8\"", "null", "[]"}) {
+    EXPECT_EQ(parse(with("\"block\": 8", std::string("\"block\": ") + number), &why), RAPT_BAD_FILE) << number;
+    EXPECT_NE(why.find("x.so: the manifest"), std::string::npos) << why;
+  }
+  EXPECT_EQ(parse(with("\"eos\": [256]", "\"eos\": [-1]")), RAPT_BAD_FILE);
+  EXPECT_EQ(parse(with("\"name\": \"fake\"", "\"name\": \"fa\\u0000ke\"")), RAPT_BAD_FILE);
+  EXPECT_EQ(parse(with("\"weights\": {", "\"weights\": null, \"unused\": {")), RAPT_OK); // a bare kernel
+}
+
+TEST(Manifest, ChangedLibrariesNeverCrash) {
+  std::ifstream file(FAKE_DIRECTORY "/fake.so", std::ios::binary);
+  std::stringstream content;
+  content << file.rdbuf();
+  std::string good = content.str(), path = testing::TempDir() + "rapt-changed.so";
+  std::mt19937 random(4);
+  for (int i = 0; i < 500; ++i) {
+    std::string bad = good;
+    for (int n = 0; n < 4; ++n) { // the header, or the section table at the end
+      size_t at = n % 2 ? random() % 64 : bad.size() - 1 - random() % 1500;
+      bad[at] = char(random());
+    }
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bad;
+    char *text = nullptr;
+    size_t bytes = 0;
+    readManifestSection(path.c_str(), &text, &bytes, Report(nullptr, 0));
+    free(text);
+  }
+  remove(path.c_str());
+}
+
+/// What Linux lists in /proc/cpuinfo is present, and the other way round.
+TEST(Cpu, AgreesWithTheKernel) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line, flags;
+  while (std::getline(file, line) && flags.empty())
+    if (line.rfind("flags", 0) == 0)
+      flags = line.substr(line.find(':') + 1) + " ";
+  if (flags.empty())
+    GTEST_SKIP() << "no flags in /proc/cpuinfo";
+  const std::pair<const char *, const char *> names[] = {{"sse2", "sse2"},
+                                                         {"sse4.2", "sse4_2"},
+                                                         {"avx", "avx"},
+                                                         {"avx2", "avx2"},
+                                                         {"fma", "fma"},
+                                                         {"f16c", "f16c"},
+                                                         {"bmi", "bmi1"},
+                                                         {"bmi2", "bmi2"},
+                                                         {"movbe", "movbe"},
+                                                         {"popcnt", "popcnt"},
+                                                         {"lzcnt", "abm"},
+                                                         {"avx512f", "avx512f"},
+                                                         {"avx512bw", "avx512bw"},
+                                                         {"avx512vl", "avx512vl"},
+                                                         {"avx512dq", "avx512dq"},
+                                                         {"avx512cd", "avx512cd"},
+                                                         {"avx512vnni", "avx512_vnni"},
+                                                         {"avx512bf16", "avx512_bf16"},
+                                                         {"avxvnni", "avx_vnni"},
+                                                         {"gfni", "gfni"},
+                                                         {"vaes", "vaes"},
+                                                         {"amx-tile", "amx_tile"},
+                                                         {"amx-bf16", "amx_bf16"},
+                                                         {"amx-int8", "amx_int8"},
+                                                         {"fsgsbase", "fsgsbase"},
+                                                         {"xsavec", "xsavec"},
+                                                         {"sse4a", "sse4a"}};
+  for (auto &[llvm, linux] : names)
+    EXPECT_EQ(feature(llvm) == FeatureState::Present, flags.find(std::string(" ") + linux + " ") != std::string::npos)
+        << llvm;
+  EXPECT_EQ(feature("no-such-feature"), FeatureState::Unknown);
+}
+
+} // namespace

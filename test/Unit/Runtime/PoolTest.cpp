@@ -1,0 +1,85 @@
+// Every index once, no worker id twice at a time, for any number of threads and callers.
+#include "rapt/rapt.h"
+#include <atomic>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <thread>
+#include <vector>
+
+namespace {
+
+struct Region {
+  std::vector<std::atomic<int>> hits;
+  std::vector<std::atomic<int>> inside;
+  std::atomic<int> errors{0};
+  Region(size_t count, size_t workers) : hits(count), inside(workers) {}
+  static void body(void *closure, int64_t begin, int64_t end, int64_t worker) {
+    auto &self = *static_cast<Region *>(closure);
+    if (worker < 0 || worker >= int64_t(self.inside.size()) || self.inside[size_t(worker)]++ != 0)
+      ++self.errors;
+    for (int64_t i = begin; i < end; ++i)
+      ++self.hits[size_t(i)];
+    --self.inside[size_t(worker)];
+  }
+};
+
+void runRegions(rapt_pool *pool, int rounds) {
+  rapt_executor executor = rapt_pool_executor(pool);
+  for (int round = 0; round < rounds; ++round) {
+    size_t count = size_t(round % 40);
+    Region region(count, size_t(executor.workers(executor.user)));
+    executor.parallel_for(executor.user, Region::body, &region, int64_t(count));
+    EXPECT_EQ(region.errors, 0);
+    for (auto &hits : region.hits)
+      ASSERT_EQ(hits, 1);
+    if (round % 100 == 99) // let the threads fall asleep
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+TEST(Pool, CoversEachIndexOnce) {
+  for (int64_t threads : {1, 2, 3, 7, 16}) {
+    rapt_pool *pool = nullptr;
+    ASSERT_EQ(rapt_pool_new(threads, &pool, nullptr, 0), RAPT_OK);
+    EXPECT_EQ(rapt_pool_threads(pool), threads);
+    runRegions(pool, 1000);
+    rapt_pool_free(pool);
+  }
+}
+
+TEST(Pool, ManyCallersTakeTurns) {
+  rapt_pool *pool = nullptr;
+  ASSERT_EQ(rapt_pool_new(4, &pool, nullptr, 0), RAPT_OK);
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 8; ++i)
+    callers.emplace_back([&] { runRegions(pool, 300); });
+  for (auto &caller : callers)
+    caller.join();
+  rapt_pool_free(pool);
+}
+
+TEST(Pool, StartsAndStops) {
+  for (int i = 0; i < 50; ++i) {
+    rapt_pool *pool = nullptr;
+    ASSERT_EQ(rapt_pool_new(4, &pool, nullptr, 0), RAPT_OK);
+    rapt_pool_free(pool);
+  }
+  rapt_pool *pool = nullptr;
+  ASSERT_EQ(rapt_pool_new(0, &pool, nullptr, 0), RAPT_OK);
+  EXPECT_EQ(rapt_pool_threads(pool), rapt_default_threads());
+  rapt_pool_free(pool);
+  rapt_pool_free(nullptr);
+}
+
+TEST(Pool, RefusesAbsurdNumbers) {
+  rapt_pool *pool = nullptr;
+  char message[256];
+  for (int64_t threads : {int64_t(-1), int64_t(1000000), INT64_MAX}) {
+    EXPECT_EQ(rapt_pool_new(threads, &pool, message, sizeof message), RAPT_INVALID);
+    EXPECT_NE(strstr(message, "1 to 1024"), nullptr) << message;
+  }
+  EXPECT_EQ(rapt_pool_new(1, nullptr, message, sizeof message), RAPT_INVALID);
+}
+
+} // namespace

@@ -1,0 +1,63 @@
+"""How the tests below this folder run: what a RUN line may name, and which features a test may require."""
+
+import os
+import platform
+
+import lit.formats
+
+config.name = "Rapt"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "Unit", "Perf", "models", "data"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.rapt_binary_dir, "test")
+
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(config.rapt_binary_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]])
+for name in ("HOME", "TERM", "RAPT_CACHE"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+shared = os.environ.get("RAPT_SHARED_DATA", os.path.join(config.rapt_source_dir, "..", "shared"))
+config.substitutions += [
+    ("%python", config.python),
+    ("%clang", config.clang),
+    ("%models", os.path.join(config.test_source_root, "models")),
+    ("%source", config.rapt_source_dir),
+    ("%build", config.rapt_binary_dir),
+    ("%shared", os.path.realpath(shared)),
+]
+
+
+def processor_features():
+    """The instruction sets of this machine, as the kernel allows them: avx2, avx512, avx512vnni, avx512bf16, amx."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            flags = next((line for line in file if line.startswith("flags")), "").split()
+    except OSError:
+        return []
+    needs = {"avx2": ["avx2", "fma"], "avx512": ["avx512f", "avx512bw", "avx512dq", "avx512vl"],
+             "avx512vnni": ["avx512_vnni"], "avx512bf16": ["avx512_bf16"], "amx": ["amx_tile", "amx_bf16", "amx_int8"]}
+    return [feature for feature, names in needs.items() if all(name in flags for name in names)]
+
+
+config.available_features.add(platform.machine())
+config.available_features.update(processor_features())
+if os.path.exists("/dev/nvidia0"):
+    config.available_features.add("cuda")
+if os.path.isdir(os.path.join(shared, "tokenizer-vectors")):
+    config.available_features.add("shared-data")
+if os.geteuid() == 0:
+    config.available_features.add("root")
+if config.compiler:
+    config.available_features.add("compiler")
+if config.assertions:
+    config.available_features.add("asserts")
+if config.sanitizers:
+    config.available_features.add("sanitizers")
+    # LLVM's libraries are not instrumented: memory that they take from an arena of our code would look poisoned.
+    config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0:detect_leaks=0"
+
+# One accelerator: its tests run one after the other.
+lit_config.parallelism_groups["cuda"] = 1

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Configures, builds and tests a checkout; the part of tools/dev/check that comes after installing packages."""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PHASES = ["configure", "build", "unit", "lit", "lint"]
+
+
+class Tally:
+    """Test outcomes of one runner. `details` are lines worth showing: what failed, what was skipped."""
+
+    def __init__(self):
+        self.passed, self.failed, self.skipped, self.details = 0, 0, 0, []
+
+    def add(self, outcome, name=""):
+        setattr(self, outcome, getattr(self, outcome) + 1)
+        if outcome != "passed":
+            self.details.append(f"  {outcome}: {name}")
+
+    def __str__(self):
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+class Clock:
+    """Wall and processor seconds of this process' children between two readings."""
+
+    def __init__(self):
+        self.rows = []
+        self.mark()
+
+    def mark(self):
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.wall, self.cpu = time.monotonic(), usage.ru_utime + usage.ru_stime
+
+    def record(self, phase):
+        wall, cpu = self.wall, self.cpu
+        self.mark()
+        self.rows.append((phase, self.wall - wall, self.cpu - cpu))
+        print(f"== {phase}: {self.wall - wall:.1f} s, {self.cpu - cpu:.1f} s of processor time", flush=True)
+
+
+def run(command, log=None, **options):
+    """Runs a command in the checkout; with a log, its output goes there and is shown only if the command fails."""
+    if not log:
+        return subprocess.run(command, cwd=ROOT, **options).returncode
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "w") as out:
+        status = subprocess.run(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, **options).returncode
+    if status:
+        lines = log.read_text(errors="replace").splitlines()
+        errors = [line for line in lines if "error:" in line or "FAILED:" in line]
+        print("\n".join(errors[:40] + ["..."] + lines[-60:]))
+    return status
+
+
+def configure(build, args):
+    command = ["cmake", "--preset", args.preset]
+    if args.build:
+        command += ["-B", str(build)]
+    return run(command, build / "check" / "configure.log")
+
+
+def compile_all(build, jobs):
+    status = run(["cmake", "--build", str(build), "-j", str(jobs)], build / "check" / "build.log")
+    if shutil.which("ccache"):
+        statistics = subprocess.run(["ccache", "-s"], capture_output=True, text=True).stdout
+        print("\n".join(line for line in statistics.splitlines() if "Hits:" in line or "Misses:" in line))
+    return status
+
+
+def gtest_outcomes(file, tally):
+    for suite in ElementTree.parse(file).getroot().iter("testsuite"):
+        for case in suite.iter("testcase"):
+            name = f"{suite.get('name')}.{case.get('name')}"
+            if case.find("failure") is not None:
+                tally.add("failed", name)
+            elif case.find("skipped") is not None or case.get("status") == "notrun":
+                tally.add("skipped", name)
+            else:
+                tally.add("passed")
+
+
+def unit(build, jobs):
+    """Everything that CTest knows apart from lit and the checks of the sources, which have phases of their own. A gtest
+    program counts as its test cases, any other program as one."""
+    tally = Tally()
+    cases, junit = build / "check" / "gtest", build / "check" / "ctest.xml"
+    shutil.rmtree(cases, ignore_errors=True)
+    junit.unlink(missing_ok=True)
+    environment = dict(os.environ, GTEST_OUTPUT=f"xml:{cases}/", GTEST_COLOR="no")
+    run(["ctest", "--test-dir", str(build), "-j", str(jobs), "-LE", "^(lit|lint)$", "--output-on-failure", "--timeout",
+         "600", "--output-junit", str(junit)], build / "check" / "ctest.log", env=environment)
+    if not junit.exists():
+        return tally
+    for test in ElementTree.parse(junit).getroot().iter("testcase"):
+        name, status = test.get("name"), test.get("status")
+        outcomes = cases / f"{name}.xml"
+        before = tally.failed
+        if outcomes.exists():
+            gtest_outcomes(outcomes, tally)
+        if status == "fail" and tally.failed == before:
+            tally.add("failed", name)
+        elif not outcomes.exists() and status != "fail":
+            tally.add("passed" if status == "run" else "skipped", name)
+    return tally
+
+
+def lit(build, jobs, filters):
+    tally = Tally()
+    results = build / "check" / "lit.json"
+    results.unlink(missing_ok=True)
+    program = subprocess.run(["cmake", "-L", "-N", str(build)], capture_output=True, text=True).stdout
+    program = [line.split("=", 1)[1] for line in program.splitlines() if line.startswith("RAPT_LIT:")]
+    command = [program[0], "-s", "-v", "-j", str(jobs), "-o", str(results), "--timeout", "600", str(build / "test")]
+    if filters:
+        command[1:1] = ["--filter", filters]
+    run(command, build / "check" / "lit.log")
+    if not results.exists():
+        tally.add("failed", "lit itself (see check/lit.log)")
+        return tally
+    outcomes = {"PASS": "passed", "FLAKYPASS": "passed", "XFAIL": "passed", "UNSUPPORTED": "skipped"}
+    for test in json.loads(results.read_text())["tests"]:
+        if test["code"] not in ("EXCLUDED", "SKIPPED"):
+            tally.add(outcomes.get(test["code"], "failed"), test["name"])
+    return tally
+
+
+def lint(build):
+    """Each tools/dev/check-* is one test; its exit status 77 means that it could not run here."""
+    tally = Tally()
+    for script in sorted((ROOT / "tools" / "dev").glob("check-*")):
+        done = subprocess.run([str(script), "--build", str(build)], cwd=ROOT, capture_output=True, text=True)
+        outcome = {0: "passed", 77: "skipped"}.get(done.returncode, "failed")
+        tally.add(outcome, script.name)
+        output = (done.stdout + done.stderr).rstrip().splitlines()
+        print("\n".join(output[-60:] if outcome != "failed" else output[-200:]), flush=True)
+    return tally
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(prog="tools/dev/check", description="Installs what is needed, builds, and tests.")
+    parser.add_argument("--no-install", action="store_true", help="take the machine's packages as they are")
+    parser.add_argument("--preset", default="dev", help="configuration of CMakePresets.json (dev, asan)")
+    parser.add_argument("--build", help="build folder instead of the preset's")
+    parser.add_argument("--only", choices=PHASES[2:], action="append", help="run only these of the tests")
+    parser.add_argument("--filter", help="run only lit tests whose name matches this regular expression")
+    parser.add_argument("-j", "--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--install-seconds", type=float, default=0, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main():
+    args = parse_arguments()
+    folder = args.build or ("build" if args.preset == "dev" else f"build-{args.preset}")
+    build = (ROOT / folder).resolve()
+    clock = Clock()
+    clock.rows.append(("install", args.install_seconds, 0.0))
+    for phase, action in (("configure", lambda: configure(build, args)), ("build", lambda: compile_all(build, args.jobs))):
+        status = action()
+        clock.record(phase)
+        if status:
+            print(f"{phase} failed (see {build}/check/{phase}.log)")
+            return 1
+    tallies = {}
+    runners = {"unit": lambda: unit(build, args.jobs), "lit": lambda: lit(build, args.jobs, args.filter),
+               "lint": lambda: lint(build)}
+    for phase in args.only or PHASES[2:]:
+        tallies[phase] = runners[phase]()
+        clock.record(phase)
+        print("\n".join(tallies[phase].details + [f"{phase}: {tallies[phase]}"]), flush=True)
+
+    print(f"\n{'phase':<10}{'wall s':>9}{'cpu s':>9}")
+    rows = clock.rows + [("all", sum(row[1] for row in clock.rows), sum(row[2] for row in clock.rows))]
+    for phase, wall, cpu in rows:
+        print(f"{phase:<10}{wall:>9.1f}{cpu:>9.1f}")
+    passed, failed, skipped = (sum(getattr(tally, key) for tally in tallies.values())
+                               for key in ("passed", "failed", "skipped"))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 0 if passed and not failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
