@@ -6,7 +6,15 @@
 //===----------------------------------------------------------------------===//
 #include "lib/InitAll.h"
 #include "dialect/Attn/AttnDialect.h"
+#include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
+#include "lib/Target/CPU/Passes.h"
 #include "lib/Transforms/Passes.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/IR/ValueBoundsOpInterfaceImpl.h"
@@ -60,9 +68,19 @@ void rapt::registerAllDialects(DialectRegistry &registry) {
 
 void rapt::registerAllPasses() {
   registerTransformsPasses();
+  registerAttnToLinalgPasses();
+  registerCPUPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerInlinerPass();
   mlir::registerSymbolDCEPass();
   bufferization::registerOneShotBufferizePass();
+  bufferization::registerEmptyTensorEliminationPass();
+  bufferization::registerBufferLoopHoistingPass();
+  memref::registerExpandStridedMetadataPass();
+  registerPass([] { return createConvertVectorToSCFPass(); });
+  registerPass([] { return createConvertVectorToLLVMPass(); });
+  registerPass([] { return createSCFToControlFlowPass(); });
+  registerPass([] { return createLowerAffinePass(); });
+  registerPass([] { return createReconcileUnrealizedCastsPass(); });
 }
