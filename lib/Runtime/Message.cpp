@@ -54,7 +54,7 @@ rapt_status Report::fail(rapt_status status, const char *format, ...) const {
 
 extern "C" {
 
-const char *rapt_version(void) { return "0.1.0"; }
+const char *rapt_version(void) { return RAPT_VERSION; }
 
 const char *rapt_status_name(rapt_status status) {
   static const char *const names[] = {"OK",       "INVALID", "BAD_FILE",  "MISMATCH", "CPU",    "NOMEM",       "FULL",

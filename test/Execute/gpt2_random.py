@@ -2,10 +2,10 @@
 """Compiles random models of the gpt2 family, runs them and compares their logits with test/Reference/numpy/gpt2.py.
 
     gpt2_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
-    gpt2_random.py --rapt-reference build/bin/rapt-reference ...        the evaluator instead of compiled code
+    gpt2_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
 
 Every configuration of test/Reference/numpy/cases.py is run on one batch of three sequences of different lengths and
-on one sequence that fills all positions. Relative L2 of all logits against float64 over the stored weights must be at
+on one sequence that fills all positions; those of SEEDED are compiled without a checkpoint, by --random-weights. Relative L2 of all logits against float64 over the stored weights must be at
 most 1e-5, and the rows behind a sequence's end must be 0. Prints "N passed, N failed"; exit status 1 if any failed.
 """
 
@@ -26,6 +26,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 import cases  # noqa: E402
 import gpt2  # noqa: E402
 import make_model  # noqa: E402
+import randomweights  # noqa: E402
 
 TOLERANCE = 1e-5
 SEED = 7
@@ -52,14 +53,22 @@ def check(name, options, work):
     """Raises AssertionError with what is wrong, or returns the largest relative L2."""
     directory = os.path.join(work, name)
     model = os.path.join(directory, "model")
-    config = make_model.makeModel(model, cases.CASES[name][0], SEED, **cases.CASES[name][1])
+    seeded = [f"--random-weights={SEED}"] if name in cases.SEEDED else []
+    if seeded:
+        config = make_model.makeConfig(model, cases.SEEDED[name])
+        reference = gpt2.Model(config, randomweights.tensors(config, SEED))
+    else:
+        config = make_model.makeModel(model, cases.CASES[name][0], SEED, **cases.CASES[name][1])
+        reference = gpt2.load(model)
     if options.rapt_reference:
-        program = [options.rapt_reference, model]
+        text = os.path.join(directory, "imported.mlir")
+        run([options.raptc, model, "--emit=imported", "-o", text])
+        program = [options.rapt_reference, text, f"--weights={model}"]
     else:
         library = os.path.join(directory, "model.so")
-        run([options.raptc, model, "-o", library])
+        run([options.raptc, model, *seeded, "-o", library])
         program = [options.rapt_run, library]
-    reference, worst = gpt2.load(model), 0.0
+    worst = 0.0
     for label, ids, mask in inputs(config):
         at = lambda part: os.path.join(directory, f"{label}-{part}.npy")
         numpy.save(at("ids"), ids.astype(numpy.int64))
@@ -81,18 +90,18 @@ def check(name, options, work):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--raptc")
+    parser.add_argument("--raptc", required=True)
     parser.add_argument("--rapt-run")
     parser.add_argument("--rapt-reference")
     parser.add_argument("--work", help="keep the models and outputs in this folder")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", nargs="*", choices=list(cases.CASES))
+    parser.add_argument("--only", nargs="*", choices=[*cases.CASES, *cases.SEEDED])
     options = parser.parse_args()
-    if not options.rapt_reference and not (options.raptc and options.rapt_run):
-        parser.error("give --raptc and --rapt-run, or --rapt-reference")
-
+    if bool(options.rapt_reference) == bool(options.rapt_run):
+        parser.error("give one of --rapt-run and --rapt-reference")
+    known = list(cases.CASES) + ([] if options.rapt_reference else list(cases.SEEDED))
+    names, failed = options.only or known, 0
     work = options.work or tempfile.mkdtemp(prefix="rapt-gpt2-")
-    names, failed = options.only or list(cases.CASES), 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = [(name, pool.submit(check, name, options, work)) for name in names]
         for name, result in results:

@@ -10,7 +10,7 @@
 
 include(RaptCompiler)
 
-add_compile_options(-Wall -Wextra -Werror=return-type -Wno-unused-parameter
+add_compile_options(-Wall -Wextra -Werror=return-type -Wno-unused-parameter -Wno-missing-field-initializers
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions> $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
 
 function(rapt_apply_exceptions)
@@ -39,24 +39,7 @@ endfunction()
 function(rapt_use_mlir name)
   target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   target_link_libraries(${name} PUBLIC MLIR LLVM)
-  if(NOT TARGET RaptPCH)
-    return()
-  endif()
-  # The precompiled header is made with -fPIC; executables would be compiled with -fPIE.
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_compile_options(${name} PRIVATE -fPIC)
-  get_target_property(sources ${name} SOURCES)
-  get_property(done GLOBAL PROPERTY RAPT_PCH_SOURCES)
-  foreach(source ${sources})
-    get_filename_component(path ${source} ABSOLUTE)
-    get_source_file_property(skip ${source} SKIP_PRECOMPILE_HEADERS)
-    if(path MATCHES "[.](cpp|cc)$" AND NOT skip AND NOT path IN_LIST done)
-      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -include-pch ${RAPT_PCH})
-      set_property(SOURCE ${source} APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_BINARY_DIR}/${RAPT_PCH})
-      set_property(GLOBAL APPEND PROPERTY RAPT_PCH_SOURCES ${path})
-    endif()
-  endforeach()
-  add_dependencies(${name} RaptPCH)
+  rapt_use_pch(${name} RaptPCH)
 endfunction()
 
 function(rapt_add_mlir_library name)
@@ -83,15 +66,14 @@ endfunction()
 
 function(rapt_add_unittest name)
   cmake_parse_arguments(A "MLIR" "" "SOURCES;LINK;DEPENDS" ${ARGN})
-  find_package(GTest REQUIRED)
   rapt_add_tool(${name} SOURCES ${A_SOURCES} LINK ${A_LINK} GTest::gtest GTest::gtest_main DEPENDS ${A_DEPENDS})
   if(A_MLIR)
     rapt_use_mlir(${name})
+  else()
+    rapt_use_pch(${name} RaptTestPCH)
   endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
 
-if(RAPT_BUILD_COMPILER)
-  include(RaptPCH)
-endif()
+include(RaptPCH)

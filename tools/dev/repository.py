@@ -1,6 +1,7 @@
 """What the checks of the sources share: the files of a checkout, and how a check reports."""
 
 import argparse
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,15 +18,21 @@ class Checkout:
     def files(self, folders=("dialect", "lib", "tools", "test"), suffixes=None):
         """Files of the given top folders, sorted, as paths relative to the root. Files not yet committed count, ignored
         ones do not."""
-        listing = subprocess.run(["git", "-C", str(self.root), "ls-files", "-z", "--cached", "--others",
-                                  "--exclude-standard"], capture_output=True)
-        if (self.root / ".git").exists() and listing.returncode == 0:
-            paths = [Path(name) for name in listing.stdout.decode().split("\0") if name]
-        else:
+        paths = self.tracked()
+        if paths is None:  # an unpacked archive: what .gitignore says, in short
             paths = [path.relative_to(self.root) for path in self.root.rglob("*") if path.is_file()]
+            paths = [path for path in paths if not path.parts[0].startswith("build") and path.suffix != ".pyc"]
         return sorted({path for path in paths
                        if (path.parts[0] in folders or (len(path.parts) == 1 and "." in folders))
                        and (not suffixes or path.suffix in suffixes) and (self.root / path).is_file()})
+
+    def tracked(self):
+        """What git would list, or None where there is no work tree or no git."""
+        if not (self.root / ".git").exists() or not shutil.which("git"):
+            return None
+        command = ["git", "-C", str(self.root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listing = subprocess.run(command, capture_output=True, check=True).stdout.decode()
+        return [Path(name) for name in listing.split("\0") if name]
 
     def text(self, path):
         return (self.root / path).read_text(encoding="utf-8", errors="replace")

@@ -1,6 +1,7 @@
 """Configurations that together show every quirk of the gpt2 family; shared by the tests that use random models.
 
 CASES: name -> (config, options of make_model.makeModel).
+SEEDED: name -> config of models that get their weights from --random-weights.
 """
 
 CASES = {
@@ -38,4 +39,9 @@ CASES = {
     ),
     "buffers": ({}, {"buffers": True, "prefix": True}),
     "long": ({"n_positions": 300, "n_embd": 32, "n_head": 2}, {}),
+}
+
+SEEDED = {
+    "seeded": {"n_layer": 3, "n_embd": 96, "n_head": 3, "vocab_size": 301},
+    "seeded-untied": {"tie_word_embeddings": False, "n_inner": 99, "activation_function": "gelu"},
 }

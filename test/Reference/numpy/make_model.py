@@ -22,8 +22,7 @@ import safetensors
 
 SMALL = {
     "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "vocab_size": 211, "n_positions": 64, "n_embd": 64,
-    "n_layer": 2, "n_head": 4, "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5, "bos_token_id": 210,
-    "eos_token_id": 210,
+    "n_layer": 2, "n_head": 4, "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5,
 }
 
 
@@ -65,12 +64,20 @@ def weights(config, seed):
     return result
 
 
-def makeModel(directory, config, seed=0, dtype="F32", shards=1, prefix=False, buffers=False, specWeights=False):
-    """Writes the directory and returns its full configuration."""
-    config = {**SMALL, "bos_token_id": config.get("vocab_size", 211) - 1, "eos_token_id": config.get("vocab_size", 211) - 1, **config}
+def makeConfig(directory, config):
+    """Writes config.json alone and returns the full configuration."""
+    config = {**SMALL, **config}
+    for role in ("bos_token_id", "eos_token_id"):
+        config.setdefault(role, config["vocab_size"] - 1)
     os.makedirs(directory, exist_ok=True)
     with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
         json.dump(config, file, indent=2)
+    return config
+
+
+def makeModel(directory, config, seed=0, dtype="F32", shards=1, prefix=False, buffers=False, specWeights=False):
+    """Writes the directory and returns its full configuration."""
+    config = makeConfig(directory, config)
     if specWeights:
         import randomweights
 

@@ -18,7 +18,7 @@ float expectedLogit(const Text &text, int64_t position, int v) {
   uint32_t hash = 42;
   for (int64_t p = 0; p <= position; ++p)
     hash = hash * 31u + (uint32_t(text[p]) * 1000003u + uint32_t(p));
-  return float(((hash ^ uint32_t(v) * 2654435761u) * 2246822519u) >> 8);
+  return float(((hash ^ uint32_t(v) * 2654435761u) * 2246822519u) >> 8) / 1048576.0f;
 }
 
 testing::AssertionResult isAnswer(const float *logits, const Text &text, int64_t position) {

@@ -4,19 +4,16 @@
 // where they do not, those cases are skipped and counted.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Tokenizer/Tokenizer.h"
-#include <filesystem>
-#include <fstream>
-#include <gtest/gtest.h>
-#include <sstream>
+#include "test/Unit/Tokenizer/Samples.h"
+#include <algorithm>
 
 using namespace rapt;
+using namespace rapt::test;
 
-static std::string readFile(const std::filesystem::path &path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  return content.str();
+static std::string testName(const testing::TestParamInfo<const char *> &info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
 }
 
 /// The texts of inputs.txt: separated by a line that holds the separator.
@@ -70,8 +67,38 @@ TEST_P(SharedVectors, MatchIdsOfTheReference) {
   RecordProperty("cases", int(texts.size()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Real, SharedVectors, testing::Values("gpt-2", "falcon", "llama-spm"), [](const auto &info) {
-  std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Real, SharedVectors, testing::Values("gpt-2", "falcon", "llama-spm"), testName);
+
+static std::vector<int32_t> numbers(const json::Value &list) {
+  std::vector<int32_t> ids;
+  for (const json::Value &id : *list.asArray())
+    ids.push_back(int32_t(*id.asInteger()));
+  return ids;
+}
+
+/// Made by test/Tokenizer/make-vectors.mjs with Hugging Face's JavaScript implementation.
+class OwnVectors : public testing::TestWithParam<const char *> {};
+
+TEST_P(OwnVectors, MatchIdsAndTextsOfTheReference) {
+  OwnVector own = loadOwn(GetParam());
+  ASSERT_TRUE(own.tokenizer);
+  size_t cases = 0;
+  for (const json::Value &item : *own.root.find("cases")->asArray()) {
+    const std::string &text = *item.find("text")->asString();
+    EXPECT_EQ(idsOf(*own.tokenizer, text), numbers(*item.find("ids"))) << "text: '" << text << "'";
+    std::vector<int32_t> bare = numbers(*item.find("bare"));
+    EXPECT_EQ(idsOf(*own.tokenizer, text, false), bare) << "text: '" << text << "'";
+    auto decoded = own.tokenizer->decode(bare, false);
+    ASSERT_TRUE(decoded) << decoded.error().message;
+    if (const std::string *expected = item.find("decoded")->asString())
+      EXPECT_EQ(*decoded, *expected) << "text: '" << text << "'";
+    ++cases;
+  }
+  EXPECT_GT(cases, 30u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Small, OwnVectors,
+                         testing::Values("byte-level", "byte-level-prefix-space", "llama-3", "qwen-2", "nfkc-digits",
+                                         "added-tokens", "sentence-prepend", "metaspace-always", "metaspace-first",
+                                         "metaspace-never"),
+                         testName);

@@ -133,20 +133,18 @@ def saveJson(value, path):
 def evaluate(weights, pairs, data):
     """The loss of `data` by the rule of docs/TinyGPT.md, with its bits per byte."""
     ids = pairs.encode(data)
-    total, predicted, bytesPredicted, windows = 0.0, 0, 0, 0
+    total, windows, done = 0.0, 0, 1
     with torch.no_grad():
-        for begin in range(0, len(ids), POSITIONS):
-            window = ids[begin : begin + POSITIONS]
-            windows += 1
-            if len(window) < 2:
-                continue
-            logits = forward(weights, torch.tensor([window]))[0, :-1].double()
-            total -= logits.log_softmax(-1)[torch.arange(len(window) - 1), window[1:]].sum().item()
-            predicted += len(window) - 1
-            bytesPredicted += len(pairs.decode(window[1:]))
+        while done < len(ids):
+            end = min(len(ids), POSITIONS if done == 1 else done + POSITIONS - 1)
+            begin = max(0, end - POSITIONS)
+            logits = forward(weights, torch.tensor([ids[begin : end - 1]]))[0, done - begin - 1 :].double()
+            total -= logits.log_softmax(-1)[torch.arange(end - done), ids[done:end]].sum().item()
+            done, windows = end, windows + 1
+    predicted, size = len(ids) - 1, len(pairs.decode(ids[1:]))
     return {
-        "tokens": len(ids), "windows": windows, "predicted_tokens": predicted, "predicted_bytes": bytesPredicted,
-        "loss": total / predicted, "bits_per_byte": total / math.log(2) / bytesPredicted,
+        "tokens": len(ids), "windows": windows, "predicted_tokens": predicted, "predicted_bytes": size,
+        "loss": total / predicted, "bits_per_byte": total / math.log(2) / size,
     }
 
 
@@ -189,7 +187,7 @@ def stream(pairs, chapters):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", required=True)
-    parser.add_argument("--steps", type=int, default=8000)
+    parser.add_argument("--steps", type=int, default=5000)
     parser.add_argument("--save", type=int, default=500)
     parser.add_argument("--evaluate", action="store_true")
     options = parser.parse_args()

@@ -1,0 +1,120 @@
+//===- Blocks.cpp - The parts that transformer blocks are made of -------------===//
+#include "lib/Import/Blocks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+
+Location Scope::at(StringRef part) const { return NameLoc::get(builder.getStringAttr(path + part)); }
+
+Value Scope::weight(StringRef symbol) const { return parameters.read(builder, at(symbol), symbol, layer); }
+
+namespace {
+
+// The names of Hugging Face's ACT2FN that the dialect can compute; index by index.
+constexpr std::string_view names[] = {"gelu",       "gelu_python", "gelu_new", "gelu_pytorch_tanh",
+                                      "gelu_fast",  "relu",        "silu",     "swish",
+                                      "quick_gelu", "tanh",        "sigmoid"};
+constexpr attn::ActivationKind kinds[] = {
+    attn::ActivationKind::gelu,      attn::ActivationKind::gelu,      attn::ActivationKind::gelu_tanh,
+    attn::ActivationKind::gelu_tanh, attn::ActivationKind::gelu_tanh, attn::ActivationKind::relu,
+    attn::ActivationKind::silu,      attn::ActivationKind::silu,      attn::ActivationKind::quick_gelu,
+    attn::ActivationKind::tanh,      attn::ActivationKind::sigmoid};
+static_assert(std::size(names) == std::size(kinds));
+
+RankedTensorType withColumns(Value x, int64_t columns) {
+  auto type = cast<RankedTensorType>(x.getType());
+  return RankedTensorType::get({type.getDimSize(0), columns}, type.getElementType());
+}
+
+} // namespace
+
+std::span<const std::string_view> importing::activationNames() { return names; }
+
+attn::ActivationKind importing::activationNamed(std::string_view name) {
+  const std::string_view *at = llvm::find(names, name);
+  assert(at != std::end(names) && "not one of activationNames()");
+  return kinds[at - names];
+}
+
+Value importing::constant(const Scope &scope, Location loc, double value) {
+  return arith::ConstantOp::create(scope.builder, loc, scope.builder.getF32FloatAttr(static_cast<float>(value)));
+}
+
+Value importing::layerNorm(const Scope &scope, Value x, StringRef part, double epsilon) {
+  Value weight = scope.weight((part + ".weight").str()), bias = scope.weight((part + ".bias").str());
+  return attn::LayerNormOp::create(scope.builder, scope.at(part), x, weight, bias,
+                                   scope.builder.getF64FloatAttr(epsilon), /*columns=*/nullptr);
+}
+
+Value importing::linear(const Scope &scope, Value x, StringRef part) {
+  OpBuilder &builder = scope.builder;
+  Location loc = scope.at(part);
+  Value weight = scope.weight((part + ".weight").str());
+  SmallVector<Value, 1> extras;
+  if (std::string bias = (part + ".bias").str(); scope.parameters.contains(bias))
+    extras.push_back(scope.weight(bias));
+  int64_t columns = cast<RankedTensorType>(weight.getType()).getDimSize(1);
+  auto product = attn::LinearOp::create(builder, loc, withColumns(x, columns), x, weight, extras, /*transposed=*/false);
+  if (!extras.empty()) {
+    Block *epilogue = product.ensureEpilogue(builder);
+    Operation *yield = epilogue->getTerminator();
+    OpBuilder inner(yield);
+    yield->setOperand(0, arith::AddFOp::create(inner, loc, epilogue->getArgument(0), epilogue->getArgument(1)));
+  }
+  return product;
+}
+
+Value importing::project(const Scope &scope, Value x, Value weight, StringRef part) {
+  int64_t columns = cast<RankedTensorType>(weight.getType()).getDimSize(0);
+  return attn::LinearOp::create(scope.builder, scope.at(part), withColumns(x, columns), x, weight, ValueRange(),
+                                /*transposed=*/true);
+}
+
+Value importing::feedForward(const Scope &scope, Value x, StringRef up, attn::ActivationKind activation,
+                             StringRef down) {
+  Value wide = linear(scope, x, up);
+  Value active = attn::ActivationOp::create(scope.builder, scope.at(up), activation, wide);
+  return linear(scope, active, down);
+}
+
+/// The maps of query, key, value and result where queries are packed over all rows and keys are in the cache.
+static ArrayAttr cachedMaps(OpBuilder &builder) {
+  using Attention = attn::AttentionOp;
+  auto map = [&](std::initializer_list<unsigned> dims) {
+    SmallVector<AffineExpr> results;
+    for (unsigned dim : dims)
+      results.push_back(builder.getAffineDimExpr(dim));
+    return AffineMap::get(Attention::NumDims, 0, results, builder.getContext());
+  };
+  return builder.getAffineMapArrayAttr({map({Attention::Q, Attention::HKV, Attention::DQK}),
+                                        map({Attention::B, Attention::KV, Attention::HKV, Attention::DQK}),
+                                        map({Attention::B, Attention::KV, Attention::HKV, Attention::DV}),
+                                        map({Attention::Q, Attention::HKV, Attention::DV})});
+}
+
+std::pair<Value, Value> importing::causalAttention(const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue,
+                                                   Value scale, Value cache, const Rows &rows) {
+  OpBuilder &builder = scope.builder;
+  auto [query, key, value] = queryKeyValue;
+  Value number = scope.layer->number;
+  Value updated =
+      attn::KVAppendOp::create(builder, loc, cache, number, key, value, rows.rowBegin, rows.past, rows.table);
+  auto keyType = cast<RankedTensorType>(key.getType());
+  auto viewType =
+      RankedTensorType::get({ShapedType::kDynamic, ShapedType::kDynamic, keyType.getDimSize(1), keyType.getDimSize(2)},
+                            cast<attn::KVCacheType>(cache.getType()).getElementType());
+  auto view = attn::KVViewOp::create(builder, loc, viewType, viewType, updated, number, rows.table);
+  auto attention = attn::AttentionOp::create(builder, loc, query.getType(), query, view.getKeys(), view.getValues(),
+                                             scale, /*q_begin=*/rows.rowBegin, /*q_offset=*/rows.past,
+                                             /*kv_begin=*/nullptr, /*kv_length=*/nullptr, /*extras=*/ValueRange(),
+                                             cachedMaps(builder));
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Type> types(4, builder.getIndexType()); // b, h, q, kv
+  Block *mask = builder.createBlock(&attention.getMask(), {}, types, SmallVector<Location>(4, loc));
+  Value keep =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, mask->getArgument(3), mask->getArgument(2));
+  attn::YieldOp::create(builder, loc, keep);
+  return {attention, updated};
+}

@@ -1,0 +1,59 @@
+//===- Blocks.h - The parts that transformer blocks are made of ---------*- C++ -*-===//
+//
+// What families share: each function emits the attn ops of one part of a block,
+// reading the weights by name, with the part's name as location.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Import/ParameterSet.h"
+#include <span>
+
+namespace rapt::importing {
+
+/// Where ops are emitted: a builder, the weights, and in a block function the layer.
+struct Scope {
+  mlir::OpBuilder &builder;
+  const ParameterSet &parameters;
+  /// Put before a part's name to give its location: "h.{layer}." for "h.{layer}.attn.c_attn".
+  std::string path = {};
+  const LayerRef *layer = nullptr;
+
+  /// Names the layer's part, such as "attn.c_attn", as the source.
+  mlir::Location at(llvm::StringRef part) const;
+  mlir::Value weight(llvm::StringRef symbol) const;
+};
+
+/// The packed rows of a step, and where their keys and values lie; see docs/Semantics.md.
+struct Rows {
+  mlir::Value rowBegin; ///< tensor<?xi32>, rows + 1 offsets
+  mlir::Value past;     ///< tensor<?xi32>, positions before the step's first token
+  mlir::Value table;    ///< tensor<?x?xi32>, cache block of each position / block size
+};
+
+/// The names of activation functions in configs, and what they compute.
+std::span<const std::string_view> activationNames();
+attn::ActivationKind activationNamed(std::string_view name);
+
+mlir::Value constant(const Scope &scope, mlir::Location loc, double value);
+
+/// (x - mean) / sqrt(variance + epsilon) * PART.weight + PART.bias.
+mlir::Value layerNorm(const Scope &scope, mlir::Value x, llvm::StringRef part, double epsilon);
+
+/// x [m, in] times PART.weight [in, out], plus PART.bias [out] where there is one.
+mlir::Value linear(const Scope &scope, mlir::Value x, llvm::StringRef part);
+
+/// x [m, in] times the transpose of `weight` [out, in], without bias: an output head.
+mlir::Value project(const Scope &scope, mlir::Value x, mlir::Value weight, llvm::StringRef part);
+
+/// DOWN(activation(UP(x))).
+mlir::Value feedForward(const Scope &scope, mlir::Value x, llvm::StringRef up, attn::ActivationKind activation,
+                        llvm::StringRef down);
+
+/// softmax(scale * query . key) . value over the positions of each row up to the query's own, through the cache.
+/// query, key and value are [tokens, heads, channels]. Gives the result and the cache with the new keys and values.
+std::pair<mlir::Value, mlir::Value> causalAttention(const Scope &scope, mlir::Location loc,
+                                                    std::array<mlir::Value, 3> queryKeyValue, mlir::Value scale,
+                                                    mlir::Value cache, const Rows &rows);
+
+} // namespace rapt::importing

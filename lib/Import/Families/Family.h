@@ -1,0 +1,16 @@
+//===- Family.h - What every family implements --------------------------*- C++ -*-===//
+#pragma once
+#include "lib/Import/Import.h"
+
+namespace rapt::importing {
+
+/// Reads the config, asks for tensors, builds the module of stage `imported`.
+using FamilyFunction = Expected<mlir::OwningOpRef<mlir::ModuleOp>>(mlir::MLIRContext &context,
+                                                                   huggingface::ModelDescription &model,
+                                                                   const ImportOptions &options);
+
+#define RAPT_FAMILY(MODEL_TYPE, FUNCTION) FamilyFunction FUNCTION;
+#include "lib/Import/Families.def"
+#undef RAPT_FAMILY
+
+} // namespace rapt::importing

@@ -1,0 +1,197 @@
+//===- GPT2.cpp - The gpt2 family ---------------------------------------------===//
+//
+// Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", as
+// Hugging Face's GPT2LMHeadModel computes it: pre-norm blocks, learned absolute
+// positions, and Conv1D weights, which are [in, out] as the dialect's are.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/Blocks.h"
+#include "lib/Import/Decoder.h"
+#include "lib/Import/Families/Family.h"
+#include "lib/Import/LayerStack.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::Init;
+
+namespace {
+
+struct Config {
+  int64_t width, layers, heads, inner, positions, vocabulary;
+  double epsilon;
+  attn::ActivationKind activation;
+  bool scaled, scaledByLayer, tied;
+
+  int64_t headDim() const { return width / heads; }
+};
+
+/// Keys that training, other heads or Hugging Face's own code read; no logit depends on them.
+constexpr std::initializer_list<std::string_view> harmlessKeys = {
+    "attn_pdrop",
+    "embd_pdrop",
+    "resid_pdrop",
+    "initializer_range",
+    "n_ctx",     // an old name of n_positions, never read
+    "n_special", // of the first conversion script
+    "predict_special_tokens",
+    "output_past",
+    "use_cache",
+    "gradient_checkpointing",
+    "reorder_and_upcast_attn", // asks for scores in f32, as they always are here
+    "summary_type",
+    "summary_use_proj",
+    "summary_activation",
+    "summary_proj_to_labels",
+    "summary_first_dropout",
+};
+
+Config readConfig(huggingface::ConfigReader &reader) {
+  Config config;
+  config.width = reader.getInt({"n_embd", "hidden_size"}, 1, 1 << 16, 768);
+  config.layers = reader.getInt({"n_layer", "num_hidden_layers"}, 1, 1 << 17, 12);
+  config.heads = reader.getInt({"n_head", "num_attention_heads"}, 1, 1 << 12, 12);
+  config.inner = reader.getInt("n_inner", 1, 1 << 20, 4 * config.width);
+  config.positions = reader.getInt({"n_positions", "max_position_embeddings"}, 1, 1 << 24, 1024);
+  config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24, 50257);
+  config.epsilon = reader.getPositive("layer_norm_epsilon", 1, 1e-5);
+  config.activation = activationNamed(reader.getEnum("activation_function", activationNames(), "gelu_new"));
+  config.scaled = reader.getBool("scale_attn_weights", true);
+  config.scaledByLayer = reader.getBool("scale_attn_by_inverse_layer_idx", false);
+  config.tied = reader.getBool("tie_word_embeddings", true);
+  if (config.width % config.heads != 0)
+    reader.fail("n_embd " + std::to_string(config.width) + " is not a multiple of n_head " +
+                std::to_string(config.heads));
+  if (reader.getBool("add_cross_attention", false))
+    reader.fail("add_cross_attention is true: cross-attention to an encoder is not supported by the gpt2 family");
+  return config;
+}
+
+ParameterSet listParameters(const Config &config, const std::string &prefix) {
+  ParameterSet parameters;
+  int64_t width = config.width;
+  parameters.add("wte", prefix + "wte.weight", {config.vocabulary, width}, Init::embedding());
+  parameters.add("wpe", prefix + "wpe.weight", {config.positions, width}, Init::embedding());
+  auto stacked = [&](const std::string &part, std::vector<int64_t> shape, Init init) {
+    parameters.addStacked(config.layers, part, prefix + "h.{layer}." + part, std::move(shape), init);
+  };
+  auto norm = [&](const std::string &part) {
+    stacked(part + ".weight", {width}, Init::normWeight());
+    stacked(part + ".bias", {width}, Init::bias());
+  };
+  auto product = [&](const std::string &part, int64_t in, int64_t out) {
+    stacked(part + ".weight", {in, out}, Init::weight(in));
+    stacked(part + ".bias", {out}, Init::bias());
+  };
+  norm("ln_1");
+  product("attn.c_attn", width, 3 * width);
+  product("attn.c_proj", width, width);
+  norm("ln_2");
+  product("mlp.c_fc", width, config.inner);
+  product("mlp.c_proj", config.inner, width);
+  parameters.add("ln_f.weight", prefix + "ln_f.weight", {width}, Init::normWeight());
+  parameters.add("ln_f.bias", prefix + "ln_f.bias", {width}, Init::bias());
+  // The head never has the prefix: it belongs to the class around the transformer.
+  if (!config.tied)
+    parameters.add("lm_head", "lm_head.weight", {config.vocabulary, width}, Init::weight(width));
+  return parameters;
+}
+
+/// 1 / sqrt(head dim), and / (layer + 1) where the config asks for it.
+Value buildScale(const Scope &scope, const Config &config, Location loc) {
+  OpBuilder &builder = scope.builder;
+  Value scale = constant(scope, loc, config.scaled ? 1 / std::sqrt(double(config.headDim())) : 1.0);
+  if (!config.scaledByLayer)
+    return scale;
+  Value number = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), scope.layer->number);
+  Value real = arith::SIToFPOp::create(builder, loc, builder.getF32Type(), number);
+  Value divisor = arith::AddFOp::create(builder, loc, real, constant(scope, loc, 1));
+  return arith::DivFOp::create(builder, loc, scale, divisor);
+}
+
+/// One block: x [tokens, width] and the cache to those after it.
+SmallVector<Value> buildBlock(const Scope &scope, const Config &config, ValueRange state, ValueRange shared) {
+  OpBuilder &builder = scope.builder;
+  Value x = state[0], cache = state[1];
+  Rows rows{shared[0], shared[1], shared[2]};
+  Location loc = scope.at("attn");
+
+  Value packed = linear(scope, layerNorm(scope, x, "ln_1", config.epsilon), "attn.c_attn");
+  auto heads = RankedTensorType::get({ShapedType::kDynamic, config.heads, config.headDim()}, builder.getF32Type());
+  auto split = attn::SplitHeadsOp::create(builder, loc, TypeRange{heads, heads, heads}, packed);
+  auto [mixed, updated] = causalAttention(scope, loc, {split.getResult(0), split.getResult(1), split.getResult(2)},
+                                          buildScale(scope, config, loc), cache, rows);
+  Value merged = attn::MergeHeadsOp::create(builder, loc, x.getType(), mixed);
+  x = attn::AddOp::create(builder, scope.at("attn.c_proj"), x, linear(scope, merged, "attn.c_proj"));
+
+  Value narrow =
+      feedForward(scope, layerNorm(scope, x, "ln_2", config.epsilon), "mlp.c_fc", config.activation, "mlp.c_proj");
+  x = attn::AddOp::create(builder, scope.at("mlp.c_proj"), x, narrow);
+  return {x, updated};
+}
+
+/// The body of the entry, from tokens to logits.
+Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const Config &config,
+                                           const ParameterSet &parameters) {
+  OpBuilder &builder = decoder.builder();
+  Scope top{builder, parameters};
+  Rows rows = decoder.rows();
+  Value tokenTable = top.weight("wte"), positionTable = top.weight("wpe");
+  Value positions = attn::PositionsOp::create(builder, top.at("wpe"), decoder.tokens(), rows.rowBegin, rows.past);
+  auto stream = RankedTensorType::get({ShapedType::kDynamic, config.width}, builder.getF32Type());
+  Value x = attn::AddOp::create(builder, top.at("wpe"),
+                                attn::EmbeddingOp::create(builder, top.at("wte"), stream, decoder.tokens(), tokenTable),
+                                attn::EmbeddingOp::create(builder, top.at("wpe"), stream, positions, positionTable));
+
+  Value state[] = {x, decoder.cache()}, shared[] = {rows.rowBegin, rows.past, rows.table};
+  LayerStack stack{.layers = config.layers, .state = state, .shared = shared};
+  Expected<SmallVector<Value>> last =
+      buildLayerStack(builder, decoder.entry(), parameters, stack,
+                      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
+                        return buildBlock(Scope{inner, parameters, "h.{layer}.", &layer}, config, carried, others);
+                      });
+  if (!last)
+    return last.error();
+
+  Value wanted = attn::SelectRowsOp::create(builder, top.at("ln_f"), stream, (*last)[0], decoder.want());
+  Value normed = layerNorm(top, wanted, "ln_f", config.epsilon);
+  Value head = config.tied ? tokenTable : top.weight("lm_head");
+  return decoder.finish((*last)[1], project(top, normed, head, "lm_head"));
+}
+
+} // namespace
+
+Expected<OwningOpRef<ModuleOp>> importing::importGPT2(MLIRContext &context, huggingface::ModelDescription &model,
+                                                      const ImportOptions &options) {
+  Config config = readConfig(model.config());
+  // GPT2Config's own default ends a text where no file says so.
+  Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, config.vocabulary, /*fallback=*/50256);
+  if (!endTokens)
+    return endTokens.error();
+  if (Status status = model.config().finish(harmlessKeys); !status)
+    return status.error();
+  Expected<int64_t> positions = boundPositions(options, config.positions, "wpe.weight (n_positions)");
+  if (!positions)
+    return positions.error();
+
+  std::string prefix = model.choosePrefix({"", "transformer."}, "wte.weight");
+  ParameterSet parameters = listParameters(config, prefix);
+  // Masks that old checkpoints store, and a head that is also the embedding.
+  std::initializer_list<std::string_view> ignored = {"*.attn.bias", "*.attn.masked_bias", "lm_head.weight"};
+  if (Status status = parameters.resolve(model, ignored); !status)
+    return status.error();
+
+  DecoderFacts facts{.family = "gpt2",
+                     .layers = config.layers,
+                     .hidden = config.width,
+                     .heads = config.heads,
+                     .kvHeads = config.heads,
+                     .headDim = config.headDim(),
+                     .vocabulary = config.vocabulary,
+                     .positions = *positions,
+                     .endTokens = *endTokens};
+  DecoderModule decoder(context, facts, model, parameters, options);
+  return buildModel(decoder, config, parameters);
+}

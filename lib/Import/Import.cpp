@@ -1,0 +1,98 @@
+//===- Import.cpp - Finding the family of a checkpoint ------------------------===//
+#include "lib/Import/Import.h"
+#include "dialect/Attn/AttnDialect.h"
+#include "lib/Import/Families/Family.h"
+#include "lib/Support/Json.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+struct Family {
+  std::string_view modelType;
+  importing::FamilyFunction *import;
+};
+
+constexpr Family families[] = {
+#define RAPT_FAMILY(MODEL_TYPE, FUNCTION) {MODEL_TYPE, importing::FUNCTION},
+#include "lib/Import/Families.def"
+#undef RAPT_FAMILY
+};
+
+std::string listed() {
+  std::string text;
+  for (const Family &family : families)
+    text += (text.empty() ? "" : ", ") + std::string(family.modelType);
+  return text;
+}
+
+/// The family whose name is nearest to `type`, when it is near enough to be a slip of the pen or a sibling.
+const Family *nearest(StringRef type) {
+  const Family *best = nullptr;
+  unsigned least = std::max<size_t>(2, type.size() / 2) + 1;
+  for (const Family &family : families)
+    if (unsigned distance = type.edit_distance(family.modelType, /*AllowReplacements=*/true, least); distance < least)
+      best = &family, least = distance;
+  return best;
+}
+
+Error unknownFamily(huggingface::ModelDescription &model) {
+  std::string where = model.config().file() + ": ", type = model.modelType();
+  if (type.empty())
+    return Error{where + "model_type is missing, so the architecture is unknown; supported are " + listed()};
+  // Names longer than any family's are cut: they come from outside, and edit distance is quadratic.
+  std::string text = where + "model_type \"" + json::printable(type, 60) + "\" is not supported";
+  if (model.hasCustomCode())
+    text += " (its auto_map names Python code, which is never executed)";
+  if (const Family *family = type.size() <= 60 ? nearest(type) : nullptr)
+    text += "; the nearest supported one is \"" + std::string(family->modelType) + "\"";
+  return Error{text + "; supported are " + listed()};
+}
+
+Status checkOptions(const ImportOptions &options) {
+  auto outside = [](const char *name, int64_t value, int64_t most) {
+    return Error{std::string(name) + " " + std::to_string(value) + " is not between 1 and " + std::to_string(most)};
+  };
+  constexpr int64_t mostIndex = INT32_MAX; // offsets and positions are i32 at run time
+  if (options.maxSequenceLength < 0 || options.maxSequenceLength > mostIndex)
+    return outside("the longest sequence", options.maxSequenceLength, mostIndex);
+  if (options.maxBatch < 1 || options.maxBatch > 65536)
+    return outside("the largest batch", options.maxBatch, 65536);
+  if (options.maxTokens < 1 || options.maxTokens > mostIndex)
+    return outside("the largest number of tokens in a step", options.maxTokens, mostIndex);
+  if (options.cacheBlock < attn::kPanel || options.cacheBlock > 65536 || options.cacheBlock % attn::kPanel != 0)
+    return Error{"a cache block of " + std::to_string(options.cacheBlock) + " positions is not a multiple of " +
+                 std::to_string(attn::kPanel) + " up to 65536"};
+  return {};
+}
+
+} // namespace
+
+std::vector<std::string_view> rapt::listFamilies() {
+  std::vector<std::string_view> names;
+  for (const Family &family : families)
+    names.push_back(family.modelType);
+  return names;
+}
+
+Expected<OwningOpRef<ModuleOp>> rapt::importModel(MLIRContext &context, huggingface::ModelDescription &model,
+                                                  const ImportOptions &options) {
+  if (Status status = checkOptions(options); !status)
+    return status.error();
+  context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, scf::SCFDialect>();
+  for (const Family &family : families) {
+    if (family.modelType != model.modelType())
+      continue;
+    Expected<OwningOpRef<ModuleOp>> module = family.import(context, model, options);
+    // The importer checks every number it reads: IR that does not verify is a fault of the importer.
+    if (module && failed(verify(**module)))
+      return Error{"internal error: the imported module of family " + model.modelType() + " does not verify"};
+    return module;
+  }
+  return unknownFamily(model);
+}

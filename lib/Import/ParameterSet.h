@@ -1,0 +1,71 @@
+//===- ParameterSet.h - The weights of a family -------------------------*- C++ -*-===//
+//
+// A family names its weights once; this asks the checkpoint for them, declares
+// them as attn.parameter and reads them where they are used.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Import/Formats/HuggingFace/ModelDescription.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace rapt::importing {
+
+/// Stands for the layer's number in names of stacked weights.
+inline constexpr llvm::StringLiteral layerPlaceholder = "{layer}";
+
+/// Which layer a function reads weights of: its number as a value, and the number of one layer that it is called for.
+/// Layers that share a function find each weight in the same stacked parameter (ParameterSet::sections).
+struct LayerRef {
+  mlir::Value number;
+  int64_t example = 0;
+};
+
+class ParameterSet {
+public:
+  /// A weight that exists once. `shape` is as the checkpoint has it, [in, out] or [rows, columns] or [columns].
+  void add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init);
+  /// A weight of each of the layers 0 to `layers` - 1; `tensor` holds "{layer}".
+  void addStacked(int64_t layers, std::string symbol, std::string tensor, std::vector<int64_t> shape,
+                  huggingface::Init init);
+
+  /// Finds all weights in the checkpoint; see ModelDescription::resolve. Call it once, after the last add.
+  Status resolve(huggingface::ModelDescription &model, std::initializer_list<std::string_view> ignored);
+
+  /// Emits an attn.parameter for each weight; one for each run of layers whose storage type is the same. Matrices have
+  /// the checkpoint's type; vectors (gains, biases) have f32, which holds every other type's values exactly and is the
+  /// type that norms and epilogues compute in.
+  void declare(mlir::OpBuilder &builder) const;
+
+  /// For each layer a number that is the same for two layers exactly when they read the same parameters.
+  std::vector<unsigned> sections(int64_t layers) const;
+
+  /// Reads a weight; `layer` is null for one that exists once.
+  mlir::Value read(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef symbol, const LayerRef *layer) const;
+
+  bool contains(llvm::StringRef symbol) const { return find(symbol) != nullptr; }
+  /// Number of elements of all weights, each tensor once.
+  int64_t elements() const;
+
+private:
+  /// Layers first to first + count - 1 of one storage type, or the one tensor of a weight that is not stacked.
+  struct Run {
+    int64_t first, count;
+    artifact::DType dtype;
+    std::string symbol;
+  };
+  struct Weight {
+    std::string symbol, tensor;
+    std::vector<int64_t> shape;
+    huggingface::Init init;
+    std::optional<int64_t> layers;
+    llvm::SmallVector<Run, 1> runs;
+  };
+  const Weight *find(llvm::StringRef symbol) const;
+  mlir::RankedTensorType sliceType(mlir::MLIRContext *context, const Weight &weight, const Run &run) const;
+
+  std::vector<Weight> weights;
+};
+
+} // namespace rapt::importing

@@ -1,0 +1,80 @@
+#include "lib/Generation/GenerationConfig.h"
+#include <gtest/gtest.h>
+
+using namespace rapt;
+using Ids = std::vector<int32_t>;
+
+static std::string errorOf(std::string_view content) {
+  auto config = readGenerationConfig(content);
+  return config ? "" : config.error().message;
+}
+
+TEST(GenerationConfig, ReadsWhatGpt2Has) {
+  auto config = readGenerationConfig(
+      R"({"_from_model_config": true, "bos_token_id": 50256, "eos_token_id": 50256, "transformers_version": "4.26.0.dev0"})");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->endIds, (Ids{50256}));
+  EXPECT_EQ(config->beginId, 50256);
+  EXPECT_EQ(config->sampling(0).temperature, 0);
+}
+
+TEST(GenerationConfig, ReadsSampling) {
+  auto config = readGenerationConfig(
+      R"({"do_sample": true, "temperature": 0.6, "top_p": 0.9, "eos_token_id": [3, 1], "repetition_penalty": 1.1,
+      "min_p": 0.05, "max_new_tokens": 7, "max_length": 20, "stop_strings": ["END", "x"], "top_k": 20})");
+  ASSERT_TRUE(config) << config.error().message;
+  SamplingOptions options = config->sampling(9);
+  EXPECT_EQ(options.temperature, 0.6);
+  EXPECT_EQ(options.topP, 0.9);
+  EXPECT_EQ(options.minP, 0.05);
+  EXPECT_EQ(options.topK, 20);
+  EXPECT_EQ(options.repetitionPenalty, 1.1);
+  EXPECT_EQ(options.seed, 9u);
+  EXPECT_EQ(config->endIds, (Ids{3, 1}));
+  EXPECT_EQ(config->maxNewTokens, 7);
+  EXPECT_EQ(config->stopStrings, (std::vector<std::string>{"END", "x"}));
+}
+
+TEST(GenerationConfig, SamplingWithoutTopKKeepsFifty) {
+  SamplingOptions options = readGenerationConfig(R"({"do_sample": true})")->sampling(0);
+  EXPECT_EQ(options.topK, 50);
+  EXPECT_EQ(options.temperature, 1);
+  // Without do_sample the sampling members have no effect, the penalty has.
+  options = readGenerationConfig(R"({"temperature": 0.6, "repetition_penalty": 1.2})")->sampling(0);
+  EXPECT_EQ(options.temperature, 0);
+  EXPECT_EQ(options.repetitionPenalty, 1.2);
+}
+
+TEST(GenerationConfig, RefusesWhatWouldChangeTheOutput) {
+  EXPECT_EQ(errorOf(R"({"num_beams": 4})"), "generation_config.json: num_beams is 4, which would change the output and "
+                                            "is not supported; its neutral value is 1");
+  EXPECT_EQ(errorOf(R"({"no_repeat_ngram_size": 3})").substr(0, 47), "generation_config.json: no_repeat_ngram_size is");
+  EXPECT_EQ(errorOf(R"({"suppress_tokens": [1, 2]})"),
+            "generation_config.json: suppress_tokens is [1,2], which would change the output and is not supported");
+  EXPECT_NE(errorOf(R"({"something_new": 1})"), "");
+  EXPECT_EQ(
+      errorOf(
+          R"({"num_beams": 1, "no_repeat_ngram_size": 0, "typical_p": 1.0, "suppress_tokens": null, "begin_suppress_tokens": [],
+      "bad_words_ids": null, "renormalize_logits": false, "forced_bos_token_id": null, "sequence_bias": {}, "something_new": false})"),
+      "");
+}
+
+TEST(GenerationConfig, RefusesWrongKinds) {
+  EXPECT_EQ(errorOf(R"({"temperature": "hot"})"), "generation_config.json: temperature: is not a number");
+  EXPECT_EQ(errorOf(R"({"top_k": -5})"), "generation_config.json: top_k: is not a count");
+  EXPECT_EQ(errorOf(R"({"eos_token_id": "x"})"),
+            "generation_config.json: eos_token_id: is neither a token id nor a list of them");
+  EXPECT_EQ(errorOf(R"({"eos_token_id": [1, -1]})"),
+            "generation_config.json: eos_token_id: is neither a token id nor a list of them");
+  EXPECT_EQ(errorOf("[]"), "generation_config.json: is not a JSON object");
+  EXPECT_NE(errorOf(R"({"temperature": NaN})"), "");
+}
+
+TEST(GenerationConfig, UnitesEndIds) {
+  EXPECT_EQ(uniteIds({{3, 1}, {}, {2, 3}}), (Ids{1, 2, 3}));
+  EXPECT_EQ(*readEndIds(R"({"eos_token_id": [5]})", "config.json"), (Ids{5}));
+  EXPECT_EQ(*readEndIds(R"({"eos_token_id": null})", "config.json"), Ids());
+  EXPECT_EQ(*readEndIds("{}", "config.json"), Ids());
+  EXPECT_EQ(readEndIds(R"({"eos_token_id": 1.5})", "config.json").error().message,
+            "config.json: eos_token_id: is neither a token id nor a list of them");
+}

@@ -1,0 +1,212 @@
+/* The C interface of librapt_text as a C99 program sees it: results, lengths, messages, threads. Exits with the number
+ * of failed checks. */
+#include <math.h>
+#include <pthread.h>
+#include <rapt/rapt_text.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failures;
+#define CHECK(condition)                                                                                               \
+  do {                                                                                                                 \
+    if (!(condition)) {                                                                                                \
+      fprintf(stderr, "line %d: %s (message '%s')\n", __LINE__, #condition, message);                                  \
+      ++failures;                                                                                                      \
+    }                                                                                                                  \
+  } while (0)
+
+static const char json[] =
+    "{\"decoder\": {\"type\": \"Fuse\"}, \"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, "
+    "\"c\": 2, \"ab\": 3, \"abc\": 4}, \"merges\": [\"a b\", \"ab c\"]}, \"added_tokens\": "
+    "[{\"id\": 5, \"content\": \"<e>\", \"special\": true}]}";
+static const char config[] = "{\"eos_token\": \"<e>\"}";
+static char message[200];
+
+static rapt_tokenizer *open_tokenizer(const char *text, size_t size, rapt_status expected) {
+  rapt_tokenizer_files files = {sizeof files};
+  rapt_tokenizer *tokenizer;
+  files.tokenizer_json.data = text;
+  files.tokenizer_json.size = size;
+  files.tokenizer_config.data = config;
+  files.tokenizer_config.size = sizeof config - 1;
+  CHECK(rapt_tokenizer_open(&files, &tokenizer, message, sizeof message) == expected);
+  CHECK((tokenizer != NULL) == (expected == RAPT_OK));
+  return tokenizer;
+}
+
+static void check_open(void) {
+  rapt_tokenizer_files files = {sizeof files};
+  rapt_tokenizer *tokenizer;
+  char small[8];
+  open_tokenizer("{}", 2, RAPT_BAD_FILE);
+  CHECK(strcmp(message, "tokenizer.json: model: is not an object") == 0);
+  CHECK(rapt_tokenizer_open(&files, &tokenizer, message, sizeof message) == RAPT_BAD_FILE);
+  CHECK(rapt_tokenizer_open(&files, &tokenizer, small, sizeof small) == RAPT_BAD_FILE);
+  CHECK(strcmp(small, "tokeniz") == 0);
+  CHECK(rapt_tokenizer_open(&files, &tokenizer, NULL, 0) == RAPT_BAD_FILE);
+  CHECK(rapt_tokenizer_open(NULL, &tokenizer, message, sizeof message) == RAPT_INVALID);
+  files.size = 4;
+  CHECK(rapt_tokenizer_open(&files, &tokenizer, message, sizeof message) == RAPT_INVALID);
+  CHECK(strstr(message, "rapt_tokenizer_files.size is 4, but at least ") != NULL);
+  rapt_tokenizer_free(NULL);
+}
+
+static void check_future_struct(void) {
+  struct {
+    rapt_encode_options known;
+    uint64_t unknown;
+  } options = {{sizeof options}, 0};
+  rapt_tokenizer *tokenizer = open_tokenizer(json, sizeof json - 1, RAPT_OK);
+  size_t count;
+  CHECK(rapt_tokenizer_encode(tokenizer, "a", 1, &options.known, NULL, 0, &count, message, sizeof message) == RAPT_OK);
+  options.unknown = 1;
+  CHECK(rapt_tokenizer_encode(tokenizer, "a", 1, &options.known, NULL, 0, &count, message, sizeof message) ==
+        RAPT_UNSUPPORTED);
+  rapt_tokenizer_free(tokenizer);
+}
+
+static void check_encode(rapt_tokenizer *tokenizer) {
+  rapt_encode_options options = {sizeof options};
+  int32_t ids[8] = {0};
+  size_t count = 99;
+  CHECK(rapt_tokenizer_encode(tokenizer, "abc<e>ab", 8, NULL, ids, 8, &count, message, sizeof message) == RAPT_OK);
+  CHECK(count == 3 && ids[0] == 4 && ids[1] == 5 && ids[2] == 3 && message[0] == 0);
+  CHECK(rapt_tokenizer_encode(tokenizer, "abcab", 5, NULL, ids, 1, &count, message, sizeof message) == RAPT_FULL);
+  CHECK(count == 2 && strcmp(message, "the result has 2 ids, but there is room for 1") == 0);
+  CHECK(rapt_tokenizer_encode(tokenizer, "abcab", 5, NULL, NULL, 0, &count, message, sizeof message) == RAPT_OK);
+  CHECK(count == 2);
+  CHECK(rapt_tokenizer_encode(tokenizer, NULL, 0, NULL, NULL, 0, &count, message, sizeof message) == RAPT_OK);
+  CHECK(count == 0);
+  CHECK(rapt_tokenizer_encode(tokenizer, "a\xff", 2, NULL, ids, 8, &count, message, sizeof message) == RAPT_INVALID);
+  CHECK(strcmp(message, "the text is not valid UTF-8 at byte 1 of 2") == 0);
+  options.flags = RAPT_ENCODE_PLAIN;
+  CHECK(rapt_tokenizer_encode(tokenizer, "<e>", 3, &options, ids, 8, &count, message, sizeof message) == RAPT_INVALID);
+  options.flags = 1u << 31;
+  CHECK(rapt_tokenizer_encode(tokenizer, "a", 1, &options, ids, 8, &count, message, sizeof message) == RAPT_INVALID);
+  options.flags = 0;
+  options.most_ids = 1;
+  CHECK(rapt_tokenizer_encode(tokenizer, "abcab", 5, &options, ids, 8, &count, message, sizeof message) ==
+        RAPT_TOO_LONG);
+  options.most_ids = 2;
+  CHECK(rapt_tokenizer_encode(tokenizer, "abcab", 5, &options, ids, 8, &count, message, sizeof message) == RAPT_OK);
+  options.embedding_rows = 4;
+  CHECK(rapt_tokenizer_encode(tokenizer, "abc", 3, &options, ids, 8, &count, message, sizeof message) == RAPT_INVALID);
+}
+
+static void check_decode(rapt_tokenizer *tokenizer) {
+  const int32_t ids[] = {4, 5, 3};
+  char text[16];
+  size_t size;
+  CHECK(rapt_tokenizer_decode(tokenizer, ids, 3, 0, text, sizeof text, &size, message, sizeof message) == RAPT_OK);
+  CHECK(size == 5 && memcmp(text, "abcab", 5) == 0);
+  CHECK(rapt_tokenizer_decode(tokenizer, ids, 3, RAPT_DECODE_KEEP_SPECIAL, text, sizeof text, &size, message,
+                              sizeof message) == RAPT_OK);
+  CHECK(size == 8 && memcmp(text, "abc<e>ab", 8) == 0);
+  CHECK(rapt_tokenizer_decode(tokenizer, ids, 3, 0, text, 4, &size, message, sizeof message) == RAPT_FULL && size == 5);
+  CHECK(rapt_tokenizer_token(tokenizer, 3, text, sizeof text, &size, message, sizeof message) == RAPT_OK);
+  CHECK(size == 2 && memcmp(text, "ab", 2) == 0);
+  CHECK(rapt_tokenizer_token(tokenizer, 6, text, sizeof text, &size, message, sizeof message) == RAPT_INVALID);
+  CHECK(rapt_tokenizer_vocabulary(tokenizer) == 6);
+  CHECK(rapt_tokenizer_role(tokenizer, RAPT_TOKEN_END) == 5 && rapt_tokenizer_role(tokenizer, RAPT_TOKEN_BEGIN) == 5);
+  CHECK(rapt_tokenizer_role(tokenizer, RAPT_TOKEN_PADDING) == -1 &&
+        rapt_tokenizer_role(tokenizer, (rapt_token_role)77) == -1);
+  CHECK(rapt_tokenizer_find(tokenizer, "abc", 3) == 4 && rapt_tokenizer_find(tokenizer, "x", 1) == -1);
+}
+
+static void check_stream(void) {
+  rapt_tokenizer *tokenizer = open_tokenizer(json, sizeof json - 1, RAPT_OK);
+  const rapt_text_view stop = {"ca", 2};
+  rapt_text_stream *stream;
+  rapt_text_view piece;
+  int stopped = 9;
+  CHECK(rapt_text_stream_open(tokenizer, &stop, 1, 0, &stream, message, sizeof message) == RAPT_OK);
+  rapt_tokenizer_free(tokenizer); /* the stream keeps what it needs */
+  CHECK(rapt_text_stream_feed(stream, 4, &piece, &stopped, message, sizeof message) == RAPT_OK);
+  CHECK(piece.size == 2 && memcmp(piece.data, "ab", 2) == 0 && stopped == 0);
+  CHECK(rapt_text_stream_feed(stream, 99, &piece, &stopped, message, sizeof message) == RAPT_INVALID);
+  CHECK(rapt_text_stream_feed(stream, 0, &piece, &stopped, message, sizeof message) == RAPT_OK);
+  CHECK(piece.size == 0 && stopped == 1);
+  CHECK(rapt_text_stream_finish(stream, &piece, message, sizeof message) == RAPT_OK && piece.size == 0);
+  rapt_text_stream_free(stream);
+  rapt_text_stream_free(NULL);
+}
+
+static void check_sampler(void) {
+  rapt_sampler_options options = {sizeof options};
+  rapt_sampler *sampler, *copy;
+  float logits[100] = {0};
+  int32_t id, other, step;
+  double nats;
+  CHECK(rapt_sampler_open(NULL, &sampler, message, sizeof message) == RAPT_OK);
+  logits[7] = 1;
+  CHECK(rapt_sampler_sample(sampler, logits, 100, &id, message, sizeof message) == RAPT_OK && id == 7);
+  rapt_sampler_free(sampler);
+  options.temperature = 1;
+  options.seed = 5;
+  CHECK(rapt_sampler_open(&options, &sampler, message, sizeof message) == RAPT_OK);
+  for (step = 0; step < 3; ++step)
+    CHECK(rapt_sampler_sample(sampler, logits, 100, &id, message, sizeof message) == RAPT_OK);
+  CHECK(rapt_sampler_copy(sampler, &copy, message, sizeof message) == RAPT_OK);
+  CHECK(rapt_sampler_sample(sampler, logits, 100, &id, message, sizeof message) == RAPT_OK);
+  CHECK(rapt_sampler_sample(copy, logits, 100, &other, message, sizeof message) == RAPT_OK && id == other);
+  CHECK(rapt_sampler_accept(sampler, &id, 1, message, sizeof message) == RAPT_OK);
+  logits[3] = NAN;
+  CHECK(rapt_sampler_sample(sampler, logits, 100, &id, message, sizeof message) == RAPT_INVALID);
+  CHECK(strcmp(message, "the logit of token 3 is not a number") == 0);
+  rapt_sampler_free(sampler);
+  rapt_sampler_free(copy);
+  options.top_p = 1.5;
+  CHECK(rapt_sampler_open(&options, &sampler, message, sizeof message) == RAPT_INVALID && sampler == NULL);
+  logits[3] = 0;
+  CHECK(rapt_negative_log_likelihood(logits, 2, 0, &nats, message, sizeof message) == RAPT_OK);
+  CHECK(fabs(nats - log(2.0)) < 1e-12);
+}
+
+static void check_config(void) {
+  static const char text[] =
+      "{\"do_sample\": true, \"temperature\": 0.5, \"eos_token_id\": [1, 2], \"max_new_tokens\": 9}";
+  rapt_generation_config read = {sizeof read};
+  int32_t ids[4];
+  size_t count;
+  CHECK(rapt_generation_config_read(text, sizeof text - 1, &read, ids, 4, &count, message, sizeof message) == RAPT_OK);
+  CHECK(count == 2 && ids[0] == 1 && ids[1] == 2 && read.sampler.temperature == 0.5 && read.sampler.top_k == 50);
+  CHECK(read.max_new_tokens == 9 && read.sampler.size == sizeof read.sampler);
+  CHECK(rapt_generation_config_read("{\"num_beams\": 2}", 16, &read, ids, 4, &count, message, sizeof message) ==
+        RAPT_BAD_FILE);
+  CHECK(rapt_generation_config_read(text, 3, &read, ids, 4, &count, message, sizeof message) == RAPT_BAD_FILE);
+}
+
+static void *encode_often(void *tokenizer) {
+  int32_t ids[8];
+  size_t count, round, wrong = 0;
+  char own[100];
+  for (round = 0; round < 2000; ++round)
+    if (rapt_tokenizer_encode(tokenizer, "abcab", 5, NULL, ids, 8, &count, own, sizeof own) != RAPT_OK || count != 2)
+      ++wrong;
+  return wrong ? tokenizer : NULL;
+}
+
+static void check_threads(rapt_tokenizer *tokenizer) {
+  pthread_t threads[4];
+  void *wrong;
+  int index;
+  for (index = 0; index < 4; ++index)
+    CHECK(pthread_create(&threads[index], NULL, encode_often, tokenizer) == 0);
+  for (index = 0; index < 4; ++index)
+    CHECK(pthread_join(threads[index], &wrong) == 0 && wrong == NULL);
+}
+
+int main(void) {
+  rapt_tokenizer *tokenizer = open_tokenizer(json, sizeof json - 1, RAPT_OK);
+  CHECK(strcmp(rapt_text_version(), "") != 0);
+  check_open();
+  check_future_struct();
+  check_encode(tokenizer);
+  check_decode(tokenizer);
+  check_stream();
+  check_sampler();
+  check_config();
+  check_threads(tokenizer);
+  rapt_tokenizer_free(tokenizer);
+  return failures;
+}

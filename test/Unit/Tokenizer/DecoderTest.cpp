@@ -1,0 +1,91 @@
+#include "lib/Tokenizer/Decoder.h"
+#include "test/Unit/Tokenizer/Samples.h"
+
+using namespace rapt;
+using namespace rapt::test;
+using Tokens = std::vector<std::string>;
+
+static Expected<Decoder> decoderOf(const std::string &json) { return readDecoder(*json::parse(json), "decoder"); }
+
+static std::string decode(const std::string &json, const Tokens &tokens) {
+  auto decoder = decoderOf(json);
+  EXPECT_TRUE(decoder) << (decoder ? "" : decoder.error().message);
+  if (!decoder)
+    return "";
+  Decoding decoding(*decoder);
+  std::string text;
+  for (const std::string &token : tokens)
+    decoding.push(token, false, text);
+  decoding.finish(text);
+  return text;
+}
+
+static const std::string kSentence =
+    R"({"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+    {"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]})";
+
+TEST(Decoder, KnowsTheKinds) {
+  EXPECT_EQ(decode("null", {"a", "b"}), "a b");
+  EXPECT_EQ(decode(R"({"type": "ByteLevel"})", {"Ġa", "Ã", "©"}), " aé");
+  EXPECT_EQ(decode(R"({"type": "Fuse"})", {"a", "b"}), "ab");
+  EXPECT_EQ(decode(kSentence, {"▁", "▁a", "▁b"}), " a b");
+  EXPECT_EQ(decode(kSentence, {"▁a", "<0xC3>", "<0xA9>", "b"}), "aéb");
+  EXPECT_EQ(decode(R"({"type": "Metaspace"})", {"▁a", "▁b"}), "a b");
+  EXPECT_EQ(decode(R"({"type": "Metaspace", "prepend_scheme": "never"})", {"▁a", "▁b"}), " a b");
+  EXPECT_EQ(decode(R"({"type": "Strip", "content": "_", "start": 1, "stop": 1})", {"__a__", "_"}), "_a_");
+}
+
+// Strip behind Fuse concerns the ends of the whole text only.
+TEST(Decoder, StripsTheEndsOfFusedText) {
+  const std::string strip =
+      R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "Strip", "content": "_", "start": 2, "stop": 2}]})";
+  EXPECT_EQ(decode(strip, {"_", "__a_", "b__", "_c", "_", "__"}), "_a_b___c_");
+  EXPECT_EQ(decode(strip, {"_", "_"}), "");
+  EXPECT_EQ(decode(strip, {"a"}), "a");
+}
+
+TEST(Decoder, ShowsBrokenBytesAsReplacementCharacters) {
+  EXPECT_EQ(decode(R"({"type": "ByteLevel"})", {"Ã", "a"}), "\uFFFDa");
+  EXPECT_EQ(decode(R"({"type": "ByteLevel"})", {"a", "ð", "Ł"}), "a\uFFFD");
+  EXPECT_EQ(decode(kSentence, {"a", "<0xFF>", "<0xFE>", "b"}), "a\uFFFD\uFFFDb");
+  EXPECT_EQ(decode(kSentence, {"<0xF0>", "<0x9F>"}), "\uFFFD\uFFFD");
+}
+
+TEST(Decoder, HoldsBackAtMostThreeBytes) {
+  auto decoder = decoderOf(R"({"type": "ByteLevel"})");
+  Decoding decoding(*decoder);
+  std::string text;
+  for (const char *byte : {"ð", "Ł", "¦"}) { // F0 9F A6 of a llama
+    decoding.push(byte, false, text);
+    EXPECT_EQ(text, "");
+  }
+  decoding.push("Ļ", false, text);
+  EXPECT_EQ(text, "🦙");
+}
+
+TEST(Decoder, AddedTokensAreMeantAsWritten) {
+  auto decoder = decoderOf(R"({"type": "ByteLevel"})");
+  Decoding decoding(*decoder);
+  std::string text;
+  decoding.push("né", true, text);
+  decoding.push("Ã", false, text);
+  decoding.push("<s>", true, text);
+  decoding.finish(text);
+  EXPECT_EQ(text, "né\uFFFD<s>");
+}
+
+TEST(Decoder, TellsTheBytesOfTokens) {
+  EXPECT_EQ(decoderOf(R"({"type": "ByteLevel"})")->bytesOf("Ġð"), " \xF0");
+  EXPECT_EQ(decoderOf(kSentence)->bytesOf("▁a"), " a");
+  EXPECT_EQ(decoderOf(kSentence)->bytesOf("<0xF0>"), "\xF0");
+}
+
+TEST(Decoder, RefusesWhatItCannotStream) {
+  auto late = decoderOf(
+      R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "Replace", "pattern": {"String": "ab"}, "content": ""}]})");
+  ASSERT_FALSE(late);
+  EXPECT_NE(late.error().message.find("decoder.decoders[1]: a Replace of more than one character behind a Fuse"),
+            std::string::npos);
+  EXPECT_NE(decoderOf(R"({"type": "CTC"})").error().message.find("the decoder 'CTC' is not supported"),
+            std::string::npos);
+}

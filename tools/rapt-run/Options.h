@@ -1,0 +1,41 @@
+//===- Options.h - rapt-run's command line --------------------------------------===//
+#pragma once
+#include "lib/Support/Expected.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rapt::run {
+
+using NamedFile = std::pair<std::string, std::string>;
+
+struct Options {
+  std::string library;
+  bool help = false, version = false;
+
+  std::optional<std::string> prompt, promptFile;
+  std::optional<std::vector<int32_t>> tokens; ///< the prompt as ids
+  std::optional<std::string> perplexityFile;
+  std::vector<NamedFile> inputs, outputs;
+  std::string reference; ///< IR for rapt-reference
+
+  std::optional<int64_t> maxNewTokens, context, threads, stride, topK;
+  std::optional<double> temperature, topP, minP, repetitionPenalty;
+  uint64_t seed = 0;
+  std::vector<std::string> stops;
+
+  std::string weights;
+  bool anyWeights = false, verify = false, readWeights = false;
+  bool ignoreEnd = false; ///< go on after a token that ends a text
+  bool stats = false, json = false, info = false;
+};
+
+/// Parses argv[1..]. An error is a wrong use of the tool (exit 2).
+Expected<Options> parseOptions(int argc, const char *const *argv);
+
+/// What --help prints.
+std::string helpText();
+
+} // namespace rapt::run

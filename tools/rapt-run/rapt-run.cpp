@@ -1,0 +1,23 @@
+// Runs compiled models: text, tensors, perplexity, or a card that says what the model is.
+#include "tools/rapt-run/Console.h"
+#include "tools/rapt-run/Model.h"
+
+using namespace rapt::run;
+
+int main(int argc, char **argv) {
+  auto options = parseOptions(argc, argv);
+  if (!options)
+    return fail(options.error().message, exitUsage);
+  if (options->help || options->version) {
+    auto status = print(options->help ? helpText() : std::string("rapt-run ") + rapt_version() + "\n");
+    return status ? 0 : fail(status.error().message);
+  }
+  if (!options->reference.empty())
+    return runReference(*options, argv[0]);
+  if (!options->inputs.empty())
+    return runForward(*options);
+  if (options->perplexityFile && !options->info)
+    return measurePerplexity(*options);
+  bool hasPrompt = options->prompt || options->promptFile || options->tokens;
+  return hasPrompt && !options->info ? generate(*options) : printCard(*options);
+}
