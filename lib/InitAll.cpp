@@ -37,6 +37,7 @@
 #include "mlir/Dialect/Tensor/IR/ValueBoundsOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Vector/Transforms/SubsetOpInterfaceImpl.h"
@@ -49,7 +50,7 @@ using namespace mlir;
 void rapt::registerAllDialects(DialectRegistry &registry) {
   registry.insert<attn::AttnDialect, affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
                   cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect, linalg::LinalgDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+                  memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
   func::registerInlinerExtension(registry);
   arith::registerBufferizableOpInterfaceExternalModels(registry);
   arith::registerValueBoundsOpInterfaceExternalModels(registry);
@@ -76,7 +77,6 @@ void rapt::registerAllPasses() {
   mlir::registerSymbolDCEPass();
   bufferization::registerOneShotBufferizePass();
   bufferization::registerEmptyTensorEliminationPass();
-  bufferization::registerBufferLoopHoistingPass();
   memref::registerExpandStridedMetadataPass();
   registerPass([] { return createConvertVectorToSCFPass(); });
   registerPass([] { return createConvertVectorToLLVMPass(); });

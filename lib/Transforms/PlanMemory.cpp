@@ -14,6 +14,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 namespace rapt {
@@ -49,6 +50,17 @@ Value bytesOf(ImplicitLocOpBuilder &b, memref::AllocOp alloc) {
   return arith::AndIOp::create(b, size, arith::ConstantIndexOp::create(b, -kAlignment));
 }
 
+/// Moves an allocation out of every loop that its sizes do not depend on. A buffer allocated in a loop starts every
+/// iteration undefined, so one buffer serves all iterations.
+void hoist(memref::AllocOp alloc) {
+  while (!isa<FunctionOpInterface>(alloc->getParentOp())) {
+    Operation *parent = alloc->getParentOp();
+    if (llvm::any_of(alloc.getDynamicSizes(), [&](Value size) { return parent->isAncestor(size.getParentRegion()->getParentOp()); }))
+      return;
+    alloc->moveBefore(parent);
+  }
+}
+
 /// A task's scratch: on the stack, or at `base` + worker * bytes of the workspace, which it then takes as two more
 /// captures. Returns the bytes of workspace one worker needs.
 FailureOr<int64_t> planTask(func::FuncOp task) {
@@ -56,10 +68,9 @@ FailureOr<int64_t> planTask(func::FuncOp task) {
   task.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
   int64_t total = 0;
   for (memref::AllocOp alloc : allocs) {
+    hoist(alloc);
     if (!alloc.getType().hasStaticShape())
       return alloc.emitOpError("in a task needs a static size"), failure();
-    if (alloc->getBlock() != &task.getBody().front())
-      return alloc.emitOpError("in a task must not be in a loop"), failure();
     total += staticBytes(alloc.getType());
   }
   Block &block = task.getBody().front();
@@ -142,11 +153,15 @@ bool fits(const Place &place, const Life &life) {
 
 struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
   LogicalResult planEntry(func::FuncOp entry, const llvm::StringMap<int64_t> &scratch) {
+    SmallVector<memref::AllocOp> allocs;
+    entry.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+    llvm::for_each(allocs, hoist);
+    llvm::sort(allocs, [](memref::AllocOp a, memref::AllocOp b) {
+      return a->getBlock() == b->getBlock() && a->isBeforeInBlock(b);
+    });
     DenseMap<Operation *, std::pair<unsigned, unsigned>> spans;
     unsigned next = 0;
     number(entry.getBody().front(), next, spans);
-    SmallVector<memref::AllocOp> allocs;
-    entry.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
     SmallVector<Place> places;
     for (memref::AllocOp alloc : allocs) {
       if (alloc->getBlock() != &entry.getBody().front())

@@ -24,7 +24,8 @@ std::optional<unsigned> overwritable(attn::LinearOp op) {
     if (extra.getType() != op.getResult().getType() || llvm::count(op->getOperands(), extra) != 1)
       continue;
     if (llvm::all_of(extra.getUsers(), [&](Operation *user) {
-          return user == op || (user->getBlock() == op->getBlock() && user->isBeforeInBlock(op));
+          Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+          return ancestor && (ancestor == op || ancestor->isBeforeInBlock(op));
         }))
       return i;
   }
