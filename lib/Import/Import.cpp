@@ -55,16 +55,17 @@ Error unknownFamily(huggingface::ModelDescription &model) {
 }
 
 Status checkOptions(const ImportOptions &options) {
-  auto outside = [](const char *name, int64_t value, int64_t most) {
-    return Error{std::string(name) + " " + std::to_string(value) + " is not between 1 and " + std::to_string(most)};
+  auto outside = [](const char *name, int64_t value, int64_t least, int64_t most) {
+    return Error{std::string(name) + " " + std::to_string(value) + " is not between " + std::to_string(least) +
+                 " and " + std::to_string(most)};
   };
   constexpr int64_t mostIndex = INT32_MAX; // offsets and positions are i32 at run time
   if (options.maxSequenceLength < 0 || options.maxSequenceLength > mostIndex)
-    return outside("the longest sequence", options.maxSequenceLength, mostIndex);
+    return outside("the longest sequence", options.maxSequenceLength, 0, mostIndex);
   if (options.maxBatch < 1 || options.maxBatch > 65536)
-    return outside("the largest batch", options.maxBatch, 65536);
+    return outside("the largest batch", options.maxBatch, 1, 65536);
   if (options.maxTokens < 1 || options.maxTokens > mostIndex)
-    return outside("the largest number of tokens in a step", options.maxTokens, mostIndex);
+    return outside("the largest number of tokens in a step", options.maxTokens, 1, mostIndex);
   if (options.cacheBlock < attn::kPanel || options.cacheBlock > 65536 || options.cacheBlock % attn::kPanel != 0)
     return Error{"a cache block of " + std::to_string(options.cacheBlock) + " positions is not a multiple of " +
                  std::to_string(attn::kPanel) + " up to 65536"};

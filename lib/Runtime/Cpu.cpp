@@ -32,6 +32,7 @@ constexpr FeatureBit table[] = {
     {"x87", 1, 0, D, 0, None},
     {"cx8", 1, 0, D, 8, None},
     {"cmov", 1, 0, D, 15, None},
+    {"nopl", 1, 0, D, 15, None}, // has no bit of its own, and came with the same processors
     {"mmx", 1, 0, D, 23, None},
     {"fxsr", 1, 0, D, 24, None},
     {"sse", 1, 0, D, 25, None},
@@ -125,13 +126,29 @@ constexpr FeatureBit table[] = {
     {"avxvnniint16", 7, 1, D, 10, Ymm},
     {"prefetchi", 7, 1, D, 14, None},
     {"usermsr", 7, 1, D, 15, None},
-    {"avx10.1", 7, 1, D, 19, Zmm},
+    {"egpr", 7, 1, D, 21, Extended},
+    {"push2pop2", 7, 1, D, 21, Extended},
+    {"ppx", 7, 1, D, 21, Extended},
+    {"ndd", 7, 1, D, 21, Extended},
+    {"ccmp", 7, 1, D, 21, Extended},
+    {"nf", 7, 1, D, 21, Extended},
+    {"cf", 7, 1, D, 21, Extended},
+    {"zu", 7, 1, D, 21, Extended},
     {"xsaveopt", 13, 1, A, 0, None},
     {"xsavec", 13, 1, A, 1, None},
     {"xsaves", 13, 1, A, 3, None},
     {"ptwrite", 0x14, 0, B, 4, None},
     {"widekl", 0x19, 0, B, 2, None},
+    {"amx-fp8", 0x1E, 1, A, 4, Tile},
+    {"amx-tf32", 0x1E, 1, A, 6, Tile},
+    {"amx-avx512", 0x1E, 1, A, 7, Tile | Zmm},
+    {"amx-movrs", 0x1E, 1, A, 8, Tile},
 };
+
+// Beginnings of LLVM's names for what is fast, not for what exists: any processor runs such code.
+constexpr const char *tuning[] = {"64bit-mode", "allow-light-", "branch", "ermsb",       "false-deps-", "fast",
+                                  "fsrm",       "idiv",         "lea-",   "macrofusion", "no-bypass-",  "pad-short-",
+                                  "prefer-",    "sbb-dep-",     "slow-",  "tuning-",     "use-",        "vzeroupper"};
 
 /// The register of a leaf, 0 where the processor has no such leaf.
 uint32_t cpuid(uint32_t leaf, uint32_t subleaf, Register reg) {
@@ -166,11 +183,17 @@ bool requestTileState() {
 const char *hostArch() { return "x86_64"; }
 
 FeatureState feature(const char *name) {
+  auto stateOf = [](bool present, uint32_t state) {
+    return present && (enabledState() & state) == state ? FeatureState::Present : FeatureState::Missing;
+  };
   for (const FeatureBit &f : table)
-    if (strcmp(f.name, name) == 0) {
-      bool present = cpuid(f.leaf, f.subleaf, f.reg) >> f.bit & 1;
-      return present && (enabledState() & f.state) == f.state ? FeatureState::Present : FeatureState::Missing;
-    }
+    if (strcmp(f.name, name) == 0)
+      return stateOf(cpuid(f.leaf, f.subleaf, f.reg) >> f.bit & 1, f.state);
+  if (strncmp(name, "avx10.", 6) == 0 && name[6] >= '1' && name[6] <= '9') // a version, "avx10.2" or "avx10.2-512"
+    return stateOf((cpuid(7, 1, D) >> 19 & 1) && (cpuid(0x24, 0, B) & 0xFF) >= uint32_t(name[6] - '0'), Zmm);
+  for (const char *prefix : tuning)
+    if (strncmp(name, prefix, strlen(prefix)) == 0)
+      return FeatureState::Present;
   return FeatureState::Unknown;
 }
 

@@ -23,6 +23,24 @@ int64_t integerAt(const rapt_tensor &t, int64_t row, int64_t column) {
   return is(t, i64) ? static_cast<const int64_t *>(t.data)[at] : static_cast<const int32_t *>(t.data)[at];
 }
 
+/// Whether two tensors share memory: the bytes from the first to the last element of each.
+bool overlap(const rapt_tensor &a, const rapt_tensor &b) {
+  auto range = [](const rapt_tensor &t, uintptr_t &first, uintptr_t &last) {
+    const intptr_t bytes = t.dtype_bits / 8;
+    intptr_t low = 0, high = 0, dense = 1;
+    for (int i = t.rank - 1; i >= 0; dense *= t.shape[i--]) {
+      intptr_t reach = (t.strides ? t.strides[i] : dense) * (t.shape[i] - 1);
+      (reach < 0 ? low : high) += reach;
+    }
+    first = reinterpret_cast<uintptr_t>(t.data) + uintptr_t(low * bytes);
+    last = reinterpret_cast<uintptr_t>(t.data) + uintptr_t((high + 1) * bytes);
+  };
+  uintptr_t firstA, lastA, firstB, lastB;
+  range(a, firstA, lastA);
+  range(b, firstB, lastB);
+  return firstA < lastB && firstB < lastA;
+}
+
 class Forward {
 public:
   Forward(rapt_context &context, const Report &report) : c(context), report(report) {}
@@ -33,14 +51,17 @@ private:
   rapt_status checkTensor(const char *name, const rapt_tensor &t, int rank) const;
   rapt_status checkShapes() const;
   rapt_status readRow(int64_t row);
-  rapt_status runRow(int64_t row);
+  rapt_status addRow(int64_t row, size_t &count);
+  rapt_status runRows(int64_t &row);
+  float *logitsOf(int64_t row) const;
 
   rapt_context &c;
   const Report &report;
   const rapt_tensor *ids = nullptr, *mask = nullptr, *logits = nullptr;
   int64_t batch = 0, length = 0;
-  Array<int32_t> tokens;
-  int64_t used = 0; ///< tokens of the current row
+  Array<int32_t> tokens;    ///< [batch, length]
+  Array<int64_t> lengths;   ///< [batch]: tokens before the padding
+  Array<rapt_chunk> chunks; ///< rows that run together
 };
 
 rapt_status Forward::checkTensor(const char *name, const rapt_tensor &t, int rank) const {
@@ -99,6 +120,8 @@ rapt_status Forward::checkShapes() const {
   if (s && (s[2] != 1 || s[1] != l.vocabulary || s[0] < in[1] * l.vocabulary))
     return report.fail(RAPT_INVALID, "logits has strides [%lld, %lld, %lld]; its rows must be dense", ll(s[0]),
                        ll(s[1]), ll(s[2]));
+  if (overlap(*logits, *ids) || (mask && overlap(*logits, *mask)))
+    return report.fail(RAPT_INVALID, "logits shares memory with an input");
   if (in[1] > l.positions)
     return report.fail(RAPT_TOO_LONG, "input_ids has %lld tokens in a row; the model has %lld positions", ll(in[1]),
                        ll(l.positions));
@@ -107,60 +130,77 @@ rapt_status Forward::checkShapes() const {
 
 /// Reads a row's tokens up to the mask's first 0; ones must not follow.
 rapt_status Forward::readRow(int64_t row) {
-  for (used = 0; used < length && (!mask || integerAt(*mask, row, used) == 1); ++used) {
+  int64_t used = 0;
+  for (; used < length && (!mask || integerAt(*mask, row, used) == 1); ++used) {
     int64_t id = integerAt(*ids, row, used);
     if (id < 0 || id >= c.limits.vocabulary)
       return report.fail(RAPT_INVALID, "input_ids[%lld, %lld] is %lld; the model's vocabulary is 0 to %lld", ll(row),
                          ll(used), ll(id), ll(c.limits.vocabulary - 1));
-    tokens[used] = int32_t(id);
+    tokens[row * length + used] = int32_t(id);
   }
+  lengths[row] = used;
   for (int64_t i = used; mask && i < length; ++i)
     if (int64_t value = integerAt(*mask, row, i))
-      return report.fail(
-          RAPT_INVALID,
-          "attention_mask row %lld is %lld at %lld after a 0 at %lld: only ones and then zeros are accepted "
-          "(pad on the right)",
-          ll(row), ll(value), ll(i), ll(used));
+      return report.fail(RAPT_INVALID,
+                         "attention_mask row %lld is %lld at %lld after a 0 at %lld: only ones and then zeros are "
+                         "accepted (pad on the right)",
+                         ll(row), ll(value), ll(i), ll(used));
   return RAPT_OK;
 }
 
-rapt_status Forward::runRow(int64_t row) {
-  const int64_t vocabulary = c.limits.vocabulary;
-  int64_t stride = logits->strides ? logits->strides[0] : length * vocabulary;
-  float *out = static_cast<float *>(logits->data) + row * stride;
-  memset(out + used * vocabulary, 0, size_t((length - used) * vocabulary) * sizeof(float));
+float *Forward::logitsOf(int64_t row) const {
+  int64_t stride = logits->strides ? logits->strides[0] : length * c.limits.vocabulary;
+  return static_cast<float *>(logits->data) + row * stride;
+}
+
+/// Adds a row to those that run together, as a sequence of its own.
+rapt_status Forward::addRow(int64_t row, size_t &count) {
+  const int64_t vocabulary = c.limits.vocabulary, used = lengths[row];
+  memset(logitsOf(row) + used * vocabulary, 0, size_t((length - used) * vocabulary) * sizeof(float));
   if (!used)
     return RAPT_OK;
   rapt_chunk chunk{};
   chunk.size = sizeof chunk;
-  if (rapt_status status = c.newSequence(chunk.sequence, report))
-    return status;
-  chunk.tokens = tokens.data();
+  chunk.tokens = &tokens[row * length];
   chunk.count = used;
   chunk.want = RAPT_LOGITS_ALL;
-  chunk.output = out;
+  chunk.output = logitsOf(row);
   chunk.output_bytes = size_t(used * vocabulary) * sizeof(float);
-  rapt_status status = step(c, &chunk, 1, report);
-  c.endSequence(*c.find(chunk.sequence));
+  rapt_status status = c.newSequence(chunk.sequence, report);
+  if (!status)
+    chunks[count++] = chunk;
   return status;
 }
 
-/// All rows are read once before any is run, so that a wrong one is told before work is done.
+/// Runs as many rows from `row` on as the cache has blocks for, at least one.
+rapt_status Forward::runRows(int64_t &row) {
+  rapt_status status = RAPT_OK;
+  size_t count = 0;
+  int64_t free = c.blocks.available();
+  do {
+    free -= ceilDivide(lengths[row], c.limits.block);
+    status = addRow(row++, count);
+  } while (!status && row < batch && ceilDivide(lengths[row], c.limits.block) <= free);
+  if (!status && count)
+    status = step(c, chunks.data(), count, report);
+  for (size_t i = 0; i < count; ++i)
+    c.endSequence(*c.find(chunks[i].sequence));
+  return status;
+}
+
+/// All rows are read before any is run, so that a wrong one is told before work is done.
 rapt_status Forward::run() {
   batch = ids->shape[0];
   length = ids->shape[1];
-  if (!tokens.allocate(c.memory, size_t(length)))
-    return report.fail(RAPT_NOMEM, "no memory for %lld tokens", ll(length));
+  if (!tokens.allocate(c.memory, size_t(batch * length)) || !lengths.allocate(c.memory, size_t(batch)) ||
+      !chunks.allocate(c.memory, size_t(batch)))
+    return report.fail(RAPT_NOMEM, "no memory for %lld tokens", ll(batch * length));
   for (int64_t row = 0; row < batch; ++row)
     if (rapt_status status = readRow(row))
       return status;
-  for (int64_t row = 0; row < batch; ++row) {
-    rapt_status status = readRow(row);
-    if (!status)
-      status = runRow(row);
-    if (status)
+  for (int64_t row = 0; row < batch;)
+    if (rapt_status status = runRows(row))
       return status;
-  }
   return RAPT_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "lib/Runtime/Manifest.h"
 #include "rapt/rapt.h"
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -9,47 +10,123 @@
 namespace rapt::runtime {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr int maxDepth = 16;
+constexpr size_t maxDepth = 16;
 constexpr size_t maxBytes = size_t(16) << 20;
 constexpr int64_t maxNumber = int64_t(1) << 40;
+
+[[noreturn]] void wrong(const std::string &what) { throw std::runtime_error(what); }
+
+/// A JSON value. The library's own allocates when it is destroyed, and so ends the process when memory is short.
+struct Json {
+  enum Kind { Null, Text, Integer, Other, Array, Object } kind = Null;
+  int64_t integer = 0;
+  std::string text;       ///< of Text; as written, of numbers
+  std::deque<Json> items; ///< of arrays and objects
+  std::deque<std::string> keys;
+
+  const Json *find(const char *key) const {
+    for (size_t i = 0; i < keys.size(); ++i)
+      if (keys[i] == key)
+        return &items[i];
+    return nullptr;
+  }
+};
+
+/// Builds a Json from the library's events.
+class Builder : public nlohmann::json_sax<nlohmann::json> {
+public:
+  Json root;
+
+  bool null() override { return add(Json::Null); }
+  bool boolean(bool value) override { return add(Json::Other, 0, value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override { return add(Json::Integer, value, std::to_string(value)); }
+  bool number_unsigned(number_unsigned_t value) override {
+    return value <= INT64_MAX ? number_integer(int64_t(value)) : add(Json::Other, 0, std::to_string(value));
+  }
+  bool number_float(number_float_t, const string_t &written) override { return add(Json::Other, 0, written); }
+  bool string(string_t &value) override { return add(Json::Text, 0, std::move(value)); }
+  bool binary(binary_t &) override { return false; }
+  bool start_object(size_t) override { return open(Json::Object); }
+  bool start_array(size_t) override { return open(Json::Array); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t &name) override {
+    stack.back()->keys.push_back(std::move(name));
+    return true;
+  }
+  bool parse_error(size_t, const std::string &, const nlohmann::detail::exception &error) override {
+    wrong(error.what());
+  }
+
+private:
+  bool add(Json::Kind kind, int64_t integer = 0, std::string text = {}) {
+    Json &value = stack.empty() ? root : stack.back()->items.emplace_back();
+    value.kind = kind;
+    value.integer = integer;
+    value.text = std::move(text);
+    return true;
+  }
+  bool open(Json::Kind kind) {
+    if (stack.size() == maxDepth)
+      wrong("nests deeper than " + std::to_string(maxDepth));
+    add(kind);
+    stack.push_back(stack.empty() ? &root : &stack.back()->items.back());
+    return true;
+  }
+  bool close() {
+    stack.pop_back();
+    return true;
+  }
+  std::vector<Json *> stack; ///< open arrays and objects; a deque's elements do not move
+};
 
 struct WrongVersion {
   int64_t major, minor;
   std::string version;
 };
 
-[[noreturn]] void wrong(const std::string &what) { throw std::runtime_error(what); }
-
 const Json &member(const Json &object, const char *key) {
-  if (!object.is_object() || !object.contains(key))
+  const Json *value = object.find(key);
+  if (!value)
     wrong(std::string("has no \"") + key + "\"");
-  return object[key];
+  return *value;
 }
 
-std::string text(const Json &object, const char *key) {
-  const Json &value = member(object, key);
-  if (!value.is_string() || value.get_ref<const std::string &>().find('\0') != std::string::npos)
-    wrong(std::string("\"") + key + "\" is no text");
-  return value;
+/// Null when the member is absent or null.
+const Json *memberOrNull(const Json &object, const char *key) {
+  const Json *value = object.find(key);
+  return value && value->kind != Json::Null ? value : nullptr;
 }
+
+const std::deque<Json> &list(const Json &object, const char *key) {
+  const Json &value = member(object, key);
+  if (value.kind != Json::Array)
+    wrong(std::string("\"") + key + "\" is no list");
+  return value.items;
+}
+
+const std::string &textOf(const Json &value, const char *what) {
+  if (value.kind != Json::Text || value.text.find('\0') != std::string::npos)
+    wrong(std::string("\"") + what + "\" is no text");
+  return value.text;
+}
+
+const std::string &text(const Json &object, const char *key) { return textOf(member(object, key), key); }
 
 int64_t integer(const Json &value, const char *what, int64_t least, int64_t most) {
-  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t(most)) ||
-      value.get<int64_t>() < least || value.get<int64_t>() > most)
-    wrong(std::string("\"") + what + "\" is " + value.dump().substr(0, 40) + ", not an integer from " +
-          std::to_string(least) + " to " + std::to_string(most));
-  return value;
+  if (value.kind != Json::Integer || value.integer < least || value.integer > most)
+    wrong(std::string("\"") + what + "\" is " + (value.text.empty() ? "no number" : value.text.substr(0, 40)) +
+          ", not an integer from " + std::to_string(least) + " to " + std::to_string(most));
+  return value.integer;
 }
 
 int64_t number(const Json &object, const char *key, int64_t least = 1, int64_t most = maxNumber) {
   return integer(member(object, key), key, least, most);
 }
 
-int64_t numberOrZero(const Json &object, const char *key) { return object.contains(key) ? number(object, key, 0) : 0; }
+int64_t numberOrZero(const Json &object, const char *key) { return object.find(key) ? number(object, key, 0) : 0; }
 std::string textOrEmpty(const Json &object, const char *key) {
-  return object.contains(key) ? text(object, key) : std::string();
+  return object.find(key) ? text(object, key) : std::string();
 }
 
 Id id(const Json &object, const char *key) {
@@ -65,8 +142,8 @@ Id id(const Json &object, const char *key) {
 void readVersion(const Json &root, Manifest &m) {
   const Json &rapt = member(root, "rapt");
   m.version = text(rapt, "version");
-  const Json &abi = member(rapt, "abi");
-  if (!abi.is_array() || abi.size() != 2)
+  const std::deque<Json> &abi = list(rapt, "abi");
+  if (abi.size() != 2)
     wrong("\"abi\" is not a pair of numbers");
   m.abiMajor = integer(abi[0], "abi", 0, 1 << 20);
   m.abiMinor = integer(abi[1], "abi", 0, 1 << 20);
@@ -96,26 +173,24 @@ void readModel(const Json &model, Manifest &m) {
   m.vocabulary = numberOrZero(model, "vocab");
   m.positions = numberOrZero(model, "positions");
   m.parameters = numberOrZero(model, "parameters");
-  if (model.contains("eos"))
-    for (const Json &token : member(model, "eos"))
+  if (model.find("eos"))
+    for (const Json &token : list(model, "eos"))
       m.eos.push_back(int32_t(integer(token, "eos", 0, INT32_MAX)));
 }
 
 void readTarget(const Json &target, Manifest &m) {
   m.arch = text(target, "arch");
   m.cpu = text(target, "cpu");
-  for (const Json &feature : member(target, "features")) {
-    if (!feature.is_string())
-      wrong("\"features\" holds something that is no text");
-    m.features.push_back(feature);
-  }
+  for (const Json &feature : list(target, "features"))
+    m.features.push_back(textOf(feature, "features"));
 }
 
 void readWeights(const Json &root, Manifest &m) {
-  m.hasWeights = root.contains("weights") && !root["weights"].is_null();
-  if (!m.hasWeights)
+  const Json *found = memberOrNull(root, "weights");
+  m.hasWeights = found;
+  if (!found)
     return;
-  const Json &weights = root["weights"];
+  const Json &weights = *found;
   m.weightsFile = text(weights, "file");
   if (m.weightsFile.empty() || m.weightsFile == "." || m.weightsFile == ".." || m.weightsFile.size() > 255 ||
       m.weightsFile.find('/') != std::string::npos)
@@ -125,10 +200,11 @@ void readWeights(const Json &root, Manifest &m) {
 }
 
 void readCache(const Json &root, Manifest &m) {
-  m.hasCache = root.contains("cache") && !root["cache"].is_null();
-  if (!m.hasCache)
+  const Json *found = memberOrNull(root, "cache");
+  m.hasCache = found;
+  if (!found)
     return;
-  const Json &cache = root["cache"];
+  const Json &cache = *found;
   m.cacheLayout = text(cache, "layout");
   m.cacheDtype = text(cache, "dtype");
   m.cacheBlock = number(cache, "block", 1, 1 << 20);
@@ -149,15 +225,12 @@ BufferKind bufferKind(const std::string &kind) {
 ManifestEntry readEntry(const Json &json) {
   ManifestEntry entry;
   entry.name = text(json, "name");
-  for (const Json &dim : member(json, "dims")) {
-    if (!dim.is_string())
-      wrong("\"dims\" holds something that is no text");
-    entry.dims.push_back(dim);
-  }
-  for (const Json &json : member(json, "buffers")) {
-    ManifestBuffer buffer{text(json, "name"), bufferKind(text(json, "kind")), {}};
+  for (const Json &dim : list(json, "dims"))
+    entry.dims.push_back(textOf(dim, "dims"));
+  for (const Json &item : list(json, "buffers")) {
+    ManifestBuffer buffer{text(item, "name"), bufferKind(text(item, "kind")), {}};
     if (buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output)
-      buffer.dtype = text(json, "dtype");
+      buffer.dtype = text(item, "dtype");
     entry.buffers.push_back(std::move(buffer));
   }
   return entry;
@@ -166,31 +239,28 @@ ManifestEntry readEntry(const Json &json) {
 void readAll(const Json &root, Manifest &m) {
   readVersion(root, m);
   readName(root, m);
-  if (root.contains("model") && !root["model"].is_null())
-    readModel(root["model"], m);
+  if (const Json *model = memberOrNull(root, "model"))
+    readModel(*model, m);
   m.interfaceId = id(root, "interface_id");
   m.contentId = id(root, "content_id");
   readTarget(member(root, "target"), m);
-  if (root.contains("bounds")) {
-    m.maxTokens = numberOrZero(root["bounds"], "tokens");
-    m.maxRows = numberOrZero(root["bounds"], "rows");
-    m.maxPositions = numberOrZero(root["bounds"], "positions");
+  if (const Json *bounds = memberOrNull(root, "bounds")) {
+    m.maxTokens = numberOrZero(*bounds, "tokens");
+    m.maxRows = numberOrZero(*bounds, "rows");
+    m.maxPositions = numberOrZero(*bounds, "positions");
   }
   readWeights(root, m);
   readCache(root, m);
-  for (const Json &entry : member(root, "entries"))
+  for (const Json &entry : list(root, "entries"))
     m.entries.push_back(readEntry(entry));
 }
 
 Json parse(const char *text, size_t bytes) {
   if (bytes > maxBytes)
     wrong("takes " + std::to_string(bytes) + " bytes, more than " + std::to_string(maxBytes));
-  auto bounded = [](int depth, Json::parse_event_t, Json &) {
-    if (depth > maxDepth)
-      wrong("nests deeper than " + std::to_string(maxDepth));
-    return true;
-  };
-  return Json::parse(text, text + bytes, bounded);
+  Builder builder;
+  nlohmann::json::sax_parse(text, text + bytes, &builder);
+  return std::move(builder.root);
 }
 
 } // namespace

@@ -11,7 +11,10 @@ static constexpr size_t mappedFrom = size_t(256) << 10;
 void *Allocator::allocate(size_t bytes, bool zeroed) const {
   if (!hook.alloc && bytes >= mappedFrom) {
     void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? nullptr : memory;
+    if (memory == MAP_FAILED)
+      return nullptr;
+    madvise(memory, bytes, MADV_HUGEPAGE); // fewer misses of the address cache; a system without is no worse off
+    return memory;
   }
   void *memory = nullptr;
   if (hook.alloc)

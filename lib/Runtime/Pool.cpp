@@ -150,7 +150,7 @@ static void *threadMain(void *argument) {
   return nullptr;
 }
 
-/// Starts the pool's threads with all signals blocked: the application's handlers run on the application's threads.
+/// Starts the pool's threads with signals blocked: the application's handlers run on the application's threads.
 static int startThreads(rapt_pool &pool) {
   pthread_attr_t attributes;
   if (int error = pthread_attr_init(&attributes))
@@ -158,6 +158,8 @@ static int startThreads(rapt_pool &pool) {
   int error = pthread_attr_setstacksize(&attributes, stackBytes);
   sigset_t all, before;
   sigfillset(&all);
+  for (int fault : {SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGTRAP, SIGABRT}) // a blocked one could not be handled at all
+    sigdelset(&all, fault);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   while (!error && pool.started < pool.threads - 1) {
     Worker &worker = pool.workers[pool.started];

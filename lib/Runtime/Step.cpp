@@ -68,7 +68,7 @@ rapt_status Step::checkChunk(size_t i) {
   if (!k.tokens || k.count < 1)
     return report.fail(RAPT_INVALID, "chunk %zu has %lld tokens%s", i, ll(k.count), k.tokens ? "" : " at NULL");
   if (k.want < RAPT_LOGITS_NONE || k.want > RAPT_LOGITS_ALL)
-    return report.fail(RAPT_INVALID, "chunk %zu wants logits %d, which is not 0, 1 or 2", i, int(k.want));
+    return report.fail(RAPT_INVALID, "chunk %zu wants logits %d, which is not 0, 1 or 2", i, k.want);
   if (k.count > l.positions - s->length)
     return report.fail(RAPT_TOO_LONG,
                        "chunk %zu: %lld tokens in the cache and %lld new ones; the model has %lld positions", i,

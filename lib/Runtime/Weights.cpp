@@ -29,6 +29,8 @@ rapt_status Weights::take(const File &file, const Manifest &manifest, uint32_t f
   if (memory == MAP_FAILED)
     return report.fail(errno == ENOMEM ? RAPT_NOMEM : RAPT_IO, "%s: no memory for the weights of %llu bytes: %s", name,
                        ull(file.size()), strerror(errno));
+  if (read)
+    madvise(memory, file.size(), MADV_HUGEPAGE);
   base = static_cast<char *>(memory);
   bytes = file.size();
   owned = true;

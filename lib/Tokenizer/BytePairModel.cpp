@@ -197,6 +197,8 @@ Status BytePairModel::encodeCut(std::string_view piece, Words &words, std::vecto
     if (last >= 0 && firstSymbol >= 0 && !boundaries->find(last, firstSymbol)) {
       if (Status status = encodeWord(piece.substr(begin, offset - begin), words, ids); !status)
         return status;
+      if (ids.size() > words.stopAbove)
+        return {};
       begin = offset;
     }
     last = lastSymbol;

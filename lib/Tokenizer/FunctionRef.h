@@ -16,7 +16,8 @@ template <typename Signature> class FunctionRef;
 template <typename Result, typename... Arguments> class FunctionRef<Result(Arguments...)> {
 public:
   template <typename Callable>
-  requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef>) FunctionRef(Callable &&callable)
+    requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef>)
+  FunctionRef(Callable &&callable)
       : object(const_cast<void *>(static_cast<const void *>(&callable))),
         call([](void *target, Arguments... arguments) -> Result {
           return (*static_cast<std::remove_reference_t<Callable> *>(target))(std::forward<Arguments>(arguments)...);

@@ -22,6 +22,7 @@ public:
   class Scratch {
   public:
     virtual ~Scratch() = default;
+    size_t stopAbove = SIZE_MAX; ///< A long piece need not be finished once there are more ids than this.
   };
 
   virtual ~Model() = default;

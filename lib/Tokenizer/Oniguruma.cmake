@@ -1,15 +1,26 @@
 # Oniguruma, linked statically so that librapt_text needs nothing but libc and libm.
 #
 # Debian's libonig-dev has no static library, but librust-onig-sys-dev of the same release carries the same source
-# (6.9.8). Its package is unpacked into the build folder, never installed: its dependencies are 177 Rust packages.
+# (6.9.8). Its package is unpacked, by tools/dev/prerequisites into /var/cache/rapt or else here into
+# the user's cache, and never installed: its dependencies are 177 Rust packages.
 # Without network libonig's shared library serves, and librapt_text then needs libonig.so.5 where it runs.
 #
 #   RAPT_ONIGURUMA_SOURCE   a folder with oniguruma.h and the sources; found or fetched when empty
 set(RAPT_ONIGURUMA_SOURCE "" CACHE PATH "Oniguruma's src folder")
 
+set(oniguruma_cache ${CMAKE_BINARY_DIR})
+foreach(folder $ENV{XDG_CACHE_HOME} $ENV{HOME}/.cache)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}/rapt RESULT_VARIABLE failed ERROR_QUIET)
+  if(NOT failed)
+    set(oniguruma_cache ${folder}/rapt)
+    break()
+  endif()
+endforeach()
+set(oniguruma_cache ${oniguruma_cache}/oniguruma-6.9.8)
+
 function(rapt_find_oniguruma_source result)
-  file(GLOB found /usr/share/cargo/registry/onig_sys-69.8*/oniguruma/src
-                  ${CMAKE_BINARY_DIR}/oniguruma/usr/share/cargo/registry/onig_sys-69.8*/oniguruma/src)
+  set(crate usr/share/cargo/registry/onig_sys-69.8*/oniguruma/src)
+  file(GLOB found /${crate} /var/cache/rapt/${crate} ${oniguruma_cache}/${crate})
   foreach(folder ${RAPT_ONIGURUMA_SOURCE} ${found})
     if(EXISTS ${folder}/regexec.c)
       set(${result} ${folder} PARENT_SCOPE)
@@ -23,20 +34,24 @@ rapt_find_oniguruma_source(oniguruma_source)
 find_program(RAPT_APT_GET apt-get)
 find_program(RAPT_DPKG_DEB dpkg-deb)
 if(NOT oniguruma_source AND RAPT_APT_GET AND RAPT_DPKG_DEB)
-  set(folder ${CMAKE_BINARY_DIR}/oniguruma)
+  string(RANDOM LENGTH 8 random)
+  set(folder ${oniguruma_cache}-${random})
   file(MAKE_DIRECTORY ${folder})
   execute_process(COMMAND ${RAPT_APT_GET} -qq download librust-onig-sys-dev WORKING_DIRECTORY ${folder}
                   OUTPUT_QUIET ERROR_QUIET TIMEOUT 120)
   file(GLOB package ${folder}/librust-onig-sys-dev_*.deb)
   if(package)
     list(GET package 0 package)
-    execute_process(COMMAND ${RAPT_DPKG_DEB} -x ${package} ${folder})
+    execute_process(COMMAND ${RAPT_DPKG_DEB} -x ${package} ${folder}/unpacked)
+    # Renamed into place, so that another configuration at the same time sees all of it or nothing.
+    file(RENAME ${folder}/unpacked ${oniguruma_cache} RESULT ignored)
   endif()
+  file(REMOVE_RECURSE ${folder})
   rapt_find_oniguruma_source(oniguruma_source)
 endif()
 
 if(oniguruma_source)
-  set(config ${CMAKE_BINARY_DIR}/oniguruma/include)
+  set(config ${CMAKE_CURRENT_BINARY_DIR}/oniguruma)
   file(CONFIGURE OUTPUT ${config}/config.h CONTENT
 "#define HAVE_STDINT_H 1
 #define HAVE_INTTYPES_H 1

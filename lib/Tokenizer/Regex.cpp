@@ -9,9 +9,10 @@
 
 namespace rapt {
 
-// Real tokenizer patterns go back a few times a match, or once a character on a long run. A search in a short text may
-// go back kRetries times; a long text allows more for each byte, up to about 0.2 s a search.
-static constexpr unsigned long kRetries = 100'000, kRetriesPerByte = 64, kMostRetries = 10'000'000;
+// Real tokenizer patterns go back a few times a match, or once a character on a long run. In a short text a search may
+// go back kRetries times. A long text allows one match more for each byte, up to about 0.2 s, and lets the search walk
+// over all of the text when nothing matches.
+static constexpr unsigned long kRetries = 100'000, kRetriesPerByte = 64, kMostRetries = 10'000'000, kStepsPerByte = 4;
 static constexpr size_t kShortText = 1024;
 static constexpr unsigned kStackLimit = 4'000'000; // entries of about 40 bytes
 static constexpr int kMostGroups = 31;
@@ -75,7 +76,7 @@ public:
     unsigned long retries = std::min(kMostRetries, kRetries + kRetriesPerByte * textSize);
     onig_initialize_match_param(limits);
     onig_set_retry_limit_in_match_of_match_param(limits, retries);
-    onig_set_retry_limit_in_search_of_match_param(limits, retries);
+    onig_set_retry_limit_in_search_of_match_param(limits, retries + kStepsPerByte * textSize);
     onig_set_match_stack_limit_size_of_match_param(limits, kStackLimit);
   }
   ~Scan() {

@@ -70,6 +70,7 @@ Expected<std::vector<int32_t>> Tokenizer::encode(std::string_view text, const En
   if (options.addSpecialTokens)
     ids = around.prefix;
   std::unique_ptr<Model::Scratch> scratch = model->newScratch();
+  scratch->stopAbove = options.stopAbove;
   Status status = plainFinder.cut(
       text, !options.parseSpecialTokens, [&](size_t begin, size_t end, const AddedToken *token) -> Status {
         if (token)

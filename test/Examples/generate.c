@@ -4,7 +4,7 @@
  *   generate WEIGHTS ID,ID,... check  then the same with contexts in two threads, a pool and an allocator of its own,
  *                                     cancelling, saving and forking; prints "all equal"
  *
- * Compile with -DMODEL=gpt2_module for a model whose header is gpt2.h, and link gpt2.o (or .a), librapt_runtime, -lm -lpthread.
+ * Compile with -DMODEL_HEADER='"gpt2.h"' -DMODEL=gpt2_module; link gpt2.o (or .a), librapt_runtime, -lm and -lpthread.
  */
 #include "rapt/rapt.h"
 #include <pthread.h>
@@ -12,7 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef MODEL_HEADER
+#include MODEL_HEADER
+#else
 extern const rapt_artifact MODEL;
+#endif
 
 enum { NEW_TOKENS = 32, MAX_PROMPT = 4096 };
 
@@ -126,7 +130,9 @@ typedef struct {
   rapt_context *context;
 } host;
 
-static uint64_t next_random(host *h) { return (h->random = h->random * 6364136223846793005u + 1442695040888963407u) >> 33; }
+static uint64_t next_random(host *h) {
+  return (h->random = h->random * 6364136223846793005u + 1442695040888963407u) >> 33;
+}
 
 static void *host_alloc(void *user, size_t bytes, size_t alignment, int32_t device) {
   void *memory = NULL;

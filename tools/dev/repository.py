@@ -1,6 +1,7 @@
 """What the checks of the sources share: the files of a checkout, and how a check reports."""
 
 import argparse
+import functools
 import shutil
 import subprocess
 import sys
@@ -18,13 +19,18 @@ class Checkout:
     def files(self, folders=("dialect", "lib", "tools", "test"), suffixes=None):
         """Files of the given top folders, sorted, as paths relative to the root. Files not yet committed count, ignored
         ones do not."""
+        return sorted({path for path in self.listing()
+                       if (path.parts[0] in folders or (len(path.parts) == 1 and "." in folders))
+                       and (not suffixes or path.suffix in suffixes) and (self.root / path).is_file()})
+
+    @functools.cache
+    def listing(self):
+        """All files, as paths relative to the root."""
         paths = self.tracked()
         if paths is None:  # an unpacked archive: what .gitignore says, in short
             paths = [path.relative_to(self.root) for path in self.root.rglob("*") if path.is_file()]
             paths = [path for path in paths if not path.parts[0].startswith("build") and path.suffix != ".pyc"]
-        return sorted({path for path in paths
-                       if (path.parts[0] in folders or (len(path.parts) == 1 and "." in folders))
-                       and (not suffixes or path.suffix in suffixes) and (self.root / path).is_file()})
+        return paths
 
     def tracked(self):
         """What git would list, or None where there is no work tree or no git."""
@@ -34,6 +40,7 @@ class Checkout:
         listing = subprocess.run(command, capture_output=True, check=True).stdout.decode()
         return [Path(name) for name in listing.split("\0") if name]
 
+    @functools.cache
     def text(self, path):
         return (self.root / path).read_text(encoding="utf-8", errors="replace")
 

@@ -17,10 +17,16 @@ PHASES = ["configure", "build", "unit", "lit", "lint"]
 
 
 class Tally:
-    """Test outcomes of one runner. `details` are lines worth showing: what failed, what was skipped."""
+    """Test outcomes of one runner. `details` are lines worth showing: what failed, what was skipped, what was slow."""
+
+    SLOW = 10.0  # seconds
 
     def __init__(self):
         self.passed, self.failed, self.skipped, self.details = 0, 0, 0, []
+
+    def note_time(self, name, seconds):
+        if seconds >= self.SLOW:
+            self.details.append(f"  {seconds:.0f} s: {name}")
 
     def add(self, outcome, name=""):
         setattr(self, outcome, getattr(self, outcome) + 1)
@@ -71,7 +77,11 @@ def configure(build, args):
 
 
 def compile_all(build, jobs):
-    status = run(["cmake", "--build", str(build), "-j", str(jobs)], build / "check" / "build.log")
+    log = build / "check" / "build.log"
+    status = run(["cmake", "--build", str(build), "-j", str(jobs)], log)
+    warnings = sorted({line for line in log.read_text(errors="replace").splitlines() if " warning: " in line})
+    if warnings:
+        print("\n".join([*warnings[:20], f"{len(warnings)} warnings"]))
     if shutil.which("ccache"):
         statistics = subprocess.run(["ccache", "-s"], capture_output=True, text=True).stdout
         print("\n".join(line for line in statistics.splitlines() if "Hits:" in line or "Misses:" in line))
@@ -104,6 +114,7 @@ def unit(build, jobs):
         return tally
     for test in ElementTree.parse(junit).getroot().iter("testcase"):
         name, status = test.get("name"), test.get("status")
+        tally.note_time(name, float(test.get("time") or 0))
         outcomes = cases / f"{name}.xml"
         before = tally.failed
         if outcomes.exists():
@@ -130,6 +141,7 @@ def lit(build, jobs, filters):
         return tally
     outcomes = {"PASS": "passed", "FLAKYPASS": "passed", "XFAIL": "passed", "UNSUPPORTED": "skipped"}
     for test in json.loads(results.read_text())["tests"]:
+        tally.note_time(test["name"], test["elapsed"] or 0)
         if test["code"] not in ("EXCLUDED", "SKIPPED"):
             tally.add(outcomes.get(test["code"], "failed"), test["name"])
     return tally
@@ -163,9 +175,12 @@ def main():
     args = parse_arguments()
     folder = args.build or ("build" if args.preset == "dev" else f"build-{args.preset}")
     build = (ROOT / folder).resolve()
+    # Read by sanitized builds alone; LLVM's own libraries are not instrumented (test/lit.cfg.py says what follows).
+    os.environ.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0:detect_leaks=0")
     clock = Clock()
     clock.rows.append(("install", args.install_seconds, 0.0))
-    for phase, action in (("configure", lambda: configure(build, args)), ("build", lambda: compile_all(build, args.jobs))):
+    steps = (("configure", lambda: configure(build, args)), ("build", lambda: compile_all(build, args.jobs)))
+    for phase, action in steps:
         status = action()
         clock.record(phase)
         if status:

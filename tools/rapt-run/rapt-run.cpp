@@ -1,6 +1,7 @@
+// The command line is lib/Generation/CommandLine.
 // Runs compiled models: text, tensors, perplexity, or a card that says what the model is.
-#include "tools/rapt-run/Console.h"
-#include "tools/rapt-run/Model.h"
+#include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/Model.h"
 
 using namespace rapt::run;
 

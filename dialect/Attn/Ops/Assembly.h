@@ -11,6 +11,15 @@ inline mlir::ParseResult parseSameType(mlir::OpAsmParser &, mlir::Type &type, ml
 }
 inline void printSameType(mlir::OpAsmPrinter &, mlir::Operation *, mlir::Type, mlir::Type) {}
 
+/// custom<TypeList>(type($operands)): types in parentheses, maybe none.
+inline mlir::ParseResult parseTypeList(mlir::OpAsmParser &parser, llvm::SmallVectorImpl<mlir::Type> &types) {
+  return parser.parseCommaSeparatedList(mlir::OpAsmParser::Delimiter::Paren,
+                                        [&] { return parser.parseType(types.emplace_back()); });
+}
+inline void printTypeList(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::TypeRange types) {
+  printer << '(' << types << ')';
+}
+
 /// custom<OptionalRegion>($region): a region, or nothing when it is empty.
 inline mlir::ParseResult parseOptionalRegion(mlir::OpAsmParser &parser, mlir::Region &region) {
   mlir::OptionalParseResult result = parser.parseOptionalRegion(region);

@@ -1,5 +1,6 @@
 //===- Attention.cpp - Attention, whole and by tiles --------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Ops/Regions.h"
 
 using namespace mlir;
 using namespace rapt::attn;
@@ -11,8 +12,9 @@ LogicalResult SplitHeadsOp::verify() {
   int64_t columns = 0;
   for (Value head : getHeads()) {
     auto type = cast<RankedTensorType>(head.getType());
-    if (type.getRank() != 3 || type.getDimSize(0) != input.getDimSize(0))
-      return emitOpError() << "gives [tokens, heads, channels], found " << type;
+    if (type.getRank() != 3 || type.getDimSize(0) != input.getDimSize(0) || type.isDynamicDim(1) ||
+        type.isDynamicDim(2))
+      return emitOpError() << "gives [tokens, heads, channels] with static heads and channels, found " << type;
     columns += type.getDimSize(1) * type.getDimSize(2);
   }
   if (columns != input.getDimSize(1))
@@ -20,9 +22,27 @@ LogicalResult SplitHeadsOp::verify() {
   return success();
 }
 
+LogicalResult SplitHeadsOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &results) {
+  // split_heads(merge_heads(x)) = x for the same heads
+  auto merge = getInput().getDefiningOp<MergeHeadsOp>();
+  if (!merge || getHeads().size() != 1 || getHeads()[0].getType() != merge.getInput().getType())
+    return failure();
+  results.push_back(merge.getInput());
+  return success();
+}
+
+OpFoldResult MergeHeadsOp::fold(FoldAdaptor) {
+  // merge_heads(split_heads(x)) = x where all columns are the one result's
+  auto split = getInput().getDefiningOp<SplitHeadsOp>();
+  if (split && split.getHeads().size() == 1 && split.getInput().getType() == getType())
+    return split.getInput();
+  return {};
+}
+
 LogicalResult MergeHeadsOp::verify() {
   RankedTensorType input = getInput().getType(), result = getResult().getType();
   if (input.getRank() != 3 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0) ||
+      input.isDynamicDim(1) || input.isDynamicDim(2) ||
       input.getDimSize(1) * input.getDimSize(2) != result.getDimSize(1))
     return emitOpError() << "cannot merge " << input << " into " << result;
   return success();
@@ -41,7 +61,6 @@ LogicalResult verifyRegion(Operation *op, Region &region, bool isScore, ValueRan
   if (region.empty())
     return success();
   StringRef name = isScore ? "score" : "mask";
-  Block &block = region.front();
   SmallVector<Type> expected;
   Builder builder(op->getContext());
   if (isScore)
@@ -49,17 +68,50 @@ LogicalResult verifyRegion(Operation *op, Region &region, bool isScore, ValueRan
   expected.append(4, builder.getIndexType());
   for (Value extra : extras)
     expected.push_back(getElementTypeOrSelf(extra.getType()));
-  if (TypeRange(block.getArgumentTypes()) != TypeRange(expected))
+  if (TypeRange(region.front().getArgumentTypes()) != TypeRange(expected))
     return op->emitOpError() << name << " region must take (" << (isScore ? "s: f32, " : "")
                              << "b, h, q, kv: index, and one element of each extra operand)";
-  auto yield = dyn_cast<YieldOp>(block.back());
-  Type result = isScore ? Type(builder.getF32Type()) : Type(builder.getI1Type());
-  if (!yield || yield.getValue().getType() != result)
-    return op->emitOpError() << name << " region must yield " << result;
-  return success();
+  return verifyElementRegion(op, region, name, isScore ? Type(builder.getF32Type()) : Type(builder.getI1Type()));
 }
 
 constexpr const char *dimNames[] = {"b", "hkv", "g", "q", "kv", "dqk", "dv"};
+
+/// What maps may hold and must hold: a key has no query position, a result every dim that is not summed over.
+LogicalResult verifyMaps(AttentionOp op) {
+  using Dims = SmallVector<AttentionOp::Dim>;
+  struct Rule {
+    StringRef name;
+    Dims needed, banned;
+  };
+  const Rule rules[] = {
+      {"query", {AttentionOp::Q, AttentionOp::DQK}, {AttentionOp::KV, AttentionOp::DV}},
+      {"key", {AttentionOp::KV, AttentionOp::DQK}, {AttentionOp::Q, AttentionOp::DV}},
+      {"value", {AttentionOp::KV, AttentionOp::DV}, {AttentionOp::Q, AttentionOp::DQK}},
+      {"result", {AttentionOp::Q, AttentionOp::DV}, {AttentionOp::KV, AttentionOp::DQK}},
+      {"extra operand's", {}, {AttentionOp::DQK, AttentionOp::DV}},
+  };
+  for (unsigned i = 0; i < op.getMaps().size(); ++i) {
+    const Rule &rule = rules[std::min<unsigned>(i, 4)];
+    for (AttentionOp::Dim dim : rule.needed)
+      if (!op.dimOf(i, dim))
+        return op.emitOpError() << rule.name << " map must have the dim " << dimNames[dim];
+    for (AttentionOp::Dim dim : rule.banned)
+      if (op.dimOf(i, dim))
+        return op.emitOpError() << rule.name << " map must leave the dim " << dimNames[dim] << " out";
+  }
+  if (op.getQBegin() && (op.dimOf(0, AttentionOp::B) || op.dimOf(3, AttentionOp::B)))
+    return op.emitOpError("has q_begin, so the maps of query and result must leave b out");
+  if (op.getKvBegin() && (op.dimOf(1, AttentionOp::B) || op.dimOf(2, AttentionOp::B)))
+    return op.emitOpError("has kv_begin, so the maps of key and value must leave b out");
+  for (AttentionOp::Dim dim : {AttentionOp::B, AttentionOp::HKV, AttentionOp::G}) {
+    bool present = op.dimOf(0, dim) || op.dimOf(1, dim) || op.dimOf(2, dim);
+    bool packed = dim == AttentionOp::B && op.getQBegin();
+    if (!packed && present != op.dimOf(3, dim).has_value())
+      return op.emitOpError() << "result map must " << (present ? "have" : "leave out") << " the dim " << dimNames[dim]
+                              << ", as query, key and value " << (present ? "have it" : "do");
+  }
+  return success();
+}
 } // namespace
 
 LogicalResult AttentionOp::verify() {
@@ -87,20 +139,10 @@ LogicalResult AttentionOp::verify() {
       extents[dim] = size;
     }
   }
-  auto requires_ = [&](unsigned i, StringRef name, std::initializer_list<Dim> dims) -> LogicalResult {
-    for (Dim dim : dims)
-      if (!dimOf(i, dim))
-        return emitOpError() << name << " map must have the dim " << dimNames[dim];
-    return success();
-  };
-  if (failed(requires_(0, "query", {Q, DQK})) || failed(requires_(1, "key", {KV, DQK})) ||
-      failed(requires_(2, "value", {KV, DV})) || failed(requires_(3, "result", {Q, DV})))
+  if (failed(verifyMaps(*this)))
     return failure();
-  if (getQBegin() && (dimOf(0, B) || dimOf(3, B)))
-    return emitOpError("has q_begin, so the maps of query and result must leave b out");
-  if (getKvBegin() && (dimOf(1, B) || dimOf(2, B)))
-    return emitOpError("has kv_begin, so the maps of key and value must leave b out");
-  if (failed(verifyRegion(*this, getScore(), true, getExtras())) || failed(verifyRegion(*this, getMask(), false, getExtras())))
+  if (failed(verifyRegion(*this, getScore(), true, getExtras())) ||
+      failed(verifyRegion(*this, getMask(), false, getExtras())))
     return failure();
   return success();
 }

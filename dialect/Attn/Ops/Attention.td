@@ -23,6 +23,7 @@ def Attn_SplitHeadsOp : Attn_Op<"split_heads", [Pure]> {
   let results = (outs Variadic<RankedTensorOf<[F32]>>:$heads);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($heads)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Attn_MergeHeadsOp : Attn_Op<"merge_heads", [Pure]> {
@@ -39,6 +40,7 @@ def Attn_MergeHeadsOp : Attn_Op<"merge_heads", [Pure]> {
   let results = (outs RankedTensorOf<[F32]>:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Attn_AttentionOp : Attn_Op<"attention", [Pure, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
@@ -50,7 +52,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, RecursiveMemoryEffects, AttrS
 
     The optional region `score(s, b, h, q, kv, extras...)` maps a score, `mask(b, h, q, kv, extras...)` says which keys
     count; extras are elements of the extra operands at their maps. A masked element takes no part, whatever its score.
-    A row with no key gives 0. Indices are absolute.
+    A row with no key gives 0. Indices are absolute. Regions may use scalars from outside, but no tensors: those are
+    extra operands.
 
     - `q_begin` (rows + 1 offsets): queries of all rows are packed in the dim q, and b is not in their map.
     - `q_offset`: absolute position of a row's first query; 0 without it.

@@ -25,7 +25,8 @@ LogicalResult SelectRowsOp::verify() {
   auto result = cast<RankedTensorType>(getResult().getType());
   if (input.getRank() != 2 || rows.getRank() != 1)
     return emitOpError() << "needs an input of rank 2 and rows of rank 1, found " << input << " and " << rows;
-  if (result.getRank() != 2 || result.getDimSize(0) != rows.getDimSize(0) || result.getDimSize(1) != input.getDimSize(1))
+  if (result.getRank() != 2 || result.getDimSize(0) != rows.getDimSize(0) ||
+      result.getDimSize(1) != input.getDimSize(1))
     return emitOpError() << "result " << result << " does not fit input " << input << " and rows " << rows;
   return success();
 }

@@ -1,5 +1,6 @@
 //===- FeedForward.cpp - Products, activations, gates ---------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Ops/Regions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <numbers>
@@ -88,8 +89,8 @@ LogicalResult LinearOp::verify() {
       return emitOpError() << "needs a weight of rank 2, or 3 in panels, found " << weight;
     k = weight.getDimSize(getTransposed() ? 1 : 0), n = weight.getDimSize(getTransposed() ? 0 : 1);
     if (k != input.getDimSize(1) || n != result.getDimSize(1))
-      return emitOpError() << "weight " << weight << (getTransposed() ? " transposed" : "") << " does not fit input " << input
-                           << " and result " << result;
+      return emitOpError() << "weight " << weight << (getTransposed() ? " transposed" : "") << " does not fit input "
+                           << input << " and result " << result;
   }
   for (Value extra : getExtras()) {
     auto type = cast<RankedTensorType>(extra.getType());
@@ -104,10 +105,7 @@ LogicalResult LinearOp::verify() {
       !llvm::all_of(block.getArgumentTypes(), [](Type t) { return t.isF32(); }))
     return emitOpError() << "epilogue must take the f32 sum and one f32 for each of the " << getExtras().size()
                          << " extra operands";
-  auto yield = dyn_cast<YieldOp>(block.back());
-  if (!yield || !yield.getValue().getType().isF32())
-    return emitOpError("epilogue must yield an f32");
-  return success();
+  return verifyElementRegion(*this, getEpilogue(), "epilogue", Float32Type::get(getContext()));
 }
 
 OpFoldResult ActivationOp::fold(FoldAdaptor) {

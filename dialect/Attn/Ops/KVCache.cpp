@@ -7,7 +7,8 @@ using namespace rapt::attn;
 LogicalResult KVAppendOp::verify() {
   auto key = cast<RankedTensorType>(getKey().getType()), value = cast<RankedTensorType>(getValue().getType());
   if (key.getRank() != 3 || key != value)
-    return emitOpError() << "needs keys and values of one type [tokens, heads, channels], found " << key << " and " << value;
+    return emitOpError() << "needs keys and values of one type [tokens, heads, channels], found " << key << " and "
+                         << value;
   if (auto cache = dyn_cast<KVCacheType>(getCache().getType()))
     if (key.getDimSize(1) != cache.getHeads() || key.getDimSize(2) != cache.getHeadDim())
       return emitOpError() << "key " << key << " does not fit " << cache;

@@ -24,7 +24,7 @@ def Attn_ParallelForOp : Attn_Op<"parallel_for", [DeclareOpInterfaceMethods<Symb
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$task, Variadic<AnyType>:$captures, Index:$count, AnyType:$env);
-  let assemblyFormat = "$task `(` $captures `)` `count` $count `env` $env attr-dict `:` `(` type($captures) `)` `,` type($env)";
+  let assemblyFormat = "$task `(` $captures `)` `count` $count `env` $env attr-dict `:` custom<TypeList>(type($captures)) `,` type($env)";
 }
 
 #endif

@@ -37,6 +37,10 @@ LogicalResult ParameterOp::verify() {
   if (!isa<FloatType>(type.getElementType()))
     return emitOpError() << "needs a float element type, found " << type;
   if (std::optional<uint64_t> layers = getLayers()) {
+    if (static_cast<int64_t>(*layers) < 1 || static_cast<int64_t>(getFirstLayer()) < 0)
+      return emitOpError() << "needs at least one layer and a first layer from 0 on, found "
+                           << static_cast<int64_t>(*layers) << " from " << static_cast<int64_t>(getFirstLayer())
+                           << " on";
     if (type.getRank() < 2 || type.getDimSize(0) != static_cast<int64_t>(*layers))
       return emitOpError() << "is stacked over " << *layers << " layers, but its type is " << type;
   }
@@ -44,12 +48,15 @@ LogicalResult ParameterOp::verify() {
     return emitOpError() << "needs at least one source tensor";
   if (!getLayout() && getSliceType().getRank() > 2)
     return emitOpError() << "needs at most two dims besides layers, found " << type;
-  for (Attribute attr : getSources()) {
-    bool perLayer = cast<SourceAttr>(attr).getName().contains("{layer}");
-    if (perLayer != getLayers().has_value())
-      return emitOpError() << "source '" << cast<SourceAttr>(attr).getName() << "' "
-                           << (perLayer ? "names {layer}, but the parameter is not stacked"
-                                        : "must name {layer}, because the parameter is stacked");
+  for (auto source : getSources().getAsRange<SourceAttr>()) {
+    size_t placeholders = source.getName().count("{layer}");
+    if (placeholders != (getLayers() ? 1 : 0))
+      return emitOpError() << "source '" << source.getName() << "' "
+                           << (placeholders == 0 ? "must name {layer}, because the parameter is stacked"
+                               : getLayers()     ? "names {layer} more than once"
+                                                 : "names {layer}, but the parameter is not stacked");
+    if (source.getTranspose() && !getLayout() && getSliceType().getRank() != 2)
+      return emitOpError() << "source '" << source.getName() << "' is transposed, but a slice is " << getSliceType();
   }
   return success();
 }

@@ -1,5 +1,6 @@
 //===- Position.cpp - Positions and rotary embedding ---------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace rapt::attn;
@@ -14,11 +15,15 @@ LogicalResult PositionsOp::verify() {
 LogicalResult RopeOp::verify() {
   auto input = cast<RankedTensorType>(getInput().getType());
   auto positions = cast<RankedTensorType>(getPositions().getType());
-  if (input.getRank() != 3 || positions.getRank() != 1 || input.getDimSize(0) != positions.getDimSize(0))
-    return emitOpError() << "needs an input [tokens, heads, channels] and positions [tokens], found " << input << " and "
-                         << positions;
+  if (input.getRank() != 3 || positions.getRank() != 1 || input.getDimSize(0) != positions.getDimSize(0) ||
+      input.isDynamicDim(2))
+    return emitOpError() << "needs an input [tokens, heads, static channels] and positions [tokens], found " << input
+                         << " and " << positions;
   int64_t rotated = 2 * getFrequencies().size();
   if (rotated == 0 || rotated > input.getDimSize(2))
     return emitOpError() << "rotates " << rotated << " channels of " << input.getDimSize(2);
+  for (float frequency : getFrequencies())
+    if (!std::isfinite(frequency))
+      return emitOpError() << "needs finite frequencies, found " << frequency;
   return success();
 }

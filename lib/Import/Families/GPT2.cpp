@@ -61,7 +61,7 @@ Config readConfig(huggingface::ConfigReader &reader) {
   config.scaled = reader.getBool("scale_attn_weights", true);
   config.scaledByLayer = reader.getBool("scale_attn_by_inverse_layer_idx", false);
   config.tied = reader.getBool("tie_word_embeddings", true);
-  if (config.width % config.heads != 0)
+  if (reader.errors() && config.width % config.heads != 0)
     reader.fail("n_embd " + std::to_string(config.width) + " is not a multiple of n_head " +
                 std::to_string(config.heads));
   if (reader.getBool("add_cross_attention", false))

@@ -176,13 +176,30 @@ static void check_config(void) {
   CHECK(rapt_generation_config_read(text, 3, &read, ids, 4, &count, message, sizeof message) == RAPT_BAD_FILE);
 }
 
+/* Opens tokenizers of its own, whose pattern is compiled and matched, and uses the shared one. */
 static void *encode_often(void *tokenizer) {
+  static const char split[] =
+      "{\"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"Regex\": \"(?i:c)|\\\\p{L}(?!b)\"}, "
+      "\"behavior\": \"Isolated\"}, \"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"c\": 2, "
+      "\"ab\": 3}, \"merges\": [\"a b\"]}}";
   int32_t ids[8];
   size_t count, round, wrong = 0;
   char own[100];
-  for (round = 0; round < 2000; ++round)
+  for (round = 0; round < 200; ++round) {
+    rapt_tokenizer_files files = {sizeof files};
+    rapt_tokenizer *mine;
+    files.tokenizer_json.data = split;
+    files.tokenizer_json.size = sizeof split - 1;
     if (rapt_tokenizer_encode(tokenizer, "abcab", 5, NULL, ids, 8, &count, own, sizeof own) != RAPT_OK || count != 2)
       ++wrong;
+    if (rapt_tokenizer_open(&files, &mine, own, sizeof own) != RAPT_OK) {
+      ++wrong;
+      continue;
+    }
+    if (rapt_tokenizer_encode(mine, "abcab", 5, NULL, ids, 8, &count, own, sizeof own) != RAPT_OK || count != 5)
+      ++wrong;
+    rapt_tokenizer_free(mine);
+  }
   return wrong ? tokenizer : NULL;
 }
 

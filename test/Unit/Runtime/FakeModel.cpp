@@ -90,7 +90,7 @@ rapt_sequence Context::sequence() {
   return made;
 }
 
-rapt_chunk makeChunk(rapt_sequence sequence, const Text &tokens, rapt_logits want) {
+rapt_chunk makeChunk(rapt_sequence sequence, const Text &tokens, int32_t want) {
   rapt_chunk chunk{};
   chunk.size = sizeof chunk;
   chunk.sequence = sequence;

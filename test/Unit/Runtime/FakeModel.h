@@ -63,7 +63,7 @@ private:
   rapt_context *context = nullptr;
 };
 
-rapt_chunk makeChunk(rapt_sequence sequence, const Text &tokens, rapt_logits want = RAPT_LOGITS_LAST);
+rapt_chunk makeChunk(rapt_sequence sequence, const Text &tokens, int32_t want = RAPT_LOGITS_LAST);
 
 /// Expects a status and parts of the message.
 #define EXPECT_FAILS(CALL, STATUS, MESSAGE, ...)                                                                       \

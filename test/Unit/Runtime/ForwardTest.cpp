@@ -28,7 +28,7 @@ struct Fixture {
   const char *names[3] = {"input_ids", "logits", "attention_mask"};
   Context context;
 
-  Fixture() {
+  explicit Fixture(rapt_context_options options = {}) : context(options) {
     Text text = someText(batch * length, 9);
     std::copy(text.begin(), text.end(), ids.begin());
     tensors[0] = tensor(ids.data(), {0, 0}, RAPT_DTYPE_INT, 64);
@@ -56,12 +56,25 @@ struct Fixture {
   }
 };
 
+/// With room for one row, for two, and for all.
 TEST(Forward, WithoutMask) {
-  Fixture f;
-  ASSERT_EQ(f.run(2), RAPT_OK) << f.context.message.text;
-  for (int64_t row = 0; row < f.batch; ++row)
-    EXPECT_TRUE(f.rowIsRight(row, f.length)) << row;
-  EXPECT_EQ(rapt_context_available(f.context), rapt_context_capacity(f.context));
+  for (int64_t tokens : {72, 150, 1000}) {
+    rapt_context_options options{};
+    options.cache_tokens = tokens;
+    Fixture f(options);
+    ASSERT_EQ(f.run(2), RAPT_OK) << f.context.message.text;
+    for (int64_t row = 0; row < f.batch; ++row)
+      EXPECT_TRUE(f.rowIsRight(row, f.length)) << row;
+    EXPECT_EQ(rapt_context_available(f.context), rapt_context_capacity(f.context));
+  }
+}
+
+TEST(Forward, ACacheTooSmallForOneRow) {
+  rapt_context_options options{};
+  options.cache_tokens = 64;
+  Fixture f(options);
+  EXPECT_FAILS(f.run(2), RAPT_FULL, f.context.message, "70 tokens", "64 tokens");
+  EXPECT_EQ(rapt_context_available(f.context), 64);
 }
 
 TEST(Forward, PaddedOnTheRight) {
@@ -128,6 +141,8 @@ TEST(Forward, RefusesWrongTensors) {
   expect([&](Fixture &f) { f.tensors[1].strides = column; }, RAPT_INVALID, {"strides"});
   expect([](Fixture &f) { f.tensors[0].device_type = 2; }, RAPT_INVALID, {"device type 2"});
   expect([](Fixture &f) { f.tensors[0].data = reinterpret_cast<char *>(f.ids.data()) + 1; }, RAPT_INVALID, {"aligned"});
+  expect([](Fixture &f) { f.tensors[0].data = f.logits.data() + 100; }, RAPT_INVALID, {"shares memory"});
+  expect([](Fixture &f) { f.tensors[2].data = f.logits.data(); }, RAPT_INVALID, {"shares memory"});
   expect([](Fixture &f) { f.tensors[0].data = nullptr; }, RAPT_INVALID, {"no data"});
   expect([](Fixture &f) { f.inShape[1] = f.outShape[1] = 257; }, RAPT_TOO_LONG, {"257 tokens", "256 positions"});
   Fixture f;

@@ -123,7 +123,7 @@ TEST(Step, RefusesAndChangesNothing) {
   EXPECT_FAILS(step({makeChunk(s, many)}), RAPT_TOO_LONG, context.message, "13", "250", "256 positions");
   bad.size = 8;
   EXPECT_FAILS(step({makeChunk(other, one), bad}), RAPT_INVALID, context.message, "size 8");
-  bad = makeChunk(s, one, rapt_logits(9));
+  bad = makeChunk(s, one, 9);
   EXPECT_FAILS(step({bad}), RAPT_INVALID, context.message, "wants logits 9");
   bad = makeChunk(s, one);
   bad.count = INT64_MAX;

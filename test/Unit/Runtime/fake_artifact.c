@@ -50,7 +50,8 @@ static void project(void *closure, int64_t begin, int64_t end, int64_t worker) {
     for (int64_t p = 0; p <= last; ++p)
       *hash = *hash * 31u + (uint32_t)slot(c, row, p)[0];
     for (int64_t v = 0; v < VOCABULARY; ++v)
-      c->logits[w * VOCABULARY + v] = (float)(((*hash ^ (uint32_t)v * 2654435761u) * 2246822519u) >> 8) / 1048576.0f; /* [0, 16) */
+      c->logits[w * VOCABULARY + v] =
+          (float)(((*hash ^ (uint32_t)v * 2654435761u) * 2246822519u) >> 8) / 1048576.0f; /* [0, 16) */
   }
 }
 

@@ -65,6 +65,13 @@ TEST(Regex, GivesUpOnPathologicalPatterns) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
+// The limits leave long ordinary text alone: walking over it is not going back.
+TEST(Regex, WalksOverLongTextWithoutMatches) {
+  std::string text(size_t(12) << 20, 'a');
+  EXPECT_EQ(matchesOf(*Regex::compile("[\\p{P}$+]+"), text + "!"), (Matches{{text.size(), text.size() + 1}}));
+  EXPECT_EQ(matchesOf(*Regex::compile("\\p{L}{1,3}"), text).size(), text.size() / 3);
+}
+
 TEST(WordScanner, ClassesEqualOnigurumasForEveryCharacter) {
   Regex letter = *Regex::compile("\\p{L}"), number = *Regex::compile("\\p{N}"), space = *Regex::compile("\\s");
   std::string text;

@@ -27,9 +27,9 @@ typedef void (*rapt_task_fn)(void *closure, int64_t begin, int64_t end, int64_t 
 typedef int32_t (*rapt_parallel_for_fn)(void *user, rapt_task_fn body, void *closure, int64_t count);
 
 typedef struct rapt_env {
-  void *user;                        /* handed back to parallel_for */
+  void *user; /* handed back to parallel_for */
   rapt_parallel_for_fn parallel_for;
-  int64_t workers;                   /* >= 1 */
+  int64_t workers; /* >= 1 */
 } rapt_env;
 
 /* An entry. `buffers` and `dims` are in the order in which the manifest's entry lists them. Buffers are

@@ -45,8 +45,8 @@ RAPT_API const char *rapt_status_name(rapt_status status);
 
 /*===-- Hooks -------------------------------------------------------------------===*/
 
-/** Where memory of a context comes from. `alignment` is a power of two up to 4096; `device` is 0, the host. alloc returns
- * NULL when there is none. Called by the context's thread only; never in rapt_step once the context is warm. */
+/** Where memory of a context comes from. `alignment` is a power of two up to 4096; `device` is 0, the host. alloc
+ * returns NULL when there is none. Called by the context's thread only; never in rapt_step once the context is warm. */
 typedef struct rapt_allocator {
   size_t size;
   void *user;
@@ -79,8 +79,8 @@ enum {
   RAPT_INSPECT = 16      /**< Read the manifest from the file alone: no code is loaded, no weights are opened. */
 };
 
-/** At most one of weights_path, weights_fd and weights_data; none: the file that the manifest names, in the directory of
- * the library's (or program's) own real path. */
+/** At most one of weights_path, weights_fd and weights_data; none: the file that the manifest names, in the directory
+ * of the library's (or program's) own real path. */
 typedef struct rapt_module_options {
   size_t size;
   uint32_t flags;
@@ -103,8 +103,8 @@ RAPT_API void rapt_module_release(rapt_module *module);
 /** The manifest's JSON and size in bytes; lives as long as the module. */
 RAPT_API const char *rapt_module_manifest(const rapt_module *module, size_t *bytes);
 
-/** A file of the model's directory kept in the weight file ("tokenizer.json", ...). NULL and 0 bytes where there is none.
- * Lives as long as the module. */
+/** A file of the model's directory kept in the weight file ("tokenizer.json", ...). NULL and 0 bytes where there is
+ * none. Lives as long as the module. */
 RAPT_API const void *rapt_module_section(const rapt_module *module, const char *name, size_t *bytes);
 
 /** What a model is. Strings and lists live as long as the module. Numbers that do not apply are 0. */
@@ -114,7 +114,8 @@ typedef struct rapt_module_info {
   int64_t layers, hidden, heads, kv_heads, head_dim, vocabulary, positions, parameters;
   const int32_t *eos; /**< Ids that end a text. */
   size_t eos_count;
-  int64_t max_tokens, max_rows, max_positions; /**< Bounds: tokens and rows of one compiled step, length of a sequence. */
+  int64_t max_tokens, max_rows; /**< Bounds of one step of the compiled code. */
+  int64_t max_positions;        /**< Tokens of a sequence. */
   const char *cache_dtype;
   int64_t cache_block, cache_block_bytes, cache_bytes_per_token; /**< Tokens of a block; bytes. */
   const char *weights_file;                                      /**< The name in the manifest, NULL for none. */
@@ -130,8 +131,8 @@ RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module
 /** min(processors this process may use, the cgroup's cpu.max rounded up), at least 1. */
 RAPT_API int64_t rapt_default_threads(void);
 
-/** A pool of `threads` workers (0: rapt_default_threads), the caller of a step being one of them. Any number of contexts
- * may share it; their parallel regions then take turns. It must outlive them. */
+/** A pool of `threads` workers (0: rapt_default_threads), the caller of a step being one of them. Any number of
+ * contexts may share it; their parallel regions then take turns. It must outlive them. */
 RAPT_API rapt_status rapt_pool_new(int64_t threads, rapt_pool **pool, char *message, size_t message_size);
 RAPT_API void rapt_pool_free(rapt_pool *pool);
 RAPT_API int64_t rapt_pool_threads(const rapt_pool *pool);
@@ -142,11 +143,11 @@ RAPT_API rapt_executor rapt_pool_executor(rapt_pool *pool);
 
 typedef struct rapt_context_options {
   size_t size;
-  int64_t cache_tokens;     /**< Over all sequences, rounded up to the block; 0: one sequence of the model's positions. */
-  int64_t max_step_tokens;  /**< rapt_step works in parts of this size; 0: 512 or fewer. Bounds the workspace. */
-  int64_t max_step_rows;    /**< Sequences of one part; 0: min(the model's bound, blocks of the cache). */
-  rapt_pool *pool;          /**< At most one of pool and executor; none: the caller's thread alone. */
-  const rapt_executor *executor; /**< Copied. */
+  int64_t cache_tokens; /**< Over all sequences, rounded up to the block; 0: one sequence of the model's positions. */
+  int64_t max_step_tokens;         /**< rapt_step works in parts of this size; 0: 512 or fewer. Bounds the workspace. */
+  int64_t max_step_rows;           /**< Sequences of one part; 0: min(the model's bound, blocks of the cache). */
+  rapt_pool *pool;                 /**< At most one of pool and executor; none: the caller's thread alone. */
+  const rapt_executor *executor;   /**< Copied. */
   const rapt_allocator *allocator; /**< Copied. */
   rapt_log_fn log;
   rapt_progress_fn progress;
@@ -198,8 +199,8 @@ RAPT_API rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence seq
 RAPT_API rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, void *buffer, size_t capacity,
                                         size_t *bytes, char *message, size_t message_size);
 /** A new sequence from a saved state of the same interface, weights, layout and cache dtype. */
-RAPT_API rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t bytes,
-                                        rapt_sequence *sequence, char *message, size_t message_size);
+RAPT_API rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t bytes, rapt_sequence *sequence,
+                                        char *message, size_t message_size);
 
 /*===-- Running -----------------------------------------------------------------===*/
 
@@ -214,15 +215,15 @@ typedef struct rapt_chunk {
   size_t size;
   rapt_sequence sequence;
   const int32_t *tokens;
-  int64_t count; /**< At least 1. */
-  rapt_logits want;
+  int64_t count;       /**< At least 1. */
+  int32_t want;        /**< rapt_logits */
   float *output;       /**< Memory for the logits; NULL: the context's own. */
   size_t output_bytes; /**< Of `output`. */
   const float *logits; /**< Set by rapt_step: where they are. The context's own hold until its next step. */
 } rapt_chunk;
 
-/** Appends each chunk's tokens to its sequence. Lengths mix freely. On any failure and when cancelled, every sequence is
- * as before, and what was written to `output` is undefined. */
+/** Appends each chunk's tokens to its sequence. Lengths mix freely. On any failure and when cancelled, every sequence
+ * is as before, and what was written to `output` is undefined. */
 RAPT_API rapt_status rapt_step(rapt_context *context, rapt_chunk *chunks, size_t count, char *message,
                                size_t message_size);
 

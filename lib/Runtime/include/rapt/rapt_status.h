@@ -21,19 +21,19 @@ extern "C" {
 /** Outcome of a call. Values are part of the ABI: new ones are only added at the end. */
 typedef enum rapt_status {
   RAPT_OK = 0,
-  RAPT_INVALID = 1,     /**< An argument is wrong: NULL, out of range, wrong shape or structure size. */
-  RAPT_BAD_FILE = 2,    /**< A file or its content is damaged or is not what it claims to be. */
-  RAPT_MISMATCH = 3,    /**< Two good parts do not belong together: library, weights, saved state, ABI versions. */
-  RAPT_CPU = 4,         /**< The processor or the operating system lacks a feature the code needs. */
-  RAPT_NOMEM = 5,       /**< Memory could not be obtained. */
-  RAPT_FULL = 6,        /**< The cache pool, or the memory the caller gave for a result, is too small. */
-  RAPT_TOO_LONG = 7,    /**< A sequence would exceed the model's or the context's positions. */
-  RAPT_BUSY = 8,        /**< The object is in use by another thread. */
-  RAPT_CANCELLED = 9,   /**< The caller cancelled; sequences are as before the call. */
-  RAPT_IO = 10,         /**< The operating system failed to read or write. */
-  RAPT_FORKED = 11,     /**< The object belongs to the parent process and may only be destroyed here. */
+  RAPT_INVALID = 1,      /**< An argument is wrong: NULL, out of range, wrong shape or structure size. */
+  RAPT_BAD_FILE = 2,     /**< A file or its content is damaged or is not what it claims to be. */
+  RAPT_MISMATCH = 3,     /**< Two good parts do not belong together: library, weights, saved state, ABI versions. */
+  RAPT_CPU = 4,          /**< The processor or the operating system lacks a feature the code needs. */
+  RAPT_NOMEM = 5,        /**< Memory could not be obtained. */
+  RAPT_FULL = 6,         /**< The cache pool, or the memory the caller gave for a result, is too small. */
+  RAPT_TOO_LONG = 7,     /**< A sequence would exceed the model's or the context's positions. */
+  RAPT_BUSY = 8,         /**< The object is in use by another thread. */
+  RAPT_CANCELLED = 9,    /**< The caller cancelled; sequences are as before the call. */
+  RAPT_IO = 10,          /**< The operating system failed to read or write. */
+  RAPT_FORKED = 11,      /**< The object belongs to the parent process and may only be destroyed here. */
   RAPT_UNSUPPORTED = 12, /**< Understood, but this version or this model cannot do it. */
-  RAPT_BUG = 13         /**< A fault of Rapt itself; please report it. */
+  RAPT_BUG = 13          /**< A fault of Rapt itself; please report it. */
 } rapt_status;
 
 #ifdef __cplusplus

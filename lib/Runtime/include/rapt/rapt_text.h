@@ -97,9 +97,9 @@ enum {
 
 typedef struct rapt_encode_options {
   size_t size;
-  uint32_t flags;        /**< RAPT_ENCODE_... */
+  uint32_t flags;         /**< RAPT_ENCODE_... */
   int64_t embedding_rows; /**< An id at or above it is INVALID, and the message names its token. 0: not checked. */
-  uint64_t most_ids;     /**< More ids are TOO_LONG, told as soon as it is certain. 0: no limit. */
+  uint64_t most_ids;      /**< More ids are TOO_LONG, told as soon as it is certain. 0: no limit. */
 } rapt_encode_options;
 
 /** Ids of `text`. INVALID: text that is not UTF-8 (the message has the byte's offset), or that the tokenizer cannot
@@ -112,17 +112,17 @@ enum { RAPT_DECODE_KEEP_SPECIAL = 1 /**< Give the text of special tokens too; by
 
 /** Text of `ids`: valid UTF-8, with U+FFFD for bytes that form no character. */
 RAPT_TEXT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, const int32_t *ids, size_t count,
-                                                uint32_t flags, char *text, size_t capacity, size_t *size, char *message,
-                                                size_t message_size);
+                                                uint32_t flags, char *text, size_t capacity, size_t *size,
+                                                char *message, size_t message_size);
 
 /** The bytes that one token stands for: possibly a part of a character. */
-RAPT_TEXT_API rapt_status rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id, char *bytes, size_t capacity,
-                                               size_t *size, char *message, size_t message_size);
+RAPT_TEXT_API rapt_status rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id, char *bytes,
+                                               size_t capacity, size_t *size, char *message, size_t message_size);
 
 /*===-- Streams ---------------------------------------------------------------===*/
 
-/** Text of one sequence as it is generated. What it gives never changes afterwards; it holds back at most the 3 bytes of an
- * unfinished character and what may become a stop string. */
+/** Text of one sequence as it is generated. What it gives never changes afterwards; it holds back at most the 3 bytes
+ * of an unfinished character and what may become a stop string. */
 typedef struct rapt_text_stream rapt_text_stream;
 
 /** `stops`: texts at which the sequence ends, `stop_count` of them; they are copied. flags: RAPT_DECODE_... */
@@ -130,20 +130,21 @@ RAPT_TEXT_API rapt_status rapt_text_stream_open(const rapt_tokenizer *tokenizer,
                                                 size_t stop_count, uint32_t flags, rapt_text_stream **result,
                                                 char *message, size_t message_size);
 RAPT_TEXT_API void rapt_text_stream_free(rapt_text_stream *stream);
-/** `*piece` is the text that `id` makes certain (maybe none), valid until the next call on the stream. `*stopped` (may be
- * NULL) becomes 1 when a stop string is complete: the text before it has been given, and no more will come. */
-RAPT_TEXT_API rapt_status rapt_text_stream_feed(rapt_text_stream *stream, int32_t id, rapt_text_view *piece, int *stopped,
-                                                char *message, size_t message_size);
+/** `*piece` is the text that `id` makes certain (maybe none), valid until the next call on the stream. `*stopped` (may
+ * be NULL) becomes 1 when a stop string is complete: the text before it has been given, and no more will come. */
+RAPT_TEXT_API rapt_status rapt_text_stream_feed(rapt_text_stream *stream, int32_t id, rapt_text_view *piece,
+                                                int *stopped, char *message, size_t message_size);
 /** Gives what was held back. Nothing is fed afterwards. */
 RAPT_TEXT_API rapt_status rapt_text_stream_finish(rapt_text_stream *stream, rapt_text_view *piece, char *message,
                                                   size_t message_size);
 
 /*===-- Sampling --------------------------------------------------------------===*/
 
-/** How the next token is chosen. Order: repetition penalty, temperature, top_k, top_p, min_p; then the draw-th number of
- * (seed, sequence), counted from 0, picks among what is left in the order of ids. That number is made by Philox4x32-10
- * with the key (seed low, seed high) and the counter (draw low, draw high, sequence low, sequence high): its first two
- * words give ((w0 * 2^32 + w1) >> 11) * 2^-53. So the result does not depend on what else is in a batch. */
+/** How the next token is chosen. Order: repetition penalty, temperature, top_k, top_p, min_p; then the draw-th number
+ * of (seed, sequence), counted from 0, picks among what is left in the order of ids. That number is made by
+ * Philox4x32-10 with the key (seed low, seed high) and the counter (draw low, draw high, sequence low, sequence high):
+ * its first two words give ((w0 * 2^32 + w1) >> 11) * 2^-53. So the result does not depend on what else is in a batch.
+ */
 typedef struct rapt_sampler_options {
   size_t size;
   double temperature;        /**< 0: the largest logit, the lowest id among equals. Finite, not negative. */
@@ -167,8 +168,8 @@ RAPT_TEXT_API void rapt_sampler_free(rapt_sampler *sampler);
 /** Tells the repetition penalty of ids that are part of the sequence: the prompt's, then each one chosen. */
 RAPT_TEXT_API rapt_status rapt_sampler_accept(rapt_sampler *sampler, const int32_t *ids, size_t count, char *message,
                                               size_t message_size);
-/** The next id by logits[0 .. count). It is not accepted by itself. INVALID: NaN or +infinity among them, or all of them
- * -infinity; nothing is drawn then. */
+/** The next id by logits[0 .. count). It is not accepted by itself. INVALID: NaN or +infinity among them, or all of
+ * them -infinity; nothing is drawn then. */
 RAPT_TEXT_API rapt_status rapt_sampler_sample(rapt_sampler *sampler, const float *logits, size_t count, int32_t *id,
                                               char *message, size_t message_size);
 
@@ -179,12 +180,12 @@ typedef struct rapt_generation_config {
   int64_t max_new_tokens;       /**< 0: not set. */
 } rapt_generation_config;
 
-/** Reads the content of generation_config.json. `end_ids` receives its eos_token_id, one or several: the end of a text is
- * the union of these, the eos_token_id of config.json and RAPT_TOKEN_END. BAD_FILE: not JSON, or a member that would change
- * the output and is not supported (beams, other penalties), named with its value. */
-RAPT_TEXT_API rapt_status rapt_generation_config_read(const char *json, size_t json_size, rapt_generation_config *config,
-                                                      int32_t *end_ids, size_t capacity, size_t *count, char *message,
-                                                      size_t message_size);
+/** Reads the content of generation_config.json. `end_ids` receives its eos_token_id, one or several: the end of a text
+ * is the union of these, the eos_token_id of config.json and RAPT_TOKEN_END. BAD_FILE: not JSON, or a member that would
+ * change the output and is not supported (beams, other penalties), named with its value. */
+RAPT_TEXT_API rapt_status rapt_generation_config_read(const char *json, size_t json_size,
+                                                      rapt_generation_config *config, int32_t *end_ids, size_t capacity,
+                                                      size_t *count, char *message, size_t message_size);
 
 /** Negative log likelihood of id `target` in nats, from logits[0 .. count), computed in double. */
 RAPT_TEXT_API rapt_status rapt_negative_log_likelihood(const float *logits, size_t count, int32_t target, double *nats,

@@ -1,0 +1,301 @@
+// Text from a prompt, as it comes.
+#include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/Text.h"
+#include "lib/Support/Json.h"
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace rapt::run {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
+constexpr int64_t usualCache = 4096; // tokens, when the number of new ones is not said
+
+/// One run: what it needs, what it made, and how long that took.
+struct Generation {
+  const Options &options;
+  Model model;
+  Text text;
+  Ids prompt, made;
+  std::string output; ///< text, for --json
+  int64_t room = 0;   ///< tokens that fit, prompt and new ones
+  int64_t most = -1;  ///< new tokens, -1 for as many as fit
+  rapt_sampler_options sampling = sized<rapt_sampler_options>();
+  Owned<rapt_sampler> sampler;
+  Owned<rapt_text_stream> stream; ///< null when ids are printed
+  const char *reason = "length";
+  double firstToken = 0, total = 0, prefill = 0;
+
+  explicit Generation(const Options &options) : options(options) {}
+  Outcome prepare();
+  Outcome run();
+  int finish(const Outcome &outcome);
+
+private:
+  Outcome readPromptIds();
+  Outcome chooseRoom();
+  Outcome openSampler();
+  Outcome openStream();
+  Outcome loop(const Sequence &sequence);
+  Outcome emit(int32_t id, bool &stopped);
+  Outcome put(rapt_text_view piece);
+  std::string summary() const;
+  void tellStats() const;
+  Status printJson() const;
+};
+
+Outcome Generation::readPromptIds() {
+  if (options.tokens) {
+    prompt = *options.tokens;
+    return {};
+  }
+  std::string content = options.prompt.value_or("");
+  if (options.promptFile) {
+    auto read = readPrompt(*options.promptFile);
+    if (!read)
+      return {RAPT_IO, read.error().message};
+    content = std::move(*read);
+  }
+  if (Outcome outcome = encode(model, text, content, prompt); !outcome)
+    return outcome;
+  if (prompt.empty()) {
+    int32_t begin = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_BEGIN);
+    begin = begin >= 0 ? begin : rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_END);
+    if (begin < 0 && !text.ends.empty())
+      begin = *text.ends.begin();
+    if (begin < 0)
+      return {RAPT_INVALID, "the prompt is empty and the model has no token that begins a text"};
+    prompt.push_back(begin);
+  }
+  return {};
+}
+
+/// Decides how many tokens the cache must hold. Never cuts the prompt or the number of new tokens.
+Outcome Generation::chooseRoom() {
+  int64_t bound = model.info.max_positions, length = int64_t(prompt.size());
+  auto tooLong = [&](const std::string &what, int64_t limit, const char *of) {
+    return Outcome{RAPT_TOO_LONG, what + "; " + of + " " + std::to_string(limit) + " tokens"};
+  };
+  std::string given = "the prompt has " + std::to_string(length) + " tokens";
+  if (options.maxNewTokens)
+    given += " and " + std::to_string(*options.maxNewTokens) + " new ones are asked for, together " +
+             std::to_string(length + std::min(*options.maxNewTokens, INT64_MAX - length));
+  if (options.context && *options.context > bound)
+    return tooLong("--context is " + std::to_string(*options.context), bound, "the model's positions hold");
+  bool fromConfig = !options.maxNewTokens && text.config.max_new_tokens > 0;
+  most = options.maxNewTokens.value_or(fromConfig ? text.config.max_new_tokens : -1);
+  int64_t asked = most < 0 ? std::max(usualCache, length + 1) : length + std::min(most, bound + 1);
+  room = options.context.value_or(options.maxNewTokens ? asked : std::min(asked, bound));
+  if (room > bound || (options.maxNewTokens && asked > room) || length > room)
+    return room > bound || !options.context ? tooLong(given, bound, "the model's positions hold")
+                                            : tooLong(given, room, "the cache (--context) holds");
+  return {};
+}
+
+Outcome Generation::openSampler() {
+  sampling = text.config.sampler;
+  bool sampled = options.temperature || options.topK || options.topP || options.minP;
+  sampling.temperature = options.temperature.value_or(sampled && sampling.temperature == 0 ? 1 : sampling.temperature);
+  sampling.top_k = options.topK.value_or(sampling.top_k);
+  sampling.top_p = options.topP.value_or(sampling.top_p);
+  sampling.min_p = options.minP.value_or(sampling.min_p);
+  sampling.repetition_penalty = options.repetitionPenalty.value_or(sampling.repetition_penalty);
+  sampling.seed = options.seed;
+  rapt_sampler *opened = nullptr;
+  Outcome outcome =
+      Outcome::of([&](char *message, size_t size) { return rapt_sampler_open(&sampling, &opened, message, size); });
+  sampler.reset(opened);
+  if (!outcome)
+    return outcome;
+  return Outcome::of([&](char *message, size_t size) {
+    return rapt_sampler_accept(opened, prompt.data(), prompt.size(), message, size);
+  });
+}
+
+Outcome Generation::openStream() {
+  if (options.tokens)
+    return options.stops.empty() ? Outcome{} : Outcome{RAPT_INVALID, "--stop is a text; with --tokens ids are printed"};
+  std::vector<rapt_text_view> stops;
+  for (const std::string &stop : options.stops)
+    stops.push_back({stop.data(), stop.size()});
+  rapt_text_stream *opened = nullptr;
+  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+    return rapt_text_stream_open(text.tokenizer.get(), stops.data(), stops.size(), 0, &opened, message, size);
+  });
+  stream.reset(opened);
+  return outcome;
+}
+
+std::string Generation::summary() const {
+  char line[256];
+  std::string how = "greedy";
+  if (sampling.temperature > 0) {
+    snprintf(line, sizeof line, "seed %llu, temperature %g, top-k %lld, top-p %g, min-p %g",
+             (unsigned long long)sampling.seed, sampling.temperature, (long long)sampling.top_k,
+             sampling.top_p > 0 ? sampling.top_p : 1, sampling.min_p);
+    how = line;
+  }
+  if (sampling.repetition_penalty > 0 && sampling.repetition_penalty != 1) {
+    snprintf(line, sizeof line, ", repetition penalty %g", sampling.repetition_penalty);
+    how += line;
+  }
+  return std::string(model.info.name) + ": prompt of " + grouped(prompt.size()) + " tokens, cache for " +
+         grouped(uint64_t(room)) + "; " + how;
+}
+
+Outcome Generation::prepare() {
+  if (Outcome outcome = openModule(options, model); !outcome)
+    return outcome;
+  if (Outcome outcome = openText(model, !options.tokens, text); !outcome)
+    return outcome;
+  for (auto step :
+       {&Generation::readPromptIds, &Generation::chooseRoom, &Generation::openSampler, &Generation::openStream})
+    if (Outcome outcome = (this->*step)(); !outcome)
+      return outcome;
+  if (Outcome outcome = makeContext(options, room, model); !outcome)
+    return outcome;
+  note(summary());
+  return {};
+}
+
+Outcome Generation::put(rapt_text_view piece) {
+  std::string_view bytes(piece.data, piece.size);
+  if (options.json) {
+    output += bytes;
+    return {};
+  }
+  Status status = printGenerated(bytes);
+  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+}
+
+/// Shows a new token: its id, or the text that it makes certain.
+Outcome Generation::emit(int32_t id, bool &stopped) {
+  made.push_back(id);
+  if (!stream) {
+    std::string shown = (made.size() > 1 ? "," : "") + std::to_string(id);
+    return options.json ? Outcome{} : put({shown.data(), shown.size()});
+  }
+  rapt_text_view piece{};
+  int stop = 0;
+  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+    return rapt_text_stream_feed(stream.get(), id, &piece, &stop, message, size);
+  });
+  stopped = stop;
+  return outcome ? put(piece) : outcome;
+}
+
+Outcome Generation::loop(const Sequence &sequence) {
+  Ids next = prompt;
+  auto start = Clock::now();
+  while (most < 0 || int64_t(made.size()) < most) {
+    rapt_chunk chunk = sequence.chunk(next);
+    if (Outcome outcome = model.context.step(chunk); !outcome)
+      return outcome;
+    int32_t id = 0;
+    Outcome outcome = Outcome::of([&](char *message, size_t size) {
+      rapt_status status =
+          rapt_sampler_sample(sampler.get(), chunk.logits, size_t(text.vocabulary), &id, message, size);
+      return status ? status : rapt_sampler_accept(sampler.get(), &id, 1, message, size);
+    });
+    if (!outcome)
+      return outcome;
+    total = seconds(Clock::now() - start);
+    firstToken = made.empty() ? total : firstToken;
+    if (!options.ignoreEnd && text.ends.count(id)) {
+      reason = "end";
+      return {};
+    }
+    bool stopped = false;
+    if (outcome = emit(id, stopped); !outcome)
+      return outcome;
+    if (stopped) {
+      reason = "stop";
+      return {};
+    }
+    if (int64_t(prompt.size() + made.size()) >= room)
+      return {};
+    next.assign(1, id);
+  }
+  return {};
+}
+
+Outcome Generation::run() {
+  Sequence sequence;
+  if (Outcome outcome = Sequence::make(model.context, sequence); !outcome)
+    return outcome;
+  Interrupts interrupts(model.context.get());
+  Outcome outcome = loop(sequence);
+  rapt_text_view rest{};
+  if (stream && (outcome || outcome.status == RAPT_CANCELLED)) { // what was held back is text, too
+    Outcome finished = Outcome::of(
+        [&](char *message, size_t size) { return rapt_text_stream_finish(stream.get(), &rest, message, size); });
+    if (finished)
+      finished = put(rest);
+    if (!finished)
+      return finished;
+  }
+  return outcome;
+}
+
+void Generation::tellStats() const {
+  char line[512];
+  double decode = total - firstToken;
+  snprintf(line, sizeof line,
+           "time to first token %.3f s (%.1f prompt tokens/s); %zu new tokens, %.2f tokens/s after the first",
+           firstToken, firstToken > 0 ? double(prompt.size()) / firstToken : 0, made.size(),
+           decode > 0 && made.size() > 1 ? double(made.size() - 1) / decode : 0);
+  note(line);
+  auto contextOptions = sized<rapt_context_options>();
+  contextOptions.cache_tokens = room;
+  contextOptions.pool = model.pool.get();
+  auto memory = sized<rapt_memory>();
+  rapt_context_memory(model.module.get(), &contextOptions, &memory, nullptr, 0);
+  note("memory: peak " + inUnits(peakMemory()) + " resident; weights " + inUnits(memory.weights) + ", cache " +
+       inUnits(memory.cache) + ", workspace " + inUnits(memory.workspace) +
+       "; threads: " + std::to_string(model.pool.threads()));
+}
+
+Status Generation::printJson() const {
+  json::Object object;
+  json::Array ids;
+  for (int32_t id : made)
+    ids.emplace_back(int64_t(id));
+  object.emplace_back("prompt_tokens", json::Value(uint64_t(prompt.size())));
+  object.emplace_back("tokens", json::Value(std::move(ids)));
+  if (stream)
+    object.emplace_back("text", json::Value(output));
+  object.emplace_back("reason", json::Value(std::string(reason)));
+  object.emplace_back("seconds_to_first_token", json::Value(firstToken));
+  object.emplace_back("seconds", json::Value(total));
+  object.emplace_back("peak_memory", json::Value(peakMemory()));
+  return print(json::write(json::Value(std::move(object))) + "\n");
+}
+
+int Generation::finish(const Outcome &outcome) {
+  bool interrupted = outcome.status == RAPT_CANCELLED && Interrupts::caught();
+  if (!outcome && !interrupted)
+    return fail(outcome.message, Failure(outcome).code);
+  if (interrupted)
+    reason = "interrupted";
+  Status status = options.json ? printJson() : print("\n");
+  if (!status)
+    return fail(status.error().message);
+  if (options.stats)
+    tellStats();
+  return interrupted ? Interrupts::caught() : 0;
+}
+
+} // namespace
+
+int generate(const Options &options) {
+  Generation generation(options);
+  if (Outcome outcome = generation.prepare(); !outcome)
+    return fail(outcome.message, Failure(outcome).code);
+  return generation.finish(generation.run());
+}
+
+} // namespace rapt::run

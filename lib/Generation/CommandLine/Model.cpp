@@ -1,0 +1,46 @@
+#include "lib/Generation/CommandLine/Model.h"
+#include "lib/Generation/CommandLine/Console.h"
+#include <cstdio>
+
+namespace rapt::run {
+
+Outcome openModule(const Options &options, Model &model) {
+  guardMappedFiles();
+  auto moduleOptions = sized<rapt_module_options>();
+  moduleOptions.flags = (options.anyWeights ? RAPT_ANY_CONTENT : 0) | (options.verify ? RAPT_VERIFY : 0) |
+                        (options.readWeights ? RAPT_READ_WEIGHTS : 0);
+  moduleOptions.weights_path = options.weights.empty() ? nullptr : options.weights.c_str();
+  Outcome outcome = Module::open(options.library.c_str(), model.module, &moduleOptions);
+  if (outcome)
+    model.info = model.module.info();
+  return outcome;
+}
+
+Outcome makeContext(const Options &options, int64_t tokens, Model &model) {
+  if (Outcome outcome = Pool::make(options.threads.value_or(0), model.pool); !outcome)
+    return outcome;
+  auto contextOptions = sized<rapt_context_options>();
+  contextOptions.cache_tokens = tokens;
+  contextOptions.pool = model.pool.get();
+  return Context::make(model.module, contextOptions, model.context);
+}
+
+std::string grouped(uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t at = digits.size(); at > 3;)
+    digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string inUnits(uint64_t bytes) {
+  static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+  double value = double(bytes);
+  int unit = 0;
+  for (; value >= 1000 && unit < 4; ++unit)
+    value /= 1000;
+  char text[32];
+  snprintf(text, sizeof text, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+  return text;
+}
+
+} // namespace rapt::run

@@ -1,0 +1,41 @@
+//===- Model.h - An opened model, or the reason why not -------------------------===//
+#pragma once
+#include "lib/Generation/CommandLine/Options.h"
+#include "lib/Support/Expected.h"
+#include "rapt/rapt.hpp"
+
+namespace rapt::run {
+
+/// A module with the context that one run needs.
+struct Model {
+  Module module;
+  Pool pool;
+  Context context;
+  rapt_module_info info;
+};
+
+/// What failed, in one line; a fault of our own exits with 3.
+struct Failure {
+  std::string message;
+  int code = 1;
+  Failure(const Outcome &outcome) : message(outcome.message), code(outcome.status == RAPT_BUG ? 3 : 1) {}
+  Failure(const Error &error) : message(error.message) {}
+};
+
+/// Opens the module and its weights; no context yet.
+Outcome openModule(const Options &options, Model &model);
+/// Makes the pool, and a context for `tokens` tokens.
+Outcome makeContext(const Options &options, int64_t tokens, Model &model);
+
+/// "1,234,567", and "497.8 MB".
+std::string grouped(uint64_t number);
+std::string inUnits(uint64_t bytes);
+
+// The commands. Each returns the exit status and tells its failure itself.
+int printCard(const Options &options);
+int runForward(const Options &options);
+int runReference(const Options &options, const char *self);
+int generate(const Options &options);
+int measurePerplexity(const Options &options);
+
+} // namespace rapt::run

@@ -1,0 +1,219 @@
+#include "lib/Generation/CommandLine/Options.h"
+#include "lib/Support/Json.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+
+namespace rapt::run {
+namespace {
+
+/// Takes an option's value; returns what is wrong with it, empty when nothing.
+using Setter = std::function<std::string(Options &, const std::string &)>;
+
+struct Option {
+  const char *name, *alias, *value, *help; ///< value is null for a switch
+  Setter set;
+};
+
+template <typename T> bool parseNumber(const std::string &text, T &number) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+Setter integer(std::optional<int64_t> Options::*field, int64_t least) {
+  return [=](Options &options, const std::string &text) -> std::string {
+    int64_t number;
+    if (!parseNumber(text, number) || number < least)
+      return "is not a whole number from " + std::to_string(least) + " on";
+    options.*field = number;
+    return {};
+  };
+}
+
+Setter real(std::optional<double> Options::*field, double least, double most, const char *range) {
+  return [=](Options &options, const std::string &text) -> std::string {
+    double number;
+    if (!parseNumber(text, number) || !std::isfinite(number) || number < least || number > most)
+      return std::string("is not a number ") + range;
+    options.*field = number;
+    return {};
+  };
+}
+
+Setter text(std::optional<std::string> Options::*field) {
+  return [=](Options &options, const std::string &value) {
+    options.*field = value;
+    return std::string();
+  };
+}
+
+Setter flag(bool Options::*field) {
+  return [=](Options &options, const std::string &) {
+    options.*field = true;
+    return std::string();
+  };
+}
+
+Setter path(std::string Options::*field) {
+  return [=](Options &options, const std::string &value) {
+    options.*field = value;
+    return value.empty() ? "is empty" : std::string();
+  };
+}
+
+Setter namedFile(std::vector<NamedFile> Options::*field) {
+  return [=](Options &options, const std::string &value) -> std::string {
+    size_t at = value.find('=');
+    if (at == 0 || at == std::string::npos || at + 1 == value.size())
+      return "is not NAME=FILE.npy";
+    (options.*field).emplace_back(value.substr(0, at), value.substr(at + 1));
+    return {};
+  };
+}
+
+std::string setTokens(Options &options, const std::string &value) {
+  std::vector<int32_t> ids;
+  for (size_t at = 0; at <= value.size();) {
+    size_t end = std::min(value.find(',', at), value.size());
+    int32_t id;
+    if (!parseNumber(value.substr(at, end - at), id))
+      return "is not a list of token ids like 1,2,3";
+    ids.push_back(id);
+    at = end + 1;
+  }
+  options.tokens = std::move(ids);
+  return {};
+}
+
+std::string setSeed(Options &options, const std::string &value) {
+  return parseNumber(value, options.seed) ? "" : "is not a whole number from 0 to 2^64-1";
+}
+
+std::string addStop(Options &options, const std::string &value) {
+  options.stops.push_back(value);
+  return value.empty() ? "is empty" : "";
+}
+
+const std::vector<Option> &table() {
+  static const std::vector<Option> options = {
+      {"prompt", "p", "TEXT", "continue this text", text(&Options::prompt)},
+      {"file", "f", "FILE", "continue the text of a file; - is the standard input", text(&Options::promptFile)},
+      {"tokens", nullptr, "1,2,3", "continue these token ids; prints ids", setTokens},
+      {"max-new-tokens", "n", "N", "stop after N new tokens", integer(&Options::maxNewTokens, 0)},
+      {"context", nullptr, "N", "tokens of the cache", integer(&Options::context, 1)},
+      {"seed", nullptr, "N", "of the sampling (0)", setSeed},
+      {"temperature", nullptr, "X", "0 takes the most likely token", real(&Options::temperature, 0, 1e6, "from 0 on")},
+      {"top-k", nullptr, "K", "sample from the K most likely tokens; 0: all", integer(&Options::topK, 0)},
+      {"top-p", nullptr, "P", "sample from the likeliest tokens that make up P",
+       real(&Options::topP, 1e-9, 1, "above 0, at most 1")},
+      {"min-p", nullptr, "P", "drop tokens less likely than P times the likeliest",
+       real(&Options::minP, 0, 1, "from 0 to 1")},
+      {"repetition-penalty", nullptr, "X", "above 1 discourages tokens that occurred",
+       real(&Options::repetitionPenalty, 1e-6, 1e6, "above 0")},
+      {"stop", nullptr, "TEXT", "end before this text; may be repeated", addStop},
+      {"ignore-eos", nullptr, nullptr, "go on after a token that ends a text", flag(&Options::ignoreEnd)},
+      {"threads", nullptr, "N", "threads (the processors this process may use)", integer(&Options::threads, 1)},
+      {"stats", nullptr, nullptr, "tell time to first token, tokens/s and memory", flag(&Options::stats)},
+      {"perplexity", nullptr, "FILE", "measure how well the model predicts a text", text(&Options::perplexityFile)},
+      {"stride", nullptr, "N", "of --perplexity's windows (window - 1: each token is predicted once)",
+       integer(&Options::stride, 1)},
+      {"input", nullptr, "NAME=F.npy", "run forward on tensors; may be repeated", namedFile(&Options::inputs)},
+      {"output", nullptr, "NAME=F.npy", "where a tensor of forward goes", namedFile(&Options::outputs)},
+      {"reference", nullptr, "IR.mlir", "run the reference evaluator on --input and --output instead",
+       path(&Options::reference)},
+      {"weights", nullptr, "FILE", "another weight file than the one beside the library", path(&Options::weights)},
+      {"any-weights", nullptr, nullptr, "accept weights with other content (a fine-tune)", flag(&Options::anyWeights)},
+      {"verify", nullptr, nullptr, "hash the weights before using them", flag(&Options::verify)},
+      {"read-weights", nullptr, nullptr, "read the weights instead of mapping the file", flag(&Options::readWeights)},
+      {"json", nullptr, nullptr, "print one JSON object", flag(&Options::json)},
+      {"info", nullptr, nullptr, "print what the library holds, and nothing else", flag(&Options::info)},
+      {"help", "h", nullptr, "print this", flag(&Options::help)},
+      {"version", nullptr, nullptr, "print the version", flag(&Options::version)}};
+  return options;
+}
+
+Error usage(const std::string &message) { return Error{message + "; see rapt-run --help"}; }
+
+/// "--name", "--name=value", "-n" or "-n=value": the option, and the value when it is attached.
+const Option *findOption(const std::string &argument, std::optional<std::string> &value) {
+  bool isLong = argument.rfind("--", 0) == 0;
+  std::string name = argument.substr(isLong ? 2 : 1);
+  if (size_t at = name.find('='); at != std::string::npos) {
+    value = name.substr(at + 1);
+    name.resize(at);
+  }
+  for (const Option &option : table())
+    if (isLong ? name == option.name : option.alias && name == option.alias)
+      return &option;
+  return nullptr;
+}
+
+Status checkTogether(const Options &o) {
+  if (o.help || o.version)
+    return {};
+  if (o.library.empty() && o.reference.empty())
+    return usage("no compiled model is named");
+  bool tensors = !o.inputs.empty() || !o.outputs.empty();
+  int ways = !!o.prompt + !!o.promptFile + !!o.tokens + !!o.perplexityFile + tensors;
+  if (ways > 1)
+    return usage("only one of --prompt, --file, --tokens, --perplexity and --input can be given");
+  if (tensors && (o.inputs.empty() || o.outputs.empty()))
+    return usage("--input and --output go together");
+  if (!o.reference.empty() && !tensors)
+    return usage("--reference needs --input and --output");
+  if (o.stride && !o.perplexityFile)
+    return usage("--stride belongs to --perplexity");
+  return {};
+}
+
+} // namespace
+
+Expected<Options> parseOptions(int argc, const char *const *argv) {
+  Options options;
+  bool onlyNames = false;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    std::string shown = json::printable(argument);
+    if (onlyNames || argument.size() < 2 || argument[0] != '-') {
+      if (!options.library.empty())
+        return usage("a second model is named: " + shown);
+      options.library = argument;
+      continue;
+    }
+    if ((onlyNames = argument == "--"))
+      continue;
+    std::optional<std::string> value;
+    const Option *option = findOption(argument, value);
+    if (!option)
+      return usage("unknown option " + shown);
+    if (!option->value && value)
+      return usage("--" + std::string(option->name) + " takes no value");
+    if (option->value && !value) {
+      if (++i == argc)
+        return usage("--" + std::string(option->name) + " needs a value: " + option->value);
+      value = argv[i];
+    }
+    if (std::string problem = option->set(options, value.value_or("")); !problem.empty())
+      return usage("--" + std::string(option->name) + ": \"" + json::printable(*value) + "\" " + problem);
+  }
+  if (Status status = checkTogether(options); !status)
+    return status.error();
+  return options;
+}
+
+std::string helpText() {
+  std::string result = "Runs a model that raptc compiled.\n\nusage: rapt-run MODEL.so             what the model is\n"
+                       "       rapt-run MODEL.so [options]   run it\n\noptions:\n";
+  for (const Option &option : table()) {
+    std::string left = option.alias ? std::string("  -") + option.alias + ", --" : "      --";
+    left += option.name;
+    if (option.value)
+      left += std::string(" ") + option.value;
+    left.resize(std::max(left.size() + 2, size_t(34)), ' ');
+    result += left + option.help + "\n";
+  }
+  return result + "\nexit status: 0 done, 1 the input is wrong, 2 wrong usage, 130 interrupted, 141 output closed\n";
+}
+
+} // namespace rapt::run

@@ -1,0 +1,148 @@
+// How well a model predicts a text: windows of its positions, each token but the first predicted exactly once.
+#include "lib/Generation/Perplexity.h"
+#include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/Text.h"
+#include "lib/Support/Json.h"
+#include <algorithm>
+#include <cstdio>
+
+namespace rapt::run {
+namespace {
+
+constexpr int64_t logitsBytes = 16 << 20; // held at a time
+
+struct Measurement {
+  const Options &options;
+  Model model;
+  Text text;
+  Ids ids;
+  int64_t window = 0, stride = 0;
+  size_t part = 0; ///< tokens whose logits are held at a time
+  PerplexityTotal total;
+
+  explicit Measurement(const Options &options) : options(options) {}
+  Outcome prepare();
+  Outcome run();
+  Status report() const;
+
+private:
+  Outcome runWindow(const Sequence &sequence, const PerplexityWindow &w);
+  Outcome score(const float *logits, size_t target);
+  Outcome countBytes(int32_t id);
+};
+
+Outcome Measurement::prepare() {
+  if (Outcome outcome = openModule(options, model); !outcome)
+    return outcome;
+  if (Outcome outcome = openText(model, true, text); !outcome)
+    return outcome;
+  auto content = readPrompt(*options.perplexityFile);
+  if (!content)
+    return {RAPT_IO, content.error().message};
+  if (Outcome outcome = encode(model, text, *content, ids); !outcome)
+    return outcome;
+  window = options.context.value_or(model.info.max_positions);
+  if (window > model.info.max_positions)
+    return {RAPT_TOO_LONG, "--context is " + std::to_string(window) + "; the model's positions hold " +
+                               std::to_string(model.info.max_positions) + " tokens"};
+  stride = options.stride.value_or(window - 1);
+  part = size_t(std::clamp<int64_t>(logitsBytes / (int64_t(sizeof(float)) * model.info.vocabulary), 16, 512));
+  return makeContext(options, window, model);
+}
+
+Outcome Measurement::countBytes(int32_t id) {
+  size_t size = 0;
+  Outcome outcome = Outcome::of([&](char *message, size_t messageSize) {
+    return rapt_tokenizer_token(text.tokenizer.get(), id, nullptr, 0, &size, message, messageSize);
+  });
+  total.bytes += size;
+  return outcome;
+}
+
+Outcome Measurement::score(const float *logits, size_t target) {
+  double nats = 0;
+  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+    return rapt_negative_log_likelihood(logits, size_t(model.info.vocabulary), ids[target], &nats, message, size);
+  });
+  total.nats += nats;
+  ++total.tokens;
+  return outcome ? countBytes(ids[target]) : outcome;
+}
+
+/// Runs tokens [begin, end - 1), which predict up to end - 1; the first of them only fill the cache.
+Outcome Measurement::runWindow(const Sequence &sequence, const PerplexityWindow &w) {
+  if (Outcome outcome = sequence.truncate(0); !outcome)
+    return outcome;
+  for (size_t at = w.begin; at + 1 < w.end;) {
+    bool context = at + 1 < w.firstScored;
+    size_t end = std::min(context ? w.firstScored - 1 : at + part, w.end - 1);
+    auto chunk = sized<rapt_chunk>();
+    chunk.sequence = sequence.get();
+    chunk.tokens = &ids[at];
+    chunk.count = int64_t(end - at);
+    chunk.want = context ? RAPT_LOGITS_NONE : RAPT_LOGITS_ALL;
+    if (Outcome outcome = model.context.step(chunk); !outcome)
+      return outcome;
+    for (size_t i = at; !context && i < end; ++i)
+      if (Outcome outcome = score(chunk.logits + int64_t(i - at) * model.info.vocabulary, i + 1); !outcome)
+        return outcome;
+    at = end;
+  }
+  return {};
+}
+
+Outcome Measurement::run() {
+  auto windows = planWindows(ids.size(), size_t(window), size_t(stride));
+  if (!windows)
+    return {RAPT_INVALID, windows.error().message};
+  Sequence sequence;
+  if (Outcome outcome = Sequence::make(model.context, sequence); !outcome)
+    return outcome;
+  Interrupts interrupts(model.context.get());
+  for (const PerplexityWindow &w : *windows)
+    if (Outcome outcome = runWindow(sequence, w); !outcome)
+      return outcome;
+  return {};
+}
+
+Status Measurement::report() const {
+  int32_t begin = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_BEGIN);
+  bool withBegin = begin >= 0 && ids[0] == begin;
+  if (options.json) {
+    json::Object object;
+    object.emplace_back("nats_per_token", json::Value(total.natsPerToken()));
+    object.emplace_back("perplexity", json::Value(total.perplexity()));
+    object.emplace_back("bits_per_byte", json::Value(total.bitsPerByte()));
+    object.emplace_back("predicted_tokens", json::Value(total.tokens));
+    object.emplace_back("predicted_bytes", json::Value(total.bytes));
+    object.emplace_back("window", json::Value(window));
+    object.emplace_back("stride", json::Value(stride));
+    object.emplace_back("bos", json::Value(withBegin));
+    return print(json::write(json::Value(std::move(object))) + "\n");
+  }
+  char line[512];
+  snprintf(
+      line, sizeof line,
+      "perplexity %.4f: %.6f nats per token over %llu predicted tokens, %.6f bits per byte over %llu bytes; windows "
+      "of %lld tokens, stride %lld, %s BOS\n",
+      total.perplexity(), total.natsPerToken(), (unsigned long long)total.tokens, total.bitsPerByte(),
+      (unsigned long long)total.bytes, (long long)window, (long long)stride, withBegin ? "with" : "without");
+  return print(line);
+}
+
+} // namespace
+
+int measurePerplexity(const Options &options) {
+  Measurement measurement(options);
+  Outcome outcome = measurement.prepare();
+  if (outcome)
+    outcome = measurement.run();
+  if (outcome.status == RAPT_CANCELLED && Interrupts::caught())
+    return Interrupts::caught();
+  if (!outcome)
+    return fail(outcome.message, Failure(outcome).code);
+  Status status = measurement.report();
+  return status ? 0 : fail(status.error().message);
+}
+
+} // namespace rapt::run

@@ -1,0 +1,111 @@
+#include "lib/Generation/CommandLine/Text.h"
+#include "lib/Support/File.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+
+namespace rapt::run {
+namespace {
+
+constexpr uint64_t mostPrompt = uint64_t(1) << 30;
+constexpr uint64_t mostIds = uint64_t(1) << 24; // far above any cache; keeps a huge prompt from being cut for nothing
+
+rapt_text_view section(const Model &model, const char *name) {
+  rapt_text_view view{};
+  view.data = static_cast<const char *>(rapt_module_section(model.module.get(), name, &view.size));
+  return view;
+}
+
+Outcome openTokenizer(const Model &model, bool needed, Text &text) {
+  auto files = sized<rapt_tokenizer_files>();
+  files.tokenizer_json = section(model, "tokenizer.json");
+  files.tokenizer_config = section(model, "tokenizer_config.json");
+  files.special_tokens_map = section(model, "special_tokens_map.json");
+  files.added_tokens = section(model, "added_tokens.json");
+  files.vocab_json = section(model, "vocab.json");
+  files.merges_txt = section(model, "merges.txt");
+  if (!files.tokenizer_json.data && !files.vocab_json.data)
+    return needed ? Outcome{RAPT_UNSUPPORTED,
+                            std::string(model.info.name) + " was compiled without a tokenizer: give ids with --tokens"}
+                  : Outcome{};
+  rapt_tokenizer *tokenizer = nullptr;
+  Outcome outcome =
+      Outcome::of([&](char *message, size_t size) { return rapt_tokenizer_open(&files, &tokenizer, message, size); });
+  text.tokenizer.reset(tokenizer);
+  return outcome;
+}
+
+Outcome openGenerationConfig(const Model &model, Text &text) {
+  rapt_text_view json = section(model, "generation_config.json");
+  if (!json.data)
+    return {};
+  int32_t ends[256];
+  size_t count = 0;
+  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+    return rapt_generation_config_read(json.data, json.size, &text.config, ends, std::size(ends), &count, message,
+                                       size);
+  });
+  if (outcome)
+    text.ends.insert(ends, ends + count);
+  return outcome;
+}
+
+} // namespace
+
+Outcome openText(const Model &model, bool needed, Text &text) {
+  text.config.sampler.size = sizeof text.config.sampler;
+  Outcome outcome = openTokenizer(model, needed, text);
+  if (outcome)
+    outcome = openGenerationConfig(model, text);
+  if (!outcome)
+    return outcome;
+  text.ends.insert(model.info.eos, model.info.eos + model.info.eos_count);
+  text.vocabulary = model.info.vocabulary;
+  if (text.tokenizer) {
+    text.vocabulary = std::min<int64_t>(text.vocabulary, rapt_tokenizer_vocabulary(text.tokenizer.get()));
+    if (int32_t end = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_END); end >= 0)
+      text.ends.insert(end);
+  }
+  return {};
+}
+
+Outcome encode(const Model &model, const Text &text, const std::string &content, Ids &ids) {
+  auto options = sized<rapt_encode_options>();
+  options.embedding_rows = model.info.vocabulary;
+  options.most_ids = mostIds;
+  size_t count = 0;
+  ids.resize(content.size() + 8);
+  auto call = [&](char *message, size_t size) {
+    return rapt_tokenizer_encode(text.tokenizer.get(), content.data(), content.size(), &options, ids.data(), ids.size(),
+                                 &count, message, size);
+  };
+  Outcome outcome = Outcome::of(call);
+  if (outcome.status == RAPT_FULL) {
+    ids.resize(count);
+    outcome = Outcome::of(call);
+  }
+  ids.resize(outcome ? count : 0);
+  return outcome;
+}
+
+Expected<std::string> readPrompt(const std::string &path) {
+  if (path != "-")
+    return readFile(path, mostPrompt);
+  std::string text;
+  while (true) {
+    char piece[1 << 16];
+    ssize_t got = read(STDIN_FILENO, piece, sizeof piece);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return Error{std::string("standard input: ") + strerror(errno)};
+    if (got == 0)
+      return text;
+    text.append(piece, size_t(got));
+    if (text.size() > mostPrompt)
+      return Error{"standard input: more than " + std::to_string(mostPrompt) + " bytes"};
+  }
+}
+
+} // namespace rapt::run

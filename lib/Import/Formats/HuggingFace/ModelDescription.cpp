@@ -1,0 +1,205 @@
+//===- ModelDescription.cpp - Opening a Hugging Face directory --------------===//
+#include "lib/Import/Formats/HuggingFace/ModelDescription.h"
+#include "lib/Import/Formats/HuggingFace/Download.h"
+#include "lib/Import/Formats/HuggingFace/RandomTensors.h"
+#include "lib/Support/CheckedMath.h"
+#include <climits>
+#include <cstdlib>
+#include <set>
+#include <sys/stat.h>
+
+using namespace rapt;
+using namespace rapt::huggingface;
+using artifact::DType;
+
+static constexpr uint64_t mostConfigBytes = uint64_t(16) << 20;
+static constexpr uint64_t mostSideFileBytes = uint64_t(64) << 20;
+static constexpr size_t mostNamed = 20;
+
+static bool isDirectory(const std::string &path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/// The last component of `path`; what comes before it, without the slash, goes to `rest`.
+static std::string splitLast(const std::string &path, std::string &rest) {
+  size_t slash = path.rfind('/');
+  rest = slash == path.npos ? "" : path.substr(0, slash);
+  return slash == path.npos ? path : path.substr(slash + 1);
+}
+
+/// See ModelDescription::name.
+static std::string makeName(const std::string &directory) {
+  std::string real = directory;
+  if (char *resolved = realpath(directory.c_str(), nullptr)) {
+    real = resolved;
+    free(resolved);
+  }
+  std::string parent, grandparent, rest;
+  std::string name = splitLast(real, parent);
+  if (splitLast(parent, grandparent) == "snapshots") {
+    std::string repository = splitLast(grandparent, rest);
+    if (repository.starts_with("models--"))
+      name = repository.substr(repository.rfind("--") + 2);
+  }
+  return name.empty() ? "model" : name;
+}
+
+Expected<ModelDescription> ModelDescription::load(const std::string &path, LoadOptions options) {
+  ModelDescription model;
+  model.root = path;
+  model.options = std::move(options);
+  bool directory = isDirectory(path);
+  std::string folder = directory ? path : path.find('/') == path.npos ? "." : path.substr(0, path.rfind('/') + 1);
+  model.shortName = makeName(folder);
+  std::string config = directory ? path + "/config.json" : path;
+  if (directory && !entryExists(config))
+    return Error{shownPath(path) + ": no config.json in this directory"};
+  if (Status status = model.readConfig(config); !status)
+    return status.error();
+  bool needsWeights = !model.options.randomSeed && !model.options.noWeights;
+  if (directory) {
+    // An adapter changes the weights; compiling the base model alone would be silently wrong.
+    if (entryExists(path + "/adapter_config.json"))
+      return Error{shownPath(path + "/adapter_config.json") +
+                   ": adapters (LoRA and others) are not supported: merge it into the model first"};
+    if (Status status = model.readSideFiles(path); !status)
+      return status.error();
+    if (needsWeights)
+      if (Status status = model.readWeights(path); !status)
+        return status.error();
+  } else if (needsWeights) {
+    return Error{shownPath(path) + ": a configuration without weights: give the model's directory, or "
+                                   "--random-weights=SEED"};
+  }
+  return model;
+}
+
+Status ModelDescription::readConfig(const std::string &file) {
+  Expected<std::string> text = readDownloaded(file, mostConfigBytes);
+  if (!text)
+    return text.error();
+  Expected<json::Value> value = json::parse(*text);
+  if (!value)
+    return Error{shownPath(file) + ": " + value.error().message};
+  if (!value->isObject())
+    return Error{shownPath(file) + ": not a JSON object"};
+  const json::Value *declared = value->find("architectures");
+  if (const json::Array *list = declared ? declared->asArray() : nullptr)
+    for (const json::Value &entry : *list)
+      if (const std::string *architecture = entry.asString())
+        classes.push_back(*architecture);
+  const json::Value *map = value->find("auto_map");
+  customCode = map && !map->isNull();
+  if (customCode)
+    notes.push_back(shownPath(file) + ": auto_map names Python code of the model's own, which is never executed");
+  reader = ConfigReader(std::move(*value), file, options.ignoreKeys);
+  type = reader.getString("model_type", "");
+  return refuseUnsupported();
+}
+
+Status ModelDescription::refuseUnsupported() {
+  if (const json::Value *quantization = reader.getRaw("quantization_config")) {
+    const json::Value *method = quantization->find("quant_method");
+    const std::string *name = method ? method->asString() : nullptr;
+    reader.fail("quantization_config" + (name ? " (" + json::printable(*name, 60) + ")" : "") +
+                " is not supported: use the original weights");
+  }
+  const json::Value *pruned = reader.getRaw("pruned_heads");
+  bool hasPruned = pruned && !(pruned->isObject() && pruned->asObject()->empty()) &&
+                   !(pruned->isArray() && pruned->asArray()->empty());
+  if (hasPruned)
+    reader.fail("pruned_heads is " + json::printable(json::write(*pruned), 60) + ": pruned models are not supported");
+  std::string name =
+      reader.getEnum({"torch_dtype", "dtype"},
+                     {"float32", "float16", "bfloat16", "torch.float32", "torch.float16", "torch.bfloat16"}, "float32");
+  storage = name.ends_with("bfloat16") ? DType::BF16 : name.ends_with("float16") ? DType::F16 : DType::F32;
+  return reader.errors();
+}
+
+Status ModelDescription::readSideFiles(const std::string &directory) {
+  for (const char *name :
+       {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json",
+        "merges.txt", "vocab.txt", "generation_config.json", "chat_template.jinja", "preprocessor_config.json"}) {
+    std::string path = directory + "/" + name;
+    if (!entryExists(path))
+      continue;
+    Expected<std::string> text = readDownloaded(path, mostSideFileBytes);
+    if (!text)
+      return text.error();
+    sideFiles.emplace(name, std::move(*text));
+  }
+  return {};
+}
+
+Status ModelDescription::readWeights(const std::string &directory) {
+  Expected<TensorTable> loaded = TensorTable::load(directory, notes);
+  if (!loaded)
+    return loaded.error();
+  table = std::move(*loaded);
+  uint64_t bytes[3] = {};
+  for (const auto &[name, tensor] : table.tensors())
+    if (std::optional<DType> dtype = tensor.type())
+      bytes[size_t(*dtype)] += tensor.bytes;
+  for (DType dtype : {DType::F32, DType::BF16, DType::F16})
+    if (bytes[size_t(dtype)] > bytes[size_t(storage)])
+      storage = dtype;
+  return {};
+}
+
+std::string ModelDescription::choosePrefix(std::initializer_list<std::string_view> prefixes,
+                                           std::string_view tensor) const {
+  for (std::string_view prefix : prefixes)
+    if (table.find(std::string(prefix).append(tensor)))
+      return std::string(prefix);
+  return std::string(*prefixes.begin());
+}
+
+/// Without a checkpoint every request is met; only its size can be wrong.
+static Expected<std::vector<ResolvedTensor>> takeAsRequested(const std::string &file, DType dtype,
+                                                             std::span<const TensorRequest> requests) {
+  std::vector<ResolvedTensor> resolved;
+  uint64_t total = 0;
+  for (const TensorRequest &request : requests) {
+    std::optional<int64_t> elements = checkedProduct<int64_t>(request.shape);
+    std::optional<uint64_t> sum = elements ? checkedAdd(total, uint64_t(*elements)) : std::nullopt;
+    if (!sum || *sum > uint64_t(1) << 60)
+      return Error{shownPath(file) + ": tensor \"" + json::printable(request.name) + "\" " + shownShape(request.shape) +
+                   ": the model has more than 2^60 parameters"};
+    total = *sum;
+    resolved.push_back({request.name, dtype, request.shape});
+  }
+  return resolved;
+}
+
+Expected<std::vector<ResolvedTensor>> ModelDescription::resolve(std::vector<TensorRequest> requests,
+                                                                std::initializer_list<std::string_view> ignored) {
+  bool fromCheckpoint = !options.randomSeed && !options.noWeights;
+  auto resolved = fromCheckpoint ? resolveTensors(table, requests) : takeAsRequested(reader.file(), storage, requests);
+  if (!resolved)
+    return resolved;
+  requested = std::move(requests);
+  std::set<std::string_view> seen;
+  for (const ResolvedTensor &tensor : *resolved)
+    if (seen.insert(tensor.name).second)
+      names.push_back(tensor.name);
+  if (!fromCheckpoint)
+    return resolved;
+  std::vector<std::string> extra = findExtraTensors(table, *resolved, std::span(ignored.begin(), ignored.size()));
+  if (extra.empty())
+    return resolved;
+  std::string note = shownPath(table.path()) + ": " + std::to_string(extra.size()) +
+                     (extra.size() == 1 ? " tensor" : " tensors") + " of the checkpoint not used by the model: ";
+  for (size_t i = 0; i < extra.size() && (i < mostNamed || options.strict); ++i)
+    note += (i ? ", \"" : "\"") + json::printable(extra[i]) + "\"";
+  if (options.strict)
+    return Error{note};
+  notes.push_back(note + (extra.size() > mostNamed ? ", ..." : ""));
+  return resolved;
+}
+
+std::unique_ptr<artifact::TensorReader> ModelDescription::openTensors() const {
+  if (options.randomSeed)
+    return makeRandomTensors(*options.randomSeed, storage, requested);
+  return options.noWeights ? nullptr : openSafeTensors(table);
+}

@@ -1,0 +1,158 @@
+//===- TensorTable.cpp - One file or many shards ----------------------------===//
+#include "lib/Import/Formats/HuggingFace/TensorTable.h"
+#include "lib/Import/Formats/HuggingFace/Download.h"
+#include "lib/Support/Json.h"
+#include <algorithm>
+#include <dirent.h>
+
+using namespace rapt;
+using namespace rapt::huggingface;
+
+static constexpr uint64_t mostIndexBytes = uint64_t(64) << 20;
+static constexpr size_t mostNamed = 20;
+
+static std::string quoted(std::string_view name) { return "\"" + json::printable(name) + "\""; }
+
+/// Other files of the directory that tell why model.safetensors is not there, sorted.
+static std::vector<std::string> listWeightFiles(const std::string &directory) {
+  std::vector<std::string> names;
+  if (DIR *folder = opendir(directory.c_str())) {
+    while (const dirent *entry = readdir(folder)) {
+      std::string_view name = entry->d_name;
+      for (std::string_view suffix :
+           {".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack", ".gguf", ".onnx", ".incomplete"})
+        if (name.ends_with(suffix))
+          names.emplace_back(name);
+    }
+    closedir(folder);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+static Error describeMissingWeights(const std::string &directory) {
+  std::string where = shownPath(directory) + ": no model.safetensors and no model.safetensors.index.json";
+  std::vector<std::string> names = listWeightFiles(directory);
+  auto firstWith = [&](std::initializer_list<std::string_view> suffixes) -> const std::string * {
+    for (const std::string &name : names)
+      for (std::string_view suffix : suffixes)
+        if (name.ends_with(suffix))
+          return &name;
+    return nullptr;
+  };
+  if (const std::string *name = firstWith({".incomplete"}))
+    return Error{where + "; " + quoted(*name) + " is an unfinished download: download it again"};
+  if (const std::string *name = firstWith({".bin", ".pt", ".pth", ".ckpt", ".pkl"}))
+    return Error{where + "; " + quoted(*name) +
+                 " is a PyTorch pickle, which can run code when it is read and is refused: convert it with "
+                 "`model.save_pretrained(DIR, safe_serialization=True)`"};
+  std::string others;
+  for (size_t i = 0; i < names.size() && i < mostNamed; ++i)
+    others += (i ? ", " : "; it holds ") + quoted(names[i]);
+  return Error{where + others + " (without weights: --random-weights=SEED)"};
+}
+
+/// A shard's name must stay inside the directory, whatever system wrote the index.
+static bool isSafeName(std::string_view name) {
+  return !name.empty() && name.size() <= 255 && name != "." && name != ".." &&
+         name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
+}
+
+Expected<TensorTable> TensorTable::load(const std::string &directory, std::vector<std::string> &warnings) {
+  TensorTable table;
+  std::string single = directory + "/model.safetensors", index = single + ".index.json";
+  if (!entryExists(single)) {
+    table.source = index;
+    if (!entryExists(index))
+      return describeMissingWeights(directory);
+    if (Status status = table.loadShards(directory, warnings); !status)
+      return status.error();
+    return table;
+  }
+  table.source = single;
+  auto file = InputFile::open(single);
+  if (!file)
+    return file.error();
+  auto tensors = readSafeTensors(*file);
+  if (!tensors)
+    return tensors.error();
+  for (StoredTensor &tensor : *tensors) {
+    std::string name = tensor.name;
+    table.table.emplace(std::move(name), std::move(tensor));
+  }
+  return table;
+}
+
+/// The index's weight_map: tensor name -> shard's file name, every name checked.
+static Expected<std::map<std::string, std::string, std::less<>>> readIndex(const std::string &path) {
+  Expected<std::string> text = readDownloaded(path, mostIndexBytes);
+  if (!text)
+    return text.error();
+  Expected<json::Value> root = json::parse(*text);
+  std::string shown = shownPath(path);
+  if (!root)
+    return Error{shown + ": " + root.error().message};
+  const json::Value *entries = root->find("weight_map");
+  if (!entries || !entries->isObject())
+    return Error{shown + ": no weight_map (an object: tensor name -> file name)"};
+  std::map<std::string, std::string, std::less<>> map;
+  for (const auto &[tensor, file] : *entries->asObject()) {
+    std::string entry = shown + ": weight_map: tensor " + quoted(tensor) + ": ";
+    if (!file.isString())
+      return Error{entry + "its file is not a string"};
+    if (!isSafeName(*file.asString()))
+      return Error{entry + "file name " + quoted(*file.asString()) +
+                   " is not a single name inside the model's directory"};
+    if (!file.asString()->ends_with(".safetensors"))
+      return Error{entry + "file name " + quoted(*file.asString()) + " does not end in .safetensors"};
+    map.emplace(tensor, *file.asString());
+  }
+  return map;
+}
+
+Status TensorTable::loadShards(const std::string &directory, std::vector<std::string> &warnings) {
+  auto index = readIndex(source);
+  if (!index)
+    return index.error();
+  std::map<std::string, std::vector<std::string>> shards; // file -> tensors the index puts there
+  for (const auto &[tensor, file] : *index)
+    shards[file].push_back(tensor);
+  std::vector<std::string> unnamed;
+  for (const auto &[name, expected] : shards) {
+    std::string path = directory + "/" + name;
+    if (!entryExists(path))
+      return Error{shownPath(source) + ": shard " + quoted(name) + " with " + std::to_string(expected.size()) +
+                   " tensors (the first is " + quoted(expected.front()) + ") is missing from " + shownPath(directory) +
+                   (entryExists(path + ".incomplete") ? "; its download is unfinished" : "")};
+    auto file = InputFile::open(path);
+    if (!file)
+      return file.error();
+    auto tensors = readSafeTensors(*file);
+    if (!tensors)
+      return tensors.error();
+    for (StoredTensor &tensor : *tensors) {
+      auto at = index->find(tensor.name);
+      if (at == index->end() || at->second != name)
+        unnamed.push_back(quoted(tensor.name) + " of " + quoted(name));
+      else
+        table.emplace(at->first, std::move(tensor));
+    }
+    for (const std::string &tensor : expected)
+      if (!table.contains(tensor))
+        return Error{shownPath(source) + ": tensor " + quoted(tensor) + " should be in shard " + shownPath(path) +
+                     ", which holds " + std::to_string(tensors->size()) + " tensors but not that one"};
+  }
+  if (!unnamed.empty()) {
+    std::string note = shownPath(source) + ": " + std::to_string(unnamed.size()) +
+                       " tensors of the shards are not in the index and are ignored: ";
+    for (size_t i = 0; i < unnamed.size() && i < mostNamed; ++i)
+      note += (i ? ", " : "") + unnamed[i];
+    warnings.push_back(note + (unnamed.size() > mostNamed ? ", ..." : ""));
+  }
+  return {};
+}
+
+const StoredTensor *TensorTable::find(std::string_view name) const {
+  auto at = table.find(name);
+  return at == table.end() ? nullptr : &at->second;
+}

@@ -1,0 +1,291 @@
+//===- Attention.cpp - Attention, whole and by tiles --------------------------===//
+#include "lib/Reference/Ops.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+namespace rapt::reference {
+
+namespace {
+
+using Op = attn::AttentionOp;
+
+/// An operand's element stride along each iteration dim; 0 where its map lacks the dim.
+using Strides = std::array<int64_t, Op::NumDims>;
+
+Strides stridesOf(Op op, unsigned operand, ArrayRef<int64_t> shape) {
+  Strides strides{};
+  AffineMap map = op.getMap(operand);
+  int64_t stride = 1;
+  for (unsigned i = shape.size(); i-- > 0;) {
+    strides[cast<AffineDimExpr>(map.getResult(i)).getPosition()] = stride;
+    stride *= shape[i];
+  }
+  return strides;
+}
+
+/// Finds the extents of all dims, on which every operand must agree. The extents of q and kv are those of the operands
+/// whose maps leave b out, where rows are packed.
+template <typename S> class Shapes {
+public:
+  Shapes(Op op, const AttentionOperands<S> &o) : op(op), o(o) { std::fill_n(extents, Op::NumDims, -1); }
+
+  LogicalResult run() {
+    const Tensor<S> *first[] = {o.query, o.key, o.value};
+    for (unsigned i = 0; i < 3; ++i)
+      if (failed(take(i, *first[i])))
+        return failure();
+    for (auto [i, extra] : llvm::enumerate(o.extras))
+      if (failed(take(4 + i, *extra)))
+        return failure();
+    if (failed(rowsOf("q_begin", o.qBegin, 1)) || failed(rowsOf("q_offset", o.qOffset, 0)) ||
+        failed(rowsOf("kv_begin", o.kvBegin, 1)) || failed(rowsOf("kv_length", o.kvLength, 0)))
+      return failure();
+    // Static extents of the result count too: nothing else may give a head count.
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    for (auto [expr, size] : llvm::zip(op.getMap(3).getResults(), type.getShape()))
+      if (unsigned dim = cast<AffineDimExpr>(expr).getPosition(); !ShapedType::isDynamic(size))
+        if (failed(agree(dim, size)))
+          return failure();
+    for (int64_t &extent : extents)
+      extent = extent < 0 ? 1 : extent;
+    if (o.qBegin && failed(checkOffsets(op, "q_begin", *o.qBegin, extents[Op::Q])))
+      return failure();
+    if (o.kvBegin && failed(checkOffsets(op, "kv_begin", *o.kvBegin, extents[Op::KV])))
+      return failure();
+    return success();
+  }
+
+  int64_t extents[Op::NumDims];
+
+private:
+  LogicalResult agree(unsigned dim, int64_t size) {
+    static constexpr const char *names[] = {"b", "hkv", "g", "q", "kv", "dqk", "dv"};
+    if (extents[dim] >= 0 && extents[dim] != size)
+      return op.emitOpError() << "extent of dim " << names[dim] << " is both " << extents[dim] << " and " << size;
+    extents[dim] = size;
+    return success();
+  }
+
+  LogicalResult take(unsigned operand, const Tensor<S> &tensor) {
+    for (auto [expr, size] : llvm::zip(op.getMap(operand).getResults(), tensor.shape)) {
+      unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+      // With b in its map, an extra's q counts within a row where the query's is packed: each access is checked.
+      bool within = op.dimOf(operand, Op::B) && ((dim == Op::Q && o.qBegin) || (dim == Op::KV && o.kvBegin));
+      if (!within && failed(agree(dim, size)))
+        return failure();
+    }
+    return success();
+  }
+
+  LogicalResult rowsOf(StringRef name, const Tensor<S> *tensor, int64_t more) {
+    if (tensor && tensor->dim(0) < more)
+      return op.emitOpError() << name << " is empty, but needs an offset more than rows";
+    return tensor ? agree(Op::B, tensor->dim(0) - more) : success();
+  }
+
+  Op op;
+  const AttentionOperands<S> &o;
+};
+
+/// The attention of one query: `score(j)` for each key that is kept, then the weighted sum of values.
+template <typename S> class Row {
+public:
+  Row(Op op, const AttentionOperands<S> &o, const int64_t *extents) : op(op), o(o), extents(extents) {
+    query = stridesOf(op, 0, o.query->shape);
+    key = stridesOf(op, 1, o.key->shape);
+    value = stridesOf(op, 2, o.value->shape);
+    for (auto [i, extra] : llvm::enumerate(o.extras))
+      extras.push_back(stridesOf(op, 4 + i, extra->shape));
+  }
+
+  int64_t b = 0, hkv = 0, g = 0, q = 0; ///< q within the row
+  int64_t packedQ = 0, absoluteQ = 0, firstKV = 0, keys = 0;
+
+  LogicalResult run(S *out, int64_t outStride) {
+    probabilities.assign(keys, S(0));
+    kept.assign(keys, false);
+    S max = std::numeric_limits<S>::lowest(), sum = 0;
+    for (int64_t j = 0; j < keys; ++j) {
+      if (failed(keep(j)))
+        return failure();
+      if (!kept[j])
+        continue;
+      probabilities[j] = score(j);
+      max = std::max(max, probabilities[j]);
+    }
+    for (int64_t j = 0; j < keys; ++j)
+      if (kept[j])
+        sum += probabilities[j] = std::exp(probabilities[j] - max);
+    for (int64_t d = 0; d < extents[Op::DV]; ++d) {
+      S total = 0;
+      for (int64_t j = 0; j < keys; ++j)
+        if (kept[j])
+          total += probabilities[j] * o.value->floats[at(value, true, j) + d * value[Op::DV]];
+      out[d * outStride] = sum == 0 ? S(0) : total / sum;
+    }
+    return success();
+  }
+
+private:
+  /// Offset of the operand's element at channel 0 and key j. q and kv are packed unless its map has b.
+  int64_t at(const Strides &s, bool packed, int64_t j) const {
+    return b * s[Op::B] + hkv * s[Op::HKV] + g * s[Op::G] + (packed ? packedQ : q) * s[Op::Q] +
+           (packed ? firstKV + j : j) * s[Op::KV];
+  }
+
+  S score(int64_t j) {
+    const S *x = o.query->floats.data() + at(query, true, j), *y = o.key->floats.data() + at(key, true, j);
+    S dot = 0;
+    for (int64_t d = 0; d < extents[Op::DQK]; ++d)
+      dot += x[d * query[Op::DQK]] * y[d * key[Op::DQK]];
+    S s = o.scale * dot;
+    if (!o.score)
+      return s;
+    o.score->argument(0).f = s;
+    bind(*o.score, 1, j);
+    return o.score->run().f;
+  }
+
+  /// Checks that the extras have elements for key j, and asks the mask.
+  LogicalResult keep(int64_t j) {
+    for (auto [i, extra] : llvm::enumerate(o.extras))
+      if (op.dimOf(4 + i, Op::B))
+        for (auto [dim, index] : {std::pair(Op::Q, q), std::pair(Op::KV, j)})
+          if (auto place = op.dimOf(4 + i, dim); place && index >= extra->dim(*place))
+            return op.emitOpError() << "extra operand " << i << " has no element at "
+                                    << (dim == Op::Q ? "query " : "key ") << index << " of row " << b;
+    if (!o.mask) {
+      kept[j] = true;
+      return success();
+    }
+    bind(*o.mask, 0, j);
+    kept[j] = o.mask->run().i != 0;
+    return success();
+  }
+
+  void bind(ScalarProgram<S> &program, unsigned first, int64_t j) {
+    for (int64_t index : {b, hkv * extents[Op::G] + g, absoluteQ, j})
+      program.argument(first++).i = index;
+    for (auto [i, extra] : llvm::enumerate(o.extras)) {
+      int64_t offset = at(extras[i], !op.dimOf(4 + i, Op::B), j);
+      if (extra->floats.empty())
+        program.argument(first++).i = extra->ints[offset];
+      else
+        program.argument(first++).f = extra->floats[offset];
+    }
+  }
+
+  Op op;
+  const AttentionOperands<S> &o;
+  const int64_t *extents;
+  Strides query, key, value;
+  SmallVector<Strides> extras;
+  std::vector<S> probabilities;
+  std::vector<bool> kept;
+};
+
+/// Keys of row b, checked against the extent of the dim kv.
+template <typename S>
+FailureOr<int64_t> keysOf(Op op, const AttentionOperands<S> &o, int64_t extent, int64_t b, int64_t queries) {
+  int64_t first = o.kvBegin ? o.kvBegin->ints[b] : 0, keys = extent;
+  if (o.kvLength)
+    keys = o.kvLength->ints[b];
+  else if (o.kvBegin)
+    keys = o.kvBegin->ints[b + 1] - first;
+  else if (o.qOffset)
+    keys = o.qOffset->ints[b] + queries;
+  if (keys < 0 || keys > extent - first)
+    return op.emitOpError() << "row " << b << " has " << keys << " keys from " << first
+                            << " on, but the extent of dim kv is " << extent;
+  return keys;
+}
+
+} // namespace
+
+template <typename S> Result<S> evaluate(Op op, const AttentionOperands<S> &o) {
+  Shapes<S> shapes(op, o);
+  if (failed(shapes.run()))
+    return failure();
+  const int64_t *extents = shapes.extents;
+  Tensor<S> result;
+  for (AffineExpr expr : op.getMap(3).getResults())
+    result.shape.push_back(extents[cast<AffineDimExpr>(expr).getPosition()]);
+  result.floats.assign(result.size(), S(0));
+  Strides out = stridesOf(op, 3, result.shape);
+  Row<S> row(op, o, extents);
+  for (row.b = 0; row.b < extents[Op::B]; ++row.b) {
+    int64_t firstQ = o.qBegin ? o.qBegin->ints[row.b] : 0;
+    int64_t queries = o.qBegin ? o.qBegin->ints[row.b + 1] - firstQ : extents[Op::Q];
+    FailureOr<int64_t> keys = keysOf(op, o, extents[Op::KV], row.b, queries);
+    if (failed(keys))
+      return failure();
+    row.keys = *keys;
+    row.firstKV = o.kvBegin ? o.kvBegin->ints[row.b] : 0;
+    for (row.hkv = 0; row.hkv < extents[Op::HKV]; ++row.hkv)
+      for (row.g = 0; row.g < extents[Op::G]; ++row.g)
+        for (row.q = 0; row.q < queries; ++row.q) {
+          row.packedQ = firstQ + row.q;
+          row.absoluteQ = (o.qOffset ? o.qOffset->ints[row.b] : 0) + row.q;
+          int64_t at = row.b * out[Op::B] + row.hkv * out[Op::HKV] + row.g * out[Op::G] + row.packedQ * out[Op::Q];
+          if (failed(row.run(result.floats.data() + at, out[Op::DV])))
+            return failure();
+        }
+  }
+  return result;
+}
+
+template <typename S>
+AttentionState<S> evaluate(attn::AttentionStateOp op, const AttentionStateOperands<S> &o, AttentionState<S> state) {
+  constexpr S floor = std::numeric_limits<S>::lowest();
+  int64_t channels = o.query->dim(1), keys = o.value->dim(1), width = state.acc.dim(1);
+  std::vector<S> scores(keys);
+  std::vector<bool> kept(keys);
+  for (int64_t m = 0; m < o.query->dim(0); ++m) {
+    S max = std::max(floor, state.max.floats[m]), before = max;
+    for (int64_t j = 0; j < keys; ++j) {
+      int64_t indices[] = {o.b, o.h, o.q + m, o.kv + j};
+      for (unsigned i = 0; i < 4; ++i) {
+        if (o.mask)
+          o.mask->argument(i).i = indices[i];
+        if (o.score)
+          o.score->argument(1 + i).i = indices[i];
+      }
+      kept[j] = (!o.limit || o.kv + j < *o.limit) && (!o.mask || o.mask->run().i != 0);
+      if (!kept[j])
+        continue;
+      S dot = 0;
+      for (int64_t d = 0; d < channels; ++d)
+        dot += o.query->floats[m * channels + d] *
+               o.key->floats[(j / attn::kPanel * channels + d) * attn::kPanel + j % attn::kPanel];
+      scores[j] = o.scale * dot;
+      if (o.score) {
+        o.score->argument(0).f = scores[j];
+        scores[j] = o.score->run().f;
+      }
+      max = std::max(max, scores[j]);
+    }
+    S alpha = std::exp(before - max);
+    state.max.floats[m] = max;
+    state.sum.floats[m] *= alpha;
+    for (int64_t d = 0; d < width; ++d)
+      state.acc.floats[m * width + d] *= alpha;
+    for (int64_t j = 0; j < keys; ++j) {
+      if (!kept[j])
+        continue;
+      S p = std::exp(scores[j] - max);
+      state.sum.floats[m] += p;
+      for (int64_t d = 0; d < width; ++d)
+        state.acc.floats[m * width + d] +=
+            p * o.value->floats[(d / attn::kPanel * keys + j) * attn::kPanel + d % attn::kPanel];
+    }
+  }
+  return state;
+}
+
+#define INSTANTIATE(S)                                                                                                 \
+  template Result<S> evaluate(Op, const AttentionOperands<S> &);                                                       \
+  template AttentionState<S> evaluate(attn::AttentionStateOp, const AttentionStateOperands<S> &, AttentionState<S>);
+RAPT_FOR_EACH_SCALAR(INSTANTIATE)
+
+} // namespace rapt::reference

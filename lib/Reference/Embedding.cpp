@@ -1,0 +1,41 @@
+//===- Embedding.cpp - Table look-ups ----------------------------------------===//
+#include "lib/Reference/Ops.h"
+
+using namespace mlir;
+namespace rapt::reference {
+
+template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &ids, const Tensor<S> &table) {
+  bool packed = table.shape.size() == 3; // [rows/32, columns, 32]
+  int64_t rows = packed ? table.dim(0) * attn::kPanel : table.dim(0), columns = table.dim(1);
+  int64_t width = packed ? attn::padToPanel(columns) : columns;
+  Tensor<S> result{{ids.dim(0), width}, std::vector<S>(ids.dim(0) * width), {}};
+  for (int64_t i = 0; i < ids.dim(0); ++i) {
+    int64_t id = ids.ints[i];
+    if (id < 0 || id >= rows)
+      return op.emitOpError() << "looks id " << id << " (element " << i << ") up in a table of " << rows << " rows";
+    for (int64_t c = 0; c < columns; ++c)
+      result.floats[i * width + c] =
+          packed ? table.floats[(id / attn::kPanel * columns + c) * attn::kPanel + id % attn::kPanel]
+                 : table.floats[id * columns + c];
+  }
+  return result;
+}
+
+template <typename S> Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> &input, const Tensor<S> &rows) {
+  int64_t columns = input.dim(1);
+  Tensor<S> result{{rows.dim(0), columns}, std::vector<S>(rows.dim(0) * columns), {}};
+  for (int64_t i = 0; i < rows.dim(0); ++i) {
+    int64_t row = rows.ints[i];
+    if (row < 0 || row >= input.dim(0))
+      return op.emitOpError() << "selects row " << row << " (element " << i << ") of " << input.dim(0) << " rows";
+    std::copy_n(input.floats.begin() + row * columns, columns, result.floats.begin() + i * columns);
+  }
+  return result;
+}
+
+#define INSTANTIATE(S)                                                                                                 \
+  template Result<S> evaluate(attn::EmbeddingOp, const Tensor<S> &, const Tensor<S> &);                                \
+  template Result<S> evaluate(attn::SelectRowsOp, const Tensor<S> &, const Tensor<S> &);
+RAPT_FOR_EACH_SCALAR(INSTANTIATE)
+
+} // namespace rapt::reference

@@ -1,0 +1,331 @@
+//===- Evaluator.cpp - Runs the imported stage, naively -----------------------===//
+#include "lib/Reference/Evaluator.h"
+#include "lib/Support/CheckedMath.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <limits>
+
+using namespace mlir;
+namespace rapt::reference {
+
+namespace {
+constexpr unsigned maxDepth = 128; ///< of calls: the program's recursion is the evaluator's
+}
+
+template <typename S> bool hasType(const Value<S> &value, Type type) {
+  if (auto ranked = dyn_cast<RankedTensorType>(type)) {
+    auto *tensor = std::get_if<TensorRef<S>>(&value);
+    if (!tensor || (*tensor)->shape.size() != size_t(ranked.getRank()))
+      return false;
+    return llvm::all_of(llvm::zip((*tensor)->shape, ranked.getShape()), [](auto pair) {
+      return ShapedType::isDynamic(std::get<1>(pair)) || std::get<0>(pair) == std::get<1>(pair);
+    });
+  }
+  if (isa<attn::KVCacheType>(type))
+    return std::holds_alternative<std::shared_ptr<const Cache<S>>>(value);
+  return isa<FloatType>(type) ? std::holds_alternative<S>(value) : std::holds_alternative<int64_t>(value);
+}
+
+template <typename S> LogicalResult Evaluator<S>::set(Frame &frame, mlir::Value result, FailureOr<Tensor<S>> value) {
+  if (failed(value))
+    return failure();
+  auto type = cast<RankedTensorType>(result.getType());
+  for (auto [i, size, declared] : llvm::enumerate(value->shape, type.getShape()))
+    if (!ShapedType::isDynamic(declared) && declared != size)
+      return result.getDefiningOp()->emitOpError()
+             << "gives extent " << size << " in dim " << i << ", but its type is " << type;
+  frame[result] = std::make_shared<const Tensor<S>>(std::move(*value));
+  return success();
+}
+
+template <typename S> LogicalResult Evaluator<S>::bindDims(func::FuncOp entry, ArrayRef<V> arguments) {
+  dims.clear();
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    auto names = entry.getArgAttrOfType<ArrayAttr>(i, attn::AttnDialect::dimsAttr);
+    if (!names)
+      continue;
+    SmallVector<int64_t> extents;
+    if (auto *cache = std::get_if<std::shared_ptr<const Cache<S>>>(&argument))
+      extents.push_back((*cache)->blocks);
+    else if (auto type = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[i]))
+      for (int64_t d = 0; d < type.getRank(); ++d)
+        if (type.isDynamicDim(d))
+          extents.push_back(std::get<TensorRef<S>>(argument)->dim(d));
+    if (names.size() != extents.size())
+      return entry.emitOpError() << "names " << names.size() << " dims of argument " << i << ", which has "
+                                 << extents.size();
+    for (auto [name, extent] : llvm::zip(names, extents)) {
+      auto text = dyn_cast<StringAttr>(name);
+      if (!text)
+        return entry.emitOpError() << "names a dim of argument " << i << " by " << name << ", which is no string";
+      StringRef dim = text.getValue();
+      int64_t size = extent - (dim.consume_back("+1") ? 1 : 0);
+      auto declared = module.lookupSymbol<attn::DimOp>(dim);
+      if (!declared)
+        return entry.emitOpError() << "names dim '" << dim << "' of argument " << i << ", which is not declared";
+      if (size < int64_t(declared.getMin()) || size > int64_t(declared.getMax()))
+        return entry.emitOpError() << "dim '" << dim << "' is " << size << ", but must be within " << declared.getMin()
+                                   << ".." << declared.getMax();
+      if (auto [known, isNew] = dims.try_emplace(dim, size); !isNew && known->second != size)
+        return entry.emitOpError() << "dim '" << dim << "' is both " << known->second << " and " << size;
+    }
+  }
+  return success();
+}
+
+template <typename S>
+FailureOr<SmallVector<Value<S>>> Evaluator<S>::runEntry(func::FuncOp entry, ArrayRef<V> arguments) {
+  if (arguments.size() != entry.getNumArguments())
+    return entry.emitOpError() << "takes " << entry.getNumArguments() << " arguments, but got " << arguments.size();
+  for (auto [i, argument] : llvm::enumerate(arguments))
+    if (!hasType<S>(argument, entry.getArgumentTypes()[i]))
+      return entry.emitOpError() << "argument " << i << " is not of type " << entry.getArgumentTypes()[i];
+  if (failed(bindDims(entry, arguments)))
+    return failure();
+  return run(entry, arguments);
+}
+
+template <typename S> FailureOr<SmallVector<Value<S>>> Evaluator<S>::run(func::FuncOp function, ArrayRef<V> arguments) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitOpError(function.isExternal() ? "has no body to evaluate"
+                                                      : "has more than one block, which is not evaluated");
+  Frame frame;
+  for (auto [i, argument] : llvm::enumerate(arguments))
+    frame[function.getArgument(i)] = argument;
+  return runBlock(function.getBody().front(), frame);
+}
+
+/// Runs a block's ops and gives the values that its terminator passes on.
+template <typename S> FailureOr<SmallVector<Value<S>>> Evaluator<S>::runBlock(Block &block, Frame &frame) {
+  for (Operation &op : block) {
+    if (isa<func::ReturnOp, scf::YieldOp>(op)) {
+      SmallVector<V> results;
+      for (mlir::Value operand : op.getOperands())
+        results.push_back(frame[operand]);
+      return results;
+    }
+    if (failed(runOp(op, frame)))
+      return failure();
+  }
+  return block.getParentOp()->emitOpError("has a block without func.return or scf.yield");
+}
+
+template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &frame) {
+  auto in = [&](unsigned i) -> const Tensor<S> & { return tensor(frame, op.getOperand(i)); };
+  auto out = [&](FailureOr<Tensor<S>> value) { return set(frame, op.getResult(0), std::move(value)); };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .template Case<attn::EmbeddingOp, attn::SelectRowsOp, attn::RMSNormOp, attn::RopeOp, attn::GLUOp, attn::AddOp>(
+          [&](auto typed) { return out(evaluate(typed, in(0), in(1))); })
+      .template Case<attn::LayerNormOp, attn::PositionsOp>(
+          [&](auto typed) { return out(evaluate(typed, in(0), in(1), in(2))); })
+      .template Case<attn::ActivationOp, attn::MergeHeadsOp>([&](auto typed) { return out(evaluate(typed, in(0))); })
+      .Case([&](attn::SplitHeadsOp typed) {
+        for (auto [result, value] : llvm::zip(typed.getHeads(), evaluate(typed, in(0))))
+          if (failed(set(frame, result, value)))
+            return failure();
+        return success();
+      })
+      .Case([&](attn::ParameterSliceOp typed) {
+        return out(evaluate<S>(typed, parameters, typed.getLayer() ? integer(frame, typed.getLayer()) : 0));
+      })
+      .Case([&](attn::DimSizeOp typed) {
+        FailureOr<int64_t> size = evaluate(typed, dims);
+        if (succeeded(size))
+          frame[typed] = *size;
+        return LogicalResult(size);
+      })
+      .Case([&](attn::LinearOp typed) { return runLinear(typed, frame); })
+      .Case([&](attn::AttentionOp typed) { return runAttention(typed, frame); })
+      .Case([&](attn::AttentionStateOp typed) { return runAttentionState(typed, frame); })
+      .template Case<attn::KVAppendOp, attn::KVViewOp>([&](auto) { return runCacheOp(op, frame); })
+      .Default([&](Operation *) { return runUpstream(op, frame); });
+}
+
+template <typename S> LogicalResult Evaluator<S>::runUpstream(Operation &op, Frame &frame) {
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return runCall(call, frame);
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return runFor(loop, frame);
+  if (auto dim = dyn_cast<tensor::DimOp>(op); dim && isa<RankedTensorType>(dim.getSource().getType())) {
+    const Tensor<S> &source = tensor(frame, dim.getSource());
+    int64_t index = integer(frame, dim.getIndex());
+    if (index < 0 || index >= int64_t(source.shape.size()))
+      return op.emitOpError() << "asks for dim " << index << " of a tensor of rank " << source.shape.size();
+    frame[dim] = source.dim(index);
+    return success();
+  }
+  if (auto empty = dyn_cast<tensor::EmptyOp>(op)) {
+    Tensor<S> value;
+    unsigned next = 0;
+    for (int64_t size : empty.getType().getShape())
+      value.shape.push_back(ShapedType::isDynamic(size) ? integer(frame, empty.getDynamicSizes()[next++]) : size);
+    std::optional<int64_t> elements =
+        checkedProduct<int64_t>(std::span<const int64_t>(value.shape.data(), value.shape.size()));
+    if (llvm::any_of(value.shape, [](int64_t size) { return size < 0; }) || !elements || *elements > maxElements)
+      return op.emitOpError() << "makes a tensor of negative extent, or of more than " << maxElements << " elements";
+    // Unspecified contents: NaN shows whoever reads them.
+    if (isa<FloatType>(empty.getType().getElementType()))
+      value.floats.assign(*elements, std::numeric_limits<S>::quiet_NaN());
+    else
+      value.ints.assign(*elements, 0);
+    return set(frame, empty, std::move(value));
+  }
+  return runScalar(op, frame);
+}
+
+template <typename S> LogicalResult Evaluator<S>::runScalar(Operation &op, Frame &frame) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && isScalarType(constant.getType())) {
+    Slot<S> slot = slotOf<S>(constant.getValue());
+    frame[constant] = isa<FloatType>(constant.getType()) ? V(slot.f) : V(slot.i);
+    return success();
+  }
+  FailureOr<Instruction<S>> instruction = instructionOf<S>(&op);
+  if (failed(instruction))
+    return failure();
+  Slot<S> slots[4];
+  for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
+    instruction->operands[i] = i;
+    if (isa<FloatType>(operand.getType()))
+      slots[i].f = std::get<S>(frame[operand]);
+    else
+      slots[i].i = integer(frame, operand);
+  }
+  instruction->result = 3;
+  instruction->run(*instruction, slots);
+  frame[op.getResult(0)] = isa<FloatType>(op.getResult(0).getType()) ? V(slots[3].f) : V(slots[3].i);
+  return success();
+}
+
+template <typename S> LogicalResult Evaluator<S>::runCall(func::CallOp op, Frame &frame) {
+  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, op.getCalleeAttr());
+  if (depth == maxDepth)
+    return op.emitOpError() << "is nested more than " << maxDepth << " calls deep";
+  SmallVector<V> arguments;
+  for (mlir::Value operand : op.getOperands())
+    arguments.push_back(frame[operand]);
+  ++depth;
+  FailureOr<SmallVector<V>> results = run(callee, arguments);
+  --depth;
+  if (failed(results))
+    return failure();
+  for (auto [result, value] : llvm::zip(op.getResults(), *results))
+    frame[result] = value;
+  return success();
+}
+
+template <typename S> LogicalResult Evaluator<S>::runFor(scf::ForOp op, Frame &frame) {
+  int64_t lower = integer(frame, op.getLowerBound()), upper = integer(frame, op.getUpperBound()),
+          step = integer(frame, op.getStep());
+  if (step <= 0)
+    return op.emitOpError() << "has step " << step << ", but only positive steps are evaluated";
+  SmallVector<V> state;
+  for (mlir::Value init : op.getInitArgs())
+    state.push_back(frame[init]);
+  for (int64_t i = lower; i < upper;) {
+    frame[op.getInductionVar()] = i;
+    for (auto [argument, value] : llvm::zip(op.getRegionIterArgs(), state))
+      frame[argument] = value;
+    FailureOr<SmallVector<V>> results = runBlock(*op.getBody(), frame);
+    if (failed(results))
+      return failure();
+    state = std::move(*results);
+    if (__builtin_add_overflow(i, step, &i))
+      break;
+  }
+  for (auto [result, value] : llvm::zip(op.getResults(), state))
+    frame[result] = value;
+  return success();
+}
+
+template <typename S>
+LogicalResult Evaluator<S>::compile(Region &region, Frame &frame, std::optional<ScalarProgram<S>> &program,
+                                    ScalarProgram<S> *&used) {
+  if (region.empty())
+    return success();
+  auto compiled = ScalarProgram<S>::compile(region, [&](mlir::Value value) -> const V * {
+    auto known = frame.find(value);
+    return known == frame.end() ? nullptr : &known->second;
+  });
+  if (failed(compiled))
+    return failure();
+  program = std::move(*compiled);
+  used = &*program;
+  return success();
+}
+
+template <typename S> LogicalResult Evaluator<S>::runLinear(attn::LinearOp op, Frame &frame) {
+  std::optional<ScalarProgram<S>> program;
+  ScalarProgram<S> *epilogue = nullptr;
+  if (failed(compile(op.getEpilogue(), frame, program, epilogue)))
+    return failure();
+  SmallVector<const Tensor<S> *> extras;
+  for (mlir::Value extra : op.getExtras())
+    extras.push_back(&tensor(frame, extra));
+  return set(
+      frame, op,
+      evaluate<S>(op, tensor(frame, op.getInput()), tensor(frame, op.getWeight()), Tensors<S>(extras), epilogue));
+}
+
+template <typename S> LogicalResult Evaluator<S>::runAttention(attn::AttentionOp op, Frame &frame) {
+  std::optional<ScalarProgram<S>> score, mask;
+  AttentionOperands<S> operands{&tensor(frame, op.getQuery()), &tensor(frame, op.getKey()),
+                                &tensor(frame, op.getValue()), std::get<S>(frame[op.getScale()])};
+  operands.qBegin = optionalTensor(frame, op.getQBegin());
+  operands.qOffset = optionalTensor(frame, op.getQOffset());
+  operands.kvBegin = optionalTensor(frame, op.getKvBegin());
+  operands.kvLength = optionalTensor(frame, op.getKvLength());
+  for (mlir::Value extra : op.getExtras())
+    operands.extras.push_back(&tensor(frame, extra));
+  if (failed(compile(op.getScore(), frame, score, operands.score)) ||
+      failed(compile(op.getMask(), frame, mask, operands.mask)))
+    return failure();
+  return set(frame, op, evaluate<S>(op, operands));
+}
+
+template <typename S> LogicalResult Evaluator<S>::runAttentionState(attn::AttentionStateOp op, Frame &frame) {
+  std::optional<ScalarProgram<S>> score, mask;
+  AttentionStateOperands<S> operands{
+      &tensor(frame, op.getQuery()),     &tensor(frame, op.getKey()), &tensor(frame, op.getValue()),
+      std::get<S>(frame[op.getScale()]), integer(frame, op.getB()),   integer(frame, op.getH()),
+      integer(frame, op.getQ()),         integer(frame, op.getKv()),  std::nullopt};
+  if (op.getLimit())
+    operands.limit = integer(frame, op.getLimit());
+  if (failed(compile(op.getScore(), frame, score, operands.score)) ||
+      failed(compile(op.getMask(), frame, mask, operands.mask)))
+    return failure();
+  AttentionState<S> state{tensor(frame, op.getAcc()), tensor(frame, op.getMax()), tensor(frame, op.getSum())};
+  state = evaluate<S>(op, operands, std::move(state));
+  return success(succeeded(set(frame, op.getNewAcc(), std::move(state.acc))) &&
+                 succeeded(set(frame, op.getNewMax(), std::move(state.max))) &&
+                 succeeded(set(frame, op.getNewSum(), std::move(state.sum))));
+}
+
+template <typename S> LogicalResult Evaluator<S>::runCacheOp(Operation &op, Frame &frame) {
+  if (!isa<attn::KVCacheType>(op.getOperand(0).getType()))
+    return op.emitOpError("has a cache in a target's layout, which is of a later stage than is evaluated");
+  const Cache<S> &cache = *std::get<std::shared_ptr<const Cache<S>>>(frame[op.getOperand(0)]);
+  if (auto append = dyn_cast<attn::KVAppendOp>(op)) {
+    FailureOr<Cache<S>> result =
+        evaluate<S>(append, cache, integer(frame, append.getLayer()), tensor(frame, append.getKey()),
+                    tensor(frame, append.getValue()), tensor(frame, append.getRowBegin()),
+                    tensor(frame, append.getPast()), tensor(frame, append.getTable()));
+    if (failed(result))
+      return failure();
+    frame[append] = std::make_shared<const Cache<S>>(std::move(*result));
+    return success();
+  }
+  auto view = cast<attn::KVViewOp>(op);
+  auto result = evaluate<S>(view, cache, integer(frame, view.getLayer()), tensor(frame, view.getTable()));
+  if (failed(result))
+    return failure();
+  return success(succeeded(set(frame, view.getKeys(), std::move(result->first))) &&
+                 succeeded(set(frame, view.getValues(), std::move(result->second))));
+}
+
+#define INSTANTIATE(S)                                                                                                 \
+  template class Evaluator<S>;                                                                                         \
+  template bool hasType<S>(const Value<S> &, Type);
+RAPT_FOR_EACH_SCALAR(INSTANTIATE)
+
+} // namespace rapt::reference

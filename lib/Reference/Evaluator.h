@@ -1,0 +1,62 @@
+//===- Evaluator.h - Runs the imported stage, naively ----------------------*- C++ -*-===//
+//
+// The executable semantics of the dialect: func.call, scf.for, tensor.dim and
+// tensor.empty, scalar arith and math, and every attn op by its function of
+// Ops.h. Nothing is fast, nothing is reordered.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Reference/Ops.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace rapt::reference {
+
+/// Evaluates functions of one module in the arithmetic of `Scalar`. Everything that cannot be evaluated (an op of
+/// another stage, an index out of range) is one error emitted at its op; nothing crashes on IR that verifies.
+template <typename Scalar> class Evaluator {
+public:
+  using V = Value<Scalar>;
+  Evaluator(mlir::ModuleOp module, ParameterReader &parameters) : module(module), parameters(parameters) {}
+
+  /// Runs an entry: takes the dims that its arguments name (attn.dims) and checks them against their declarations.
+  mlir::FailureOr<llvm::SmallVector<V>> runEntry(mlir::func::FuncOp entry, llvm::ArrayRef<V> arguments);
+  /// Runs a function. Arguments are of its types: extents may differ only where a type is dynamic.
+  mlir::FailureOr<llvm::SmallVector<V>> run(mlir::func::FuncOp function, llvm::ArrayRef<V> arguments);
+
+private:
+  using Frame = llvm::DenseMap<mlir::Value, V>;
+
+  mlir::LogicalResult bindDims(mlir::func::FuncOp entry, llvm::ArrayRef<V> arguments);
+  mlir::FailureOr<llvm::SmallVector<V>> runBlock(mlir::Block &block, Frame &frame);
+  mlir::LogicalResult runOp(mlir::Operation &op, Frame &frame);
+  mlir::LogicalResult runUpstream(mlir::Operation &op, Frame &frame);
+  mlir::LogicalResult runScalar(mlir::Operation &op, Frame &frame);
+  mlir::LogicalResult runCall(mlir::func::CallOp op, Frame &frame);
+  mlir::LogicalResult runFor(mlir::scf::ForOp op, Frame &frame);
+  mlir::LogicalResult runAttention(attn::AttentionOp op, Frame &frame);
+  mlir::LogicalResult runAttentionState(attn::AttentionStateOp op, Frame &frame);
+  mlir::LogicalResult runLinear(attn::LinearOp op, Frame &frame);
+  mlir::LogicalResult runCacheOp(mlir::Operation &op, Frame &frame);
+
+  const Tensor<Scalar> &tensor(Frame &frame, mlir::Value value) { return *std::get<TensorRef<Scalar>>(frame[value]); }
+  const Tensor<Scalar> *optionalTensor(Frame &frame, mlir::Value value) {
+    return value ? &tensor(frame, value) : nullptr;
+  }
+  int64_t integer(Frame &frame, mlir::Value value) { return std::get<int64_t>(frame[value]); }
+  mlir::LogicalResult set(Frame &frame, mlir::Value result, mlir::FailureOr<Tensor<Scalar>> value);
+  /// A region's program in `program`, and its address in `used`; null for an absent region.
+  mlir::LogicalResult compile(mlir::Region &region, Frame &frame, std::optional<ScalarProgram<Scalar>> &program,
+                              ScalarProgram<Scalar> *&used);
+
+  mlir::ModuleOp module;
+  ParameterReader &parameters;
+  llvm::StringMap<int64_t> dims;
+  unsigned depth = 0;
+};
+
+/// Whether a value of `value`'s extents is one of `type`.
+template <typename Scalar> bool hasType(const Value<Scalar> &value, mlir::Type type);
+
+} // namespace rapt::reference

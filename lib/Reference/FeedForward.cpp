@@ -1,0 +1,102 @@
+//===- FeedForward.cpp - Products, activations, gates ---------------------------===//
+#include "lib/Reference/Ops.h"
+#include <cmath>
+#include <numbers>
+
+using namespace mlir;
+namespace rapt::reference {
+
+namespace {
+
+/// The weight as [k, n] whatever its form: transposed, or in panels of 32 columns.
+template <typename S> std::vector<S> plainWeight(attn::LinearOp op, const Tensor<S> &weight, int64_t k, int64_t n) {
+  if (!op.isPacked() && !op.getTransposed())
+    return weight.floats;
+  std::vector<S> plain(k * n);
+  int64_t rows = op.isPacked() ? weight.dim(1) : k;
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t i = 0; i < rows; ++i)
+      plain[i * n + j] = op.isPacked() ? weight.floats[(j / attn::kPanel * rows + i) * attn::kPanel + j % attn::kPanel]
+                                       : weight.floats[j * k + i];
+  return plain;
+}
+
+template <typename S> S activate(attn::ActivationKind kind, S x) {
+  switch (kind) {
+  case attn::ActivationKind::gelu:
+    return S(0.5) * x * (1 + std::erf(x / std::numbers::sqrt2_v<S>));
+  case attn::ActivationKind::gelu_tanh:
+    return S(0.5) * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi_v<S>) * (x + S(0.044715) * x * x * x)));
+  case attn::ActivationKind::relu:
+    return x < 0 ? S(0) : x;
+  case attn::ActivationKind::silu:
+    return x / (1 + std::exp(-x));
+  case attn::ActivationKind::tanh:
+    return std::tanh(x);
+  case attn::ActivationKind::sigmoid:
+    return 1 / (1 + std::exp(-x));
+  case attn::ActivationKind::quick_gelu:
+    return x / (1 + std::exp(S(-1.702) * x));
+  }
+  llvm_unreachable("every activation kind is handled");
+}
+
+} // namespace
+
+template <typename S>
+Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &weight, Tensors<S> extras,
+                   ScalarProgram<S> *epilogue) {
+  int64_t rows = input.dim(0), k = input.dim(1), n = op.getResult().getType().getDimSize(1);
+  for (const Tensor<S> *extra : extras)
+    if (extra->shape.size() == 2 && extra->dim(0) != rows)
+      return op.emitOpError() << "has an extra operand of " << extra->dim(0) << " rows for a result of " << rows;
+  std::vector<S> plain = plainWeight(op, weight, k, n);
+  Tensor<S> result{{rows, n}, std::vector<S>(rows * n), {}};
+  for (int64_t m = 0; m < rows; ++m) {
+    S *sums = result.floats.data() + m * n;
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        sums[j] += input.floats[m * k + i] * plain[i * n + j];
+    for (int64_t j = 0; epilogue && j < n; ++j) {
+      epilogue->argument(0).f = sums[j];
+      for (auto [e, extra] : llvm::enumerate(extras))
+        epilogue->argument(1 + e).f = extra->floats[extra->shape.size() == 1 ? j : m * n + j];
+      sums[j] = epilogue->run().f;
+    }
+  }
+  return result;
+}
+
+template <typename S> Result<S> evaluate(attn::ActivationOp op, const Tensor<S> &input) {
+  Tensor<S> result = input;
+  for (S &x : result.floats)
+    x = activate(op.getKind(), x);
+  return result;
+}
+
+template <typename S> Result<S> evaluate(attn::GLUOp op, const Tensor<S> &gate, const Tensor<S> &up) {
+  if (gate.shape != up.shape)
+    return op.emitOpError("has operands of different extents");
+  Tensor<S> result = gate;
+  for (auto [x, factor] : llvm::zip(result.floats, up.floats))
+    x = activate(op.getKind(), x) * factor;
+  return result;
+}
+
+template <typename S> Result<S> evaluate(attn::AddOp op, const Tensor<S> &lhs, const Tensor<S> &rhs) {
+  if (lhs.shape != rhs.shape)
+    return op.emitOpError("has operands of different extents");
+  Tensor<S> result = lhs;
+  for (auto [x, y] : llvm::zip(result.floats, rhs.floats))
+    x += y;
+  return result;
+}
+
+#define INSTANTIATE(S)                                                                                                 \
+  template Result<S> evaluate(attn::LinearOp, const Tensor<S> &, const Tensor<S> &, Tensors<S>, ScalarProgram<S> *);   \
+  template Result<S> evaluate(attn::ActivationOp, const Tensor<S> &);                                                  \
+  template Result<S> evaluate(attn::GLUOp, const Tensor<S> &, const Tensor<S> &);                                      \
+  template Result<S> evaluate(attn::AddOp, const Tensor<S> &, const Tensor<S> &);
+RAPT_FOR_EACH_SCALAR(INSTANTIATE)
+
+} // namespace rapt::reference

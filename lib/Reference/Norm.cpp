@@ -1,0 +1,47 @@
+//===- Norm.cpp - Normalisation over the last dim ----------------------------===//
+#include "lib/Reference/Ops.h"
+#include <cmath>
+
+using namespace mlir;
+namespace rapt::reference {
+
+template <typename S>
+Result<S> evaluate(attn::LayerNormOp op, const Tensor<S> &input, const Tensor<S> &weight, const Tensor<S> &bias) {
+  int64_t width = input.dim(1), columns = op.getColumns().value_or(width);
+  Tensor<S> result = input;
+  for (int64_t r = 0; r < input.dim(0); ++r) {
+    const S *x = input.floats.data() + r * width;
+    S sum = 0, squares = 0;
+    for (int64_t c = 0; c < columns; ++c)
+      sum += x[c];
+    S mean = sum / S(columns);
+    for (int64_t c = 0; c < columns; ++c)
+      squares += (x[c] - mean) * (x[c] - mean);
+    S deviation = std::sqrt(squares / S(columns) + S(op.getEpsilon().convertToDouble()));
+    for (int64_t c = 0; c < width; ++c)
+      result.floats[r * width + c] = c < columns ? (x[c] - mean) / deviation * weight.floats[c] + bias.floats[c] : S(0);
+  }
+  return result;
+}
+
+template <typename S> Result<S> evaluate(attn::RMSNormOp op, const Tensor<S> &input, const Tensor<S> &weight) {
+  int64_t width = input.dim(1), columns = op.getColumns().value_or(width);
+  Tensor<S> result = input;
+  for (int64_t r = 0; r < input.dim(0); ++r) {
+    const S *x = input.floats.data() + r * width;
+    S squares = 0;
+    for (int64_t c = 0; c < columns; ++c)
+      squares += x[c] * x[c];
+    S root = std::sqrt(squares / S(columns) + S(op.getEpsilon().convertToDouble()));
+    for (int64_t c = 0; c < width; ++c)
+      result.floats[r * width + c] = c < columns ? x[c] / root * weight.floats[c] : S(0);
+  }
+  return result;
+}
+
+#define INSTANTIATE(S)                                                                                                 \
+  template Result<S> evaluate(attn::LayerNormOp, const Tensor<S> &, const Tensor<S> &, const Tensor<S> &);             \
+  template Result<S> evaluate(attn::RMSNormOp, const Tensor<S> &, const Tensor<S> &);
+RAPT_FOR_EACH_SCALAR(INSTANTIATE)
+
+} // namespace rapt::reference

@@ -1,0 +1,90 @@
+//===- Ops.h - One plain function for each op of the attn dialect ----------*- C++ -*-===//
+//
+// The executable form of docs/Semantics.md. Each function computes its op by the
+// formula, in the order of the formula: sums run over increasing indices, one
+// rounding an operation. Errors (an id outside of its table) are emitted at the op.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Reference/Scalar.h"
+
+namespace rapt::reference {
+
+class ParameterReader;
+
+template <typename S> using Result = mlir::FailureOr<Tensor<S>>;
+template <typename S> using Tensors = llvm::ArrayRef<const Tensor<S> *>;
+
+// Embedding.cpp
+template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &ids, const Tensor<S> &table);
+template <typename S> Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> &input, const Tensor<S> &rows);
+
+// Norm.cpp
+template <typename S>
+Result<S> evaluate(attn::LayerNormOp op, const Tensor<S> &input, const Tensor<S> &weight, const Tensor<S> &bias);
+template <typename S> Result<S> evaluate(attn::RMSNormOp op, const Tensor<S> &input, const Tensor<S> &weight);
+
+// Position.cpp
+template <typename S>
+Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S> &rowBegin, const Tensor<S> &past);
+template <typename S> Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &positions);
+
+// FeedForward.cpp; `epilogue` is null without a region.
+template <typename S>
+Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &weight, Tensors<S> extras,
+                   ScalarProgram<S> *epilogue);
+template <typename S> Result<S> evaluate(attn::ActivationOp op, const Tensor<S> &input);
+template <typename S> Result<S> evaluate(attn::GLUOp op, const Tensor<S> &gate, const Tensor<S> &up);
+template <typename S> Result<S> evaluate(attn::AddOp op, const Tensor<S> &lhs, const Tensor<S> &rhs);
+
+// Attention.cpp
+template <typename S> struct AttentionOperands {
+  const Tensor<S> *query, *key, *value;
+  S scale;
+  const Tensor<S> *qBegin = nullptr, *qOffset = nullptr, *kvBegin = nullptr, *kvLength = nullptr; ///< null: absent
+  llvm::SmallVector<const Tensor<S> *> extras;
+  ScalarProgram<S> *score = nullptr, *mask = nullptr; ///< null without a region
+};
+template <typename S> Result<S> evaluate(attn::AttentionOp op, const AttentionOperands<S> &operands);
+
+template <typename S> struct AttentionState {
+  Tensor<S> acc, max, sum;
+};
+template <typename S> struct AttentionStateOperands {
+  const Tensor<S> *query, *key, *value;
+  S scale;
+  int64_t b, h, q, kv;
+  std::optional<int64_t> limit;
+  ScalarProgram<S> *score = nullptr, *mask = nullptr;
+};
+/// Takes `state` over the op's block of keys.
+template <typename S>
+AttentionState<S> evaluate(attn::AttentionStateOp op, const AttentionStateOperands<S> &operands,
+                           AttentionState<S> state);
+
+// Heads.cpp
+template <typename S> llvm::SmallVector<Tensor<S>> evaluate(attn::SplitHeadsOp op, const Tensor<S> &input);
+template <typename S> Result<S> evaluate(attn::MergeHeadsOp op, const Tensor<S> &input);
+
+// KVCache.cpp
+template <typename S>
+mlir::FailureOr<Cache<S>> evaluate(attn::KVAppendOp op, const Cache<S> &cache, int64_t layer, const Tensor<S> &key,
+                                   const Tensor<S> &value, const Tensor<S> &rowBegin, const Tensor<S> &past,
+                                   const Tensor<S> &table);
+template <typename S>
+mlir::FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::KVViewOp op, const Cache<S> &cache, int64_t layer,
+                                                          const Tensor<S> &table);
+
+// Parameter.cpp; `dims` holds the extents of the declared dims that the entry's arguments have.
+template <typename S> Result<S> evaluate(attn::ParameterSliceOp op, ParameterReader &parameters, int64_t layer);
+mlir::FailureOr<int64_t> evaluate(attn::DimSizeOp op, const llvm::StringMap<int64_t> &dims);
+
+/// Checks offsets of packed rows: at least one, not decreasing, from 0 to at most `extent`. `name` is the operand's.
+template <typename S>
+mlir::LogicalResult checkOffsets(mlir::Operation *op, llvm::StringRef name, const Tensor<S> &offsets, int64_t extent);
+
+/// Instantiates what F(Scalar) expands to for both arithmetics.
+#define RAPT_FOR_EACH_SCALAR(F) F(float) F(double)
+
+} // namespace rapt::reference

@@ -1,0 +1,37 @@
+//===- Run.h - Entries on named .npy tensors ---------------------------------*- C++ -*-===//
+#pragma once
+#include "lib/Reference/Evaluator.h"
+#include "lib/Support/Npy.h"
+#include <map>
+
+namespace rapt::reference {
+
+using NamedTensors = std::map<std::string, NpyTensor, std::less<>>;
+
+/// Runs function `entry` on tensors by name and gives the results of which `wanted` has the names. Arguments and
+/// results are named by attn.name, else "argN" and "resultN". Caches start as zeros and have `cacheBlocks` blocks.
+/// Errors are emitted to the module's context.
+template <typename Scalar>
+mlir::FailureOr<NamedTensors> runEntry(mlir::ModuleOp module, mlir::func::FuncOp entry, ParameterReader &parameters,
+                                       const NamedTensors &inputs, llvm::ArrayRef<std::string> wanted,
+                                       int64_t cacheBlocks);
+
+/// Runs a decoder's step on whole sequences: `input_ids` (integers [batch, length]) and maybe `attention_mask` (as
+/// large; ones, then zeros) give `logits` [batch, length, vocabulary]; those behind a sequence's end are 0.
+template <typename Scalar>
+mlir::FailureOr<NpyTensor> runDecoder(mlir::ModuleOp module, mlir::func::FuncOp step, ParameterReader &parameters,
+                                      const NamedTensors &inputs);
+
+/// What rapt-reference is asked for. Files are .npy.
+struct Request {
+  std::string entry = "step";
+  bool inF64 = false;
+  std::vector<std::pair<std::string, std::string>> inputs, outputs; ///< name and file
+  int64_t cacheBlocks = 64;
+};
+
+/// Reads the inputs, runs the entry (a decoder on whole sequences where an input is called input_ids) and writes the
+/// outputs, each whole or not at all. Errors are emitted to the module's context.
+mlir::LogicalResult runFiles(mlir::ModuleOp module, ParameterReader &parameters, const Request &request);
+
+} // namespace rapt::reference

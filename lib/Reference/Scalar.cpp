@@ -1,0 +1,372 @@
+//===- Scalar.cpp - Scalar arithmetic, alone and in regions -------------------===//
+//
+// What the IR leaves undefined (division by zero, a shift by the width, a float
+// that no integer holds) gives 0 here, so that no program stops the evaluator.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Reference/Scalar.h"
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Support/Float16.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringMap.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rapt::reference;
+
+double rapt::reference::roundTo(FloatType type, double value, bool exact) {
+  if (type.isF32() || type.isF64())
+    return exact && type.isF32() ? double(float(value)) : value;
+  if (double(float(value)) == value) {
+    if (type.isBF16())
+      return bf16ToF32(f32ToBf16(float(value)));
+    if (type.isF16())
+      return f16ToF32(f32ToF16(float(value)));
+  }
+  llvm::APFloat number(value);
+  bool losesInfo;
+  number.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return number.convertToDouble();
+}
+
+bool rapt::reference::isScalarType(Type type) {
+  return isa<IndexType, FloatType>(type) ||
+         (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() <= 64 && type.getIntOrFloatBitWidth() > 0);
+}
+
+namespace {
+
+template <typename S> using Node = const Instruction<S> &;
+template <typename S> using RunTable = llvm::StringMap<typename Instruction<S>::Run>;
+
+uint64_t zeroExtend(int64_t value, unsigned width) {
+  return width >= 64 ? uint64_t(value) : uint64_t(value) & ((uint64_t(1) << width) - 1);
+}
+
+template <typename S, auto F> void float1(Node<S> n, Slot<S> *s) { s[n.result].f = F(s[n.operands[0]].f); }
+template <typename S, auto F> void float2(Node<S> n, Slot<S> *s) {
+  s[n.result].f = F(s[n.operands[0]].f, s[n.operands[1]].f);
+}
+template <typename S, auto F> void signed2(Node<S> n, Slot<S> *s) {
+  s[n.result].i = signExtend(int64_t(F(s[n.operands[0]].i, s[n.operands[1]].i)), n.width);
+}
+template <typename S, auto F> void unsigned2(Node<S> n, Slot<S> *s) {
+  s[n.result].i =
+      signExtend(int64_t(F(zeroExtend(s[n.operands[0]].i, n.width), zeroExtend(s[n.operands[1]].i, n.width))), n.width);
+}
+template <typename S> void shiftLeft(Node<S> n, Slot<S> *s) {
+  uint64_t by = zeroExtend(s[n.operands[1]].i, n.width);
+  s[n.result].i = by < n.width ? signExtend(int64_t(uint64_t(s[n.operands[0]].i) << by), n.width) : 0;
+}
+template <typename S> void shiftRight(Node<S> n, Slot<S> *s) {
+  uint64_t by = zeroExtend(s[n.operands[1]].i, n.width);
+  s[n.result].i = by < n.width ? s[n.operands[0]].i >> by : 0;
+}
+template <typename S> void shiftRightUnsigned(Node<S> n, Slot<S> *s) {
+  uint64_t by = zeroExtend(s[n.operands[1]].i, n.width);
+  s[n.result].i = by < n.width ? signExtend(int64_t(zeroExtend(s[n.operands[0]].i, n.width) >> by), n.width) : 0;
+}
+template <typename S> void castSigned(Node<S> n, Slot<S> *s) {
+  s[n.result].i = signExtend(s[n.operands[0]].i, n.resultWidth);
+}
+template <typename S> void castUnsigned(Node<S> n, Slot<S> *s) {
+  s[n.result].i = signExtend(int64_t(zeroExtend(s[n.operands[0]].i, n.width)), n.resultWidth);
+}
+template <typename S> void signedToFloat(Node<S> n, Slot<S> *s) {
+  s[n.result].f = S(roundTo(cast<FloatType>(n.resultType), double(S(s[n.operands[0]].i))));
+}
+template <typename S> void unsignedToFloat(Node<S> n, Slot<S> *s) {
+  s[n.result].f = S(roundTo(cast<FloatType>(n.resultType), double(S(zeroExtend(s[n.operands[0]].i, n.width)))));
+}
+template <typename S> void floatToInteger(Node<S> n, Slot<S> *s) {
+  double value = std::trunc(double(s[n.operands[0]].f));
+  s[n.result].i = std::abs(value) < 0x1p63 ? signExtend(int64_t(value), n.resultWidth) : 0;
+}
+template <typename S> void castFloat(Node<S> n, Slot<S> *s) {
+  s[n.result].f = S(roundTo(cast<FloatType>(n.resultType), double(s[n.operands[0]].f)));
+}
+template <typename S> void select(Node<S> n, Slot<S> *s) {
+  s[n.result] = s[n.operands[0]].i ? s[n.operands[1]] : s[n.operands[2]];
+}
+template <typename S> void fusedMultiplyAdd(Node<S> n, Slot<S> *s) {
+  s[n.result].f = std::fma(s[n.operands[0]].f, s[n.operands[1]].f, s[n.operands[2]].f);
+}
+
+template <typename S> void compareInteger(Node<S> n, Slot<S> *s) {
+  int64_t a = s[n.operands[0]].i, b = s[n.operands[1]].i;
+  uint64_t ua = zeroExtend(a, n.width), ub = zeroExtend(b, n.width);
+  auto compare = [&] {
+    switch (arith::CmpIPredicate(n.predicate)) {
+    case arith::CmpIPredicate::eq:
+      return a == b;
+    case arith::CmpIPredicate::ne:
+      return a != b;
+    case arith::CmpIPredicate::slt:
+      return a < b;
+    case arith::CmpIPredicate::sle:
+      return a <= b;
+    case arith::CmpIPredicate::sgt:
+      return a > b;
+    case arith::CmpIPredicate::sge:
+      return a >= b;
+    case arith::CmpIPredicate::ult:
+      return ua < ub;
+    case arith::CmpIPredicate::ule:
+      return ua <= ub;
+    case arith::CmpIPredicate::ugt:
+      return ua > ub;
+    case arith::CmpIPredicate::uge:
+      return ua >= ub;
+    }
+    llvm_unreachable("every predicate is handled");
+  };
+  s[n.result].i = compare() ? -1 : 0;
+}
+
+template <typename S> void compareFloat(Node<S> n, Slot<S> *s) {
+  S a = s[n.operands[0]].f, b = s[n.operands[1]].f;
+  bool unordered = std::isnan(a) || std::isnan(b);
+  auto compare = [&] {
+    switch (arith::CmpFPredicate(n.predicate)) {
+    case arith::CmpFPredicate::AlwaysFalse:
+      return false;
+    case arith::CmpFPredicate::AlwaysTrue:
+      return true;
+    case arith::CmpFPredicate::ORD:
+      return !unordered;
+    case arith::CmpFPredicate::UNO:
+      return unordered;
+    case arith::CmpFPredicate::OEQ:
+      return a == b;
+    case arith::CmpFPredicate::ONE:
+      return !unordered && a != b;
+    case arith::CmpFPredicate::OLT:
+      return a < b;
+    case arith::CmpFPredicate::OLE:
+      return a <= b;
+    case arith::CmpFPredicate::OGT:
+      return a > b;
+    case arith::CmpFPredicate::OGE:
+      return a >= b;
+    case arith::CmpFPredicate::UEQ:
+      return unordered || a == b;
+    case arith::CmpFPredicate::UNE:
+      return unordered || a != b;
+    case arith::CmpFPredicate::ULT:
+      return unordered || a < b;
+    case arith::CmpFPredicate::ULE:
+      return unordered || a <= b;
+    case arith::CmpFPredicate::UGT:
+      return unordered || a > b;
+    case arith::CmpFPredicate::UGE:
+      return unordered || a >= b;
+    }
+    llvm_unreachable("every predicate is handled");
+  };
+  s[n.result].i = compare() ? -1 : 0;
+}
+
+/// maximumf and minimumf give NaN when an operand is; maxnumf and minnumf the other operand.
+template <typename S> S propagating(S a, S b, bool takeFirst) {
+  return std::isnan(a) || std::isnan(b) ? std::numeric_limits<S>::quiet_NaN() : takeFirst ? a : b;
+}
+
+int64_t floorQuotient(int64_t a, int64_t b) {
+  if (b == 0 || b == -1)
+    return b == 0 ? 0 : int64_t(-uint64_t(a));
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+int64_t ceilQuotient(int64_t a, int64_t b) {
+  if (b == 0 || b == -1)
+    return b == 0 ? 0 : int64_t(-uint64_t(a));
+  return a / b + (a % b != 0 && (a < 0) == (b < 0));
+}
+
+template <typename S> void addIntegerOps(RunTable<S> &table) {
+  using I = int64_t;
+  using U = uint64_t;
+  table["arith.addi"] = signed2<S, [](I a, I b) { return U(a) + U(b); }>;
+  table["arith.subi"] = signed2<S, [](I a, I b) { return U(a) - U(b); }>;
+  table["arith.muli"] = signed2<S, [](I a, I b) { return U(a) * U(b); }>;
+  table["arith.divsi"] = signed2<S, [](I a, I b) { return b == 0 ? I(0) : b == -1 ? I(-U(a)) : a / b; }>;
+  table["arith.remsi"] = signed2<S, [](I a, I b) { return b == 0 || b == -1 ? I(0) : a % b; }>;
+  table["arith.floordivsi"] = signed2<S, floorQuotient>;
+  table["arith.ceildivsi"] = signed2<S, ceilQuotient>;
+  table["arith.minsi"] = signed2<S, [](I a, I b) { return a < b ? a : b; }>;
+  table["arith.maxsi"] = signed2<S, [](I a, I b) { return a > b ? a : b; }>;
+  table["arith.andi"] = signed2<S, [](I a, I b) { return a & b; }>;
+  table["arith.ori"] = signed2<S, [](I a, I b) { return a | b; }>;
+  table["arith.xori"] = signed2<S, [](I a, I b) { return a ^ b; }>;
+  table["arith.divui"] = unsigned2<S, [](U a, U b) { return b == 0 ? U(0) : a / b; }>;
+  table["arith.remui"] = unsigned2<S, [](U a, U b) { return b == 0 ? U(0) : a % b; }>;
+  table["arith.ceildivui"] = unsigned2<S, [](U a, U b) { return b == 0 ? U(0) : a / b + (a % b != 0); }>;
+  table["arith.minui"] = unsigned2<S, [](U a, U b) { return a < b ? a : b; }>;
+  table["arith.maxui"] = unsigned2<S, [](U a, U b) { return a > b ? a : b; }>;
+  table["arith.shli"] = shiftLeft<S>;
+  table["arith.shrsi"] = shiftRight<S>;
+  table["arith.shrui"] = shiftRightUnsigned<S>;
+  table["math.absi"] = signed2<S, [](I a, I) { return a < 0 ? -U(a) : U(a); }>;
+  table["arith.cmpi"] = compareInteger<S>;
+  for (const char *name : {"arith.index_cast", "arith.extsi", "arith.trunci"})
+    table[name] = castSigned<S>;
+  for (const char *name : {"arith.index_castui", "arith.extui"})
+    table[name] = castUnsigned<S>;
+  table["arith.sitofp"] = signedToFloat<S>;
+  table["arith.uitofp"] = unsignedToFloat<S>;
+  table["arith.fptosi"] = table["arith.fptoui"] = floatToInteger<S>;
+  table["arith.select"] = select<S>;
+}
+
+template <typename S> void addFloatOps(RunTable<S> &table) {
+  table["arith.addf"] = float2<S, [](S a, S b) { return a + b; }>;
+  table["arith.subf"] = float2<S, [](S a, S b) { return a - b; }>;
+  table["arith.mulf"] = float2<S, [](S a, S b) { return a * b; }>;
+  table["arith.divf"] = float2<S, [](S a, S b) { return a / b; }>;
+  table["arith.remf"] = float2<S, [](S a, S b) { return S(std::fmod(a, b)); }>;
+  table["arith.maximumf"] = float2<S, [](S a, S b) { return propagating(a, b, a > b); }>;
+  table["arith.minimumf"] = float2<S, [](S a, S b) { return propagating(a, b, a < b); }>;
+  table["arith.maxnumf"] = float2<S, [](S a, S b) { return S(std::fmax(a, b)); }>;
+  table["arith.minnumf"] = float2<S, [](S a, S b) { return S(std::fmin(a, b)); }>;
+  table["arith.negf"] = float1<S, [](S a) { return -a; }>;
+  table["arith.cmpf"] = compareFloat<S>;
+  table["arith.extf"] = table["arith.truncf"] = castFloat<S>;
+}
+
+template <typename S> void addMathOps(RunTable<S> &table) {
+  table["math.absf"] = float1<S, [](S a) { return S(std::abs(a)); }>;
+  table["math.ceil"] = float1<S, [](S a) { return S(std::ceil(a)); }>;
+  table["math.floor"] = float1<S, [](S a) { return S(std::floor(a)); }>;
+  table["math.round"] = float1<S, [](S a) { return S(std::round(a)); }>;
+  table["math.roundeven"] = float1<S, [](S a) { return S(std::nearbyint(a)); }>;
+  table["math.trunc"] = float1<S, [](S a) { return S(std::trunc(a)); }>;
+  table["math.sqrt"] = float1<S, [](S a) { return S(std::sqrt(a)); }>;
+  table["math.rsqrt"] = float1<S, [](S a) { return S(1 / std::sqrt(a)); }>;
+  table["math.cbrt"] = float1<S, [](S a) { return S(std::cbrt(a)); }>;
+  table["math.exp"] = float1<S, [](S a) { return S(std::exp(a)); }>;
+  table["math.exp2"] = float1<S, [](S a) { return S(std::exp2(a)); }>;
+  table["math.expm1"] = float1<S, [](S a) { return S(std::expm1(a)); }>;
+  table["math.log"] = float1<S, [](S a) { return S(std::log(a)); }>;
+  table["math.log2"] = float1<S, [](S a) { return S(std::log2(a)); }>;
+  table["math.log10"] = float1<S, [](S a) { return S(std::log10(a)); }>;
+  table["math.log1p"] = float1<S, [](S a) { return S(std::log1p(a)); }>;
+  table["math.erf"] = float1<S, [](S a) { return S(std::erf(a)); }>;
+  table["math.sin"] = float1<S, [](S a) { return S(std::sin(a)); }>;
+  table["math.cos"] = float1<S, [](S a) { return S(std::cos(a)); }>;
+  table["math.tan"] = float1<S, [](S a) { return S(std::tan(a)); }>;
+  table["math.tanh"] = float1<S, [](S a) { return S(std::tanh(a)); }>;
+  table["math.atan"] = float1<S, [](S a) { return S(std::atan(a)); }>;
+  table["math.atan2"] = float2<S, [](S a, S b) { return S(std::atan2(a, b)); }>;
+  table["math.powf"] = float2<S, [](S a, S b) { return S(std::pow(a, b)); }>;
+  table["math.copysign"] = float2<S, [](S a, S b) { return S(std::copysign(a, b)); }>;
+  table["math.fma"] = fusedMultiplyAdd<S>;
+}
+
+template <typename S> const RunTable<S> &runTable() {
+  static const RunTable<S> table = [] {
+    RunTable<S> made;
+    addIntegerOps<S>(made);
+    addFloatOps<S>(made);
+    addMathOps<S>(made);
+    return made;
+  }();
+  return table;
+}
+
+unsigned widthOf(Type type) { return type.isIndex() || !isa<IntegerType>(type) ? 64 : type.getIntOrFloatBitWidth(); }
+
+} // namespace
+
+template <typename S> FailureOr<Instruction<S>> rapt::reference::instructionOf(Operation *op) {
+  auto run = runTable<S>().find(op->getName().getStringRef());
+  if (run == runTable<S>().end() || op->getNumOperands() > 3 || op->getNumOperands() == 0 || op->getNumResults() != 1)
+    return op->emitOpError("is not a scalar op that the reference evaluates");
+  for (Type type :
+       llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
+    if (!isScalarType(type))
+      return op->emitOpError() << "works on " << type << ", but only scalars of at most 64 bits are evaluated";
+  Instruction<S> instruction;
+  instruction.run = run->second;
+  instruction.width = widthOf(op->getOperand(0).getType());
+  instruction.resultType = op->getResult(0).getType();
+  instruction.resultWidth = widthOf(instruction.resultType);
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    instruction.predicate = int64_t(compare.getPredicate());
+  if (auto compare = dyn_cast<arith::CmpFOp>(op))
+    instruction.predicate = int64_t(compare.getPredicate());
+  return instruction;
+}
+
+template <typename S> Slot<S> rapt::reference::slotOf(TypedAttr constant) {
+  Slot<S> slot;
+  if (auto number = dyn_cast<FloatAttr>(constant)) {
+    // In f64 a constant is the real number that the text names, as near as its own type holds it.
+    slot.f = S(number.getValueAsDouble());
+    return slot;
+  }
+  slot.i = cast<IntegerAttr>(constant).getValue().getSExtValue();
+  return slot;
+}
+
+template <typename S> FailureOr<ScalarProgram<S>> ScalarProgram<S>::compile(Region &region, Capture captured) {
+  ScalarProgram program;
+  llvm::DenseMap<mlir::Value, unsigned> places;
+  auto place = [&](mlir::Value value) {
+    places[value] = unsigned(program.slots.size());
+    program.slots.emplace_back();
+    return places[value];
+  };
+  auto placeOf = [&](Operation *user, mlir::Value value) -> FailureOr<unsigned> {
+    if (auto known = places.find(value); known != places.end())
+      return known->second;
+    const Value<S> *outside = captured(value);
+    unsigned at = place(value);
+    if (outside && std::holds_alternative<int64_t>(*outside))
+      program.slots[at].i = std::get<int64_t>(*outside);
+    else if (outside && std::holds_alternative<S>(*outside))
+      program.slots[at].f = std::get<S>(*outside);
+    else
+      return user->emitOpError("uses a value from outside of the region that is not a scalar");
+    return at;
+  };
+  if (!region.hasOneBlock())
+    return region.getParentOp()->emitOpError("has a region with more than one block, which is not evaluated");
+  Block &block = region.front();
+  for (BlockArgument argument : block.getArguments())
+    place(argument);
+  for (Operation &op : block) {
+    if (auto yield = dyn_cast<attn::YieldOp>(op)) {
+      FailureOr<unsigned> at = placeOf(&op, yield.getValue());
+      if (failed(at))
+        return failure();
+      program.yielded = *at;
+      continue;
+    }
+    if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && isScalarType(constant.getType())) {
+      program.slots[place(constant)] = slotOf<S>(constant.getValue());
+      continue;
+    }
+    FailureOr<Instruction<S>> instruction = instructionOf<S>(&op);
+    if (failed(instruction))
+      return failure();
+    for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
+      FailureOr<unsigned> at = placeOf(&op, operand);
+      if (failed(at))
+        return failure();
+      instruction->operands[i] = *at;
+    }
+    instruction->result = place(op.getResult(0));
+    program.instructions.push_back(*instruction);
+  }
+  return program;
+}
+
+namespace rapt::reference {
+#define INSTANTIATE(S)                                                                                                 \
+  template FailureOr<Instruction<S>> instructionOf<S>(Operation *);                                                    \
+  template Slot<S> slotOf<S>(TypedAttr);                                                                               \
+  template class ScalarProgram<S>;
+INSTANTIATE(float)
+INSTANTIATE(double)
+} // namespace rapt::reference

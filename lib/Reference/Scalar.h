@@ -1,0 +1,57 @@
+//===- Scalar.h - Scalar arithmetic, alone and in regions ------------------*- C++ -*-===//
+#pragma once
+#include "lib/Reference/Value.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace rapt::reference {
+
+/// A scalar in a register of a ScalarProgram; the IR's types tell which member it is. Integers are sign-extended.
+template <typename Scalar> union Slot {
+  int64_t i;
+  Scalar f;
+};
+
+/// One arith or math op on slots.
+template <typename Scalar> struct Instruction {
+  using Run = void (*)(const Instruction &, Slot<Scalar> *);
+  Run run = nullptr;
+  unsigned operands[3] = {}, result = 0;
+  unsigned width = 64, resultWidth = 64; ///< bits of the first operand and of the result, where they are integers
+  int64_t predicate = 0;                 ///< of arith.cmpi and arith.cmpf
+  mlir::Type resultType;
+};
+
+/// True for index, integers of at most 64 bits, and floats.
+bool isScalarType(mlir::Type type);
+
+/// What an arith or math op does with slots; errors name the op when it is not a scalar op of the imported stage.
+template <typename Scalar> mlir::FailureOr<Instruction<Scalar>> instructionOf(mlir::Operation *op);
+
+/// The slot of a scalar constant.
+template <typename Scalar> Slot<Scalar> slotOf(mlir::TypedAttr constant);
+
+/// A region of scalar ops, made ready to be run for many elements.
+template <typename Scalar> class ScalarProgram {
+public:
+  /// `captured` gives scalars defined outside of the region; null means that there is none. Errors are emitted at the
+  /// op that cannot be run.
+  using Capture = llvm::function_ref<const Value<Scalar> *(mlir::Value)>;
+  static mlir::FailureOr<ScalarProgram> compile(mlir::Region &region, Capture captured);
+
+  /// The block argument `i`, to be set before a run. The program does not change arguments.
+  Slot<Scalar> &argument(unsigned i) { return slots[i]; }
+  /// What the region yields.
+  Slot<Scalar> run() {
+    for (const Instruction<Scalar> &instruction : instructions)
+      instruction.run(instruction, slots.data());
+    return slots[yielded];
+  }
+
+private:
+  std::vector<Slot<Scalar>> slots;
+  std::vector<Instruction<Scalar>> instructions;
+  unsigned yielded = 0;
+};
+
+} // namespace rapt::reference

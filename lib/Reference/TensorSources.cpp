@@ -1,0 +1,76 @@
+//===- TensorSources.cpp - Tensors of a directory or of a seed -----------------===//
+//
+// The distributions of docs/RandomWeights.md depend on what a tensor is for. The
+// IR tells that by use, so a seed and the text of a module are enough.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/Formats/HuggingFace/RandomTensors.h"
+#include "lib/Import/Formats/HuggingFace/TensorTable.h"
+#include "lib/Reference/ParameterReader.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::reference;
+using huggingface::Init;
+
+namespace {
+
+/// What a use says a parameter is for; `slice` is one layer's type.
+Init purposeOf(OpOperand &use, RankedTensorType slice) {
+  Operation *user = use.getOwner();
+  if (isa<attn::EmbeddingOp>(user) && use.getOperandNumber() == 1)
+    return Init::embedding();
+  if (auto linear = dyn_cast<attn::LinearOp>(user); linear && use.getOperandNumber() == 1 && slice.getRank() == 2)
+    return Init::weight(slice.getDimSize(linear.getTransposed() ? 1 : 0));
+  if (isa<attn::LayerNormOp, attn::RMSNormOp>(user) && use.getOperandNumber() == 1)
+    return Init::normWeight();
+  return Init::bias();
+}
+
+/// The purposes of parameters by symbol: an embedding stays one whatever else reads it, a bias yields to any other.
+llvm::StringMap<Init> purposesOf(ModuleOp module) {
+  llvm::StringMap<Init> purposes;
+  module.walk([&](attn::ParameterSliceOp slice) {
+    for (OpOperand &use : slice.getValue().getUses()) {
+      Init found = purposeOf(use, slice.getValue().getType());
+      auto [known, isNew] = purposes.try_emplace(slice.getParameter(), found);
+      if (!isNew && (found.kind == Init::Embedding || known->second.kind == Init::Bias))
+        known->second = found;
+    }
+  });
+  return purposes;
+}
+
+} // namespace
+
+Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::openTensors(const std::string &directory) {
+  std::vector<std::string> warnings; // about tensors beyond the index, which no parameter can name
+  Expected<huggingface::TensorTable> table = huggingface::TensorTable::load(directory, warnings);
+  if (!table)
+    return table.error();
+  return huggingface::openSafeTensors(*table);
+}
+
+Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::makeRandomTensors(ModuleOp module, uint64_t seed) {
+  llvm::StringMap<Init> purposes = purposesOf(module);
+  std::vector<huggingface::TensorRequest> requests;
+  artifact::DType dtype = artifact::DType::F32;
+  for (auto parameter : module.getOps<attn::ParameterOp>()) {
+    if (parameter.getSources().size() != 1)
+      return Error{"parameter '" + parameter.getSymName().str() + "' has " +
+                   std::to_string(parameter.getSources().size()) +
+                   " sources: random weights need one, whose shape is the parameter's"};
+    auto source = cast<attn::SourceAttr>(parameter.getSources()[0]);
+    RankedTensorType slice = parameter.getSliceType();
+    std::vector<int64_t> shape(slice.getShape().begin(), slice.getShape().end());
+    if (source.getTranspose())
+      std::reverse(shape.begin(), shape.end());
+    if (slice.getElementType().isBF16() || slice.getElementType().isF16())
+      dtype = slice.getElementType().isBF16() ? artifact::DType::BF16 : artifact::DType::F16;
+    auto purpose = purposes.find(parameter.getSymName());
+    Init init = purpose == purposes.end() ? Init::bias() : purpose->second;
+    for (int64_t layer = 0, layers = parameter.getLayers().value_or(1); layer < layers; ++layer)
+      requests.push_back({tensorName(parameter, source, layer), shape, init});
+  }
+  return huggingface::makeRandomTensors(seed, dtype, requests);
+}

@@ -1,0 +1,88 @@
+// RUN: rapt-opt --split-input-file --verify-diagnostics %s
+
+func.func @dynamic(%q: tensor<?x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{'attn.attention_state' op works on tiles of static shape}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<?x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rank(%q: tensor<8x16xf32>, %k: tensor<64x16xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{needs query [m, d], key [b/32, d, 32], value [dv/32, b, 32] and acc [m, dv]}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<64x16xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @panel(%q: tensor<8x16xf32>, %k: tensor<4x16x16xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{key 'tensor<4x16x16xf32>', value 'tensor<1x64x32xf32>' and acc 'tensor<8x32xf32>' do not fit query 'tensor<8x16xf32>'}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<4x16x16xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @channels(%q: tensor<8x16xf32>, %k: tensor<2x8x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{do not fit query}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x8x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @keys(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x32x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{do not fit query}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x32x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @acc(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{do not fit query}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @max(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<7xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{needs one max and one sum for each of the 8 queries}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<7xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @sum(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<9xf32>) {
+  // expected-error@+1 {{needs one max and one sum for each of the 8 queries}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<9xf32>
+  return
+}
+
+// -----
+
+func.func @mask(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{mask region must yield 'i1'}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      attn.yield %j : index
+    }
+  return
+}
+
+// -----
+
+func.func @score(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{score region must take (s: f32, b, h, q, kv: index, and one element of each extra operand)}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+    score {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %1 = arith.constant 1.0 : f32
+      attn.yield %1 : f32
+    }
+  return
+}

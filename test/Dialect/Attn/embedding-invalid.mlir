@@ -1,0 +1,71 @@
+// RUN: rapt-opt --split-input-file --verify-diagnostics %s
+
+func.func @ids_rank(%ids: tensor<?x?xi32>, %table: tensor<97x64xf32>) {
+  // expected-error@+1 {{'attn.embedding' op needs ids of rank 1, found 'tensor<?x?xi32>'}}
+  %0 = attn.embedding %ids, %table : tensor<?x?xi32>, tensor<97x64xf32> -> tensor<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @ids_type(%ids: tensor<?xi64>, %table: tensor<97x64xf32>) {
+  // expected-error@+1 {{operand #0 must be ranked tensor of 32-bit signless integer values}}
+  %0 = attn.embedding %ids, %table : tensor<?xi64>, tensor<97x64xf32> -> tensor<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @table_rank(%ids: tensor<?xi32>, %table: tensor<97xf32>) {
+  // expected-error@+1 {{needs a table of rank 2, or 3 in panels, found 'tensor<97xf32>'}}
+  %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<97xf32> -> tensor<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @panel(%ids: tensor<?xi32>, %table: tensor<4x40x16xf32>) {
+  // expected-error@+1 {{needs panels of 32 rows, found 'tensor<4x40x16xf32>'}}
+  %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<4x40x16xf32> -> tensor<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @result_columns(%ids: tensor<?xi32>, %table: tensor<97x64xf32>) {
+  // expected-error@+1 {{result 'tensor<?x63xf32>' does not fit ids 'tensor<?xi32>' and table 'tensor<97x64xf32>'}}
+  %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<97x64xf32> -> tensor<?x63xf32>
+  return
+}
+
+// -----
+
+func.func @result_rows(%ids: tensor<3xi32>, %table: tensor<97x64xf32>) {
+  // expected-error@+1 {{result 'tensor<4x64xf32>' does not fit}}
+  %0 = attn.embedding %ids, %table : tensor<3xi32>, tensor<97x64xf32> -> tensor<4x64xf32>
+  return
+}
+
+// -----
+
+func.func @result_unpadded(%ids: tensor<?xi32>, %table: tensor<4x40x32xf32>) {
+  // expected-error@+1 {{result 'tensor<?x40xf32>' does not fit}}
+  %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x40xf32>
+  return
+}
+
+// -----
+
+func.func @select_rank(%x: tensor<?x4x16xf32>, %rows: tensor<?xi32>) {
+  // expected-error@+1 {{'attn.select_rows' op needs an input of rank 2 and rows of rank 1, found 'tensor<?x4x16xf32>' and 'tensor<?xi32>'}}
+  %0 = attn.select_rows %x, %rows : tensor<?x4x16xf32>, tensor<?xi32> -> tensor<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @select_result(%x: tensor<?x64xf32>, %rows: tensor<?xi32>) {
+  // expected-error@+1 {{result 'tensor<?x32xf32>' does not fit input 'tensor<?x64xf32>' and rows 'tensor<?xi32>'}}
+  %0 = attn.select_rows %x, %rows : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x32xf32>
+  return
+}

@@ -1,0 +1,18 @@
+// RUN: rapt-opt %s | rapt-opt | FileCheck %s
+// RUN: rapt-opt --mlir-print-op-generic %s | rapt-opt | FileCheck %s
+
+// CHECK-LABEL: @embed
+func.func @embed(%ids: tensor<?xi32>, %table: tensor<97x64xbf16>, %packed: tensor<4x40x32xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+  // CHECK: attn.embedding %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<97x64xbf16> -> tensor<?x64xf32>
+  %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<97x64xbf16> -> tensor<?x64xf32>
+  // CHECK: attn.embedding %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
+  %1 = attn.embedding %ids, %packed : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
+  return %0, %1 : tensor<?x64xf32>, tensor<?x64xf32>
+}
+
+// CHECK-LABEL: @select
+func.func @select(%x: tensor<?x64xf32>, %rows: tensor<3xi32>) -> tensor<3x64xf32> {
+  // CHECK: attn.select_rows %{{.*}}, %{{.*}} : tensor<?x64xf32>, tensor<3xi32> -> tensor<3x64xf32>
+  %0 = attn.select_rows %x, %rows : tensor<?x64xf32>, tensor<3xi32> -> tensor<3x64xf32>
+  return %0 : tensor<3x64xf32>
+}

@@ -1,0 +1,165 @@
+// RUN: rapt-opt --split-input-file --verify-diagnostics %s
+
+func.func @ranks(%x: tensor<?x4x16xf32>, %w: tensor<64x96xf32>) {
+  // expected-error@+1 {{'attn.linear' op needs an input [m, k] and a result [m, n], found 'tensor<?x4x16xf32>' and 'tensor<?x96xf32>'}}
+  %0 = attn.linear %x, %w : tensor<?x4x16xf32>, tensor<64x96xf32> -> tensor<?x96xf32>
+  return
+}
+
+// -----
+
+func.func @rows(%x: tensor<3x64xf32>, %w: tensor<64x96xf32>) {
+  // expected-error@+1 {{needs an input [m, k] and a result [m, n], found 'tensor<3x64xf32>' and 'tensor<4x96xf32>'}}
+  %0 = attn.linear %x, %w : tensor<3x64xf32>, tensor<64x96xf32> -> tensor<4x96xf32>
+  return
+}
+
+// -----
+
+func.func @packed_transposed(%x: tensor<?x64xf32>, %w: tensor<3x64x32xf32>) {
+  // expected-error@+1 {{cannot be transposed when the weight is in panels}}
+  %0 = attn.linear %x, %w transposed : tensor<?x64xf32>, tensor<3x64x32xf32> -> tensor<?x96xf32>
+  return
+}
+
+// -----
+
+func.func @panel(%x: tensor<?x64xf32>, %w: tensor<3x64x16xf32>) {
+  // expected-error@+1 {{needs panels of 32 columns, found 'tensor<3x64x16xf32>'}}
+  %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<3x64x16xf32> -> tensor<?x48xf32>
+  return
+}
+
+// -----
+
+func.func @panels_columns(%x: tensor<?x64xf32>, %w: tensor<3x64x32xf32>) {
+  // expected-error@+1 {{weight panels 'tensor<3x64x32xf32>' do not fit input 'tensor<?x64xf32>' and result 'tensor<?x64xf32>'}}
+  %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<3x64x32xf32> -> tensor<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @panels_rows(%x: tensor<?x63xf32>, %w: tensor<3x64x32xf32>) {
+  // expected-error@+1 {{do not fit input 'tensor<?x63xf32>'}}
+  %0 = attn.linear %x, %w : tensor<?x63xf32>, tensor<3x64x32xf32> -> tensor<?x96xf32>
+  return
+}
+
+// -----
+
+func.func @weight_rank(%x: tensor<?x64xf32>, %w: tensor<64xf32>) {
+  // expected-error@+1 {{needs a weight of rank 2, or 3 in panels, found 'tensor<64xf32>'}}
+  %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x1xf32>
+  return
+}
+
+// -----
+
+func.func @weight(%x: tensor<?x64xf32>, %w: tensor<96x64xf32>) {
+  // expected-error@+1 {{weight 'tensor<96x64xf32>' does not fit input 'tensor<?x64xf32>' and result 'tensor<?x96xf32>'}}
+  %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<96x64xf32> -> tensor<?x96xf32>
+  return
+}
+
+// -----
+
+func.func @weight_transposed(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>) {
+  // expected-error@+1 {{weight 'tensor<64x96xf32>' transposed does not fit}}
+  %0 = attn.linear %x, %w transposed : tensor<?x64xf32>, tensor<64x96xf32> -> tensor<?x96xf32>
+  return
+}
+
+// -----
+
+func.func @bias(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>, %b: tensor<95xf32>) {
+  // expected-error@+1 {{extra operand 'tensor<95xf32>' is neither a bias [n] nor of the result's shape 'tensor<?x96xf32>'}}
+  %0 = attn.linear %x, %w, (%b) : tensor<?x64xf32>, tensor<64x96xf32>, (tensor<95xf32>) -> tensor<?x96xf32> {
+  ^bb0(%sum: f32, %bias: f32):
+    attn.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @no_epilogue(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>, %b: tensor<96xf32>) {
+  // expected-error@+1 {{has extra operands but no epilogue region}}
+  %0 = attn.linear %x, %w, (%b) : tensor<?x64xf32>, tensor<64x96xf32>, (tensor<96xf32>) -> tensor<?x96xf32>
+  return
+}
+
+// -----
+
+func.func @epilogue_arguments(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>, %b: tensor<96xf32>) {
+  // expected-error@+1 {{epilogue must take the f32 sum and one f32 for each of the 1 extra operands}}
+  %0 = attn.linear %x, %w, (%b) : tensor<?x64xf32>, tensor<64x96xf32>, (tensor<96xf32>) -> tensor<?x96xf32> {
+  ^bb0(%sum: f32):
+    attn.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @epilogue_yield(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>) {
+  // expected-error@+1 {{epilogue region must yield 'f32'}}
+  %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x96xf32> -> tensor<?x96xf32> {
+  ^bb0(%sum: f32):
+    %1 = arith.truncf %sum : f32 to bf16
+    attn.yield %1 : bf16
+  }
+  return
+}
+
+// -----
+
+func.func @epilogue_empty(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>) {
+  // expected-error@+1 {{epilogue region must yield 'f32'}}
+  %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x96xf32> -> tensor<?x96xf32> {
+  ^bb0(%sum: f32):
+  }
+  return
+}
+
+// -----
+
+func.func @epilogue_blocks(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>) {
+  // expected-error@+1 {{epilogue region must have one block}}
+  %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x96xf32> -> tensor<?x96xf32> {
+  ^bb0(%sum: f32):
+    cf.br ^bb1
+  ^bb1:
+    attn.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @epilogue_capture(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>, %b: tensor<96xf32>, %i: index) {
+  // expected-error@+1 {{epilogue region reads a 'tensor<96xf32>' from outside: it must be an extra operand}}
+  %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x96xf32> -> tensor<?x96xf32> {
+  ^bb0(%sum: f32):
+    %1 = tensor.extract %b[%i] : tensor<96xf32>
+    %2 = arith.addf %sum, %1 : f32
+    attn.yield %2 : f32
+  }
+  return
+}
+
+// -----
+
+func.func @yield_parent(%x: f32) -> f32 {
+  // expected-error@+1 {{'attn.yield' op expects parent op to be one of 'attn.linear, attn.attention, attn.attention_state'}}
+  attn.yield %x : f32
+}
+
+// -----
+
+func.func @kind(%x: tensor<?x64xf32>) {
+  // expected-error@+2 {{failed to parse Attn_ActivationAttr parameter}}
+  // expected-error@+1 {{expected ::rapt::attn::ActivationKind to be one of: gelu, gelu_tanh, relu, silu, tanh, sigmoid, quick_gelu}}
+  %0 = attn.activation swish %x : tensor<?x64xf32>
+  return
+}

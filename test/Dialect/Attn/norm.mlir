@@ -1,0 +1,20 @@
+// RUN: rapt-opt %s | rapt-opt | FileCheck %s
+// RUN: rapt-opt --mlir-print-op-generic %s | rapt-opt | FileCheck %s
+
+// CHECK-LABEL: @layer_norm
+func.func @layer_norm(%x: tensor<?x64xf32>, %w: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<?x64xf32> {
+  // CHECK: attn.layer_norm %{{.*}}, %{{.*}}, %{{.*}} epsilon 1.000000e-05 : tensor<?x64xf32>, tensor<64xf32>
+  %0 = attn.layer_norm %x, %w, %b epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
+  // CHECK: attn.layer_norm %{{.*}}, %{{.*}}, %{{.*}} epsilon 1.000000e-05 columns 48 : tensor<?x64xf32>, tensor<64xf32>
+  %1 = attn.layer_norm %0, %w, %b epsilon 1.0e-5 columns 48 : tensor<?x64xf32>, tensor<64xf32>
+  return %1 : tensor<?x64xf32>
+}
+
+// CHECK-LABEL: @rms_norm
+func.func @rms_norm(%x: tensor<?x64xf32>, %w: tensor<64xf32>) -> tensor<?x64xf32> {
+  // CHECK: attn.rms_norm %{{.*}}, %{{.*}} epsilon 9.9999999999999995E-7 : tensor<?x64xf32>, tensor<64xf32>
+  %0 = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x64xf32>, tensor<64xf32>
+  // CHECK: attn.rms_norm %{{.*}}, %{{.*}} epsilon 9.9999999999999995E-7 columns 1 : tensor<?x64xf32>, tensor<64xf32>
+  %1 = attn.rms_norm %0, %w epsilon 1.0e-6 columns 1 : tensor<?x64xf32>, tensor<64xf32>
+  return %1 : tensor<?x64xf32>
+}

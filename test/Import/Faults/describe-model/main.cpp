@@ -1,0 +1,80 @@
+//===- main.cpp - describe-model: read a directory and every weight in it ---===//
+//
+// describe-model DIR [--strict] [--random-weights=SEED] [--save-weights=FILE]
+//
+// The reader alone, without a compiler: asks for two layers' worth of the fixture's
+// tensors, reads and checks every value, and prints a line a tensor.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/Formats/HuggingFace/CheckTensors.h"
+#include "lib/Import/Formats/HuggingFace/ModelDescription.h"
+#include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+using namespace rapt;
+using namespace rapt::huggingface;
+
+static Status describe(const std::string &path, LoadOptions options, const std::string &saved) {
+  Expected<ModelDescription> model = ModelDescription::load(path, std::move(options));
+  if (!model)
+    return model.error();
+  ConfigReader &config = model->config();
+  int64_t width = config.getInt({"n_embd", "hidden_size"}, 1, 1 << 16);
+  int64_t vocabulary = config.getInt("vocab_size", 1, 1 << 24);
+  int64_t positions = config.getInt("n_positions", 1, 1 << 24);
+  int64_t layers = config.getInt("n_layer", 1, 1 << 17);
+  int64_t heads = config.getInt("n_head", 1, 1 << 12);
+  config.getOptionalInt("n_inner", 1, 1 << 20);
+  config.getPositive("layer_norm_epsilon", 1, 1e-5);
+  if (config.errors() && width % heads != 0)
+    config.fail("n_embd " + std::to_string(width) + " is not a multiple of n_head " + std::to_string(heads));
+  if (Status status = config.finish({"activation_function"}); !status)
+    return status;
+  std::string prefix = model->choosePrefix({"", "transformer."}, "wte.weight");
+  std::vector<TensorRequest> requests = {{prefix + "wte.weight", {vocabulary, width}, Init::embedding()},
+                                         {prefix + "wpe.weight", {positions, width}, Init::embedding()},
+                                         {prefix + "ln_f.weight", {width}, Init::normWeight()},
+                                         {prefix + "ln_f.bias", {width}, Init::bias()}};
+  for (int64_t layer = 0; layer < layers; ++layer)
+    for (auto [name, inputs, outputs] : {std::tuple{".attn.c_attn.weight", width, 3 * width},
+                                         {".attn.c_proj.weight", width, width},
+                                         {".mlp.c_fc.weight", width, 4 * width},
+                                         {".mlp.c_proj.weight", 4 * width, width}})
+      requests.push_back({prefix + "h." + std::to_string(layer) + name, {inputs, outputs}, Init::weight(inputs)});
+  auto tensors = model->resolve(requests, {"*.attn.bias", "*.ln_1.*", "*.ln_2.*", "*.bias"});
+  if (!tensors)
+    return tensors.error();
+  auto reader = model->openTensors();
+  if (Status status = checkTensors(*reader, model->tensorNames()); !status)
+    return status;
+  if (!saved.empty())
+    if (Status status = writeSafeTensors(saved, *reader, model->tensorNames()); !status)
+      return status;
+  for (const std::string &warning : model->warnings())
+    fprintf(stderr, "warning: %s\n", warning.c_str());
+  for (const ResolvedTensor &tensor : *tensors)
+    printf("%s %s %s\n", tensor.name.c_str(), safeTensorsName(tensor.dtype), shownShape(tensor.shape).c_str());
+  return {};
+}
+
+int main(int argc, char **argv) {
+  LoadOptions options;
+  std::string path, saved;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view argument = argv[i];
+    if (argument == "--strict")
+      options.strict = true;
+    else if (argument.starts_with("--random-weights="))
+      options.randomSeed = strtoull(argv[i] + strlen("--random-weights="), nullptr, 10);
+    else if (argument.starts_with("--save-weights="))
+      saved = argument.substr(strlen("--save-weights="));
+    else
+      path = argument;
+  }
+  Status status = describe(path, std::move(options), saved);
+  if (!status)
+    fprintf(stderr, "error: %s\n", status.error().message.c_str());
+  return status ? 0 : 1;
+}

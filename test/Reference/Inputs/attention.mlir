@@ -1,0 +1,115 @@
+// Attention in its forms: packed and dense rows, grouped heads, windows, soft caps, biases, tiles.
+#qp = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
+#kp = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#vp = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#op = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
+#qd = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, hkv, g, q, dqk)>
+#kd = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, hkv, kv, dqk)>
+#vt = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, hkv, dv, kv)>
+#od = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, g, dv)>
+#kc = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#vc = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#head = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, g)>
+#pairs = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, kv)>
+#packed_q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q)>
+
+// Documents packed in both dims: row b's queries see row b's keys, no mask.
+func.func @documents(%q: tensor<?x2x3x5xf32> {attn.name = "q"}, %k: tensor<?x2x5xf32> {attn.name = "k"}, %v: tensor<?x2x7xf32> {attn.name = "v"},
+                     %qb: tensor<?xi32> {attn.name = "q_begin"}, %kb: tensor<?xi32> {attn.name = "kv_begin"}) -> tensor<?x2x3x7xf32> {
+  %scale = arith.constant 0.5 : f32
+  %0 = attn.attention %q, %k, %v, %scale q_begin(%qb : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>) maps [#qp, #kp, #vp, #op]
+    : tensor<?x2x3x5xf32>, tensor<?x2x5xf32>, tensor<?x2x7xf32> -> tensor<?x2x3x7xf32>
+  return %0 : tensor<?x2x3x7xf32>
+}
+// Dense rows whose numbers of keys differ; values transposed; ALiBi-like bias by head and a soft cap.
+func.func @dense(%q: tensor<?x2x3x?x5xf32> {attn.name = "q"}, %k: tensor<?x2x?x5xf32> {attn.name = "k"}, %v: tensor<?x2x7x?xf32> {attn.name = "v"},
+                 %kl: tensor<?xi32> {attn.name = "kv_length"}, %slope: tensor<2x3xf32> {attn.name = "slope"}, %scale: f32 {attn.name = "scale"})
+    -> tensor<?x?x2x3x7xf32> {
+  %0 = attn.attention %q, %k, %v, %scale kv_length(%kl : tensor<?xi32>) extras(%slope : tensor<2x3xf32>) maps [#qd, #kd, #vt, #od, #head]
+    : tensor<?x2x3x?x5xf32>, tensor<?x2x?x5xf32>, tensor<?x2x7x?xf32> -> tensor<?x?x2x3x7xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %m: f32):
+      %cap = arith.constant 2.0 : f32
+      %1 = arith.divf %s, %cap : f32
+      %2 = math.tanh %1 : f32
+      %3 = arith.mulf %2, %cap : f32
+      %4 = arith.subi %j, %i : index
+      %5 = arith.index_cast %4 : index to i32
+      %6 = arith.sitofp %5 : i32 to f32
+      %7 = arith.mulf %6, %m : f32
+      %8 = arith.addf %3, %7 : f32
+      attn.yield %8 : f32
+    }
+  return %0 : tensor<?x?x2x3x7xf32>
+}
+// Packed queries over cached rows: causal, and only the last 4 keys; masked keys hold NaN in the test.
+func.func @window(%q: tensor<?x2x3x5xf32> {attn.name = "q"}, %k: tensor<?x?x2x5xf32> {attn.name = "k"}, %v: tensor<?x?x2x7xf32> {attn.name = "v"},
+                  %qb: tensor<?xi32> {attn.name = "q_begin"}, %past: tensor<?xi32> {attn.name = "past"}) -> tensor<?x2x3x7xf32> {
+  %scale = arith.constant 0.5 : f32
+  %0 = attn.attention %q, %k, %v, %scale q_begin(%qb : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#qp, #kc, #vc, #op]
+    : tensor<?x2x3x5xf32>, tensor<?x?x2x5xf32>, tensor<?x?x2x7xf32> -> tensor<?x2x3x7xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %1 = arith.cmpi sle, %j, %i : index
+      %2 = arith.subi %i, %j : index
+      %c4 = arith.constant 4 : index
+      %3 = arith.cmpi slt, %2, %c4 : index
+      %4 = arith.andi %1, %3 : i1
+      attn.yield %4 : i1
+    }
+  return %0 : tensor<?x2x3x7xf32>
+}
+// A mask and a bias by (row, query, key) with packed queries, and a limit by packed query; some rows keep nothing.
+func.func @extras(%q: tensor<?x2x3x5xf32> {attn.name = "q"}, %k: tensor<?x?x2x5xf32> {attn.name = "k"}, %v: tensor<?x?x2x7xf32> {attn.name = "v"},
+                  %qb: tensor<?xi32> {attn.name = "q_begin"}, %bias: tensor<?x?x?xf32> {attn.name = "bias"},
+                  %keep: tensor<?x?x?xi1> {attn.name = "keep"}, %last: tensor<?xi32> {attn.name = "last"}) -> tensor<?x2x3x7xf32> {
+  %scale = arith.constant 0.5 : f32
+  %0 = attn.attention %q, %k, %v, %scale q_begin(%qb : tensor<?xi32>)
+      extras(%bias, %keep, %last : tensor<?x?x?xf32>, tensor<?x?x?xi1>, tensor<?xi32>) maps [#qp, #kc, #vc, #op, #pairs, #pairs, #packed_q]
+    : tensor<?x2x3x5xf32>, tensor<?x?x2x5xf32>, tensor<?x?x2x7xf32> -> tensor<?x2x3x7xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %e: f32, %m: i1, %l: i32):
+      %1 = arith.addf %s, %e : f32
+      attn.yield %1 : f32
+    }
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %e: f32, %m: i1, %l: i32):
+      %1 = arith.index_cast %l : i32 to index
+      %2 = arith.cmpi sle, %j, %1 : index
+      %3 = arith.andi %2, %m : i1
+      attn.yield %3 : i1
+    }
+  return %0 : tensor<?x2x3x7xf32>
+}
+func.func @heads(%x: tensor<?x31xf32> {attn.name = "x"}) -> (tensor<?x15xf32>, tensor<?x10xf32>, tensor<?x2x3xf32>) {
+  %q, %k, %v = attn.split_heads %x : tensor<?x31xf32> -> tensor<?x3x5xf32>, tensor<?x2x5xf32>, tensor<?x2x3xf32>
+  %0 = attn.merge_heads %q : tensor<?x3x5xf32> -> tensor<?x15xf32>
+  %1 = attn.merge_heads %k : tensor<?x2x5xf32> -> tensor<?x10xf32>
+  return %0, %1, %v : tensor<?x15xf32>, tensor<?x10xf32>, tensor<?x2x3xf32>
+}
+// Two blocks of keys, one after the other; the second one has a limit and a mask.
+func.func @state(%q: tensor<5x7xf32> {attn.name = "q"}, %k0: tensor<2x7x32xf32> {attn.name = "k0"}, %v0: tensor<1x64x32xf32> {attn.name = "v0"},
+                 %k1: tensor<1x7x32xf32> {attn.name = "k1"}, %v1: tensor<1x32x32xf32> {attn.name = "v1"}, %first: index {attn.name = "first"},
+                 %limit: index {attn.name = "limit"}, %acc: tensor<5x32xf32> {attn.name = "acc"}, %max: tensor<5xf32> {attn.name = "max"},
+                 %sum: tensor<5xf32> {attn.name = "sum"})
+    -> (tensor<5x32xf32> {attn.name = "new_acc"}, tensor<5xf32> {attn.name = "new_max"}, tensor<5xf32> {attn.name = "new_sum"}) {
+  %scale = arith.constant 0.5 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %0:3 = attn.attention_state %q, %k0, %v0, %scale at(%c0, %c1, %first, %c0) init(%acc, %max, %sum)
+    : tensor<5x7xf32>, tensor<2x7x32xf32>, tensor<1x64x32xf32>, tensor<5x32xf32>, tensor<5xf32>, tensor<5xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+      %1 = math.tanh %s : f32
+      attn.yield %1 : f32
+    }
+  %2:3 = attn.attention_state %q, %k1, %v1, %scale at(%c0, %c1, %first, %c64) limit(%limit) init(%0#0, %0#1, %0#2)
+    : tensor<5x7xf32>, tensor<1x7x32xf32>, tensor<1x32x32xf32>, tensor<5x32xf32>, tensor<5xf32>, tensor<5xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %1 = arith.cmpi sle, %j, %i : index
+      attn.yield %1 : i1
+    }
+  return %2#0, %2#1, %2#2 : tensor<5x32xf32>, tensor<5xf32>, tensor<5xf32>
+}

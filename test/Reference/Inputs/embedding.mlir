@@ -1,0 +1,17 @@
+// Looks ids up in tables of two types and two forms, and selects rows.
+func.func @embed(%ids: tensor<?xi32> {attn.name = "ids"}, %table: tensor<11x7xf32> {attn.name = "table"}) -> tensor<?x7xf32> {
+  %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<11x7xf32> -> tensor<?x7xf32>
+  return %0 : tensor<?x7xf32>
+}
+func.func @embed_bf16(%ids: tensor<?xi32> {attn.name = "ids"}, %table: tensor<11x7xbf16> {attn.name = "table"}) -> tensor<?x7xf32> {
+  %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<11x7xbf16> -> tensor<?x7xf32>
+  return %0 : tensor<?x7xf32>
+}
+func.func @embed_panels(%ids: tensor<?xi32> {attn.name = "ids"}, %table: tensor<2x7x32xf32> {attn.name = "table"}) -> tensor<?x32xf32> {
+  %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<2x7x32xf32> -> tensor<?x32xf32>
+  return %0 : tensor<?x32xf32>
+}
+func.func @select(%x: tensor<?x5xf32> {attn.name = "x"}, %rows: tensor<?xi32> {attn.name = "rows"}) -> tensor<?x5xf32> {
+  %0 = attn.select_rows %x, %rows : tensor<?x5xf32>, tensor<?xi32> -> tensor<?x5xf32>
+  return %0 : tensor<?x5xf32>
+}

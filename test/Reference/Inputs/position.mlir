@@ -1,0 +1,13 @@
+// Positions of packed rows; rotation of the leading channels of every head.
+func.func @positions(%tokens: tensor<?xi32> {attn.name = "tokens"}, %begin: tensor<?xi32> {attn.name = "begin"}, %past: tensor<?xi32> {attn.name = "past"}) -> tensor<?xi32> {
+  %0 = attn.positions %tokens, %begin, %past : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  return %0 : tensor<?xi32>
+}
+func.func @rope(%x: tensor<?x3x7xf32> {attn.name = "x"}, %p: tensor<?xi32> {attn.name = "p"}) -> tensor<?x3x7xf32> {
+  %0 = attn.rope %x, %p frequencies [1.0, 0.25, 0.0625] : tensor<?x3x7xf32>, tensor<?xi32>
+  return %0 : tensor<?x3x7xf32>
+}
+func.func @rope_magnitude(%x: tensor<?x3x4xf32> {attn.name = "x"}, %p: tensor<?xi32> {attn.name = "p"}) -> tensor<?x3x4xf32> {
+  %0 = attn.rope %x, %p frequencies [1.0, 0.125] {magnitude = 1.25 : f32} : tensor<?x3x4xf32>, tensor<?xi32>
+  return %0 : tensor<?x3x4xf32>
+}

@@ -1,0 +1,398 @@
+#!/usr/bin/env python3
+"""Checks the reference evaluator op by op against numpy: run.py --tool build/bin/rapt-reference [--work DIR]
+
+Programs are Inputs/*.mlir. Each case gives random inputs and the result by a formula written here, in float64. The
+evaluator must agree to 1e-13 in f64 and to 2e-6 in f32, relative to the largest element (sums are short). Prints "N passed, N failed".
+"""
+
+import argparse
+import concurrent.futures
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "numpy"))
+TOLERANCE = {"f64": 1e-13, "f32": 2e-6}
+random = np.random.RandomState(11)
+CASES, ERRORS = {}, []
+WORK = tempfile.TemporaryDirectory()
+
+
+def normal(*shape):
+    """Random values that f32 holds."""
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def ints(*values):
+    return np.array(values, np.int32)
+
+
+def bf16(x):
+    bits = np.asarray(x, np.float32).view(np.uint32).astype(np.uint64)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16 << 16).astype(np.uint32).view(np.float32)
+
+
+def case(name, program, entry, inputs, expected, options=()):
+    """`expected`: {output: array}. NaN in it stands for any value."""
+    CASES[name] = (program, entry, inputs, expected, options)
+
+
+def error(program, entry, inputs, text, options=()):
+    """The run must end with exit status 1 and one line that holds `text`."""
+    ERRORS.append((program, entry, inputs, text, options))
+
+
+def panels(x):
+    """[rows, columns] -> [columns/32][rows][32], padded with zeros."""
+    rows, columns = x.shape
+    padded = np.zeros((rows, -(-columns // 32) * 32), x.dtype)
+    padded[:, :columns] = x
+    return np.ascontiguousarray(padded.reshape(rows, -1, 32).transpose(1, 0, 2))
+
+
+def embedding():
+    table = normal(11, 7)
+    for name, ids in {"some": ints(3, 0, 10, 3), "one": ints(7), "none": ints()}.items():
+        case(f"embedding {name}", "embedding", "embed", {"ids": ids, "table": table}, {"result0": table[ids]})
+    case("embedding bf16", "embedding", "embed_bf16", {"ids": ints(1, 9), "table": table}, {"result0": bf16(table)[[1, 9]]})
+    large = normal(64, 7)
+    wide = np.zeros((64, 32), np.float32)
+    wide[:, :7] = large
+    case("embedding panels", "embedding", "embed_panels", {"ids": ints(63, 31, 32), "table": panels(large.T)}, {"result0": wide[[63, 31, 32]]})
+    x = normal(6, 5)
+    case("select_rows", "embedding", "select", {"x": x, "rows": ints(5, 0, 5)}, {"result0": x[[5, 0, 5]]})
+    for bad in (11, -1):
+        error("embedding", "embed", {"ids": ints(1, bad), "table": table}, f"embedding.mlir\":3:8): error: 'attn.embedding' op looks id {bad}")
+    error("embedding", "select", {"x": x, "rows": ints(6)}, "'attn.select_rows' op selects row 6 (element 0) of 6 rows")
+
+
+def norm():
+    for rows in (5, 1, 0):
+        x, w, b = normal(rows, 13) + 3, normal(13), normal(13)
+
+        def layer(columns, epsilon):
+            part, y = x[:, :columns].astype(np.float64), np.zeros((rows, 13))
+            y[:, :columns] = (part - part.mean(1, keepdims=True)) / np.sqrt(part.var(1, keepdims=True) + epsilon) * w[:columns] + b[:columns]
+            return y
+
+        def rms(columns, epsilon):
+            part, y = x[:, :columns].astype(np.float64), np.zeros((rows, 13))
+            y[:, :columns] = part / np.sqrt((part ** 2).mean(1, keepdims=True) + epsilon) * w[:columns]
+            return y
+
+        case(f"layer_norm {rows}", "norm", "layer", {"x": x, "w": w, "b": b}, {"result0": layer(13, 1e-2)})
+        case(f"layer_norm columns {rows}", "norm", "layer_columns", {"x": x, "w": w, "b": b}, {"result0": layer(11, 1e-5)})
+        case(f"rms_norm {rows}", "norm", "rms", {"x": x, "w": w}, {"result0": rms(13, 1e-2)})
+        case(f"rms_norm columns {rows}", "norm", "rms_columns", {"x": x, "w": w}, {"result0": rms(7, 1e-6)})
+
+
+def position():
+    case("positions", "position", "positions", {"tokens": ints(*[9] * 8), "begin": ints(0, 3, 3, 8), "past": ints(5, 7, 0)},
+         {"result0": ints(5, 6, 7, 0, 1, 2, 3, 4)})
+    case("positions of no row", "position", "positions", {"tokens": ints(1, 1), "begin": ints(0, 1), "past": ints(4)}, {"result0": ints(4, 0)})
+    for begin, text in {(0, 9): "row_begin[1] is 9, but must be within 0..2", (1, 2): "row_begin[0] is 1, but must be 0",
+                        (0, 2, 1): "row_begin[2] is 1, but must be within 2..2"}.items():
+        error("position", "positions", {"tokens": ints(1, 1), "begin": ints(*begin), "past": ints(*[0] * (len(begin) - 1))}, text)
+    error("position", "positions", {"tokens": ints(1), "begin": ints(), "past": ints()}, "row_begin is empty")
+    error("position", "positions", {"tokens": ints(1), "begin": ints(0, 1), "past": ints(0, 0)}, "has 2 past lengths for 1 rows")
+    p = ints(0, 1, 1000, 37)
+    for entry, width, frequencies, magnitude in (("rope", 7, [1.0, 0.25, 0.0625], 1.0), ("rope_magnitude", 4, [1.0, 0.125], 1.25)):
+        x, half = normal(4, 3, width), len(frequencies)
+        y = x.astype(np.float64)
+        turned = (x[..., :half] + 1j * x[..., half:2 * half].astype(np.float64)) * np.exp(1j * p[:, None, None] * np.array(frequencies)) * magnitude
+        y[..., :half], y[..., half:2 * half] = turned.real, turned.imag
+        case(entry, "position", entry, {"x": x, "p": p}, {"result0": y})
+
+
+def feedforward():
+    erf = np.vectorize(math.erf)
+    for rows in (6, 1, 0):
+        x, w, b, r = normal(rows, 7), normal(7, 5), normal(5), normal(rows, 5)
+        product = x.astype(np.float64) @ w
+        case(f"linear {rows}", "feedforward", "plain", {"x": x, "w": w}, {"result0": product})
+        case(f"linear epilogue {rows}", "feedforward", "epilogue", {"x": x, "w": w, "b": b, "r": r}, {"result0": np.tanh(product + b) * 0.75 + r})
+        case(f"linear transposed {rows}", "feedforward", "transposed", {"x": x, "w": np.ascontiguousarray(w.T)},
+             {"result0": x.astype(np.float64) @ w.astype(np.float16)})
+        wide, padded = normal(7, 37), np.concatenate([x, normal(rows, 2)], 1)
+        case(f"linear panels {rows}", "feedforward", "panels", {"x": padded, "w": panels(wide)}, {"result0": x.astype(np.float64) @ wide})
+    x, y = np.concatenate([normal(7, 5) * 3, [[-30, 30, 0, -8, 8]]]).astype(np.float32), normal(8, 5)
+    z = x.astype(np.float64)
+    sigmoid = lambda a: 1 / (1 + np.exp(-a))
+    case("activations", "feedforward", "activations", {"x": x}, {
+        "gelu": z * (1 + erf(z / math.sqrt(2))) / 2, "gelu_tanh": z / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z ** 3))),
+        "relu": np.maximum(z, 0), "silu": z * sigmoid(z), "tanh": np.tanh(z), "sigmoid": sigmoid(z), "quick_gelu": z * sigmoid(1.702 * z)})
+    case("glu and add", "feedforward", "gated", {"x": x, "y": y}, {"glu": z * sigmoid(z) * y, "sum": z + y})
+    error("feedforward", "gated", {"x": x, "y": y[1:]}, "'attn.glu' op has operands of different extents")
+    error("feedforward", "epilogue", {"x": x[:, :3].repeat(3, 1)[:, :7], "w": normal(7, 5), "b": b, "r": y[1:]}, "has an extra operand of 7 rows for a result of 8")
+
+
+def softmax_sum(s, keep, v):
+    """Attention of one query over the keys that `keep` names; s [kv], v [kv, dv]."""
+    if not keep.any() or s[keep].max() == -np.inf:
+        return np.zeros(v.shape[1])
+    e = np.exp(s[keep] - s[keep].max())
+    return e @ v[keep] / e.sum()
+
+
+def attend(q, k, v, scale, score=lambda s, h, i, j: s, mask=lambda h, i, j: j >= 0, offset=0):
+    """One row: q [n, hkv, g, d], k [m, hkv, d], v [m, hkv, dv] -> [n, hkv, g, dv]; indices given to functions are absolute."""
+    n, heads, groups, _ = q.shape
+    out, j = np.zeros((n, heads, groups, v.shape[2])), np.arange(len(k))
+    for i in range(n):
+        for hkv in range(heads):
+            for g in range(groups):
+                h = hkv * groups + g
+                s = np.array([scale * (q[i, hkv, g].astype(np.float64) @ k[x, hkv].astype(np.float64)) for x in j])
+                keep = np.broadcast_to(mask(h, i + offset, j), j.shape)
+                out[i, hkv, g] = softmax_sum(score(s, h, i + offset, j), keep, v[:, hkv].astype(np.float64))
+    return out
+
+
+def attention():
+    lengths, keys = (3, 0, 1, 5), (2, 4, 0, 7)
+    qb, kb = np.cumsum((0,) + lengths).astype(np.int32), np.cumsum((0,) + keys).astype(np.int32)
+    q, k, v = normal(9, 2, 3, 5), normal(13, 2, 5), normal(13, 2, 7)
+    rows = lambda f: np.concatenate([f(b, slice(qb[b], qb[b + 1])) for b in range(len(lengths))])
+    documents = {"q": q, "k": k, "v": v, "q_begin": qb, "kv_begin": kb}
+    case("attention documents", "attention", "documents", documents,
+         {"result0": rows(lambda b, at: attend(q[at], k[kb[b]:kb[b + 1]], v[kb[b]:kb[b + 1]], 0.5))})
+    error("attention", "documents", {**documents, "kv_begin": kb[:-1]}, "'attn.attention' op extent of dim b is both 4 and 3")
+    error("attention", "documents", {**documents, "q_begin": qb + ints(0, 0, 0, 0, 1)}, "q_begin[4] is 10, but must be within 4..9")
+    error("attention", "documents", {**documents, "v": v[1:]}, "extent of dim kv is both 13 and 12")
+
+    dense_q, dense_k, dense_v = normal(3, 2, 3, 4, 5), normal(3, 2, 6, 5), normal(3, 2, 7, 6)
+    slope, used, scale = normal(2, 3), (6, 1, 4), 0.375
+    expected = [attend(dense_q[b].transpose(2, 0, 1, 3), dense_k[b].transpose(1, 0, 2)[:used[b]], dense_v[b].transpose(2, 0, 1)[:used[b]], scale,
+                       lambda s, h, i, j: 2 * np.tanh(s / 2) + (j - i) * float(slope.reshape(-1)[h])) for b in range(3)]
+    dense = {"q": dense_q, "k": dense_k, "v": dense_v, "slope": slope, "scale": np.array(scale, np.float32)}
+    case("attention dense", "attention", "dense", {**dense, "kv_length": ints(*used)}, {"result0": np.stack(expected)})
+    error("attention", "dense", {**dense, "kv_length": ints(6, 7, 1)}, "row 1 has 7 keys from 0 on, but the extent of dim kv is 6")
+    error("attention", "dense", {**dense, "kv_length": ints(6, -1, 1)}, "row 1 has -1 keys")
+    empty = {**dense, "q": dense_q[:, :, :, :0], "k": dense_k[:, :, :0], "v": dense_v[..., :0], "kv_length": ints(0, 0, 0)}
+    case("attention empty", "attention", "dense", empty, {"result0": np.zeros((3, 0, 2, 3, 7))})
+    case("attention no keys", "attention", "dense", {**empty, "q": dense_q}, {"result0": np.zeros((3, 4, 2, 3, 7))})
+
+    past = (4, 0, 9, 0)
+    paged_k, paged_v = normal(4, 11, 2, 5), normal(4, 11, 2, 7)
+    causal = lambda h, i, j: (j <= i) & (i - j < 4)
+    cached = rows(lambda b, at: attend(q[at], paged_k[b], paged_v[b], 0.5, mask=lambda h, i, j: causal(h, i, j) & (j < past[b] + lengths[b]), offset=past[b]))
+    for b in range(4):  # what no query may read
+        paged_k[b, past[b] + lengths[b]:] = paged_v[b, past[b] + lengths[b]:] = np.nan
+        paged_k[b, :max(0, past[b] - 3)] = paged_v[b, :max(0, past[b] - 3)] = np.nan
+    case("attention window", "attention", "window", {"q": q, "k": paged_k, "v": paged_v, "q_begin": qb, "past": ints(*past)}, {"result0": cached})
+
+    bias, keep, last = normal(4, 5, 6), random.rand(4, 5, 6) < 0.6, random.randint(-1, 6, 9).astype(np.int32)
+    keep[3, 1], k, v = False, normal(4, 6, 2, 5), normal(4, 6, 2, 7)
+    bias[3, 1] = np.nan  # masked whole: not read
+    bias[0, 2] = -np.inf  # kept in part, and still nothing
+    extra = rows(lambda b, at: attend(q[at], k[b], v[b], 0.5, lambda s, h, i, j: s + bias[b, i].astype(np.float64),
+                                      lambda h, i, j: keep[b, i] & (j <= last[qb[b] + i])))
+    extras = {"q": q, "k": k, "v": v, "q_begin": qb, "bias": bias, "keep": keep, "last": last}
+    case("attention extras", "attention", "extras", extras, {"result0": extra})
+    error("attention", "extras", {**extras, "bias": bias[:, :4]}, "extra operand 0 has no element at query 4 of row 3")
+    x = normal(5, 31)
+    case("heads", "attention", "heads", {"x": x}, {"result0": x[:, :15], "result1": x[:, 15:25], "result2": x[:, 25:].reshape(5, 2, 3)})
+
+
+def attention_state():
+    q, k, v = normal(5, 7), normal(96, 7) , normal(96, 32)
+    first, limit = 66, 83  # queries stand at 66..70, so the mask decides; then at 90, so the limit does
+    for first in (66, 90, 3):
+        s = 0.5 * q.astype(np.float64) @ k.T.astype(np.float64)
+        s[:, :64] = np.tanh(s[:, :64])
+        j, i = np.arange(96), first + np.arange(5)[:, None]
+        keep = (j < 64) | ((j < limit) & (j <= i))
+        acc, peak, total = normal(5, 32), normal(5), np.abs(normal(5))
+        peak[2], total[2], acc[2] = -3e38, 0, 0  # a row that saw no key yet
+        s = np.where(keep, s, -np.inf)
+        new = np.maximum(peak, s.max(1))
+        p, alpha = np.exp(s - new[:, None]), np.exp(peak.astype(np.float64) - new)
+        case(f"attention_state {first}", "attention", "state", {
+            "q": q, "k0": panels(k[:64].T), "v0": panels(v[:64]), "k1": panels(k[64:].T), "v1": panels(v[64:]), "first": np.array(first),
+            "limit": np.array(limit), "acc": acc, "max": peak, "sum": total},
+            {"new_acc": acc * alpha[:, None] + p @ v, "new_max": new, "new_sum": total * alpha + p.sum(1)})
+
+
+def kvcache():
+    begin, past, lengths = ints(0, 3, 3, 40), ints(30, 64, 5), (3, 0, 37)
+    table = ints(4, 1, 0, 6, 3, 5, 2, 7, 0).reshape(3, 3)
+    table[0, 2] = -1  # no block: never read
+    k0, v0, k1, v1 = (normal(40, 3, 5) for _ in range(4))
+    again, begin2, past2 = normal(3, 3, 5), ints(0, 1, 2, 3), ints(33, 2, 5)
+
+    def view(x, more=None):
+        y = np.zeros((3, 96, 3, 5))
+        for r in range(3):
+            for i in range(lengths[r]):
+                y[r, past[r] + i] = x[begin[r] + i]
+            if more is not None:
+                y[r, past2[r]] = more[r]
+        y[0, 64:] = np.nan
+        y[2, 64:] = np.nan  # its third block is row 0's: it is not told apart from a real one
+        return y
+
+    table[2, 2] = 0
+    inputs = {"k0": k0, "v0": v0, "k1": k1, "v1": v1, "begin": begin, "past": past, "table": table, "again": again, "begin2": begin2, "past2": past2}
+    case("kv_cache", "kvcache", "append", inputs, {"keys0": view(k0), "values0": view(v0), "keys1": view(k1, again), "values1": view(v1, again),
+                                                   "before": view(k1)}, ("--cache-blocks=8",))
+    low = np.zeros((1, 32, 3, 5))
+    low[0, 4] = bf16(k0[0])
+    one = {"k": k0[:1], "begin": ints(0, 1), "past": ints(4), "table": ints(0).reshape(1, 1)}
+    case("kv_cache bf16", "kvcache", "low", one, {"result0": low}, ("--cache-blocks=1",))
+    error("kvcache", "low", {**one, "past": ints(32)}, "'attn.kv_append' op writes position 32 of row 0, but its table has 1 blocks of 32")
+    error("kvcache", "low", {**one, "past": ints(-1)}, "writes position -1 of row 0")
+    error("kvcache", "low", {**one, "table": ints(1).reshape(1, 1)}, "table[0, 0] is 1, but the cache has 1 blocks", ("--cache-blocks=1",))
+    shared = {"k": k0[:2], "begin": ints(0, 1, 2), "past": ints(4, 4), "table": ints(0, 0).reshape(2, 1)}
+    error("kvcache", "low", shared, "row 1 writes block 0, which another row writes too")
+    error("kvcache", "low", one, "a cache of 4611686018427387904 blocks has more than", ("--cache-blocks=4611686018427387904",))
+
+
+def program():
+    plain, stacked, rounded, x = normal(5, 3), normal(3, 5, 5), normal(3, 5), normal(4, 5)
+    y = x.astype(np.float64)
+    for i in range(3):
+        y = y @ stacked[i] + bf16(rounded[i])
+    parameters = {"plain": plain, "stacked": stacked, "rounded": rounded}
+    case("program", "program", "stack", {"x": x}, {"y": y @ plain, "twice": np.array(8)}, parameters)
+    case("floats", "program", "floats", {"a": np.array(2.7182819843292236, np.float32), "b": np.array(-1.5, np.float32)}, {
+        "sum": np.array(np.float32(2.7182819843292236) - 1.5), "power": np.float64(np.float32(2.7182819843292236)) ** -1.5,
+        "rounded": np.array(2.71875), "less": np.array(False), "root": np.float64(np.float32(2.7182819843292236)) ** -0.5,
+        "whole": np.array(2), "larger": np.array(np.float32(2.7182819843292236))})
+    for a, b in ((100, 100), (-100, 7), (-7, 2), (-128, -1), (5, 0)):
+        wrap = lambda value: np.array((value + 128) % 256 - 128)
+        truncated = 0 if b == 0 else int(a / b)
+        case(f"integers {a} {b}", "program", "integers", {"a": np.array(a, np.int32), "b": np.array(b, np.int32)}, {
+            "sum": wrap(a + b), "quotient": wrap(truncated), "unsigned_quotient": wrap(0 if b == 0 else (a % 256) // (b % 256)),
+            "floor": wrap(0 if b == 0 else a // b), "shift": wrap((a % 256) >> 3), "less": np.array(a < b), "below": np.array(a % 256 < b % 256),
+            "wide": np.array(a % 256), "larger": np.array(max(a, b))})
+    error("program", "recursion", {}, "'func.call' op is nested more than 128 calls deep")
+    error("program", "calls_external", {}, "'func.func' op has no body to evaluate")
+    error("program", "reads_unbound", {}, "'attn.dim_size' op reads dim 'unbound', which no argument of the entry names in attn.dims")
+    error("program", "endless", {"step": np.array(0)}, "'scf.for' op has step 0")
+    error("program", "later_stage", {"x": normal(4)}, "'arith.addf' op works on 'tensor<4xf32>', but only scalars")
+    error("program", "huge", {"n": np.array(2 ** 40)}, "'tensor.empty' op makes a tensor of negative extent, or of more than")
+    error("program", "huge", {"n": np.array(-1)}, "'tensor.empty' op makes a tensor of negative extent")
+    error("program", "layer_outside", {"i": np.array(3)}, "'attn.parameter_slice' op reads layer 3 of 'rounded', which has 3", parameters)
+    error("program", "layer_outside", {"i": np.array(0)}, "parameter 'rounded': no value was given")
+    error("program", "layer_outside", {"i": np.array(0)}, "the given tensor is f32 [2, 5], but f32 or f64 [3, 5] is needed", {"rounded": rounded[:2]})
+    error("program", "stack", {"x": normal(10, 5)}, "dim 'rows' is 10, but must be within 1..9", parameters)
+    error("program", "stack", {}, "'stack' needs an input 'x' of type 'tensor<?x5xf32>'")
+    error("program", "stack", {"x": normal(4, 6)}, "x: is f32 [4, 6], but floats [?, 5] are needed")
+    error("program", "stack", {"x": x, "z": x}, "'stack' has no input 'z'; it has x")
+    error("program", "integers", {"a": np.array(128), "b": np.array(1)}, "a: its element 128 does not fit in 8 bits")
+    error("program", "nothing", {}, "there is no function 'nothing'")
+
+
+def decoder():
+    """A whole gpt2, against the independent one of numpy/gpt2.py."""
+    import gpt2
+    import make_model
+
+    config = {**make_model.SMALL, "vocab_size": 97, "n_positions": 128}
+    tensors = make_model.weights(config, 5)
+    parameters = {name: tensors[name + ".weight"] for name in ("wte", "wpe")}
+    parameters.update({name: tensors[name] for name in ("ln_f.weight", "ln_f.bias")})
+    for name in (key[4:] for key in tensors if key.startswith("h.0.")):
+        parameters[name] = np.stack([tensors[f"h.{layer}.{name}"] for layer in range(2)])
+    model, ids = gpt2.Model(config, tensors), random.randint(0, 97, (4, 75))
+    mask = np.zeros(ids.shape, np.int64)
+    for row, used in enumerate((9, 75, 1, 0)):
+        mask[row, :used] = 1
+    case("decoder", "gpt2", "step", {"input_ids": ids[:2]}, {"logits": model.batch(ids[:2])}, parameters)
+    expected = np.zeros((4, 75, 97))
+    expected[:3] = model.batch(ids[:3], mask[:3])
+    case("decoder ragged", "gpt2", "step", {"input_ids": ids, "attention_mask": mask}, {"logits": expected}, parameters)
+    directory = os.path.join(WORK.name, "model")
+    make_model.makeModel(directory, config, 5, shards=2, dtype="BF16")
+    case("decoder of a directory", "gpt2", "step", {"input_ids": ids[:1]}, {"logits": gpt2.load(directory).batch(ids[:1])}, (f"--weights={directory}",))
+    other = os.path.join(WORK.name, "other")
+    make_model.makeModel(other, {**config, "n_inner": 100}, 5)
+    error("gpt2", "step", {"input_ids": ids}, "its sources have 100 columns, but its type needs 256", (f"--weights={other}",))
+    error("gpt2", "step", {"input_ids": ids}, os.path.join(WORK.name, "nowhere"), (f"--weights={WORK.name}/nowhere",))
+    error("gpt2", "step", {"input_ids": ids, "attention_mask": mask[:, ::-1]}, "attention_mask[0, 66] is 1, but a row must be ones and then zeros")
+    error("gpt2", "step", {"input_ids": ids, "attention_mask": mask[:3]}, "attention_mask is i64 [3, 75], but integers [batch, length] of one shape")
+    error("gpt2", "step", {"input_ids": ids.astype(np.float32)}, "input_ids is f32 [4, 75], but integers")
+    error("gpt2", "step", {"input_ids": ids + 50}, "'attn.embedding' op looks id", parameters)
+    error("gpt2", "step", {"input_ids": random.randint(0, 97, (1, 129))}, "dim 'table' is 3, but must be within 1..2", parameters)
+    error("gpt2", "step", {"input_ids": ids, "tokens": ints(1)}, "a decoder has no input 'tokens'")
+    error("program", "stack", {"input_ids": ids}, "'stack' takes no cache")
+
+
+def execute(tool, work, label, program, entry, inputs, options, precision, outputs=()):
+    """The finished process, and the outputs' paths."""
+    folder = os.path.join(work, label.replace(" ", "_") + "_" + precision)
+    os.makedirs(folder)
+    command = [tool, os.path.join(HERE, "Inputs", program + ".mlir"), "--entry=" + entry, "--precision=" + precision]
+    if isinstance(options, dict):
+        for name, value in options.items():
+            np.save(os.path.join(folder, f"parameter_{name}.npy"), value)
+            command.append(f"--parameter={name}={folder}/parameter_{name}.npy")
+    else:
+        command += options
+    for name, value in inputs.items():
+        np.save(os.path.join(folder, name + ".npy"), np.ascontiguousarray(value) if np.ndim(value) else value)
+        command.append(f"--input={name}={folder}/{name}.npy")
+    paths = {name: os.path.join(folder, "out_" + name + ".npy") for name in outputs}
+    if "input_ids" in inputs and not outputs:
+        paths = {"logits": os.path.join(folder, "logits.npy")}
+    command += [f"--output={name}={path}" for name, path in paths.items()]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60), paths
+
+
+def check(tool, work, label, precision):
+    program, entry, inputs, expected, options = CASES[label]
+    done, paths = execute(tool, work, label, program, entry, inputs, options, precision, expected)
+    if done.returncode:
+        return f"exit status {done.returncode}: {done.stderr.strip()}"
+    for name, want in expected.items():
+        want, got = np.asarray(want), np.load(paths[name])
+        if got.shape != want.shape:
+            return f"{name} is {got.shape}, expected {want.shape}"
+        if want.dtype.kind != "f":
+            if (got != want).any() or got.dtype.kind == "f":
+                return f"{name} is {got}, expected {want}"
+            continue
+        if got.dtype != {"f32": np.float32, "f64": np.float64}[precision]:
+            return f"{name} has type {got.dtype}"
+        known = ~np.isnan(want)
+        off = np.abs(got[known] - want[known]).max(initial=0)
+        if not off <= TOLERANCE[precision] * max(1, np.abs(want[known]).max(initial=0)):
+            return f"{name} is off by {off:.2e}"
+    return None
+
+
+def check_error(tool, work, number):
+    program, entry, inputs, text, options = ERRORS[number]
+    done, _ = execute(tool, work, f"error {number}", program, entry, inputs, options, "f32")
+    lines = done.stderr.strip().splitlines()
+    if done.returncode != 1 or len(lines) != 1 or text not in lines[0]:
+        return f"expected an error with {text!r}, got exit status {done.returncode}: {done.stderr.strip()}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--work")
+    options = parser.parse_args()
+    for make in (embedding, norm, position, feedforward, attention, attention_state, kvcache, program, decoder):
+        make()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        work = options.work or WORK.name
+        jobs = [(f"{label} {precision}", pool.submit(check, options.tool, work, label, precision)) for label in CASES for precision in TOLERANCE]
+        jobs += [(f"error of {ERRORS[i][0]} @{ERRORS[i][1]}", pool.submit(check_error, options.tool, work, i)) for i in range(len(ERRORS))]
+        failures = [(label, job.result()) for label, job in jobs]
+    failures = [(label, failure) for label, failure in failures if failure]
+    for label, failure in failures:
+        print(f"FAIL {label}: {failure}")
+    print(f"{len(jobs) - len(failures)} passed, {len(failures)} failed")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

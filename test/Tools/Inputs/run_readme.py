@@ -1,0 +1,70 @@
+"""run_readme.py SOURCE BUILD WORK: runs the commands of README.md in WORK and compares what they print with what it shows.
+
+Commands are the lines of ```console blocks that begin with `$ `; the lines after one are its output. Numbers may differ, a
+`...` stands for any text in a line, and output that the README leaves out is allowed between two lines. A ```c block whose
+first line is `/* NAME */` is the file NAME. `tools/dev/demo` and `tools/dev/check` are not run: this runs as part of them,
+or does the same.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+BLOCK = re.compile(r"^```(console|c)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+ELSEWHERE = ("tools/dev/demo", "tools/dev/check", "git clone")
+
+
+def pattern(line):
+    """A regular expression for a line of output as the README shows it."""
+    parts = re.split(r"(\.\.\.|\d+(?:[.,]\d+)*)", line.strip())
+    return "".join(".*" if part == "..." else r"\d+(?:[.,]\d+)*" if index % 2 else re.sub(r"(\\ |\s)+", r"\\s+", re.escape(part))
+                   for index, part in enumerate(parts))
+
+
+def commands(text):
+    """(command, lines of its output) in order; files come as ("", (name, content))."""
+    for kind, body in BLOCK.findall(text):
+        if kind == "c":
+            yield "", (re.match(r"/\* (\S+) \*/\n", body)[1], body)
+            continue
+        for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+            command, _, output = part.replace("\\\n", " ").partition("\n")
+            yield command, [line for line in output.splitlines() if line.strip()]
+
+
+def mismatch(expected, printed):
+    """The first line that the README shows and the command did not print, in this order; None if there is none."""
+    lines = iter(printed.splitlines())
+    for wanted in expected:
+        if not any(re.fullmatch(pattern(wanted), line.strip()) for line in lines):
+            return wanted
+    return None
+
+
+def main():
+    source, build, work = (Path(path).resolve() for path in sys.argv[1:4])
+    work.mkdir(parents=True, exist_ok=True)
+    for name, target in (("build", build), ("test", source / "test"), ("tools", source / "tools"), ("lib", source / "lib")):
+        if target.exists() and not (work / name).is_symlink():
+            (work / name).symlink_to(target)
+    ran = 0
+    for command, output in commands((source / "README.md").read_text(encoding="utf-8")):
+        if not command:
+            (work / output[0]).write_text(output[1])
+            continue
+        if command.startswith(ELSEWHERE):
+            if command.startswith("tools/") and not os.access(source / command.split()[0], os.X_OK):
+                sys.exit(f"{command}: there is no such script")
+            continue
+        done = subprocess.run(command, shell=True, cwd=work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=300)
+        wrong = f"exit status {done.returncode}" if done.returncode else mismatch(output, done.stdout)
+        if wrong:
+            sys.exit(f"$ {command}\n{done.stdout}\nREADME.md shows: {wrong}")
+        ran += 1
+    print(f"{ran} commands of README.md run")
+
+
+main()

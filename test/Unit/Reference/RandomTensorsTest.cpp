@@ -1,0 +1,71 @@
+//===- RandomTensorsTest.cpp - What a parameter is for, read off its uses -------===//
+#include "lib/Import/Formats/HuggingFace/RandomTensors.h"
+#include "lib/Reference/ParameterReader.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::reference;
+
+namespace {
+
+constexpr const char *program = R"(
+  attn.parameter @wte : tensor<50x12xf32> from [#attn.source<"wte.weight">]
+  attn.parameter @c_attn layers 2 : tensor<2x768x12xf32> from [#attn.source<"h.{layer}.attn.c_attn.weight">]
+  attn.parameter @head : tensor<12x50xf32> from [#attn.source<"lm_head.weight", transpose = true>]
+  attn.parameter @ln_f.weight : tensor<12xf32> from [#attn.source<"ln_f.weight">]
+  attn.parameter @ln_f.bias : tensor<12xf32> from [#attn.source<"ln_f.bias">]
+  func.func @f(%ids: tensor<?xi32>, %x: tensor<?x768xf32>, %i: index) -> tensor<?x50xf32> {
+    %wte = attn.parameter_slice @wte : tensor<50x12xf32>
+    %w = attn.parameter_slice @c_attn[%i] : tensor<768x12xf32>
+    %g = attn.parameter_slice @ln_f.weight : tensor<12xf32>
+    %b = attn.parameter_slice @ln_f.bias : tensor<12xf32>
+    %0 = attn.linear %x, %w : tensor<?x768xf32>, tensor<768x12xf32> -> tensor<?x12xf32>
+    %1 = attn.layer_norm %0, %g, %b epsilon 1.0e-5 : tensor<?x12xf32>, tensor<12xf32>
+    %2 = attn.linear %1, %wte transposed : tensor<?x12xf32>, tensor<50x12xf32> -> tensor<?x50xf32>
+    %head = attn.parameter_slice @head : tensor<12x50xf32>
+    %4 = attn.linear %1, %head : tensor<?x12xf32>, tensor<12x50xf32> -> tensor<?x50xf32>
+    %3 = attn.embedding %ids, %wte : tensor<?xi32>, tensor<50x12xf32> -> tensor<?x12xf32>
+    return %2 : tensor<?x50xf32>
+  })";
+
+TEST(RandomTensors, AreOfTheirPurpose) {
+  using huggingface::Init;
+  MLIRContext context;
+  context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect>();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program, &context);
+  ASSERT_TRUE(module);
+  auto tensors = makeRandomTensors(*module, 7);
+  ASSERT_TRUE(tensors) << tensors.error().message;
+  const huggingface::TensorRequest requests[] = {{"wte.weight", {50, 12}, Init::embedding()},
+                                                 {"h.0.attn.c_attn.weight", {768, 12}, Init::weight(768)},
+                                                 {"h.1.attn.c_attn.weight", {768, 12}, Init::weight(768)},
+                                                 {"ln_f.weight", {12}, Init::normWeight()},
+                                                 {"ln_f.bias", {12}, Init::bias()},
+                                                 {"lm_head.weight", {50, 12}, Init::weight(12)}};
+  auto expected = huggingface::makeRandomTensors(7, artifact::DType::F32, requests);
+  for (const huggingface::TensorRequest &request : requests) {
+    ASSERT_TRUE((*tensors)->find(request.name)) << request.name;
+    EXPECT_EQ((*tensors)->find(request.name)->shape, request.shape);
+    std::vector<float> values(12), wanted(12);
+    ASSERT_TRUE((*tensors)->read(request.name, 0, std::as_writable_bytes(std::span(values))));
+    ASSERT_TRUE(expected->read(request.name, 0, std::as_writable_bytes(std::span(wanted))));
+    EXPECT_EQ(values, wanted) << request.name;
+  }
+}
+
+TEST(RandomTensors, NeedOneSource) {
+  MLIRContext context;
+  context.loadDialect<attn::AttnDialect>();
+  auto module = parseSourceString<ModuleOp>(
+      R"(attn.parameter @w : tensor<4xf32> from [#attn.source<"a">, #attn.source<"b">])", &context);
+  auto tensors = makeRandomTensors(*module, 1);
+  ASSERT_FALSE(tensors);
+  EXPECT_EQ(tensors.error().message,
+            "parameter 'w' has 2 sources: random weights need one, whose shape is the parameter's");
+}
+
+} // namespace

@@ -1,0 +1,20 @@
+"""What the sources say about the ops of the attn dialect: used by check-coverage and generate-docs."""
+
+import re
+
+OP = re.compile(r'^def Attn_(\w+) : Attn_Op<"([\w.]+)"(.*?)(?=^def |\Z)', re.DOTALL | re.MULTILINE)
+LOWERINGS = ("lib/Conversion", "lib/Transforms", "lib/Target")
+
+
+def ops(checkout):
+    """(name, C++ class, .td path, definition) of every op."""
+    for path in checkout.files(("dialect",), {".td"}):
+        for match in OP.finditer(checkout.text(path)):
+            yield match[2], match[1], path, match[3]
+
+
+def files_with(checkout, pattern, prefixes, suffixes):
+    """Files below one of the folders that contain the pattern, sorted."""
+    return [path for path in checkout.files(suffixes=suffixes)
+            if str(path).lower().startswith(tuple(prefix.lower() for prefix in prefixes))
+            and re.search(pattern, checkout.text(path))]
