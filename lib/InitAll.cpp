@@ -78,6 +78,7 @@ void rapt::registerAllPasses() {
   bufferization::registerOneShotBufferizePass();
   bufferization::registerEmptyTensorEliminationPass();
   memref::registerExpandStridedMetadataPass();
+  memref::registerResolveRankedShapeTypeResultDimsPass();
   registerPass([] { return createConvertVectorToSCFPass(); });
   registerPass([] { return createConvertVectorToLLVMPass(); });
   registerPass([] { return createSCFToControlFlowPass(); });

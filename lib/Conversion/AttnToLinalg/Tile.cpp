@@ -9,6 +9,16 @@ using namespace rapt;
 Value tile::index(ImplicitLocOpBuilder &b, int64_t value) { return arith::ConstantIndexOp::create(b, value); }
 
 OpFoldResult tile::extent(ImplicitLocOpBuilder &b, Value tensor, int64_t i) {
+  // Sizes decide allocations, which must not depend on values of the layer loop: look through what keeps them.
+  Operation *op = tensor.getDefiningOp();
+  if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op))
+    return expand.getMixedOutputShape()[i];
+  if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op); slice && slice.getDroppedDims().none())
+    return slice.getMixedSizes()[i];
+  if (auto empty = dyn_cast_or_null<tensor::EmptyOp>(op))
+    return empty.getMixedSizes()[i];
+  if (auto forall = dyn_cast_or_null<scf::ForallOp>(op))
+    return extent(b, forall.getOutputs()[cast<OpResult>(tensor).getResultNumber()], i);
   return tensor::getMixedSize(b, b.getLoc(), tensor, i);
 }
 
