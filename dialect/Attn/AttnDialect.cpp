@@ -7,6 +7,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -20,7 +21,17 @@ using namespace rapt::attn;
 #define GET_ATTRDEF_CLASSES
 #include "dialect/Attn/AttnAttrs.cpp.inc"
 
+namespace {
+/// Blocks are inlined into the layer loop: every op may move.
+struct AttnInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final { return true; }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final { return true; }
+};
+} // namespace
+
 void AttnDialect::initialize() {
+  addInterfaces<AttnInlinerInterface>();
   registerTypes();
   registerAttributes();
   addOperations<
