@@ -129,4 +129,52 @@ def AttnLowerCopies : Pass<"attn-lower-copies"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
+def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
+  let summary = "writes the target's capabilities into the module";
+  let description = [{
+    Sets `attn.target`, which later passes read through `TargetInfo`, so that each of them runs from text alone.
+
+    ```mlir
+    module {
+    }
+    ```
+    With `vector-bytes=64 vector-registers=32`: `module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}}`.
+  }];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "Bytes of the widest vector register that is fast">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", "16", "Number of vector registers">
+  ];
+}
+
+def AttnSetStage : Pass<"attn-set-stage", "::mlir::ModuleOp"> {
+  let summary = "writes the stage the module has reached";
+  let description = [{
+    Sets `attn.stage`, from which compilation of an emitted stage goes on.
+
+    ```mlir
+    module attributes {attn.stage = "imported"} {
+    }
+    ```
+  }];
+  let options = [Option<"stage", "stage", "std::string", "\"canonical\"", "Name of the stage">];
+}
+
+def AttnSelectStorage : Pass<"attn-select-storage", "::mlir::ModuleOp"> {
+  let summary = "sets the storage type of weight matrices";
+  let description = [{
+    Matrices are stored in the given type; the packer converts. Vectors (norms, biases) stay f32, products sum in f32.
+
+    ```mlir
+    attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x80xf32> {
+      %w = attn.parameter_slice @w : tensor<64x80xf32>
+      %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x80xf32> -> tensor<?x80xf32>
+      return %y : tensor<?x80xf32>
+    }
+    ```
+    With `dtype=bf16` the parameter is `tensor<64x80xbf16>`.
+  }];
+  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "f32, bf16 or f16">];
+}
+
 #endif
