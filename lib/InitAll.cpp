@@ -6,7 +6,15 @@
 //===----------------------------------------------------------------------===//
 #include "lib/InitAll.h"
 #include "dialect/Attn/AttnDialect.h"
+#include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
+#include "lib/Target/CPU/Passes.h"
 #include "lib/Transforms/Passes.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/IR/ValueBoundsOpInterfaceImpl.h"
@@ -29,6 +37,7 @@
 #include "mlir/Dialect/Tensor/IR/ValueBoundsOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Vector/Transforms/SubsetOpInterfaceImpl.h"
@@ -41,7 +50,7 @@ using namespace mlir;
 void rapt::registerAllDialects(DialectRegistry &registry) {
   registry.insert<attn::AttnDialect, affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
                   cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect, linalg::LinalgDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+                  memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
   func::registerInlinerExtension(registry);
   arith::registerBufferizableOpInterfaceExternalModels(registry);
   arith::registerValueBoundsOpInterfaceExternalModels(registry);
@@ -60,9 +69,19 @@ void rapt::registerAllDialects(DialectRegistry &registry) {
 
 void rapt::registerAllPasses() {
   registerTransformsPasses();
+  registerAttnToLinalgPasses();
+  registerCPUPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerInlinerPass();
   mlir::registerSymbolDCEPass();
   bufferization::registerOneShotBufferizePass();
+  bufferization::registerEmptyTensorEliminationPass();
+  memref::registerExpandStridedMetadataPass();
+  memref::registerResolveRankedShapeTypeResultDimsPass();
+  registerPass([] { return createConvertVectorToSCFPass(); });
+  registerPass([] { return createConvertVectorToLLVMPass(); });
+  registerPass([] { return createSCFToControlFlowPass(); });
+  registerPass([] { return createLowerAffinePass(); });
+  registerPass([] { return createReconcileUnrealizedCastsPass(); });
 }

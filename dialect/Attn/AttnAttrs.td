@@ -56,11 +56,10 @@ def Attn_LayoutAttr : Attn_Attr<"Layout", "layout"> {
     Example: `#attn.layout<panels, shape = [768, 2304], column_group = 64, row_group = 0, k = 1>`
   }];
   let parameters = (ins EnumParameter<Attn_LayoutKind>:$kind, ArrayRefParameter<"int64_t">:$shape,
-                        DefaultValuedParameter<"int64_t", "0">:$columnGroup, DefaultValuedParameter<"int64_t", "0">:$rowGroup,
-                        DefaultValuedParameter<"int64_t", "1">:$k);
+                        "int64_t":$columnGroup, "int64_t":$rowGroup, "int64_t":$k);
   let assemblyFormat = [{
-    `<` $kind `,` `shape` `=` `[` $shape `]` (`,` `column_group` `=` $columnGroup^)? (`,` `row_group` `=` $rowGroup^)?
-    (`,` `k` `=` $k^)? `>`
+    `<` $kind `,` `shape` `=` `[` $shape `]` `,` `column_group` `=` $columnGroup `,` `row_group` `=` $rowGroup
+    `,` `k` `=` $k `>`
   }];
 }
 

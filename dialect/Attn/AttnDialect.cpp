@@ -7,6 +7,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -20,7 +21,17 @@ using namespace rapt::attn;
 #define GET_ATTRDEF_CLASSES
 #include "dialect/Attn/AttnAttrs.cpp.inc"
 
+namespace {
+/// Blocks are inlined into the layer loop: every op may move.
+struct AttnInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final { return true; }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final { return true; }
+};
+} // namespace
+
 void AttnDialect::initialize() {
+  addInterfaces<AttnInlinerInterface>();
   registerTypes();
   registerAttributes();
   addOperations<
@@ -58,9 +69,9 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   StringRef name = attribute.getName();
   if (name == stageAttr) {
     auto stage = dyn_cast<StringAttr>(attribute.getValue());
-    if (!stage || !llvm::is_contained({"imported", "canonical", "tiled", "backend"}, stage.getValue()))
+    if (!stage || !llvm::is_contained({"imported", "canonical", "tiled", "backend", "llvm-dialect"}, stage.getValue()))
       return op->emitOpError() << "attribute '" << name
-                               << "' must be one of \"imported\", \"canonical\", \"tiled\", \"backend\"";
+                               << "' must be one of \"imported\", \"canonical\", \"tiled\", \"backend\", \"llvm-dialect\"";
   } else if (name == entryAttr) {
     if (!isa<FunctionOpInterface>(op) || !isa<UnitAttr>(attribute.getValue()))
       return op->emitOpError() << "attribute '" << name << "' is a unit attribute of a function";

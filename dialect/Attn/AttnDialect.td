@@ -27,6 +27,8 @@ def Attn_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral targetAttr = "attn.target";
     /// Function attribute: the function is an entry of the artifact.
     static constexpr ::llvm::StringLiteral entryAttr = "attn.entry";
+    /// Function attribute of lowered entries: name, kind, type and dims of each buffer, in order.
+    static constexpr ::llvm::StringLiteral buffersAttr = "attn.buffers";
     /// Argument and result attribute of entries: the buffer's name.
     static constexpr ::llvm::StringLiteral nameAttr = "attn.name";
     /// Argument and result attribute of entries: an array with the name of the `attn.dim` of each dynamic dim.

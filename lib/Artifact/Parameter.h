@@ -23,9 +23,13 @@ struct Source {
   bool transpose = false;
 };
 
+/// Name of the source's tensor in layer number `layer`.
+std::string sourceName(const Source &source, int64_t layer);
+
 /// How a parameter's logical [rows, columns] (or [columns]) is laid out in the weight file.
 /// Columns come in groups of `columnGroup`, each padded with zeros to a multiple of 32; rows in groups of `rowGroup`,
-/// each padded with zeros to a multiple of `rowGroupPadded` / its size. 0 means one group: the whole extent.
+/// each padded with zeros to a multiple of 32 (without row groups the rows are padded to a multiple of k). 0 means one
+/// group: the whole extent.
 struct Layout {
   enum Kind : uint8_t {
     RowMajor, ///< [rows][columnsPadded]
@@ -57,5 +61,10 @@ struct PackedExtents {
   uint64_t bytes;
 };
 PackedExtents packedExtents(const Parameter &parameter);
+
+/// Places the parameters one after another: sets `offset` and `layerStride` (both multiples of 64; a stacked
+/// parameter's layers lie one after another). Returns the bytes of the whole section. Numbers too large to represent
+/// saturate, which the packer refuses.
+uint64_t assignOffsets(std::vector<Parameter> &parameters);
 
 } // namespace rapt::artifact

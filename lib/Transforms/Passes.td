@@ -13,4 +13,168 @@ def AttnVerifyImported : Pass<"attn-verify-imported", "::mlir::ModuleOp"> {
   }];
 }
 
+def AttnFuseEpilogues : Pass<"attn-fuse-epilogues"> {
+  let summary = "takes activations, gates and residual sums into the product that feeds them";
+  let description = [{
+    `attn.activation`, `attn.glu` and `attn.add` whose operand is an `attn.linear` used only there become part of its epilogue
+    region, so that a product's result is touched once, while it is in registers. See lib/Transforms/Fusion/README.md.
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
+      %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+      %z = attn.add %x, %y : tensor<?x64xf32>
+      return %z : tensor<?x64xf32>
+    }
+    ```
+    becomes one `attn.linear %x, %w, (%x)` whose epilogue adds.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"> {
+  let summary = "decides where parameters lie in the weight file and pads shapes to panels of 32";
+  let description = [{
+    Each `attn.parameter` gets a layout that fits its uses (panels for products, rows for tables and vectors), an offset and a
+    stride; its type becomes the physical one. Activations are padded to multiples of 32 columns, heads to multiples of
+    32 channels; normalisations learn how many columns count; `!attn.kv_cache` becomes the tensor of its blocks. The
+    padding is zero throughout. Runs after the blocks are inlined.
+
+    ```mlir
+    attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x80xf32> {
+      %w = attn.parameter_slice @w : tensor<64x80xf32>
+      %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x80xf32> -> tensor<?x80xf32>
+      return %y : tensor<?x80xf32>
+    }
+    ```
+    Here `@w` becomes `tensor<3x64x32xf32>` with `layout = #attn.layout<panels, shape = [64, 80], column_group = 0, row_group = 0, k = 1>` at offset 0.
+  }];
+}
+
+def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
+  let summary = "entries take the caller's memory and return a status";
+  let description = [{
+    An entry `(tensors) -> tensors` becomes `(env, weights, workspace, memrefs of inputs, memrefs of outputs) -> i32`. A result with
+    the name of an argument is that argument, updated in place. `attn.parameter_slice` becomes a view of the weights at the
+    parameter's offset. Weights and inputs are read-only.
+
+    ```mlir
+    attn.dim @n min 0 max 64
+    func.func @f(%x: tensor<?xf32> {attn.name = "x", attn.dims = ["n"]}) -> (tensor<?xf32> {attn.name = "y", attn.dims = ["n"]})
+        attributes {attn.entry} {
+      return %x : tensor<?xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
+  let summary = "bufferised parallel loops of entries become tasks";
+  let description = [{
+    Each outermost `scf.forall` of an entry becomes a private function `(captures, begin, end, worker)` that runs a range of the flattened
+    grid, and an `attn.parallel_for` that calls it through the executor. Constants are copied into the task.
+
+    ```mlir
+    func.func @f(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {
+      %f0 = arith.constant 0.0 : f32
+      scf.forall (%i) in (%n) {
+        memref.store %f0, %x[%i] : memref<?xf32>
+      }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::scf::SCFDialect"];
+}
+
+def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "allocations become places in one workspace";
+  let description = [{
+    Runs after outlining. Allocations move out of loops; an entry's become views of its workspace
+    argument; buffers of one type and size whose lives do not meet share a place. A task's become `memref.alloca` up to 16 KiB in
+    all, else views of its worker's slice of the workspace. A function `ENTRY.workspace(dims..., workers) -> bytes` is added. An allocation
+    that depends on a loop is an error.
+
+    ```mlir
+    attn.dim @n min 0 max 64
+    func.func @f(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>, %x: memref<?xf32> {attn.name = "x", attn.dims = ["n"]}) -> i32
+        attributes {attn.entry} {
+      %c0 = arith.constant 0 : index
+      %s = arith.constant 0 : i32
+      %n = memref.dim %x, %c0 : memref<?xf32>
+      %t = memref.alloc(%n) : memref<?xf32>
+      memref.copy %x, %t : memref<?xf32> to memref<?xf32>
+      return %s : i32
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def AttnLowerCopies : Pass<"attn-lower-copies"> {
+  let summary = "memref.copy becomes loops";
+  let description = [{
+    What copies bufferisation left become loops over elements, which LLVM vectorises; a copy of a buffer onto itself goes away. LLVM's own
+    lowering of a strided copy would call a function of MLIR's runner library.
+
+    ```mlir
+    func.func @f(%x: memref<4x?xf32, strided<[?, 1]>>, %y: memref<4x?xf32, strided<[?, 1]>>) {
+      memref.copy %x, %y : memref<4x?xf32, strided<[?, 1]>> to memref<4x?xf32, strided<[?, 1]>>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
+  let summary = "writes the target's capabilities into the module";
+  let description = [{
+    Sets `attn.target`, which later passes read through `TargetInfo`, so that each of them runs from text alone.
+
+    ```mlir
+    module {
+    }
+    ```
+    With `vector-bytes=64 vector-registers=32`: `module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}}`.
+  }];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "Bytes of the widest vector register that is fast">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", "16", "Number of vector registers">
+  ];
+}
+
+def AttnSetStage : Pass<"attn-set-stage", "::mlir::ModuleOp"> {
+  let summary = "writes the stage the module has reached";
+  let description = [{
+    Sets `attn.stage`, from which compilation of an emitted stage goes on.
+
+    ```mlir
+    module attributes {attn.stage = "imported"} {
+    }
+    ```
+  }];
+  let options = [Option<"stage", "stage", "std::string", "\"canonical\"", "Name of the stage">];
+}
+
+def AttnSelectStorage : Pass<"attn-select-storage", "::mlir::ModuleOp"> {
+  let summary = "sets the storage type of weight matrices";
+  let description = [{
+    Matrices are stored in the given type; the packer converts. Vectors (norms, biases) stay f32, products sum in f32.
+
+    ```mlir
+    attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x80xf32> {
+      %w = attn.parameter_slice @w : tensor<64x80xf32>
+      %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x80xf32> -> tensor<?x80xf32>
+      return %y : tensor<?x80xf32>
+    }
+    ```
+    With `dtype=bf16` the parameter is `tensor<64x80xbf16>`.
+  }];
+  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "f32, bf16 or f16">];
+}
+
 #endif

@@ -1,6 +1,6 @@
 // RUN: rapt-opt --split-input-file --verify-diagnostics %s
 
-// expected-error@+1 {{attribute 'attn.stage' must be one of "imported", "canonical", "tiled", "backend"}}
+// expected-error@+1 {{attribute 'attn.stage' must be one of "imported", "canonical", "tiled", "backend", "llvm-dialect"}}
 module attributes {attn.stage = "early"} {
 }
 

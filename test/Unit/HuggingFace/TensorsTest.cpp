@@ -47,21 +47,21 @@ std::vector<float> readFloats(const artifact::TensorReader &reader, const std::s
 
 } // namespace
 
-// Recomputed with docs/RandomWeights.md's numpy program.
+// The examples of docs/RandomWeights.md.
 TEST_F(Tensors, RandomValuesFollowTheSpecification) {
   std::vector<TensorRequest> all = {{"wte.weight", {2, 3}, Init::embedding()},
-                                    {"h.0.w", {4, 2}, Init::weight(4)},
-                                    {"ln_f.weight", {3}, Init::normWeight()},
-                                    {"ln_f.bias", {3}, Init::bias()}};
-  auto reader = makeRandomTensors(42, DType::F32, all);
-  EXPECT_EQ(readFloats(*reader, "wte.weight", 3),
-            (std::vector<float>{0x1.e85b9a0000000p-6f, -0x1.52fd600000000p-5f, -0x1.6d0d660000000p-5f}));
-  EXPECT_EQ(readFloats(*reader, "h.0.w", 3),
-            (std::vector<float>{-0x1.f572820000000p-3f, 0x1.3e2eea0000000p-1f, 0x1.3887d60000000p-1f}));
-  EXPECT_EQ(readFloats(*reader, "ln_f.weight", 3),
-            (std::vector<float>{0x1.8397160000000p-1f, 0x1.983eca0000000p-1f, 0x1.cea9e80000000p-1f}));
-  EXPECT_EQ(readFloats(*reader, "ln_f.bias", 3),
-            (std::vector<float>{-0x1.8af91a0000000p-6f, 0x1.64fc000000000p-9f, -0x1.112fe60000000p-4f}));
+                                    {"h.0.attn.c_attn.weight", {768, 2304}, Init::weight(768)},
+                                    {"ln_f.weight", {4}, Init::normWeight()},
+                                    {"ln_f.bias", {4}, Init::bias()}};
+  auto reader = makeRandomTensors(1, DType::F32, all);
+  EXPECT_EQ(readFloats(*reader, "wte.weight", 4),
+            (std::vector<float>{0x1.4fabbep-5f, -0x1.fa5f8ap-5f, 0x1.4eefe2p-5f, -0x1.001c8p-11f}));
+  EXPECT_EQ(readFloats(*reader, "h.0.attn.c_attn.weight", 4),
+            (std::vector<float>{-0x1.74f004p-6f, -0x1.e23158p-7f, 0x1.00595cp-6f, 0x1.79d558p-7f}));
+  EXPECT_EQ(readFloats(*reader, "ln_f.weight", 4),
+            (std::vector<float>{0x1.efec2ep-1f, 0x1.fbc154p-1f, 0x1.046536p+0f, 0x1.1610c6p+0f}));
+  EXPECT_EQ(readFloats(*reader, "ln_f.bias", 4),
+            (std::vector<float>{0x1.bbe196p-5f, 0x1.98fbcp-10f, -0x1.e94aa4p-6f, 0x1.5124eep-5f}));
 }
 
 TEST_F(Tensors, RandomValuesDoNotDependOnWindows) {

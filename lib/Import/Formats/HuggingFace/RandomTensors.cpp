@@ -57,9 +57,9 @@ public:
     if (dtype == DType::F32)
       fill<float>(entry, first, count, out.data(), [](float value) { return value; });
     else if (dtype == DType::BF16)
-      fill<uint16_t>(entry, first, count, out.data(), f32ToBf16);
+      fill<uint16_t>(entry, first, count, out.data(), [](float value) { return f32ToBf16(value); });
     else
-      fill<uint16_t>(entry, first, count, out.data(), f32ToF16);
+      fill<uint16_t>(entry, first, count, out.data(), [](float value) { return f32ToF16(value); });
     return {};
   }
 
@@ -87,15 +87,17 @@ private:
   /// The bytes of `out` need not be aligned, so values go through a small block.
   template <typename T, typename Round>
   static void fill(const Entry &entry, uint64_t first, uint64_t count, std::byte *out, Round round) {
-    constexpr uint64_t blockSize = 256;
+    constexpr uint64_t blockSize = 512;
+    int32_t integers[blockSize];
     T block[blockSize];
     uint64_t counter = entry.base + first * goldenGamma;
     float scale = entry.scale, shift = entry.shift;
     for (uint64_t done = 0; done < count; done += blockSize) {
       uint64_t n = std::min(blockSize, count - done);
+      for (uint64_t i = 0; i < n; ++i) // apart from the rest, which the compiler can then vectorise
+        integers[i] = int32_t(mix64(counter + i * goldenGamma) >> 40) * 2 + 1 - (1 << 24);
       for (uint64_t i = 0; i < n; ++i) {
-        int32_t integer = 2 * int32_t(mix64(counter + i * goldenGamma) >> 40) + 1 - (1 << 24);
-        float product = float(integer) * scale;
+        float product = float(integers[i]) * scale;
         block[i] = round(shift + product);
       }
       counter += n * goldenGamma;

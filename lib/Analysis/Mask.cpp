@@ -1,0 +1,102 @@
+//===- Mask.cpp - Which keys a mask region can keep --------------------------------===//
+#include "lib/Analysis/Mask.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+/// q * qs + kv * kvs + constant, as far as a value is that.
+struct Linear {
+  int64_t q = 0, kv = 0, constant = 0;
+};
+
+constexpr unsigned qArgument = 2, kvArgument = 3;
+
+/// Constants stay below this, so that sums of two cannot overflow.
+constexpr int64_t cap = int64_t(1) << 40;
+
+std::optional<Linear> linearOf(Value value, Block &block, unsigned depth = 0) {
+  if (depth > 32)
+    return std::nullopt;
+  if (value == block.getArgument(qArgument))
+    return Linear{1, 0, 0};
+  if (value == block.getArgument(kvArgument))
+    return Linear{0, 1, 0};
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant))) {
+    if (constant.getSignificantBits() > 40)
+      return std::nullopt;
+    return Linear{0, 0, constant.getSExtValue()};
+  }
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+    return std::nullopt;
+  auto l = linearOf(op->getOperand(0), block, depth + 1), r = linearOf(op->getOperand(1), block, depth + 1);
+  if (!l || !r)
+    return std::nullopt;
+  int64_t sign = isa<arith::SubIOp>(op) ? -1 : 1;
+  Linear sum{l->q + sign * r->q, l->kv + sign * r->kv, l->constant + sign * r->constant};
+  if (std::abs(sum.constant) > cap)
+    return std::nullopt;
+  return sum;
+}
+
+/// Takes kv * d + q * -d + c >= 0 (d = 1 or -1) into the bounds; anything else makes them inexact.
+void addConstraint(Linear form, MaskBounds &bounds) {
+  if (form.kv == 1 && form.q == -1) { // kv >= q - c
+    bounds.lower = bounds.lower ? std::max(*bounds.lower, -form.constant) : -form.constant;
+  } else if (form.kv == -1 && form.q == 1) { // kv <= q + c
+    int64_t upper = form.constant + 1;
+    bounds.upper = bounds.upper ? std::min(*bounds.upper, upper) : upper;
+  } else {
+    bounds.exact = false;
+  }
+}
+
+void visit(Value condition, Block &block, MaskBounds &bounds) {
+  if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
+    visit(both.getLhs(), block, bounds);
+    visit(both.getRhs(), block, bounds);
+    return;
+  }
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  std::optional<Linear> l, r;
+  if (compare) {
+    l = linearOf(compare.getLhs(), block);
+    r = linearOf(compare.getRhs(), block);
+  }
+  if (!l || !r) {
+    bounds.exact = false;
+    return;
+  }
+  Linear difference{l->q - r->q, l->kv - r->kv, l->constant - r->constant}; // lhs - rhs
+  auto negated = [](Linear f, int64_t extra) { return Linear{-f.q, -f.kv, -f.constant + extra}; };
+  auto plus = [](Linear f, int64_t extra) { return Linear{f.q, f.kv, f.constant + extra}; };
+  switch (compare.getPredicate()) {
+  case arith::CmpIPredicate::sle:
+    return addConstraint(negated(difference, 0), bounds);
+  case arith::CmpIPredicate::slt:
+    return addConstraint(negated(difference, -1), bounds);
+  case arith::CmpIPredicate::sge:
+    return addConstraint(difference, bounds);
+  case arith::CmpIPredicate::sgt:
+    return addConstraint(plus(difference, -1), bounds);
+  case arith::CmpIPredicate::eq:
+    addConstraint(difference, bounds);
+    return addConstraint(negated(difference, 0), bounds);
+  default:
+    bounds.exact = false;
+  }
+}
+
+} // namespace
+
+MaskBounds rapt::analyzeMask(Region &mask) {
+  MaskBounds bounds;
+  if (!mask.empty())
+    visit(mask.front().back().getOperand(0), mask.front(), bounds);
+  return bounds;
+}

@@ -1,0 +1,62 @@
+//===- Parameter.cpp - Extents and offsets of packed parameters ----------------===//
+#include "lib/Artifact/Parameter.h"
+#include <algorithm>
+#include <cassert>
+
+namespace rapt::artifact {
+
+namespace {
+
+/// Rounds `extent` up: in groups of `group` (0: one group), each padded to a multiple of `multiple`. Saturates at
+/// INT64_MAX so that callers see an absurd extent and not a wrapped one.
+int64_t padGroups(int64_t extent, int64_t group, int64_t multiple) {
+  if (group <= 0)
+    group = std::max<int64_t>(extent, 1);
+  const __int128 groups = (__int128(extent) + group - 1) / group;
+  const __int128 padded = (__int128(group) + multiple - 1) / multiple * multiple;
+  return int64_t(std::min<__int128>(groups * padded, INT64_MAX));
+}
+
+uint64_t saturatingProduct(uint64_t a, uint64_t b) {
+  uint64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+/// Rounds up to 64; saturates at the largest multiple of 64.
+uint64_t alignUp64(uint64_t value) { return value > UINT64_MAX - 63 ? ~uint64_t(63) : (value + 63) & ~uint64_t(63); }
+
+} // namespace
+
+std::string sourceName(const Source &source, int64_t layer) {
+  std::string name = source.name;
+  const std::string mark = "{layer}";
+  if (const size_t at = name.find(mark); at != std::string::npos)
+    name.replace(at, mark.size(), std::to_string(layer));
+  return name;
+}
+
+PackedExtents packedExtents(const Parameter &parameter) {
+  const auto &shape = parameter.shape;
+  assert((shape.size() == 1 || shape.size() == 2) && "a parameter is a vector or a matrix");
+  const Layout &layout = parameter.layout;
+  const int64_t rows = shape.size() == 2 ? shape[0] : 1;
+  PackedExtents extents;
+  extents.columns = padGroups(shape.back(), layout.columnGroup, 32);
+  extents.rows = padGroups(rows, layout.rowGroup, layout.rowGroup > 0 ? 32 : std::max<int64_t>(layout.k, 1));
+  extents.bytes = saturatingProduct(saturatingProduct(extents.rows, extents.columns), sizeOf(parameter.storage));
+  return extents;
+}
+
+uint64_t assignOffsets(std::vector<Parameter> &parameters) {
+  uint64_t end = 0;
+  for (Parameter &parameter : parameters) {
+    parameter.offset = end;
+    parameter.layerStride = alignUp64(packedExtents(parameter).bytes);
+    const uint64_t bytes = saturatingProduct(parameter.layerStride, std::max<int64_t>(parameter.layers, 0));
+    if (__builtin_add_overflow(end, bytes, &end))
+      end = ~uint64_t(63);
+  }
+  return end;
+}
+
+} // namespace rapt::artifact

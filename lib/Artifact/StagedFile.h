@@ -1,0 +1,54 @@
+//===- StagedFile.h - An output that appears under its name only when whole ----===//
+//
+// Written by position from several threads under a temporary name in the output's
+// directory, then synced and renamed. Whatever goes wrong before, nothing of it stays.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Support/Expected.h"
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace rapt::artifact {
+
+class StagedFile {
+public:
+  /// Creates the temporary file in the directory of `path`, which must exist and be writable; `path` itself may be
+  /// missing, a regular file or a link (which the commit replaces), not a directory or device. `mode` is subject to
+  /// the umask. Messages name `path`.
+  static Expected<std::unique_ptr<StagedFile>> create(const std::string &path, unsigned mode = 0666);
+  ~StagedFile();
+  StagedFile(const StagedFile &) = delete;
+  StagedFile &operator=(const StagedFile &) = delete;
+
+  /// Sets the size and takes the space now, so that a full disk is told before the work, with both numbers.
+  Status reserve(uint64_t bytes);
+  /// Writes all of `data` at `offset`. Safe from several threads.
+  Status writeAt(uint64_t offset, std::span<const std::byte> data);
+  /// Asks the system to begin writing this range to the disk; only a hint.
+  void beginWriteback(uint64_t offset, uint64_t bytes);
+  /// Syncs, renames to `path` (the one given at creation when empty) and syncs the directory.
+  Status commit(const std::string &path = {});
+
+  const std::string &temporaryPath() const { return temporary; }
+  int descriptor() const { return file; }
+
+  /// Removes the temporary files of this process. Async-signal-safe: for handlers of SIGINT and SIGTERM.
+  static void discardAll();
+
+private:
+  StagedFile(std::string path, std::string temporary, int file, int slot);
+  Error failure(const char *action, int error) const;
+
+  std::string path, temporary;
+  int file, slot;
+  uint64_t reserved = 0;
+};
+
+/// Directory part of `path`, "." when it has none.
+std::string directoryOf(const std::string &path);
+
+} // namespace rapt::artifact

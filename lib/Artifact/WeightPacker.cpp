@@ -1,0 +1,237 @@
+//===- WeightPacker.cpp - From source tensors to a weight file -----------------===//
+//
+// The unit of work is one 4 MiB piece of the content id: a thread fills it from the
+// tensors, hashes it while it is in the cache, and writes it at its place.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Artifact/WeightPacker.h"
+#include "lib/Artifact/ParameterWriter.h"
+#include "lib/Artifact/Threads.h"
+#include "lib/Support/CheckedMath.h"
+#include "lib/Support/File.h"
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <unistd.h>
+
+namespace rapt::artifact {
+
+namespace {
+
+/// One layer of one parameter in the section.
+struct Slot {
+  uint64_t begin, end; ///< bytes in the section
+  uint32_t parameter;
+  int64_t layer;
+};
+
+/// The first error of several threads, in the order of the work and not of time.
+class FirstError {
+public:
+  void report(uint64_t position, Error error) {
+    std::lock_guard lock(mutex);
+    if (position < at) {
+      at = position;
+      first = std::move(error);
+    }
+    failed = true;
+  }
+  bool any() const { return failed; }
+  Status status() const { return failed ? Status(first) : Status(); }
+
+private:
+  std::mutex mutex;
+  std::atomic<bool> failed = false;
+  uint64_t at = UINT64_MAX;
+  Error first;
+};
+
+Expected<std::vector<Slot>> placeSlots(const std::vector<Parameter> &parameters) {
+  std::vector<Slot> slots;
+  for (uint32_t i = 0; i < parameters.size(); ++i) {
+    const Parameter &parameter = parameters[i];
+    const uint64_t bytes = packedExtents(parameter).bytes;
+    const uint64_t most = uint64_t(1) << 50;
+    auto span = checkedMul<uint64_t>(parameter.layerStride, uint64_t(parameter.layers));
+    if (parameter.offset % 64 || parameter.layerStride % 64 || !span || *span > most || parameter.offset > most ||
+        (parameter.layers > 1 && parameter.layerStride < bytes))
+      return Error{"parameter '" + parameter.name + "': offset " + std::to_string(parameter.offset) + " and stride " +
+                   std::to_string(parameter.layerStride) + " do not place " + std::to_string(parameter.layers) +
+                   " layers of " + std::to_string(bytes) + " bytes"};
+    for (int64_t layer = 0; layer < parameter.layers; ++layer) {
+      const uint64_t begin = parameter.offset + uint64_t(layer) * parameter.layerStride;
+      slots.push_back({begin, begin + bytes, i, layer});
+    }
+  }
+  std::sort(slots.begin(), slots.end(), [](const Slot &a, const Slot &b) { return a.begin < b.begin; });
+  for (size_t i = 1; i < slots.size(); ++i)
+    if (slots[i].begin < slots[i - 1].end)
+      return Error{"parameters '" + parameters[slots[i - 1].parameter].name + "' and '" +
+                   parameters[slots[i].parameter].name + "' overlap at byte " + std::to_string(slots[i].begin)};
+  return slots;
+}
+
+Expected<std::vector<ParameterWriter>> createWriters(const std::vector<Parameter> &parameters,
+                                                     const TensorReader &reader) {
+  std::vector<ParameterWriter> writers;
+  for (const Parameter &parameter : parameters) {
+    Expected<ParameterWriter> writer = ParameterWriter::create(parameter, reader);
+    if (!writer)
+      return writer.error();
+    writers.push_back(std::move(*writer));
+  }
+  return writers;
+}
+
+/// The header but for its ids.
+Expected<rapt_weights_header> layOut(const std::vector<Parameter> &parameters, const std::vector<Section> &sections) {
+  rapt_weights_header header{};
+  header.magic = RAPT_WEIGHTS_MAGIC;
+  header.version = 1;
+  if (sections.size() + 1 > RAPT_WEIGHTS_MAX_SECTIONS)
+    return Error{std::to_string(sections.size()) + " files beside the weights, at most " +
+                 std::to_string(RAPT_WEIGHTS_MAX_SECTIONS - 1) + " fit a weight file"};
+  uint64_t end = RAPT_WEIGHTS_ALIGNMENT;
+  auto add = [&](const std::string &name, uint64_t bytes) {
+    rapt_weights_section &section = header.sections[header.section_count++];
+    std::memcpy(section.name, name.data(), name.size());
+    section.offset = (end + RAPT_WEIGHTS_ALIGNMENT - 1) / RAPT_WEIGHTS_ALIGNMENT * RAPT_WEIGHTS_ALIGNMENT;
+    section.bytes = bytes;
+    end = section.offset + bytes;
+  };
+  add("weights", weightsBytes(parameters));
+  for (const Section &section : sections) {
+    if (section.name.empty() || section.name.size() >= sizeof(rapt_weights_section::name) ||
+        section.name == "weights" || section.name.find('\0') != std::string::npos)
+      return Error{"'" + shownPath(section.name) + "' cannot name a section of the weight file"};
+    add(section.name, section.bytes.size());
+  }
+  header.file_bytes = end;
+  return header;
+}
+
+/// State shared by the packing threads.
+struct Packing {
+  const std::vector<ParameterWriter> &writers;
+  const std::vector<Slot> &slots;
+  StagedFile &file;
+  uint64_t sectionOffset, sectionBytes;
+  std::vector<Id> digests{}; ///< one per piece
+  std::atomic<uint64_t> next = 0;
+  FirstError error{};
+
+  void work();
+  Status fill(uint64_t begin, std::span<std::byte> piece, Scratch &scratch) const;
+};
+
+/// Fills the bytes [begin, begin + piece.size()) of the section; what no parameter covers is zero.
+Status Packing::fill(uint64_t begin, std::span<std::byte> piece, Scratch &scratch) const {
+  const uint64_t end = begin + piece.size();
+  auto slot = std::partition_point(slots.begin(), slots.end(), [&](const Slot &s) { return s.end <= begin; });
+  uint64_t position = begin;
+  for (; slot != slots.end() && slot->begin < end; ++slot) {
+    const uint64_t from = std::max(slot->begin, begin), to = std::min(slot->end, end);
+    std::memset(piece.data() + (position - begin), 0, from - position);
+    Status status = writers[slot->parameter].write(slot->layer, from - slot->begin,
+                                                   piece.subspan(from - begin, to - from), scratch);
+    if (!status)
+      return status;
+    position = to;
+  }
+  std::memset(piece.data() + (position - begin), 0, end - position);
+  return {};
+}
+
+void Packing::work() {
+  Scratch scratch;
+  auto memory = std::make_unique_for_overwrite<std::byte[]>(pieceBytes);
+  for (uint64_t index; (index = next++) < digests.size() && !error.any();) {
+    const uint64_t begin = index * pieceBytes;
+    const std::span piece(memory.get(), size_t(std::min(pieceBytes, sectionBytes - begin)));
+    Status status = fill(begin, piece, scratch);
+    if (status) {
+      digests[index] = hash(piece);
+      status = file.writeAt(sectionOffset + begin, piece);
+    }
+    if (!status)
+      error.report(index, status.error());
+    else
+      file.beginWriteback(sectionOffset + begin, piece.size());
+  }
+}
+
+} // namespace
+
+Expected<uint64_t> predictFileBytes(const std::vector<Parameter> &parameters, const std::vector<Section> &sections) {
+  Expected<rapt_weights_header> header = layOut(parameters, sections);
+  if (!header)
+    return header.error();
+  return header->file_bytes;
+}
+
+Expected<PackedWeights> packWeights(const PackRequest &request) {
+  Expected<std::vector<ParameterWriter>> writers = createWriters(*request.parameters, *request.reader);
+  if (!writers)
+    return writers.error();
+  Expected<std::vector<Slot>> slots = placeSlots(*request.parameters);
+  if (!slots)
+    return slots.error();
+  Expected<rapt_weights_header> header = layOut(*request.parameters, *request.sections);
+  if (!header)
+    return header.error();
+  auto file = StagedFile::create(request.directory + "/" + request.base + ".weights");
+  if (!file)
+    return file.error();
+  if (Status status = (*file)->reserve(header->file_bytes); !status)
+    return status.error();
+
+  const uint64_t bytes = header->sections[0].bytes;
+  Packing packing{*writers, *slots, **file, header->sections[0].offset, bytes};
+  packing.digests.resize((bytes + pieceBytes - 1) / pieceBytes);
+  runOnThreads(threadCount(request.threads), [&](unsigned) { packing.work(); });
+  if (packing.error.any())
+    return packing.error.status().error();
+
+  for (size_t i = 0; i < request.sections->size(); ++i) {
+    const auto data = std::as_bytes(std::span((*request.sections)[i].bytes));
+    for (uint64_t at = 0; at < data.size(); at += pieceBytes)
+      packing.digests.push_back(hash(data.subspan(at, std::min<uint64_t>(pieceBytes, data.size() - at))));
+    if (Status status = (*file)->writeAt(header->sections[i + 1].offset, data); !status)
+      return status.error();
+  }
+
+  PackedWeights packed;
+  packed.interfaceId = interfaceId(*request.parameters, bytes);
+  packed.contentId = hash(std::as_bytes(std::span(packing.digests)));
+  packed.fileName = weightFileName(request.base, packed.contentId);
+  packed.weightsBytes = bytes;
+  packed.fileBytes = header->file_bytes;
+  std::memcpy(header->interface_id, packed.interfaceId.bytes.data(), sizeof header->interface_id);
+  std::memcpy(header->content_id, packed.contentId.bytes.data(), sizeof header->content_id);
+  if (Status status = (*file)->writeAt(0, std::as_bytes(std::span(&*header, 1))); !status)
+    return status.error();
+  packed.directory = request.directory;
+  packed.header = *header;
+  packed.staged = std::move(*file);
+  return packed;
+}
+
+Status PackedWeights::commit() {
+  const std::string path = directory + "/" + fileName;
+  if (access(path.c_str(), F_OK) != 0)
+    return staged->commit(path);
+  Expected<rapt_weights_header> existing = readWeightHeader(path);
+  if (existing && std::memcmp(&*existing, &header, sizeof header) == 0) {
+    staged.reset();
+    return {};
+  }
+  // The same content under another interface (renamed parameters): the bytes that a program maps stay the same.
+  if (existing && existing->file_bytes == header.file_bytes &&
+      std::memcmp(existing->content_id, header.content_id, sizeof header.content_id) == 0)
+    return staged->commit(path);
+  return Error{shownPath(path) + ": exists and holds other bytes than the model's" +
+               (existing ? "" : " (" + existing.error().message + ")") + "; move it away or choose another -o"};
+}
+
+} // namespace rapt::artifact

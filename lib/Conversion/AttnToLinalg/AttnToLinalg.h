@@ -1,0 +1,19 @@
+//===- AttnToLinalg.h - From attn ops to tiles --------------------------------*- C++ -*-===//
+#pragma once
+#include "mlir/Pass/Pass.h"
+
+namespace mlir {
+class RewritePatternSet;
+} // namespace mlir
+
+namespace rapt {
+void populateLinearTilingPatterns(mlir::RewritePatternSet &patterns);
+void populateRowWiseTilingPatterns(mlir::RewritePatternSet &patterns);
+void populatePositionTilingPatterns(mlir::RewritePatternSet &patterns);
+void populateKVCacheTilingPatterns(mlir::RewritePatternSet &patterns);
+void populateAttentionTilingPatterns(mlir::RewritePatternSet &patterns);
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "lib/Conversion/AttnToLinalg/Passes.h.inc"
+} // namespace rapt

@@ -1,0 +1,141 @@
+//===- Linear.cpp - attn.linear as a grid of register tiles ----------------------------===//
+//
+// The grid is (blocks of 64 rows, panels of 32 columns). A task walks full tiles of
+// 8 rows, then single rows, each [rows, k] x [k, 32] followed by the epilogue. A
+// residual that nothing reads afterwards is the destination, so it is updated in
+// place.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
+#include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::tile;
+using attn::kPanel;
+
+namespace {
+
+/// The extra operand that can be overwritten: of the result's type, and read last by this op.
+std::optional<unsigned> overwritable(attn::LinearOp op) {
+  for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
+    if (extra.getType() != op.getResult().getType() || llvm::count(op->getOperands(), extra) != 1)
+      continue;
+    if (llvm::all_of(extra.getUsers(), [&](Operation *user) {
+          Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+          return ancestor && (ancestor == op || ancestor->isBeforeInBlock(op));
+        }))
+      return i;
+  }
+  return std::nullopt;
+}
+
+/// What one task sees: the operands cut to its panel.
+struct Task {
+  attn::LinearOp op;
+  std::optional<unsigned> inPlace;
+  Value weight;                  // [k, 32]
+  SmallVector<Value> extras;     // rank 1: [32] of this panel; rank 2: the whole
+  OpFoldResult firstRow, column; // of the task
+  int64_t k;
+  OpFoldResult width;            // columns of the panel that the result has
+  bool narrow;                   // width may be below 32
+};
+
+/// rows [r, r + m) of the task into `dest`, [rows of the task, 32 or width].
+Value emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value r, Value dest) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, r}), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m),
+               panel = b.getIndexAttr(kPanel);
+  Value input = extract(b, task.op.getInput(), {row, zero}, {rows, b.getIndexAttr(task.k)}, {m, task.k});
+  auto type = RankedTensorType::get({m, kPanel}, b.getF32Type());
+  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  Value sums = linalg::FillOp::create(b, f0, empty(b, type, {rows, panel})).getResult(0);
+  sums = linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}).getResult(0);
+
+  Value out = task.narrow ? empty(b, type, {rows, panel}) : extract(b, dest, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel});
+  SmallVector<Value> inputs{sums};
+  AffineMap identity = b.getMultiDimIdentityMap(2), byColumn = AffineMap::get(2, 0, d1);
+  SmallVector<AffineMap> maps{identity};
+  for (auto [i, extra] : llvm::enumerate(task.extras)) {
+    if (task.inPlace == i)
+      continue;
+    bool bias = cast<RankedTensorType>(extra.getType()).getRank() == 1;
+    inputs.push_back(bias ? extra : extract(b, extra, {row, task.column}, {rows, panel}, {m, kPanel}));
+    maps.push_back(bias ? byColumn : identity);
+  }
+  maps.push_back(identity);
+  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
+  Value result = linalg::GenericOp::create(b, type, inputs, out, maps, parallel, [&](OpBuilder &nested, Location loc, ValueRange args) {
+                   if (task.op.getEpilogue().empty()) {
+                     linalg::YieldOp::create(nested, loc, args[0]);
+                     return;
+                   }
+                   Block &epilogue = task.op.getEpilogue().front();
+                   IRMapping mapping;
+                   mapping.map(epilogue.getArgument(0), args[0]);
+                   unsigned next = 1;
+                   for (unsigned i = 0; i < task.extras.size(); ++i) {
+                     Value value = task.inPlace == i ? args.back() : args[next++];
+                     if (!value.getType().isF32())
+                       value = arith::ExtFOp::create(nested, loc, nested.getF32Type(), value);
+                     mapping.map(epilogue.getArgument(1 + i), value);
+                   }
+                   for (Operation &inner : epilogue.without_terminator())
+                     nested.clone(inner, mapping);
+                   linalg::YieldOp::create(nested, loc, mapping.lookupOrDefault(epilogue.back().getOperand(0)));
+                 }).getResult(0);
+  if (!task.narrow)
+    return insert(b, result, dest, {OpFoldResult(r), zero}, {rows, panel});
+  Value cut = extract(b, result, {zero, zero}, {rows, task.width}, {m, ShapedType::kDynamic});
+  return insert(b, cut, dest, {OpFoldResult(r), zero}, {rows, task.width});
+}
+
+struct TileLinear : OpRewritePattern<attn::LinearOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::LinearOp op, PatternRewriter &rewriter) const override {
+    if (!op.isPacked())
+      return rewriter.notifyMatchFailure(op, "the weight is not in panels");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    RankedTensorType weight = op.getWeight().getType(), result = op.getResult().getType();
+    int64_t k = weight.getDimSize(1), columns = result.getDimSize(1);
+    OpFoldResult rows = extent(b, op.getInput(), 0), zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
+    std::optional<unsigned> inPlace = overwritable(op);
+    Value dest = inPlace ? Value(op.getExtras()[*inPlace]) : empty(b, result, {rows, b.getIndexAttr(columns)});
+
+    SmallVector<OpFoldResult> extents{affineOf(b, d0.ceilDiv(kTaskRows), {rows}), b.getIndexAttr(weight.getDimSize(0))};
+    SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+      Task task{op, inPlace, {}, {}, affineOf(b, d0 * kTaskRows, {OpFoldResult(ids[0])}),
+                affineOf(b, d0 * kPanel, {OpFoldResult(ids[1])}), k, panel, columns % kPanel != 0};
+      OpFoldResult one = b.getIndexAttr(1);
+      task.weight = extract(b, op.getWeight(), {OpFoldResult(ids[1]), zero, zero}, {one, b.getIndexAttr(k), panel}, {k, kPanel});
+      for (Value extra : op.getExtras())
+        task.extras.push_back(cast<RankedTensorType>(extra.getType()).getRank() == 1
+                                  ? extract(b, extra, {task.column}, {panel}, {kPanel})
+                                  : extra);
+      if (task.narrow)
+        task.width = affineMin(b, {panel, affineOf(b, b.getAffineConstantExpr(columns) - d0, {task.column})});
+      OpFoldResult count = affineMin(b, {b.getIndexAttr(kTaskRows), affineOf(b, d0 - d1, {rows, task.firstRow})});
+      int64_t width = task.narrow ? ShapedType::kDynamic : kPanel;
+      Value tile = extract(b, dests[0], {task.firstRow, task.column}, {count, task.width}, {ShapedType::kDynamic, width});
+      Value full = asValue(b, affineOf(b, d0.floorDiv(kTileRows) * kTileRows, {count}));
+      tile = loop(b, index(b, 0), full, kTileRows, tile, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
+        return emitTile(b, task, kTileRows, r, carried);
+      });
+      tile = loop(b, full, asValue(b, count), 1, tile, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
+        return emitTile(b, task, 1, r, carried);
+      });
+      return SmallVector<Insertion>{{tile, {task.firstRow, task.column}, {count, task.width}}};
+    });
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
+} // namespace
+
+void rapt::populateLinearTilingPatterns(RewritePatternSet &patterns) { patterns.add<TileLinear>(patterns.getContext()); }

@@ -1,0 +1,27 @@
+//===- Passes.td - From attn ops to tiles ----------------------------*- tablegen -*-===//
+#ifndef RAPT_ATTNTOLINALG_PASSES_TD
+#define RAPT_ATTNTOLINALG_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AttnToLinalg : Pass<"attn-to-linalg"> {
+  let summary = "turns attn ops into parallel grids of tiles";
+  let description = [{
+    Every attn op with materialised layouts becomes an `scf.forall` whose tasks work on tiles: products as `linalg.matmul` on
+    [8 or 1, k] x [k, 32] with their epilogue as one `linalg.generic`, attention as `attn.attention_state` over blocks of
+    keys, rows (norms, look-ups) as vectors of 32 columns. Grids depend on shapes only.
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
+      %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+      return %y : tensor<?x64xf32>
+    }
+    ```
+    becomes a grid over (blocks of 64 rows, panels), with a loop over full tiles of 8 rows and one over the rest.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+#endif

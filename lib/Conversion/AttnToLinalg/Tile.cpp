@@ -1,0 +1,91 @@
+//===- Tile.cpp - Building blocks of tiled code -------------------------------------===//
+#include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace rapt;
+
+Value tile::index(ImplicitLocOpBuilder &b, int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+
+OpFoldResult tile::extent(ImplicitLocOpBuilder &b, Value tensor, int64_t i) {
+  // Sizes decide allocations, which must not depend on values of the layer loop: look through what keeps them.
+  Operation *op = tensor.getDefiningOp();
+  if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op))
+    return expand.getMixedOutputShape()[i];
+  if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op); slice && slice.getDroppedDims().none())
+    return slice.getMixedSizes()[i];
+  if (auto empty = dyn_cast_or_null<tensor::EmptyOp>(op))
+    return empty.getMixedSizes()[i];
+  if (auto forall = dyn_cast_or_null<scf::ForallOp>(op))
+    return extent(b, forall.getOutputs()[cast<OpResult>(tensor).getResultNumber()], i);
+  return tensor::getMixedSize(b, b.getLoc(), tensor, i);
+}
+
+Value tile::asValue(ImplicitLocOpBuilder &b, OpFoldResult value) {
+  return getValueOrCreateConstantIndexOp(b, b.getLoc(), value);
+}
+
+OpFoldResult tile::affineOf(ImplicitLocOpBuilder &b, AffineExpr expr, OFRs operands) {
+  return affine::makeComposedFoldedAffineApply(b, b.getLoc(), AffineMap::get(operands.size(), 0, expr), operands);
+}
+
+OpFoldResult tile::affineMin(ImplicitLocOpBuilder &b, OFRs values) {
+  return affine::makeComposedFoldedAffineMin(b, b.getLoc(), b.getMultiDimIdentityMap(values.size()), values);
+}
+
+Value tile::extract(ImplicitLocOpBuilder &b, Value source, OFRs offsets, OFRs sizes, ArrayRef<int64_t> shape) {
+  auto type = RankedTensorType::get(shape, cast<RankedTensorType>(source.getType()).getElementType());
+  SmallVector<OpFoldResult> strides(offsets.size(), b.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(b, type, source, offsets, sizes, strides);
+}
+
+Value tile::insert(ImplicitLocOpBuilder &b, Value tile, Value dest, OFRs offsets, OFRs sizes) {
+  SmallVector<OpFoldResult> strides(offsets.size(), b.getIndexAttr(1));
+  return tensor::InsertSliceOp::create(b, tile, dest, offsets, sizes, strides);
+}
+
+Value tile::empty(ImplicitLocOpBuilder &b, RankedTensorType type, OFRs extents) {
+  return tensor::EmptyOp::create(b, extents, type.getElementType());
+}
+
+SmallVector<Value> tile::grid(ImplicitLocOpBuilder &b, OFRs extents, ValueRange destinations, TaskBody body) {
+  auto forall = scf::ForallOp::create(b, extents, destinations, /*mapping=*/std::nullopt);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(forall.getBody());
+  SmallVector<Insertion> insertions = body(b, forall.getInductionVars(), forall.getRegionIterArgs());
+  b.setInsertionPointToEnd(forall.getTerminator().getBody());
+  for (auto [insertion, dest] : llvm::zip_equal(insertions, forall.getRegionIterArgs())) {
+    SmallVector<OpFoldResult> strides(insertion.offsets.size(), b.getIndexAttr(1));
+    tensor::ParallelInsertSliceOp::create(b, insertion.tile, dest, insertion.offsets, insertion.sizes, strides);
+  }
+  return SmallVector<Value>(forall.getResults());
+}
+
+Value tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step, Value init,
+                 function_ref<Value(ImplicitLocOpBuilder &, Value, Value)> body) {
+  auto loop = scf::ForOp::create(b, lower, upper, index(b, step), ValueRange{init});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value next = body(b, loop.getInductionVar(), loop.getRegionIterArg(0));
+  scf::YieldOp::create(b, next);
+  return loop.getResult(0);
+}
+
+Value tile::readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices) {
+  Type element = getElementTypeOrSelf(tensor.getType());
+  auto type = VectorType::get({attn::kPanel}, element);
+  Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
+  Value panel = vector::TransferReadOp::create(b, type, tensor, indices, padding, ArrayRef<bool>{true});
+  if (element.isF32())
+    return panel;
+  return arith::ExtFOp::create(b, VectorType::get({attn::kPanel}, b.getF32Type()), panel);
+}
+
+Value tile::writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange indices) {
+  return vector::TransferWriteOp::create(b, panel, tensor, indices, ArrayRef<bool>{true}).getResult();
+}
+
+Value tile::readIndex(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices) {
+  return arith::IndexCastOp::create(b, b.getIndexType(), tensor::ExtractOp::create(b, tensor, indices));
+}

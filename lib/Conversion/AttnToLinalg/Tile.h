@@ -1,0 +1,58 @@
+//===- Tile.h - Building blocks of tiled code ------------------------------------*- C++ -*-===//
+#pragma once
+#include "dialect/Attn/AttnOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace rapt::tile {
+
+using mlir::ImplicitLocOpBuilder;
+using mlir::OpFoldResult;
+using mlir::Value;
+using mlir::ValueRange;
+using OFRs = llvm::ArrayRef<OpFoldResult>;
+
+/// Rows of a register tile, and rows of one task of a product.
+inline constexpr int64_t kTileRows = 8, kTaskRows = 64;
+
+Value index(ImplicitLocOpBuilder &b, int64_t value);
+/// Extent `i` of a tensor, a constant where it is static.
+OpFoldResult extent(ImplicitLocOpBuilder &b, Value tensor, int64_t i);
+Value asValue(ImplicitLocOpBuilder &b, OpFoldResult value);
+
+/// An affine expression of d0, d1, ... over `operands`, folded.
+OpFoldResult affineOf(ImplicitLocOpBuilder &b, mlir::AffineExpr expr, OFRs operands);
+OpFoldResult affineMin(ImplicitLocOpBuilder &b, OFRs values);
+
+/// source[offsets][sizes], as a tensor of `shape` (the slice without its unit dims, in order).
+Value extract(ImplicitLocOpBuilder &b, Value source, OFRs offsets, OFRs sizes, llvm::ArrayRef<int64_t> shape);
+Value insert(ImplicitLocOpBuilder &b, Value tile, Value dest, OFRs offsets, OFRs sizes);
+
+/// An empty tensor of `like`'s type; dynamic extents are those given.
+Value empty(ImplicitLocOpBuilder &b, mlir::RankedTensorType type, OFRs extents);
+
+/// Where a task's result goes in its destination.
+struct Insertion {
+  Value tile;
+  llvm::SmallVector<OpFoldResult> offsets, sizes;
+};
+using TaskBody =
+    llvm::function_ref<llvm::SmallVector<Insertion>(ImplicitLocOpBuilder &, ValueRange ids, ValueRange destinations)>;
+
+/// A parallel grid: one insertion per destination and task. Returns the results.
+llvm::SmallVector<Value> grid(ImplicitLocOpBuilder &b, OFRs extents, ValueRange destinations, TaskBody body);
+
+/// for i = lower to upper step `step` with one carried value.
+Value loop(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step, Value init,
+           llvm::function_ref<Value(ImplicitLocOpBuilder &, Value i, Value carried)> body);
+
+/// 32 columns at `indices` as f32, whatever the storage type.
+Value readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices);
+Value writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange indices);
+/// A scalar i32 element as index.
+Value readIndex(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices);
+
+} // namespace rapt::tile

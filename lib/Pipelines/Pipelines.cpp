@@ -1,0 +1,78 @@
+//===- Pipelines.cpp - The order of passes -----------------------------------------===//
+#include "lib/Pipelines/Pipelines.h"
+#include "dialect/Attn/AttnDialect.h"
+#include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
+#include "lib/Target/CPU/Passes.h"
+#include "lib/Target/CPU/Tail.h"
+#include "lib/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+constexpr StringLiteral names[] = {"imported", "canonical", "tiled", "backend", "llvm-dialect"};
+
+void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
+  passes.addPass(createAttnVerifyImported());
+  AttnSetTargetOptions target;
+  target.vectorBytes = options.target.vectorBytes;
+  target.vectorRegisters = options.target.vectorRegisters;
+  passes.addPass(createAttnSetTarget(target));
+  if (options.dtype != "auto") {
+    AttnSelectStorageOptions storage;
+    storage.dtype = options.dtype;
+    passes.addPass(createAttnSelectStorage(storage));
+  }
+  passes.addPass(createAttnFuseEpilogues());
+  passes.addPass(createInlinerPass());
+  passes.addPass(createSymbolDCEPass());
+  passes.addPass(createAttnMaterializeLayouts());
+}
+
+void addTiled(OpPassManager &passes) {
+  passes.addPass(createAttnToLinalg());
+  passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
+  passes.addPass(createCanonicalizerPass());
+}
+} // namespace
+
+StringRef rapt::nameOf(Stage stage) { return names[static_cast<int>(stage)]; }
+
+std::optional<Stage> rapt::stageNamed(StringRef name) {
+  const auto *it = llvm::find(names, name);
+  if (it == std::end(names))
+    return std::nullopt;
+  return static_cast<Stage>(it - names);
+}
+
+Stage rapt::stageOf(ModuleOp module) {
+  auto attr = module->getAttrOfType<StringAttr>(attn::AttnDialect::stageAttr);
+  return attr ? stageNamed(attr.getValue()).value_or(Stage::Imported) : Stage::Imported;
+}
+
+void rapt::buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOptions &options) {
+  for (int stage = static_cast<int>(from) + 1; stage <= static_cast<int>(to); ++stage) {
+    switch (static_cast<Stage>(stage)) {
+    case Stage::Imported:
+      break;
+    case Stage::Canonical:
+      addCanonical(passes, options);
+      break;
+    case Stage::Tiled:
+      addTiled(passes);
+      break;
+    case Stage::Backend:
+      cpu::addBackendPasses(passes);
+      break;
+    case Stage::LLVMDialect:
+      cpu::addLLVMPasses(passes);
+      break;
+    }
+    AttnSetStageOptions reached;
+    reached.stage = nameOf(static_cast<Stage>(stage)).str();
+    passes.addPass(createAttnSetStage(reached));
+  }
+}

@@ -1,0 +1,140 @@
+//===- Emit.cpp - From the llvm dialect to machine code for CPUs ------------------------===//
+#include "lib/Target/CPU/Emit.h"
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Runtime/include/rapt/artifact.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace rapt;
+using namespace rapt::cpu;
+
+namespace {
+
+std::unique_ptr<llvm::TargetMachine> makeMachine(const Target &target) {
+  std::string error, features;
+  for (const std::string &feature : target.features)
+    features += (features.empty() ? "+" : ",+") + feature;
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(llvm::Triple(target.triple), error);
+  if (!found)
+    return nullptr;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast; // contraction only: no other relaxation of IEEE
+  options.UniqueSectionNames = true;
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(llvm::Triple(target.triple), target.cpu, features, options,
+                                                                         llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+/// The rapt_artifact global with its manifest and entry table.
+void addTable(llvm::Module &module, const ArtifactTable &table, llvm::ArrayRef<std::string> entries) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Type *i64 = llvm::Type::getInt64Ty(context), *i32 = llvm::Type::getInt32Ty(context), *pointer = llvm::PointerType::get(context, 0);
+  auto constant = [&](llvm::Constant *value, llvm::StringRef name) {
+    return new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage, value, name);
+  };
+  llvm::GlobalVariable *manifest = constant(llvm::ConstantDataArray::getString(context, table.manifest, /*AddNull=*/false), "manifest");
+  manifest->setSection(".rapt.manifest");
+  manifest->setAlignment(llvm::Align(8));
+  llvm::StructType *entryType = llvm::StructType::get(pointer, pointer, pointer);
+  llvm::SmallVector<llvm::Constant *> rows;
+  for (const std::string &entry : entries) {
+    llvm::Function *run = module.getFunction(entry), *workspace = module.getFunction(entry + ".workspace");
+    rows.push_back(llvm::ConstantStruct::get(entryType, constant(llvm::ConstantDataArray::getString(context, entry), "name"), run, workspace));
+    run->setLinkage(llvm::GlobalValue::InternalLinkage);
+    workspace->setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+  llvm::ArrayType *rowsType = llvm::ArrayType::get(entryType, rows.size());
+  llvm::GlobalVariable *list = constant(llvm::ConstantArray::get(rowsType, rows), "entries");
+  llvm::StructType *type = llvm::StructType::get(i64, i32, i32, pointer, i64, pointer, i64);
+  llvm::Constant *fields[] = {llvm::ConstantInt::get(i64, RAPT_ARTIFACT_MAGIC), llvm::ConstantInt::get(i32, RAPT_ABI_MAJOR),
+                              llvm::ConstantInt::get(i32, RAPT_ABI_MINOR), manifest, llvm::ConstantInt::get(i64, table.manifest.size()),
+                              list, llvm::ConstantInt::get(i64, entries.size())};
+  auto *global = new llvm::GlobalVariable(module, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
+                                          llvm::ConstantStruct::get(type, fields), table.prefix + "_module");
+  global->setVisibility(llvm::GlobalValue::DefaultVisibility);
+}
+
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = true;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+} // namespace
+
+Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTable *table, Output output, llvm::raw_pwrite_stream &out) {
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target);
+  if (!machine)
+    return Error{"no code generator for " + target.triple + " in this LLVM"};
+  // Declarations of weights and dims have gone into the manifest; entry attributes into the table.
+  mlir::OwningOpRef<mlir::ModuleOp> copy = source.clone();
+  std::vector<std::string> entries;
+  for (mlir::Operation &op : llvm::make_early_inc_range(copy->getBody()->getOperations())) {
+    if (mlir::isa<attn::ParameterOp, attn::DimOp>(op)) {
+      op.erase();
+      continue;
+    }
+    if (auto function = mlir::dyn_cast<mlir::LLVM::LLVMFuncOp>(op); function && function->hasAttr(attn::AttnDialect::entryAttr)) {
+      entries.push_back(function.getSymName().str());
+      function->removeAttr(attn::AttnDialect::entryAttr);
+      function->removeAttr(attn::AttnDialect::buffersAttr);
+    }
+  }
+  llvm::SmallVector<mlir::NamedAttribute> attributes(copy.get()->getDiscardableAttrs());
+  for (mlir::NamedAttribute attribute : attributes)
+    if (mlir::isa_and_nonnull<attn::AttnDialect>(attribute.getNameDialect()))
+      copy.get()->removeDiscardableAttr(attribute.getName());
+
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = mlir::translateModuleToLLVMIR(*copy, context, table ? table->prefix : "kernel");
+  if (!module)
+    return Error{"the llvm dialect could not be translated to LLVM IR"};
+  module->setDataLayout(machine->createDataLayout());
+  module->setTargetTriple(llvm::Triple(target.triple));
+  module->setSourceFileName(table ? table->prefix : "kernel");
+  std::string features;
+  for (const std::string &feature : target.features)
+    features += (features.empty() ? "+" : ",+") + feature;
+  for (llvm::Function &function : *module)
+    if (!function.isDeclaration()) {
+      function.addFnAttr("target-cpu", target.cpu);
+      function.addFnAttr("target-features", features);
+      function.addFnAttr("prefer-vector-width", std::to_string(target.info().vectorBytes * 8));
+      function.addFnAttr("frame-pointer", "none");
+      function.setDoesNotThrow();
+    }
+  if (table)
+    addTable(*module, *table, entries);
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyModule(*module, &stream))
+    return Error{"generated LLVM IR is not valid: " + problem};
+  optimize(*module, *machine);
+  if (output == Output::LLVMIR) {
+    module->print(out, nullptr);
+    return {};
+  }
+  llvm::legacy::PassManager passes;
+  auto type = output == Output::Assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
+  if (machine->addPassesToEmitFile(passes, out, nullptr, type))
+    return Error{"this LLVM cannot emit " + std::string(output == Output::Assembly ? "assembly" : "objects") + " for " + target.triple};
+  passes.run(*module);
+  return {};
+}

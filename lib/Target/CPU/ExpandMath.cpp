@@ -1,0 +1,165 @@
+//===- ExpandMath.cpp - Transcendental functions as polynomials -----------------------------===//
+//
+// The polynomials are minimax fits in double (Lawson's algorithm); the relative error of
+// each on its interval stands beside it. exp and exp2 reduce to |f| <= 1/2 octave and
+// rebuild the power of two in the exponent bits; tanh and erf use an odd polynomial
+// near zero and exp elsewhere.
+//
+//===----------------------------------------------------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Target/CPU/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include <numbers>
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNEXPANDMATH
+#include "lib/Target/CPU/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+/// Emits arithmetic on f32 scalars or vectors of the type of its first value.
+struct Emitter {
+  ImplicitLocOpBuilder &b;
+  Type type;
+
+  Emitter(ImplicitLocOpBuilder &b, Value like) : b(b), type(like.getType()) {}
+
+  Type withElement(Type element) const {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(element)) : element;
+  }
+  Value real(double value) {
+    FloatAttr scalar = b.getF32FloatAttr(value);
+    if (auto vector = dyn_cast<VectorType>(type))
+      return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, scalar));
+    return arith::ConstantOp::create(b, scalar);
+  }
+  Value integer(int32_t value) {
+    Type i32 = withElement(b.getI32Type());
+    if (auto vector = dyn_cast<VectorType>(i32))
+      return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, b.getI32IntegerAttr(value)));
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
+  Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b, x, y, z); }
+  Value abs(Value x) { return math::AbsFOp::create(b, x); }
+  Value compare(arith::CmpFPredicate predicate, Value x, Value y) { return arith::CmpFOp::create(b, predicate, x, y); }
+  Value select(Value condition, Value x, Value y) { return arith::SelectOp::create(b, condition, x, y); }
+
+  /// c[0] + c[1] x + ...
+  Value polynomial(Value x, ArrayRef<double> c) {
+    Value y = real(c.back());
+    for (double coefficient : llvm::reverse(c.drop_back()))
+      y = fma(y, x, real(coefficient));
+    return y;
+  }
+
+  /// y * 2^r for |r| <= 127, y in [0.5, 2].
+  Value scale(Value y, Value r) {
+    Type i32 = withElement(b.getI32Type());
+    Value shifted = arith::ShLIOp::create(b, arith::FPToSIOp::create(b, i32, r), integer(23));
+    Value bits = arith::AddIOp::create(b, arith::BitcastOp::create(b, i32, y), shifted);
+    return arith::BitcastOp::create(b, type, bits);
+  }
+
+  /// Results below 2^-126 become 0, above the largest float infinity, and NaN stays.
+  Value limits(Value x, Value y, double low, double high) {
+    y = select(compare(arith::CmpFPredicate::OLT, x, real(low)), real(0), y);
+    y = select(compare(arith::CmpFPredicate::OGT, x, real(high)), real(std::numeric_limits<float>::infinity()), y);
+    return select(compare(arith::CmpFPredicate::UNO, x, x), x, y);
+  }
+
+  Value clamp(Value x, double low, double high) {
+    x = select(compare(arith::CmpFPredicate::OGT, x, real(low)), x, real(low));
+    return select(compare(arith::CmpFPredicate::OLT, x, real(high)), x, real(high));
+  }
+
+  Value exp2(Value x) {
+    Value inside = clamp(x, -126, 127.5);
+    Value r = math::RoundEvenOp::create(b, inside);
+    // 2^f on [-0.5, 0.5], 7.5e-8.
+    Value y = polynomial(sub(inside, r), {1.0000000716570185, 0.6931469671229833, 0.24022119716230778, 0.05550713177394148,
+                                          0.009675541640690379, 0.0013276503220153808});
+    // 2^r with r = 128 does not exist: split the last octave.
+    Value top = compare(arith::CmpFPredicate::OGT, r, real(127));
+    y = scale(y, select(top, real(127), r));
+    y = select(top, add(y, y), y);
+    return limits(x, y, -126, 128 - 1e-5);
+  }
+
+  Value exp(Value x) {
+    // ln 2 in two parts: the first has 12 trailing zero bits, so that r * high is exact.
+    constexpr double high = 0.693359375, low = -2.12194440054690583e-4;
+    Value inside = clamp(x, -87.3365447, 88.7228390);
+    Value r = math::RoundEvenOp::create(b, mul(inside, real(std::numbers::log2e)));
+    Value f = fma(r, real(-low), fma(r, real(-high), inside));
+    // e^f on [-0.3466, 0.3466], 7.5e-8.
+    Value y = polynomial(f, {1.000000071689252, 0.9999996919352844, 0.49998894501795843, 0.16667574716097566, 0.04191542099556311,
+                             0.008297669182266133});
+    Value top = compare(arith::CmpFPredicate::OGT, r, real(127));
+    y = scale(y, select(top, real(127), r));
+    y = select(top, add(y, y), y);
+    return limits(x, y, -87.3365447, 88.7228390);
+  }
+
+  Value tanh(Value x) {
+    Value a = abs(x), u = mul(x, x);
+    // tanh(x) / x in x^2 on [0, 0.39], 3.7e-9.
+    Value near = mul(x, polynomial(u, {0.9999999962994425, -0.3333326338040094, 0.13331185767621448, -0.05372523158698459,
+                                       0.020603147074549907, -0.005672421665581812}));
+    Value e = exp(add(a, a));
+    Value far = sub(real(1), arith::DivFOp::create(b, real(2), add(e, real(1))));
+    far = math::CopySignOp::create(b, far, x);
+    return select(compare(arith::CmpFPredicate::OLT, a, real(0.625)), near, far);
+  }
+
+  Value erf(Value x) {
+    Value a = abs(x), u = mul(x, x);
+    // erf(x) / x in x^2 on [0, 1], 1.2e-9.
+    Value near = mul(x, polynomial(u, {1.128379165913752, -0.37612627135966137, 0.11283600176261488, -0.02685444459210662,
+                                       0.005189535339758763, -0.0008020841283820362, 7.889119546412801e-05}));
+    // erfc(x) exp(x^2) in 1 / (1 + x) on x in [1, 4.2], 8.7e-8; erf is 1 in f32 beyond 3.92.
+    Value bounded = select(compare(arith::CmpFPredicate::OLT, a, real(4.2)), a, real(4.2));
+    Value t = arith::DivFOp::create(b, real(1), add(bounded, real(1)));
+    Value tail = polynomial(t, {-0.00032972560511572907, 0.5719018372347557, 0.48901848385841956, 0.6720055967054954,
+                                -1.397067357246399, 0.79710195651373, -0.12068009384392475});
+    Value square = mul(bounded, bounded);
+    Value far = sub(real(1), mul(exp(sub(real(0), square)), tail));
+    far = math::CopySignOp::create(b, far, x);
+    Value y = select(compare(arith::CmpFPredicate::OLT, a, real(1)), near, far);
+    return select(compare(arith::CmpFPredicate::UNO, x, x), x, y);
+  }
+};
+
+template <typename Op, Value (Emitter::*emit)(Value)> struct Expand : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32() || isa<TensorType>(op.getType()))
+      return rewriter.notifyMatchFailure(op, "not f32");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Emitter emitter(b, op.getOperand());
+    rewriter.replaceOp(op, (emitter.*emit)(op.getOperand()));
+    return success();
+  }
+};
+
+struct ExpandMath : rapt::impl::AttnExpandMathBase<ExpandMath> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<Expand<math::ExpOp, &Emitter::exp>, Expand<math::Exp2Op, &Emitter::exp2>, Expand<math::TanhOp, &Emitter::tanh>,
+                 Expand<math::ErfOp, &Emitter::erf>>(&getContext());
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+};
+
+} // namespace

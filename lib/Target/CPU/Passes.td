@@ -1,0 +1,108 @@
+//===- Passes.td - From tiles to machine code for CPUs -----------------*- tablegen -*-===//
+#ifndef RAPT_TARGET_CPU_PASSES_TD
+#define RAPT_TARGET_CPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
+  let summary = "attention_state becomes product, softmax and product";
+  let description = [{
+    `attn.attention_state` becomes: scores by `linalg.matmul` on each panel of 32 keys; per row, in vectors of 32, the score and
+    mask regions, the block's maximum, `exp2` and the sum; probabilities times values by `linalg.matmul`. Scores and
+    probabilities share one buffer of [m, block]. Units are base-2 logarithms: scale times log2(e) goes into the query,
+    or, with a score region, into its result.
+
+    ```mlir
+    func.func @step(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
+                    %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
+      %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+        : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+      return %0#0 : tensor<8x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
+}
+
+def AttnLowerProducts : Pass<"attn-lower-products"> {
+  let summary = "matmul tiles become register tiles";
+  let description = [{
+    A `linalg.matmul` on [m, k] x [k, 32] of static shape becomes a loop over k whose carried values are the accumulators: as
+    many rows by two vectors as the registers hold. Each step is two loads of the panel, a broadcast per row and
+    multiply-adds. Where the result starts from a zero fill it is never read. A single row has four chains of
+    accumulators, so that it is not bound by the latency of one. 16-bit operands are widened as they are loaded.
+
+    ```mlir
+    func.func @tile(%a: tensor<8x64xf32>, %b: tensor<64x32xf32>, %c: tensor<8x32xf32>) -> tensor<8x32xf32> {
+      %0 = linalg.matmul ins(%a, %b : tensor<8x64xf32>, tensor<64x32xf32>) outs(%c : tensor<8x32xf32>) -> tensor<8x32xf32>
+      return %0 : tensor<8x32xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def AttnVectorize : Pass<"attn-vectorize"> {
+  let summary = "elementwise tiles become vectors";
+  let description = [{
+    `linalg.generic` and `linalg.fill` of static shape become vector code, two rows at a time, so that what is live fits the
+    registers.
+
+    ```mlir
+    func.func @zero(%t: tensor<8x32xf32>) -> tensor<8x32xf32> {
+      %f0 = arith.constant 0.0 : f32
+      %0 = linalg.fill ins(%f0 : f32) outs(%t : tensor<8x32xf32>) -> tensor<8x32xf32>
+      return %0 : tensor<8x32xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
+}
+
+def AttnExpandMath : Pass<"attn-expand-math"> {
+  let summary = "exp, exp2, tanh and erf become polynomials";
+  let description = [{
+    f32 `math.exp`, `math.exp2`, `math.tanh` and `math.erf`, scalar or vector, become polynomials (LLVM would call libm once per
+    element). Errors, measured over all arguments where the result is normal: exp and exp2 at most 2 ulp, tanh and erf at most 4 ulp.
+    Infinities, NaN and underflow to zero are as in libm; exp and exp2 flush results below 2^-126 to zero.
+
+    ```mlir
+    func.func @e(%x: vector<16xf32>) -> vector<16xf32> {
+      %0 = math.exp2 %x : vector<16xf32>
+      return %0 : vector<16xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "everything becomes the llvm dialect";
+  let description = [{
+    The last conversion: bufferised code of vectors, memrefs and control flow, and `attn.parallel_for`, which becomes a closure on
+    the stack and a call of the executor in `rapt_env`; a non-zero answer returns from the entry at once.
+
+    ```mlir
+    func.func @f(%x: memref<4xf32>, %i: index) -> f32 {
+      %0 = memref.load %x[%i] : memref<4xf32>
+      return %0 : f32
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect"];
+}
+
+def AttnEmitEntries : Pass<"attn-emit-entries", "::mlir::ModuleOp"> {
+  let summary = "gives entries the signature of artifact.h";
+  let description = [{
+    For every entry, an exported function `(env, buffers, dims) -> status` (`rapt_entry_fn` in lib/Runtime/include/rapt/artifact.h) that reads
+    buffers and dims in the manifest's order and calls the compiled function, and one of type `rapt_workspace_fn`. All other functions become local.
+    Runs on the llvm dialect.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif

@@ -1,0 +1,107 @@
+//===- Target.cpp - CPUs by LLVM's names --------------------------------------------===//
+#include "lib/Target/CPU/Emit.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+#include "llvm/TargetParser/Triple.h"
+#include <set>
+
+using namespace rapt;
+using namespace rapt::cpu;
+
+namespace {
+
+const llvm::Target *findTarget(const std::string &triple, std::string &error) {
+  static const bool initialized = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
+    return true;
+  }();
+  (void)initialized;
+  return llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), error);
+}
+
+std::unique_ptr<llvm::MCSubtargetInfo> subtarget(const std::string &triple, llvm::StringRef cpu, llvm::StringRef features) {
+  std::string error;
+  const llvm::Target *target = findTarget(triple, error);
+  return std::unique_ptr<llvm::MCSubtargetInfo>(target ? target->createMCSubtargetInfo(llvm::Triple(triple), cpu, features) : nullptr);
+}
+
+std::string hostTriple() {
+  llvm::Triple triple(llvm::sys::getProcessTriple());
+  return llvm::Triple(triple.getArchName(), "unknown", "linux", "gnu").str();
+}
+
+/// Prefixes of feature names that tune code without adding instructions.
+bool isTuning(llvm::StringRef name) {
+  for (llvm::StringRef prefix : {"fast-", "slow-", "prefer-", "tuning-", "false-deps-", "idivl-", "idivq-", "branchfusion", "macrofusion",
+                                 "sbb-dep-", "allow-light-", "no-bypass-", "lea-", "pad-short-", "vzeroupper", "faster-",
+                                 "inc-dec-", "64bit", "avoid-", "ermsb", "fsrm", "use-glm", "use-slm", "harden-", "lvi-", "retpoline", "seses",
+                                 "soft-float", "nopl", "16bit", "32bit", "branch-hint", "dest-"})
+    if (name.starts_with(prefix))
+      return true;
+  return false;
+}
+
+} // namespace
+
+std::vector<std::string> cpu::listCpus() {
+  std::vector<std::string> names;
+  if (auto info = subtarget(hostTriple(), "", ""))
+    for (const llvm::SubtargetSubTypeKV &entry : info->getAllProcessorDescriptions())
+      names.push_back(entry.Key);
+  return names;
+}
+
+Expected<Target> Target::make(llvm::StringRef cpu, llvm::StringRef attributes) {
+  Target result;
+  result.triple = hostTriple();
+  auto base = subtarget(result.triple, "", "");
+  if (!base)
+    return Error{"no code generator for " + result.triple + " in this LLVM"};
+  llvm::SubtargetFeatures wanted;
+  result.cpu = cpu.str();
+  if (cpu == "native") {
+    result.cpu = llvm::Triple(result.triple).getArch() == llvm::Triple::x86_64 ? "x86-64" : "generic";
+    for (const auto &feature : llvm::sys::getHostCPUFeatures())
+      wanted.AddFeature(feature.first(), feature.second);
+  } else if (!base->isCPUStringValid(cpu)) {
+    return Error{"unknown CPU '" + cpu.str() + "'; --mcpu=help lists those that are known"};
+  }
+  llvm::SmallVector<llvm::StringRef> parts;
+  attributes.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef part : parts) {
+    bool known = false;
+    for (const llvm::SubtargetFeatureKV &feature : base->getAllProcessorFeatures())
+      known |= feature.Key == part.drop_front();
+    if ((!part.starts_with("+") && !part.starts_with("-")) || !known)
+      return Error{"unknown CPU feature '" + part.str() + "' in --mattr; write +NAME or -NAME"};
+    wanted.AddFeature(part.drop_front(), part.starts_with("+"));
+  }
+  auto info = subtarget(result.triple, result.cpu, wanted.getString());
+  std::set<std::string> features;
+  for (const llvm::SubtargetFeatureKV &feature : info->getEnabledProcessorFeatures())
+    if (!isTuning(feature.Key))
+      features.insert(feature.Key);
+  result.features.assign(features.begin(), features.end());
+  return result;
+}
+
+TargetInfo Target::info() const {
+  TargetInfo info;
+  auto has = [&](const char *name) { return std::find(features.begin(), features.end(), name) != features.end(); };
+  if (llvm::Triple(triple).getArch() == llvm::Triple::aarch64) {
+    info.vectorBytes = 16;
+    info.vectorRegisters = 32;
+  } else if (has("avx512f")) {
+    info.vectorBytes = 64;
+    info.vectorRegisters = 32;
+  } else {
+    info.vectorBytes = has("avx") ? 32 : 16;
+    info.vectorRegisters = 16;
+  }
+  return info;
+}

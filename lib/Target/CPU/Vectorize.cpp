@@ -1,0 +1,56 @@
+//===- Vectorize.cpp - Elementwise tiles on vectors --------------------------------------===//
+#include "lib/Target/CPU/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNVECTORIZE
+#include "lib/Target/CPU/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+
+namespace {
+
+/// Rows of a tile that are handled together.
+constexpr int64_t kRows = 2;
+
+struct Vectorize : rapt::impl::AttnVectorizeBase<Vectorize> {
+  void runOnOperation() override {
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation()->walk([&](linalg::LinalgOp op) {
+      if (isa<linalg::GenericOp, linalg::FillOp>(op) && !op.hasDynamicShape())
+        ops.push_back(op);
+    });
+    IRRewriter rewriter(&getContext());
+    for (linalg::LinalgOp op : ops) {
+      rewriter.setInsertionPoint(op);
+      SmallVector<int64_t> extents = op.getStaticLoopRanges();
+      if (extents.size() == 2 && extents[0] > kRows && extents[0] % kRows == 0) {
+        linalg::LinalgTilingOptions options;
+        options.setTileSizes(SmallVector<int64_t>{kRows, 0});
+        FailureOr<linalg::TiledLinalgOp> tiled = linalg::tileLinalgOp(rewriter, op, options);
+        if (failed(tiled)) {
+          op.emitOpError("cannot be tiled by rows");
+          return signalPassFailure();
+        }
+        rewriter.replaceOp(op, tiled->tensorResults);
+        op = tiled->op;
+        rewriter.setInsertionPoint(op);
+      }
+      FailureOr<linalg::VectorizationResult> result = linalg::vectorize(rewriter, op);
+      if (failed(result)) {
+        op.emitOpError("cannot be vectorised");
+        return signalPassFailure();
+      }
+      rewriter.replaceOp(op, result->replacements);
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,24 @@
+//===- TargetInfo.h - What neutral code may ask about a target ---------------*- C++ -*-===//
+//
+// Capabilities only, never identity. They live in the IR as the module attribute
+// attn.target, set once by attn-set-target, so that every pass runs from text.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+
+namespace rapt {
+
+struct TargetInfo {
+  int64_t vectorBytes = 32;      ///< widest vector register that is fast
+  int64_t vectorRegisters = 16;  ///< architectural vector registers
+
+  int64_t lanesF32() const { return vectorBytes / 4; }
+
+  /// The target of the module that holds `op`; the defaults above where it says nothing.
+  static TargetInfo of(mlir::Operation *op);
+  /// As the value of attn.target.
+  mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
+};
+
+} // namespace rapt

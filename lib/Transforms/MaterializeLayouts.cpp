@@ -1,0 +1,221 @@
+//===- MaterializeLayouts.cpp - Logical shapes become those in memory ----------------===//
+//
+// Three steps: decide each parameter's layout from its uses, give it an offset in
+// the weight file, then walk the entries in order and pad the types. Padding is
+// zero and stays zero: weights and biases are zero there, so only normalisation
+// has to know how many columns count.
+//
+//===----------------------------------------------------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNMATERIALIZELAYOUTS
+#include "lib/Transforms/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+using attn::kPanel;
+using attn::padToPanel;
+
+namespace {
+
+/// Columns (or rows) that come in groups of `group`, each padded; one group of everything when `group` is 0.
+int64_t padded(int64_t extent, int64_t group, bool padSingle) {
+  if (group == 0)
+    return padSingle ? padToPanel(extent) : extent;
+  return extent / group * padToPanel(group);
+}
+
+/// How one use wants a parameter.
+struct Wish {
+  attn::LayoutKind kind = attn::LayoutKind::row_major;
+  bool transposed = false; ///< The layout's [rows, columns] are the parameter's [columns, rows].
+  int64_t columnGroup = 0, rowGroup = 0;
+};
+
+/// Channels of a head when `value`'s columns are heads that need padding, else 0.
+int64_t headGroup(Value value) {
+  auto channels = [](Type type) {
+    int64_t n = cast<RankedTensorType>(type).getShape().back();
+    return n % kPanel == 0 ? 0 : n;
+  };
+  if (auto merge = value.getDefiningOp<attn::MergeHeadsOp>())
+    return channels(merge.getInput().getType());
+  for (Operation *user : value.getUsers())
+    if (auto split = dyn_cast<attn::SplitHeadsOp>(user))
+      return channels(split.getHeads()[0].getType());
+  return 0;
+}
+
+FailureOr<Wish> wishOf(OpOperand &use) {
+  Operation *op = use.getOwner();
+  Wish wish;
+  if (auto linear = dyn_cast<attn::LinearOp>(op)) {
+    wish.columnGroup = headGroup(linear.getResult());
+    if (use.get() == linear.getWeight()) {
+      wish.kind = attn::LayoutKind::panels;
+      wish.transposed = linear.getTransposed();
+      wish.rowGroup = headGroup(linear.getInput());
+    }
+    return wish;
+  }
+  if (isa<attn::EmbeddingOp, attn::LayerNormOp, attn::RMSNormOp>(op))
+    return wish;
+  return op->emitOpError("reads a parameter, but no layout is known for its use");
+}
+
+/// One layout for all uses. Panels serve an embedding too; anything else that differs is an error.
+LogicalResult unite(attn::ParameterOp parameter, Wish &wish, const Wish &other) {
+  bool otherIsPanels = other.kind == attn::LayoutKind::panels, isPanels = wish.kind == attn::LayoutKind::panels;
+  if (!otherIsPanels && isPanels)
+    return success();
+  if (otherIsPanels && !isPanels) {
+    wish = other;
+    return success();
+  }
+  if (wish.transposed != other.transposed || wish.columnGroup != other.columnGroup || wish.rowGroup != other.rowGroup)
+    return parameter.emitOpError("is read by two ops that need different layouts");
+  return success();
+}
+
+/// Sets layout, physical type and offset; returns the end of the parameter in the weight file.
+int64_t assign(attn::ParameterOp parameter, const Wish &wish, int64_t offset) {
+  MLIRContext *context = parameter.getContext();
+  RankedTensorType slice = parameter.getSliceType();
+  SmallVector<int64_t> shape(slice.getShape()), physical;
+  SmallVector<Attribute> sources(parameter.getSources().begin(), parameter.getSources().end());
+  if (wish.transposed) {
+    std::swap(shape[0], shape[1]);
+    for (Attribute &source : sources) {
+      auto s = cast<attn::SourceAttr>(source);
+      source = attn::SourceAttr::get(context, s.getName(), !s.getTranspose());
+    }
+  }
+  int64_t columns = padded(shape.back(), wish.columnGroup, /*padSingle=*/true);
+  if (wish.kind == attn::LayoutKind::panels)
+    physical = {columns / kPanel, padded(shape[0], wish.rowGroup, /*padSingle=*/false), kPanel};
+  else {
+    physical = shape;
+    physical.back() = columns;
+  }
+  int64_t bytes = slice.getElementTypeBitWidth() / 8;
+  for (int64_t extent : physical)
+    bytes *= extent;
+  int64_t stride = llvm::alignTo(bytes, 64), layers = parameter.getLayers().value_or(1);
+  if (parameter.getLayers())
+    physical.insert(physical.begin(), layers);
+  OpBuilder builder(context);
+  parameter.setSourcesAttr(builder.getArrayAttr(sources));
+  parameter.setType(RankedTensorType::get(physical, slice.getElementType()));
+  parameter.setLayoutAttr(attn::LayoutAttr::get(context, wish.kind, shape, wish.columnGroup, wish.rowGroup, 1));
+  parameter.setOffset(offset);
+  parameter.setStride(stride);
+  return offset + stride * layers;
+}
+
+/// [blocks, layers, heads, {keys, values}, block * channels / 32, 32]: keys are panels [block/32][channels][32], values
+/// [channels/32][block][32], each read as the second operand of a packed product.
+RankedTensorType cacheType(attn::KVCacheType type) {
+  int64_t channels = padToPanel(type.getHeadDim());
+  return RankedTensorType::get({ShapedType::kDynamic, type.getLayers(), type.getHeads(), 2, type.getBlock() * channels / kPanel, kPanel},
+                               type.getElementType());
+}
+
+RankedTensorType withLast(Type type, int64_t last) {
+  auto tensor = cast<RankedTensorType>(type);
+  SmallVector<int64_t> shape(tensor.getShape());
+  shape.back() = last;
+  return RankedTensorType::get(shape, tensor.getElementType());
+}
+
+/// Pads the types of one op's results; operands are done already.
+LogicalResult retype(Operation *op) {
+  auto padLast = [](Value value) {
+    value.setType(withLast(value.getType(), padToPanel(cast<RankedTensorType>(value.getType()).getShape().back())));
+  };
+  if (auto linear = dyn_cast<attn::LinearOp>(op)) {
+    linear.setTransposed(false);
+    // An entry's output has exact strides: the product stores its last panel narrow.
+    if (!llvm::any_of(linear->getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); }))
+      linear.getResult().setType(withLast(linear.getResult().getType(), linear.getWeight().getType().getDimSize(0) * kPanel));
+  } else if (isa<attn::LayerNormOp, attn::RMSNormOp>(op)) {
+    int64_t columns = cast<RankedTensorType>(op->getResult(0).getType()).getDimSize(1);
+    op->getResult(0).setType(op->getOperand(0).getType());
+    if (cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(1) != columns)
+      op->setAttr("columns", Builder(op->getContext()).getI64IntegerAttr(columns));
+  } else if (isa<attn::EmbeddingOp, attn::SplitHeadsOp, attn::AttentionOp, attn::KVViewOp>(op)) {
+    llvm::for_each(op->getResults(), padLast);
+  } else if (isa<attn::SelectRowsOp>(op)) {
+    auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+    op->getResult(0).setType(withLast(op->getResult(0).getType(), input.getDimSize(1)));
+  } else if (isa<attn::ActivationOp, attn::GLUOp, attn::AddOp, attn::RopeOp, attn::KVAppendOp>(op)) {
+    op->getResult(0).setType(op->getOperand(0).getType());
+  } else if (auto merge = dyn_cast<attn::MergeHeadsOp>(op)) {
+    RankedTensorType input = merge.getInput().getType();
+    merge.getResult().setType(withLast(merge.getResult().getType(), input.getDimSize(1) * input.getDimSize(2)));
+  } else if (auto slice = dyn_cast<attn::ParameterSliceOp>(op)) {
+    auto parameter = SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(op, slice.getParameterAttr());
+    slice.getValue().setType(parameter.getSliceType());
+  }
+  return success();
+}
+
+LogicalResult retypeBlock(Block &block) {
+  for (Operation &op : block) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      for (auto [init, argument, result] : llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
+        argument.setType(init.getType());
+        result.setType(init.getType());
+      }
+      if (failed(retypeBlock(*loop.getBody())))
+        return failure();
+    } else if (failed(retype(&op))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLayouts> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    llvm::MapVector<StringAttr, Wish> wishes;
+    WalkResult walk = module.walk([&](attn::ParameterSliceOp slice) {
+      auto parameter = SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(slice, slice.getParameterAttr());
+      for (OpOperand &use : slice.getValue().getUses()) {
+        FailureOr<Wish> wish = wishOf(use);
+        if (failed(wish))
+          return WalkResult::interrupt();
+        auto [it, isNew] = wishes.insert({parameter.getSymNameAttr(), *wish});
+        if (!isNew && failed(unite(parameter, it->second, *wish)))
+          return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return signalPassFailure();
+
+    int64_t offset = 0;
+    for (auto parameter : module.getOps<attn::ParameterOp>())
+      offset = assign(parameter, wishes.lookup(parameter.getSymNameAttr()), offset);
+
+    for (auto entry : module.getOps<func::FuncOp>()) {
+      if (entry.isDeclaration())
+        continue;
+      for (BlockArgument argument : entry.getArguments())
+        if (auto cache = dyn_cast<attn::KVCacheType>(argument.getType()))
+          argument.setType(cacheType(cache));
+      if (failed(retypeBlock(entry.getBody().front())))
+        return signalPassFailure();
+      entry.setFunctionType(FunctionType::get(&getContext(), entry.getBody().front().getArgumentTypes(),
+                                              entry.getBody().front().getTerminator()->getOperandTypes()));
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,280 @@
+//===- PlanMemory.cpp - Every allocation becomes a place in the workspace --------------------===//
+//
+// An entry's buffers lie one after another in the workspace that the caller gives;
+// buffers whose lives do not meet share a place. A task's scratch is on its stack up
+// to 16 KiB, else in a slice of the workspace of its worker. `ENTRY.workspace` tells
+// the size from the dims.
+//
+//===----------------------------------------------------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Transforms/Passes.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNPLANMEMORY
+#include "lib/Transforms/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+constexpr int64_t kAlignment = 64, kStackLimit = 16 << 10;
+
+/// Bytes of a static type, rounded up to the alignment.
+int64_t staticBytes(MemRefType type) {
+  return llvm::alignTo(type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8), kAlignment);
+}
+
+/// Bytes of an allocation as an index value, rounded up to the alignment.
+Value bytesOf(ImplicitLocOpBuilder &b, memref::AllocOp alloc) {
+  MemRefType type = alloc.getType();
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  for (int64_t extent : type.getShape())
+    if (!ShapedType::isDynamic(extent))
+      bytes *= extent;
+  Value size = arith::ConstantIndexOp::create(b, bytes);
+  for (Value extent : alloc.getDynamicSizes())
+    size = arith::MulIOp::create(b, size, extent);
+  if (bytes % kAlignment == 0)
+    return size;
+  size = arith::AddIOp::create(b, size, arith::ConstantIndexOp::create(b, kAlignment - 1));
+  return arith::AndIOp::create(b, size, arith::ConstantIndexOp::create(b, -kAlignment));
+}
+
+/// Moves an allocation out of every loop that its sizes do not depend on. A buffer allocated in a loop starts every
+/// iteration undefined, so one buffer serves all iterations.
+void hoist(memref::AllocOp alloc) {
+  while (!isa<FunctionOpInterface>(alloc->getParentOp())) {
+    Operation *parent = alloc->getParentOp();
+    if (llvm::any_of(alloc.getDynamicSizes(), [&](Value size) { return parent->isAncestor(size.getParentRegion()->getParentOp()); }))
+      return;
+    alloc->moveBefore(parent);
+  }
+}
+
+/// A task's scratch: on the stack, or at `base` + worker * bytes of the workspace, which it then takes as two more
+/// captures. Returns the bytes of workspace one worker needs.
+FailureOr<int64_t> planTask(func::FuncOp task) {
+  SmallVector<memref::AllocOp> allocs;
+  task.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+  int64_t total = 0;
+  for (memref::AllocOp alloc : allocs) {
+    hoist(alloc);
+    if (!alloc.getType().hasStaticShape())
+      return alloc.emitOpError("in a task needs a static size"), failure();
+    total += staticBytes(alloc.getType());
+  }
+  Block &block = task.getBody().front();
+  ImplicitLocOpBuilder b = ImplicitLocOpBuilder::atBlockBegin(task.getLoc(), &block);
+  if (total <= kStackLimit) {
+    for (memref::AllocOp alloc : allocs) {
+      b.setInsertionPoint(alloc);
+      alloc.replaceAllUsesWith(
+          memref::AllocaOp::create(b, alloc.getType(), ValueRange(), ValueRange(), b.getI64IntegerAttr(kAlignment)).getResult());
+      alloc.erase();
+    }
+    return 0;
+  }
+  unsigned first = block.getNumArguments() - 3;
+  auto bytes = MemRefType::get({ShapedType::kDynamic}, b.getI8Type());
+  Value workspace = block.insertArgument(first, bytes, task.getLoc());
+  Value base = block.insertArgument(first + 1, b.getIndexType(), task.getLoc());
+  task.setFunctionType(b.getFunctionType(block.getArgumentTypes(), {}));
+  Value worker = block.getArguments().back();
+  base = arith::AddIOp::create(b, base, arith::MulIOp::create(b, worker, arith::ConstantIndexOp::create(b, total)));
+  int64_t offset = 0;
+  for (memref::AllocOp alloc : allocs) {
+    b.setInsertionPoint(alloc);
+    Value place = arith::AddIOp::create(b, base, arith::ConstantIndexOp::create(b, offset));
+    alloc.replaceAllUsesWith(memref::ViewOp::create(b, alloc.getType(), workspace, place, ValueRange()).getResult());
+    offset += staticBytes(alloc.getType());
+    alloc.erase();
+  }
+  return total;
+}
+
+/// Where a buffer is in use, as positions of operations in the entry's pre-order walk. A buffer that is used inside and
+/// outside of a loop lives through the whole loop.
+struct Life {
+  memref::AllocOp alloc;
+  unsigned begin, end;
+};
+
+void collectUses(Value value, SmallVectorImpl<Operation *> &uses) {
+  for (Operation *user : value.getUsers()) {
+    uses.push_back(user);
+    if (isa<ViewLikeOpInterface>(user) || user->getNumRegions() > 0)
+      for (Value result : user->getResults())
+        collectUses(result, uses);
+  }
+}
+
+Life lifeOf(memref::AllocOp alloc, const DenseMap<Operation *, std::pair<unsigned, unsigned>> &spans) {
+  SmallVector<Operation *> uses;
+  collectUses(alloc.getResult(), uses);
+  // Uses in one block of a loop body see the buffer anew in every iteration; else the outermost loop counts whole.
+  Block *common = nullptr;
+  bool oneBlock = true;
+  for (Operation *use : uses) {
+    oneBlock &= !common || common == use->getBlock();
+    common = use->getBlock();
+  }
+  Life life{alloc, ~0u, 0};
+  for (Operation *use : uses) {
+    Operation *op = use;
+    if (!oneBlock)
+      while (op->getBlock() != alloc->getBlock())
+        op = op->getParentOp();
+    life.begin = std::min(life.begin, spans.lookup(op).first);
+    life.end = std::max(life.end, spans.lookup(op).second);
+  }
+  return life;
+}
+
+/// Buffers of one size and disjoint lives, in the order of their allocations.
+using Place = SmallVector<Life>;
+
+bool fits(const Place &place, const Life &life) {
+  return llvm::all_of(place, [&](const Life &other) {
+    memref::AllocOp mine = life.alloc, theirs = other.alloc;
+    return mine.getType() == theirs.getType() && mine.getDynamicSizes() == theirs.getDynamicSizes() &&
+           (other.end <= life.begin || life.end <= other.begin);
+  });
+}
+
+struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
+  LogicalResult planEntry(func::FuncOp entry, const llvm::StringMap<int64_t> &scratch) {
+    SmallVector<memref::AllocOp> allocs;
+    entry.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+    llvm::for_each(allocs, hoist);
+    llvm::sort(allocs, [](memref::AllocOp a, memref::AllocOp b) {
+      return a->getBlock() == b->getBlock() && a->isBeforeInBlock(b);
+    });
+    DenseMap<Operation *, std::pair<unsigned, unsigned>> spans;
+    unsigned next = 0;
+    number(entry.getBody().front(), next, spans);
+    SmallVector<Place> places;
+    for (memref::AllocOp alloc : allocs) {
+      if (alloc->getBlock() != &entry.getBody().front())
+        return alloc.emitOpError("depends on a loop: an entry allocates nothing while it runs");
+      Life life = lifeOf(alloc, spans);
+      auto *home = llvm::find_if(places, [&](const Place &place) { return fits(place, life); });
+      (home == places.end() ? places.emplace_back() : *home).push_back(life);
+    }
+
+    // A place begins where those before it end; all of that is known where its first buffer was allocated.
+    ImplicitLocOpBuilder b(entry.getLoc(), entry);
+    b.setInsertionPointToStart(&entry.getBody().front());
+    Value workspace = entry.getArgument(2), offset = arith::ConstantIndexOp::create(b, 0);
+    for (Place &place : places) {
+      b.setInsertionPoint(place.front().alloc);
+      Value bytes = bytesOf(b, place.front().alloc);
+      Value end = arith::AddIOp::create(b, offset, bytes);
+      for (Life &life : place) {
+        b.setInsertionPoint(life.alloc);
+        life.alloc.replaceAllUsesWith(
+            memref::ViewOp::create(b, life.alloc.getType(), workspace, offset, life.alloc.getDynamicSizes()).getResult());
+      }
+      for (Life &life : place)
+        life.alloc.erase();
+      offset = end;
+    }
+    int64_t perWorker = 0;
+    entry.walk([&](attn::ParallelForOp call) {
+      int64_t bytes = scratch.lookup(call.getTask());
+      if (bytes == 0)
+        return;
+      perWorker = std::max(perWorker, bytes);
+      call.getCapturesMutable().append(ValueRange{workspace, offset});
+    });
+    return emitSize(entry, offset, perWorker);
+  }
+
+  static void number(Block &block, unsigned &next, DenseMap<Operation *, std::pair<unsigned, unsigned>> &spans) {
+    for (Operation &op : block) {
+      unsigned begin = next++;
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          number(inner, next, spans);
+      spans[&op] = {begin, next};
+    }
+  }
+
+  /// ENTRY.workspace(dims..., workers) -> bytes: the computation of `end`, with extents of arguments replaced by dims.
+  LogicalResult emitSize(func::FuncOp entry, Value end, int64_t perWorker) {
+    SmallVector<StringRef> dims;
+    for (auto dim : getOperation().getOps<attn::DimOp>())
+      dims.push_back(dim.getSymName());
+    OpBuilder module = OpBuilder::atBlockEnd(entry->getBlock());
+    Type index = module.getIndexType();
+    SmallVector<Type> types(dims.size() + 1, index);
+    auto function = func::FuncOp::create(module, entry.getLoc(), (entry.getSymName() + ".workspace").str(),
+                                         module.getFunctionType(types, {index}));
+    Block *block = function.addEntryBlock();
+    ImplicitLocOpBuilder b = ImplicitLocOpBuilder::atBlockBegin(entry.getLoc(), block);
+    IRMapping mapping;
+    SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.filter = [](Operation *op) { return !isa<func::FuncOp>(op); };
+    if (failed(getBackwardSlice(end, &slice, options)))
+      return failure();
+    for (Operation *op : slice) {
+      auto dim = dyn_cast<memref::DimOp>(op);
+      if (!dim) {
+        b.clone(*op, mapping);
+        continue;
+      }
+      auto argument = dyn_cast<BlockArgument>(dim.getSource());
+      std::optional<int64_t> position = dim.getConstantIndex();
+      auto names = argument ? entry.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), attn::AttnDialect::dimsAttr) : ArrayAttr();
+      if (!position || !names)
+        return op->emitOpError("decides a workspace size, but is no declared dim");
+      unsigned dynamic = 0;
+      for (int64_t i = 0; i < *position; ++i)
+        dynamic += cast<MemRefType>(argument.getType()).isDynamicDim(i);
+      StringRef name = cast<StringAttr>(names[dynamic]).getValue();
+      int64_t plus = name.consume_back("+1") ? 1 : 0;
+      auto *it = llvm::find(dims, name);
+      if (it == dims.end())
+        return op->emitOpError() << "names the dim '" << name << "', which is not declared";
+      Value value = block->getArgument(it - dims.begin());
+      if (plus)
+        value = arith::AddIOp::create(b, value, arith::ConstantIndexOp::create(b, plus));
+      mapping.map(dim.getResult(), value);
+    }
+    Value workers = block->getArguments().back();
+    Value own = arith::MulIOp::create(b, workers, arith::ConstantIndexOp::create(b, perWorker));
+    func::ReturnOp::create(b, Value(arith::AddIOp::create(b, mapping.lookupOrDefault(end), own)));
+    return success();
+  }
+
+  void runOnOperation() override {
+    llvm::StringMap<int64_t> scratch;
+    SmallVector<func::FuncOp> entries;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function->hasAttr(attn::AttnDialect::entryAttr)) {
+        entries.push_back(function);
+        continue;
+      }
+      FailureOr<int64_t> bytes = planTask(function);
+      if (failed(bytes))
+        return signalPassFailure();
+      scratch[function.getSymName()] = *bytes;
+    }
+    for (func::FuncOp entry : entries)
+      if (failed(planEntry(entry, scratch)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,308 @@
+// The packer against a naive implementation that follows the layouts' definitions element by element.
+#include "MemoryReader.h"
+#include "lib/Artifact/Conversion.h"
+#include "lib/Artifact/TensorCheck.h"
+#include "lib/Artifact/WeightPacker.h"
+#include "lib/Support/File.h"
+#include <cstdlib>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace rapt;
+using namespace rapt::artifact;
+
+namespace {
+
+struct TemporaryFolder {
+  std::string path;
+  TemporaryFolder() {
+    char name[] = "/tmp/rapt-packing-XXXXXX";
+    path = mkdtemp(name);
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+  size_t entries() const {
+    return size_t(std::distance(std::filesystem::directory_iterator(path), std::filesystem::directory_iterator()));
+  }
+};
+
+std::vector<std::byte> randomValues(std::mt19937 &random, DType type, size_t count) {
+  std::normal_distribution<float> normal(0.f, 0.1f);
+  std::vector<float> values(count);
+  for (float &value : values)
+    value = random() % 16 ? normal(random) : 0.f;
+  std::vector<std::byte> bytes(count * sizeOf(type));
+  convert(reinterpret_cast<std::byte *>(values.data()), DType::F32, bytes.data(), type, count);
+  return bytes;
+}
+
+int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+/// The logical index at padded position, or -1.
+int64_t logicalAt(int64_t padded, int64_t extent, int64_t group) {
+  if (group == 0)
+    return padded < extent ? padded : -1;
+  const int64_t size = roundUp(group, 32), inside = padded % size, logical = padded / size * group + inside;
+  return inside < group && logical < extent ? logical : -1;
+}
+
+/// Where a column of one layer comes from: the tensor's type, the first row's byte, and the bytes from row to row.
+struct Column {
+  DType type;
+  const std::byte *first;
+  int64_t pitch;
+};
+
+Column columnOf(const Parameter &parameter, MemoryReader &reader, int64_t layer, int64_t column) {
+  for (const Source &source : parameter.sources) {
+    const std::string name = sourceName(source, parameter.firstLayer + layer);
+    const TensorInfo *info = reader.find(name);
+    const int64_t own = source.transpose ? info->shape[0] : info->shape.back(), size = sizeOf(info->dtype);
+    const std::byte *data = reader.bytesOf(name).data();
+    if (column < own)
+      return source.transpose ? Column{info->dtype, data + column * info->shape[1] * size, size}
+                              : Column{info->dtype, data + column * size, own * size};
+    column -= own;
+  }
+  ADD_FAILURE() << "column beyond all sources";
+  return {};
+}
+
+void packNaively(const Parameter &parameter, MemoryReader &reader, std::vector<std::byte> &section) {
+  const PackedExtents extents = packedExtents(parameter);
+  const int64_t rows = parameter.shape.size() == 2 ? parameter.shape[0] : 1, columns = parameter.shape.back();
+  const int64_t k = parameter.layout.k, size = sizeOf(parameter.storage);
+  for (int64_t layer = 0; layer < parameter.layers; ++layer)
+    for (int64_t c = 0; c < extents.columns; ++c) {
+      const int64_t column = logicalAt(c, columns, parameter.layout.columnGroup);
+      if (column < 0)
+        continue;
+      const Column from = columnOf(parameter, reader, layer, column);
+      for (int64_t r = 0; r < extents.rows; ++r) {
+        const int64_t row = logicalAt(r, rows, parameter.layout.rowGroup);
+        if (row < 0)
+          continue;
+        const int64_t at = parameter.layout.kind == Layout::RowMajor
+                               ? r * extents.columns + c
+                               : ((c / 32 * (extents.rows / k) + r / k) * 32 + c % 32) * k + r % k;
+        convert(from.first + row * from.pitch, from.type,
+                section.data() + parameter.offset + layer * parameter.layerStride + at * size, parameter.storage, 1);
+      }
+    }
+}
+
+/// Adds the tensors of one source with `own` columns.
+void addSource(std::mt19937 &random, Parameter &parameter, MemoryReader &reader, int64_t own) {
+  const bool matrix = parameter.shape.size() == 2;
+  Source source{parameter.name + ".s" + std::to_string(parameter.sources.size()) + ".{layer}", matrix && random() % 2};
+  const int64_t rows = matrix ? parameter.shape[0] : 1;
+  for (int64_t layer = 0; layer < parameter.layers; ++layer) {
+    TensorInfo info{DType(random() % 3), {own}};
+    if (matrix)
+      info.shape = source.transpose ? std::vector<int64_t>{own, rows} : std::vector<int64_t>{rows, own};
+    reader.add(sourceName(source, parameter.firstLayer + layer), info, randomValues(random, info.dtype, rows * own));
+  }
+  parameter.sources.push_back(source);
+}
+
+Parameter randomParameter(std::mt19937 &random, int number, MemoryReader &reader, int64_t largest) {
+  auto below = [&](int64_t n) { return int64_t(random() % n); };
+  Parameter parameter;
+  parameter.name = "p" + std::to_string(number);
+  parameter.storage = DType(below(3));
+  parameter.layers = 1 + below(3);
+  parameter.firstLayer = below(2) * 7;
+  const bool matrix = below(4) != 0;
+  int64_t columns = 1 + below(largest), rows = 1 + below(largest);
+  if (below(2)) {
+    parameter.layout.columnGroup = 1 + below(100);
+    columns = roundUp(columns, parameter.layout.columnGroup);
+  }
+  if (matrix && below(3) == 0) {
+    parameter.layout.rowGroup = 1 + below(50);
+    rows = roundUp(rows, parameter.layout.rowGroup);
+  }
+  parameter.shape = matrix ? std::vector<int64_t>{rows, columns} : std::vector<int64_t>{columns};
+  if (matrix && below(3) != 0) {
+    parameter.layout.kind = Layout::Panels;
+    parameter.layout.k = parameter.storage == DType::F32 ? 1 : 2;
+  }
+  for (int64_t left = columns; left > 0;) {
+    const int64_t own = parameter.sources.size() == 3 ? left : 1 + below(left);
+    addSource(random, parameter, reader, own);
+    left -= own;
+  }
+  return parameter;
+}
+
+std::string fileOf(const TemporaryFolder &folder, PackedWeights &packed) {
+  EXPECT_TRUE(packed.commit());
+  auto text = readFile(folder.path + "/" + packed.fileName, uint64_t(1) << 32);
+  EXPECT_TRUE(text);
+  return *text;
+}
+
+void expectSame(const std::vector<Parameter> &parameters, MemoryReader &reader, unsigned threads) {
+  TemporaryFolder folder;
+  std::vector<Section> sections = {{"tokenizer.json", "{}"}, {"empty", ""}};
+  auto packed = packWeights({&parameters, &reader, &sections, folder.path, "m", threads});
+  ASSERT_TRUE(packed) << packed.error().message;
+  const std::string file = fileOf(folder, *packed);
+  std::vector<std::byte> expected(weightsBytes(parameters));
+  for (const Parameter &parameter : parameters)
+    packNaively(parameter, reader, expected);
+  ASSERT_GE(file.size(), 4096 + expected.size());
+  EXPECT_EQ(0, std::memcmp(file.data() + 4096, expected.data(), expected.size()));
+}
+
+} // namespace
+
+TEST(Packing, RandomParametersAsDefined) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    MemoryReader reader;
+    std::vector<Parameter> parameters;
+    for (int i = 0; i < 6; ++i)
+      parameters.push_back(randomParameter(random, i, reader, 90));
+    EXPECT_EQ(assignOffsets(parameters), weightsBytes(parameters));
+    expectSame(parameters, reader, 1 + seed % 3);
+  }
+}
+
+/// Above the packer's window, so that panels and rows are cut, also in the middle of a panel row.
+TEST(Packing, LargeParametersAreCutAnywhere) {
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    MemoryReader reader;
+    std::vector<Parameter> parameters;
+    for (int i = 0; i < 4; ++i) {
+      Parameter parameter;
+      parameter.name = "p" + std::to_string(i);
+      parameter.shape = {int64_t(500 + random() % 700), int64_t(900 + random() % 900)};
+      parameter.storage = i % 2 ? DType::BF16 : DType::F32;
+      parameter.layout.kind = i == 3 ? Layout::RowMajor : Layout::Panels;
+      parameter.layout.k = i == 1 ? 2 : 1;
+      addSource(random, parameter, reader, parameter.shape[1]);
+      parameters.push_back(parameter);
+    }
+    assignOffsets(parameters);
+    for (Parameter &parameter : parameters)
+      parameter.offset += 64;
+    expectSame(parameters, reader, 2);
+  }
+}
+
+TEST(Packing, BytesDoNotDependOnThreads) {
+  std::mt19937 random(5);
+  MemoryReader reader;
+  std::vector<Parameter> parameters;
+  for (int i = 0; i < 5; ++i)
+    parameters.push_back(randomParameter(random, i, reader, 1200));
+  assignOffsets(parameters);
+  std::string first;
+  for (unsigned threads : {1u, 2u, 7u}) {
+    TemporaryFolder folder;
+    std::vector<Section> sections;
+    auto packed = packWeights({&parameters, &reader, &sections, folder.path, "m", threads});
+    ASSERT_TRUE(packed) << packed.error().message;
+    const std::string file = fileOf(folder, *packed);
+    if (first.empty())
+      first = file;
+    EXPECT_TRUE(file == first);
+  }
+}
+
+namespace {
+/// One 2x3 matrix "w", whose faults the next tests make.
+struct Small {
+  MemoryReader reader;
+  std::vector<Parameter> parameters{1};
+  std::vector<Section> sections;
+  TemporaryFolder folder;
+  Small() {
+    reader.add("w.0", {DType::F32, {2, 3}}, std::vector<std::byte>(24));
+    parameters[0].name = "w";
+    parameters[0].shape = {2, 3};
+    parameters[0].sources = {{"w.{layer}"}};
+    assignOffsets(parameters);
+  }
+  std::string failure() {
+    auto packed = packWeights({&parameters, &reader, &sections, folder.path, "m", 1});
+    EXPECT_EQ(folder.entries(), packed ? 1u : 0u);
+    return packed ? "" : packed.error().message;
+  }
+};
+} // namespace
+
+TEST(Packing, ErrorsNameParameterTensorAndShapes) {
+  EXPECT_EQ(Small().failure(), "");
+  Small missing;
+  missing.parameters[0].sources[0].name = "v.{layer}";
+  EXPECT_EQ(missing.failure(), "parameter 'w': tensor 'v.0' is missing");
+  Small shape;
+  shape.reader.add("w.0", {DType::F32, {3, 3}}, std::vector<std::byte>(36));
+  EXPECT_EQ(shape.failure(), "parameter 'w': tensor 'w.0' is [3, 3], which gives no part of [2, 3]");
+  Small few;
+  few.reader.add("w.0", {DType::F32, {2, 2}}, std::vector<std::byte>(16));
+  EXPECT_EQ(few.failure(), "parameter 'w': the sources of layer 0 have 2 columns, the parameter has 3");
+  Small many;
+  many.reader.add("w.0", {DType::F32, {2, 4}}, std::vector<std::byte>(32));
+  EXPECT_EQ(many.failure(), "parameter 'w': tensor 'w.0' is [2, 4]: column 4 of 3");
+  Small truncated;
+  truncated.reader.bytesOf("w.0").resize(20);
+  EXPECT_EQ(truncated.failure(), "tensor 'w.0': 20 bytes end before byte 24");
+  Small overlap;
+  overlap.parameters.push_back(overlap.parameters[0]);
+  overlap.parameters[1].name = "again";
+  EXPECT_EQ(overlap.failure(), "parameters 'w' and 'again' overlap at byte 0");
+  Small huge;
+  huge.parameters[0].shape = {int64_t(1) << 40, int64_t(1) << 40};
+  EXPECT_NE(huge.failure().find("needs more than 2^50 bytes"), std::string::npos);
+}
+
+TEST(Packing, ValuesBeyondF16AreToldNotClamped) {
+  Small small;
+  const float value = 70000;
+  std::memcpy(small.reader.bytesOf("w.0").data() + 8, &value, 4);
+  EXPECT_EQ(small.failure(), "");
+  small.parameters[0].storage = DType::F16;
+  EXPECT_EQ(small.failure(), "tensor 'w.0' holds a finite value too large for f16; compile with another --dtype");
+}
+
+TEST(Packing, CheckTensorsCountsNonFiniteValues) {
+  Small small;
+  auto none = checkTensors(small.parameters, small.reader);
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(none->empty());
+  const uint32_t infinity = 0xff800000, nan = 0x7f800001;
+  std::memcpy(small.reader.bytesOf("w.0").data(), &infinity, 4);
+  std::memcpy(small.reader.bytesOf("w.0").data() + 20, &nan, 4);
+  auto lines = checkTensors(small.parameters, small.reader);
+  ASSERT_TRUE(lines);
+  EXPECT_EQ(*lines, std::vector<std::string>{"tensor 'w.0': 2 of 6 values are NaN or infinite"});
+}
+
+TEST(Packing, AWeightFileIsNeverOverwritten) {
+  Small small;
+  auto pack = [&] { return packWeights({&small.parameters, &small.reader, &small.sections, small.folder.path, "m"}); };
+  auto first = pack();
+  ASSERT_TRUE(first && first->commit());
+  const std::string path = small.folder.path + "/" + first->fileName;
+  const auto inode = [&] { return std::filesystem::last_write_time(path); };
+  const auto written = inode();
+  auto again = pack();
+  ASSERT_TRUE(again && again->commit());
+  EXPECT_EQ(again->fileName, first->fileName);
+  EXPECT_EQ(inode(), written); // kept, not written again
+  EXPECT_EQ(small.folder.entries(), 1u);
+
+  std::filesystem::resize_file(path, 100);
+  auto onto = pack();
+  ASSERT_TRUE(onto);
+  Status status = onto->commit();
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().message.find("exists and holds other bytes"), std::string::npos);
+  EXPECT_EQ(std::filesystem::file_size(path), 100u);
+}

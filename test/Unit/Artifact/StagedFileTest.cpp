@@ -1,0 +1,99 @@
+// Outputs are whole or absent, and failures tell file and numbers (fault class G).
+#include "lib/Artifact/StagedFile.h"
+#include "lib/Support/File.h"
+#include <csignal>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace rapt;
+using namespace rapt::artifact;
+
+namespace {
+class StagedFileTest : public testing::Test {
+protected:
+  void SetUp() override {
+    char name[] = "/tmp/rapt-staged-XXXXXX";
+    folder = mkdtemp(name);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+  size_t entries() {
+    return size_t(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
+  }
+  std::string folder;
+};
+std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
+} // namespace
+
+TEST_F(StagedFileTest, AppearsOnCommitOnly) {
+  const std::string path = folder + "/x";
+  {
+    auto file = StagedFile::create(path);
+    ASSERT_TRUE(file);
+    ASSERT_TRUE((*file)->writeAt(0, bytes("lost")));
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
+  EXPECT_EQ(entries(), 0u);
+  auto file = StagedFile::create(path);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE((*file)->reserve(6));
+  ASSERT_TRUE((*file)->writeAt(3, bytes("def")));
+  ASSERT_TRUE((*file)->writeAt(0, bytes("abc")));
+  ASSERT_TRUE((*file)->commit());
+  EXPECT_EQ(*readFile(path, 100), "abcdef");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(StagedFileTest, ALinkIsReplacedNotFollowed) {
+  std::filesystem::create_symlink(folder + "/elsewhere", folder + "/x");
+  {
+    auto other = StagedFile::create(folder + "/elsewhere");
+    ASSERT_TRUE((*other)->commit());
+  }
+  auto file = StagedFile::create(folder + "/x");
+  ASSERT_TRUE(file && (*file)->writeAt(0, bytes("new")) && (*file)->commit());
+  EXPECT_FALSE(std::filesystem::is_symlink(folder + "/x"));
+  EXPECT_EQ(std::filesystem::file_size(folder + "/elsewhere"), 0u);
+}
+
+TEST_F(StagedFileTest, ImpossiblePlacesAreNamed) {
+  auto missing = StagedFile::create(folder + "/none/x");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().message,
+            folder + "/none/x: cannot write: directory " + folder + "/none: No such file or directory");
+  auto isFolder = StagedFile::create(folder);
+  ASSERT_FALSE(isFolder);
+  EXPECT_EQ(isFolder.error().message, folder + ": cannot write: it is a directory");
+}
+
+TEST_F(StagedFileTest, SizeLimitIsToldWithBothNumbers) {
+  signal(SIGXFSZ, SIG_IGN);
+  struct rlimit old, limit;
+  getrlimit(RLIMIT_FSIZE, &old);
+  limit = {4096, old.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  std::string reserving, writing;
+  {
+    auto file = StagedFile::create(folder + "/x");
+    Status status = (*file)->reserve(10000);
+    reserving = status ? "" : status.error().message;
+    std::string data(5000, 'x');
+    status = (*file)->writeAt(0, bytes(data));
+    writing = status ? "" : status.error().message;
+  }
+  setrlimit(RLIMIT_FSIZE, &old);
+  const std::string expected = folder + "/x: cannot write: File too large: needs 10000 bytes, the limit on file sizes "
+                                        "(ulimit -f) is 4096";
+  EXPECT_EQ(reserving, expected);
+  EXPECT_EQ(writing, expected);
+  EXPECT_EQ(entries(), 0u);
+}
+
+TEST_F(StagedFileTest, DiscardAllLeavesNothing) {
+  auto one = StagedFile::create(folder + "/x"), two = StagedFile::create(folder + "/y");
+  EXPECT_EQ(entries(), 2u);
+  StagedFile::discardAll();
+  EXPECT_EQ(entries(), 0u);
+}
