@@ -1,0 +1,347 @@
+//===- Compile.cpp - What raptc does ---------------------------------------------------------------===//
+#include "lib/Driver/Compile.h"
+#include "lib/Artifact/Link.h"
+#include "lib/Driver/Describe.h"
+#include "lib/Driver/Diagnostics.h"
+#include "lib/Driver/Report.h"
+#include "lib/Driver/Weights.h"
+#include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
+#include "lib/Import/Import.h"
+#include "lib/InitAll.h"
+#include "lib/Pipelines/Pipelines.h"
+#include "lib/Support/File.h"
+#include "lib/Target/CPU/Emit.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/TargetParser/Triple.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::driver;
+
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+DialectRegistry makeRegistry() {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  return registry;
+}
+
+std::string textOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, OpPrintingFlags().assumeVerified());
+  stream << "\n";
+  return text;
+}
+
+/// One compilation, from options to files. Its functions return false when it is over; `status` then says how.
+class Compilation {
+public:
+  Compilation(const Options &options, const std::string &tool)
+      : options(options), tool(tool), context(makeRegistry(), MLIRContext::Threading::DISABLED), diagnostics(context, options.verbose) {}
+
+  ExitStatus run() {
+    if (prepare() && read() && (emit <= Emit::LLVMDialect ? writeStage() : lowerAndWrite()))
+      return Success;
+    return status;
+  }
+
+private:
+  bool fail(ExitStatus how, const std::string &message) {
+    tell("error", message);
+    status = how;
+    return false;
+  }
+  bool failOf(const Status &result, ExitStatus how = WrongInput) { return fail(how, result.error().message); }
+
+  bool prepare();
+  bool read();
+  bool lowerTo(Stage to);
+  bool runPasses(Stage to);
+  bool failPasses(Stage to, ModuleOp before);
+  bool dump(StringRef suffix, const std::string &text);
+  bool writeStage();
+  bool describe();
+  bool lowerAndWrite();
+  bool writeCode();
+  bool saveWeights();
+  bool emitCode(cpu::Output output, std::string &code);
+  bool writeArtifact();
+  bool showSteps();
+
+  const Options &options;
+  std::string tool;
+  MLIRContext context;
+  Diagnostics diagnostics;
+  ExitStatus status = Success;
+  Emit emit = Emit::Library;
+  cpu::Target target;
+  Input input;
+  OutputPaths paths;
+  Weights weights;
+  artifact::Manifest manifest;
+  Costs costs;
+  double began = now();
+};
+
+/// Everything that can be wrong about the command line alone.
+bool Compilation::prepare() {
+  Expected<Emit> chosen = chooseEmit(options);
+  if (!chosen)
+    return fail(WrongUsage, chosen.error().message);
+  emit = *chosen;
+  Expected<cpu::Target> made = cpu::Target::make(options.cpu, options.attributes);
+  if (!made)
+    return fail(WrongUsage, made.error().message);
+  target = *made;
+  if (!StringRef(options.prefix).empty() && artifact::prefixOf(options.prefix) != options.prefix)
+    return fail(WrongUsage, "--prefix=" + options.prefix + " is no C identifier");
+  if (options.randomSeed && options.noWeights)
+    return fail(WrongUsage, "give one of --random-weights and --no-weights");
+  if (!options.saveWeights.empty() && options.noWeights)
+    return fail(WrongUsage, "--save-weights needs weights, --no-weights leaves them out");
+  return true;
+}
+
+bool Compilation::read() {
+  Expected<InputKind> kind = detectInput(options.model);
+  if (!kind)
+    return fail(WrongInput, kind.error().message);
+  if (*kind == InputKind::MLIR && options.randomSeed)
+    return fail(WrongUsage, "--random-weights needs a configuration; " + shownPath(options.model) + " is MLIR text");
+  if (*kind == InputKind::HuggingFace && !options.weights.empty())
+    return fail(WrongUsage, "--weights is for MLIR text; " + shownPath(options.model) + " brings its own weights");
+  Expected<Input> found = readInput(context, options);
+  if (!found)
+    return fail(WrongInput, found.error().message);
+  input = std::move(*found);
+  paths = OutputPaths::choose(options, emit, input.name);
+  if (!options.dryRun && !options.showSteps)
+    if (Status writable = paths.check(options); !writable)
+      return failOf(writable);
+  manifest.name = options.prefix.empty() ? artifact::prefixOf(paths.base) : options.prefix;
+  return dump(nameOf(stageOf(*input.module)).str() + ".mlir", textOf(*input.module));
+}
+
+/// Writes an intermediate result where --dump-dir and -save-temps ask for it.
+bool Compilation::dump(StringRef suffix, const std::string &text) {
+  std::vector<std::string> folders;
+  if (!options.dumpDirectory.empty()) {
+    if (std::error_code error = llvm::sys::fs::create_directories(options.dumpDirectory))
+      return fail(WrongInput, shownPath(options.dumpDirectory) + ": " + error.message());
+    folders.push_back(options.dumpDirectory);
+  }
+  if (options.saveTemporaries)
+    folders.push_back(paths.directory);
+  for (const std::string &folder : folders)
+    if (Status written = writeText(folder + "/" + paths.base + "." + suffix.str(), text); !written)
+      return failOf(written);
+  return true;
+}
+
+/// Tells that passes failed: of text it is the text's fault, of a checkpoint ours, with what is needed to see it again.
+bool Compilation::failPasses(Stage to, ModuleOp before) {
+  std::string stage = nameOf(to).str();
+  if (input.kind == InputKind::MLIR)
+    return fail(WrongInput, diagnostics.sawErrors() ? "" : shownPath(options.model) + ": cannot be lowered to the stage " + stage);
+  llvm::SmallString<128> folder;
+  if (llvm::sys::fs::createUniqueDirectory("raptc-bug", folder))
+    return fail(Bug, "internal error: cannot lower to the stage " + stage);
+  Status written = writeText(folder.str().str() + "/module.mlir", textOf(before));
+  return fail(Bug, "internal error: cannot lower to the stage " + stage +
+                       (written ? "; " + folder.str().str() + "/module.mlir shows it again" : std::string()));
+}
+
+bool Compilation::runPasses(Stage to) {
+  OwningOpRef<ModuleOp> before = input.module->clone();
+  PassManager passes(&context);
+  buildPipeline(passes, stageOf(*input.module), to, {target.info(), options.dtype});
+  double start = now();
+  if (failed(passes.run(*input.module)))
+    return failPasses(to, *before);
+  if (options.verbose)
+    llvm::errs() << llvm::formatv("raptc: {0}: {1:f2} s\n", nameOf(to), now() - start);
+  return dump(nameOf(to).str() + ".mlir", textOf(*input.module));
+}
+
+bool Compilation::lowerTo(Stage to) {
+  for (int next = static_cast<int>(stageOf(*input.module)) + 1; next <= static_cast<int>(to); ++next)
+    if (!runPasses(static_cast<Stage>(next)))
+      return false;
+  return true;
+}
+
+bool Compilation::writeStage() {
+  Stage wanted = *stageNamed(nameOf(emit));
+  if (stageOf(*input.module) > wanted)
+    return fail(WrongInput, shownPath(options.model) + ": is at the stage " + nameOf(stageOf(*input.module)).str() + ", behind " + nameOf(emit));
+  if (!lowerTo(wanted))
+    return false;
+  if (options.dryRun)
+    return true;
+  Status written = writeText(paths.main, textOf(*input.module));
+  return written ? true : failOf(written);
+}
+
+/// Fills in what is known once layouts are materialised.
+bool Compilation::describe() {
+  Expected<std::vector<artifact::Parameter>> parameters = describeParameters(*input.module);
+  if (!parameters)
+    return fail(input.kind == InputKind::MLIR ? WrongInput : Bug, parameters.error().message);
+  manifest.parameters = std::move(*parameters);
+  manifest.version = RAPT_VERSION;
+  manifest.arch = llvm::Triple(target.triple).getArchName().str();
+  manifest.cpu = target.cpu;
+  manifest.features = target.features;
+  describeModel(*input.module, manifest);
+  return true;
+}
+
+bool Compilation::showSteps() {
+  PassManager passes(&context);
+  buildPipeline(passes, stageOf(*input.module), Stage::LLVMDialect, {target.info(), options.dtype});
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  passes.printAsTextualPipeline(stream);
+  stream << "\n";
+  if (emit == Emit::Library) {
+    Expected<std::string> linker = artifact::findLinker(artifact::directoryOf(tool));
+    if (!linker)
+      return fail(WrongInput, linker.error().message);
+    for (const std::string &word : artifact::linkCommand(*linker, "OBJECT", "EXPORTS", paths.main))
+      stream << word << " ";
+    stream << "\n";
+  }
+  llvm::errs() << text;
+  return true;
+}
+
+bool Compilation::lowerAndWrite() {
+  if (options.showSteps)
+    return showSteps();
+  if (stageOf(*input.module) < Stage::Canonical && !lowerTo(Stage::Canonical))
+    return false;
+  if (!describe())
+    return false;
+  if (options.dryRun) {
+    Expected<uint64_t> bytes = artifact::predictFileBytes(manifest.parameters, input.sections);
+    if (!bytes)
+      return fail(WrongInput, bytes.error().message);
+    manifest.weightsBytes = artifact::weightsBytes(manifest.parameters);
+    Status written = writeText("", prediction(manifest, *bytes));
+    return written ? true : failOf(written);
+  }
+  if (emit >= Emit::Object) {
+    Expected<Weights> opened = Weights::open(input, manifest.parameters, options);
+    if (!opened)
+      return fail(WrongInput, opened.error().message);
+    weights = std::move(*opened);
+  }
+  if (!lowerTo(Stage::LLVMDialect))
+    return false;
+  if (Status described = describeEntries(*input.module, manifest); !described)
+    return failOf(described, Bug);
+  if (manifest.entries.empty())
+    return fail(WrongInput, shownPath(options.model) + ": has no entry (a function with the attribute attn.entry)");
+  return emit >= Emit::Object ? writeArtifact() : writeCode();
+}
+
+bool Compilation::emitCode(cpu::Output output, std::string &code) {
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  cpu::ArtifactTable table{manifest.name, artifact::writeManifest(manifest)};
+  if (Status emitted = cpu::emit(*input.module, target, &table, output, stream); !emitted)
+    return fail(Bug, "internal error: " + emitted.error().message);
+  code = bytes.str().str();
+  return true;
+}
+
+/// LLVM IR or assembly: the code of the artifact, with a manifest that fits any content.
+bool Compilation::writeCode() {
+  std::string code;
+  if (Status described = weights.describe(manifest, paths.base); !described)
+    return failOf(described, Bug);
+  if (!emitCode(emit == Emit::LLVMIR ? cpu::Output::LLVMIR : cpu::Output::Assembly, code))
+    return false;
+  Status written = writeText(paths.main, code);
+  return written ? true : failOf(written);
+}
+
+bool Compilation::saveWeights() {
+  if (options.saveWeights.empty())
+    return true;
+  if (!weights.reader)
+    return fail(WrongUsage, "--save-weights needs tensors; " + shownPath(options.model) + " has none");
+  Status written = huggingface::writeSafeTensors(options.saveWeights, *weights.reader, weights.names);
+  return written ? true : failOf(written);
+}
+
+/// Weights, header and library, renamed in this order: the library's rename is the commit.
+bool Compilation::writeArtifact() {
+  double start = now();
+  costs.compileSeconds = start - began;
+  if (Status packed = weights.pack(input, manifest.parameters, options, paths.directory, paths.base); !packed)
+    return failOf(packed);
+  costs.packSeconds = now() - start;
+  start = now();
+  if (Status described = weights.describe(manifest, paths.base); !described)
+    return failOf(described, Bug);
+  std::string object, extra;
+  if (!emitCode(cpu::Output::Object, object))
+    return false;
+  if (options.saveTemporaries || !options.dumpDirectory.empty())
+    if (!emitCode(cpu::Output::LLVMIR, extra) || !dump("ll", extra) || !emitCode(cpu::Output::Assembly, extra) || !dump("s", extra))
+      return false;
+  std::vector<std::string> exports{manifest.name + "_module"};
+  if (Status clean = artifact::checkSymbols(object, exports); !clean)
+    return fail(Bug, "internal error: " + clean.error().message);
+  auto made = emit == Emit::Library
+                  ? artifact::linkShared({object, paths.main, exports, artifact::directoryOf(tool)})
+                  : stage(paths.main, emit == Emit::Archive ? artifact::makeArchive(object, exports) : object);
+  if (!made)
+    return fail(WrongInput, made.error().message);
+  auto header = stage(paths.header(), artifact::writeHeader(manifest));
+  if (!header)
+    return fail(WrongInput, header.error().message);
+  if (!saveWeights())
+    return false;
+  std::string old = weightsNamedBy(paths.main, paths.base);
+  if (weights.packed)
+    if (Status done = weights.packed->commit(); !done)
+      return failOf(done);
+  for (auto *file : {&*header, &*made})
+    if (Status done = (*file)->commit(); !done)
+      return failOf(done);
+  if (!old.empty() && old != manifest.weightsFile)
+    llvm::sys::fs::remove(paths.directory + "/" + old);
+  costs.compileSeconds += now() - start;
+  llvm::errs() << report(manifest, paths, emit, costs);
+  return true;
+}
+
+} // namespace
+
+ExitStatus driver::compile(const Options &options, const std::string &tool) {
+  discardOnInterrupt();
+  return Compilation(options, tool).run();
+}
+
+std::string driver::familyNames() {
+  std::string text;
+  for (std::string_view name : listFamilies())
+    text += std::string(name) + "\n";
+  return text;
+}
+
+std::string driver::cpuNames() {
+  std::string text = "native\n";
+  for (const std::string &name : cpu::listCpus())
+    text += name + "\n";
+  return text;
+}

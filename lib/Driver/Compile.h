@@ -1,0 +1,15 @@
+//===- Compile.h - What raptc does --------------------------------------------------*- C++ -*-===//
+#pragma once
+#include "lib/Driver/Options.h"
+
+namespace rapt::driver {
+
+/// Compiles as `options` say. Everything for the user goes to stderr, text stages without an output to stdout. Returns
+/// the exit status; outputs exist whole or not at all. `tool` is the running program's path.
+ExitStatus compile(const Options &options, const std::string &tool);
+
+/// The values of --list-families and --mcpu=help, one a line.
+std::string familyNames();
+std::string cpuNames();
+
+} // namespace rapt::driver

@@ -1,0 +1,179 @@
+//===- Describe.cpp - From the IR to manifest and packer ------------------------------------===//
+#include "lib/Driver/Describe.h"
+#include "dialect/Attn/AttnOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace rapt;
+using json::Value;
+
+namespace {
+
+std::optional<artifact::DType> storageOf(Type type) {
+  if (type.isF32())
+    return artifact::DType::F32;
+  if (type.isBF16())
+    return artifact::DType::BF16;
+  if (type.isF16())
+    return artifact::DType::F16;
+  return std::nullopt;
+}
+
+Expected<artifact::Parameter> describe(attn::ParameterOp op) {
+  auto wrong = [&](const std::string &what) { return Error{"parameter '" + op.getSymName().str() + "' " + what}; };
+  std::optional<attn::LayoutAttr> layout = op.getLayout();
+  std::optional<artifact::DType> storage = storageOf(cast<RankedTensorType>(op.getType()).getElementType());
+  if (!layout || !op.getOffset() || !op.getStride())
+    return wrong("has no place in the weight file");
+  if (!storage)
+    return wrong("has a storage type that weight files do not have");
+  if (layout->getShape().empty() || layout->getShape().size() > 2)
+    return wrong("is neither a vector nor a matrix");
+  artifact::Parameter parameter;
+  parameter.name = op.getSymName().str();
+  parameter.storage = *storage;
+  parameter.shape.assign(layout->getShape().begin(), layout->getShape().end());
+  parameter.layers = op.getLayers().value_or(1);
+  parameter.firstLayer = op.getFirstLayer();
+  for (Attribute attribute : op.getSources()) {
+    auto source = cast<attn::SourceAttr>(attribute);
+    parameter.sources.push_back({source.getName().str(), source.getTranspose()});
+  }
+  parameter.layout.kind =
+      layout->getKind() == attn::LayoutKind::panels ? artifact::Layout::Panels : artifact::Layout::RowMajor;
+  parameter.layout.columnGroup = layout->getColumnGroup();
+  parameter.layout.rowGroup = layout->getRowGroup();
+  parameter.layout.k = layout->getK();
+  parameter.offset = static_cast<uint64_t>(*op.getOffset());
+  parameter.layerStride = static_cast<uint64_t>(*op.getStride());
+  uint64_t bytes = artifact::packedExtents(parameter).bytes, typed = artifact::sizeOf(*storage);
+  for (int64_t extent : op.getSliceType().getShape())
+    typed *= extent;
+  if (bytes != typed || llvm::alignTo(bytes, 64) != parameter.layerStride)
+    return wrong("takes " + std::to_string(bytes) + " bytes a layer by its layout, " + std::to_string(typed) +
+                 " by its type, and has a stride of " + std::to_string(parameter.layerStride));
+  return parameter;
+}
+
+/// The type of the buffer of kind "cache", at any stage; null without one.
+ShapedType cacheType(Operation *entry) {
+  if (auto buffers = entry->getAttrOfType<ArrayAttr>(attn::AttnDialect::buffersAttr)) {
+    for (auto buffer : buffers.getAsRange<DictionaryAttr>())
+      if (cast<StringAttr>(buffer.get("kind")).getValue() == "cache")
+        return cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue());
+    return nullptr;
+  }
+  if (auto function = dyn_cast<FunctionOpInterface>(entry))
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto name = function.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr); name && name.getValue() == "cache")
+        return dyn_cast<ShapedType>(function.getArgumentTypes()[i]);
+  return nullptr;
+}
+
+/// [blocks, layers, heads, {keys, values}, block * channels / 32, 32]
+void describeCache(ShapedType type, int64_t headDim, artifact::Manifest &manifest) {
+  if (!type || type.getRank() != 6 || headDim <= 0)
+    return;
+  int64_t block = type.getDimSize(4) * attn::kPanel / attn::padToPanel(headDim);
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  for (int64_t extent : type.getShape().drop_front())
+    bytes *= extent;
+  const char *dtype = artifact::DType::F32 == storageOf(type.getElementType()) ? "f32" : "bf16";
+  manifest.cache = artifact::Manifest::Cache{"kv-" + std::string(dtype) + "-panel32", dtype, block, bytes, bytes / block};
+}
+
+std::string typeName(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// One element of an entry's "buffers".
+Expected<Value> describeBuffer(DictionaryAttr buffer) {
+  StringRef name = cast<StringAttr>(buffer.get(attn::AttnDialect::nameAttr)).getValue();
+  StringRef kind = cast<StringAttr>(buffer.get("kind")).getValue();
+  json::Object result{{"name", Value(name.str())}, {"kind", Value(kind.str())}};
+  if (kind == "input" || kind == "output") {
+    auto type = cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue());
+    auto dims = buffer.getAs<ArrayAttr>(attn::AttnDialect::dimsAttr);
+    json::Array shape;
+    size_t next = 0;
+    for (int64_t extent : type.getShape()) {
+      if (!ShapedType::isDynamic(extent))
+        shape.emplace_back(extent);
+      else if (dims && next < dims.size())
+        shape.emplace_back(cast<StringAttr>(dims[next++]).str());
+      else
+        return Error{"buffer '" + name.str() + "' has an extent without a name"};
+    }
+    result.emplace_back("dtype", Value(typeName(type.getElementType())));
+    result.emplace_back("shape", Value(std::move(shape)));
+  }
+  return Value(std::move(result));
+}
+
+} // namespace
+
+Expected<std::vector<artifact::Parameter>> driver::describeParameters(ModuleOp module) {
+  std::vector<artifact::Parameter> parameters;
+  for (auto op : module.getOps<attn::ParameterOp>()) {
+    Expected<artifact::Parameter> parameter = describe(op);
+    if (!parameter)
+      return parameter.error();
+    parameters.push_back(std::move(*parameter));
+  }
+  return parameters;
+}
+
+void driver::describeModel(ModuleOp module, artifact::Manifest &manifest) {
+  for (auto dim : module.getOps<attn::DimOp>()) {
+    if (dim.getSymName() == "tokens")
+      manifest.maxTokens = dim.getMax();
+    else if (dim.getSymName() == "rows")
+      manifest.maxRows = dim.getMax();
+  }
+  auto facts = module->getAttrOfType<DictionaryAttr>(attn::AttnDialect::modelAttr);
+  if (!facts)
+    return;
+  auto number = [&](StringRef name) {
+    auto value = facts.getAs<IntegerAttr>(name);
+    return value ? value.getInt() : 0;
+  };
+  auto text = [&](StringRef name) {
+    auto value = facts.getAs<StringAttr>(name);
+    return value ? value.str() : std::string();
+  };
+  manifest.model = artifact::Manifest::Model{
+      text("family"),     text("task"),       number("layers"),    number("hidden"),     number("heads"),        number("kv_heads"),
+      number("head_dim"), number("vocab"),    number("positions"), number("parameters"), text("source_dtype"), {}};
+  if (auto ends = facts.getAs<ArrayAttr>("eos"))
+    for (auto id : ends.getAsRange<IntegerAttr>())
+      manifest.model->eos.push_back(id.getInt());
+  manifest.maxPositions = number("positions");
+  for (Operation &op : *module.getBody())
+    if (op.hasAttr(attn::AttnDialect::entryAttr))
+      if (ShapedType type = cacheType(&op))
+        describeCache(type, number("head_dim"), manifest);
+}
+
+Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+    auto list = function->getAttrOfType<ArrayAttr>(attn::AttnDialect::buffersAttr);
+    if (!function->hasAttr(attn::AttnDialect::entryAttr) || !list)
+      continue;
+    json::Array dims, buffers;
+    for (auto dim : module.getOps<attn::DimOp>())
+      dims.emplace_back(dim.getSymName().str());
+    for (auto buffer : list.getAsRange<DictionaryAttr>()) {
+      Expected<Value> described = describeBuffer(buffer);
+      if (!described)
+        return Error{"entry '" + function.getSymName().str() + "': " + described.error().message};
+      buffers.push_back(std::move(*described));
+    }
+    manifest.entries.emplace_back(json::Object{{"name", Value(function.getSymName().str())},
+                                               {"dims", Value(std::move(dims))},
+                                               {"buffers", Value(std::move(buffers))}});
+  }
+  return {};
+}

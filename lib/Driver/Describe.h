@@ -1,0 +1,24 @@
+//===- Describe.h - From the IR to manifest and packer ---------------------------*- C++ -*-===//
+//
+// The manifest and the packer know no MLIR: this is where attributes, parameters and
+// dims of a module become theirs.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Artifact/Manifest.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace rapt::driver {
+
+/// The parameters of a module whose layouts are materialised. An error is a fault of the passes: a layout whose bytes
+/// are not those that the packer writes.
+Expected<std::vector<artifact::Parameter>> describeParameters(mlir::ModuleOp module);
+
+/// Model, bounds and cache of a module at any stage from `canonical` on. The cache's layout is that of the entries'
+/// argument.
+void describeModel(mlir::ModuleOp module, artifact::Manifest &manifest);
+
+/// Adds the entries of a module at stage llvm-dialect. An error is a fault of the passes.
+Status describeEntries(mlir::ModuleOp module, artifact::Manifest &manifest);
+
+} // namespace rapt::driver

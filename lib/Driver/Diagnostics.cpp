@@ -1,0 +1,35 @@
+//===- Diagnostics.cpp - One line for every message -----------------------------------------===//
+#include "lib/Driver/Diagnostics.h"
+#include "lib/Support/Json.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::driver;
+
+/// A file's line and column, or the name of the tensor or layer.
+static std::string shown(Location location) {
+  if (auto file = location->findInstanceOf<FileLineColLoc>())
+    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn()) + ": ";
+  if (auto name = location->findInstanceOf<NameLoc>())
+    return name.getName().str() + ": ";
+  return "";
+}
+
+void driver::tell(const char *kind, const std::string &message) {
+  if (!message.empty())
+    llvm::errs() << "raptc: " << kind << ": " << json::printable(message, 4000) << "\n";
+}
+
+Diagnostics::Diagnostics(MLIRContext &context, bool verbose)
+    : handler(&context, [this, verbose](Diagnostic &diagnostic) {
+        bool error = diagnostic.getSeverity() == DiagnosticSeverity::Error;
+        errors += error;
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Note && !verbose)
+          return;
+        tell(error ? "error" : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning" : "note",
+             shown(diagnostic.getLocation()) + diagnostic.str());
+        if (verbose)
+          for (Diagnostic &note : diagnostic.getNotes())
+            tell("note", shown(note.getLocation()) + note.str());
+      }) {}

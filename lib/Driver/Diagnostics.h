@@ -1,0 +1,23 @@
+//===- Diagnostics.h - One line for every message -------------------------------------*- C++ -*-===//
+#pragma once
+#include "mlir/IR/Diagnostics.h"
+#include <string>
+
+namespace rapt::driver {
+
+/// Writes "raptc: KIND: message" to stderr; characters that a terminal would interpret are escaped. Nothing for an empty
+/// message: it has been told already.
+void tell(const char *kind, const std::string &message);
+
+/// While it lives, the context's diagnostics are such lines, with their location. Notes appear when `verbose`.
+class Diagnostics {
+public:
+  Diagnostics(mlir::MLIRContext &context, bool verbose);
+  bool sawErrors() const { return errors > 0; }
+
+private:
+  unsigned errors = 0;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+} // namespace rapt::driver

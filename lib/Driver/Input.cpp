@@ -1,0 +1,162 @@
+//===- Input.cpp - What MODEL on the command line is --------------------------------------===//
+#include "lib/Driver/Input.h"
+#include "lib/Import/Import.h"
+#include "lib/Support/CheckedMath.h"
+#include "lib/Support/File.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Parser/Parser.h"
+#include <sys/stat.h>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::driver;
+
+namespace {
+
+constexpr uint64_t mostTextBytes = uint64_t(1) << 30;
+/// The parser recurses: far below what overflows a thread's stack, far above what any program has.
+constexpr unsigned mostNesting = 256;
+
+/// The text's deepest nesting of brackets outside strings and comments, or the byte where it exceeds mostNesting.
+std::optional<size_t> findTooDeep(StringRef text) {
+  unsigned depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i], next = i + 1 < text.size() ? text[i + 1] : 0;
+    if (c == '"') {
+      for (++i; i < text.size() && text[i] != '"' && text[i] != '\n'; ++i)
+        i += text[i] == '\\';
+    } else if (c == '/' && next == '/') {
+      i = std::min(text.find('\n', i), text.size());
+    } else if ((c == '-' || c == '<' || c == '>') && (next == '>' || next == '=')) {
+      // An arrow or a comparison; of "<=" and ">=" both are signs, of ">>" each closes one.
+      i += c == '-' || next == '=';
+      depth -= c == '>' && next == '>' && depth > 0;
+    } else if (c == '(' || c == '[' || c == '{' || c == '<') {
+      if (++depth > mostNesting)
+        return i;
+    } else if ((c == ')' || c == ']' || c == '}' || c == '>') && depth > 0) {
+      --depth;
+    }
+  }
+  return std::nullopt;
+}
+
+/// A static shape whose elements a 64-bit size cannot count; MLIR accepts it silently.
+bool overflows(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped || !shaped.hasRank())
+    return false;
+  int64_t elements = 1;
+  for (int64_t extent : shaped.getShape())
+    if (!ShapedType::isDynamic(extent) && __builtin_mul_overflow(elements, extent, &elements))
+      return true;
+  return elements > INT64_MAX / 16;
+}
+
+LogicalResult checkShapes(ModuleOp module) {
+  WalkResult result = module.walk([&](Operation *op) {
+    bool bad = llvm::any_of(op->getResultTypes(), overflows);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        bad |= llvm::any_of(block.getArgumentTypes(), overflows);
+    for (NamedAttribute attribute : op->getAttrs())
+      if (auto type = dyn_cast<TypeAttr>(attribute.getValue())) {
+        bad |= overflows(type.getValue());
+        if (auto function = dyn_cast<FunctionType>(type.getValue()))
+          bad |= llvm::any_of(function.getResults(), overflows);
+      }
+    if (!bad)
+      return WalkResult::advance();
+    op->emitError("a shape has more elements than 64 bits can count");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+Expected<Input> readText(MLIRContext &context, const Options &options) {
+  Expected<std::string> text = readFile(options.model, mostTextBytes);
+  if (!text)
+    return text.error();
+  if (std::optional<size_t> deep = findTooDeep(*text)) {
+    size_t line = 1 + StringRef(*text).take_front(*deep).count('\n');
+    return Error{shownPath(options.model) + ":" + std::to_string(line) + ": nests deeper than " + std::to_string(mostNesting)};
+  }
+  Input input;
+  input.kind = InputKind::MLIR;
+  input.name = stemOf(options.model);
+  input.module = parseSourceString<ModuleOp>(*text, ParserConfig(&context), stemOf(options.model) + ".mlir");
+  // The context's handler has told what is wrong.
+  if (!input.module || failed(checkShapes(*input.module)))
+    return Error{""};
+  input.text = std::move(*text);
+  return input;
+}
+
+Expected<Input> readModel(MLIRContext &context, const Options &options) {
+  huggingface::LoadOptions load;
+  load.randomSeed = options.randomSeed;
+  load.noWeights = options.noWeights;
+  load.strict = options.strict;
+  load.ignoreKeys = options.ignoreKeys;
+  Expected<huggingface::ModelDescription> model = huggingface::ModelDescription::load(options.model, load);
+  if (!model)
+    return model.error();
+  Input input;
+  input.name = model->name();
+  input.model.emplace(std::move(*model));
+  ImportOptions import;
+  import.maxSequenceLength = options.maxSequenceLength;
+  import.maxBatch = options.maxBatch;
+  Expected<OwningOpRef<ModuleOp>> module = importModel(context, *input.model, import);
+  for (const std::string &warning : input.model->warnings())
+    emitWarning(UnknownLoc::get(&context)) << warning;
+  if (!module)
+    return module.error();
+  input.module = std::move(*module);
+  for (const auto &[name, bytes] : input.model->files())
+    input.sections.push_back({name, bytes});
+  return input;
+}
+
+} // namespace
+
+Expected<InputKind> driver::detectInput(const std::string &path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
+    return InputKind::HuggingFace;
+  Expected<std::shared_ptr<const InputFile>> file = InputFile::open(path);
+  if (!file)
+    return file.error();
+  std::string head(std::min<uint64_t>((*file)->size(), 4096), '\0');
+  if (Status status = (*file)->read(0, std::as_writable_bytes(std::span(head))); !status)
+    return status.error();
+  StringRef start = StringRef(head);
+  start.consume_front("\xef\xbb\xbf");
+  std::string wrong;
+  if (start.trim().empty())
+    wrong = "is empty";
+  else if (start.starts_with("\x7f" "ELF"))
+    wrong = "is compiled already";
+  else if (start.starts_with("GGUF"))
+    wrong = "is a GGUF file";
+  else if (start.starts_with("ML\xefR"))
+    wrong = "is MLIR bytecode; print it as text";
+  else if (start.size() > 9 && start[8] == '{' && start.take_front(8).contains('\0'))
+    wrong = "is a file of weights; give the directory that holds it and its config.json";
+  else if (start[0] == '\x08' && start.size() > 2)
+    wrong = "is an ONNX model";
+  else if (start.contains('\0'))
+    wrong = "is neither a configuration nor MLIR text";
+  if (!wrong.empty())
+    return Error{shownPath(path) + ": " + wrong + " (raptc takes a directory with config.json, a config.json, or .mlir text)"};
+  return start.ltrim().front() == '{' && !start.ltrim().starts_with("{-#") ? InputKind::HuggingFace : InputKind::MLIR;
+}
+
+Expected<Input> driver::readInput(MLIRContext &context, const Options &options) {
+  Expected<InputKind> kind = detectInput(options.model);
+  if (!kind)
+    return kind.error();
+  return *kind == InputKind::MLIR ? readText(context, options) : readModel(context, options);
+}

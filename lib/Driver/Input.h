@@ -1,0 +1,33 @@
+//===- Input.h - What MODEL on the command line is -------------------------------*- C++ -*-===//
+//
+// The kind of an input is detected from its content. Either kind ends as a module
+// and a reader of its tensors.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Artifact/WeightPacker.h"
+#include "lib/Driver/Options.h"
+#include "lib/Import/Formats/HuggingFace/ModelDescription.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace rapt::driver {
+
+enum class InputKind { HuggingFace, MLIR };
+
+/// Errors name the path, what it is, and what raptc takes.
+Expected<InputKind> detectInput(const std::string &path);
+
+struct Input {
+  InputKind kind = InputKind::HuggingFace;
+  std::string name;                               ///< of the output, when -o names none
+  std::string text;                               ///< of .mlir
+  std::optional<huggingface::ModelDescription> model;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<artifact::Section> sections;        ///< the model's side files, for the weight file
+};
+
+/// Reads the model or the text. Warnings go to the context's handler.
+Expected<Input> readInput(mlir::MLIRContext &context, const Options &options);
+
+} // namespace rapt::driver

@@ -1,0 +1,86 @@
+//===- Output.cpp - Where results go ---------------------------------------------------------===//
+#include "lib/Driver/Output.h"
+#include "lib/Artifact/Elf.h"
+#include "lib/Support/File.h"
+#include "lib/Support/Json.h"
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace rapt;
+using namespace rapt::driver;
+
+OutputPaths OutputPaths::choose(const Options &options, Emit emit, const std::string &name) {
+  OutputPaths paths;
+  paths.main = options.output;
+  if (paths.main.empty() && emit >= Emit::Object)
+    paths.main = "./" + name + (emit == Emit::Library ? ".so" : emit == Emit::Archive ? ".a" : ".o");
+  paths.directory = artifact::directoryOf(paths.main);
+  paths.base = paths.main.empty() ? name : stemOf(paths.main);
+  return paths;
+}
+
+Status OutputPaths::check(const Options &options) const {
+  if (main.empty())
+    return {};
+  struct stat in, out;
+  if (stat(main.c_str(), &out) == 0 && stat(options.model.c_str(), &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+    return Error{shownPath(main) + ": is the input itself"};
+  auto file = artifact::StagedFile::create(main);
+  return file ? Status() : Status(file.error());
+}
+
+Expected<std::unique_ptr<artifact::StagedFile>> driver::stage(const std::string &path, std::string_view bytes) {
+  auto file = artifact::StagedFile::create(path);
+  if (!file)
+    return file.error();
+  if (Status status = (*file)->reserve(bytes.size()); !status)
+    return status.error();
+  if (Status status = (*file)->writeAt(0, std::as_bytes(std::span(bytes))); !status)
+    return status.error();
+  return file;
+}
+
+Status driver::writeText(const std::string &path, std::string_view text) {
+  if (path.empty()) {
+    if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0)
+      return Error{std::string("cannot write to stdout: ") + strerror(errno)};
+    return {};
+  }
+  auto file = stage(path, text);
+  return file ? (*file)->commit() : Status(file.error());
+}
+
+std::string driver::weightsNamedBy(const std::string &path, const std::string &base) {
+  Expected<std::string> bytes = readFile(path, uint64_t(1) << 30);
+  if (!bytes)
+    return {};
+  Expected<std::string_view> section = artifact::readElfSection(*bytes, ".rapt.manifest");
+  if (!section)
+    return {};
+  Expected<json::Value> manifest = json::parse(*section);
+  const json::Value *weights = manifest ? manifest->find("weights") : nullptr;
+  const json::Value *file = weights ? weights->find("file") : nullptr;
+  const std::string *name = file ? file->asString() : nullptr;
+  // Only what a compilation to this base writes: never a path, never another model's file.
+  bool ours = name && name->size() == base.size() + 9 + 8 && name->starts_with(base + "-") && name->ends_with(".weights") &&
+              name->substr(base.size() + 1, 8).find_first_not_of("0123456789abcdef") == std::string::npos;
+  return ours ? *name : std::string();
+}
+
+void driver::discardOnInterrupt() {
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action = {};
+    action.sa_handler = [](int received) {
+      artifact::StagedFile::discardAll();
+      signal(received, SIG_DFL);
+      raise(received);
+    };
+    sigaction(number, &action, nullptr);
+  }
+  // Errors of writing are told as such.
+  signal(SIGXFSZ, SIG_IGN);
+}

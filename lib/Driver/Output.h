@@ -1,0 +1,33 @@
+//===- Output.h - Where results go ------------------------------------------------------*- C++ -*-===//
+#pragma once
+#include "lib/Artifact/StagedFile.h"
+#include "lib/Driver/Options.h"
+#include <string_view>
+
+namespace rapt::driver {
+
+/// The paths of one compilation's results.
+struct OutputPaths {
+  std::string main;      ///< X.so, X.o, X.a, or of text; empty: stdout
+  std::string directory; ///< of `main`
+  std::string base;      ///< X
+  std::string header() const { return directory + "/" + base + ".h"; }
+
+  static OutputPaths choose(const Options &options, Emit emit, const std::string &name);
+  /// Fails where `main` cannot be written or is the input itself, before any work is done.
+  Status check(const Options &options) const;
+};
+
+/// A file with these bytes under a temporary name.
+Expected<std::unique_ptr<artifact::StagedFile>> stage(const std::string &path, std::string_view bytes);
+
+/// Writes text to `path`, or to stdout when it is empty.
+Status writeText(const std::string &path, std::string_view text);
+
+/// The weight file that the library or object at `path` names, when it is one of BASE-<id8>.weights; else empty.
+std::string weightsNamedBy(const std::string &path, const std::string &base);
+
+/// Temporary files go when the user interrupts.
+void discardOnInterrupt();
+
+} // namespace rapt::driver

@@ -1,0 +1,99 @@
+//===- Report.cpp - What raptc says at its end -------------------------------------------------===//
+#include "lib/Driver/Report.h"
+#include "lib/Support/File.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cstdio>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+using namespace rapt;
+using namespace rapt::driver;
+
+namespace {
+
+/// 1234567 as 1,234,567.
+std::string grouped(uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t i = digits.size(); i > 3; i -= 3)
+    digits.insert(i - 3, ",");
+  return digits;
+}
+
+std::string inUnits(uint64_t bytes) {
+  char text[32];
+  const char *unit = bytes < 1000000 ? "kB" : bytes < 1000000000 ? "MB" : "GB";
+  double divisor = bytes < 1000000 ? 1e3 : bytes < 1000000000 ? 1e6 : 1e9;
+  snprintf(text, sizeof text, "%.1f %s", double(bytes) / divisor, unit);
+  return text;
+}
+
+std::string seconds(double value) {
+  char text[32];
+  snprintf(text, sizeof text, "%.1f s", value);
+  return text;
+}
+
+std::string fileAndSize(const std::string &path) {
+  struct stat status;
+  return shownPath(path) + " (" + (stat(path.c_str(), &status) ? "missing" : inUnits(uint64_t(status.st_size))) + ")";
+}
+
+std::string modelLine(const artifact::Manifest &m) {
+  if (!m.model)
+    return m.name + ": no model facts";
+  return m.name + ": " + m.model->family + " " + m.model->task + ", " + std::to_string(m.model->layers) +
+         (m.model->layers == 1 ? " layer" : " layers") + " of width " + std::to_string(m.model->hidden) + ", " +
+         std::to_string(m.model->heads) + " heads of " + std::to_string(m.model->headDim) + ", vocabulary " + grouped(m.model->vocabulary) +
+         ", " + grouped(m.model->parameters) + " parameters (" + m.model->sourceDType + ")";
+}
+
+std::string targetLine(const artifact::Manifest &m) {
+  // Of x86-64's first version: every processor has them.
+  constexpr const char *always[] = {"64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87", "crc32"};
+  std::string needed;
+  for (const std::string &feature : m.features)
+    if (!llvm::is_contained(always, feature))
+      needed += (needed.empty() ? "" : ", ") + feature;
+  std::string line = "target: " + m.arch + ", " + m.cpu;
+  if (needed.empty())
+    return line;
+  return line + ": runs only on CPUs with " + needed + (m.cpu == "x86-64-v3" ? "" : "; --mcpu=x86-64-v3 for any");
+}
+
+std::string boundsLine(const artifact::Manifest &m) {
+  std::string line = "bounds: ";
+  if (m.maxPositions)
+    line += grouped(m.maxPositions) + " positions, ";
+  line += grouped(m.maxTokens) + " tokens of " + grouped(m.maxRows) + " sequences a step";
+  if (m.cache)
+    line += "; cache: " + grouped(m.cache->bytesPerToken) + " bytes a token (" + m.cache->dtype + ")";
+  return line;
+}
+
+} // namespace
+
+std::string driver::report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Costs &costs) {
+  std::string files = "files: " + fileAndSize(paths.main) + ", " + fileAndSize(paths.header());
+  if (manifest.weightsFileBytes)
+    files += ", " + fileAndSize(paths.directory + "/" + manifest.weightsFile);
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  files += "; compiled in " + seconds(costs.compileSeconds) + ", packed in " + seconds(costs.packSeconds) + ", peak memory " +
+           inUnits(uint64_t(usage.ru_maxrss) * 1024);
+  std::string attempt = "try: ";
+  if (emit == Emit::Library)
+    attempt += "rapt-run " + std::string(paths.main.find('/') == std::string::npos ? "./" : "") + shownPath(paths.main) +
+               " -p \"Once upon a time\"";
+  else
+    attempt += "#include \"" + shownPath(paths.base) + ".h\" and link " + shownPath(paths.main);
+  return modelLine(manifest) + "\n" + targetLine(manifest) + "\n" + files + "\n" + boundsLine(manifest) + "\n" + attempt + "\n";
+}
+
+std::string driver::prediction(const artifact::Manifest &manifest, uint64_t fileBytes) {
+  std::string text = modelLine(manifest) + "\n" + targetLine(manifest) + "\nweights: " + inUnits(fileBytes) + " on disk, " +
+                     inUnits(manifest.weightsBytes) + " in memory\n" + boundsLine(manifest) + "\n";
+  if (manifest.cache && manifest.maxPositions)
+    text += "memory: " + inUnits(uint64_t(manifest.cache->bytesPerToken) * uint64_t(manifest.maxPositions)) +
+            " of cache for a sequence of " + grouped(manifest.maxPositions) + " positions\n";
+  return text;
+}

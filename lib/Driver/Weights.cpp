@@ -1,0 +1,91 @@
+//===- Weights.cpp - Where the values of parameters come from --------------------------------===//
+#include "lib/Driver/Weights.h"
+#include "lib/Artifact/TensorCheck.h"
+#include "lib/Driver/Diagnostics.h"
+#include "lib/Import/Formats/HuggingFace/TensorTable.h"
+#include "lib/Support/File.h"
+#include <cstring>
+#include <sys/stat.h>
+
+using namespace rapt;
+using namespace rapt::driver;
+
+static Expected<Weights> openPacked(const std::vector<artifact::Parameter> &parameters, const std::string &path) {
+  Expected<rapt_weights_header> header = artifact::readWeightHeader(path);
+  if (!header)
+    return header.error();
+  artifact::Id wanted = artifact::interfaceId(parameters, artifact::weightsBytes(parameters)), found;
+  std::memcpy(found.bytes.data(), header->interface_id, found.bytes.size());
+  if (!(wanted == found))
+    return Error{shownPath(path) + ": holds weights for the interface " + found.hex() + ", the module needs " + wanted.hex()};
+  Weights weights;
+  weights.existing = *header;
+  weights.existingName = path.substr(path.rfind('/') + 1);
+  return weights;
+}
+
+Expected<Weights> Weights::open(const Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options) {
+  Weights weights;
+  if (parameters.empty() || options.noWeights)
+    return weights;
+  if (input.model) {
+    weights.reader = input.model->openTensors();
+    weights.names = input.model->tensorNames();
+    return weights;
+  }
+  if (options.weights.empty())
+    return Error{shownPath(options.model) + ": has " + std::to_string(parameters.size()) +
+                 " parameters; --weights=F gives their values, --no-weights leaves them out"};
+  struct stat status;
+  if (stat(options.weights.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+    return openPacked(parameters, options.weights);
+  std::vector<std::string> warnings;
+  Expected<huggingface::TensorTable> table = huggingface::TensorTable::load(options.weights, warnings);
+  if (!table)
+    return table.error();
+  weights.reader = huggingface::openSafeTensors(*table);
+  weights.names = artifact::sourceTensors(parameters);
+  return weights;
+}
+
+Status Weights::pack(const Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options,
+                     const std::string &directory, const std::string &base) {
+  if (!reader)
+    return {};
+  if (options.checkTensors) {
+    Expected<std::vector<std::string>> found = artifact::checkTensors(parameters, *reader, options.threads);
+    if (!found)
+      return found.error();
+    if (!found->empty())
+      return Error{shownPath(options.model) + ": " + (*found)[0] +
+                   (found->size() > 1 ? "; and " + std::to_string(found->size() - 1) + " more tensors" : "")};
+  }
+  artifact::PackRequest request{&parameters, reader.get(), &input.sections, directory, base, options.threads};
+  Expected<artifact::PackedWeights> result = artifact::packWeights(request);
+  if (!result)
+    return result.error();
+  packed.emplace(std::move(*result));
+  return {};
+}
+
+Status Weights::describe(artifact::Manifest &manifest, const std::string &base) const {
+  manifest.weightsBytes = artifact::weightsBytes(manifest.parameters);
+  manifest.interfaceId = artifact::interfaceId(manifest.parameters, manifest.weightsBytes);
+  if (manifest.parameters.empty())
+    return {};
+  if (existing) {
+    std::memcpy(manifest.contentId.bytes.data(), existing->content_id, manifest.contentId.bytes.size());
+    manifest.weightsFile = existingName;
+    manifest.weightsFileBytes = existing->file_bytes;
+  } else if (packed) {
+    if (!(packed->interfaceId == manifest.interfaceId))
+      return Error{"packing made another interface than the manifest has"};
+    manifest.contentId = packed->contentId;
+    manifest.weightsFile = packed->fileName;
+    manifest.weightsFileBytes = packed->fileBytes;
+  } else {
+    // Any content fits: the file is named when the model is opened.
+    manifest.weightsFile = base + ".weights";
+  }
+  return {};
+}

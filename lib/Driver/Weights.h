@@ -1,0 +1,28 @@
+//===- Weights.h - Where the values of parameters come from ---------------------------*- C++ -*-===//
+#pragma once
+#include "lib/Artifact/Manifest.h"
+#include "lib/Artifact/WeightPacker.h"
+#include "lib/Driver/Input.h"
+
+namespace rapt::driver {
+
+/// The weights of one compilation: packed from tensors, a packed file that exists, or none.
+struct Weights {
+  std::unique_ptr<artifact::TensorReader> reader;   ///< null: not packed here
+  std::vector<std::string> names;                   ///< of the reader's tensors, in the model's order
+  std::optional<artifact::PackedWeights> packed;    ///< set by pack()
+  std::optional<rapt_weights_header> existing;      ///< of a packed file on the command line
+  std::string existingName;
+
+  /// Opens what `options` name.
+  static Expected<Weights> open(const Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options);
+
+  /// Packs into DIRECTORY/BASE-<id8>.weights, still under a temporary name. Without a reader does nothing.
+  Status pack(const Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options,
+              const std::string &directory, const std::string &base);
+
+  /// Fills ids, name and sizes in.
+  Status describe(artifact::Manifest &manifest, const std::string &base) const;
+};
+
+} // namespace rapt::driver
