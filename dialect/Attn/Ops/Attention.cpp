@@ -1,6 +1,7 @@
 //===- Attention.cpp - Attention, whole and by tiles --------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/Attn/Ops/Regions.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace rapt::attn;
@@ -15,7 +16,9 @@ LogicalResult SplitHeadsOp::verify() {
     if (type.getRank() != 3 || type.getDimSize(0) != input.getDimSize(0) || type.isDynamicDim(1) ||
         type.isDynamicDim(2))
       return emitOpError() << "gives [tokens, heads, channels] with static heads and channels, found " << type;
-    columns += type.getDimSize(1) * type.getDimSize(2);
+    int64_t width;
+    if (llvm::MulOverflow(type.getDimSize(1), type.getDimSize(2), width) || llvm::AddOverflow(columns, width, columns))
+      return emitOpError() << "results take more columns than can be counted";
   }
   if (columns != input.getDimSize(1))
     return emitOpError() << "results take " << columns << " columns, but the input is " << input;
@@ -41,9 +44,10 @@ OpFoldResult MergeHeadsOp::fold(FoldAdaptor) {
 
 LogicalResult MergeHeadsOp::verify() {
   RankedTensorType input = getInput().getType(), result = getResult().getType();
+  int64_t columns;
   if (input.getRank() != 3 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0) ||
       input.isDynamicDim(1) || input.isDynamicDim(2) ||
-      input.getDimSize(1) * input.getDimSize(2) != result.getDimSize(1))
+      llvm::MulOverflow(input.getDimSize(1), input.getDimSize(2), columns) || columns != result.getDimSize(1))
     return emitOpError() << "cannot merge " << input << " into " << result;
   return success();
 }
@@ -154,8 +158,9 @@ LogicalResult AttentionStateOp::verify() {
     return emitOpError("works on tiles of static shape");
   if (query.getRank() != 2 || acc.getRank() != 2 || key.getRank() != 3 || value.getRank() != 3)
     return emitOpError("needs query [m, d], key [b/32, d, 32], value [dv/32, b, 32] and acc [m, dv]");
+  auto isPanels = [](int64_t count, int64_t extent) { return extent % kPanel == 0 && extent / kPanel == count; };
   if (key.getDimSize(2) != kPanel || value.getDimSize(2) != kPanel || key.getDimSize(1) != query.getDimSize(1) ||
-      key.getDimSize(0) * kPanel != value.getDimSize(1) || value.getDimSize(0) * kPanel != acc.getDimSize(1) ||
+      !isPanels(key.getDimSize(0), value.getDimSize(1)) || !isPanels(value.getDimSize(0), acc.getDimSize(1)) ||
       acc.getDimSize(0) != query.getDimSize(0))
     return emitOpError() << "key " << key << ", value " << value << " and acc " << acc << " do not fit query " << query;
   for (Value row : {getMax(), getSum()})

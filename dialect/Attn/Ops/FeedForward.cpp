@@ -75,19 +75,20 @@ LogicalResult LinearOp::verify() {
   RankedTensorType input = getInput().getType(), weight = getWeight().getType(), result = getResult().getType();
   if (input.getRank() != 2 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0))
     return emitOpError() << "needs an input [m, k] and a result [m, n], found " << input << " and " << result;
-  int64_t k, n;
   if (isPacked()) {
     if (getTransposed())
       return emitOpError("cannot be transposed when the weight is in panels");
     if (weight.getDimSize(2) != kPanel)
       return emitOpError() << "needs panels of " << kPanel << " columns, found " << weight;
-    k = weight.getDimSize(1), n = weight.getDimSize(0) * kPanel;
-    if (k > input.getDimSize(1) || result.getDimSize(1) > n || result.getDimSize(1) <= n - kPanel)
+    // The result's columns end in the last panel; panels are rounded up without counting their columns, which may
+    // overflow.
+    int64_t columns = result.getDimSize(1), panels = columns / kPanel + (columns % kPanel != 0);
+    if (weight.getDimSize(1) > input.getDimSize(1) || weight.getDimSize(0) != panels)
       return emitOpError() << "weight panels " << weight << " do not fit input " << input << " and result " << result;
   } else {
     if (weight.getRank() != 2)
       return emitOpError() << "needs a weight of rank 2, or 3 in panels, found " << weight;
-    k = weight.getDimSize(getTransposed() ? 1 : 0), n = weight.getDimSize(getTransposed() ? 0 : 1);
+    int64_t k = weight.getDimSize(getTransposed() ? 1 : 0), n = weight.getDimSize(getTransposed() ? 0 : 1);
     if (k != input.getDimSize(1) || n != result.getDimSize(1))
       return emitOpError() << "weight " << weight << (getTransposed() ? " transposed" : "") << " does not fit input "
                            << input << " and result " << result;

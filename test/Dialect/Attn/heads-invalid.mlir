@@ -32,6 +32,22 @@ func.func @split_columns(%x: tensor<?x64xf32>) {
 
 // -----
 
+func.func @split_overflow(%x: tensor<?x64xf32>) {
+  // expected-error@+1 {{results take more columns than can be counted}}
+  %0 = attn.split_heads %x : tensor<?x64xf32> -> tensor<?x4611686018427387904x4xf32>
+  return
+}
+
+// -----
+
+func.func @merge_overflow(%x: tensor<?x4611686018427387904x4xf32>) {
+  // expected-error@+1 {{cannot merge 'tensor<?x4611686018427387904x4xf32>' into 'tensor<?x0xf32>'}}
+  %0 = attn.merge_heads %x : tensor<?x4611686018427387904x4xf32> -> tensor<?x0xf32>
+  return
+}
+
+// -----
+
 func.func @merge(%x: tensor<?x4x16xf32>) {
   // expected-error@+1 {{'attn.merge_heads' op cannot merge 'tensor<?x4x16xf32>' into 'tensor<?x32xf32>'}}
   %0 = attn.merge_heads %x : tensor<?x4x16xf32> -> tensor<?x32xf32>

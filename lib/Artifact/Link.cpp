@@ -1,0 +1,210 @@
+//===- Link.cpp - From object code to the library a user gets ------------------===//
+//
+// The object and the version script reach the linker through memory files: nothing is
+// written to $TMPDIR, which may be full or read-only.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Artifact/Link.h"
+#include "lib/Artifact/Elf.h"
+#include "lib/Artifact/LinkerPath.h"
+#include "lib/Support/File.h"
+#include "lib/Support/Json.h"
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace rapt::artifact {
+
+namespace {
+
+std::string describe(int error) { return std::generic_category().message(error); }
+
+/// A file in memory that a child process can open by its path.
+class MemoryFile {
+public:
+  explicit MemoryFile(std::string_view content) : file(memfd_create("rapt", 0)) {
+    while (file >= 0 && !content.empty()) {
+      const ssize_t put = write(file, content.data(), content.size());
+      if (put < 0 && errno == EINTR)
+        continue;
+      if (put < 0) {
+        close(file);
+        file = -1;
+        break;
+      }
+      content.remove_prefix(size_t(put));
+    }
+  }
+  ~MemoryFile() {
+    if (file >= 0)
+      close(file);
+  }
+  bool good() const { return file >= 0; }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(file); }
+  std::string text() const {
+    std::string content(size_t(std::max<off_t>(lseek(file, 0, SEEK_END), 0)), '\0');
+    const ssize_t got = pread(file, content.data(), content.size(), 0);
+    content.resize(size_t(std::max<ssize_t>(got, 0)));
+    return content;
+  }
+  int descriptor() const { return file; }
+
+private:
+  int file;
+};
+
+/// Runs a program with its standard output in `result`. Errors tell how it ended and the first line it complained.
+Status run(const std::vector<std::string> &command, const MemoryFile &result) {
+  MemoryFile output("");
+  std::vector<char *> arguments;
+  for (const std::string &argument : command)
+    arguments.push_back(const_cast<char *>(argument.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, result.descriptor(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output.descriptor(), STDERR_FILENO);
+  pid_t child;
+  const int error = posix_spawn(&child, command[0].c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error)
+    return Error{shownPath(command[0]) + ": cannot run the linker: " + describe(error)};
+  int status;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR)
+      return Error{shownPath(command[0]) + ": cannot wait for the linker: " + describe(errno)};
+  if (WIFSIGNALED(status))
+    return Error{shownPath(command[0]) + ": the linker was killed by signal " + std::to_string(WTERMSIG(status)) +
+                 " (" + strsignal(WTERMSIG(status)) + ")"};
+  if (WEXITSTATUS(status) != 0) {
+    const std::string text = output.text();
+    return Error{shownPath(command[0]) + ": the linker failed with exit status " + std::to_string(WEXITSTATUS(status)) +
+                 ": " + json::printable(text.substr(0, text.find('\n')), 400)};
+  }
+  return {};
+}
+
+std::string list(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "" : ", ") + json::printable(name);
+  return text.empty() ? "nothing" : text;
+}
+
+} // namespace
+
+Expected<std::string> findLinker(const std::string &toolFolder) {
+  const std::string beside = toolFolder + "/ld.lld", built = RAPT_LINKER_PATH;
+  for (const std::string &path : {beside, built})
+    if (access(path.c_str(), X_OK) == 0)
+      return path;
+  return Error{"no linker: neither " + shownPath(beside) + " nor " + shownPath(built) +
+               " can be run; install lld-22, or write an object with -c"};
+}
+
+std::vector<std::string> linkCommand(const std::string &linker, const std::string &object, const std::string &exports,
+                                     const std::string &output) {
+  return {linker,
+          "-shared",
+          "--build-id=none",
+          "--hash-style=gnu",
+          "-z",
+          "now",
+          "-z",
+          "relro",
+          "-z",
+          "noexecstack",
+          "-z",
+          "max-page-size=4096",
+          "--no-dynamic-linker",
+          "--no-undefined-version",
+          "--version-script=" + exports,
+          "-o",
+          output,
+          object};
+}
+
+Status checkSymbols(std::string_view elf, const std::vector<std::string> &exports) {
+  Expected<ElfSymbols> symbols = readElfSymbols(elf);
+  if (!symbols)
+    return symbols.error();
+  std::vector<std::string> expected = exports;
+  std::sort(expected.begin(), expected.end());
+  if (symbols->defined != expected)
+    return Error{"the code exports " + list(symbols->defined) + ", it should export " + list(expected)};
+  std::vector<std::string> foreign;
+  for (const std::string &name : symbols->undefined)
+    if (name != "memcpy" && name != "memmove" && name != "memset" && name != "_GLOBAL_OFFSET_TABLE_")
+      foreign.push_back(name);
+  if (!foreign.empty())
+    return Error{"the code leaves " + list(foreign) + " undefined"};
+  if (!symbols->needed.empty())
+    return Error{"the library needs " + std::to_string(symbols->needed.size()) + " other libraries"};
+  return {};
+}
+
+Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request) {
+  Expected<std::string> linker = findLinker(request.toolFolder);
+  if (!linker)
+    return linker.error();
+  std::string script = "{ global: ";
+  for (const std::string &name : request.exports)
+    script += name + "; ";
+  const MemoryFile object(request.object), exports(script + "local: *; };\n");
+  // The linker's output goes to memory too: only checked bytes reach the output's directory, and a full disk is
+  // reported by our own write.
+  const MemoryFile library("");
+  if (!object.good() || !exports.good() || !library.good())
+    return Error{"no memory for linking " + std::to_string(request.object.size()) + " bytes of code"};
+  if (Status status = run(linkCommand(*linker, object.path(), exports.path(), "-"), library); !status)
+    return status.error();
+  const std::string bytes = library.text();
+  if (Status status = checkSymbols(bytes, request.exports); !status)
+    return Error{shownPath(request.output) + ": " + status.error().message};
+  auto file = StagedFile::create(request.output, 0777);
+  if (!file)
+    return file.error();
+  if (Status status = (*file)->reserve(bytes.size()); !status)
+    return status.error();
+  if (Status status = (*file)->writeAt(0, std::as_bytes(std::span(bytes))); !status)
+    return status.error();
+  return file;
+}
+
+std::string makeArchive(std::string_view object, const std::vector<std::string> &exports) {
+  auto member = [](std::string name, std::string_view content) {
+    std::string header = name;
+    header.resize(16, ' ');
+    for (const auto &[value, width] : {std::pair<std::string, size_t>{"0", 12},
+                                       {"0", 6},
+                                       {"0", 6},
+                                       {"644", 8},
+                                       {std::to_string(content.size()), 10}})
+      header += value + std::string(width - value.size(), ' ');
+    header += "`\n";
+    header += content;
+    return content.size() % 2 ? header + "\n" : header;
+  };
+  auto bigEndian = [](uint32_t value) {
+    return std::string{char(value >> 24), char(value >> 16), char(value >> 8), char(value)};
+  };
+  std::string names;
+  for (const std::string &name : exports)
+    names += name + '\0';
+  const size_t tableBytes = 4 + 4 * exports.size() + names.size();
+  const uint32_t objectAt = uint32_t(8 + 60 + tableBytes + tableBytes % 2);
+  std::string table = bigEndian(uint32_t(exports.size()));
+  for (size_t i = 0; i < exports.size(); ++i)
+    table += bigEndian(objectAt);
+  return "!<arch>\n" + member("/", table + names) + member("model.o/", object);
+}
+
+} // namespace rapt::artifact

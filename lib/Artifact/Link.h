@@ -1,0 +1,33 @@
+//===- Link.h - From object code to the library a user gets --------------------===//
+#pragma once
+#include "lib/Artifact/StagedFile.h"
+#include <string_view>
+#include <vector>
+
+namespace rapt::artifact {
+
+struct LinkRequest {
+  std::string_view object; ///< bytes of one ELF object
+  std::string output;      ///< path of the library; its bytes do not depend on it
+  std::vector<std::string> exports;
+  std::string toolFolder; ///< where the running tool lies: ld.lld is looked for there first
+};
+
+/// ld.lld beside the tool, else the one found when Rapt was built; the error names both places.
+Expected<std::string> findLinker(const std::string &toolFolder);
+
+/// The command linking runs, for -###; the object and the list of exports are named OBJECT and EXPORTS.
+std::vector<std::string> linkCommand(const std::string &linker, const std::string &object, const std::string &exports,
+                                     const std::string &output);
+
+/// A shared library under a temporary name beside the output until commit. Checked: it exports exactly `exports`, needs
+/// no library, and leaves at most memcpy, memmove and memset undefined.
+Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request);
+
+/// An archive with one member and a symbol table; no time, owner or path inside.
+std::string makeArchive(std::string_view object, const std::vector<std::string> &exports);
+
+/// The check of linkShared for object code.
+Status checkSymbols(std::string_view elf, const std::vector<std::string> &exports);
+
+} // namespace rapt::artifact

@@ -1,0 +1,122 @@
+//===- Manifest.cpp - What an artifact says about itself -----------------------===//
+#include "lib/Artifact/Manifest.h"
+#include "lib/Artifact/Conversion.h"
+
+namespace rapt::artifact {
+
+namespace {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+template <typename T> Value array(const std::vector<T> &items) {
+  Array values;
+  for (const T &item : items)
+    values.emplace_back(item);
+  return Value(std::move(values));
+}
+
+Value text(const std::string &s) { return Value(s); }
+Value number(uint64_t n) { return Value(n); }
+Value number(int64_t n) { return Value(n); }
+
+Value modelValue(const Manifest::Model &m) {
+  return Value(Object{{"family", text(m.family)},
+                      {"task", text(m.task)},
+                      {"layers", number(m.layers)},
+                      {"hidden", number(m.hidden)},
+                      {"heads", number(m.heads)},
+                      {"kv_heads", number(m.kvHeads)},
+                      {"head_dim", number(m.headDim)},
+                      {"vocab", number(m.vocabulary)},
+                      {"positions", number(m.positions)},
+                      {"parameters", number(m.parameters)},
+                      {"source_dtype", text(m.sourceDType)},
+                      {"eos", array(m.eos)}});
+}
+
+Value parameterValue(const Parameter &p) {
+  return Value(Object{{"name", text(p.name)},
+                      {"dtype", text(nameOf(p.storage))},
+                      {"shape", array(p.shape)},
+                      {"layers", number(p.layers)},
+                      {"layout", text(nameOf(p.layout))},
+                      {"column_group", number(p.layout.columnGroup)},
+                      {"row_group", number(p.layout.rowGroup)},
+                      {"offset", number(p.offset)},
+                      {"stride", number(p.layerStride)}});
+}
+
+} // namespace
+
+std::string writeManifest(const Manifest &m) {
+  Array abi, parameters;
+  abi.emplace_back(int64_t(RAPT_ABI_MAJOR));
+  abi.emplace_back(int64_t(RAPT_ABI_MINOR));
+  for (const Parameter &parameter : m.parameters)
+    parameters.push_back(parameterValue(parameter));
+  Object root{{"rapt", Value(Object{{"version", text(m.version)}, {"abi", Value(std::move(abi))}})},
+              {"name", text(m.name)}};
+  if (m.model)
+    root.emplace_back("model", modelValue(*m.model));
+  root.emplace_back("interface_id", text(m.interfaceId.hex()));
+  root.emplace_back("content_id", text(m.contentId.hex()));
+  root.emplace_back("target",
+                    Value(Object{{"arch", text(m.arch)}, {"cpu", text(m.cpu)}, {"features", array(m.features)}}));
+  root.emplace_back("bounds", Value(Object{{"tokens", number(m.maxTokens)},
+                                           {"rows", number(m.maxRows)},
+                                           {"positions", number(m.maxPositions)}}));
+  root.emplace_back("weights", m.weightsFile.empty() ? Value()
+                                                     : Value(Object{{"file", text(m.weightsFile)},
+                                                                    {"bytes", number(m.weightsBytes)},
+                                                                    {"size_of_file", number(m.weightsFileBytes)}}));
+  if (m.cache)
+    root.emplace_back("cache", Value(Object{{"layout", text(m.cache->layout)},
+                                            {"dtype", text(m.cache->dtype)},
+                                            {"block", number(m.cache->block)},
+                                            {"block_bytes", number(m.cache->blockBytes)},
+                                            {"bytes_per_token", number(m.cache->bytesPerToken)}}));
+  root.emplace_back("parameters", Value(std::move(parameters)));
+  root.emplace_back("entries", Value(m.entries));
+  return json::write(Value(std::move(root)));
+}
+
+std::string prefixOf(const std::string &baseName) {
+  std::string prefix;
+  for (char c : baseName)
+    prefix += (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ? c : '_';
+  if (prefix.empty() || (prefix[0] >= '0' && prefix[0] <= '9'))
+    prefix = "m_" + prefix;
+  return prefix;
+}
+
+std::string writeHeader(const Manifest &m) {
+  std::string upper;
+  for (char c : m.name)
+    upper += c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c;
+  std::string header = "/* " + m.name + ": a model compiled by Rapt " + m.version + ".\n";
+  header += " *\n"
+            " *   rapt_module *module = NULL;\n"
+            " *   char message[256];\n"
+            " *   rapt_module_create(&module, &" +
+            m.name +
+            "_module, NULL, message, sizeof message);\n"
+            " *\n"
+            " * See rapt/rapt.h for contexts, sequences and steps. */\n";
+  header += "#ifndef RAPT_MODEL_" + upper + "_H\n#define RAPT_MODEL_" + upper + "_H\n#include <rapt/artifact.h>\n\n";
+  auto bound = [&](const char *name, int64_t value) {
+    if (value > 0)
+      header += "#define " + upper + "_" + name + " " + std::to_string(value) + "\n";
+  };
+  bound("MAX_TOKENS", m.maxTokens);
+  bound("MAX_ROWS", m.maxRows);
+  bound("MAX_POSITIONS", m.maxPositions);
+  if (m.model)
+    bound("VOCABULARY", m.model->vocabulary);
+  header += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\nextern const rapt_artifact " + m.name +
+            "_module;\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
+  return header;
+}
+
+} // namespace rapt::artifact

@@ -1,0 +1,48 @@
+//===- Manifest.h - What an artifact says about itself -------------------------===//
+//
+// The compiler's side of the JSON that lib/Runtime reads. No path, host, time or
+// command line enters it, so that the same input gives the same bytes.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Artifact/WeightFile.h"
+#include "lib/Support/Json.h"
+#include <optional>
+
+namespace rapt::artifact {
+
+struct Manifest {
+  std::string version, name; ///< Rapt's version; the PREFIX
+  struct Model {
+    std::string family, task;
+    int64_t layers = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0, vocabulary = 0, positions = 0, parameters = 0;
+    std::string sourceDType;
+    std::vector<int64_t> eos;
+  };
+  std::optional<Model> model; ///< none for a bare kernel
+  Id interfaceId, contentId;  ///< an all-zero content id: the weights were not packed, any content fits
+  std::string arch = "x86_64", cpu;
+  std::vector<std::string> features;
+  int64_t maxTokens = 0, maxRows = 0, maxPositions = 0;
+  std::string weightsFile; ///< empty: no weights
+  uint64_t weightsBytes = 0, weightsFileBytes = 0;
+  struct Cache {
+    std::string layout, dtype;
+    int64_t block = 0, blockBytes = 0, bytesPerToken = 0;
+  };
+  std::optional<Cache> cache;
+  std::vector<Parameter> parameters;
+  json::Array entries; ///< as the compiler describes them: name, dims, buffers
+};
+
+/// The JSON text, keys in a fixed order.
+std::string writeManifest(const Manifest &manifest);
+
+/// The symbol prefix of an output's base name: characters other than letters, digits and _ become _, a leading digit
+/// gets m_ before it.
+std::string prefixOf(const std::string &baseName);
+
+/// PREFIX.h: C99, declares PREFIX_module and the bounds, with a usage example.
+std::string writeHeader(const Manifest &manifest);
+
+} // namespace rapt::artifact

@@ -1,0 +1,35 @@
+//===- Options.h - What raptc is asked to do ------------------------------------===//
+#pragma once
+#include "lib/Support/Expected.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rapt::driver {
+
+struct Options {
+  std::string input, output;
+  std::string emit; ///< a stage's name, or asm, obj, so, a; never empty after parsing
+  std::string target = "cpu", cpu = "native", attributes, dtype = "auto", weights, saveWeights, prefix, dumpDirectory;
+  int64_t maxSequenceLength = 0, maxBatch = 64;
+  std::optional<uint64_t> randomSeed;
+  std::vector<std::string> ignoreKeys;
+  unsigned jobs = 0;
+  bool noWeights = false, dryRun = false, checkTensors = false, strict = false, verbose = false, showCommands = false;
+  bool saveTemps = false, version = false, listFamilies = false, help = false, helpHidden = false;
+};
+
+/// Parses the arguments after the program's name: `--name=value`, `--name value` and clang's short forms (-o F, -S, -c,
+/// -j N, -v, -###, -march=). Errors are for exit status 2 and say what to write instead.
+Expected<Options> parseOptions(const std::vector<std::string> &arguments);
+
+/// The text of --help, or of --help-hidden.
+std::string helpText(bool hidden);
+
+/// The deepest nesting of brackets (round, square, curly, angle) in MLIR text outside strings and comments. The parser
+/// recurses, so text deeper than maxNesting is refused before it.
+unsigned nestingDepth(const std::string &text);
+constexpr unsigned maxNesting = 256;
+
+} // namespace rapt::driver
