@@ -5,10 +5,13 @@
 // CHECK: attn.parameter @g : tensor<64xf32> {{.*}}offset = 19200
 attn.parameter @w : tensor<50x80xf32> from [#attn.source<"w">]
 attn.parameter @g : tensor<50xf32> from [#attn.source<"g">]
+// CHECK: attn.parameter @t : tensor<7x64xf32> {{.*}}layout<row_major, shape = [7, 50]
+attn.parameter @t : tensor<7x50xf32> from [#attn.source<"t">]
 // CHECK-LABEL: @exact
-func.func @exact(%ids: tensor<?xi32>, %t: tensor<7x50xf32>) -> tensor<?x80xf32> {
+func.func @exact(%ids: tensor<?xi32>) -> tensor<?x80xf32> {
   %w = attn.parameter_slice @w : tensor<50x80xf32>
   %g = attn.parameter_slice @g : tensor<50xf32>
+  %t = attn.parameter_slice @t : tensor<7x50xf32>
   // CHECK: attn.embedding {{.*}} -> tensor<?x64xf32>
   %x = attn.embedding %ids, %t : tensor<?xi32>, tensor<7x50xf32> -> tensor<?x50xf32>
   // CHECK: attn.rms_norm {{.*}} columns 50 : tensor<?x64xf32>, tensor<64xf32>
