@@ -42,7 +42,8 @@ func.func private @small(%x: memref<?xf32>, %begin: index, %end: index, %worker:
 // CHECK: func.func private @large(%{{.*}}: memref<?xf32>, %[[WS:.*]]: memref<?xi8>, %[[BASE:.*]]: index, %{{.*}}: index, %{{.*}}: index, %[[WORKER:.*]]: index)
 func.func private @large(%x: memref<?xf32>, %begin: index, %end: index, %worker: index) {
   // CHECK: %[[SKIP:.*]] = arith.muli %[[WORKER]], %{{.*}}
-  // CHECK: %[[PLACE:.*]] = arith.addi %[[BASE]], %[[SKIP]]
+  // CHECK: %[[SLICE:.*]] = arith.addi %[[BASE]], %[[SKIP]]
+  // CHECK: %[[PLACE:.*]] = arith.addi %[[SLICE]], %{{.*}}
   // CHECK: memref.view %[[WS]][%[[PLACE]]][] : memref<?xi8> to memref<16384xf32>
   %t = memref.alloc() : memref<16384xf32>
   memref.copy %t, %t : memref<16384xf32> to memref<16384xf32>
