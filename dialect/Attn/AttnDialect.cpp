@@ -70,8 +70,9 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   if (name == stageAttr) {
     auto stage = dyn_cast<StringAttr>(attribute.getValue());
     if (!stage || !llvm::is_contained({"imported", "canonical", "tiled", "backend", "llvm-dialect"}, stage.getValue()))
-      return op->emitOpError() << "attribute '" << name
-                               << "' must be one of \"imported\", \"canonical\", \"tiled\", \"backend\", \"llvm-dialect\"";
+      return op->emitOpError()
+             << "attribute '" << name
+             << "' must be one of \"imported\", \"canonical\", \"tiled\", \"backend\", \"llvm-dialect\"";
   } else if (name == entryAttr) {
     if (!isa<FunctionOpInterface>(op) || !isa<UnitAttr>(attribute.getValue()))
       return op->emitOpError() << "attribute '" << name << "' is a unit attribute of a function";

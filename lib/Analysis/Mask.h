@@ -13,7 +13,8 @@ struct MaskBounds {
   bool exact = true;
 };
 
-/// Reads bounds off conjunctions of comparisons that are affine in q and kv (causal, window). An empty region keeps all.
+/// Reads bounds off conjunctions of comparisons that are affine in q and kv (causal, window). An empty region keeps
+/// all.
 MaskBounds analyzeMask(mlir::Region &mask);
 
 } // namespace rapt

@@ -6,7 +6,6 @@
 #include "lib/Driver/Report.h"
 #include "lib/Driver/Weights.h"
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
-#include "lib/Import/Import.h"
 #include "lib/InitAll.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Support/File.h"
@@ -92,41 +91,34 @@ private:
 
 /// Everything that can be wrong about the command line alone.
 bool Compilation::prepare() {
-  Expected<Emit> chosen = chooseEmit(options);
-  if (!chosen)
-    return fail(WrongUsage, chosen.error().message);
-  emit = *chosen;
+  emit = *emitNamed(options.emit);
   Expected<cpu::Target> made = cpu::Target::make(options.cpu, options.attributes);
   if (!made)
     return fail(WrongUsage, made.error().message);
   target = *made;
   if (!StringRef(options.prefix).empty() && artifact::prefixOf(options.prefix) != options.prefix)
     return fail(WrongUsage, "--prefix=" + options.prefix + " is no C identifier");
-  if (options.randomSeed && options.noWeights)
-    return fail(WrongUsage, "give one of --random-weights and --no-weights");
-  if (!options.saveWeights.empty() && options.noWeights)
-    return fail(WrongUsage, "--save-weights needs weights, --no-weights leaves them out");
   return true;
 }
 
 bool Compilation::read() {
-  Expected<InputKind> kind = detectInput(options.model);
+  Expected<InputKind> kind = detectInput(options.input);
   if (!kind)
     return fail(WrongInput, kind.error().message);
   if (*kind == InputKind::MLIR && options.randomSeed)
-    return fail(WrongUsage, "--random-weights needs a configuration; " + shownPath(options.model) + " is MLIR text");
+    return fail(WrongUsage, "--random-weights needs a configuration; " + shownPath(options.input) + " is MLIR text");
   if (*kind == InputKind::HuggingFace && !options.weights.empty())
-    return fail(WrongUsage, "--weights is for MLIR text; " + shownPath(options.model) + " brings its own weights");
+    return fail(WrongUsage, "--weights is for MLIR text; " + shownPath(options.input) + " brings its own weights");
   Expected<Input> found = readInput(context, options);
   if (!found)
     return fail(WrongInput, found.error().message);
   input = std::move(*found);
   paths = OutputPaths::choose(options, emit, input.name);
-  if (!options.dryRun && !options.showSteps)
+  if (!options.dryRun && !options.showCommands)
     if (Status writable = paths.check(options); !writable)
       return failOf(writable);
   manifest.name = options.prefix.empty() ? artifact::prefixOf(paths.base) : options.prefix;
-  return dump(nameOf(stageOf(*input.module)).str() + ".mlir", textOf(*input.module));
+  return dump(rapt::nameOf(stageOf(*input.module)).str() + ".mlir", textOf(*input.module));
 }
 
 /// Writes an intermediate result where --dump-dir and -save-temps ask for it.
@@ -137,7 +129,7 @@ bool Compilation::dump(StringRef suffix, const std::string &text) {
       return fail(WrongInput, shownPath(options.dumpDirectory) + ": " + error.message());
     folders.push_back(options.dumpDirectory);
   }
-  if (options.saveTemporaries)
+  if (options.saveTemps)
     folders.push_back(paths.directory);
   for (const std::string &folder : folders)
     if (Status written = writeText(folder + "/" + paths.base + "." + suffix.str(), text); !written)
@@ -147,9 +139,9 @@ bool Compilation::dump(StringRef suffix, const std::string &text) {
 
 /// Tells that passes failed: of text it is the text's fault, of a checkpoint ours, with what is needed to see it again.
 bool Compilation::failPasses(Stage to, ModuleOp before) {
-  std::string stage = nameOf(to).str();
+  std::string stage = rapt::nameOf(to).str();
   if (input.kind == InputKind::MLIR)
-    return fail(WrongInput, diagnostics.sawErrors() ? "" : shownPath(options.model) + ": cannot be lowered to the stage " + stage);
+    return fail(WrongInput, diagnostics.sawErrors() ? "" : shownPath(options.input) + ": cannot be lowered to the stage " + stage);
   llvm::SmallString<128> folder;
   if (llvm::sys::fs::createUniqueDirectory("raptc-bug", folder))
     return fail(Bug, "internal error: cannot lower to the stage " + stage);
@@ -166,8 +158,8 @@ bool Compilation::runPasses(Stage to) {
   if (failed(passes.run(*input.module)))
     return failPasses(to, *before);
   if (options.verbose)
-    llvm::errs() << llvm::formatv("raptc: {0}: {1:f2} s\n", nameOf(to), now() - start);
-  return dump(nameOf(to).str() + ".mlir", textOf(*input.module));
+    llvm::errs() << llvm::formatv("raptc: {0}: {1:f2} s\n", rapt::nameOf(to), now() - start);
+  return dump(rapt::nameOf(to).str() + ".mlir", textOf(*input.module));
 }
 
 bool Compilation::lowerTo(Stage to) {
@@ -178,9 +170,9 @@ bool Compilation::lowerTo(Stage to) {
 }
 
 bool Compilation::writeStage() {
-  Stage wanted = *stageNamed(nameOf(emit));
+  Stage wanted = *stageNamed(driver::nameOf(emit));
   if (stageOf(*input.module) > wanted)
-    return fail(WrongInput, shownPath(options.model) + ": is at the stage " + nameOf(stageOf(*input.module)).str() + ", behind " + nameOf(emit));
+    return fail(WrongInput, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stageOf(*input.module)).str() + ", behind " + driver::nameOf(emit));
   if (!lowerTo(wanted))
     return false;
   if (options.dryRun)
@@ -223,7 +215,7 @@ bool Compilation::showSteps() {
 }
 
 bool Compilation::lowerAndWrite() {
-  if (options.showSteps)
+  if (options.showCommands)
     return showSteps();
   if (stageOf(*input.module) < Stage::Canonical && !lowerTo(Stage::Canonical))
     return false;
@@ -248,7 +240,7 @@ bool Compilation::lowerAndWrite() {
   if (Status described = describeEntries(*input.module, manifest); !described)
     return failOf(described, Bug);
   if (manifest.entries.empty())
-    return fail(WrongInput, shownPath(options.model) + ": has no entry (a function with the attribute attn.entry)");
+    return fail(WrongInput, shownPath(options.input) + ": has no entry (a function with the attribute attn.entry)");
   return emit >= Emit::Object ? writeArtifact() : writeCode();
 }
 
@@ -277,7 +269,7 @@ bool Compilation::saveWeights() {
   if (options.saveWeights.empty())
     return true;
   if (!weights.reader)
-    return fail(WrongUsage, "--save-weights needs tensors; " + shownPath(options.model) + " has none");
+    return fail(WrongUsage, "--save-weights needs tensors; " + shownPath(options.input) + " has none");
   Status written = huggingface::writeSafeTensors(options.saveWeights, *weights.reader, weights.names);
   return written ? true : failOf(written);
 }
@@ -295,7 +287,7 @@ bool Compilation::writeArtifact() {
   std::string object, extra;
   if (!emitCode(cpu::Output::Object, object))
     return false;
-  if (options.saveTemporaries || !options.dumpDirectory.empty())
+  if (options.saveTemps || !options.dumpDirectory.empty())
     if (!emitCode(cpu::Output::LLVMIR, extra) || !dump("ll", extra) || !emitCode(cpu::Output::Assembly, extra) || !dump("s", extra))
       return false;
   std::vector<std::string> exports{manifest.name + "_module"};
@@ -330,18 +322,4 @@ bool Compilation::writeArtifact() {
 ExitStatus driver::compile(const Options &options, const std::string &tool) {
   discardOnInterrupt();
   return Compilation(options, tool).run();
-}
-
-std::string driver::familyNames() {
-  std::string text;
-  for (std::string_view name : listFamilies())
-    text += std::string(name) + "\n";
-  return text;
-}
-
-std::string driver::cpuNames() {
-  std::string text = "native\n";
-  for (const std::string &name : cpu::listCpus())
-    text += name + "\n";
-  return text;
 }

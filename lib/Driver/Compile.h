@@ -4,12 +4,11 @@
 
 namespace rapt::driver {
 
+/// Exit statuses of raptc.
+enum ExitStatus { Success = 0, WrongInput = 1, WrongUsage = 2, Bug = 3 };
+
 /// Compiles as `options` say. Everything for the user goes to stderr, text stages without an output to stdout. Returns
 /// the exit status; outputs exist whole or not at all. `tool` is the running program's path.
 ExitStatus compile(const Options &options, const std::string &tool);
-
-/// The values of --list-families and --mcpu=help, one a line.
-std::string familyNames();
-std::string cpuNames();
 
 } // namespace rapt::driver

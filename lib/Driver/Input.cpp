@@ -1,7 +1,7 @@
 //===- Input.cpp - What MODEL on the command line is --------------------------------------===//
 #include "lib/Driver/Input.h"
+#include "lib/Driver/Output.h"
 #include "lib/Import/Import.h"
-#include "lib/Support/CheckedMath.h"
 #include "lib/Support/File.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
@@ -16,33 +16,6 @@ using namespace rapt::driver;
 namespace {
 
 constexpr uint64_t mostTextBytes = uint64_t(1) << 30;
-/// The parser recurses: far below what overflows a thread's stack, far above what any program has.
-constexpr unsigned mostNesting = 256;
-
-/// The text's deepest nesting of brackets outside strings and comments, or the byte where it exceeds mostNesting.
-std::optional<size_t> findTooDeep(StringRef text) {
-  unsigned depth = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i], next = i + 1 < text.size() ? text[i + 1] : 0;
-    if (c == '"') {
-      for (++i; i < text.size() && text[i] != '"' && text[i] != '\n'; ++i)
-        i += text[i] == '\\';
-    } else if (c == '/' && next == '/') {
-      i = std::min(text.find('\n', i), text.size());
-    } else if ((c == '-' || c == '<' || c == '>') && (next == '>' || next == '=')) {
-      // An arrow or a comparison; of "<=" and ">=" both are signs, of ">>" each closes one.
-      i += c == '-' || next == '=';
-      depth -= c == '>' && next == '>' && depth > 0;
-    } else if (c == '(' || c == '[' || c == '{' || c == '<') {
-      if (++depth > mostNesting)
-        return i;
-    } else if ((c == ')' || c == ']' || c == '}' || c == '>') && depth > 0) {
-      --depth;
-    }
-  }
-  return std::nullopt;
-}
-
 /// A static shape whose elements a 64-bit size cannot count; MLIR accepts it silently.
 bool overflows(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
@@ -76,21 +49,19 @@ LogicalResult checkShapes(ModuleOp module) {
 }
 
 Expected<Input> readText(MLIRContext &context, const Options &options) {
-  Expected<std::string> text = readFile(options.model, mostTextBytes);
+  Expected<std::string> text = readFile(options.input, mostTextBytes);
   if (!text)
     return text.error();
-  if (std::optional<size_t> deep = findTooDeep(*text)) {
-    size_t line = 1 + StringRef(*text).take_front(*deep).count('\n');
-    return Error{shownPath(options.model) + ":" + std::to_string(line) + ": nests deeper than " + std::to_string(mostNesting)};
-  }
+  if (unsigned depth = nestingDepth(*text); depth > maxNesting)
+    return Error{shownPath(options.input) + ": brackets nest " + std::to_string(depth) + " deep, at most " + std::to_string(maxNesting) +
+                 " are accepted"};
   Input input;
   input.kind = InputKind::MLIR;
-  input.name = stemOf(options.model);
-  input.module = parseSourceString<ModuleOp>(*text, ParserConfig(&context), stemOf(options.model) + ".mlir");
+  input.name = stemOf(options.input);
+  input.module = parseSourceString<ModuleOp>(*text, ParserConfig(&context), stemOf(options.input) + ".mlir");
   // The context's handler has told what is wrong.
   if (!input.module || failed(checkShapes(*input.module)))
     return Error{""};
-  input.text = std::move(*text);
   return input;
 }
 
@@ -100,7 +71,7 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
   load.noWeights = options.noWeights;
   load.strict = options.strict;
   load.ignoreKeys = options.ignoreKeys;
-  Expected<huggingface::ModelDescription> model = huggingface::ModelDescription::load(options.model, load);
+  Expected<huggingface::ModelDescription> model = huggingface::ModelDescription::load(options.input, load);
   if (!model)
     return model.error();
   Input input;
@@ -155,7 +126,7 @@ Expected<InputKind> driver::detectInput(const std::string &path) {
 }
 
 Expected<Input> driver::readInput(MLIRContext &context, const Options &options) {
-  Expected<InputKind> kind = detectInput(options.model);
+  Expected<InputKind> kind = detectInput(options.input);
   if (!kind)
     return kind.error();
   return *kind == InputKind::MLIR ? readText(context, options) : readModel(context, options);

@@ -21,7 +21,6 @@ Expected<InputKind> detectInput(const std::string &path);
 struct Input {
   InputKind kind = InputKind::HuggingFace;
   std::string name;                               ///< of the output, when -o names none
-  std::string text;                               ///< of .mlir
   std::optional<huggingface::ModelDescription> model;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<artifact::Section> sections;        ///< the model's side files, for the weight file

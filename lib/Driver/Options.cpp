@@ -1,51 +1,225 @@
-//===- Options.cpp - What -o and --emit say together --------------------------------------===//
+//===- Options.cpp - What raptc is asked to do ----------------------------------===//
 #include "lib/Driver/Options.h"
-#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <charconv>
 
-using namespace rapt;
-using namespace rapt::driver;
+namespace rapt::driver {
 
 namespace {
-constexpr const char *names[] = {"imported", "canonical", "tiled", "backend", "llvm-dialect", "llvm-ir", "asm", "obj", "so", "a"};
 
-/// The last component of `path`.
-llvm::StringRef fileName(llvm::StringRef path) { return path.substr(path.rfind('/') + 1); }
+struct Flag {
+  const char *name;
+  bool Options::*field;
+  const char *help;
+  bool hidden;
+};
+constexpr Flag flags[] = {
+    {"--no-weights", &Options::noWeights, "do not pack weights", false},
+    {"--dry-run", &Options::dryRun, "predict memory and sizes, write nothing", false},
+    {"--check-tensors", &Options::checkTensors, "refuse weights that hold NaN or infinity", false},
+    {"--strict", &Options::strict, "tensors that the model does not use are an error", false},
+    {"--version", &Options::version, "print the version", false},
+    {"--list-families", &Options::listFamilies, "print the model families that can be compiled", false},
+    {"--help", &Options::help, "print this", false},
+    {"-v", &Options::verbose, "print the time of every stage", false},
+    {"-###", &Options::showCommands, "print what would be run, run nothing", true},
+    {"-save-temps", &Options::saveTemps, "keep the text of every stage", true},
+    {"--help-hidden", &Options::helpHidden, "print every option", true},
+};
 
-std::optional<Emit> emitOfSuffix(llvm::StringRef path) {
-  llvm::StringRef name = fileName(path);
-  if (name.ends_with(".so"))
-    return Emit::Library;
-  if (name.ends_with(".a"))
-    return Emit::Archive;
-  if (name.ends_with(".o"))
-    return Emit::Object;
-  return std::nullopt;
+struct Text {
+  const char *name;
+  std::string Options::*field;
+  const char *help;
+};
+constexpr Text texts[] = {
+    {"-o", &Options::output, "OUT.so, OUT.a or OUT.o; text stages go to the standard output without it"},
+    {"--emit", &Options::emit,
+     "stop at imported, canonical, tiled, backend, llvm-dialect, llvm-ir, asm, obj, a or so (default)"},
+    {"--target", &Options::target, "cpu"},
+    {"--mcpu", &Options::cpu, "native, x86-64-v3, or another CPU; help lists them"},
+    {"-march", &Options::cpu, "the same as --mcpu"},
+    {"--mattr", &Options::attributes, "+feature,-feature,..."},
+    {"--dtype", &Options::dtype, "storage of weights and cache: auto, f32, bf16, f16"},
+    {"--weights", &Options::weights, "model directory or weight file of a .mlir input"},
+    {"--save-weights", &Options::saveWeights, "write the random weights as safetensors"},
+    {"--prefix", &Options::prefix, "prefix of the exported symbol"},
+    {"--dump-dir", &Options::dumpDirectory, "write the IR after every pass there"},
+};
+
+constexpr const char *stages[] = {"imported", "canonical", "tiled", "backend", "llvm-dialect",
+                                  "llvm-ir",  "asm",       "obj",   "a",       "so"};
+
+Error usage(const std::string &message) { return Error{message + " (--help lists the options)"}; }
+
+Expected<uint64_t> number(const std::string &name, const std::string &text, uint64_t least, uint64_t most) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+    return usage(name + " takes a whole number from " + std::to_string(least) + " to " + std::to_string(most) +
+                 ", not '" + text + "'");
+  return value;
 }
+
+/// Options with values that need more than storing.
+Status apply(Options &options, const std::string &name, const std::string &value) {
+  auto store = [&](auto &field, uint64_t least, uint64_t most) -> Status {
+    Expected<uint64_t> parsed = number(name, value, least, most);
+    if (!parsed)
+      return parsed.error();
+    field = *parsed;
+    return {};
+  };
+  for (const Text &text : texts)
+    if (name == text.name) {
+      options.*text.field = value;
+      return {};
+    }
+  if (name == "--max-seq-len")
+    return store(options.maxSequenceLength, 1, uint64_t(1) << 30);
+  if (name == "--max-batch")
+    return store(options.maxBatch, 1, 65536);
+  if (name == "--random-weights")
+    return store(options.randomSeed, 0, UINT64_MAX);
+  if (name == "-j")
+    return store(options.jobs, 1, 256);
+  if (name == "--ignore-config-key") {
+    options.ignoreKeys.push_back(value);
+    return {};
+  }
+  if (name == "--quantize" && value == "none")
+    return {};
+  if (name == "--cache-dtype" && value == "auto")
+    return {};
+  if (name == "--quantize")
+    return usage("--quantize=" + value + " is not supported; --dtype=bf16 or f16 halves the weights");
+  if (name == "--cache-dtype")
+    return usage("--cache-dtype=" + value + " is not supported; the cache is stored as --dtype says");
+  return usage("unknown option " + name);
+}
+
+bool takesValue(const std::string &name) {
+  static const char *const others[] = {"--max-seq-len", "--max-batch",   "--random-weights",   "-j",
+                                       "--quantize",    "--cache-dtype", "--ignore-config-key"};
+  return std::any_of(std::begin(texts), std::end(texts), [&](const Text &t) { return name == t.name; }) ||
+         std::find(std::begin(others), std::end(others), name) != std::end(others);
+}
+
+std::string emitOfSuffix(const std::string &output) {
+  for (const auto &[suffix, emit] : {std::pair<std::string, std::string>{".so", "so"}, {".a", "a"}, {".o", "obj"}})
+    if (output.size() > suffix.size() && output.ends_with(suffix))
+      return emit;
+  return {};
+}
+
+/// What single options cannot see.
+Status check(Options &o) {
+  if (o.version || o.listFamilies || o.help || o.helpHidden || o.cpu == "help")
+    return {};
+  const std::string bySuffix = emitOfSuffix(o.output);
+  const bool binary = o.emit == "so" || o.emit == "a" || o.emit == "obj";
+  if (!o.emit.empty() && std::find(std::begin(stages), std::end(stages), o.emit) == std::end(stages))
+    return usage("--emit=" + o.emit + " is no stage");
+  if (!o.emit.empty() && !bySuffix.empty() && bySuffix != o.emit)
+    return usage("-o " + o.output + " asks for another kind of file than --emit=" + o.emit);
+  if ((o.emit.empty() || binary) && !o.output.empty() && bySuffix.empty())
+    return usage("-o " + o.output + " ends in none of .so, .a and .o");
+  if (o.emit.empty())
+    o.emit = bySuffix.empty() ? "so" : bySuffix;
+  if (o.target != "cpu")
+    return usage("--target=" + o.target + " is not supported; --target=cpu is");
+  if (o.dtype != "auto" && o.dtype != "f32" && o.dtype != "bf16" && o.dtype != "f16")
+    return usage("--dtype=" + o.dtype + " is none of auto, f32, bf16 and f16");
+  if (o.noWeights && o.randomSeed)
+    return usage("--no-weights and --random-weights exclude each other");
+  if (!o.saveWeights.empty() && !o.randomSeed)
+    return usage("--save-weights needs --random-weights=SEED");
+  if (o.input.empty())
+    return usage("no model given: a directory with config.json, a config.json, or a .mlir file");
+  return {};
+}
+
 } // namespace
 
-const char *driver::nameOf(Emit emit) { return names[static_cast<int>(emit)]; }
-
-std::optional<Emit> driver::emitNamed(const std::string &name) {
-  for (int i = 0; i <= static_cast<int>(Emit::Library); ++i)
-    if (name == names[i])
-      return static_cast<Emit>(i);
-  return std::nullopt;
-}
-
-Expected<Emit> driver::chooseEmit(const Options &options) {
-  std::optional<Emit> suffix = options.output.empty() ? std::nullopt : emitOfSuffix(options.output);
-  if (!options.emit) {
-    if (!options.output.empty() && !suffix)
-      return Error{"-o " + options.output + ": the suffix must be .so, .a or .o, or --emit must say what to write"};
-    return suffix.value_or(Emit::Library);
+Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
+  Options options;
+  bool onlyInputs = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string name = arguments[i];
+    if (onlyInputs || name.empty() || name[0] != '-') {
+      if (!options.input.empty())
+        return usage("two inputs: '" + options.input + "' and '" + name + "'");
+      options.input = name;
+      continue;
+    }
+    if (name == "--") {
+      onlyInputs = true;
+      continue;
+    }
+    if (name == "-S" || name == "-c") {
+      options.emit = name == "-S" ? "asm" : "obj";
+      continue;
+    }
+    const Flag *flag = std::find_if(std::begin(flags), std::end(flags), [&](const Flag &f) { return name == f.name; });
+    if (flag != std::end(flags)) {
+      options.*flag->field = true;
+      continue;
+    }
+    std::string value;
+    if (const size_t equals = name.find('='); equals != std::string::npos) {
+      value = name.substr(equals + 1);
+      name.resize(equals);
+    } else if (name.size() > 2 && name[1] != '-' && (name[1] == 'o' || name[1] == 'j')) {
+      value = name.substr(2);
+      name.resize(2);
+    } else if (takesValue(name) && i + 1 < arguments.size()) {
+      value = arguments[++i];
+    } else if (takesValue(name)) {
+      return usage(name + " needs a value");
+    }
+    if (Status status = apply(options, name, value); !status)
+      return status.error();
   }
-  if (suffix && *suffix != *options.emit)
-    return Error{"-o " + options.output + " asks for " + nameOf(*suffix) + ", --emit for " + nameOf(*options.emit)};
-  return *options.emit;
+  if (Status status = check(options); !status)
+    return status.error();
+  return options;
 }
 
-std::string driver::stemOf(const std::string &path) {
-  llvm::StringRef name = fileName(llvm::StringRef(path).rtrim('/'));
-  size_t dot = name.rfind('.');
-  return (dot == llvm::StringRef::npos || dot == 0 ? name : name.take_front(dot)).str();
+std::string helpText(bool hidden) {
+  std::string text = "raptc MODEL [-o OUT.so] [options]: compiles an attention model to a native library.\n"
+                     "MODEL is a Hugging Face directory, a lone config.json, or .mlir text.\n\n";
+  auto line = [&](std::string name, const char *help) {
+    text += "  " + name + std::string(name.size() < 26 ? 26 - name.size() : 1, ' ') + help + "\n";
+  };
+  for (const Text &option : texts)
+    line(std::string(option.name) + (option.name[1] == 'o' ? " F" : "=VALUE"), option.help);
+  line("--max-seq-len=N", "positions of one sequence; default: as many as the model has");
+  line("--max-batch=N", "sequences of one step; default 64");
+  line("--random-weights=SEED", "weights from a seed instead of the directory's");
+  line("--ignore-config-key=K", "go on in spite of a config key that is not understood");
+  line("-j N", "threads for packing; default: all processors");
+  for (const Flag &flag : flags)
+    if (hidden || !flag.hidden)
+      line(flag.name, flag.help);
+  return text;
 }
+
+unsigned nestingDepth(const std::string &text) {
+  unsigned depth = 0, deepest = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') {
+      for (++i; i < text.size() && text[i] != '"' && text[i] != '\n'; ++i)
+        i += text[i] == '\\';
+    } else if (c == '/' && i + 1 < text.size() && text[i + 1] == '/') {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (c == '(' || c == '[' || c == '{' || c == '<') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == ')' || c == ']' || c == '}' || (c == '>' && i > 0 && text[i - 1] != '-')) {
+      depth -= depth > 0; // the > of an arrow closes nothing
+    }
+  }
+  return deepest;
+}
+
+} // namespace rapt::driver

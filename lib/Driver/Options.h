@@ -1,4 +1,4 @@
-//===- Options.h - What a compilation is asked for ------------------------------*- C++ -*-===//
+//===- Options.h - What raptc is asked to do ------------------------------------===//
 #pragma once
 #include "lib/Support/Expected.h"
 #include <cstdint>
@@ -8,37 +8,28 @@
 
 namespace rapt::driver {
 
-/// Exit statuses of raptc.
-enum ExitStatus { Success = 0, WrongInput = 1, WrongUsage = 2, Bug = 3 };
-
-/// Where a compilation stops. Up to Assembly the output is text.
-enum class Emit { Imported, Canonical, Tiled, Backend, LLVMDialect, LLVMIR, Assembly, Object, Library, Archive };
-
-/// The value of --emit that names it.
-const char *nameOf(Emit emit);
-std::optional<Emit> emitNamed(const std::string &name);
-
 struct Options {
-  std::string model;  ///< a directory, a config.json, or .mlir text; the content decides
-  std::string output; ///< empty: NAME.so here, or stdout for text
-  std::optional<Emit> emit;
-  std::string cpu = "native", attributes, dtype = "auto";
+  std::string input, output;
+  std::string emit; ///< a stage's name, or asm, obj, so, a; never empty after parsing
+  std::string target = "cpu", cpu = "native", attributes, dtype = "auto", weights, saveWeights, prefix, dumpDirectory;
   int64_t maxSequenceLength = 0, maxBatch = 64;
   std::optional<uint64_t> randomSeed;
-  std::string weights;     ///< of .mlir input: a model directory, or a packed file
-  std::string saveWeights; ///< a safetensors file for the values that were compiled
-  bool noWeights = false, dryRun = false, checkTensors = false, strict = false;
   std::vector<std::string> ignoreKeys;
-  std::string prefix; ///< empty: from the output's name
-  unsigned threads = 0;
-  bool verbose = false, showSteps = false, saveTemporaries = false;
-  std::string dumpDirectory; ///< the module at every stage goes here; empty: nowhere
+  unsigned jobs = 0;
+  bool noWeights = false, dryRun = false, checkTensors = false, strict = false, verbose = false, showCommands = false;
+  bool saveTemps = false, version = false, listFamilies = false, help = false, helpHidden = false;
 };
 
-/// What -o and --emit say together: the stage to stop at, with errors about usage.
-Expected<Emit> chooseEmit(const Options &options);
+/// Parses the arguments after the program's name: `--name=value`, `--name value` and clang's short forms (-o F, -S, -c,
+/// -j N, -v, -###, -march=). Errors are for exit status 2 and say what to write instead.
+Expected<Options> parseOptions(const std::vector<std::string> &arguments);
 
-/// The last component of `path` without its last suffix.
-std::string stemOf(const std::string &path);
+/// The text of --help, or of --help-hidden.
+std::string helpText(bool hidden);
+
+/// The deepest nesting of brackets (round, square, curly, angle) in MLIR text outside strings and comments. The parser
+/// recurses, so text deeper than maxNesting is refused before it.
+unsigned nestingDepth(const std::string &text);
+constexpr unsigned maxNesting = 256;
 
 } // namespace rapt::driver

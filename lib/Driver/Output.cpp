@@ -13,6 +13,27 @@
 using namespace rapt;
 using namespace rapt::driver;
 
+static constexpr const char *names[] = {"imported", "canonical", "tiled", "backend", "llvm-dialect",
+                                        "llvm-ir",  "asm",       "obj",   "a",       "so"};
+
+const char *driver::nameOf(Emit emit) { return names[static_cast<int>(emit)]; }
+
+std::optional<Emit> driver::emitNamed(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(Emit::Library); ++i)
+    if (name == names[i])
+      return static_cast<Emit>(i);
+  return std::nullopt;
+}
+
+std::string driver::stemOf(const std::string &path) {
+  std::string_view name = path;
+  while (name.size() > 1 && name.ends_with('/'))
+    name.remove_suffix(1);
+  name = name.substr(name.rfind('/') + 1);
+  size_t dot = name.rfind('.');
+  return std::string(dot == std::string_view::npos || dot == 0 ? name : name.substr(0, dot));
+}
+
 OutputPaths OutputPaths::choose(const Options &options, Emit emit, const std::string &name) {
   OutputPaths paths;
   paths.main = options.output;
@@ -27,7 +48,7 @@ Status OutputPaths::check(const Options &options) const {
   if (main.empty())
     return {};
   struct stat in, out;
-  if (stat(main.c_str(), &out) == 0 && stat(options.model.c_str(), &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+  if (stat(main.c_str(), &out) == 0 && stat(options.input.c_str(), &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
     return Error{shownPath(main) + ": is the input itself"};
   auto file = artifact::StagedFile::create(main);
   return file ? Status() : Status(file.error());

@@ -6,6 +6,16 @@
 
 namespace rapt::driver {
 
+/// What a compilation writes. Up to Assembly it is text.
+enum class Emit { Imported, Canonical, Tiled, Backend, LLVMDialect, LLVMIR, Assembly, Object, Archive, Library };
+
+/// Names of --emit.
+const char *nameOf(Emit emit);
+std::optional<Emit> emitNamed(std::string_view name);
+
+/// The last component of `path` without its last suffix.
+std::string stemOf(const std::string &path);
+
 /// The paths of one compilation's results.
 struct OutputPaths {
   std::string main;      ///< X.so, X.o, X.a, or of text; empty: stdout

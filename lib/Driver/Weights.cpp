@@ -34,7 +34,7 @@ Expected<Weights> Weights::open(const Input &input, const std::vector<artifact::
     return weights;
   }
   if (options.weights.empty())
-    return Error{shownPath(options.model) + ": has " + std::to_string(parameters.size()) +
+    return Error{shownPath(options.input) + ": has " + std::to_string(parameters.size()) +
                  " parameters; --weights=F gives their values, --no-weights leaves them out"};
   struct stat status;
   if (stat(options.weights.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
@@ -53,14 +53,14 @@ Status Weights::pack(const Input &input, const std::vector<artifact::Parameter> 
   if (!reader)
     return {};
   if (options.checkTensors) {
-    Expected<std::vector<std::string>> found = artifact::checkTensors(parameters, *reader, options.threads);
+    Expected<std::vector<std::string>> found = artifact::checkTensors(parameters, *reader, options.jobs);
     if (!found)
       return found.error();
     if (!found->empty())
-      return Error{shownPath(options.model) + ": " + (*found)[0] +
+      return Error{shownPath(options.input) + ": " + (*found)[0] +
                    (found->size() > 1 ? "; and " + std::to_string(found->size() - 1) + " more tensors" : "")};
   }
-  artifact::PackRequest request{&parameters, reader.get(), &input.sections, directory, base, options.threads};
+  artifact::PackRequest request{&parameters, reader.get(), &input.sections, directory, base, options.jobs};
   Expected<artifact::PackedWeights> result = artifact::packWeights(request);
   if (!result)
     return result.error();

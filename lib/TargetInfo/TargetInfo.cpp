@@ -25,6 +25,7 @@ TargetInfo TargetInfo::of(Operation *op) {
 
 DictionaryAttr TargetInfo::toAttr(MLIRContext *context) const {
   Builder builder(context);
-  return builder.getDictionaryAttr({builder.getNamedAttr("vector_bytes", builder.getI64IntegerAttr(vectorBytes)),
-                                    builder.getNamedAttr("vector_registers", builder.getI64IntegerAttr(vectorRegisters))});
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("vector_bytes", builder.getI64IntegerAttr(vectorBytes)),
+       builder.getNamedAttr("vector_registers", builder.getI64IntegerAttr(vectorRegisters))});
 }

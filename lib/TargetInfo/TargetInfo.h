@@ -10,8 +10,8 @@
 namespace rapt {
 
 struct TargetInfo {
-  int64_t vectorBytes = 32;      ///< widest vector register that is fast
-  int64_t vectorRegisters = 16;  ///< architectural vector registers
+  int64_t vectorBytes = 32;     ///< widest vector register that is fast
+  int64_t vectorRegisters = 16; ///< architectural vector registers
 
   int64_t lanesF32() const { return vectorBytes / 4; }
 

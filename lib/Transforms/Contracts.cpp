@@ -37,7 +37,8 @@ struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
       if (isa<attn::AttnDialect, arith::ArithDialect, math::MathDialect, func::FuncDialect>(op->getDialect()) ||
           isa<ModuleOp, scf::ForOp, scf::YieldOp, tensor::DimOp, tensor::EmptyOp>(op))
         return WalkResult::advance();
-      op->emitOpError("is not of the imported stage (attn, func, scf.for, tensor.dim, tensor.empty, scalar arith and math)");
+      op->emitOpError(
+          "is not of the imported stage (attn, func, scf.for, tensor.dim, tensor.empty, scalar arith and math)");
       return WalkResult::interrupt();
     });
     if (result.wasInterrupted())

@@ -19,8 +19,9 @@ bool samePlace(Value a, Value b) {
   if (a == b)
     return true;
   Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
-  return isa_and_nonnull<memref::SubViewOp>(x) && isa_and_nonnull<memref::SubViewOp>(y) && x->getAttrs() == y->getAttrs() &&
-         x->getPropertiesAsAttribute() == y->getPropertiesAsAttribute() && x->getOperands() == y->getOperands();
+  return isa_and_nonnull<memref::SubViewOp>(x) && isa_and_nonnull<memref::SubViewOp>(y) &&
+         x->getAttrs() == y->getAttrs() && x->getPropertiesAsAttribute() == y->getPropertiesAsAttribute() &&
+         x->getOperands() == y->getOperands();
 }
 
 struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {

@@ -47,6 +47,23 @@ LogicalResult lowerSlice(attn::ParameterSliceOp slice, Value weights) {
   return success();
 }
 
+/// What the C entry and the manifest need to know about each buffer, kept where conversions leave it alone.
+void describeBuffers(func::FuncOp entry, ArrayRef<DictionaryAttr> attributes, unsigned inputs,
+                     ArrayRef<std::optional<unsigned>> inPlace) {
+  Builder b(entry.getContext());
+  SmallVector<Attribute> buffers;
+  for (unsigned i = 1; i < entry.getNumArguments(); ++i) {
+    NamedAttrList buffer(attributes[i]);
+    StringRef kind = i == 1 ? "weights" : i == 2 ? "workspace" : i >= 3 + inputs ? "output" : "input";
+    if (kind == "input" && llvm::is_contained(inPlace, std::optional<unsigned>(i - 3)))
+      kind = "cache";
+    buffer.set("kind", b.getStringAttr(kind));
+    buffer.set("type", TypeAttr::get(entry.getArgument(i).getType()));
+    buffers.push_back(buffer.getDictionary(entry.getContext()));
+  }
+  entry->setAttr(attn::AttnDialect::buffersAttr, b.getArrayAttr(buffers));
+}
+
 LogicalResult lowerEntry(func::FuncOp entry) {
   MLIRContext *context = entry.getContext();
   ImplicitLocOpBuilder b(entry.getLoc(), context);
@@ -94,7 +111,8 @@ LogicalResult lowerEntry(func::FuncOp entry) {
   }
   b.setInsertionPoint(terminator);
   for (auto [i, value] : llvm::enumerate(terminator.getOperands())) {
-    Value target = inPlace[i] ? memory[*inPlace[i]] : Value(body.addArgument(memoryOf(value.getType()), entry.getLoc()));
+    Value target =
+        inPlace[i] ? memory[*inPlace[i]] : Value(body.addArgument(memoryOf(value.getType()), entry.getLoc()));
     auto store = bufferization::MaterializeInDestinationOp::create(b, TypeRange(), value, target);
     store.setRestrict(true);
     store.setWritable(true);
@@ -107,20 +125,7 @@ LogicalResult lowerEntry(func::FuncOp entry) {
   entry.setFunctionType(FunctionType::get(context, body.getArgumentTypes(), {b.getI32Type()}));
   entry.setAllArgAttrs(attributes);
 
-  // What the C entry and the manifest need to know, kept where conversions leave it alone.
-  SmallVector<Attribute> buffers;
-  for (unsigned i = 1; i < body.getNumArguments(); ++i) {
-    NamedAttrList buffer(attributes[i]);
-    unsigned outputs = body.getNumArguments() - 3 - inputs;
-    StringRef kind = i == 1 ? "weights" : i == 2 ? "workspace" : i >= body.getNumArguments() - outputs ? "output" : "input";
-    if (kind == "input" && llvm::is_contained(inPlace, std::optional<unsigned>(i - 3)))
-      kind = "cache";
-    buffer.set("kind", b.getStringAttr(kind));
-    buffer.set("type", TypeAttr::get(body.getArgument(i).getType()));
-    buffers.push_back(buffer.getDictionary(context));
-  }
-  entry->setAttr(attn::AttnDialect::buffersAttr, b.getArrayAttr(buffers));
-
+  describeBuffers(entry, attributes, inputs, inPlace);
   SmallVector<attn::ParameterSliceOp> slices;
   entry.walk([&](attn::ParameterSliceOp slice) { slices.push_back(slice); });
   for (attn::ParameterSliceOp slice : slices)

@@ -122,8 +122,9 @@ int64_t assign(attn::ParameterOp parameter, const Wish &wish, int64_t offset) {
 /// [channels/32][block][32], each read as the second operand of a packed product.
 RankedTensorType cacheType(attn::KVCacheType type) {
   int64_t channels = padToPanel(type.getHeadDim());
-  return RankedTensorType::get({ShapedType::kDynamic, type.getLayers(), type.getHeads(), 2, type.getBlock() * channels / kPanel, kPanel},
-                               type.getElementType());
+  return RankedTensorType::get(
+      {ShapedType::kDynamic, type.getLayers(), type.getHeads(), 2, type.getBlock() * channels / kPanel, kPanel},
+      type.getElementType());
 }
 
 RankedTensorType withLast(Type type, int64_t last) {
@@ -142,7 +143,8 @@ LogicalResult retype(Operation *op) {
     linear.setTransposed(false);
     // An entry's output has exact strides: the product stores its last panel narrow.
     if (!llvm::any_of(linear->getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); }))
-      linear.getResult().setType(withLast(linear.getResult().getType(), linear.getWeight().getType().getDimSize(0) * kPanel));
+      linear.getResult().setType(
+          withLast(linear.getResult().getType(), linear.getWeight().getType().getDimSize(0) * kPanel));
   } else if (isa<attn::LayerNormOp, attn::RMSNormOp>(op)) {
     int64_t columns = cast<RankedTensorType>(op->getResult(0).getType()).getDimSize(1);
     op->getResult(0).setType(op->getOperand(0).getType());

@@ -55,7 +55,8 @@ Value bytesOf(ImplicitLocOpBuilder &b, memref::AllocOp alloc) {
 void hoist(memref::AllocOp alloc) {
   while (!isa<FunctionOpInterface>(alloc->getParentOp())) {
     Operation *parent = alloc->getParentOp();
-    if (llvm::any_of(alloc.getDynamicSizes(), [&](Value size) { return parent->isAncestor(size.getParentRegion()->getParentOp()); }))
+    if (llvm::any_of(alloc.getDynamicSizes(),
+                     [&](Value size) { return parent->isAncestor(size.getParentRegion()->getParentOp()); }))
       return;
     alloc->moveBefore(parent);
   }
@@ -79,7 +80,8 @@ FailureOr<int64_t> planTask(func::FuncOp task) {
     for (memref::AllocOp alloc : allocs) {
       b.setInsertionPoint(alloc);
       alloc.replaceAllUsesWith(
-          memref::AllocaOp::create(b, alloc.getType(), ValueRange(), ValueRange(), b.getI64IntegerAttr(kAlignment)).getResult());
+          memref::AllocaOp::create(b, alloc.getType(), ValueRange(), ValueRange(), b.getI64IntegerAttr(kAlignment))
+              .getResult());
       alloc.erase();
     }
     return 0;
@@ -182,7 +184,8 @@ struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
       for (Life &life : place) {
         b.setInsertionPoint(life.alloc);
         life.alloc.replaceAllUsesWith(
-            memref::ViewOp::create(b, life.alloc.getType(), workspace, offset, life.alloc.getDynamicSizes()).getResult());
+            memref::ViewOp::create(b, life.alloc.getType(), workspace, offset, life.alloc.getDynamicSizes())
+                .getResult());
       }
       for (Life &life : place)
         life.alloc.erase();
@@ -236,7 +239,8 @@ struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
       }
       auto argument = dyn_cast<BlockArgument>(dim.getSource());
       std::optional<int64_t> position = dim.getConstantIndex();
-      auto names = argument ? entry.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), attn::AttnDialect::dimsAttr) : ArrayAttr();
+      auto names = argument ? entry.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), attn::AttnDialect::dimsAttr)
+                            : ArrayAttr();
       if (!position || !names)
         return op->emitOpError("decides a workspace size, but is no declared dim");
       unsigned dynamic = 0;

@@ -39,7 +39,11 @@ struct SelectStorage : rapt::impl::AttnSelectStorageBase<SelectStorage> {
   using AttnSelectStorageBase::AttnSelectStorageBase;
   void runOnOperation() override {
     Builder b(&getContext());
-    Type type = llvm::StringSwitch<Type>(dtype).Case("f32", b.getF32Type()).Case("bf16", b.getBF16Type()).Case("f16", b.getF16Type()).Default({});
+    Type type = llvm::StringSwitch<Type>(dtype)
+                    .Case("f32", b.getF32Type())
+                    .Case("bf16", b.getBF16Type())
+                    .Case("f16", b.getF16Type())
+                    .Default({});
     if (!type) {
       getOperation().emitError() << "storage type must be f32, bf16 or f16, found '" << dtype << "'";
       return signalPassFailure();

@@ -3,7 +3,7 @@
 import re
 
 OP = re.compile(r'^def Attn_(\w+) : Attn_Op<"([\w.]+)"(.*?)(?=^def |\Z)', re.DOTALL | re.MULTILINE)
-LOWERINGS = ("lib/Conversion", "lib/Transforms", "lib/Target")
+LOWERINGS = ("lib/Conversion", "lib/Target")
 
 
 def ops(checkout):

@@ -79,8 +79,9 @@ std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Task &task, Va
   int64_t lines = task.block * task.channels / kPanel;
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
   auto part = [&](int64_t which, ArrayRef<int64_t> shape) -> Value {
-    Value slice = extract(b, view.getCache(), {blockId, view.getLayer(), task.kvHead, b.getIndexAttr(which), zero, zero},
-                          {one, one, one, one, b.getIndexAttr(lines), b.getIndexAttr(kPanel)}, {lines, kPanel});
+    Value slice =
+        extract(b, view.getCache(), {blockId, view.getLayer(), task.kvHead, b.getIndexAttr(which), zero, zero},
+                {one, one, one, one, b.getIndexAttr(lines), b.getIndexAttr(kPanel)}, {lines, kPanel});
     auto type = RankedTensorType::get(shape, getElementTypeOrSelf(slice.getType()));
     SmallVector<ReassociationIndices> groups{{0, 1}, {2}};
     return tensor::ExpandShapeOp::create(b, type, slice, groups);
@@ -117,9 +118,9 @@ std::pair<Value, Value> packedTiles(ImplicitLocOpBuilder &b, const Task &task, V
                       Value lane = asValue(b, affineOf(b, d0 % kPanel, {OpFoldResult(place)}));
                       return loop(b, zero, index(b, task.channels), kPanel, carried,
                                   [&](ImplicitLocOpBuilder &b, Value channel, Value inner) -> Value {
-                                    return vector::TransferWriteOp::create(b, source(b, 1, place, channel), inner,
-                                                                           ValueRange{panel, channel, lane},
-                                                                           AffineMap::get(3, 0, d1), ArrayRef<bool>{true})
+                                    return vector::TransferWriteOp::create(
+                                               b, source(b, 1, place, channel), inner, ValueRange{panel, channel, lane},
+                                               AffineMap::get(3, 0, d1), ArrayRef<bool>{true})
                                         .getResult();
                                   });
                     });
@@ -127,7 +128,8 @@ std::pair<Value, Value> packedTiles(ImplicitLocOpBuilder &b, const Task &task, V
                       [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
                         return loop(b, zero, index(b, task.valueChannels), kPanel, carried,
                                     [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
-                                      Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)}));
+                                      Value panel =
+                                          asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)}));
                                       return writePanel(b, source(b, 2, place, channel), inner, {panel, place, zero});
                                     });
                       });
@@ -145,8 +147,8 @@ SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const Task &task, Value q
   Value firstKey = arith::MulIOp::create(b, nth, index(b, task.block));
   ValueRange state = loop.getRegionIterArgs();
   AttentionOp op = task.op;
-  auto step = attn::AttentionStateOp::create(b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], query, keys, values,
-                                             op.getScale(), task.row, task.head, q, firstKey,
+  auto step = attn::AttentionStateOp::create(b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], query, keys,
+                                             values, op.getScale(), task.row, task.head, q, firstKey,
                                              masked ? task.keyCount : Value(), state[0], state[1], state[2]);
   IRMapping mapping;
   op.getScore().cloneInto(&step.getScore(), mapping);
@@ -158,15 +160,17 @@ SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const Task &task, Value q
 
 /// acc / sum, 0 where no key took part, into rows of `dest`.
 Value normalize(ImplicitLocOpBuilder &b, Value acc, Value sum, int64_t m, int64_t channels, Value dest) {
-  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0)), f1 = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
+  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0)),
+        f1 = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
   return loop(b, index(b, 0), index(b, m), 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
     Value total = tensor::ExtractOp::create(b, sum, r);
     Value some = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, total, f0);
     Value factor = arith::DivFOp::create(b, f1, arith::SelectOp::create(b, some, total, f1));
     Value factors = vector::BroadcastOp::create(b, VectorType::get({kPanel}, b.getF32Type()), factor);
-    return loop(b, index(b, 0), index(b, channels), kPanel, carried, [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
-      return writePanel(b, arith::MulFOp::create(b, readPanel(b, acc, {r, c}), factors), inner, {r, c});
-    });
+    return loop(b, index(b, 0), index(b, channels), kPanel, carried,
+                [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
+                  return writePanel(b, arith::MulFOp::create(b, readPanel(b, acc, {r, c}), factors), inner, {r, c});
+                });
   });
 }
 
@@ -214,7 +218,8 @@ Value emitTile(ImplicitLocOpBuilder &b, const Task &task, int64_t m, Value first
   }
   state = overBlocks(b, task, query, q, blockFrom, blockEnd, /*masked=*/true, state);
 
-  SmallVector<OpFoldResult> destOffsets(cast<RankedTensorType>(dest.getType()).getRank(), b.getIndexAttr(0)), unused, destSizes;
+  SmallVector<OpFoldResult> destOffsets(cast<RankedTensorType>(dest.getType()).getRank(), b.getIndexAttr(0)), unused,
+      destSizes;
   destOffsets[*op.dimOf(3, AttentionOp::Q)] = r;
   tileOf(b, task, 3, r, m, Value(), 0, unused, destSizes);
   Value tile = extract(b, dest, destOffsets, destSizes, {m, task.valueChannels});
@@ -250,11 +255,12 @@ Value locateRow(ImplicitLocOpBuilder &b, Task &task, OpFoldResult queryExtent, O
 OpFoldResult longestRow(ImplicitLocOpBuilder &b, AttentionOp op, OpFoldResult rows, OpFoldResult queryExtent) {
   if (!op.getQBegin())
     return queryExtent;
-  Value longest = loop(b, index(b, 0), asValue(b, rows), 1, index(b, 0), [&](ImplicitLocOpBuilder &b, Value r, Value carried) -> Value {
-    Value end = readIndex(b, op.getQBegin(), arith::AddIOp::create(b, r, index(b, 1)).getResult());
-    Value length = arith::SubIOp::create(b, end, readIndex(b, op.getQBegin(), r));
-    return arith::MaxSIOp::create(b, carried, length);
-  });
+  Value longest = loop(b, index(b, 0), asValue(b, rows), 1, index(b, 0),
+                       [&](ImplicitLocOpBuilder &b, Value r, Value carried) -> Value {
+                         Value end = readIndex(b, op.getQBegin(), arith::AddIOp::create(b, r, index(b, 1)).getResult());
+                         Value length = arith::SubIOp::create(b, end, readIndex(b, op.getQBegin(), r));
+                         return arith::MaxSIOp::create(b, carried, length);
+                       });
   return longest;
 }
 
@@ -262,7 +268,8 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
-    auto query = cast<RankedTensorType>(op.getQuery().getType()), value = cast<RankedTensorType>(op.getValue().getType());
+    auto query = cast<RankedTensorType>(op.getQuery().getType()),
+         value = cast<RankedTensorType>(op.getValue().getType());
     if (!op.getExtras().empty())
       return rewriter.notifyMatchFailure(op, "extra operands are not lowered");
     auto order = [&](unsigned i, AttentionOp::Dim first, AttentionOp::Dim second) {
@@ -272,7 +279,8 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       return rewriter.notifyMatchFailure(op, "query or result is transposed");
     int64_t channels = query.getDimSize(*op.dimOf(0, AttentionOp::DQK));
     int64_t valueChannels = value.getDimSize(*op.dimOf(2, AttentionOp::DV));
-    if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels) || channels % kPanel != 0 || valueChannels % kPanel != 0)
+    if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels) || channels % kPanel != 0 ||
+        valueChannels % kPanel != 0)
       return rewriter.notifyMatchFailure(op, "head dimensions are not padded");
     auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
     if (view && (op.getValue() != view.getValues() || !isa<RankedTensorType>(view.getCache().getType())))
@@ -288,7 +296,8 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       return b.getIndexAttr(1);
     };
     OpFoldResult rows = op.getQBegin() ? affineOf(b, d0 - 1, {extent(b, op.getQBegin(), 0)}) : extentOf(AttentionOp::B);
-    OpFoldResult groups = extentOf(AttentionOp::G), queries = extentOf(AttentionOp::Q), keys = extentOf(AttentionOp::KV);
+    OpFoldResult groups = extentOf(AttentionOp::G), queries = extentOf(AttentionOp::Q),
+                 keys = extentOf(AttentionOp::KV);
     OpFoldResult tiles = affineOf(b, d0.ceilDiv(kTileRows), {longestRow(b, op, rows, queries)});
     SmallVector<OpFoldResult> resultExtents;
     for (AffineExpr expr : op.getMap(3).getResults())

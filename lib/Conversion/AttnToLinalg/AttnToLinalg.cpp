@@ -35,9 +35,11 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
         return WalkResult::skip();
       }
       if (isa<attn::AttnDialect>(op->getDialect()) &&
-          !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp, attn::YieldOp>(op)) {
-        op->emitOpError("has no tiled form for these types; layouts must be materialised first (attn-materialize-layouts), "
-                        "with head dimensions and columns that are multiples of 32");
+          !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
+               attn::YieldOp>(op)) {
+        op->emitOpError(
+            "has no tiled form for these types; layouts must be materialised first (attn-materialize-layouts), "
+            "with head dimensions and columns that are multiples of 32");
         return WalkResult::interrupt();
       }
       return WalkResult::advance();

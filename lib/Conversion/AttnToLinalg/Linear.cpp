@@ -40,8 +40,8 @@ struct Task {
   SmallVector<Value> extras;     // rank 1: [32] of this panel; rank 2: the whole
   OpFoldResult firstRow, column; // of the task
   int64_t k;
-  OpFoldResult width;            // columns of the panel that the result has
-  bool narrow;                   // width may be below 32
+  OpFoldResult width; // columns of the panel that the result has
+  bool narrow;        // width may be below 32
 };
 
 /// rows [r, r + m) of the task into `dest`, [rows of the task, 32 or width].
@@ -55,7 +55,8 @@ Value emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value r, Value de
   Value sums = linalg::FillOp::create(b, f0, empty(b, type, {rows, panel})).getResult(0);
   sums = linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}).getResult(0);
 
-  Value out = task.narrow ? empty(b, type, {rows, panel}) : extract(b, dest, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel});
+  Value out = task.narrow ? empty(b, type, {rows, panel})
+                          : extract(b, dest, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel});
   SmallVector<Value> inputs{sums};
   AffineMap identity = b.getMultiDimIdentityMap(2), byColumn = AffineMap::get(2, 0, d1);
   SmallVector<AffineMap> maps{identity};
@@ -68,25 +69,28 @@ Value emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value r, Value de
   }
   maps.push_back(identity);
   SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-  Value result = linalg::GenericOp::create(b, type, inputs, out, maps, parallel, [&](OpBuilder &nested, Location loc, ValueRange args) {
-                   if (task.op.getEpilogue().empty()) {
-                     linalg::YieldOp::create(nested, loc, args[0]);
-                     return;
-                   }
-                   Block &epilogue = task.op.getEpilogue().front();
-                   IRMapping mapping;
-                   mapping.map(epilogue.getArgument(0), args[0]);
-                   unsigned next = 1;
-                   for (unsigned i = 0; i < task.extras.size(); ++i) {
-                     Value value = task.inPlace == i ? args.back() : args[next++];
-                     if (!value.getType().isF32())
-                       value = arith::ExtFOp::create(nested, loc, nested.getF32Type(), value);
-                     mapping.map(epilogue.getArgument(1 + i), value);
-                   }
-                   for (Operation &inner : epilogue.without_terminator())
-                     nested.clone(inner, mapping);
-                   linalg::YieldOp::create(nested, loc, mapping.lookupOrDefault(epilogue.back().getOperand(0)));
-                 }).getResult(0);
+  Value result = linalg::GenericOp::create(b, type, inputs, out, maps, parallel,
+                                           [&](OpBuilder &nested, Location loc, ValueRange args) {
+                                             if (task.op.getEpilogue().empty()) {
+                                               linalg::YieldOp::create(nested, loc, args[0]);
+                                               return;
+                                             }
+                                             Block &epilogue = task.op.getEpilogue().front();
+                                             IRMapping mapping;
+                                             mapping.map(epilogue.getArgument(0), args[0]);
+                                             unsigned next = 1;
+                                             for (unsigned i = 0; i < task.extras.size(); ++i) {
+                                               Value value = task.inPlace == i ? args.back() : args[next++];
+                                               if (!value.getType().isF32())
+                                                 value = arith::ExtFOp::create(nested, loc, nested.getF32Type(), value);
+                                               mapping.map(epilogue.getArgument(1 + i), value);
+                                             }
+                                             for (Operation &inner : epilogue.without_terminator())
+                                               nested.clone(inner, mapping);
+                                             linalg::YieldOp::create(
+                                                 nested, loc, mapping.lookupOrDefault(epilogue.back().getOperand(0)));
+                                           })
+                     .getResult(0);
   if (!task.narrow)
     return insert(b, result, dest, {OpFoldResult(r), zero}, {rows, panel});
   Value cut = extract(b, result, {zero, zero}, {rows, task.width}, {m, ShapedType::kDynamic});
@@ -109,10 +113,18 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
 
     SmallVector<OpFoldResult> extents{affineOf(b, d0.ceilDiv(kTaskRows), {rows}), b.getIndexAttr(weight.getDimSize(0))};
     SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-      Task task{op, inPlace, {}, {}, affineOf(b, d0 * kTaskRows, {OpFoldResult(ids[0])}),
-                affineOf(b, d0 * kPanel, {OpFoldResult(ids[1])}), k, panel, columns % kPanel != 0};
+      Task task{op,
+                inPlace,
+                {},
+                {},
+                affineOf(b, d0 * kTaskRows, {OpFoldResult(ids[0])}),
+                affineOf(b, d0 * kPanel, {OpFoldResult(ids[1])}),
+                k,
+                panel,
+                columns % kPanel != 0};
       OpFoldResult one = b.getIndexAttr(1);
-      task.weight = extract(b, op.getWeight(), {OpFoldResult(ids[1]), zero, zero}, {one, b.getIndexAttr(k), panel}, {k, kPanel});
+      task.weight =
+          extract(b, op.getWeight(), {OpFoldResult(ids[1]), zero, zero}, {one, b.getIndexAttr(k), panel}, {k, kPanel});
       for (Value extra : op.getExtras())
         task.extras.push_back(cast<RankedTensorType>(extra.getType()).getRank() == 1
                                   ? extract(b, extra, {task.column}, {panel}, {kPanel})
@@ -121,14 +133,14 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
         task.width = affineMin(b, {panel, affineOf(b, b.getAffineConstantExpr(columns) - d0, {task.column})});
       OpFoldResult count = affineMin(b, {b.getIndexAttr(kTaskRows), affineOf(b, d0 - d1, {rows, task.firstRow})});
       int64_t width = task.narrow ? ShapedType::kDynamic : kPanel;
-      Value tile = extract(b, dests[0], {task.firstRow, task.column}, {count, task.width}, {ShapedType::kDynamic, width});
+      Value tile =
+          extract(b, dests[0], {task.firstRow, task.column}, {count, task.width}, {ShapedType::kDynamic, width});
       Value full = asValue(b, affineOf(b, d0.floorDiv(kTileRows) * kTileRows, {count}));
       tile = loop(b, index(b, 0), full, kTileRows, tile, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
         return emitTile(b, task, kTileRows, r, carried);
       });
-      tile = loop(b, full, asValue(b, count), 1, tile, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
-        return emitTile(b, task, 1, r, carried);
-      });
+      tile = loop(b, full, asValue(b, count), 1, tile,
+                  [&](ImplicitLocOpBuilder &b, Value r, Value carried) { return emitTile(b, task, 1, r, carried); });
       return SmallVector<Insertion>{{tile, {task.firstRow, task.column}, {count, task.width}}};
     });
     rewriter.replaceOp(op, results);
@@ -138,4 +150,6 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
 
 } // namespace
 
-void rapt::populateLinearTilingPatterns(RewritePatternSet &patterns) { patterns.add<TileLinear>(patterns.getContext()); }
+void rapt::populateLinearTilingPatterns(RewritePatternSet &patterns) {
+  patterns.add<TileLinear>(patterns.getContext());
+}

@@ -26,27 +26,30 @@ Value rowGrid(ImplicitLocOpBuilder &b, RankedTensorType type, OpFoldResult rows,
   int64_t columns = type.getDimSize(1);
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), width = b.getIndexAttr(columns);
   return grid(b, {rows}, empty(b, type, {rows, width}), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-           SmallVector<OpFoldResult> offsets{OpFoldResult(ids[0]), zero}, sizes{one, width};
-           Value dest = extract(b, dests[0], offsets, sizes, {columns});
-           return SmallVector<Insertion>{{body(b, ids[0], dest), offsets, sizes}};
-         })[0];
+    SmallVector<OpFoldResult> offsets{OpFoldResult(ids[0]), zero}, sizes{one, width};
+    Value dest = extract(b, dests[0], offsets, sizes, {columns});
+    return SmallVector<Insertion>{{body(b, ids[0], dest), offsets, sizes}};
+  })[0];
 }
 
 /// For each panel of a row: `body` gives the 32 columns that go into `dest`.
 Value forPanels(ImplicitLocOpBuilder &b, int64_t columns, Value dest,
                 function_ref<Value(ImplicitLocOpBuilder &, Value column)> body) {
-  return loop(b, index(b, 0), index(b, columns), kPanel, dest, [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
-    return writePanel(b, body(b, column), carried, column);
-  });
+  return loop(b, index(b, 0), index(b, columns), kPanel, dest,
+              [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
+                return writePanel(b, body(b, column), carried, column);
+              });
 }
 
 /// The sum over a row of what `body` gives for each panel.
-Value sumPanels(ImplicitLocOpBuilder &b, int64_t columns, function_ref<Value(ImplicitLocOpBuilder &, Value column)> body) {
+Value sumPanels(ImplicitLocOpBuilder &b, int64_t columns,
+                function_ref<Value(ImplicitLocOpBuilder &, Value column)> body) {
   auto type = VectorType::get({kPanel}, b.getF32Type());
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
-  Value sums = loop(b, index(b, 0), index(b, columns), kPanel, zero, [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
-    return arith::AddFOp::create(b, carried, body(b, column));
-  });
+  Value sums = loop(b, index(b, 0), index(b, columns), kPanel, zero,
+                    [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
+                      return arith::AddFOp::create(b, carried, body(b, column));
+                    });
   return vector::ReductionOp::create(b, vector::CombiningKind::ADD, sums);
 }
 
@@ -138,14 +141,15 @@ struct TileElementwise : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
       return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op->getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    Value result = rowGrid(b, type, extent(b, op->getOperand(0), 0), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
-      return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column) {
-        SmallVector<Value> panels;
-        for (Value operand : op->getOperands())
-          panels.push_back(readPanel(b, operand, {row, column}));
-        return op.emitScalar(b, b.getLoc(), panels);
-      });
-    });
+    Value result =
+        rowGrid(b, type, extent(b, op->getOperand(0), 0), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
+          return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column) {
+            SmallVector<Value> panels;
+            for (Value operand : op->getOperands())
+              panels.push_back(readPanel(b, operand, {row, column}));
+            return op.emitScalar(b, b.getLoc(), panels);
+          });
+        });
     rewriter.replaceOp(op, result);
     return success();
   }
@@ -163,31 +167,35 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
     Value result = rowGrid(b, type, extent(b, op.getIds(), 0), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
       Value id = readIndex(b, op.getIds(), row);
       if (table.getRank() == 2)
-        return forPanels(b, type.getDimSize(1), dest,
-                         [&](ImplicitLocOpBuilder &b, Value column) { return readPanel(b, op.getTable(), {id, column}); });
+        return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column) {
+          return readPanel(b, op.getTable(), {id, column});
+        });
       return fromPanels(b, op.getTable(), id, dest);
     });
     rewriter.replaceOp(op, result);
     return success();
   }
 
-  /// Row `id` of a table in panels [rows/32, columns, 32]: one element of each line of a panel; zero beyond the columns.
+  /// Row `id` of a table in panels [rows/32, columns, 32]: one element of each line of a panel; zero beyond the
+  /// columns.
   static Value fromPanels(ImplicitLocOpBuilder &b, Value table, Value id, Value dest) {
     auto type = cast<RankedTensorType>(table.getType());
     AffineExpr d0 = b.getAffineDimExpr(0);
     Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(id)}));
     Value lane = asValue(b, affineOf(b, d0 % kPanel, {OpFoldResult(id)}));
-    dest = loop(b, index(b, 0), index(b, type.getDimSize(1)), 1, dest, [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
-      Value element = tensor::ExtractOp::create(b, table, ValueRange{panel, column, lane});
-      if (!element.getType().isF32())
-        element = arith::ExtFOp::create(b, b.getF32Type(), element);
-      return tensor::InsertOp::create(b, element, carried, column);
-    });
+    dest = loop(b, index(b, 0), index(b, type.getDimSize(1)), 1, dest,
+                [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
+                  Value element = tensor::ExtractOp::create(b, table, ValueRange{panel, column, lane});
+                  if (!element.getType().isF32())
+                    element = arith::ExtFOp::create(b, b.getF32Type(), element);
+                  return tensor::InsertOp::create(b, element, carried, column);
+                });
     int64_t width = cast<RankedTensorType>(dest.getType()).getDimSize(0);
     Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-    return loop(b, index(b, type.getDimSize(1)), index(b, width), 1, dest, [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
-      return tensor::InsertOp::create(b, zero, carried, column);
-    });
+    return loop(b, index(b, type.getDimSize(1)), index(b, width), 1, dest,
+                [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
+                  return tensor::InsertOp::create(b, zero, carried, column);
+                });
   }
 };
 
@@ -201,8 +209,9 @@ struct TileSelectRows : OpRewritePattern<attn::SelectRowsOp> {
     auto type = cast<RankedTensorType>(op.getResult().getType());
     Value result = rowGrid(b, type, extent(b, op.getRows(), 0), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
       Value from = readIndex(b, op.getRows(), row);
-      return forPanels(b, type.getDimSize(1), dest,
-                       [&](ImplicitLocOpBuilder &b, Value column) { return readPanel(b, op.getInput(), {from, column}); });
+      return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column) {
+        return readPanel(b, op.getInput(), {from, column});
+      });
     });
     rewriter.replaceOp(op, result);
     return success();
@@ -222,8 +231,8 @@ struct TileSplitHeads : OpRewritePattern<attn::SplitHeadsOp> {
     for (Value head : op.getHeads()) {
       auto type = cast<RankedTensorType>(head.getType());
       int64_t columns = type.getDimSize(1) * type.getDimSize(2);
-      Value slice = extract(b, op.getInput(), {b.getIndexAttr(0), b.getIndexAttr(column)}, {rows, b.getIndexAttr(columns)},
-                            {type.getDimSize(0), columns});
+      Value slice = extract(b, op.getInput(), {b.getIndexAttr(0), b.getIndexAttr(column)},
+                            {rows, b.getIndexAttr(columns)}, {type.getDimSize(0), columns});
       SmallVector<OpFoldResult> shape{rows, b.getIndexAttr(type.getDimSize(1)), b.getIndexAttr(type.getDimSize(2))};
       results.push_back(tensor::ExpandShapeOp::create(b, type, slice, groups, shape));
       column += columns;
@@ -246,6 +255,7 @@ struct TileMergeHeads : OpRewritePattern<attn::MergeHeadsOp> {
 } // namespace
 
 void rapt::populateRowWiseTilingPatterns(RewritePatternSet &patterns) {
-  patterns.add<TileLayerNorm, TileRMSNorm, TileElementwise, TileEmbedding, TileSelectRows, TileSplitHeads,
-               TileMergeHeads>(patterns.getContext());
+  patterns
+      .add<TileLayerNorm, TileRMSNorm, TileElementwise, TileEmbedding, TileSelectRows, TileSplitHeads, TileMergeHeads>(
+          patterns.getContext());
 }

@@ -51,7 +51,8 @@ FailureOr<Value> applyRegion(ImplicitLocOpBuilder &b, Region &region, ArrayRef<V
   for (Operation &op : block.without_terminator()) {
     if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
       Value source = mapping.lookupOrDefault(op.getOperand(0));
-      if (getElementTypeOrSelf(source.getType()) != i32 || !(op.getResult(0).getType().isIndex() || op.getResult(0).getType() == i32))
+      if (getElementTypeOrSelf(source.getType()) != i32 ||
+          !(op.getResult(0).getType().isIndex() || op.getResult(0).getType() == i32))
         return op.emitOpError("in a score or mask region casts between index and a type other than i32"), failure();
       mapping.map(op.getResult(0), source);
       continue;
@@ -66,7 +67,8 @@ FailureOr<Value> applyRegion(ImplicitLocOpBuilder &b, Region &region, ArrayRef<V
       operands.push_back(value);
     }
     if (!OpTrait::hasElementwiseMappableTraits(&op) && !op.hasTrait<OpTrait::ConstantLike>())
-      return op.emitOpError("is not elementwise, so it cannot be in a score or mask region of a CPU program"), failure();
+      return op.emitOpError("is not elementwise, so it cannot be in a score or mask region of a CPU program"),
+             failure();
     SmallVector<Type> types;
     for (Type type : op.getResultTypes()) {
       Type scalar = type.isIndex() ? i32 : type;
@@ -112,13 +114,15 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
                            });
 
     // Scores of all panels into one buffer.
-    OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0),
+                 one = b.getIndexAttr(1);
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto tileType = RankedTensorType::get({m, kPanel}, f32);
     Value scores = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, keys}, f32);
     scores = loop(b, zero, index(b, keys), kPanel, scores, [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
       OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
-      Value key = extract(b, op.getKey(), {nth, first, first}, {one, b.getIndexAttr(channels), panel}, {channels, kPanel});
+      Value key =
+          extract(b, op.getKey(), {nth, first, first}, {one, b.getIndexAttr(channels), panel}, {channels, kPanel});
       Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
       Value start = linalg::FillOp::create(b, f0, tile).getResult(0);
       Value product = linalg::MatmulOp::create(b, tileType, ValueRange{query, key}, ValueRange{start}).getResult(0);
@@ -126,7 +130,8 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     });
 
     LogicalResult status = success();
-    auto rowLoop = scf::ForOp::create(b, zero, index(b, m), index(b, 1), ValueRange{scores, op.getSum(), op.getAcc(), op.getMax()});
+    auto rowLoop = scf::ForOp::create(b, zero, index(b, m), index(b, 1),
+                                      ValueRange{scores, op.getSum(), op.getAcc(), op.getMax()});
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(rowLoop.getBody());
@@ -135,13 +140,17 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     if (failed(status))
       return failure();
     scores = rowLoop.getResult(0);
-    Value acc = loop(b, zero, index(b, valueChannels), kPanel, rowLoop.getResult(2), [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
-      OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
-      Value value = extract(b, op.getValue(), {nth, first, first}, {one, b.getIndexAttr(keys), panel}, {keys, kPanel});
-      Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
-      Value product = linalg::MatmulOp::create(b, tileType, ValueRange{scores, value}, ValueRange{tile}).getResult(0);
-      return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
-    });
+    Value acc =
+        loop(b, zero, index(b, valueChannels), kPanel, rowLoop.getResult(2),
+             [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
+               OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
+               Value value =
+                   extract(b, op.getValue(), {nth, first, first}, {one, b.getIndexAttr(keys), panel}, {keys, kPanel});
+               Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
+               Value product =
+                   linalg::MatmulOp::create(b, tileType, ValueRange{scores, value}, ValueRange{tile}).getResult(0);
+               return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
+             });
     rewriter.replaceOp(op, {acc, rowLoop.getResult(3), rowLoop.getResult(1)});
     return success();
   }
@@ -155,10 +164,12 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// Scores of 32 keys with the regions applied, in base-2 units.
-  static FailureOr<Value> finish(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value score, Value r, Value column) {
+  static FailureOr<Value> finish(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value score, Value r,
+                                 Value column) {
     Type i32 = b.getI32Type();
     auto toI32 = [&](Value v) -> Value { return arith::IndexCastOp::create(b, i32, v); };
-    Value steps = arith::ConstantOp::create(b, DenseIntElementsAttr::get(panelOf(i32), llvm::to_vector(llvm::seq<int32_t>(0, kPanel))));
+    Value steps = arith::ConstantOp::create(
+        b, DenseIntElementsAttr::get(panelOf(i32), llvm::to_vector(llvm::seq<int32_t>(0, kPanel))));
     Value firstKey = toI32(arith::AddIOp::create(b, op.getKv(), column));
     Value kv = arith::AddIOp::create(b, splat(b, firstKey), steps);
     SmallVector<Value> where{toI32(op.getB()), toI32(op.getH()), toI32(arith::AddIOp::create(b, op.getQ(), r)), kv};

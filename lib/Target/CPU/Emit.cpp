@@ -1,7 +1,6 @@
 //===- Emit.cpp - From the llvm dialect to machine code for CPUs ------------------------===//
 #include "lib/Target/CPU/Emit.h"
 #include "dialect/Attn/AttnOps.h"
-#include "lib/Runtime/include/rapt/artifact.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/IRBuilder.h"
@@ -12,6 +11,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+#include <rapt/artifact.h>
 
 using namespace rapt;
 using namespace rapt::cpu;
@@ -28,34 +28,41 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const Target &target) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast; // contraction only: no other relaxation of IEEE
   options.UniqueSectionNames = true;
-  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(llvm::Triple(target.triple), target.cpu, features, options,
-                                                                         llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<llvm::TargetMachine>(
+      found->createTargetMachine(llvm::Triple(target.triple), target.cpu, features, options, llvm::Reloc::PIC_,
+                                 std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
 /// The rapt_artifact global with its manifest and entry table.
 void addTable(llvm::Module &module, const ArtifactTable &table, llvm::ArrayRef<std::string> entries) {
   llvm::LLVMContext &context = module.getContext();
-  llvm::Type *i64 = llvm::Type::getInt64Ty(context), *i32 = llvm::Type::getInt32Ty(context), *pointer = llvm::PointerType::get(context, 0);
+  llvm::Type *i64 = llvm::Type::getInt64Ty(context), *i32 = llvm::Type::getInt32Ty(context),
+             *pointer = llvm::PointerType::get(context, 0);
   auto constant = [&](llvm::Constant *value, llvm::StringRef name) {
-    return new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage, value, name);
+    return new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage,
+                                    value, name);
   };
-  llvm::GlobalVariable *manifest = constant(llvm::ConstantDataArray::getString(context, table.manifest, /*AddNull=*/false), "manifest");
+  llvm::GlobalVariable *manifest =
+      constant(llvm::ConstantDataArray::getString(context, table.manifest, /*AddNull=*/false), "manifest");
   manifest->setSection(".rapt.manifest");
   manifest->setAlignment(llvm::Align(8));
   llvm::StructType *entryType = llvm::StructType::get(pointer, pointer, pointer);
   llvm::SmallVector<llvm::Constant *> rows;
   for (const std::string &entry : entries) {
     llvm::Function *run = module.getFunction(entry), *workspace = module.getFunction(entry + ".workspace");
-    rows.push_back(llvm::ConstantStruct::get(entryType, constant(llvm::ConstantDataArray::getString(context, entry), "name"), run, workspace));
+    rows.push_back(llvm::ConstantStruct::get(
+        entryType, constant(llvm::ConstantDataArray::getString(context, entry), "name"), run, workspace));
     run->setLinkage(llvm::GlobalValue::InternalLinkage);
     workspace->setLinkage(llvm::GlobalValue::InternalLinkage);
   }
   llvm::ArrayType *rowsType = llvm::ArrayType::get(entryType, rows.size());
   llvm::GlobalVariable *list = constant(llvm::ConstantArray::get(rowsType, rows), "entries");
   llvm::StructType *type = llvm::StructType::get(i64, i32, i32, pointer, i64, pointer, i64);
-  llvm::Constant *fields[] = {llvm::ConstantInt::get(i64, RAPT_ARTIFACT_MAGIC), llvm::ConstantInt::get(i32, RAPT_ABI_MAJOR),
-                              llvm::ConstantInt::get(i32, RAPT_ABI_MINOR), manifest, llvm::ConstantInt::get(i64, table.manifest.size()),
-                              list, llvm::ConstantInt::get(i64, entries.size())};
+  llvm::Constant *fields[] = {
+      llvm::ConstantInt::get(i64, RAPT_ARTIFACT_MAGIC),   llvm::ConstantInt::get(i32, RAPT_ABI_MAJOR),
+      llvm::ConstantInt::get(i32, RAPT_ABI_MINOR),        manifest,
+      llvm::ConstantInt::get(i64, table.manifest.size()), list,
+      llvm::ConstantInt::get(i64, entries.size())};
   auto *global = new llvm::GlobalVariable(module, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
                                           llvm::ConstantStruct::get(type, fields), table.prefix + "_module");
   global->setVisibility(llvm::GlobalValue::DefaultVisibility);
@@ -79,7 +86,8 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 
 } // namespace
 
-Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTable *table, Output output, llvm::raw_pwrite_stream &out) {
+Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTable *table, Output output,
+                 llvm::raw_pwrite_stream &out) {
   std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target);
   if (!machine)
     return Error{"no code generator for " + target.triple + " in this LLVM"};
@@ -91,7 +99,8 @@ Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTabl
       op.erase();
       continue;
     }
-    if (auto function = mlir::dyn_cast<mlir::LLVM::LLVMFuncOp>(op); function && function->hasAttr(attn::AttnDialect::entryAttr)) {
+    if (auto function = mlir::dyn_cast<mlir::LLVM::LLVMFuncOp>(op);
+        function && function->hasAttr(attn::AttnDialect::entryAttr)) {
       entries.push_back(function.getSymName().str());
       function->removeAttr(attn::AttnDialect::entryAttr);
       function->removeAttr(attn::AttnDialect::buffersAttr);
@@ -103,7 +112,8 @@ Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTabl
       copy.get()->removeDiscardableAttr(attribute.getName());
 
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module = mlir::translateModuleToLLVMIR(*copy, context, table ? table->prefix : "kernel");
+  std::unique_ptr<llvm::Module> module =
+      mlir::translateModuleToLLVMIR(*copy, context, table ? table->prefix : "kernel");
   if (!module)
     return Error{"the llvm dialect could not be translated to LLVM IR"};
   module->setDataLayout(machine->createDataLayout());
@@ -134,7 +144,8 @@ Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTabl
   llvm::legacy::PassManager passes;
   auto type = output == Output::Assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
   if (machine->addPassesToEmitFile(passes, out, nullptr, type))
-    return Error{"this LLVM cannot emit " + std::string(output == Output::Assembly ? "assembly" : "objects") + " for " + target.triple};
+    return Error{"this LLVM cannot emit " + std::string(output == Output::Assembly ? "assembly" : "objects") + " for " +
+                 target.triple};
   passes.run(*module);
   return {};
 }

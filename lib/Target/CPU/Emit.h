@@ -19,8 +19,8 @@ struct Target {
   std::string triple, cpu;
   std::vector<std::string> features; ///< what generated code may use, as LLVM names it, sorted
 
-  /// `cpu` is "native", or a name LLVM knows; `attributes` is "+f,-g,...". The features of "native" are those the host reports,
-  /// never those of its name, which virtual machines mask.
+  /// `cpu` is "native", or a name LLVM knows; `attributes` is "+f,-g,...". The features of "native" are those the host
+  /// reports, never those of its name, which virtual machines mask.
   static Expected<Target> make(llvm::StringRef cpu, llvm::StringRef attributes);
   /// What passes ask.
   TargetInfo info() const;
@@ -38,7 +38,9 @@ struct ArtifactTable {
 };
 
 /// Optimises and emits a module at the stage llvm-dialect. With a table, the only exported symbol is its PREFIX_module
-/// (lib/Runtime/include/rapt/artifact.h), with the manifest in section .rapt.manifest; without one, the entries themselves.
-Status emit(mlir::ModuleOp module, const Target &target, const ArtifactTable *table, Output output, llvm::raw_pwrite_stream &out);
+/// (lib/Runtime/include/rapt/artifact.h), with the manifest in section .rapt.manifest; without one, the entries
+/// themselves.
+Status emit(mlir::ModuleOp module, const Target &target, const ArtifactTable *table, Output output,
+            llvm::raw_pwrite_stream &out);
 
 } // namespace rapt::cpu

@@ -36,8 +36,8 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
   }
 
   /// pointer, pointer, 0, sizes, strides: the fields of a dense memref.
-  LogicalResult appendMemref(ImplicitLocOpBuilder &b, Operation *entry, DictionaryAttr buffer, Value pointer, Value array,
-                             SmallVectorImpl<Value> &arguments) {
+  LogicalResult appendMemref(ImplicitLocOpBuilder &b, Operation *entry, DictionaryAttr buffer, Value pointer,
+                             Value array, SmallVectorImpl<Value> &arguments) {
     auto type = cast<MemRefType>(cast<TypeAttr>(buffer.get("type")).getValue());
     auto names = buffer.getAs<ArrayAttr>(attn::AttnDialect::dimsAttr);
     arguments.append({pointer, pointer, constant(b, 0)});
@@ -68,7 +68,8 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
 
   LogicalResult emit(LLVM::LLVMFuncOp entry) {
     MLIRContext *context = &getContext();
-    Type pointer = LLVM::LLVMPointerType::get(context), i64 = IntegerType::get(context, 64), i32 = IntegerType::get(context, 32);
+    Type pointer = LLVM::LLVMPointerType::get(context), i64 = IntegerType::get(context, 64),
+         i32 = IntegerType::get(context, 32);
     std::string name = entry.getSymName().str();
     entry.setSymName(name + ".body");
     ImplicitLocOpBuilder b(entry.getLoc(), context);

@@ -87,8 +87,8 @@ struct Emitter {
     Value inside = clamp(x, -126, 127.5);
     Value r = math::RoundEvenOp::create(b, inside);
     // 2^f on [-0.5, 0.5], 7.5e-8.
-    Value y = polynomial(sub(inside, r), {1.0000000716570185, 0.6931469671229833, 0.24022119716230778, 0.05550713177394148,
-                                          0.009675541640690379, 0.0013276503220153808});
+    Value y = polynomial(sub(inside, r), {1.0000000716570185, 0.6931469671229833, 0.24022119716230778,
+                                          0.05550713177394148, 0.009675541640690379, 0.0013276503220153808});
     // 2^r with r = 128 does not exist: split the last octave.
     Value top = compare(arith::CmpFPredicate::OGT, r, real(127));
     y = scale(y, select(top, real(127), r));
@@ -103,8 +103,8 @@ struct Emitter {
     Value r = math::RoundEvenOp::create(b, mul(inside, real(std::numbers::log2e)));
     Value f = fma(r, real(-low), fma(r, real(-high), inside));
     // e^f on [-0.3466, 0.3466], 7.5e-8.
-    Value y = polynomial(f, {1.000000071689252, 0.9999996919352844, 0.49998894501795843, 0.16667574716097566, 0.04191542099556311,
-                             0.008297669182266133});
+    Value y = polynomial(f, {1.000000071689252, 0.9999996919352844, 0.49998894501795843, 0.16667574716097566,
+                             0.04191542099556311, 0.008297669182266133});
     Value top = compare(arith::CmpFPredicate::OGT, r, real(127));
     y = scale(y, select(top, real(127), r));
     y = select(top, add(y, y), y);
@@ -114,8 +114,8 @@ struct Emitter {
   Value tanh(Value x) {
     Value a = abs(x), u = mul(x, x);
     // tanh(x) / x in x^2 on [0, 0.39], 3.7e-9.
-    Value near = mul(x, polynomial(u, {0.9999999962994425, -0.3333326338040094, 0.13331185767621448, -0.05372523158698459,
-                                       0.020603147074549907, -0.005672421665581812}));
+    Value near = mul(x, polynomial(u, {0.9999999962994425, -0.3333326338040094, 0.13331185767621448,
+                                       -0.05372523158698459, 0.020603147074549907, -0.005672421665581812}));
     Value e = exp(add(a, a));
     Value far = sub(real(1), arith::DivFOp::create(b, real(2), add(e, real(1))));
     far = math::CopySignOp::create(b, far, x);
@@ -125,8 +125,9 @@ struct Emitter {
   Value erf(Value x) {
     Value a = abs(x), u = mul(x, x);
     // erf(x) / x in x^2 on [0, 1], 1.2e-9.
-    Value near = mul(x, polynomial(u, {1.128379165913752, -0.37612627135966137, 0.11283600176261488, -0.02685444459210662,
-                                       0.005189535339758763, -0.0008020841283820362, 7.889119546412801e-05}));
+    Value near =
+        mul(x, polynomial(u, {1.128379165913752, -0.37612627135966137, 0.11283600176261488, -0.02685444459210662,
+                              0.005189535339758763, -0.0008020841283820362, 7.889119546412801e-05}));
     // erfc(x) exp(x^2) in 1 / (1 + x) on x in [1, 4.2], 8.7e-8; erf is 1 in f32 beyond 3.92.
     Value bounded = select(compare(arith::CmpFPredicate::OLT, a, real(4.2)), a, real(4.2));
     Value t = arith::DivFOp::create(b, real(1), add(bounded, real(1)));
@@ -156,8 +157,8 @@ template <typename Op, Value (Emitter::*emit)(Value)> struct Expand : OpRewriteP
 struct ExpandMath : rapt::impl::AttnExpandMathBase<ExpandMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<Expand<math::ExpOp, &Emitter::exp>, Expand<math::Exp2Op, &Emitter::exp2>, Expand<math::TanhOp, &Emitter::tanh>,
-                 Expand<math::ErfOp, &Emitter::erf>>(&getContext());
+    patterns.add<Expand<math::ExpOp, &Emitter::exp>, Expand<math::Exp2Op, &Emitter::exp2>,
+                 Expand<math::TanhOp, &Emitter::tanh>, Expand<math::ErfOp, &Emitter::erf>>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

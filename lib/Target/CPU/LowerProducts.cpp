@@ -26,7 +26,8 @@ struct LowerProduct : OpRewritePattern<linalg::MatmulOp> {
   TargetInfo target;
 
   LogicalResult matchAndRewrite(linalg::MatmulOp op, PatternRewriter &rewriter) const override {
-    auto a = dyn_cast<RankedTensorType>(op.getInputs()[0].getType()), w = dyn_cast<RankedTensorType>(op.getInputs()[1].getType());
+    auto a = dyn_cast<RankedTensorType>(op.getInputs()[0].getType()),
+         w = dyn_cast<RankedTensorType>(op.getInputs()[1].getType());
     if (!a || !w || !a.hasStaticShape() || !w.hasStaticShape() || w.getDimSize(1) % kPanel != 0)
       return rewriter.notifyMatchFailure(op, "not a static tile of whole panels");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
@@ -57,14 +58,16 @@ struct LowerProduct : OpRewritePattern<linalg::MatmulOp> {
     auto vector = VectorType::get({lanes}, b.getF32Type());
     Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vector));
     auto f0 = [&]() -> Value { return arith::ConstantOp::create(b, b.getF32FloatAttr(0)); };
-    auto at = [&](int64_t r, int64_t half) { return SmallVector<Value>{index(b, row + r), index(b, column + half * lanes)}; };
+    auto at = [&](int64_t r, int64_t half) {
+      return SmallVector<Value>{index(b, row + r), index(b, column + half * lanes)};
+    };
     SmallVector<Value> inits;
     for (int64_t chain = 0; chain < chains; ++chain)
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t half = 0; half < 2; ++half)
-          inits.push_back(fromZero || chain > 0
-                              ? zeros
-                              : Value(vector::TransferReadOp::create(b, vector, dest, at(r, half), f0(), ArrayRef<bool>{true})));
+          inits.push_back(fromZero || chain > 0 ? zeros
+                                                : Value(vector::TransferReadOp::create(b, vector, dest, at(r, half),
+                                                                                       f0(), ArrayRef<bool>{true})));
     auto loop = scf::ForOp::create(b, index(b, 0), index(b, k), index(b, chains), inits);
     {
       OpBuilder::InsertionGuard guard(b);
@@ -90,15 +93,16 @@ struct LowerProduct : OpRewritePattern<linalg::MatmulOp> {
         sums[i] = arith::AddFOp::create(b, sums[i], sums[i + stride * rows * 2]);
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t half = 0; half < 2; ++half)
-        dest = vector::TransferWriteOp::create(b, sums[r * 2 + half], dest, at(r, half), ArrayRef<bool>{true}).getResult();
+        dest =
+            vector::TransferWriteOp::create(b, sums[r * 2 + half], dest, at(r, half), ArrayRef<bool>{true}).getResult();
     return dest;
   }
 
   static Value load(ImplicitLocOpBuilder &b, Value w, Value k, int64_t column, int64_t lanes) {
     Type element = getElementTypeOrSelf(w.getType());
     Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
-    Value loaded = vector::TransferReadOp::create(b, VectorType::get({lanes}, element), w, ValueRange{k, index(b, column)}, padding,
-                                                  ArrayRef<bool>{true});
+    Value loaded = vector::TransferReadOp::create(b, VectorType::get({lanes}, element), w,
+                                                  ValueRange{k, index(b, column)}, padding, ArrayRef<bool>{true});
     if (element.isF32())
       return loaded;
     return arith::ExtFOp::create(b, VectorType::get({lanes}, b.getF32Type()), loaded);

@@ -24,10 +24,12 @@ const llvm::Target *findTarget(const std::string &triple, std::string &error) {
   return llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), error);
 }
 
-std::unique_ptr<llvm::MCSubtargetInfo> subtarget(const std::string &triple, llvm::StringRef cpu, llvm::StringRef features) {
+std::unique_ptr<llvm::MCSubtargetInfo> subtarget(const std::string &triple, llvm::StringRef cpu,
+                                                 llvm::StringRef features) {
   std::string error;
   const llvm::Target *target = findTarget(triple, error);
-  return std::unique_ptr<llvm::MCSubtargetInfo>(target ? target->createMCSubtargetInfo(llvm::Triple(triple), cpu, features) : nullptr);
+  return std::unique_ptr<llvm::MCSubtargetInfo>(
+      target ? target->createMCSubtargetInfo(llvm::Triple(triple), cpu, features) : nullptr);
 }
 
 std::string hostTriple() {
@@ -37,10 +39,12 @@ std::string hostTriple() {
 
 /// Prefixes of feature names that tune code without adding instructions.
 bool isTuning(llvm::StringRef name) {
-  for (llvm::StringRef prefix : {"fast-", "slow-", "prefer-", "tuning-", "false-deps-", "idivl-", "idivq-", "branchfusion", "macrofusion",
-                                 "sbb-dep-", "allow-light-", "no-bypass-", "lea-", "pad-short-", "vzeroupper", "faster-",
-                                 "inc-dec-", "64bit", "avoid-", "ermsb", "fsrm", "use-glm", "use-slm", "harden-", "lvi-", "retpoline", "seses",
-                                 "soft-float", "nopl", "16bit", "32bit", "branch-hint", "dest-"})
+  for (llvm::StringRef prefix :
+       {"fast-",        "slow-",       "prefer-",  "tuning-",      "false-deps-", "idivl-", "idivq-",
+        "branchfusion", "macrofusion", "sbb-dep-", "allow-light-", "no-bypass-",  "lea-",   "pad-short-",
+        "vzeroupper",   "faster-",     "inc-dec-", "64bit",        "avoid-",      "ermsb",  "fsrm",
+        "use-glm",      "use-slm",     "harden-",  "lvi-",         "retpoline",   "seses",  "soft-float",
+        "nopl",         "16bit",       "32bit",    "branch-hint",  "dest-"})
     if (name.starts_with(prefix))
       return true;
   return false;

@@ -33,12 +33,13 @@ using namespace rapt;
 
 namespace {
 
-/// parallel_for: captures go into a struct on the entry's stack; a thunk with the C signature of rapt_task_fn reads them back;
-/// rapt_env's parallel_for gets thunk, struct and count; a non-zero answer is returned at once.
+/// parallel_for: captures go into a struct on the entry's stack; a thunk with the C signature of rapt_task_fn reads
+/// them back; rapt_env's parallel_for gets thunk, struct and count; a non-zero answer is returned at once.
 struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
-  LogicalResult matchAndRewrite(attn::ParallelForOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(attn::ParallelForOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     MLIRContext *context = op.getContext();
     Type pointer = LLVM::LLVMPointerType::get(context), i64 = b.getI64Type(), i32 = b.getI32Type();
@@ -57,7 +58,8 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
       closure = LLVM::AllocaOp::create(b, pointer, closureType, one, 64);
     }
     for (auto [i, capture] : llvm::enumerate(adaptor.getCaptures())) {
-      Value field = LLVM::GEPOp::create(b, pointer, closureType, closure, ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(i)});
+      Value field =
+          LLVM::GEPOp::create(b, pointer, closureType, closure, ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(i)});
       LLVM::StoreOp::create(b, capture, field);
     }
     auto environment = LLVM::LLVMStructType::getLiteral(context, {pointer, pointer, i64});
@@ -67,7 +69,8 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
     };
     Value user = load(0), callee = load(1), task = LLVM::AddressOfOp::create(b, pointer, thunk);
     auto type = LLVM::LLVMFunctionType::get(i32, {pointer, pointer, pointer, i64});
-    Value status = LLVM::CallOp::create(b, type, ValueRange{callee, user, task, closure, adaptor.getCount()}).getResult();
+    Value status =
+        LLVM::CallOp::create(b, type, ValueRange{callee, user, task, closure, adaptor.getCount()}).getResult();
     Value failed = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, status, LLVM::ConstantOp::create(b, i32, 0));
 
     Block *before = op->getBlock(), *after = rewriter.splitBlock(before, op->getIterator());
@@ -79,7 +82,8 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
     return success();
   }
 
-  std::string makeThunk(ConversionPatternRewriter &rewriter, attn::ParallelForOp op, LLVM::LLVMStructType closureType) const {
+  std::string makeThunk(ConversionPatternRewriter &rewriter, attn::ParallelForOp op,
+                        LLVM::LLVMStructType closureType) const {
     auto module = op->getParentOfType<ModuleOp>();
     std::string name = (op.getTask() + ".thunk").str();
     OpBuilder::InsertionGuard guard(rewriter);
@@ -127,7 +131,8 @@ struct ToLLVM : rapt::impl::AttnToLLVMBase<ToLLVM> {
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
     patterns.add<LowerParallelFor>(converter);
     LLVMConversionTarget target(*context);
-    // Declarations of weights and dims stay: the manifest is written from them, whichever stage compilation starts from.
+    // Declarations of weights and dims stay: the manifest is written from them, whichever stage compilation starts
+    // from.
     target.addLegalOp<ModuleOp, UnrealizedConversionCastOp, attn::ParameterOp, attn::DimOp>();
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
       signalPassFailure();

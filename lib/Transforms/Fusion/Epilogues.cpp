@@ -9,8 +9,9 @@ using namespace rapt;
 
 namespace {
 
-/// op(linear(x, w), others...) becomes linear(x, w, others...) with op at the end of its epilogue, so that the product's
-/// result is touched once, in registers. The product moves down to the consumer, where the other operands exist.
+/// op(linear(x, w), others...) becomes linear(x, w, others...) with op at the end of its epilogue, so that the
+/// product's result is touched once, in registers. The product moves down to the consumer, where the other operands
+/// exist.
 struct FuseIntoLinear : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 

@@ -1,0 +1,17 @@
+// RUN: rapt-opt %s --attn-vectorize | FileCheck %s
+
+// Two rows at a time.
+// CHECK-LABEL: @epilogue
+func.func @epilogue(%x: tensor<8x32xf32>, %b: tensor<32xf32>, %t: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  // CHECK: scf.for {{.*}} step %c2
+  // CHECK: arith.addf %{{.*}}, %{{.*}} : vector<2x32xf32>
+  // CHECK-NOT: linalg.generic
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%x, %b : tensor<8x32xf32>, tensor<32xf32>) outs(%t : tensor<8x32xf32>) {
+  ^bb0(%u: f32, %v: f32, %w: f32):
+    %s = arith.addf %u, %v : f32
+    linalg.yield %s : f32
+  } -> tensor<8x32xf32>
+  return %0 : tensor<8x32xf32>
+}

@@ -1,0 +1,61 @@
+// RUN: rapt-opt %s --attn-fuse-epilogues --split-input-file | FileCheck %s
+
+// The bias stays, the activation and then the residual sum join it, in this order.
+// CHECK-LABEL: @chain
+func.func @chain(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %b: tensor<64xf32>) -> tensor<?x64xf32> {
+  %y = attn.linear %x, %w, (%b) : tensor<?x64xf32>, tensor<64x64xf32>, (tensor<64xf32>) -> tensor<?x64xf32> {
+  ^bb0(%sum: f32, %bias: f32):
+    %0 = arith.addf %sum, %bias : f32
+    attn.yield %0 : f32
+  }
+  %a = attn.activation relu %y : tensor<?x64xf32>
+  %z = attn.add %x, %a : tensor<?x64xf32>
+  // CHECK: %[[Z:.*]] = attn.linear %arg0, %arg1, (%arg2, %arg0)
+  // CHECK: ^bb0(%[[SUM:.*]]: f32, %[[BIAS:.*]]: f32, %[[X:.*]]: f32):
+  // CHECK: %[[BIASED:.*]] = arith.addf %[[SUM]], %[[BIAS]]
+  // CHECK: %[[ACTIVE:.*]] = arith.maximumf %[[BIASED]]
+  // CHECK: arith.addf %[[X]], %[[ACTIVE]]
+  // CHECK: return %[[Z]]
+  return %z : tensor<?x64xf32>
+}
+
+// -----
+
+// A product moves down to where the other operand exists.
+// CHECK-LABEL: @later_operand
+func.func @later_operand(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
+  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  // CHECK: attn.linear
+  // CHECK: attn.linear {{.*}} -> tensor<?x64xf32> {
+  // CHECK-NOT: attn.glu
+  %gate = attn.linear %x, %w transposed : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %z = attn.glu silu %gate, %y : tensor<?x64xf32>
+  return %z : tensor<?x64xf32>
+}
+
+// -----
+
+// Near miss: the product is read twice, so its plain value must exist.
+// CHECK-LABEL: @used_twice
+func.func @used_twice(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  // CHECK: attn.activation gelu
+  %z = attn.activation gelu %y : tensor<?x64xf32>
+  return %y, %z : tensor<?x64xf32>, tensor<?x64xf32>
+}
+
+// -----
+
+// Near miss: the product is in the function, the activation in a loop.
+// CHECK-LABEL: @other_block
+func.func @other_block(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %n: index) -> tensor<?x64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?x64xf32>) {
+    // CHECK: attn.add
+    %z = attn.add %a, %y : tensor<?x64xf32>
+    scf.yield %z : tensor<?x64xf32>
+  }
+  return %r : tensor<?x64xf32>
+}

@@ -1,0 +1,19 @@
+// RUN: rapt-opt %s --attn-materialize-layouts --verify-diagnostics --split-input-file
+
+// expected-error@+1 {{is read by two ops that need different layouts}}
+attn.parameter @w : tensor<32x32xf32> from [#attn.source<"w">]
+func.func @both_ways(%x: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
+  %w = attn.parameter_slice @w : tensor<32x32xf32>
+  %y = attn.linear %x, %w : tensor<?x32xf32>, tensor<32x32xf32> -> tensor<?x32xf32>
+  %z = attn.linear %x, %w transposed : tensor<?x32xf32>, tensor<32x32xf32> -> tensor<?x32xf32>
+  return %y, %z : tensor<?x32xf32>, tensor<?x32xf32>
+}
+
+// -----
+
+attn.parameter @w : tensor<32x32xf32> from [#attn.source<"w">]
+func.func @unknown_use() -> tensor<32x32xf32> {
+  %w = attn.parameter_slice @w : tensor<32x32xf32>
+  // expected-error@+1 {{reads a parameter, but no layout is known for its use}}
+  return %w : tensor<32x32xf32>
+}

@@ -1,0 +1,35 @@
+// RUN: rapt-opt %s --attn-plan-memory --verify-diagnostics --split-input-file
+
+func.func @depends_on_loop(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>) -> i32 attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = arith.constant 0 : i32
+  scf.for %i = %c0 to %c1 step %c1 {
+    // expected-error@+1 {{depends on a loop: an entry allocates nothing while it runs}}
+    %t = memref.alloc(%i) : memref<?xf32>
+    memref.copy %t, %t : memref<?xf32> to memref<?xf32>
+  }
+  return %s : i32
+}
+
+// -----
+
+func.func private @task(%n: index, %begin: index, %end: index, %worker: index) {
+  // expected-error@+1 {{in a task needs a static size}}
+  %t = memref.alloc(%n) : memref<?xf32>
+  memref.copy %t, %t : memref<?xf32> to memref<?xf32>
+  return
+}
+
+// -----
+
+func.func @undeclared(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>,
+                      %x: memref<?xf32> {attn.name = "x", attn.dims = ["m"]}) -> i32 attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %s = arith.constant 0 : i32
+  // expected-error@+1 {{names the dim 'm', which is not declared}}
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %t = memref.alloc(%n) : memref<?xf32>
+  memref.copy %x, %t : memref<?xf32> to memref<?xf32>
+  return %s : i32
+}

@@ -1,0 +1,4 @@
+// RUN: rapt-opt %s --attn-set-target="vector-bytes=64 vector-registers=32" | rapt-opt --attn-set-stage=stage=tiled | FileCheck %s
+// CHECK: module attributes {attn.stage = "tiled", attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}}
+module attributes {attn.stage = "imported"} {
+}

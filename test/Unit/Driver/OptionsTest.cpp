@@ -1,0 +1,50 @@
+// The command line, and the nesting check that stands before the MLIR parser.
+#include "lib/Driver/Options.h"
+#include <gtest/gtest.h>
+
+using namespace rapt::driver;
+
+namespace {
+std::string failure(std::vector<std::string> arguments) {
+  auto options = parseOptions(arguments);
+  return options ? std::string() : options.error().message;
+}
+} // namespace
+
+TEST(Options, FormsOfValues) {
+  for (const auto &arguments : std::vector<std::vector<std::string>>{
+           {"dir", "-o", "x.a", "--mcpu=x86-64-v3", "-j2"}, {"-ox.a", "-march=x86-64-v3", "-j", "2", "--", "dir"}}) {
+    auto options = parseOptions(arguments);
+    ASSERT_TRUE(options) << options.error().message;
+    EXPECT_EQ(options->input, "dir");
+    EXPECT_EQ(options->output, "x.a");
+    EXPECT_EQ(options->emit, "a");
+    EXPECT_EQ(options->cpu, "x86-64-v3");
+    EXPECT_EQ(options->jobs, 2u);
+  }
+  EXPECT_EQ(parseOptions({"dir"})->emit, "so");
+  EXPECT_EQ(parseOptions({"dir", "-S"})->emit, "asm");
+  EXPECT_EQ(*parseOptions({"dir", "--random-weights=18446744073709551615"})->randomSeed, UINT64_MAX);
+}
+
+TEST(Options, UsageErrorsSayWhatToWrite) {
+  EXPECT_NE(failure({}).find("no model given"), std::string::npos);
+  EXPECT_NE(failure({"a", "b"}).find("two inputs: 'a' and 'b'"), std::string::npos);
+  EXPECT_NE(failure({"a", "--nonsense"}).find("unknown option --nonsense"), std::string::npos);
+  EXPECT_NE(failure({"a", "-o"}).find("-o needs a value"), std::string::npos);
+  EXPECT_NE(failure({"a", "-o", "x.txt"}).find("none of .so, .a and .o"), std::string::npos);
+  EXPECT_NE(failure({"a", "-o", "x.so", "-c"}).find("another kind of file"), std::string::npos);
+  EXPECT_NE(failure({"a", "--max-batch=0"}).find("from 1 to 65536, not '0'"), std::string::npos);
+  EXPECT_NE(failure({"a", "--max-seq-len=12x"}).find("not '12x'"), std::string::npos);
+  EXPECT_NE(failure({"a", "--target=cuda"}).find("--target=cpu is"), std::string::npos);
+  EXPECT_NE(failure({"a", "--quantize=w4"}).find("--dtype=bf16"), std::string::npos);
+  EXPECT_NE(failure({"a", "--cache-dtype=f16"}).find("--dtype says"), std::string::npos);
+  EXPECT_NE(failure({"a", "--emit=ptx"}).find("is no stage"), std::string::npos);
+  EXPECT_EQ(failure({"a", "--quantize=none", "--cache-dtype=auto"}), "");
+}
+
+TEST(Nesting, CountsBracketsOutsideStringsAndComments) {
+  EXPECT_EQ(nestingDepth("module { func.func @f() -> (i32) { } }"), 2u);
+  EXPECT_EQ(nestingDepth("\"((((\" // ((((\n(<[{}]>)"), 4u);
+  EXPECT_EQ(nestingDepth(std::string(4000, '[') + std::string(4000, ']')), 4000u);
+}
