@@ -6,7 +6,6 @@
 
 using namespace mlir;
 using namespace rapt;
-using json::Value;
 
 namespace {
 
@@ -90,10 +89,10 @@ std::string typeName(Type type) {
 }
 
 /// One element of an entry's "buffers".
-Expected<Value> describeBuffer(DictionaryAttr buffer) {
+Expected<json::Value> describeBuffer(DictionaryAttr buffer) {
   StringRef name = cast<StringAttr>(buffer.get(attn::AttnDialect::nameAttr)).getValue();
   StringRef kind = cast<StringAttr>(buffer.get("kind")).getValue();
-  json::Object result{{"name", Value(name.str())}, {"kind", Value(kind.str())}};
+  json::Object result{{"name", json::Value(name.str())}, {"kind", json::Value(kind.str())}};
   if (kind == "input" || kind == "output") {
     auto type = cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue());
     auto dims = buffer.getAs<ArrayAttr>(attn::AttnDialect::dimsAttr);
@@ -107,10 +106,10 @@ Expected<Value> describeBuffer(DictionaryAttr buffer) {
       else
         return Error{"buffer '" + name.str() + "' has an extent without a name"};
     }
-    result.emplace_back("dtype", Value(typeName(type.getElementType())));
-    result.emplace_back("shape", Value(std::move(shape)));
+    result.emplace_back("dtype", json::Value(typeName(type.getElementType())));
+    result.emplace_back("shape", json::Value(std::move(shape)));
   }
-  return Value(std::move(result));
+  return json::Value(std::move(result));
 }
 
 } // namespace
@@ -166,14 +165,14 @@ Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
     for (auto dim : module.getOps<attn::DimOp>())
       dims.emplace_back(dim.getSymName().str());
     for (auto buffer : list.getAsRange<DictionaryAttr>()) {
-      Expected<Value> described = describeBuffer(buffer);
+      Expected<json::Value> described = describeBuffer(buffer);
       if (!described)
         return Error{"entry '" + function.getSymName().str() + "': " + described.error().message};
       buffers.push_back(std::move(*described));
     }
-    manifest.entries.emplace_back(json::Object{{"name", Value(function.getSymName().str())},
-                                               {"dims", Value(std::move(dims))},
-                                               {"buffers", Value(std::move(buffers))}});
+    manifest.entries.emplace_back(json::Object{{"name", json::Value(function.getSymName().str())},
+                                               {"dims", json::Value(std::move(dims))},
+                                               {"buffers", json::Value(std::move(buffers))}});
   }
   return {};
 }
