@@ -95,6 +95,10 @@ Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTabl
   mlir::OwningOpRef<mlir::ModuleOp> copy = source.clone();
   std::vector<std::string> entries;
   for (mlir::Operation &op : llvm::make_early_inc_range(copy->getBody()->getOperations())) {
+    if (auto function = mlir::dyn_cast<mlir::LLVM::LLVMFuncOp>(op))
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        for (llvm::StringRef name : {attn::AttnDialect::nameAttr, attn::AttnDialect::dimsAttr})
+          function.removeArgAttr(i, name);
     if (mlir::isa<attn::ParameterOp, attn::DimOp>(op)) {
       op.erase();
       continue;
