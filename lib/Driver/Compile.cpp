@@ -153,7 +153,7 @@ bool Compilation::failPasses(Stage to, ModuleOp before) {
 
 bool Compilation::runPasses(Stage to) {
   OwningOpRef<ModuleOp> before = input.module->clone();
-  PassManager passes(&context);
+  PassManager passes(&context, ModuleOp::getOperationName());
   buildPipeline(passes, stageOf(*input.module), to, {target.info(), options.dtype});
   double start = now();
   if (failed(passes.run(*input.module)))
@@ -197,7 +197,7 @@ bool Compilation::describe() {
 }
 
 bool Compilation::showSteps() {
-  PassManager passes(&context);
+  PassManager passes(&context, ModuleOp::getOperationName());
   buildPipeline(passes, stageOf(*input.module), Stage::LLVMDialect, {target.info(), options.dtype});
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -313,6 +313,9 @@ bool Compilation::writeArtifact() {
       return failOf(done);
   if (!old.empty() && old != manifest.weightsFile)
     llvm::sys::fs::remove(paths.directory + "/" + old);
+  if (weights.existing && artifact::directoryOf(options.weights) != paths.directory)
+    tell("warning", shownPath(paths.main) + " looks for " + shownPath(manifest.weightsFile) + " beside itself; it lies in " +
+                        shownPath(artifact::directoryOf(options.weights)));
   costs.compileSeconds += now() - start;
   llvm::errs() << report(manifest, paths, emit, costs);
   return true;

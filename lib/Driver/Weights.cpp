@@ -1,7 +1,7 @@
 //===- Weights.cpp - Where the values of parameters come from --------------------------------===//
 #include "lib/Driver/Weights.h"
 #include "lib/Artifact/TensorCheck.h"
-#include "lib/Driver/Diagnostics.h"
+#include "lib/Import/Formats/HuggingFace/CheckTensors.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
 #include "lib/Support/File.h"
 #include <cstring>
@@ -24,7 +24,26 @@ static Expected<Weights> openPacked(const std::vector<artifact::Parameter> &para
   return weights;
 }
 
-Expected<Weights> Weights::open(const Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options) {
+/// The tensors of a model directory, and its side files.
+static Expected<Weights> openDirectory(Input &input, const std::vector<artifact::Parameter> &parameters, const std::string &path) {
+  std::vector<std::string> warnings; // about tensors beyond the index, which no parameter can name
+  Expected<huggingface::TensorTable> table = huggingface::TensorTable::load(path, warnings);
+  if (!table)
+    return table.error();
+  huggingface::LoadOptions load;
+  load.noWeights = true;
+  Expected<huggingface::ModelDescription> model = huggingface::ModelDescription::load(path, load);
+  if (!model)
+    return model.error();
+  for (const auto &[name, bytes] : model->files())
+    input.sections.push_back({name, bytes});
+  Weights weights;
+  weights.reader = huggingface::openSafeTensors(*table);
+  weights.names = artifact::sourceTensors(parameters);
+  return weights;
+}
+
+Expected<Weights> Weights::open(Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options) {
   Weights weights;
   if (parameters.empty() || options.noWeights)
     return weights;
@@ -39,27 +58,16 @@ Expected<Weights> Weights::open(const Input &input, const std::vector<artifact::
   struct stat status;
   if (stat(options.weights.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
     return openPacked(parameters, options.weights);
-  std::vector<std::string> warnings;
-  Expected<huggingface::TensorTable> table = huggingface::TensorTable::load(options.weights, warnings);
-  if (!table)
-    return table.error();
-  weights.reader = huggingface::openSafeTensors(*table);
-  weights.names = artifact::sourceTensors(parameters);
-  return weights;
+  return openDirectory(input, parameters, options.weights);
 }
 
 Status Weights::pack(const Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options,
                      const std::string &directory, const std::string &base) {
   if (!reader)
     return {};
-  if (options.checkTensors) {
-    Expected<std::vector<std::string>> found = artifact::checkTensors(parameters, *reader, options.jobs);
-    if (!found)
-      return found.error();
-    if (!found->empty())
-      return Error{shownPath(options.input) + ": " + (*found)[0] +
-                   (found->size() > 1 ? "; and " + std::to_string(found->size() - 1) + " more tensors" : "")};
-  }
+  if (options.checkTensors)
+    if (Status finite = huggingface::checkTensors(*reader, names); !finite)
+      return Error{shownPath(options.input) + ": " + finite.error().message};
   artifact::PackRequest request{&parameters, reader.get(), &input.sections, directory, base, options.jobs};
   Expected<artifact::PackedWeights> result = artifact::packWeights(request);
   if (!result)

@@ -14,8 +14,8 @@ struct Weights {
   std::optional<rapt_weights_header> existing;      ///< of a packed file on the command line
   std::string existingName;
 
-  /// Opens what `options` name.
-  static Expected<Weights> open(const Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options);
+  /// Opens what `options` name. A model directory's side files join the input's sections.
+  static Expected<Weights> open(Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options);
 
   /// Packs into DIRECTORY/BASE-<id8>.weights, still under a temporary name. Without a reader does nothing.
   Status pack(const Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options,
