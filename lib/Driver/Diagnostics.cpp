@@ -10,10 +10,16 @@ using namespace rapt::driver;
 /// A file's line and column, or the name of the tensor or layer.
 static std::string shown(Location location) {
   if (auto file = location->findInstanceOf<FileLineColLoc>())
-    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn()) + ": ";
+    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn()) +
+           ": ";
   if (auto name = location->findInstanceOf<NameLoc>())
     return name.getName().str() + ": ";
   return "";
+}
+
+/// MLIR's parser advises an option that raptc does not have.
+static std::string withoutAdvice(const std::string &message) {
+  return message.substr(0, message.find(". If this is intended"));
 }
 
 void driver::tell(const char *kind, const std::string &message) {
@@ -27,8 +33,10 @@ Diagnostics::Diagnostics(MLIRContext &context, bool verbose)
         errors += error;
         if (diagnostic.getSeverity() == DiagnosticSeverity::Note && !verbose)
           return;
-        tell(error ? "error" : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning" : "note",
-             shown(diagnostic.getLocation()) + diagnostic.str());
+        tell(error                                                     ? "error"
+             : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning"
+                                                                       : "note",
+             shown(diagnostic.getLocation()) + withoutAdvice(diagnostic.str()));
         if (verbose)
           for (Diagnostic &note : diagnostic.getNotes())
             tell("note", shown(note.getLocation()) + note.str());
