@@ -44,7 +44,8 @@ std::string textOf(ModuleOp module) {
 class Compilation {
 public:
   Compilation(const Options &options, const std::string &tool)
-      : options(options), tool(tool), context(makeRegistry(), MLIRContext::Threading::DISABLED), diagnostics(context, options.verbose) {}
+      : options(options), tool(tool), context(makeRegistry(), MLIRContext::Threading::DISABLED),
+        diagnostics(context, options.verbose) {}
 
   ExitStatus run() {
     if (prepare() && read() && (emit <= Emit::LLVMDialect ? writeStage() : lowerAndWrite()))
@@ -142,7 +143,8 @@ bool Compilation::dump(StringRef suffix, const std::string &text) {
 bool Compilation::failPasses(Stage to, ModuleOp before) {
   std::string stage = rapt::nameOf(to).str();
   if (input.kind == InputKind::MLIR)
-    return fail(WrongInput, diagnostics.sawErrors() ? "" : shownPath(options.input) + ": cannot be lowered to the stage " + stage);
+    return fail(WrongInput,
+                diagnostics.sawErrors() ? "" : shownPath(options.input) + ": cannot be lowered to the stage " + stage);
   llvm::SmallString<128> folder;
   if (llvm::sys::fs::createUniqueDirectory("raptc-bug", folder))
     return fail(Bug, "internal error: cannot lower to the stage " + stage);
@@ -173,7 +175,8 @@ bool Compilation::lowerTo(Stage to) {
 bool Compilation::writeStage() {
   Stage wanted = *stageNamed(driver::nameOf(emit));
   if (stageOf(*input.module) > wanted)
-    return fail(WrongInput, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stageOf(*input.module)).str() + ", behind " + driver::nameOf(emit));
+    return fail(WrongInput, shownPath(options.input) + ": is at the stage " +
+                                rapt::nameOf(stageOf(*input.module)).str() + ", behind " + driver::nameOf(emit));
   if (!lowerTo(wanted))
     return false;
   if (options.dryRun)
@@ -289,7 +292,8 @@ bool Compilation::writeArtifact() {
   if (!emitCode(cpu::Output::Object, object))
     return false;
   if (options.saveTemps || !options.dumpDirectory.empty())
-    if (!emitCode(cpu::Output::LLVMIR, extra) || !dump("ll", extra) || !emitCode(cpu::Output::Assembly, extra) || !dump("s", extra))
+    if (!emitCode(cpu::Output::LLVMIR, extra) || !dump("ll", extra) || !emitCode(cpu::Output::Assembly, extra) ||
+        !dump("s", extra))
       return false;
   std::vector<std::string> exports{manifest.name + "_module"};
   if (Status clean = artifact::checkSymbols(object, exports); !clean)
@@ -314,8 +318,8 @@ bool Compilation::writeArtifact() {
   if (!old.empty() && old != manifest.weightsFile)
     llvm::sys::fs::remove(paths.directory + "/" + old);
   if (weights.existing && artifact::directoryOf(options.weights) != paths.directory)
-    tell("warning", shownPath(paths.main) + " looks for " + shownPath(manifest.weightsFile) + " beside itself; it lies in " +
-                        shownPath(artifact::directoryOf(options.weights)));
+    tell("warning", shownPath(paths.main) + " looks for " + shownPath(manifest.weightsFile) +
+                        " beside itself; it lies in " + shownPath(artifact::directoryOf(options.weights)));
   costs.compileSeconds += now() - start;
   llvm::errs() << report(manifest, paths, emit, costs);
   return true;

@@ -65,7 +65,8 @@ ShapedType cacheType(Operation *entry) {
   }
   if (auto function = dyn_cast<FunctionOpInterface>(entry))
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (auto name = function.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr); name && name.getValue() == "cache")
+      if (auto name = function.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr);
+          name && name.getValue() == "cache")
         return dyn_cast<ShapedType>(function.getArgumentTypes()[i]);
   return nullptr;
 }
@@ -79,7 +80,8 @@ void describeCache(ShapedType type, int64_t headDim, artifact::Manifest &manifes
   for (int64_t extent : type.getShape().drop_front())
     bytes *= extent;
   const char *dtype = artifact::DType::F32 == storageOf(type.getElementType()) ? "f32" : "bf16";
-  manifest.cache = artifact::Manifest::Cache{"kv-" + std::string(dtype) + "-panel32", dtype, block, bytes, bytes / block};
+  manifest.cache =
+      artifact::Manifest::Cache{"kv-" + std::string(dtype) + "-panel32", dtype, block, bytes, bytes / block};
 }
 
 std::string typeName(Type type) {
@@ -143,9 +145,10 @@ void driver::describeModel(ModuleOp module, artifact::Manifest &manifest) {
     auto value = facts.getAs<StringAttr>(name);
     return value ? value.str() : std::string();
   };
-  manifest.model = artifact::Manifest::Model{
-      text("family"),     text("task"),       number("layers"),    number("hidden"),     number("heads"),        number("kv_heads"),
-      number("head_dim"), number("vocab"),    number("positions"), number("parameters"), text("source_dtype"), {}};
+  manifest.model =
+      artifact::Manifest::Model{text("family"),      text("task"),         number("layers"),     number("hidden"),
+                                number("heads"),     number("kv_heads"),   number("head_dim"),   number("vocab"),
+                                number("positions"), number("parameters"), text("source_dtype"), {}};
   if (auto ends = facts.getAs<ArrayAttr>("eos"))
     for (auto id : ends.getAsRange<IntegerAttr>())
       manifest.model->eos.push_back(id.getInt());

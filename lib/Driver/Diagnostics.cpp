@@ -10,7 +10,8 @@ using namespace rapt::driver;
 /// A file's line and column, or the name of the tensor or layer.
 static std::string shown(Location location) {
   if (auto file = location->findInstanceOf<FileLineColLoc>())
-    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn()) + ": ";
+    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn()) +
+           ": ";
   if (auto name = location->findInstanceOf<NameLoc>())
     return name.getName().str() + ": ";
   return "";
@@ -27,7 +28,9 @@ Diagnostics::Diagnostics(MLIRContext &context, bool verbose)
         errors += error;
         if (diagnostic.getSeverity() == DiagnosticSeverity::Note && !verbose)
           return;
-        tell(error ? "error" : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning" : "note",
+        tell(error                                                     ? "error"
+             : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning"
+                                                                       : "note",
              shown(diagnostic.getLocation()) + diagnostic.str());
         if (verbose)
           for (Diagnostic &note : diagnostic.getNotes())

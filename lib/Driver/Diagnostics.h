@@ -5,8 +5,8 @@
 
 namespace rapt::driver {
 
-/// Writes "raptc: KIND: message" to stderr; characters that a terminal would interpret are escaped. Nothing for an empty
-/// message: it has been told already.
+/// Writes "raptc: KIND: message" to stderr; characters that a terminal would interpret are escaped. Nothing for an
+/// empty message: it has been told already.
 void tell(const char *kind, const std::string &message);
 
 /// While it lives, the context's diagnostics are such lines, with their location. Notes appear when `verbose`.

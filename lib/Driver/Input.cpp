@@ -53,8 +53,8 @@ Expected<Input> readText(MLIRContext &context, const Options &options) {
   if (!text)
     return text.error();
   if (unsigned depth = nestingDepth(*text); depth > maxNesting)
-    return Error{shownPath(options.input) + ": brackets nest " + std::to_string(depth) + " deep, at most " + std::to_string(maxNesting) +
-                 " are accepted"};
+    return Error{shownPath(options.input) + ": brackets nest " + std::to_string(depth) + " deep, at most " +
+                 std::to_string(maxNesting) + " are accepted"};
   Input input;
   input.kind = InputKind::MLIR;
   input.name = stemOf(options.input);
@@ -108,7 +108,8 @@ Expected<InputKind> driver::detectInput(const std::string &path) {
   std::string wrong;
   if (start.trim().empty())
     wrong = "is empty";
-  else if (start.starts_with("\x7f" "ELF"))
+  else if (start.starts_with("\x7f"
+                             "ELF"))
     wrong = "is compiled already";
   else if (start.starts_with("GGUF"))
     wrong = "is a GGUF file";
@@ -121,7 +122,8 @@ Expected<InputKind> driver::detectInput(const std::string &path) {
   else if (start.contains('\0'))
     wrong = "is neither a configuration nor MLIR text";
   if (!wrong.empty())
-    return Error{shownPath(path) + ": " + wrong + " (raptc takes a directory with config.json, a config.json, or .mlir text)"};
+    return Error{shownPath(path) + ": " + wrong +
+                 " (raptc takes a directory with config.json, a config.json, or .mlir text)"};
   return start.ltrim().front() == '{' && !start.ltrim().starts_with("{-#") ? InputKind::HuggingFace : InputKind::MLIR;
 }
 

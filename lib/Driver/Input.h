@@ -20,10 +20,10 @@ Expected<InputKind> detectInput(const std::string &path);
 
 struct Input {
   InputKind kind = InputKind::HuggingFace;
-  std::string name;                               ///< of the output, when -o names none
+  std::string name; ///< of the output, when -o names none
   std::optional<huggingface::ModelDescription> model;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::vector<artifact::Section> sections;        ///< the model's side files, for the weight file
+  std::vector<artifact::Section> sections; ///< the model's side files, for the weight file
 };
 
 /// Reads the model or the text. Warnings go to the context's handler.

@@ -48,7 +48,8 @@ Status OutputPaths::check(const Options &options) const {
   if (main.empty())
     return {};
   struct stat in, out;
-  if (stat(main.c_str(), &out) == 0 && stat(options.input.c_str(), &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+  if (stat(main.c_str(), &out) == 0 && stat(options.input.c_str(), &in) == 0 && in.st_dev == out.st_dev &&
+      in.st_ino == out.st_ino)
     return Error{shownPath(main) + ": is the input itself"};
   auto file = artifact::StagedFile::create(main);
   return file ? Status() : Status(file.error());
@@ -87,7 +88,8 @@ std::string driver::weightsNamedBy(const std::string &path, const std::string &b
   const json::Value *file = weights ? weights->find("file") : nullptr;
   const std::string *name = file ? file->asString() : nullptr;
   // Only what a compilation to this base writes: never a path, never another model's file.
-  bool ours = name && name->size() == base.size() + 9 + 8 && name->starts_with(base + "-") && name->ends_with(".weights") &&
+  bool ours = name && name->size() == base.size() + 9 + 8 && name->starts_with(base + "-") &&
+              name->ends_with(".weights") &&
               name->substr(base.size() + 1, 8).find_first_not_of("0123456789abcdef") == std::string::npos;
   return ours ? *name : std::string();
 }

@@ -43,8 +43,9 @@ std::string modelLine(const artifact::Manifest &m) {
     return m.name + ": no model facts";
   return m.name + ": " + m.model->family + " " + m.model->task + ", " + std::to_string(m.model->layers) +
          (m.model->layers == 1 ? " layer" : " layers") + " of width " + std::to_string(m.model->hidden) + ", " +
-         std::to_string(m.model->heads) + " heads of " + std::to_string(m.model->headDim) + ", vocabulary " + grouped(m.model->vocabulary) +
-         ", " + grouped(m.model->parameters) + " parameters (" + m.model->sourceDType + ")";
+         std::to_string(m.model->heads) + " heads of " + std::to_string(m.model->headDim) + ", vocabulary " +
+         grouped(m.model->vocabulary) + ", " + grouped(m.model->parameters) + " parameters (" + m.model->sourceDType +
+         ")";
 }
 
 std::string targetLine(const artifact::Manifest &m) {
@@ -72,26 +73,28 @@ std::string boundsLine(const artifact::Manifest &m) {
 
 } // namespace
 
-std::string driver::report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Costs &costs) {
+std::string driver::report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit,
+                           const Costs &costs) {
   std::string files = "files: " + fileAndSize(paths.main) + ", " + fileAndSize(paths.header());
   if (manifest.weightsFileBytes)
     files += ", " + fileAndSize(paths.directory + "/" + manifest.weightsFile);
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  files += "; compiled in " + seconds(costs.compileSeconds) + ", packed in " + seconds(costs.packSeconds) + ", peak memory " +
-           inUnits(uint64_t(usage.ru_maxrss) * 1024);
+  files += "; compiled in " + seconds(costs.compileSeconds) + ", packed in " + seconds(costs.packSeconds) +
+           ", peak memory " + inUnits(uint64_t(usage.ru_maxrss) * 1024);
   std::string attempt = "try: ";
   if (emit == Emit::Library)
-    attempt += "rapt-run " + std::string(paths.main.find('/') == std::string::npos ? "./" : "") + shownPath(paths.main) +
-               " -p \"Once upon a time\"";
+    attempt += "rapt-run " + std::string(paths.main.find('/') == std::string::npos ? "./" : "") +
+               shownPath(paths.main) + " -p \"Once upon a time\"";
   else
     attempt += "#include \"" + shownPath(paths.base) + ".h\" and link " + shownPath(paths.main);
-  return modelLine(manifest) + "\n" + targetLine(manifest) + "\n" + files + "\n" + boundsLine(manifest) + "\n" + attempt + "\n";
+  return modelLine(manifest) + "\n" + targetLine(manifest) + "\n" + files + "\n" + boundsLine(manifest) + "\n" +
+         attempt + "\n";
 }
 
 std::string driver::prediction(const artifact::Manifest &manifest, uint64_t fileBytes) {
-  std::string text = modelLine(manifest) + "\n" + targetLine(manifest) + "\nweights: " + inUnits(fileBytes) + " on disk, " +
-                     inUnits(manifest.weightsBytes) + " in memory\n" + boundsLine(manifest) + "\n";
+  std::string text = modelLine(manifest) + "\n" + targetLine(manifest) + "\nweights: " + inUnits(fileBytes) +
+                     " on disk, " + inUnits(manifest.weightsBytes) + " in memory\n" + boundsLine(manifest) + "\n";
   if (manifest.cache && manifest.maxPositions)
     text += "memory: " + inUnits(uint64_t(manifest.cache->bytesPerToken) * uint64_t(manifest.maxPositions)) +
             " of cache for a sequence of " + grouped(manifest.maxPositions) + " positions\n";

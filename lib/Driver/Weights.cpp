@@ -17,7 +17,8 @@ static Expected<Weights> openPacked(const std::vector<artifact::Parameter> &para
   artifact::Id wanted = artifact::interfaceId(parameters, artifact::weightsBytes(parameters)), found;
   std::memcpy(found.bytes.data(), header->interface_id, found.bytes.size());
   if (!(wanted == found))
-    return Error{shownPath(path) + ": holds weights for the interface " + found.hex() + ", the module needs " + wanted.hex()};
+    return Error{shownPath(path) + ": holds weights for the interface " + found.hex() + ", the module needs " +
+                 wanted.hex()};
   Weights weights;
   weights.existing = *header;
   weights.existingName = path.substr(path.rfind('/') + 1);
@@ -25,7 +26,8 @@ static Expected<Weights> openPacked(const std::vector<artifact::Parameter> &para
 }
 
 /// The tensors of a model directory, and its side files.
-static Expected<Weights> openDirectory(Input &input, const std::vector<artifact::Parameter> &parameters, const std::string &path) {
+static Expected<Weights> openDirectory(Input &input, const std::vector<artifact::Parameter> &parameters,
+                                       const std::string &path) {
   std::vector<std::string> warnings; // about tensors beyond the index, which no parameter can name
   Expected<huggingface::TensorTable> table = huggingface::TensorTable::load(path, warnings);
   if (!table)
@@ -43,7 +45,8 @@ static Expected<Weights> openDirectory(Input &input, const std::vector<artifact:
   return weights;
 }
 
-Expected<Weights> Weights::open(Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options) {
+Expected<Weights> Weights::open(Input &input, const std::vector<artifact::Parameter> &parameters,
+                                const Options &options) {
   Weights weights;
   if (parameters.empty() || options.noWeights)
     return weights;

@@ -8,14 +8,15 @@ namespace rapt::driver {
 
 /// The weights of one compilation: packed from tensors, a packed file that exists, or none.
 struct Weights {
-  std::unique_ptr<artifact::TensorReader> reader;   ///< null: not packed here
-  std::vector<std::string> names;                   ///< of the reader's tensors, in the model's order
-  std::optional<artifact::PackedWeights> packed;    ///< set by pack()
-  std::optional<rapt_weights_header> existing;      ///< of a packed file on the command line
+  std::unique_ptr<artifact::TensorReader> reader; ///< null: not packed here
+  std::vector<std::string> names;                 ///< of the reader's tensors, in the model's order
+  std::optional<artifact::PackedWeights> packed;  ///< set by pack()
+  std::optional<rapt_weights_header> existing;    ///< of a packed file on the command line
   std::string existingName;
 
   /// Opens what `options` name. A model directory's side files join the input's sections.
-  static Expected<Weights> open(Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options);
+  static Expected<Weights> open(Input &input, const std::vector<artifact::Parameter> &parameters,
+                                const Options &options);
 
   /// Packs into DIRECTORY/BASE-<id8>.weights, still under a temporary name. Without a reader does nothing.
   Status pack(const Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options,

@@ -21,11 +21,9 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
   target.vectorBytes = options.target.vectorBytes;
   target.vectorRegisters = options.target.vectorRegisters;
   passes.addPass(createAttnSetTarget(target));
-  if (options.dtype != "auto") {
-    AttnSelectStorageOptions storage;
-    storage.dtype = options.dtype;
-    passes.addPass(createAttnSelectStorage(storage));
-  }
+  AttnSelectStorageOptions storage;
+  storage.dtype = options.dtype;
+  passes.addPass(createAttnSelectStorage(storage));
   passes.addPass(createAttnFuseEpilogues());
   passes.addPass(createInlinerPass());
   passes.addPass(createSymbolDCEPass());
