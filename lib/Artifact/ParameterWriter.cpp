@@ -10,8 +10,11 @@ namespace rapt::artifact {
 namespace {
 
 constexpr int64_t panelWidth = 32;
-constexpr size_t unitBytes = 4;                          // k elements of one lane
-constexpr size_t panelRowBytes = panelWidth * unitBytes; // one row of units over all lanes
+constexpr size_t wideUnitBytes = 4; // a unit is the k elements of one lane: one or two of 16 bits, or one of 32
+constexpr size_t widePanelRowBytes = panelWidth * wideUnitBytes; // the longest row of units over all lanes
+
+size_t unitBytesOf(const Parameter &parameter) { return parameter.layout.k * sizeOf(parameter.storage); }
+size_t panelRowBytesOf(const Parameter &parameter) { return panelWidth * unitBytesOf(parameter); }
 
 /// How an axis is cut into padded groups.
 struct Axis {
@@ -48,9 +51,9 @@ std::string shapeText(const std::vector<int64_t> &shape) {
 /// Copies `rowCount` rows of `bytes`; the fixed case is one panel row of f32.
 void copyRows(const std::byte *source, size_t sourcePitch, std::byte *target, size_t targetPitch, int64_t rowCount,
               size_t bytes) {
-  if (bytes == panelRowBytes)
+  if (bytes == widePanelRowBytes)
     for (int64_t i = 0; i < rowCount; ++i)
-      std::memcpy(target + i * targetPitch, source + i * sourcePitch, panelRowBytes);
+      std::memcpy(target + i * targetPitch, source + i * sourcePitch, widePanelRowBytes);
   else
     for (int64_t i = 0; i < rowCount; ++i)
       std::memcpy(target + i * targetPitch, source + i * sourcePitch, bytes);
@@ -66,11 +69,11 @@ void interleaveRows(const std::byte *source, size_t sourcePitch, std::byte *targ
       both[2 * i] = even[i];
       both[2 * i + 1] = odd[i];
     }
-    std::memcpy(target + row / 2 * panelRowBytes, both, lanes * unitBytes);
+    std::memcpy(target + row / 2 * widePanelRowBytes, both, lanes * wideUnitBytes);
   }
   if (rowCount % 2)
     for (int64_t i = 0; i < lanes; ++i)
-      std::memcpy(target + rowCount / 2 * panelRowBytes + i * unitBytes, source + (rowCount - 1) * sourcePitch + i * 2,
+      std::memcpy(target + rowCount / 2 * widePanelRowBytes + i * wideUnitBytes, source + (rowCount - 1) * sourcePitch + i * 2,
                   2);
 }
 
@@ -122,7 +125,7 @@ Status ParameterWriter::check() {
   if (parameter->layers < 1 || parameter->sources.empty())
     return Error{std::to_string(parameter->layers) + " layers of " + std::to_string(parameter->sources.size()) +
                  " sources hold nothing"};
-  if (layout.kind == Layout::Panels && layout.k * sizeOf(parameter->storage) != unitBytes)
+  if (layout.kind == Layout::Panels && layout.k != 1 && unitBytesOf(*parameter) != wideUnitBytes)
     return Error{"panels of k = " + std::to_string(layout.k) + " do not fit " + nameOf(parameter->storage)};
   if (layout.kind == Layout::RowMajor && layout.k != 1)
     return Error{"row-major with k = " + std::to_string(layout.k)};
@@ -172,9 +175,10 @@ Status ParameterWriter::write(int64_t layer, uint64_t begin, std::span<std::byte
   const uint64_t end = begin + target.size();
   if (parameter->layout.kind == Layout::RowMajor)
     return writeRowMajor(layer, begin, end, target.data(), scratch);
+  const size_t panelRowBytes = panelRowBytesOf(*parameter);
   // A window may cut a panel row in half: that row is made whole beside the target.
   uint64_t from = (begin + panelRowBytes - 1) / panelRowBytes * panelRowBytes, to = end / panelRowBytes * panelRowBytes;
-  std::byte row[panelRowBytes];
+  std::byte row[widePanelRowBytes];
   if (from != begin) {
     const uint64_t rowBegin = from - panelRowBytes, stop = std::min(from, end);
     if (Status status = writePanelUnits(layer, rowBegin, from, row, scratch); !status)
@@ -194,6 +198,7 @@ Status ParameterWriter::write(int64_t layer, uint64_t begin, std::span<std::byte
 /// `begin` and `end` are multiples of a panel row.
 Status ParameterWriter::writePanelUnits(int64_t layer, uint64_t begin, uint64_t end, std::byte *target,
                                         Scratch &scratch) const {
+  const size_t panelRowBytes = panelRowBytesOf(*parameter);
   const int64_t k = parameter->layout.k, rowsPerPanel = extents.rows / k;
   int64_t unit = begin / panelRowBytes;
   const int64_t last = end / panelRowBytes;
@@ -222,7 +227,7 @@ Status ParameterWriter::writePanels(int64_t layer, const Block &block, std::byte
     std::memset(target, 0, all * sizeOf(parameter->storage));
   if (used == 0)
     return {};
-  const size_t panelBytes = (block.rowEnd - block.rowBegin) / parameter->layout.k * panelRowBytes;
+  const size_t panelBytes = (block.rowEnd - block.rowBegin) / parameter->layout.k * panelRowBytesOf(*parameter);
   for (size_t source = 0; source < parameter->sources.size(); ++source) {
     Expected<Rectangle> rectangle = load(layer, source, block, scratch, nullptr);
     if (!rectangle)
@@ -244,6 +249,7 @@ void ParameterWriter::arrangePanel(const Rectangle &rectangle, const Block &bloc
   if (first >= last)
     return;
   const int64_t lanes = last - first, pitch = rectangle.pitch() * element;
+  const size_t unitBytes = unitBytesOf(*parameter), panelRowBytes = panelRowBytesOf(*parameter);
   std::byte *lane = target + (first - panelFirst) * unitBytes;
   rowAxis.forRuns(block.rowBegin, block.rowEnd, [&](int64_t padded, int64_t logical, int64_t count) {
     const int64_t row = logical - rectangle.rowBegin, column = first - rectangle.columnBegin;
