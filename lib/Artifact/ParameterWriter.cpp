@@ -73,8 +73,8 @@ void interleaveRows(const std::byte *source, size_t sourcePitch, std::byte *targ
   }
   if (rowCount % 2)
     for (int64_t i = 0; i < lanes; ++i)
-      std::memcpy(target + rowCount / 2 * widePanelRowBytes + i * wideUnitBytes, source + (rowCount - 1) * sourcePitch + i * 2,
-                  2);
+      std::memcpy(target + rowCount / 2 * widePanelRowBytes + i * wideUnitBytes,
+                  source + (rowCount - 1) * sourcePitch + i * 2, 2);
 }
 
 } // namespace

@@ -21,9 +21,11 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
   target.vectorBytes = options.target.vectorBytes;
   target.vectorRegisters = options.target.vectorRegisters;
   passes.addPass(createAttnSetTarget(target));
-  AttnSelectStorageOptions storage;
-  storage.dtype = options.dtype;
-  passes.addPass(createAttnSelectStorage(storage));
+  if (options.dtype != "auto") {
+    AttnSelectStorageOptions storage;
+    storage.dtype = options.dtype;
+    passes.addPass(createAttnSelectStorage(storage));
+  }
   passes.addPass(createAttnFuseEpilogues());
   passes.addPass(createInlinerPass());
   passes.addPass(createSymbolDCEPass());

@@ -26,9 +26,8 @@ Stage stageOf(mlir::ModuleOp module);
 
 struct PipelineOptions {
   TargetInfo target;
-  /// Storage of weight matrices: "f32" (a checkpoint's bf16 and f16 are widened exactly). The packer has no 16-bit
-  /// panels that generated code reads yet.
-  std::string dtype = "f32";
+  /// Storage of weights: "auto" keeps the checkpoint's, else "f32", "bf16" or "f16".
+  std::string dtype = "auto";
 };
 
 /// Appends the passes that take a module from one stage to a later one; the module's attn.stage follows.
