@@ -50,16 +50,39 @@ Value bytesOf(ImplicitLocOpBuilder &b, memref::AllocOp alloc) {
   return arith::AndIOp::create(b, size, arith::ConstantIndexOp::create(b, -kAlignment));
 }
 
-/// Moves an allocation out of every loop that its sizes do not depend on. A buffer allocated in a loop starts every
-/// iteration undefined, so one buffer serves all iterations.
+/// Moves a task's allocation out of every loop. A buffer allocated in a loop starts every iteration undefined, so one
+/// buffer serves all iterations.
 void hoist(memref::AllocOp alloc) {
-  while (!isa<FunctionOpInterface>(alloc->getParentOp())) {
-    Operation *parent = alloc->getParentOp();
-    if (llvm::any_of(alloc.getDynamicSizes(),
-                     [&](Value size) { return parent->isAncestor(size.getParentRegion()->getParentOp()); }))
-      return;
-    alloc->moveBefore(parent);
+  while (!isa<FunctionOpInterface>(alloc->getParentOp()))
+    alloc->moveBefore(alloc->getParentOp());
+}
+
+/// Moves an entry's allocation, and the arithmetic on dims that its sizes come from, to `point` at the entry's start,
+/// where the whole workspace is laid out.
+LogicalResult hoistToStart(memref::AllocOp alloc, Operation *point) {
+  SetVector<Operation *> slice;
+  for (Value size : alloc.getDynamicSizes()) {
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    if (failed(getBackwardSlice(size, &slice, options)))
+      return failure();
   }
+  for (Operation *op : slice)
+    if (op->getNumRegions() != 0 || !isMemoryEffectFree(op))
+      return alloc.emitOpError("depends on a loop or on data: the size of a workspace comes from dims alone");
+  auto fixed = [](Value size) {
+    return isa<BlockArgument>(size) && !isa<FunctionOpInterface>(size.getParentBlock()->getParentOp());
+  };
+  for (Operation *op : slice)
+    if (llvm::any_of(op->getOperands(), fixed))
+      return alloc.emitOpError("depends on a loop or on data: the size of a workspace comes from dims alone");
+  if (llvm::any_of(alloc.getDynamicSizes(), fixed))
+    return alloc.emitOpError("depends on a loop or on data: the size of a workspace comes from dims alone");
+  for (Operation *op : slice)
+    if (op->getBlock() != point->getBlock() || point->isBeforeInBlock(op))
+      op->moveBefore(point);
+  alloc->moveBefore(point);
+  return success();
 }
 
 /// A task's scratch: on the stack, or at `base` + worker * bytes of the workspace, which it then takes as two more
@@ -157,39 +180,35 @@ struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
   LogicalResult planEntry(func::FuncOp entry, const llvm::StringMap<int64_t> &scratch) {
     SmallVector<memref::AllocOp> allocs;
     entry.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
-    llvm::for_each(allocs, hoist);
-    llvm::sort(allocs, [](memref::AllocOp a, memref::AllocOp b) {
-      return a->getBlock() == b->getBlock() && a->isBeforeInBlock(b);
-    });
+    // Everything up to `point` is the layout of the workspace.
+    OpBuilder start = OpBuilder::atBlockBegin(&entry.getBody().front());
+    Operation *point = arith::ConstantIndexOp::create(start, entry.getLoc(), 0);
+    for (memref::AllocOp alloc : allocs)
+      if (failed(hoistToStart(alloc, point)))
+        return failure();
     DenseMap<Operation *, std::pair<unsigned, unsigned>> spans;
     unsigned next = 0;
     number(entry.getBody().front(), next, spans);
     SmallVector<Place> places;
     for (memref::AllocOp alloc : allocs) {
-      if (alloc->getBlock() != &entry.getBody().front())
-        return alloc.emitOpError("depends on a loop: an entry allocates nothing while it runs");
       Life life = lifeOf(alloc, spans);
       auto *home = llvm::find_if(places, [&](const Place &place) { return fits(place, life); });
       (home == places.end() ? places.emplace_back() : *home).push_back(life);
     }
 
-    // A place begins where those before it end; all of that is known where its first buffer was allocated.
-    ImplicitLocOpBuilder b(entry.getLoc(), entry);
-    b.setInsertionPointToStart(&entry.getBody().front());
-    Value workspace = entry.getArgument(2), offset = arith::ConstantIndexOp::create(b, 0);
+    ImplicitLocOpBuilder b(entry.getLoc(), point);
+    Value workspace = entry.getArgument(2), offset = point->getResult(0);
+    b.setInsertionPointAfter(point);
     for (Place &place : places) {
-      b.setInsertionPoint(place.front().alloc);
       Value bytes = bytesOf(b, place.front().alloc);
-      Value end = arith::AddIOp::create(b, offset, bytes);
       for (Life &life : place) {
-        b.setInsertionPoint(life.alloc);
         life.alloc.replaceAllUsesWith(
             memref::ViewOp::create(b, life.alloc.getType(), workspace, offset, life.alloc.getDynamicSizes())
                 .getResult());
       }
+      offset = arith::AddIOp::create(b, offset, bytes);
       for (Life &life : place)
         life.alloc.erase();
-      offset = end;
     }
     int64_t perWorker = 0;
     entry.walk([&](attn::ParallelForOp call) {

@@ -5,10 +5,23 @@ func.func @depends_on_loop(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: 
   %c1 = arith.constant 1 : index
   %s = arith.constant 0 : i32
   scf.for %i = %c0 to %c1 step %c1 {
-    // expected-error@+1 {{depends on a loop: an entry allocates nothing while it runs}}
+    // expected-error@+1 {{depends on a loop or on data: the size of a workspace comes from dims alone}}
     %t = memref.alloc(%i) : memref<?xf32>
     memref.copy %t, %t : memref<?xf32> to memref<?xf32>
   }
+  return %s : i32
+}
+
+// -----
+
+func.func @depends_on_data(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>, %x: memref<1xindex>) -> i32
+    attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %s = arith.constant 0 : i32
+  %n = memref.load %x[%c0] : memref<1xindex>
+  // expected-error@+1 {{depends on a loop or on data: the size of a workspace comes from dims alone}}
+  %t = memref.alloc(%n) : memref<?xf32>
+  memref.copy %t, %t : memref<?xf32> to memref<?xf32>
   return %s : i32
 }
 

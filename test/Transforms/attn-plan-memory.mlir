@@ -14,9 +14,9 @@ func.func @share(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi
   %a = memref.alloc(%n) : memref<?x8xf32>
   %b = memref.alloc(%n) : memref<?x8xf32>
   %c = memref.alloc(%n) : memref<?x8xf32>
-  // CHECK: %[[A:.*]] = memref.view %arg2[%c0][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
+  // CHECK: %[[A:.*]] = memref.view %arg2[%[[START:c0[_0-9]*]]][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
+  // CHECK: %[[C:.*]] = memref.view %arg2[%[[START]]][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
   // CHECK: %[[B:.*]] = memref.view %arg2[%{{[0-9]+}}][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
-  // CHECK: %[[C:.*]] = memref.view %arg2[%c0][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
   // CHECK: attn.parallel_for @use(%[[A]], %[[B]])
   attn.parallel_for @use(%a, %b) count %n env %env : (memref<?x8xf32>, memref<?x8xf32>), !llvm.ptr
   // CHECK: attn.parallel_for @use(%[[B]], %[[C]])

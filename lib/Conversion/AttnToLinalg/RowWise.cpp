@@ -133,10 +133,10 @@ struct TileRMSNorm : OpRewritePattern<attn::RMSNormOp> {
 };
 
 /// Activations, gates and sums that no product took into its epilogue.
-struct TileElementwise : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
-  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+template <typename Op> struct TileElementwise : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(attn::EpilogueOpInterface op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     if (!isPadded(op->getResult(0)))
       return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op->getLoc(), rewriter);
@@ -255,7 +255,7 @@ struct TileMergeHeads : OpRewritePattern<attn::MergeHeadsOp> {
 } // namespace
 
 void rapt::populateRowWiseTilingPatterns(RewritePatternSet &patterns) {
-  patterns
-      .add<TileLayerNorm, TileRMSNorm, TileElementwise, TileEmbedding, TileSelectRows, TileSplitHeads, TileMergeHeads>(
-          patterns.getContext());
+  patterns.add<TileLayerNorm, TileRMSNorm, TileElementwise<attn::ActivationOp>, TileElementwise<attn::AddOp>,
+               TileElementwise<attn::GLUOp>, TileEmbedding, TileSelectRows, TileSplitHeads, TileMergeHeads>(
+      patterns.getContext());
 }

@@ -71,7 +71,8 @@ TEST_F(LinkTest, AFailingOrKilledLinkerIsNamed) {
     auto library = linkShared({object, folder + "/a.so", {"gpt2_module"}, folder});
     return library ? std::string() : library.error().message;
   };
-  EXPECT_EQ(with("#!/bin/sh\necho no space >&2; exit 3\n"), linker + ": the linker failed with exit status 3: no space");
+  EXPECT_EQ(with("#!/bin/sh\necho no space >&2; exit 3\n"),
+            linker + ": the linker failed with exit status 3: no space");
   EXPECT_EQ(with("#!/bin/sh\nkill -9 $$\n"), linker + ": the linker was killed by signal 9 (Killed)");
 }
 
