@@ -23,7 +23,7 @@ std::vector<std::string> driver::checkTokenizer(const std::vector<artifact::Sect
     return {};
   Expected<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::create(files);
   if (!tokenizer)
-    return {"the model will take and give ids only: " + tokenizer.error().message};
+    return {tokenizer.error().message + "; the model will take and give ids only"};
   std::vector<std::string> warnings;
   const char *file = files.tokenizerJson.empty() ? "vocab.json" : "tokenizer.json";
   const int64_t ids = (*tokenizer)->vocabularySize();
