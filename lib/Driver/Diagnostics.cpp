@@ -17,6 +17,11 @@ static std::string shown(Location location) {
   return "";
 }
 
+/// MLIR's parser advises an option that raptc does not have.
+static std::string withoutAdvice(const std::string &message) {
+  return message.substr(0, message.find(". If this is intended"));
+}
+
 void driver::tell(const char *kind, const std::string &message) {
   if (!message.empty())
     llvm::errs() << "raptc: " << kind << ": " << json::printable(message, 4000) << "\n";
@@ -31,7 +36,7 @@ Diagnostics::Diagnostics(MLIRContext &context, bool verbose)
         tell(error                                                     ? "error"
              : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning"
                                                                        : "note",
-             shown(diagnostic.getLocation()) + diagnostic.str());
+             shown(diagnostic.getLocation()) + withoutAdvice(diagnostic.str()));
         if (verbose)
           for (Diagnostic &note : diagnostic.getNotes())
             tell("note", shown(note.getLocation()) + note.str());

@@ -38,7 +38,7 @@ LogicalResult checkShapes(ModuleOp module) {
       if (auto type = dyn_cast<TypeAttr>(attribute.getValue())) {
         bad |= overflows(type.getValue());
         if (auto function = dyn_cast<FunctionType>(type.getValue()))
-          bad |= llvm::any_of(function.getResults(), overflows);
+          bad |= llvm::any_of(function.getInputs(), overflows) || llvm::any_of(function.getResults(), overflows);
       }
     if (!bad)
       return WalkResult::advance();
