@@ -2,11 +2,13 @@
 #include "lib/Driver/Compile.h"
 #include "lib/Artifact/KernelHeader.h"
 #include "lib/Artifact/Link.h"
+#include "lib/Driver/CheckTokenizer.h"
 #include "lib/Driver/Describe.h"
 #include "lib/Driver/Diagnostics.h"
 #include "lib/Driver/Report.h"
 #include "lib/Driver/Weights.h"
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
+#include "lib/Import/Import.h"
 #include "lib/InitAll.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Support/File.h"
@@ -241,6 +243,9 @@ bool Compilation::lowerAndWrite() {
       return fail(WrongInput, opened.error().message);
     weights = std::move(*opened);
   }
+  if (manifest.model)
+    for (const std::string &warning : checkTokenizer(input.sections, *manifest.model))
+      tell("warning", shownPath(options.input) + "/" + warning);
   if (!lowerTo(Stage::LLVMDialect))
     return false;
   if (Status described = describeEntries(*input.module, manifest); !described)
@@ -362,4 +367,18 @@ bool Compilation::writeArtifact() {
 ExitStatus driver::compile(const Options &options, const std::string &tool) {
   discardOnInterrupt();
   return Compilation(options, tool).run();
+}
+
+std::string driver::familyNames() {
+  std::string text;
+  for (std::string_view name : listFamilies())
+    text += std::string(name) + "\n";
+  return text;
+}
+
+std::string driver::cpuNames() {
+  std::string text = "native\n";
+  for (const std::string &name : cpu::listCpus())
+    text += name + "\n";
+  return text;
 }

@@ -1,7 +1,5 @@
 //===- main.cpp - raptc: compiles attention models --------------------------------===//
 #include "lib/Driver/Compile.h"
-#include "lib/Import/Import.h"
-#include "lib/Target/CPU/Emit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -25,13 +23,11 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (options->listFamilies) {
-    for (std::string_view family : listFamilies())
-      llvm::outs() << family << "\n";
+    llvm::outs() << driver::familyNames();
     return 0;
   }
   if (options->cpu == "help") {
-    for (const std::string &cpu : cpu::listCpus())
-      llvm::outs() << cpu << "\n";
+    llvm::outs() << driver::cpuNames();
     return 0;
   }
   return driver::compile(*options, llvm::sys::fs::getMainExecutable(argv[0], reinterpret_cast<void *>(&fail)));
