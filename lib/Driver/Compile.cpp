@@ -4,6 +4,7 @@
 #include "lib/Driver/CheckTokenizer.h"
 #include "lib/Driver/Describe.h"
 #include "lib/Driver/Diagnostics.h"
+#include "lib/Driver/Kernels.h"
 #include "lib/Driver/Report.h"
 #include "lib/Driver/Weights.h"
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
@@ -122,6 +123,8 @@ bool Compilation::read() {
     if (Status writable = paths.check(options); !writable)
       return failOf(writable);
   manifest.name = options.prefix.empty() ? artifact::prefixOf(paths.base) : options.prefix;
+  if (input.kind == InputKind::MLIR && stageOf(*input.module) == Stage::Imported)
+    declareKernels(*input.module);
   return dump(rapt::nameOf(stageOf(*input.module)).str() + ".mlir", textOf(*input.module));
 }
 
@@ -308,7 +311,10 @@ bool Compilation::writeArtifact() {
                   : stage(paths.main, emit == Emit::Archive ? artifact::makeArchive(object, exports) : object);
   if (!made)
     return fail(WrongInput, made.error().message);
-  auto header = stage(paths.header(), artifact::writeHeader(manifest));
+  std::string declarations = artifact::writeHeader(manifest);
+  if (!manifest.model)
+    declarations.insert(declarations.rfind("#endif"), kernelFunctions(manifest));
+  auto header = stage(paths.header(), declarations);
   if (!header)
     return fail(WrongInput, header.error().message);
   if (!saveWeights())
