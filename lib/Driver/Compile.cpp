@@ -1,5 +1,6 @@
 //===- Compile.cpp - What raptc does ---------------------------------------------------------------===//
 #include "lib/Driver/Compile.h"
+#include "lib/Artifact/KernelHeader.h"
 #include "lib/Artifact/Link.h"
 #include "lib/Driver/CheckTokenizer.h"
 #include "lib/Driver/Describe.h"
@@ -77,6 +78,7 @@ private:
   bool saveWeights();
   bool emitCode(cpu::Output output, std::string &code);
   bool writeArtifact();
+  bool writeKernel();
   bool showSteps();
 
   const Options &options;
@@ -286,8 +288,38 @@ bool Compilation::saveWeights() {
   return written ? true : failOf(written);
 }
 
+/// A bare kernel: header and object, nothing else.
+bool Compilation::writeKernel() {
+  if (emit != Emit::Object)
+    return fail(WrongUsage,
+                shownPath(options.input) + ": is a kernel without a model, which becomes an object: -o NAME.o");
+  std::string object;
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  if (Status emitted = cpu::emit(*input.module, target, nullptr, cpu::Output::Object, stream); !emitted)
+    return fail(Bug, "internal error: " + emitted.error().message);
+  object = bytes.str().str();
+  std::vector<std::string> exports;
+  for (const json::Value &entry : manifest.entries)
+    for (const char *suffix : {"", "_scratch"})
+      exports.push_back(*entry.find("name")->asString() + suffix);
+  if (Status clean = artifact::checkSymbols(object, exports); !clean)
+    return fail(Bug, "internal error: " + clean.error().message);
+  auto header = stage(paths.header(), artifact::writeKernelHeader(manifest));
+  auto made = stage(paths.main, object);
+  for (auto *file : {&header, &made})
+    if (!*file)
+      return fail(WrongInput, file->error().message);
+  for (auto *file : {&header, &made})
+    if (Status done = (**file)->commit(); !done)
+      return failOf(done);
+  return true;
+}
+
 /// Weights, header and library, renamed in this order: the library's rename is the commit.
 bool Compilation::writeArtifact() {
+  if (!manifest.model)
+    return writeKernel();
   double start = now();
   costs.compileSeconds = start - began;
   if (Status packed = weights.pack(input, manifest.parameters, options, paths.directory, paths.base); !packed)

@@ -66,6 +66,35 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
     return success();
   }
 
+  /// The signature of a bare kernel, NAME(env, inputs..., outputs..., dims, scratch): one that belongs to no model.
+  LogicalResult emitKernel(LLVM::LLVMFuncOp entry) {
+    MLIRContext *context = &getContext();
+    Type pointer = LLVM::LLVMPointerType::get(context), i64 = IntegerType::get(context, 64),
+         i32 = IntegerType::get(context, 32);
+    std::string name = entry.getSymName().str();
+    auto buffers = entry->getAttrOfType<ArrayAttr>(attn::AttnDialect::buffersAttr);
+    if (!getOperation().getOps<attn::ParameterOp>().empty())
+      return entry.emitOpError("is a kernel, which has no weights: pass them as arguments");
+    entry.setSymName(name + ".body");
+    ImplicitLocOpBuilder b(entry.getLoc(), context);
+    b.setInsertionPointAfter(entry);
+    SmallVector<Type> types(buffers.size() + 1, pointer); // without weights; with env and dims
+    auto wrapper = LLVM::LLVMFuncOp::create(b, name, LLVM::LLVMFunctionType::get(i32, types));
+    b.setInsertionPointToStart(wrapper.addEntryBlock(b));
+    Value dimsArray = wrapper.getArgument(types.size() - 2), scratch = wrapper.getArgument(types.size() - 1);
+    SmallVector<Value> arguments{wrapper.getArgument(0)};
+    unsigned next = 1;
+    for (Attribute attr : buffers) {
+      auto buffer = cast<DictionaryAttr>(attr);
+      StringRef kind = buffer.getAs<StringAttr>("kind").getValue();
+      Value memory = kind == "weights" || kind == "workspace" ? scratch : Value(wrapper.getArgument(next++));
+      if (failed(appendMemref(b, entry, buffer, memory, dimsArray, arguments)))
+        return failure();
+    }
+    LLVM::ReturnOp::create(b, LLVM::CallOp::create(b, entry, arguments).getResult());
+    return finish(entry, wrapper, name, "_scratch", i64, pointer);
+  }
+
   LogicalResult emit(LLVM::LLVMFuncOp entry) {
     MLIRContext *context = &getContext();
     Type pointer = LLVM::LLVMPointerType::get(context), i64 = IntegerType::get(context, 64),
@@ -83,14 +112,21 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
         return failure();
     Value status = LLVM::CallOp::create(b, entry, arguments).getResult();
     LLVM::ReturnOp::create(b, status);
+    return finish(entry, wrapper, name, ".workspace", i64, pointer);
+  }
 
+  /// The function that tells the size of the workspace, and the attributes that go to the exported function.
+  LogicalResult finish(LLVM::LLVMFuncOp entry, LLVM::LLVMFuncOp wrapper, const std::string &name, StringRef suffix,
+                       Type i64, Type pointer) {
+    ImplicitLocOpBuilder b(entry.getLoc(), &getContext());
     auto size = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(name + ".workspace");
     if (!size)
       return entry.emitOpError() << "has no function '" << name << ".workspace'";
     size.setSymName(name + ".workspace_body");
     size.setLinkage(LLVM::Linkage::Internal);
     b.setInsertionPointAfter(wrapper);
-    auto workspace = LLVM::LLVMFuncOp::create(b, name + ".workspace", LLVM::LLVMFunctionType::get(i64, {pointer, i64}));
+    auto workspace =
+        LLVM::LLVMFuncOp::create(b, (name + suffix).str(), LLVM::LLVMFunctionType::get(i64, {pointer, i64}));
     b.setInsertionPointToStart(workspace.addEntryBlock(b));
     SmallVector<Value> extents;
     for (size_t i = 0; i < dims.size(); ++i)
@@ -115,8 +151,9 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
       if (function->hasAttr(attn::AttnDialect::entryAttr))
         entries.push_back(function);
     }
+    bool isKernel = !getOperation()->hasAttr(attn::AttnDialect::modelAttr);
     for (LLVM::LLVMFuncOp entry : entries)
-      if (failed(emit(entry)))
+      if (failed(isKernel ? emitKernel(entry) : emit(entry)))
         return signalPassFailure();
   }
 };

@@ -1,5 +1,6 @@
 // RUN: rapt-opt %s --attn-emit-entries --split-input-file --verify-diagnostics | FileCheck %s
 
+module attributes {attn.model = {}} {
 attn.dim @n min 0 max 64
 attn.dim @m min 0 max 64
 // CHECK: llvm.func internal @step.body
@@ -17,12 +18,33 @@ llvm.func @step(%env: !llvm.ptr, %p: !llvm.ptr, %a: !llvm.ptr, %o: i64, %s: i64,
 llvm.func @step.workspace(%n: i64, %m: i64, %workers: i64) -> i64 {
   llvm.return %workers : i64
 }
+}
 
 // -----
 
+
+module attributes {attn.model = {}} {
 // expected-error@+1 {{names the dim 'k', which is not declared}}
 llvm.func @step(%env: !llvm.ptr, %p: !llvm.ptr, %a: !llvm.ptr, %o: i64, %s: i64, %t: i64) -> i32
     attributes {attn.entry, attn.buffers = [{attn.name = "x", attn.dims = ["k"], kind = "input", type = memref<?xf32>}]} {
   %0 = llvm.mlir.constant(0 : i32) : i32
   llvm.return %0 : i32
+}
+}
+// -----
+
+// A module without a model: a bare kernel with its buffers as arguments.
+// CHECK: llvm.func @scale(%[[ENV:.*]]: !llvm.ptr, %[[X:.*]]: !llvm.ptr, %[[Y:.*]]: !llvm.ptr, %[[DIMS:.*]]: !llvm.ptr, %[[SCRATCH:.*]]: !llvm.ptr) -> i32
+// CHECK: llvm.call @scale.body(%[[ENV]], %[[SCRATCH]], {{.*}}%[[SCRATCH]], {{.*}}%[[X]], %[[X]], {{.*}}%[[Y]], %[[Y]]
+// CHECK: llvm.func @scale_scratch(%{{.*}}: !llvm.ptr, %{{.*}}: i64) -> i64
+llvm.func @scale(%env: !llvm.ptr, %w0: !llvm.ptr, %w1: !llvm.ptr, %wo: i64, %ws: i64, %wt: i64, %s0: !llvm.ptr, %s1: !llvm.ptr, %so: i64, %ss: i64, %st: i64,
+                 %x0: !llvm.ptr, %x1: !llvm.ptr, %xo: i64, %xs: i64, %xt: i64, %y0: !llvm.ptr, %y1: !llvm.ptr, %yo: i64, %ys: i64, %yt: i64) -> i32
+    attributes {attn.entry, attn.buffers = [
+      {attn.name = "weights", kind = "weights", type = memref<?xi8>}, {attn.name = "workspace", kind = "workspace", type = memref<?xi8>},
+      {attn.name = "x", kind = "input", type = memref<4xf32>}, {attn.name = "y", kind = "output", type = memref<4xf32>}]} {
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %0 : i32
+}
+llvm.func @scale.workspace(%workers: i64) -> i64 {
+  llvm.return %workers : i64
 }
