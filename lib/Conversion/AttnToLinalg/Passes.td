@@ -8,7 +8,7 @@ def AttnToLinalg : Pass<"attn-to-linalg"> {
   let summary = "turns attn ops into parallel grids of tiles";
   let description = [{
     Every attn op with materialised layouts becomes an `scf.forall` whose tasks work on tiles: products as `linalg.matmul` on
-    [8 or 1, k] x [k, 32] with their epilogue as one `linalg.generic`, attention as `attn.attention_state` over blocks of
+    [14, 4 or 1, k] x [k, 32] with their epilogue as one `linalg.generic`, attention as `attn.attention_state` over blocks of
     keys, rows (norms, look-ups) as vectors of 32 columns. Grids depend on shapes only.
 
     ```mlir
@@ -17,7 +17,7 @@ def AttnToLinalg : Pass<"attn-to-linalg"> {
       return %y : tensor<?x64xf32>
     }
     ```
-    becomes a grid over (blocks of 64 rows, panels), with a loop over full tiles of 8 rows and one over the rest.
+    becomes a grid over (blocks of 112 rows, panels), with loops over tiles of 14 rows, of 4, and single rows.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",

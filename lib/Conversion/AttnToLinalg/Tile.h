@@ -15,8 +15,8 @@ using mlir::Value;
 using mlir::ValueRange;
 using OFRs = llvm::ArrayRef<OpFoldResult>;
 
-/// Rows of a register tile, and rows of one task of a product.
-inline constexpr int64_t kTileRows = 8, kTaskRows = 64;
+/// Queries of a tile of attention.
+inline constexpr int64_t kTileRows = 8;
 
 Value index(ImplicitLocOpBuilder &b, int64_t value);
 /// Extent `i` of a tensor, a constant where it is static.

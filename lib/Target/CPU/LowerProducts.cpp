@@ -32,17 +32,18 @@ struct LowerProduct : OpRewritePattern<linalg::MatmulOp> {
       return rewriter.notifyMatchFailure(op, "not a static tile of whole panels");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     int64_t m = a.getDimSize(0), lanes = target.lanesF32(), columns = 2 * lanes;
-    int64_t rows = std::min<int64_t>(m, (target.vectorRegisters - 3) / 2);
-    while (m % rows != 0)
-      --rows;
+    // As many rows as the accumulators allow, in parts of nearly one size.
+    int64_t parts = llvm::divideCeil(m, (target.vectorRegisters - 3) / 2);
     Value dest = op.getOutputs()[0];
     auto fill = dest.getDefiningOp<linalg::FillOp>();
     bool fromZero = fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
     if (fromZero)
       dest = fill.getOutputs()[0];
     for (int64_t column = 0; column < w.getDimSize(1); column += columns)
-      for (int64_t row = 0; row < m; row += rows)
-        dest = emit(b, op, dest, fromZero, row, rows, column, lanes);
+      for (int64_t part = 0; part < parts; ++part) {
+        int64_t row = m * part / parts, end = m * (part + 1) / parts;
+        dest = emit(b, op, dest, fromZero, row, end - row, column, lanes);
+      }
     rewriter.replaceOp(op, dest);
     if (fromZero && fill->use_empty())
       rewriter.eraseOp(fill);

@@ -1,13 +1,15 @@
 // RUN: rapt-opt %s --attn-to-linalg --split-input-file | FileCheck %s
 
-// A grid over blocks of 64 rows and panels, full tiles of 8 rows, then single rows; the bias in one generic.
+// A grid over blocks of 112 rows and panels, tiles of 14 rows, of 4, then single rows; the bias in one generic.
 // CHECK-LABEL: @bias
 func.func @bias(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>, %b: tensor<64xf32>) -> tensor<?x64xf32> {
   // CHECK: scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, 2) shared_outs
   // CHECK: scf.for
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>)
+  // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x64xf32>, tensor<64x32xf32>)
   // CHECK: linalg.generic
   // CHECK: arith.addf
+  // CHECK: scf.for
+  // CHECK: linalg.matmul ins(%{{.*}} : tensor<4x64xf32>
   // CHECK: scf.for
   // CHECK: linalg.matmul ins(%{{.*}} : tensor<1x64xf32>, tensor<64x32xf32>)
   %y = attn.linear %x, %w, (%b) : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<64xf32>) -> tensor<?x64xf32> {
