@@ -5,7 +5,6 @@
 #include "lib/Driver/CheckTokenizer.h"
 #include "lib/Driver/Describe.h"
 #include "lib/Driver/Diagnostics.h"
-#include "lib/Driver/Kernels.h"
 #include "lib/Driver/Report.h"
 #include "lib/Driver/Weights.h"
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
@@ -125,8 +124,6 @@ bool Compilation::read() {
     if (Status writable = paths.check(options); !writable)
       return failOf(writable);
   manifest.name = options.prefix.empty() ? artifact::prefixOf(paths.base) : options.prefix;
-  if (input.kind == InputKind::MLIR && stageOf(*input.module) == Stage::Imported)
-    declareKernels(*input.module);
   return dump(rapt::nameOf(stageOf(*input.module)).str() + ".mlir", textOf(*input.module));
 }
 
@@ -288,11 +285,31 @@ bool Compilation::saveWeights() {
   return written ? true : failOf(written);
 }
 
+/// The first name of `manifest`'s entries that is no C identifier; empty without one. They come from the input and go
+/// into a header that people compile.
+std::string strangeName(const artifact::Manifest &manifest) {
+  std::vector<std::string> names;
+  for (const json::Value &entry : manifest.entries) {
+    names.push_back(*entry.find("name")->asString());
+    for (const json::Value &dim : *entry.find("dims")->asArray())
+      names.push_back(*dim.asString());
+    for (const json::Value &buffer : *entry.find("buffers")->asArray())
+      names.push_back(*buffer.find("name")->asString());
+  }
+  for (const std::string &name : names)
+    if (artifact::prefixOf(name) != name)
+      return name;
+  return {};
+}
+
 /// A bare kernel: header and object, nothing else.
 bool Compilation::writeKernel() {
   if (emit != Emit::Object)
     return fail(WrongUsage,
                 shownPath(options.input) + ": is a kernel without a model, which becomes an object: -o NAME.o");
+  if (std::string name = strangeName(manifest); !name.empty())
+    return fail(WrongInput, shownPath(options.input) + ": \"" + name +
+                                "\" is no C identifier, which names of a kernel's entries, dims and buffers are");
   std::string object;
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
@@ -343,10 +360,7 @@ bool Compilation::writeArtifact() {
                   : stage(paths.main, emit == Emit::Archive ? artifact::makeArchive(object, exports) : object);
   if (!made)
     return fail(WrongInput, made.error().message);
-  std::string declarations = artifact::writeHeader(manifest);
-  if (!manifest.model)
-    declarations.insert(declarations.rfind("#endif"), kernelFunctions(manifest));
-  auto header = stage(paths.header(), declarations);
+  auto header = stage(paths.header(), artifact::writeHeader(manifest));
   if (!header)
     return fail(WrongInput, header.error().message);
   if (!saveWeights())
