@@ -285,11 +285,31 @@ bool Compilation::saveWeights() {
   return written ? true : failOf(written);
 }
 
+/// The first name of `manifest`'s entries that is no C identifier; empty without one. They come from the input and go
+/// into a header that people compile.
+std::string strangeName(const artifact::Manifest &manifest) {
+  std::vector<std::string> names;
+  for (const json::Value &entry : manifest.entries) {
+    names.push_back(*entry.find("name")->asString());
+    for (const json::Value &dim : *entry.find("dims")->asArray())
+      names.push_back(*dim.asString());
+    for (const json::Value &buffer : *entry.find("buffers")->asArray())
+      names.push_back(*buffer.find("name")->asString());
+  }
+  for (const std::string &name : names)
+    if (artifact::prefixOf(name) != name)
+      return name;
+  return {};
+}
+
 /// A bare kernel: header and object, nothing else.
 bool Compilation::writeKernel() {
   if (emit != Emit::Object)
     return fail(WrongUsage,
                 shownPath(options.input) + ": is a kernel without a model, which becomes an object: -o NAME.o");
+  if (std::string name = strangeName(manifest); !name.empty())
+    return fail(WrongInput, shownPath(options.input) + ": \"" + name +
+                                "\" is no C identifier, which names of a kernel's entries, dims and buffers are");
   std::string object;
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);

@@ -40,7 +40,7 @@ std::string fileAndSize(const std::string &path) {
 
 std::string modelLine(const artifact::Manifest &m) {
   if (!m.model)
-    return m.name + ": no model facts";
+    return m.name + ": kernels without a model";
   return m.name + ": " + m.model->family + " " + m.model->task + ", " + std::to_string(m.model->layers) +
          (m.model->layers == 1 ? " layer" : " layers") + " of width " + std::to_string(m.model->hidden) + ", " +
          std::to_string(m.model->heads) + " heads of " + std::to_string(m.model->headDim) + ", vocabulary " +

@@ -125,7 +125,7 @@ Parameter randomParameter(std::mt19937 &random, int number, MemoryReader &reader
   parameter.shape = matrix ? std::vector<int64_t>{rows, columns} : std::vector<int64_t>{columns};
   if (matrix && below(3) != 0) {
     parameter.layout.kind = Layout::Panels;
-    parameter.layout.k = parameter.storage == DType::F32 ? 1 : 2;
+    parameter.layout.k = parameter.storage != DType::F32 && below(2) ? 2 : 1;
   }
   for (int64_t left = columns; left > 0;) {
     const int64_t own = parameter.sources.size() == 3 ? left : 1 + below(left);
