@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
   qsort(rates, REPETITIONS, sizeof(double), ascending);
   qsort(limits, REPETITIONS, sizeof(double), ascending);
   double rate = rates[REPETITIONS / 2], limit = limits[REPETITIONS / 2];
-  printf("product %ld x %d x %d: %.1f GFLOP/s (best %.1f) of %.1f: %.0f %%\n", (long)rows, N, K, rate, rates[REPETITIONS - 1],
-         limit, 100 * rate / limit);
+  printf("product %ld x %d x %d: %.1f GFLOP/s (best %.1f) of %.1f: %.0f %%\n", (long)rows, N, K, rate,
+         rates[REPETITIONS - 1], limit, 100 * rate / limit);
   return 0;
 }
