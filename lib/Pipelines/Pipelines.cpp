@@ -30,12 +30,14 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
   passes.addPass(createInlinerPass());
   passes.addPass(createSymbolDCEPass());
   passes.addPass(createAttnMaterializeLayouts());
+  passes.addPass(createAttnVerifyCanonical());
 }
 
 void addTiled(OpPassManager &passes) {
   passes.addPass(createAttnToLinalg());
   passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
   passes.addPass(createCanonicalizerPass());
+  passes.addPass(createAttnVerifyTiled());
 }
 } // namespace
 

@@ -4,12 +4,16 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace rapt {
+#define GEN_PASS_DEF_ATTNVERIFYBACKEND
+#define GEN_PASS_DEF_ATTNVERIFYCANONICAL
 #define GEN_PASS_DEF_ATTNVERIFYIMPORTED
+#define GEN_PASS_DEF_ATTNVERIFYTILED
 #include "lib/Transforms/Passes.h.inc"
 } // namespace rapt
 
@@ -42,6 +46,59 @@ struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
       return WalkResult::interrupt();
     });
     if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+/// Runs `verify`, which reports what it finds, on every op.
+LogicalResult verifyEach(ModuleOp module, function_ref<LogicalResult(Operation *)> verify) {
+  return success(
+      !module.walk([&](Operation *op) { return failed(verify(op)) ? WalkResult::interrupt() : WalkResult::advance(); })
+           .wasInterrupted());
+}
+
+struct VerifyCanonical : rapt::impl::AttnVerifyCanonicalBase<VerifyCanonical> {
+  void runOnOperation() override {
+    if (failed(verifyEach(getOperation(), [](Operation *op) -> LogicalResult {
+          auto parameter = dyn_cast<attn::ParameterOp>(op);
+          if (parameter && (!parameter.getLayout() || !parameter.getOffset() || !parameter.getStride()))
+            return op->emitOpError("has no layout, offset and stride, which the canonical stage promises");
+          if (isa<func::CallOp>(op))
+            return op->emitOpError("is left: the canonical stage promises that blocks are inlined into the layer loop");
+          if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<attn::KVCacheType>))
+            return op->emitOpError("gives a cache without a layout, which the canonical stage promises");
+          return success();
+        })))
+      signalPassFailure();
+  }
+};
+
+struct VerifyTiled : rapt::impl::AttnVerifyTiledBase<VerifyTiled> {
+  void runOnOperation() override {
+    if (failed(verifyEach(getOperation(), [](Operation *op) -> LogicalResult {
+          for (Type type : op->getResultTypes())
+            if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getEncoding())
+              return op->emitOpError() << "gives " << tensor << ": upstream ops drop or misread an encoding";
+          if (isa<attn::AttnDialect>(op->getDialect()) &&
+              !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
+                   attn::YieldOp>(op))
+            return op->emitOpError("is left whole: the tiled stage promises tiles");
+          return success();
+        })))
+      signalPassFailure();
+  }
+};
+
+struct VerifyBackend : rapt::impl::AttnVerifyBackendBase<VerifyBackend> {
+  void runOnOperation() override {
+    if (failed(verifyEach(getOperation(), [](Operation *op) -> LogicalResult {
+          if (isa<memref::AllocOp, memref::CopyOp>(op))
+            return op->emitOpError(
+                "is left: the backend stage promises code that neither allocates nor copies buffers");
+          if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
+            return op->emitOpError("gives a tensor: the backend stage promises buffers");
+          return success();
+        })))
       signalPassFailure();
   }
 };

@@ -13,6 +13,28 @@ def AttnVerifyImported : Pass<"attn-verify-imported", "::mlir::ModuleOp"> {
   }];
 }
 
+def AttnVerifyCanonical : Pass<"attn-verify-canonical", "::mlir::ModuleOp"> {
+  let summary = "checks the contract of the stage `canonical`";
+  let description = [{
+    Every parameter has its layout and place in the weight file, blocks are inlined, and the cache is the tensor of its blocks.
+  }];
+}
+
+def AttnVerifyTiled : Pass<"attn-verify-tiled", "::mlir::ModuleOp"> {
+  let summary = "checks the contract of the stage `tiled`";
+  let description = [{
+    No attn op is left but declarations, parameter slices and `attn.attention_state`, and no tensor has an encoding.
+  }];
+}
+
+def AttnVerifyBackend : Pass<"attn-verify-backend", "::mlir::ModuleOp"> {
+  let summary = "checks the contract of the stage `backend`";
+  let description = [{
+    No tensor, no allocation and no copy of a buffer is left: entries work in the caller's memory and one workspace.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def AttnFuseEpilogues : Pass<"attn-fuse-epilogues"> {
   let summary = "takes activations, gates and residual sums into the product that feeds them";
   let description = [{

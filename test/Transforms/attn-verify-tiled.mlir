@@ -1,0 +1,24 @@
+// RUN: rapt-opt %s --attn-verify-tiled --verify-diagnostics --split-input-file
+
+func.func @whole(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  // expected-error@+1 {{is left whole: the tiled stage promises tiles}}
+  %y = attn.activation relu %x : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+func.func @encoding() -> tensor<4xf32, "packed"> {
+  // expected-error@+1 {{upstream ops drop or misread an encoding}}
+  %e = tensor.empty() : tensor<4xf32, "packed">
+  return %e : tensor<4xf32, "packed">
+}
+
+// -----
+
+// Near miss: plain tensors and declarations may stay.
+attn.dim @n min 0 max 64
+func.func @plain() -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  return %e : tensor<4xf32>
+}
