@@ -19,6 +19,7 @@ template <typename S> using Tensors = llvm::ArrayRef<const Tensor<S> *>;
 // Embedding.cpp
 template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &ids, const Tensor<S> &table);
 template <typename S> Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> &input, const Tensor<S> &rows);
+template <typename S> Result<S> evaluate(attn::ColumnOp op, const Tensor<S> &input);
 
 // Norm.cpp
 template <typename S>
@@ -27,8 +28,11 @@ template <typename S> Result<S> evaluate(attn::RMSNormOp op, const Tensor<S> &in
 
 // Position.cpp
 template <typename S>
-Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S> &rowBegin, const Tensor<S> &past);
+Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S> &rowBegin, const Tensor<S> *past);
 template <typename S> Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &positions);
+
+// Pooling.cpp
+template <typename S> Result<S> evaluate(attn::PoolRowsOp op, const Tensor<S> &input, const Tensor<S> &rowBegin);
 
 // FeedForward.cpp; `epilogue` is null without a region.
 template <typename S>

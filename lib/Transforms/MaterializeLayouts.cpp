@@ -152,7 +152,7 @@ LogicalResult retype(Operation *op) {
       op->setAttr("columns", Builder(op->getContext()).getI64IntegerAttr(columns));
   } else if (isa<attn::EmbeddingOp, attn::SplitHeadsOp, attn::AttentionOp, attn::KVViewOp>(op)) {
     llvm::for_each(op->getResults(), padLast);
-  } else if (isa<attn::SelectRowsOp>(op)) {
+  } else if (isa<attn::SelectRowsOp, attn::PoolRowsOp>(op)) {
     auto input = cast<RankedTensorType>(op->getOperand(0).getType());
     op->getResult(0).setType(withLast(op->getResult(0).getType(), input.getDimSize(1)));
   } else if (isa<attn::ActivationOp, attn::GLUOp, attn::AddOp, attn::RopeOp, attn::KVAppendOp>(op)) {

@@ -24,6 +24,8 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
     RewritePatternSet patterns(&getContext());
     populateLinearTilingPatterns(patterns);
     populateRowWiseTilingPatterns(patterns);
+    populateNormTilingPatterns(patterns);
+    populatePoolingTilingPatterns(patterns);
     populatePositionTilingPatterns(patterns);
     populateKVCacheTilingPatterns(patterns);
     populateAttentionTilingPatterns(patterns);

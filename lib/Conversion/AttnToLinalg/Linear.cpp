@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
-#include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -28,12 +28,7 @@ constexpr int64_t kProductRows[] = {14, 4, 1};
 /// The extra operand that can be overwritten: of the result's type, and read last by this op.
 std::optional<unsigned> overwritable(attn::LinearOp op) {
   for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
-    if (extra.getType() != op.getResult().getType() || llvm::count(op->getOperands(), extra) != 1)
-      continue;
-    if (llvm::all_of(extra.getUsers(), [&](Operation *user) {
-          Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
-          return ancestor && (ancestor == op || ancestor->isBeforeInBlock(op));
-        }))
+    if (extra.getType() == op.getResult().getType() && isReadLastBy(op, extra))
       return i;
   }
   return std::nullopt;
