@@ -55,18 +55,21 @@ struct TileRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
     int64_t count = type.getDimSize(1);
     OpFoldResult tokens = extent(b, op.getPositions(), 0), columns = b.getIndexAttr(count);
     SmallVector<Value> dests{empty(b, type, {tokens, columns}), empty(b, type, {tokens, columns})};
-    SmallVector<Value> results = grid(b, {tokens}, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
-      SmallVector<OpFoldResult> offsets{ids[0], b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), columns};
-      Value cosines = extract(b, outs[0], offsets, sizes, {count}), sines = extract(b, outs[1], offsets, sizes, {count});
-      Value position = tensor::ExtractOp::create(b, op.getPositions(), ids[0]);
-      position = arith::SIToFPOp::create(b, b.getF32Type(), position);
-      forChunks(count, attn::kPanel, [&](int64_t first, int64_t size) {
-        auto [c, s] = turn(b, position, op.getFrequencies().slice(first, size), op.getMagnitude().convertToDouble());
-        cosines = writePanel(b, c, cosines, index(b, first));
-        sines = writePanel(b, s, sines, index(b, first));
-      });
-      return SmallVector<Insertion>{{cosines, offsets, sizes}, {sines, offsets, sizes}};
-    });
+    SmallVector<Value> results =
+        grid(b, {tokens}, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
+          SmallVector<OpFoldResult> offsets{ids[0], b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), columns};
+          Value cosines = extract(b, outs[0], offsets, sizes, {count}),
+                sines = extract(b, outs[1], offsets, sizes, {count});
+          Value position = tensor::ExtractOp::create(b, op.getPositions(), ids[0]);
+          position = arith::SIToFPOp::create(b, b.getF32Type(), position);
+          forChunks(count, attn::kPanel, [&](int64_t first, int64_t size) {
+            auto [c, s] =
+                turn(b, position, op.getFrequencies().slice(first, size), op.getMagnitude().convertToDouble());
+            cosines = writePanel(b, c, cosines, index(b, first));
+            sines = writePanel(b, s, sines, index(b, first));
+          });
+          return SmallVector<Insertion>{{cosines, offsets, sizes}, {sines, offsets, sizes}};
+        });
     rewriter.replaceOp(op, results);
     return success();
   }

@@ -1,5 +1,6 @@
-/* Measures the compiled polynomials against libm in double: floats of all magnitudes, the neighbourhood of every border, and
- * special values. Prints the largest error of each function in units in the last place; exits 1 when one is over its bound. */
+/* Measures the compiled polynomials against libm in double: floats of all magnitudes, the neighbourhood of every
+ * border, and special values. Prints the largest error of each function in units in the last place; exits 1 when one is
+ * over its bound. */
 #include "accuracy.h" /* made by raptc */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +23,14 @@ struct function {
 };
 
 static const struct function functions[] = {
-    {"exp", f32_exp, f32_exp_scratch, exp, 2, INFINITY, 1, {88.72284f, -87.336545f, -103.97208f, 0.3465736f, 88.37627f, 89}},
+    {"exp",
+     f32_exp,
+     f32_exp_scratch,
+     exp,
+     2,
+     INFINITY,
+     1,
+     {88.72284f, -87.336545f, -103.97208f, 0.3465736f, 88.37627f, 89}},
     {"exp2", f32_exp2, f32_exp2_scratch, exp2, 2, INFINITY, 1, {128, -126, -149, 0.5f, 127, 127.5f, 150}},
     {"tanh", f32_tanh, f32_tanh_scratch, tanh, 4, INFINITY, 0, {0.625f, 9.010913f, 44.36142f, 1}},
     {"erf", f32_erf, f32_erf_scratch, erf, 4, INFINITY, 0, {1, 4.2f, 3.92f, 0.5f}},
@@ -68,7 +76,8 @@ static void flush(const struct function *f) {
     if (error > worst)
       worst = error, worst_at = input[i];
     if (error > f->bound && wrong++ < 5)
-      printf("%s(%a = %.9g) is %.9g, not %.9g: %.2f ulp\n", f->name, input[i], input[i], result[i], f->exact(input[i]), error);
+      printf("%s(%a = %.9g) is %.9g, not %.9g: %.2f ulp\n", f->name, input[i], input[i], result[i], f->exact(input[i]),
+             error);
   }
   filled = 0;
 }
