@@ -111,7 +111,8 @@ RAPT_TEXT_API rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer,
 
 /** As rapt_tokenizer_encode, for two texts put together as the tokenizer's post-processor says (a question and its
  * passage), with the type of each id (BERT's segment) in `types`, which has the same capacity as `ids` and may be NULL.
- * With `second` NULL it is one text and its types. INVALID also: a tokenizer that does not say how two texts are put together. */
+ * With `second` NULL it is one text and its types. INVALID also: a tokenizer that does not say how two texts are put
+ * together. */
 RAPT_TEXT_API rapt_status rapt_tokenizer_encode_pair(const rapt_tokenizer *tokenizer, const char *first,
                                                      size_t first_size, const char *second, size_t second_size,
                                                      const rapt_encode_options *options, int32_t *ids, int32_t *types,
