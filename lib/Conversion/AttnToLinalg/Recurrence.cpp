@@ -122,7 +122,7 @@ Values cell(ImplicitLocOpBuilder &b, RecurrenceKind kind, ArrayRef<Value> x, Arr
 
 /// The products of all parts for the 32 columns of the state from `column` on: [parts, m, 32].
 Value emitProducts(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value column, Value h) {
-  int64_t k = task.op.getWeight().getType().getDimSize(1);
+  int64_t k = task.op.getWeight().getType().getDimSize(task.op.isPacked() ? 1 : 0);
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), rows = b.getIndexAttr(m),
                depth = b.getIndexAttr(k), panel = b.getIndexAttr(kPanel);
   Value input = extract(b, h, {zero, zero}, {rows, depth}, {m, k});
@@ -131,8 +131,10 @@ Value emitProducts(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value column,
   return loop(b, index(b, 0), index(b, task.parts), 1, products,
               [&](ImplicitLocOpBuilder &b, Value part, Value carried) {
                 AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-                OpFoldResult at = affineOf(b, d0 * (task.hidden / kPanel) + d1.floorDiv(kPanel), {part, column});
-                Value weight = extract(b, task.op.getWeight(), {at, zero, zero}, {one, depth, panel}, {k, kPanel});
+                OpFoldResult at = affineOf(b, d0 * task.hidden + d1, {part, column}), nth = affineOf(b, d0 * (task.hidden / kPanel) + d1.floorDiv(kPanel), {part, column});
+                Value weight = task.op.isPacked()
+                                   ? extract(b, task.op.getWeight(), {nth, zero, zero}, {one, depth, panel}, {k, kPanel})
+                                   : extract(b, task.op.getWeight(), {zero, at}, {depth, panel}, {k, kPanel});
                 Value dest = extract(b, carried, {OpFoldResult(part), zero, zero}, {one, rows, panel}, {m, kPanel});
                 Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
                 Value sums = linalg::FillOp::create(b, f0, dest).getResult(0);
@@ -224,8 +226,8 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::RecurrenceOp op, PatternRewriter &rewriter) const override {
-    if (!op.isPacked())
-      return rewriter.notifyMatchFailure(op, "the weight is not in panels");
+    if (op.getHidden() % kPanel != 0)
+      return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0);
     int64_t hidden = op.getHidden();
@@ -281,9 +283,10 @@ struct TileUpdateRows : OpRewritePattern<attn::UpdateRowsOp> {
   LogicalResult matchAndRewrite(attn::UpdateRowsOp op, PatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getState().getType());
     int64_t columns = type.getShape().back();
-    if (ShapedType::isDynamic(columns) || columns % kPanel != 0)
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
+    if (ShapedType::isDynamic(columns))
+      return rewriter.notifyMatchFailure(op, "columns are not static");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    bool whole = columns % kPanel == 0;
     OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
     Values results = grid(
         b, extent(b, op.getRows(), 0), op.getState(), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
@@ -296,8 +299,12 @@ struct TileUpdateRows : OpRewritePattern<attn::UpdateRowsOp> {
           out.sizes.push_back(b.getIndexAttr(columns));
           Value dest = extract(b, dests[0], out.offsets, out.sizes, {columns});
           out.tile = loop(b, index(b, 0), index(b, columns), kPanel, dest,
-                          [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
-                            return writePanel(b, readPanel(b, op.getValues(), {ids[0], column}), carried, column);
+                          [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
+                            Value values = vector::TransferReadOp::create(
+                                b, VectorType::get({kPanel}, b.getF32Type()), op.getValues(), ValueRange{ids[0], column},
+                                arith::ConstantOp::create(b, b.getF32FloatAttr(0)), ArrayRef<bool>{whole});
+                            return vector::TransferWriteOp::create(b, values, carried, column, ArrayRef<bool>{whole})
+                                .getResult();
                           });
           return SmallVector<Insertion>{out};
         });
