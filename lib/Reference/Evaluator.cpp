@@ -275,9 +275,9 @@ template <typename S> LogicalResult Evaluator<S>::runLinear(attn::LinearOp op, F
 }
 
 template <typename S> LogicalResult Evaluator<S>::runRecurrence(attn::RecurrenceOp op, Frame &frame) {
-  auto values = evaluate<S>(op, tensor(frame, op.getGates()), tensor(frame, op.getWeight()),
-                            optionalTensor(frame, op.getBias()), tensor(frame, op.getRowBegin()),
-                            tensors(frame, op.getInitial()));
+  auto values =
+      evaluate<S>(op, tensor(frame, op.getGates()), tensor(frame, op.getWeight()), optionalTensor(frame, op.getBias()),
+                  tensor(frame, op.getRowBegin()), tensors(frame, op.getInitial()));
   if (failed(values))
     return failure();
   for (auto [result, value] : llvm::zip_equal(op.getResults(), *values))

@@ -79,9 +79,9 @@ mlir::FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::KVViewOp op, con
 
 // Recurrence.cpp; the output, then the states; `bias` is null without one.
 template <typename S>
-mlir::FailureOr<llvm::SmallVector<Tensor<S>>>
-evaluate(attn::RecurrenceOp op, const Tensor<S> &gates, const Tensor<S> &weight, const Tensor<S> *bias,
-         const Tensor<S> &rowBegin, Tensors<S> initial);
+mlir::FailureOr<llvm::SmallVector<Tensor<S>>> evaluate(attn::RecurrenceOp op, const Tensor<S> &gates,
+                                                       const Tensor<S> &weight, const Tensor<S> *bias,
+                                                       const Tensor<S> &rowBegin, Tensors<S> initial);
 template <typename S>
 Result<S> evaluate(attn::UpdateRowsOp op, const Tensor<S> &state, int64_t layer, const Tensor<S> &values,
                    const Tensor<S> &rows);

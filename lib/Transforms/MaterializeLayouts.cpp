@@ -41,7 +41,8 @@ struct Wish {
 /// 0 where groups of `columns` need no padding of their own.
 int64_t groupOf(int64_t columns) { return columns % kPanel == 0 ? 0 : columns; }
 
-/// Columns of a group when `value`'s columns are groups that are padded each, else 0: heads, or the parts of a recurrence.
+/// Columns of a group when `value`'s columns are groups that are padded each, else 0: heads, or the parts of a
+/// recurrence.
 int64_t columnGroup(Value value) {
   auto channels = [](Type type) { return groupOf(cast<RankedTensorType>(type).getShape().back()); };
   if (auto merge = value.getDefiningOp<attn::MergeHeadsOp>())
@@ -178,7 +179,8 @@ LogicalResult retype(Operation *op) {
       if (cast<RankedTensorType>(input.getType()).getDimSize(1) != padToPanel(columns))
         return op->emitOpError() << "joins " << columns << " columns that are padded in groups, as " << input.getType();
     padLast(concat.getResult());
-  } else if (isa<attn::ActivationOp, attn::GLUOp, attn::AddOp, attn::RopeOp, attn::KVAppendOp, attn::UpdateRowsOp>(op)) {
+  } else if (isa<attn::ActivationOp, attn::GLUOp, attn::AddOp, attn::RopeOp, attn::KVAppendOp, attn::UpdateRowsOp>(
+                 op)) {
     op->getResult(0).setType(op->getOperand(0).getType());
   } else if (auto merge = dyn_cast<attn::MergeHeadsOp>(op)) {
     RankedTensorType input = merge.getInput().getType();
@@ -216,8 +218,8 @@ void noteColumns(attn::ConcatOp concat) {
   concat.setColumns(columns);
 }
 
-/// A state of the model: an argument that the entry gives back under its name, as it does the cache. Its rows are padded
-/// in memory, too. A kernel's arguments are arrays of the caller, as they are.
+/// A state of the model: an argument that the entry gives back under its name, as it does the cache. Its rows are
+/// padded in memory, too. A kernel's arguments are arrays of the caller, as they are.
 bool isState(func::FuncOp entry, BlockArgument argument) {
   if (!entry->getParentOp()->hasAttr(attn::AttnDialect::modelAttr))
     return false;
@@ -262,8 +264,8 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
         if (auto cache = dyn_cast<attn::KVCacheType>(argument.getType()))
           argument.setType(cacheType(cache));
         else if (isState(entry, argument))
-          argument.setType(withLast(
-              argument.getType(), padToPanel(cast<RankedTensorType>(argument.getType()).getShape().back())));
+          argument.setType(
+              withLast(argument.getType(), padToPanel(cast<RankedTensorType>(argument.getType()).getShape().back())));
       if (failed(retypeBlock(entry.getBody().front())))
         return signalPassFailure();
       entry.setFunctionType(FunctionType::get(&getContext(), entry.getBody().front().getArgumentTypes(),

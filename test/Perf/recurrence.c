@@ -56,7 +56,8 @@ static float *random_floats(long count, float scale) {
 int main(int argc, char **argv) {
   const int64_t rows = argc > 1 ? atoi(argv[1]) : 1, tokens = rows * TOKENS, dims[] = {tokens, rows};
   const long weights = (long)H * PARTS * H;
-  float *x = random_floats(tokens * PARTS * H, 1), *w = random_floats(weights, 0.1f), *other = random_floats(weights, 1);
+  float *x = random_floats(tokens * PARTS * H, 1), *w = random_floats(weights, 0.1f),
+        *other = random_floats(weights, 1);
   float *h = random_floats(rows * H, 1), *c = random_floats(rows * H, 1);
   float *y = random_floats(tokens * H, 1), *hn = random_floats(rows * H, 1), *cn = random_floats(rows * H, 1);
   int32_t *begin = malloc((size_t)(rows + 1) * 4);

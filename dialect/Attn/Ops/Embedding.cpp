@@ -25,7 +25,8 @@ LogicalResult SelectRowsOp::verify() {
   auto result = cast<RankedTensorType>(getResult().getType());
   int64_t rank = getLayer() ? 3 : 2;
   if (input.getRank() != rank || rows.getRank() != 1)
-    return emitOpError() << "needs an input of rank " << rank << " and rows of rank 1, found " << input << " and " << rows;
+    return emitOpError() << "needs an input of rank " << rank << " and rows of rank 1, found " << input << " and "
+                         << rows;
   if (result.getRank() != 2 || result.getDimSize(0) != rows.getDimSize(0) ||
       result.getDimSize(1) != input.getShape().back())
     return emitOpError() << "result " << result << " does not fit input " << input << " and rows " << rows;

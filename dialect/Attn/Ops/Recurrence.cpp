@@ -23,15 +23,15 @@ LogicalResult RecurrenceOp::verify() {
   RankedTensorType weight = getWeight().getType();
   size_t needed = getKind() == RecurrenceKind::lstm ? 2 : 1;
   if (getInitial().size() != needed)
-    return emitOpError() << "needs " << (needed == 2 ? "two initial states, h and c" : "one initial state") << ", found "
-                         << getInitial().size();
+    return emitOpError() << "needs " << (needed == 2 ? "two initial states, h and c" : "one initial state")
+                         << ", found " << getInitial().size();
   auto state = cast<RankedTensorType>(getInitial()[0].getType());
   if (!llvm::all_equal(getInitial().getTypes()))
     return emitOpError() << "needs initial states of one type, found " << state << " and " << getInitial()[1].getType();
   int64_t hidden = state.getDimSize(1), columns;
   if (ShapedType::isDynamic(hidden) || llvm::MulOverflow(hidden, getParts(), columns) || gates.getDimSize(1) != columns)
-    return emitOpError() << "needs gates of " << getParts() << " times as many columns as the state has, found " << gates
-                         << " and " << state;
+    return emitOpError() << "needs gates of " << getParts() << " times as many columns as the state has, found "
+                         << gates << " and " << state;
   if (getBias() && cast<RankedTensorType>(getBias().getType()).getDimSize(0) != columns)
     return emitOpError() << "bias " << getBias().getType() << " does not fit gates " << gates;
   auto begin = cast<RankedTensorType>(getRowBegin().getType());
@@ -53,8 +53,8 @@ LogicalResult UpdateRowsOp::verify() {
   auto state = cast<RankedTensorType>(getState().getType()), values = cast<RankedTensorType>(getValues().getType());
   auto rows = cast<RankedTensorType>(getRows().getType());
   if (state.getRank() != (getLayer() ? 3 : 2))
-    return emitOpError() << "needs a state of rank " << (getLayer() ? "3 with a layer" : "2 without a layer") << ", found "
-                         << state;
+    return emitOpError() << "needs a state of rank " << (getLayer() ? "3 with a layer" : "2 without a layer")
+                         << ", found " << state;
   if (values.getDimSize(0) != rows.getDimSize(0) || values.getDimSize(1) != state.getShape().back())
     return emitOpError() << "values " << values << " do not fit state " << state << " and rows " << rows;
   return success();
@@ -73,7 +73,8 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
       rows = type.getDimSize(0);
     std::optional<ArrayRef<int64_t>> used = adaptor.getColumns();
     if (used && used->size() != adaptor.getInputs().size())
-      return emitOptionalError(location, "has columns for ", used->size(), " of ", adaptor.getInputs().size(), " inputs");
+      return emitOptionalError(location, "has columns for ", used->size(), " of ", adaptor.getInputs().size(),
+                               " inputs");
     int64_t width = used ? (*used)[i] : type.getDimSize(1);
     if (width < 0 || width > type.getDimSize(1))
       return emitOptionalError(location, "takes ", width, " columns of ", type);

@@ -20,7 +20,8 @@ using attn::RecurrenceKind;
 
 namespace {
 
-/// Rows that advance together. Reading the weight from a third-level cache takes longer than multiplying it by this many.
+/// Rows that advance together. Reading the weight from a third-level cache takes longer than multiplying it by this
+/// many.
 constexpr int64_t kRows = 8;
 
 using Values = SmallVector<Value>;
@@ -123,24 +124,25 @@ Values cell(ImplicitLocOpBuilder &b, RecurrenceKind kind, ArrayRef<Value> x, Arr
 /// The products of all parts for the 32 columns of the state from `column` on: [parts, m, 32].
 Value emitProducts(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value column, Value h) {
   int64_t k = task.op.getWeight().getType().getDimSize(task.op.isPacked() ? 1 : 0);
-  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), rows = b.getIndexAttr(m),
-               depth = b.getIndexAttr(k), panel = b.getIndexAttr(kPanel);
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), rows = b.getIndexAttr(m), depth = b.getIndexAttr(k),
+               panel = b.getIndexAttr(kPanel);
   Value input = extract(b, h, {zero, zero}, {rows, depth}, {m, k});
   auto type = RankedTensorType::get({m, kPanel}, b.getF32Type());
   Value products = tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.parts, m, kPanel}, b.getF32Type());
-  return loop(b, index(b, 0), index(b, task.parts), 1, products,
-              [&](ImplicitLocOpBuilder &b, Value part, Value carried) {
-                AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-                OpFoldResult at = affineOf(b, d0 * task.hidden + d1, {part, column}), nth = affineOf(b, d0 * (task.hidden / kPanel) + d1.floorDiv(kPanel), {part, column});
-                Value weight = task.op.isPacked()
-                                   ? extract(b, task.op.getWeight(), {nth, zero, zero}, {one, depth, panel}, {k, kPanel})
-                                   : extract(b, task.op.getWeight(), {zero, at}, {depth, panel}, {k, kPanel});
-                Value dest = extract(b, carried, {OpFoldResult(part), zero, zero}, {one, rows, panel}, {m, kPanel});
-                Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-                Value sums = linalg::FillOp::create(b, f0, dest).getResult(0);
-                sums = linalg::MatmulOp::create(b, type, ValueRange{input, weight}, ValueRange{sums}).getResult(0);
-                return insert(b, sums, carried, {OpFoldResult(part), zero, zero}, {one, rows, panel});
-              });
+  return loop(
+      b, index(b, 0), index(b, task.parts), 1, products, [&](ImplicitLocOpBuilder &b, Value part, Value carried) {
+        AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+        OpFoldResult at = affineOf(b, d0 * task.hidden + d1, {part, column}),
+                     nth = affineOf(b, d0 * (task.hidden / kPanel) + d1.floorDiv(kPanel), {part, column});
+        Value weight = task.op.isPacked()
+                           ? extract(b, task.op.getWeight(), {nth, zero, zero}, {one, depth, panel}, {k, kPanel})
+                           : extract(b, task.op.getWeight(), {zero, at}, {depth, panel}, {k, kPanel});
+        Value dest = extract(b, carried, {OpFoldResult(part), zero, zero}, {one, rows, panel}, {m, kPanel});
+        Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+        Value sums = linalg::FillOp::create(b, f0, dest).getResult(0);
+        sums = linalg::MatmulOp::create(b, type, ValueRange{input, weight}, ValueRange{sums}).getResult(0);
+        return insert(b, sums, carried, {OpFoldResult(part), zero, zero}, {one, rows, panel});
+      });
 }
 
 /// One row's 32 columns from `column` on: new h into `next`, and new c in place. `state` is {next, c...}.
@@ -180,8 +182,8 @@ Values emitStep(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value step, Valu
           });
         });
       });
-  Values results = loopOver(
-      b, zero, index(b, m), 1, state.take_front(2), [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
+  Values results =
+      loopOver(b, zero, index(b, m), 1, state.take_front(2), [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
         Row row(b, task, r);
         return when(b, isLess(b, step, row.length), carried, [&](ImplicitLocOpBuilder &b, ValueRange active) {
           Value token = minus(b, row.token(b, reverse, step), task.firstToken);
@@ -216,9 +218,8 @@ Values emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, ValueRange dests
     return emitStep(b, task, m, step, carried);
   });
   h = state[1];
-  state[1] = fillRows(b, zero, task.count, task.hidden, dests[1], [&](ImplicitLocOpBuilder &b, Value r, Value column) {
-    return readPanel(b, h, {r, column});
-  });
+  state[1] = fillRows(b, zero, task.count, task.hidden, dests[1],
+                      [&](ImplicitLocOpBuilder &b, Value r, Value column) { return readPanel(b, h, {r, column}); });
   return state;
 }
 
@@ -247,8 +248,7 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
       Value lastRow = plus(b, task.firstRow, task.count);
       Value used = minus(b, readIndex(b, op.getRowBegin(), lastRow), task.firstToken);
       Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lastRow, task.rows);
-      Value mine =
-          arith::SelectOp::create(b, isLast, minus(b, asValue(b, tokens), task.firstToken), used);
+      Value mine = arith::SelectOp::create(b, isLast, minus(b, asValue(b, tokens), task.firstToken), used);
 
       SmallVector<Insertion> insertions;
       Values slices;
@@ -260,14 +260,12 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
       }
       Value several = isLess(b, index(b, 1), task.count);
       Value single = arith::XOrIOp::create(b, several, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-      slices = when(b, several, slices, [&](ImplicitLocOpBuilder &b, ValueRange carried) {
-        return emitTile(b, task, kRows, carried);
-      });
-      slices = when(b, single, slices, [&](ImplicitLocOpBuilder &b, ValueRange carried) {
-        return emitTile(b, task, 1, carried);
-      });
-      slices[0] = fillRows(b, used, mine, hidden, slices[0],
-                           [&](ImplicitLocOpBuilder &b, Value, Value) { return zeros(b); });
+      slices = when(b, several, slices,
+                    [&](ImplicitLocOpBuilder &b, ValueRange carried) { return emitTile(b, task, kRows, carried); });
+      slices = when(b, single, slices,
+                    [&](ImplicitLocOpBuilder &b, ValueRange carried) { return emitTile(b, task, 1, carried); });
+      slices[0] =
+          fillRows(b, used, mine, hidden, slices[0], [&](ImplicitLocOpBuilder &b, Value, Value) { return zeros(b); });
       for (auto [insertion, slice] : llvm::zip_equal(insertions, slices))
         insertion.tile = slice;
       return insertions;
@@ -298,14 +296,14 @@ struct TileUpdateRows : OpRewritePattern<attn::UpdateRowsOp> {
           out.offsets.push_back(zero);
           out.sizes.push_back(b.getIndexAttr(columns));
           Value dest = extract(b, dests[0], out.offsets, out.sizes, {columns});
-          out.tile = loop(b, index(b, 0), index(b, columns), kPanel, dest,
-                          [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
-                            Value values = vector::TransferReadOp::create(
-                                b, VectorType::get({kPanel}, b.getF32Type()), op.getValues(), ValueRange{ids[0], column},
-                                arith::ConstantOp::create(b, b.getF32FloatAttr(0)), ArrayRef<bool>{whole});
-                            return vector::TransferWriteOp::create(b, values, carried, column, ArrayRef<bool>{whole})
-                                .getResult();
-                          });
+          out.tile = loop(
+              b, index(b, 0), index(b, columns), kPanel, dest,
+              [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
+                Value values = vector::TransferReadOp::create(
+                    b, VectorType::get({kPanel}, b.getF32Type()), op.getValues(), ValueRange{ids[0], column},
+                    arith::ConstantOp::create(b, b.getF32FloatAttr(0)), ArrayRef<bool>{whole});
+                return vector::TransferWriteOp::create(b, values, carried, column, ArrayRef<bool>{whole}).getResult();
+              });
           return SmallVector<Insertion>{out};
         });
     rewriter.replaceOp(op, results);
@@ -325,8 +323,8 @@ struct TileConcat : OpRewritePattern<attn::ConcatOp> {
       return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     OpFoldResult rows = extent(b, op.getInputs()[0], 0), one = b.getIndexAttr(1), width = b.getIndexAttr(columns);
-    Values results = grid(
-        b, rows, empty(b, type, {rows, width}), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+    Values results =
+        grid(b, rows, empty(b, type, {rows, width}), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
           Insertion out{{}, {OpFoldResult(ids[0]), b.getIndexAttr(0)}, {one, width}};
           // Each input's padding is overwritten by the next; after the last one it may not reach the end.
           Value row = writePanel(b, zeros(b), extract(b, dests[0], out.offsets, out.sizes, {columns}),
