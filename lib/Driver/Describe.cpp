@@ -110,6 +110,10 @@ Expected<json::Value> describeBuffer(DictionaryAttr buffer) {
     }
     result.emplace_back("dtype", json::Value(typeName(type.getElementType())));
     result.emplace_back("shape", json::Value(std::move(shape)));
+    if (auto limit = buffer.getAs<IntegerAttr>(attn::AttnDialect::limitAttr))
+      result.emplace_back("limit", json::Value(limit.getInt()));
+    if (buffer.contains(attn::AttnDialect::optionalAttr))
+      result.emplace_back("optional", json::Value(true));
   }
   return json::Value(std::move(result));
 }
@@ -164,9 +168,11 @@ Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
     auto list = function->getAttrOfType<ArrayAttr>(attn::AttnDialect::buffersAttr);
     if (!function->hasAttr(attn::AttnDialect::entryAttr) || !list)
       continue;
-    json::Array dims, buffers;
-    for (auto dim : module.getOps<attn::DimOp>())
+    json::Array dims, bounds, buffers;
+    for (auto dim : module.getOps<attn::DimOp>()) {
       dims.emplace_back(dim.getSymName().str());
+      bounds.emplace_back(json::Array{json::Value(int64_t(dim.getMin())), json::Value(int64_t(dim.getMax()))});
+    }
     for (auto buffer : list.getAsRange<DictionaryAttr>()) {
       Expected<json::Value> described = describeBuffer(buffer);
       if (!described)
@@ -175,6 +181,7 @@ Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
     }
     manifest.entries.emplace_back(json::Object{{"name", json::Value(function.getSymName().str())},
                                                {"dims", json::Value(std::move(dims))},
+                                               {"bounds", json::Value(std::move(bounds))},
                                                {"buffers", json::Value(std::move(buffers))}});
   }
   return {};
