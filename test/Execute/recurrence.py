@@ -2,30 +2,18 @@
 """Compiled recurrent cells against PyTorch's formulas in float64, on rows of all lengths, and with the same bits for any number
 of workers. Also states that are updated in place, and activations side by side."""
 
-import argparse
-import sys
-
 import numpy as np
-from kernels import Library, aligned
 
-parser = argparse.ArgumentParser(description=__doc__)
-for option in ("--raptc", "--clang", "--scratch"):
-    parser.add_argument(option, required=True)
-args = parser.parse_args()
+import kernels
+
+tools = kernels.tools(__doc__)
+checks = kernels.Checks()
 random = np.random.default_rng(5)
 PARTS = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
 # Of each kind: h, whether it has a bias, whether it runs backwards, the weight's type.
 CELLS = [(kind, h, kind == "gru" or h == 7, backwards, "f32") for kind in PARTS for h, backwards in ((1, False), (7, True), (33, False), (33, True))]
 CELLS += [("lstm", 512, False, False, "f32"), ("gru", 512, True, True, "f32"), ("lstm", 33, True, False, "bf16")]
 LENGTHS = {0: [], 1: [13], 2: [0, 1], 5: [3, 0, 9, 1, 4], 8: [2] * 8, 17: [0, 6, 1, 1, 0, 3, 11, 2, 5, 4, 7, 1, 0, 9, 2, 3, 1]}
-passed = failed = 0
-
-
-def check(name, right, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(right), failed + (not right)
-    if not right:
-        print(f"FAIL {name} {detail}")
 
 
 def pad(n):
@@ -103,7 +91,7 @@ def formula(kind, x, w, b, begin, state, backwards):
     return [out, *last]
 
 
-def check_cell(library, kind, h, bias, backwards, dtype, lengths):
+def check_cell(kind, h, bias, backwards, dtype, lengths):
     label = f"{name_of(kind, h, bias, backwards, dtype)} {len(lengths)} rows"
     columns, rows = PARTS[kind] * h, len(lengths)
     begin = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
@@ -117,20 +105,18 @@ def check_cell(library, kind, h, bias, backwards, dtype, lengths):
         packed = bf16(packed)
         w = (bf16(w).astype(np.uint32) << 16).view(np.float32)
     want = formula(kind, x, w.astype(np.float64), b, begin, state, backwards)
-    inputs = [aligned(a) for a in (grouped(x, h), packed, begin, *([grouped(b, h)] if bias else []), *(grouped(s, h) for s in state))]
-    before, bits = [a.copy() for a in inputs], None
+    inputs = [grouped(x, h), packed, begin, *([grouped(b, h)] if bias else []), *(grouped(s, h) for s in state)]
+    first = None
     for workers in (1, 2, 7):
-        outputs = [aligned(np.full(value.shape[:-1] + (pad(h),), np.nan, np.float32)) for value in want]
-        library.run(name_of(kind, h, bias, backwards, dtype), (len(x), rows), inputs + outputs, workers)
-        if bits is None:
-            bits = [a.copy() for a in outputs]
+        outputs = program.compiled(name_of(kind, h, bias, backwards, dtype), inputs, [value.shape[:-1] + (pad(h),) for value in want],
+                                   (len(x), rows, 0), kernels.threads(workers), workers)
+        if first is None:
+            first = outputs
             for name, got, value in zip(("output", "h", "c"), outputs, want):
-                error = np.abs(got[:, :h] - value).max(initial=0)
-                check(f"{label} {name}", error <= 3e-6 * max(1, np.abs(value).max(initial=0)), f"is off by {error:.1e}")
-                check(f"{label} {name}", not got[:, h:].any(), "has padding that is not 0")
+                checks.near(f"{label} {name}", got, grouped(value, h), 3e-6)  # zeros in the padding, too
         else:
-            check(f"{label} {workers} workers", all(np.array_equal(a.view(np.uint32), c.view(np.uint32)) for a, c in zip(bits, outputs)))
-    check(f"{label} inputs", all(np.array_equal(a, c) for a, c in zip(before, inputs)), "were written")
+            for name, got, value in zip(("output", "h", "c"), outputs, first):
+                checks.equal(f"{label} {name} of {workers} workers", got, value)
 
 
 STATE = """
@@ -167,35 +153,31 @@ func.func @{name}({", ".join(f'%x{i}: {t} {{attn.name = "x{i}"{dim}' for i, t in
 """
 
 
-def check_states(library):
-    dims = lambda slots, tokens: (tokens, 0, slots)
+def check_states():
     for tokens, slots in ((0, 4), (1, 1), (5, 9)):
-        rows = aligned(random.permutation(slots)[:tokens].astype(np.int32))
-        state, values = random.standard_normal((slots, 3, 33)).astype(np.float32), random.standard_normal((tokens, 33)).astype(np.float32)
-        want, got = state.copy(), aligned(state)
-        want[rows, 1] = values
-        library.run("step_33", dims(slots, tokens), [got, aligned(values), rows], 2)
-        check(f"update_rows of {tokens}", np.array_equal(want, got))
-        state, values = random.standard_normal((slots, 2, 64)).astype(np.float32), random.standard_normal((tokens, 64)).astype(np.float32)
-        want, got = state.copy(), aligned(state)
-        want[rows] += values[:, None]
-        library.run("step_64", dims(slots, tokens), [got, aligned(values), rows], 2)
-        check(f"layers of a state, {tokens} rows", np.array_equal(want, got))
+        rows = random.permutation(slots)[:tokens].astype(np.int32)
+        for name, layers, columns in (("step_33", 3, 33), ("step_64", 2, 64)):
+            state, values = random.standard_normal((slots, layers, columns), np.float32), random.standard_normal((tokens, columns), np.float32)
+            want = state.copy()
+            if name == "step_33":
+                want[rows, 1] = values
+            else:
+                want[rows] += values[:, None]
+            got, = program.compiled(name, [state, values, rows], [], (tokens, 0, slots), in_place=(0,))
+            checks.equal(f"{name} of {tokens} rows", got, want)
     for columns in CONCATS:
         for tokens in (0, 1, 5):
-            parts = [random.standard_normal((tokens, n)).astype(np.float32) for n in columns]
-            want, got = grouped(np.concatenate(parts, 1), sum(columns)), aligned(np.full((tokens, pad(sum(columns))), np.nan, np.float32))
-            library.run("concat_" + "_".join(map(str, columns)), dims(0, tokens), [aligned(grouped(p, p.shape[1])) for p in parts] + [got], 2)
-            check(f"concat of {columns}, {tokens} rows", np.array_equal(want, got))
+            parts = [random.standard_normal((tokens, n), np.float32) for n in columns]
+            got, = program.compiled("concat_" + "_".join(map(str, columns)), [grouped(p, p.shape[1]) for p in parts],
+                                    [(tokens, pad(sum(columns)))], (tokens, 0, 0))
+            checks.equal(f"concat of {columns}, {tokens} rows", got, grouped(np.concatenate(parts, 1), sum(columns)))
 
 
 declarations = "attn.dim @tokens min 0 max 65536\nattn.dim @rows min 0 max 65536\nattn.dim @slots min 0 max 65536\n"
-kernels = Library(args.raptc, args.clang, 'module attributes {attn.stage = "imported"} {' + declarations + "".join(cell(*c) for c in CELLS)
-                  + STATE + "".join(map(concat, CONCATS)) + "}", args.scratch)
+program = kernels.Program(tools, "recurrence", declarations + "".join(cell(*c) for c in CELLS) + STATE + "".join(map(concat, CONCATS)))
 for shape in CELLS:
     for number, lengths in LENGTHS.items():
         if shape[1] != 512 or number in (1, 5):
-            check_cell(kernels, *shape, lengths)
-check_states(kernels)
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+            check_cell(*shape, lengths)
+check_states()
+checks.finish()
