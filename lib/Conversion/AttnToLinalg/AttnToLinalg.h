@@ -14,6 +14,7 @@ void populatePoolingTilingPatterns(mlir::RewritePatternSet &patterns);
 void populatePositionTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateKVCacheTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateAttentionTilingPatterns(mlir::RewritePatternSet &patterns);
+void populateRecurrenceTilingPatterns(mlir::RewritePatternSet &patterns);
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
