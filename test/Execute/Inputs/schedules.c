@@ -1,9 +1,10 @@
 /* Runs compiled models under many schedules and compares every bit of every logit: `schedules MODEL.so...`
  *
- * A script appends tokens to sequences of unequal lengths: a prompt each, then chunks onto a cache that is not empty beside
- * single tokens, then single tokens. Its logits must have the same bits with pools of 1, 2 and 7 threads and with an
- * executor that runs groups of tasks of random sizes in random order on several threads under random worker ids. They must
- * equal those of the whole sequences in one step, and of steps that work in small parts, to relative L2 1e-5 in each row. */
+ * A script appends tokens to sequences of unequal lengths: a prompt each, then chunks onto a cache that is not empty
+ * beside single tokens, then single tokens. Its logits must have the same bits with pools of 1, 2 and 7 threads and
+ * with an executor that runs groups of tasks of random sizes in random order on several threads under random worker
+ * ids. They must equal those of the whole sequences in one step, and of steps that work in small parts, to relative L2
+ * 1e-5 in each row. */
 #include "rapt/rapt.h"
 #include <math.h>
 #include <pthread.h>
@@ -141,12 +142,13 @@ static int64_t appended(const script *s, int parts, int phase, int row, int64_t 
   return want < left ? want : left;
 }
 
-static float *run(const script *s, int parts, rapt_context_options options) {
+/* The logits, at `shift` floats behind a multiple of 64 bytes: bits must not depend on where memory lies. */
+static float *run(const script *s, int parts, rapt_context_options options, float *memory, int64_t shift) {
   char message[512] = "";
   rapt_context *context;
   rapt_sequence sequences[ROWS];
   int64_t done[ROWS] = {0};
-  float *logits = allocate(s->floats * sizeof *logits);
+  float *logits = memory + (64 - (uintptr_t)memory % 64) / sizeof *memory + shift;
   options.size = sizeof options;
   options.cache_tokens = s->tokens + ROWS * 64;
   check(rapt_context_new(s->module, &options, &context, message, sizeof message), message);
@@ -197,14 +199,15 @@ static int failures;
 
 static void same_bits(const script *s, const char *what, int64_t number, int parts, rapt_context_options options,
                       const float *expected) {
-  float *logits = run(s, parts, options);
+  float *memory = allocate((s->floats + 32) * sizeof *memory), *logits = run(s, parts, options, memory, number);
   size_t wrong = 0;
   for (size_t i = 0; i < s->floats; ++i)
     wrong += memcmp(&logits[i], &expected[i], sizeof(float)) != 0;
   if (wrong)
-    printf("FAIL %s %d, %s: %zu of %zu logits differ\n", what, (int)number, parts ? "parts" : "whole", wrong, s->floats);
+    printf("FAIL %s %d, %s: %zu of %zu logits differ\n", what, (int)number, parts ? "parts" : "whole", wrong,
+           s->floats);
   failures += wrong != 0;
-  free(logits);
+  free(memory);
 }
 
 static void close_values(const script *s, const char *what, const float *logits, const float *expected) {
@@ -270,18 +273,20 @@ static void test(const char *path) {
 
   rapt_context_options options;
   memset(&options, 0, sizeof options);
-  float *expected[] = {run(&s, 0, options), run(&s, 1, options)};
+  float *memory[3], *expected[2];
+  for (int i = 0; i < 3; ++i)
+    memory[i] = allocate((s.floats + 32) * sizeof *memory[i]);
+  for (int parts = 0; parts < 2; ++parts)
+    expected[parts] = run(&s, parts, options, memory[parts], 0);
   int before = failures;
   pools(&s, expected);
   disorders(&s, expected);
   printf("%s %s: %d tokens, the same bits\n", failures == before ? "PASS" : "FAIL", info.name, (int)s.tokens);
   close_values(&s, "prompt, chunks and single tokens beside the whole", expected[1], expected[0]);
   options.max_step_tokens = SMALL_PART;
-  float *small = run(&s, 0, options);
-  close_values(&s, "small parts beside the whole", small, expected[0]);
-  free(small);
-  free(expected[0]);
-  free(expected[1]);
+  close_values(&s, "small parts beside the whole", run(&s, 0, options, memory[2], 0), expected[0]);
+  for (int i = 0; i < 3; ++i)
+    free(memory[i]);
   free(s.ids);
   rapt_module_release(s.module);
 }
