@@ -341,8 +341,7 @@ template <typename S> FailureOr<ScalarProgram<S>> ScalarProgram<S>::compile(Regi
       program.slots[place(constant)] = slotOf<S>(constant.getValue());
       continue;
     }
-    FailureOr<Instruction<S>> instruction =
-        isa<attn::LookupOp>(op) ? Instruction<S>{lookUp<S>} : instructionOf<S>(&op);
+    FailureOr<Instruction<S>> instruction = isa<attn::LookupOp>(op) ? Instruction<S>{lookUp<S>} : instructionOf<S>(&op);
     if (failed(instruction))
       return failure();
     for (auto [i, operand] : llvm::enumerate(op.getOperands())) {

@@ -133,7 +133,8 @@ RankedTensorType cacheType(attn::KVCacheType type) {
       type.getElementType());
 }
 
-/// The regions' tables take the types of the operands. Where padding made a row longer, its end is still the logical one.
+/// The regions' tables take the types of the operands. Where padding made a row longer, its end is still the logical
+/// one.
 void retypeTables(attn::AttentionOp op) {
   for (Region *region : {&op.getScore(), &op.getMask()}) {
     for (auto [i, extra] : llvm::enumerate(op.getExtras())) {

@@ -216,10 +216,10 @@ SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const Task &task, Value q
   Value firstKey = arith::MulIOp::create(b, nth, index(b, task.block));
   ValueRange state = loop.getRegionIterArgs();
   AttentionOp op = task.op;
-  auto step = attn::AttentionStateOp::create(b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], query, keys,
-                                             values, op.getScale(), task.row, task.head, q, firstKey,
-                                             masked ? task.keyCount : Value(), extras.tensors, state[0], state[1],
-                                             state[2], extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(extras.maps));
+  auto step = attn::AttentionStateOp::create(
+      b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], query, keys, values, op.getScale(), task.row,
+      task.head, q, firstKey, masked ? task.keyCount : Value(), extras.tensors, state[0], state[1], state[2],
+      extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(extras.maps));
   cloneRegion(op.getScore(), step.getScore(), extras, 5);
   if (masked)
     cloneRegion(op.getMask(), step.getMask(), extras, 4);
@@ -251,11 +251,13 @@ Value paddedQuery(ImplicitLocOpBuilder &b, Value tile, int64_t channels) {
   if (type.getDimSize(1) == channels)
     return tile;
   Value dest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{type.getDimSize(0), channels}, type.getElementType());
-  return loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
-    return loop(b, index(b, 0), index(b, channels), kPanel, carried, [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
-      return writePanel(b, readPanel(b, tile, {r, c}), inner, {r, c});
-    });
-  });
+  return loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, dest,
+              [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
+                return loop(b, index(b, 0), index(b, channels), kPanel, carried,
+                            [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
+                              return writePanel(b, readPanel(b, tile, {r, c}), inner, {r, c});
+                            });
+              });
 }
 
 /// Queries [first + r, first + r + m) of the row into `dest`, the slice of the result that the task owns (rank kept).
@@ -264,7 +266,9 @@ Value emitTile(ImplicitLocOpBuilder &b, const Task &task, int64_t m, Value first
   Value inRow = arith::AddIOp::create(b, first, r);
   SmallVector<OpFoldResult> offsets, sizes;
   tileOf(b, task, 0, arith::AddIOp::create(b, task.firstQuery, inRow), m, Value(), 0, offsets, sizes);
-  Value query = paddedQuery(b, extract(b, op.getQuery(), offsets, sizes, {m, channelsOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK))}), task.channels);
+  Value query = paddedQuery(
+      b, extract(b, op.getQuery(), offsets, sizes, {m, channelsOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK))}),
+      task.channels);
   Extras extras = sliceExtras(b, task, inRow, m);
   Value q = arith::AddIOp::create(b, task.offset, inRow);
 
@@ -358,8 +362,8 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
          value = cast<RankedTensorType>(op.getValue().getType());
     for (Value extra : op.getExtras())
       if (Type element = getElementTypeOrSelf(extra.getType());
-          !isa<FloatType>(element) && !element.isInteger(32) && !element.isInteger(64))
-        return rewriter.notifyMatchFailure(op, "extra operands are floats, i32 or i64");
+          !element.isF32() && !element.isInteger(32) && !element.isInteger(64))
+        return rewriter.notifyMatchFailure(op, "extra operands are f32, i32 or i64");
     auto order = [&](unsigned i, AttentionOp::Dim first, AttentionOp::Dim second) {
       return *op.dimOf(i, first) < *op.dimOf(i, second);
     };

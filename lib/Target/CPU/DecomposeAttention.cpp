@@ -45,9 +45,8 @@ Value toI32(ImplicitLocOpBuilder &b, Value value) {
 }
 
 /// attn.lookup at indices of which any may be a vector, in the table as one row: clamped to the table, 32-bit.
-Value lookUp(ImplicitLocOpBuilder &b, Value table, ArrayRef<Value> indices, Type resultType) {
+Value lookUp(ImplicitLocOpBuilder &b, Value table, ArrayRef<Value> indices) {
   auto type = cast<RankedTensorType>(table.getType());
-  Type i32 = b.getI32Type();
   bool isVector = llvm::any_of(indices, [](Value index) { return isa<VectorType>(index.getType()); });
   auto number = [&](Value like, int64_t value) -> Value {
     Value constant = arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
@@ -69,18 +68,12 @@ Value lookUp(ImplicitLocOpBuilder &b, Value table, ArrayRef<Value> indices, Type
     auto flat = RankedTensorType::get({type.getNumElements()}, type.getElementType());
     table = tensor::CollapseShapeOp::create(b, flat, table, all);
   }
-  Value element;
-  if (isVector) {
-    VectorType panel = panelOf(type.getElementType());
-    Value every = arith::ConstantOp::create(b, DenseElementsAttr::get(panelOf(b.getI1Type()), true));
-    Value none = arith::ConstantOp::create(b, b.getZeroAttr(panel));
-    element = vector::GatherOp::create(b, panel, table, ValueRange{index(b, 0)}, at, every, none);
-  } else {
-    element = tensor::ExtractOp::create(b, table, Value(arith::IndexCastOp::create(b, b.getIndexType(), at)));
-  }
-  if (type.getElementType() == resultType || type.getElementType() == i32)
-    return element;
-  return arith::ExtFOp::create(b, isVector ? Type(panelOf(resultType)) : resultType, element);
+  if (!isVector)
+    return tensor::ExtractOp::create(b, table, Value(arith::IndexCastOp::create(b, b.getIndexType(), at)));
+  VectorType panel = panelOf(type.getElementType());
+  Value every = arith::ConstantOp::create(b, DenseElementsAttr::get(panelOf(b.getI1Type()), true));
+  Value none = arith::ConstantOp::create(b, b.getZeroAttr(panel));
+  return vector::GatherOp::create(b, panel, table, ValueRange{index(b, 0)}, at, every, none);
 }
 
 /// A score or mask region on 32 keys at once: what depends on the score or on kv is a vector, the rest stays scalar.
@@ -104,8 +97,7 @@ FailureOr<Value> applyRegion(ImplicitLocOpBuilder &b, Region &region, ArrayRef<V
       SmallVector<Value> indices;
       for (Value index : lookup.getIndices())
         indices.push_back(toI32(b, mapping.lookupOrDefault(index)));
-      mapping.map(lookup.getResult(),
-                  lookUp(b, mapping.lookupOrDefault(lookup.getTable()), indices, lookup.getResult().getType()));
+      mapping.map(lookup.getResult(), lookUp(b, mapping.lookupOrDefault(lookup.getTable()), indices));
       continue;
     }
     bool isVector = false;
@@ -235,8 +227,8 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
         continue;
       }
       Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
-      values.push_back(vector::TransferReadOp::create(b, panelOf(element), extra, indices, padding, along,
-                                                      ArrayRef<bool>{false}));
+      values.push_back(
+          vector::TransferReadOp::create(b, panelOf(element), extra, indices, padding, along, ArrayRef<bool>{false}));
     }
     return values;
   }
@@ -249,8 +241,8 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     Value steps = arith::ConstantOp::create(
         b, DenseIntElementsAttr::get(panelOf(i32), llvm::to_vector(llvm::seq<int32_t>(0, kPanel))));
     Value kv = arith::AddIOp::create(b, splat(b, toI32(b, key)), steps);
-    SmallVector<Value> where{toI32(b, op.getB()), toI32(b, op.getH()),
-                             toI32(b, arith::AddIOp::create(b, op.getQ(), r)), kv};
+    SmallVector<Value> where{toI32(b, op.getB()), toI32(b, op.getH()), toI32(b, arith::AddIOp::create(b, op.getQ(), r)),
+                             kv};
     llvm::append_range(where, readExtras(b, op, r, key));
     if (!op.getScore().empty()) {
       SmallVector<Value> arguments{score};
