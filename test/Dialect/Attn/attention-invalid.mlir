@@ -234,7 +234,7 @@ func.func @result_adds(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: ten
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @score_arguments(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{score region must take (s: f32, b, h, q, kv: index, and one element of each extra operand)}}
+  // expected-error@+1 {{score region must take (s: f32, b, h, q, kv: index, and one element of each extra operand, or a table whole)}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
     score {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -251,7 +251,7 @@ func.func @score_arguments(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v:
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @mask_arguments(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{mask region must take (b, h, q, kv: index, and one element of each extra operand)}}
+  // expected-error@+1 {{mask region must take (b, h, q, kv: index, and one element of each extra operand, or a table whole)}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index, %e: f32):
