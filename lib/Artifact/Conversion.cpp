@@ -115,19 +115,6 @@ bool convert(const std::byte *source, DType from, std::byte *target, DType to, s
   return fine;
 }
 
-size_t countNonFinite(const std::byte *source, DType type, size_t count) {
-  size_t found = 0;
-  if (type == DType::F32) {
-    for (size_t i = 0; i < count; ++i)
-      found += !isFinite32(load32(source + 4 * i));
-    return found;
-  }
-  const uint16_t exponent = type == DType::BF16 ? 0x7f80 : 0x7c00;
-  for (size_t i = 0; i < count; ++i)
-    found += (load16(source + 2 * i) & exponent) == exponent;
-  return found;
-}
-
 const char *nameOf(DType type) { return type == DType::F32 ? "f32" : type == DType::BF16 ? "bf16" : "f16"; }
 
 } // namespace rapt::artifact

@@ -1,6 +1,5 @@
 //===- Weights.cpp - Where the values of parameters come from --------------------------------===//
 #include "lib/Driver/Weights.h"
-#include "lib/Artifact/TensorCheck.h"
 #include "lib/Import/Formats/HuggingFace/CheckTensors.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
 #include "lib/Support/File.h"
@@ -79,12 +78,34 @@ Status Weights::pack(const Input &input, const std::vector<artifact::Parameter> 
   return {};
 }
 
+Status Weights::embed(const std::string &path) {
+  auto mapped = packed ? llvm::MemoryBuffer::getOpenFile(packed->descriptor(), "weights", packed->fileBytes,
+                                                         /*RequiresNullTerminator=*/false)
+                       : llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!mapped)
+    return Error{"the weights to embed cannot be read: " + mapped.getError().message()};
+  rapt_weights_header header{};
+  if ((*mapped)->getBufferSize() >= sizeof header)
+    std::memcpy(&header, (*mapped)->getBufferStart(), sizeof header);
+  if (header.file_bytes != (*mapped)->getBufferSize())
+    return Error{shownPath(path) + ": changed while it was read"};
+  inside = std::move(*mapped);
+  packed.reset();
+  return {};
+}
+
 Status Weights::describe(artifact::Manifest &manifest, const std::string &base) const {
   manifest.weightsBytes = artifact::weightsBytes(manifest.parameters);
   manifest.interfaceId = artifact::interfaceId(manifest.parameters, manifest.weightsBytes);
   if (manifest.parameters.empty())
     return {};
-  if (existing) {
+  if (inside) {
+    rapt_weights_header header;
+    std::memcpy(&header, inside->getBufferStart(), sizeof header);
+    std::memcpy(manifest.contentId.bytes.data(), header.content_id, manifest.contentId.bytes.size());
+    manifest.weightsInside = true;
+    manifest.weightsFileBytes = header.file_bytes;
+  } else if (existing) {
     std::memcpy(manifest.contentId.bytes.data(), existing->content_id, manifest.contentId.bytes.size());
     manifest.weightsFile = existingName;
     manifest.weightsFileBytes = existing->file_bytes;
