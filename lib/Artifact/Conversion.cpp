@@ -14,16 +14,6 @@ namespace {
 
 constexpr size_t blockSize = 16;
 
-uint32_t load32(const std::byte *p) {
-  uint32_t bits;
-  std::memcpy(&bits, p, 4);
-  return bits;
-}
-uint16_t load16(const std::byte *p) {
-  uint16_t bits;
-  std::memcpy(&bits, p, 2);
-  return bits;
-}
 bool isFinite32(uint32_t bits) { return (bits & 0x7f800000) != 0x7f800000; }
 
 /// Widens 16 binary16 values whose exponents are neither 0 (unless the value is zero) nor 31; false when one is.

@@ -31,9 +31,6 @@ namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-/// Code reaches its weights by 32-bit offsets, and linking holds them in memory several times.
-constexpr uint64_t mostEmbeddedBytes = uint64_t(1) << 30;
-
 DialectRegistry makeRegistry() {
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -138,20 +135,9 @@ bool Compilation::read() {
   return dump(rapt::nameOf(stageOf(*input.module)).str() + ".mlir", textOf(*input.module));
 }
 
-/// Writes an intermediate result where --dump-dir and -save-temps ask for it.
 bool Compilation::dump(StringRef suffix, const std::string &text) {
-  std::vector<std::string> folders;
-  if (!options.dumpDirectory.empty()) {
-    if (std::error_code error = llvm::sys::fs::create_directories(options.dumpDirectory))
-      return fail(WrongInput, shownPath(options.dumpDirectory) + ": " + error.message());
-    folders.push_back(options.dumpDirectory);
-  }
-  if (options.saveTemps)
-    folders.push_back(paths.directory);
-  for (const std::string &folder : folders)
-    if (Status written = writeText(folder + "/" + paths.base + "." + suffix.str(), text); !written)
-      return failOf(written);
-  return true;
+  Status written = writeIntermediate(options, paths, suffix.str(), text);
+  return written ? true : failOf(written);
 }
 
 /// What follows a module on the command line for the same code without weights.
@@ -252,19 +238,6 @@ bool Compilation::openWeights() {
   if (!opened)
     return fail(WrongInput, opened.error().message);
   weights = std::move(*opened);
-  if (!options.embedWeights)
-    return true;
-  Expected<uint64_t> bytes = artifact::predictFileBytes(manifest.parameters, input.sections);
-  if (!bytes)
-    return fail(WrongInput, bytes.error().message);
-  if (weights.existing)
-    bytes = weights.existing->file_bytes;
-  if (manifest.parameters.empty())
-    return fail(WrongUsage, "--embed-weights: " + shownPath(options.input) + " has no weights");
-  if (*bytes > mostEmbeddedBytes)
-    return fail(WrongInput, shownPath(paths.main) + ": --embed-weights takes at most " +
-                                std::to_string(mostEmbeddedBytes) + " bytes, these weights have " +
-                                std::to_string(*bytes) + "; without it they become a file of their own");
   return true;
 }
 

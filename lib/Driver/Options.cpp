@@ -124,8 +124,8 @@ bool isFault(const std::string &text) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   const bool stage = isOneOf(place, {"canonical", "tiled", "backend", "llvm-dialect"});
-  return (isOneOf(kind, {"fail", "verify"}) && stage) ||
-         (isOneOf(kind, {"abort", "segv", "overflow", "wait"}) && (stage || isOneOf(place, {"read", "pack", "object"})));
+  return (isOneOf(kind, {"fail", "verify"}) && stage) || (isOneOf(kind, {"abort", "segv", "overflow", "wait"}) &&
+                                                          (stage || isOneOf(place, {"read", "pack", "object"})));
 }
 
 /// What single options cannot see.

@@ -17,7 +17,8 @@ struct Options {
   std::optional<uint64_t> randomSeed;
   std::vector<std::string> ignoreKeys;
   unsigned jobs = 0;
-  bool noWeights = false, embedWeights = false, dryRun = false, checkTensors = false, strict = false, verbose = false, showCommands = false;
+  bool noWeights = false, embedWeights = false, dryRun = false, checkTensors = false, strict = false, verbose = false,
+       showCommands = false;
   bool saveTemps = false, version = false, listFamilies = false, help = false, helpHidden = false;
 };
 

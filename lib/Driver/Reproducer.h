@@ -12,8 +12,8 @@ namespace rapt::driver {
 
 /// What the compiler is about to do.
 struct Step {
-  std::string doing;        ///< "lowering to the stage tiled", for the message
-  std::string text;         ///< module.mlir of the folder; empty: nothing to leave
+  std::string doing;         ///< "lowering to the stage tiled", for the message
+  std::string text;          ///< module.mlir of the folder; empty: nothing to leave
   std::string before, after; ///< the command that shows it again is before + FOLDER/module.mlir + after
 };
 
@@ -22,8 +22,8 @@ std::string reproducerText(const std::string &module, const std::string &pipelin
 
 void enterStep(Step step);
 
-/// Creates raptc-bug-PID-N in $TMPDIR, else /tmp, and writes module.mlir. Returns the rest of a message about it: where it
-/// is and the command that shows it again. Empty when there is nothing, or no place for it.
+/// Creates raptc-bug-PID-N in $TMPDIR, else /tmp, and writes module.mlir. Returns the rest of a message about it: where
+/// it is and the command that shows it again. Empty when there is nothing, or no place for it.
 std::string leaveReproducer();
 
 /// From now on a signal that means a bug (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT; also by a full stack) removes

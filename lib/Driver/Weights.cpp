@@ -44,8 +44,8 @@ static Expected<Weights> openDirectory(Input &input, const std::vector<artifact:
   return weights;
 }
 
-Expected<Weights> Weights::open(Input &input, const std::vector<artifact::Parameter> &parameters,
-                                const Options &options) {
+static Expected<Weights> openAny(Input &input, const std::vector<artifact::Parameter> &parameters,
+                                 const Options &options) {
   Weights weights;
   if (parameters.empty() || options.noWeights)
     return weights;
@@ -61,6 +61,33 @@ Expected<Weights> Weights::open(Input &input, const std::vector<artifact::Parame
   if (stat(options.weights.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
     return openPacked(parameters, options.weights);
   return openDirectory(input, parameters, options.weights);
+}
+
+/// Can these weights become a part of the library?
+static Status checkEmbedding(const Weights &weights, const Input &input,
+                             const std::vector<artifact::Parameter> &parameters, const Options &options) {
+  // Code reaches its weights by 32-bit offsets, and linking holds them in memory several times.
+  constexpr uint64_t most = uint64_t(1) << 30;
+  if (parameters.empty())
+    return Error{shownPath(options.input) + ": --embed-weights: there are no weights"};
+  Expected<uint64_t> bytes = artifact::predictFileBytes(parameters, input.sections);
+  if (!bytes)
+    return bytes.error();
+  if (weights.existing)
+    bytes = weights.existing->file_bytes;
+  if (*bytes > most)
+    return Error{shownPath(options.input) + ": --embed-weights takes at most " + std::to_string(most) +
+                 " bytes, these weights have " + std::to_string(*bytes) + "; without it they become their own file"};
+  return {};
+}
+
+Expected<Weights> Weights::open(Input &input, const std::vector<artifact::Parameter> &parameters,
+                                const Options &options) {
+  Expected<Weights> weights = openAny(input, parameters, options);
+  if (weights && options.embedWeights)
+    if (Status fits = checkEmbedding(*weights, input, parameters, options); !fits)
+      return fits.error();
+  return weights;
 }
 
 Status Weights::pack(const Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options,

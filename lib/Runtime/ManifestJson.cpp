@@ -194,8 +194,8 @@ void readWeights(const Json &root, Manifest &m) {
   m.weightsInside = !memberOrNull(weights, "file");
   if (!m.weightsInside)
     m.weightsFile = text(weights, "file");
-  bool plain = !m.weightsFile.empty() && m.weightsFile != "." && m.weightsFile != ".." &&
-               m.weightsFile.size() <= 255 && m.weightsFile.find('/') == std::string::npos;
+  bool plain = !m.weightsFile.empty() && m.weightsFile != "." && m.weightsFile != ".." && m.weightsFile.size() <= 255 &&
+               m.weightsFile.find('/') == std::string::npos;
   if (!plain && !m.weightsInside)
     wrong("weights \"file\" is not a plain file name");
   m.weightsBytes = uint64_t(number(weights, "bytes", 0, int64_t(1) << 52));

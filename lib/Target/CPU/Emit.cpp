@@ -69,7 +69,7 @@ void addTable(llvm::Module &module, const ArtifactTable &table, llvm::ArrayRef<s
   llvm::StructType *type = llvm::StructType::get(i64, i32, i32, pointer, i64, pointer, i64, pointer, i64);
   llvm::Constant *fields[] = {
       llvm::ConstantInt::get(i64, RAPT_ARTIFACT_MAGIC),   llvm::ConstantInt::get(i32, RAPT_ABI_MAJOR),
-      llvm::ConstantInt::get(i32, table.abiMinor),         manifest,
+      llvm::ConstantInt::get(i32, table.abiMinor),        manifest,
       llvm::ConstantInt::get(i64, table.manifest.size()), list,
       llvm::ConstantInt::get(i64, entries.size()),        weights,
       llvm::ConstantInt::get(i64, table.weights.size())};

@@ -48,7 +48,7 @@ typedef struct rapt_artifact_entry {
 typedef struct rapt_artifact {
   uint64_t magic;
   uint32_t abi_major, abi_minor; /* what the artifact needs of a runtime: the same major, at least this minor */
-  const char *manifest; /* JSON, also the content of section .rapt.manifest */
+  const char *manifest;          /* JSON, also the content of section .rapt.manifest */
   uint64_t manifest_size;
   const rapt_artifact_entry *entries;
   uint64_t entry_count;

@@ -79,8 +79,8 @@ enum {
   RAPT_INSPECT = 16      /**< Read the manifest from the file alone: no code is loaded, no weights are opened. */
 };
 
-/** At most one of weights_path, weights_fd and weights_data; none: the weights inside the library, or else the file that
- * the manifest names, in the directory of the library's (or program's) own real path. RAPT_READ_WEIGHTS and
+/** At most one of weights_path, weights_fd and weights_data; none: the weights inside the library, or else the file
+ * that the manifest names, in the directory of the library's (or program's) own real path. RAPT_READ_WEIGHTS and
  * RAPT_POPULATE do nothing to weights inside the library and in weights_data. */
 typedef struct rapt_module_options {
   size_t size;
@@ -120,7 +120,7 @@ typedef struct rapt_module_info {
   const char *cache_dtype;
   int64_t cache_block, cache_block_bytes, cache_bytes_per_token; /**< Tokens of a block; bytes. */
   const char *weights_file;                                      /**< NULL for none, or weights inside. */
-  int64_t weights_file_bytes; /**< Of the file or inside the library. */
+  int64_t weights_file_bytes;                                    /**< Of the file or inside the library. */
   const char *target_arch, *target_cpu;
 } rapt_module_info;
 
