@@ -165,8 +165,12 @@ Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
     if (!function->hasAttr(attn::AttnDialect::entryAttr) || !list)
       continue;
     json::Array dims, buffers;
-    for (auto dim : module.getOps<attn::DimOp>())
-      dims.emplace_back(dim.getSymName().str());
+    if (auto own = function->getAttrOfType<ArrayAttr>(attn::AttnDialect::dimsAttr))
+      for (auto dim : own.getAsRange<StringAttr>())
+        dims.emplace_back(dim.str());
+    else
+      for (auto dim : module.getOps<attn::DimOp>())
+        dims.emplace_back(dim.getSymName().str());
     for (auto buffer : list.getAsRange<DictionaryAttr>()) {
       Expected<json::Value> described = describeBuffer(buffer);
       if (!described)

@@ -10,6 +10,7 @@ namespace rapt {
 void populateLinearTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateRowWiseTilingPatterns(mlir::RewritePatternSet &patterns);
 void populatePositionTilingPatterns(mlir::RewritePatternSet &patterns);
+void populatePaddingTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateKVCacheTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateAttentionTilingPatterns(mlir::RewritePatternSet &patterns);
 
