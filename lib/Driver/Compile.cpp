@@ -259,7 +259,7 @@ bool Compilation::emitCode(cpu::Output output, std::string &code) {
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   cpu::ArtifactTable table{manifest.name, artifact::writeManifest(manifest)};
-  if (Status emitted = cpu::emit(*input.module, target, &table, output, stream); !emitted)
+  if (Status emitted = cpu::emit(*input.module, target, manifest.model ? &table : nullptr, output, stream); !emitted)
     return fail(Bug, "internal error: " + emitted.error().message);
   code = bytes.str().str();
   return true;
@@ -268,7 +268,7 @@ bool Compilation::emitCode(cpu::Output output, std::string &code) {
 /// LLVM IR or assembly: the code of the artifact, with a manifest that fits any content.
 bool Compilation::writeCode() {
   std::string code;
-  if (Status described = weights.describe(manifest, paths.base); !described)
+  if (Status described = manifest.model ? weights.describe(manifest, paths.base) : Status(); !described)
     return failOf(described, Bug);
   if (!emitCode(emit == Emit::LLVMIR ? cpu::Output::LLVMIR : cpu::Output::Assembly, code))
     return false;
@@ -297,33 +297,29 @@ std::string strangeName(const artifact::Manifest &manifest) {
       names.push_back(*buffer.find("name")->asString());
   }
   for (const std::string &name : names)
-    if (artifact::prefixOf(name) != name)
+    if (artifact::prefixOf(name) != name || artifact::isCKeyword(name))
       return name;
   return {};
 }
 
-/// A bare kernel: header and object, nothing else.
+/// A bare kernel: header and code, nothing else.
 bool Compilation::writeKernel() {
-  if (emit != Emit::Object)
-    return fail(WrongUsage,
-                shownPath(options.input) + ": is a kernel without a model, which becomes an object: -o NAME.o");
   if (std::string name = strangeName(manifest); !name.empty())
     return fail(WrongInput, shownPath(options.input) + ": \"" + name +
                                 "\" is no C identifier, which names of a kernel's entries, dims and buffers are");
   std::string object;
-  llvm::SmallString<0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  if (Status emitted = cpu::emit(*input.module, target, nullptr, cpu::Output::Object, stream); !emitted)
-    return fail(Bug, "internal error: " + emitted.error().message);
-  object = bytes.str().str();
+  if (!emitCode(cpu::Output::Object, object))
+    return false;
   std::vector<std::string> exports;
   for (const json::Value &entry : manifest.entries)
     for (const char *suffix : {"", "_scratch"})
       exports.push_back(*entry.find("name")->asString() + suffix);
   if (Status clean = artifact::checkSymbols(object, exports); !clean)
     return fail(Bug, "internal error: " + clean.error().message);
+  auto made = emit == Emit::Library
+                  ? artifact::linkShared({object, paths.main, exports, artifact::directoryOf(tool)})
+                  : stage(paths.main, emit == Emit::Archive ? artifact::makeArchive(object, exports) : object);
   auto header = stage(paths.header(), artifact::writeKernelHeader(manifest));
-  auto made = stage(paths.main, object);
   for (auto *file : {&header, &made})
     if (!*file)
       return fail(WrongInput, file->error().message);

@@ -95,7 +95,8 @@ Expected<json::Value> describeBuffer(DictionaryAttr buffer) {
   StringRef name = cast<StringAttr>(buffer.get(attn::AttnDialect::nameAttr)).getValue();
   StringRef kind = cast<StringAttr>(buffer.get("kind")).getValue();
   json::Object result{{"name", json::Value(name.str())}, {"kind", json::Value(kind.str())}};
-  if (kind == "input" || kind == "output") {
+  bool isPool = kind == "cache" && cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue()).getRank() == 6;
+  if (kind != "weights" && kind != "workspace" && !isPool) {
     auto type = cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue());
     auto dims = buffer.getAs<ArrayAttr>(attn::AttnDialect::dimsAttr);
     json::Array shape;
@@ -164,22 +165,26 @@ Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
     auto list = function->getAttrOfType<ArrayAttr>(attn::AttnDialect::buffersAttr);
     if (!function->hasAttr(attn::AttnDialect::entryAttr) || !list)
       continue;
-    json::Array dims, buffers;
-    if (auto own = function->getAttrOfType<ArrayAttr>(attn::AttnDialect::dimsAttr))
-      for (auto dim : own.getAsRange<StringAttr>())
-        dims.emplace_back(dim.str());
-    else
-      for (auto dim : module.getOps<attn::DimOp>())
-        dims.emplace_back(dim.getSymName().str());
+    json::Array dims, bounds, buffers;
+    auto own = function->getAttrOfType<ArrayAttr>(attn::AttnDialect::dimsAttr); // a kernel's; a model's entries have all
+    for (auto dim : module.getOps<attn::DimOp>()) {
+      if (own && !llvm::is_contained(own.getAsValueRange<StringAttr>(), dim.getSymName()))
+        continue;
+      dims.emplace_back(dim.getSymName().str());
+      bounds.emplace_back(json::Array{json::Value(int64_t(dim.getMin())), json::Value(int64_t(dim.getMax()))});
+    }
     for (auto buffer : list.getAsRange<DictionaryAttr>()) {
       Expected<json::Value> described = describeBuffer(buffer);
       if (!described)
         return Error{"entry '" + function.getSymName().str() + "': " + described.error().message};
       buffers.push_back(std::move(*described));
     }
-    manifest.entries.emplace_back(json::Object{{"name", json::Value(function.getSymName().str())},
-                                               {"dims", json::Value(std::move(dims))},
-                                               {"buffers", json::Value(std::move(buffers))}});
+    json::Object entry{{"name", json::Value(function.getSymName().str())},
+                       {"dims", json::Value(std::move(dims))},
+                       {"buffers", json::Value(std::move(buffers))}};
+    if (own)
+      entry.emplace_back("bounds", json::Value(std::move(bounds)));
+    manifest.entries.emplace_back(std::move(entry));
   }
   return {};
 }
