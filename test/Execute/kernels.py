@@ -1,4 +1,4 @@
-"""Kernels compiled from text, called through ctypes and compared with plain formulas in float64.
+"""Kernels compiled from text, called through ctypes and compared with v3 formulas in float64.
 
 Every array ends where its page ends and the next page cannot be touched; scratch and results start as NaN. Usage:
 kernels.py FOLDER
@@ -87,12 +87,11 @@ def check(what, found, expected, bound):
         sys.exit(f"WRONG {what} at {where}: {found[where]} instead of {expected[where]}, {bad.sum()} of {bad.size}")
 
 
-texts, checks = [], []
+texts, checks = {}, {}
 
 
-def kernel(text, run):
-    texts.append(text)
-    checks.append(run)
+def kernel(name, text, run):
+    texts[name], checks[name] = text, run
 
 
 # ---- attention -------------------------------------------------------------------------------------------------------
@@ -157,14 +156,13 @@ def attention(name, heads, groups, c, d, mask, lengths, batched=False):
                 MASKS[mask][1](queries, keys))
             check(f"{name} of {queries} queries and {keys} keys", found, expected.transpose(0, 2, 1, 3).reshape(shapes[3]),
                   bound)
-    kernel(text, run)
+    kernel(name, text, run)
 
 
 some = [(1, 1), (7, 13), (9, 131)]
 attention("head1", 3, 1, 1, 1, "all", some)
 attention("head7", 2, 1, 7, 40, "causal", [(1, 1), (13, 13), (67, 67)])
 attention("head40", 8, 1, 40, 40, "all", [(0, 0), (0, 3), (3, 0), (1, 1), (1, 300), (8, 64), (33, 257)])
-attention("head64", 2, 1, 64, 64, "causal", [(1, 1), (5, 5), (131, 131)])
 attention("head80", 2, 4, 80, 80, "window", [(1, 1), (67, 67)])
 attention("head100", 1, 3, 100, 7, "all", some, batched=True)
 attention("lonely", 2, 1, 32, 32, "after", [(9, 9), (70, 70)])
@@ -223,7 +221,7 @@ def linear(name, k, n, storage="f32", transposed=False, bias=False, act=False, r
                 expected = expected + rs
                 bound = bound + 2 * UNIT * np.abs(expected)
             check(f"{name} of {m} rows", found, expected, bound)
-    kernel(text, run)
+    kernel(name, text, run)
 
 
 linear("one", 1, 1)
@@ -260,7 +258,7 @@ def norm(name, columns, kind):
             # The mean is one of sums of |x|; what it is wrong by, 1 / root enlarges.
             error = 4 * np.sqrt(columns) * UNIT * np.abs(xs).max(initial=0) / root + 8 * UNIT * np.abs(a) / root
             check(f"{name} of {rows} rows", found, expected, error * np.abs(ws) + 2 * UNIT * np.abs(expected))
-    kernel(text, run)
+    kernel(name, text, run)
 
 
 for width in (1, 33, 768):
@@ -271,7 +269,7 @@ for width in (1, 33, 768):
 def elementwise(name, columns, line, formula, operands):
     x = f"tensor<?x{columns}xf32>"
     arguments = ", ".join(f"%{i}: {x}" for i in "xyz"[:operands])
-    kernel(f"func.func @{name}({arguments}) -> {x} {{\n  {line} : {x}\n  return %r : {x}\n}}\n",
+    kernel(name, f"func.func @{name}({arguments}) -> {x} {{\n  {line} : {x}\n  return %r : {x}\n}}\n",
            lambda library, env: [check_elementwise(library, env, name, rows, columns, formula, operands)
                                  for rows in (0, 1, 7, 64)])
 
@@ -329,20 +327,56 @@ def block(name, width, heads):
             expected = xs + o.transpose(0, 2, 1, 3).reshape(rows, width) @ ps.astype(np.float64)
             distance = np.linalg.norm(found - expected) / np.linalg.norm(expected)
             assert distance < 2e-6, f"WRONG {name} of {rows} rows: relative distance {distance}"
-    kernel(text, run)
+    kernel(name, text, run)
 
 
 block("narrow", 21, 3)
 block("odd", 80, 2)
-block("even", 64, 2)
 
-with open(folder + "/kernels.mlir", "w") as file:
-    file.write("".join(texts))
-for extra in (["-o", folder + "/kernels.so"], ["--mcpu=x86-64", "-o", folder + "/plain.so"]):
-    subprocess.run(["raptc", folder + "/kernels.mlir"] + extra, check=True)
-env = Env(None, parallel_type(backwards), 3)
-for library, environment in (("kernels", None), ("kernels", env), ("plain", None)):
-    loaded = ctypes.CDLL(f"{folder}/{library}.so")
-    for run in checks:
-        run(loaded, environment)
+def wrong_dims(library):
+    """Dims out of bounds and sizes beyond 64 bits give -1, and nothing is touched."""
+    library.tall_scratch.restype = ctypes.c_int64
+    library.tall_scratch.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+    for dims, workers in (((-1, 1), 1), ((4, 1 << 62), 1), ((1 << 62, 4), 1), ((1 << 54, 1), 1), ((1, 1 << 54), 1), ((2, -(1 << 63)), 1),
+                          ((1, (1 << 63) - 1), 1), ((9, 0), 1), ((1, 1), 0), ((1, 1), -1)):
+        array = (ctypes.c_int64 * 2)(*dims)
+        assert library.tall_scratch(array, workers) == -1, f"WRONG scratch of {dims}, {workers}"
+        env = Env(None, parallel_type(backwards), workers)
+        assert library.tall(ctypes.byref(env), *[None] * 4, array, None) == -1, f"WRONG status of {dims}, {workers}"
+    assert library.tall_scratch((ctypes.c_int64 * 2)(0, 1), 1) >= 0
+    stop = Env(None, parallel_type(lambda *_: 42), 1)
+    x = np.zeros((2, 64), np.float32)
+    status = library.twice(ctypes.byref(stop), pointer(x), pointer(x.copy()), (ctypes.c_int64 * 1)(2), None)
+    assert status == 42, f"WRONG status {status} of a kernel that was stopped"
+
+
+TALL = """attn.dim @rows min 0 max 9223372036854775807
+attn.dim @keys min 1 max 9223372036854775807
+func.func @tall(%q: tensor<?x2x40xf32> {attn.dims = ["rows"]}, %k: tensor<?x2x40xf32> {attn.dims = ["keys"]}, %v: tensor<?x2x40xf32>) -> tensor<?x2x40xf32> {
+  %s = arith.constant 1.0 : f32
+  %o = attn.attention %q, %k, %v, %s maps [affine_map<(b, h, g, i, j, c, d) -> (i, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (j, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (j, h, d)>, affine_map<(b, h, g, i, j, c, d) -> (i, h, d)>] : tensor<?x2x40xf32>, tensor<?x2x40xf32>, tensor<?x2x40xf32> -> tensor<?x2x40xf32>
+  return %o : tensor<?x2x40xf32>
+}
+"""
+
+
+def build(name, text, *options):
+    with open(f"{folder}/{name}.mlir", "w") as file:
+        file.write(text)
+    return subprocess.Popen(["raptc", f"{folder}/{name}.mlir", "-o", f"{folder}/{name}.so", *options])
+
+
+some = ["head40", "ragged", "torch", "layer33", "gate"]
+builds = [build("all", TALL + "".join(texts.values())),
+          build("avx2", "".join(texts[name] for name in some), "--mcpu=x86-64-v3")]
+if any(process.wait() for process in builds):
+    sys.exit("WRONG: raptc failed")
+everything = ctypes.CDLL(folder + "/all.so")
+for environment in (None, Env(None, parallel_type(backwards), 3)):
+    for run in checks.values():
+        run(everything, environment)
+avx2 = ctypes.CDLL(folder + "/avx2.so")
+for name in some:
+    checks[name](avx2, None)
+wrong_dims(everything)
 print(len(texts), "kernels agree")
