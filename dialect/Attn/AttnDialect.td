@@ -34,6 +34,10 @@ def Attn_Dialect : Dialect {
     /// Argument and result attribute of entries: an array with the name of the `attn.dim` of each dynamic dim. Of a
     /// lowered kernel: the names in its array of dims.
     static constexpr ::llvm::StringLiteral dimsAttr = "attn.dims";
+    /// Argument attribute of entries: integers of the buffer must be at least 0 and less than this.
+    static constexpr ::llvm::StringLiteral limitAttr = "attn.limit";
+    /// Argument attribute of entries: a caller may leave the buffer out, which means zeros.
+    static constexpr ::llvm::StringLiteral optionalAttr = "attn.optional";
 
   private:
     void registerTypes();

@@ -111,6 +111,10 @@ Expected<json::Value> describeBuffer(DictionaryAttr buffer) {
     }
     result.emplace_back("dtype", json::Value(typeName(type.getElementType())));
     result.emplace_back("shape", json::Value(std::move(shape)));
+    if (auto limit = buffer.getAs<IntegerAttr>(attn::AttnDialect::limitAttr))
+      result.emplace_back("limit", json::Value(limit.getInt()));
+    if (buffer.contains(attn::AttnDialect::optionalAttr))
+      result.emplace_back("optional", json::Value(true));
   }
   return json::Value(std::move(result));
 }
@@ -179,12 +183,10 @@ Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
         return Error{"entry '" + function.getSymName().str() + "': " + described.error().message};
       buffers.push_back(std::move(*described));
     }
-    json::Object entry{{"name", json::Value(function.getSymName().str())},
-                       {"dims", json::Value(std::move(dims))},
-                       {"buffers", json::Value(std::move(buffers))}};
-    if (own)
-      entry.emplace_back("bounds", json::Value(std::move(bounds)));
-    manifest.entries.emplace_back(std::move(entry));
+    manifest.entries.emplace_back(json::Object{{"name", json::Value(function.getSymName().str())},
+                                               {"dims", json::Value(std::move(dims))},
+                                               {"bounds", json::Value(std::move(bounds))},
+                                               {"buffers", json::Value(std::move(buffers))}});
   }
   return {};
 }

@@ -65,91 +65,38 @@ Expected<int64_t> importing::boundPositions(const ImportOptions &options, int64_
   return options.maxSequenceLength;
 }
 
-static StringRef typeName(artifact::DType dtype) {
-  switch (dtype) {
-  case artifact::DType::F32:
-    return "f32";
-  case artifact::DType::BF16:
-    return "bf16";
-  case artifact::DType::F16:
-    return "f16";
-  }
-  llvm_unreachable("every storage type is handled");
+/// The facts as the module has them.
+static ModelFacts withTask(ModelFacts facts) {
+  facts.task = "decoder";
+  return facts;
 }
 
-static DictionaryAttr modelAttr(Builder &builder, const DecoderFacts &facts, int64_t elements, artifact::DType dtype) {
-  auto text = [&](StringRef name, StringRef value) { return builder.getNamedAttr(name, builder.getStringAttr(value)); };
-  auto number = [&](StringRef name, int64_t value) {
-    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-  };
-  return builder.getDictionaryAttr(
-      {text("family", facts.family), text("task", "decoder"), number("layers", facts.layers),
-       number("hidden", facts.hidden), number("heads", facts.heads), number("kv_heads", facts.kvHeads),
-       number("head_dim", facts.headDim), number("vocab", facts.vocabulary), number("positions", facts.positions),
-       number("parameters", elements), text("source_dtype", typeName(dtype)),
-       builder.getNamedAttr("eos", builder.getI64ArrayAttr(facts.endTokens))});
-}
-
-DecoderModule::DecoderModule(MLIRContext &context, const DecoderFacts &facts,
-                             const huggingface::ModelDescription &model, const ParameterSet &parameters,
-                             const ImportOptions &options)
-    : body(&context) {
-  Location loc = NameLoc::get(body.getStringAttr(facts.family));
-  module = ModuleOp::create(loc, facts.family);
-  (*module)->setAttr(attn::AttnDialect::stageAttr, body.getStringAttr("imported"));
-  (*module)->setAttr(attn::AttnDialect::modelAttr, modelAttr(body, facts, parameters.elements(), model.dtype()));
-  body.setInsertionPointToEnd(module->getBody());
-  declareDims(facts, options);
-  parameters.declare(body);
-  declareStep(facts, options);
-}
-
-void DecoderModule::declareDims(const DecoderFacts &facts, const ImportOptions &options) {
-  int64_t blocks = (facts.positions + options.cacheBlock - 1) / options.cacheBlock;
-  auto dim = [&](StringRef name, int64_t least, int64_t most) {
-    attn::DimOp::create(body, NameLoc::get(body.getStringAttr(name)), name, least, most);
-  };
-  dim("tokens", 0, options.maxTokens);
-  dim("rows", 1, options.maxBatch);
-  dim("wanted", 0, options.maxTokens);
-  dim("table", 1, blocks);
+DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
+                             const ParameterSet &parameters, const ImportOptions &options)
+    : module(context, withTask(facts), model, parameters) {
+  int64_t blocks = (facts.positions + options.cacheBlock - 1) / options.cacheBlock, any = ShapedType::kDynamic;
+  module.dim("tokens", 0, options.maxTokens);
+  module.dim("rows", 1, options.maxBatch);
+  module.dim("wanted", 0, options.maxTokens);
+  module.dim("table", 1, blocks);
   // The pool's size is chosen when a context is made; the bound only keeps byte offsets in 64 bits.
-  dim("blocks", 1, std::max<int64_t>(int64_t(1) << 20, blocks * options.maxBatch));
-}
+  module.dim("blocks", 1, std::max<int64_t>(int64_t(1) << 20, blocks * options.maxBatch));
+  module.declareParameters();
 
-void DecoderModule::declareStep(const DecoderFacts &facts, const ImportOptions &options) {
-  MLIRContext *context = body.getContext();
-  Type i32 = body.getI32Type(), f32 = body.getF32Type();
-  int64_t any = ShapedType::kDynamic;
-  Type cache = attn::KVCacheType::get(context, facts.layers, facts.kvHeads, facts.headDim, options.cacheBlock, f32);
-  Type list = RankedTensorType::get({any}, i32), table = RankedTensorType::get({any, any}, i32);
-  Type logits = RankedTensorType::get({any, facts.vocabulary}, f32);
-
-  step = func::FuncOp::create(body, NameLoc::get(body.getStringAttr("step")), "step",
-                              body.getFunctionType({cache, list, list, list, table, list}, {cache, logits}));
-  step->setAttr(attn::AttnDialect::entryAttr, body.getUnitAttr());
-  auto name = [&](StringRef text) { return body.getStringAttr(text); };
-  struct Buffer {
-    StringRef name;
-    SmallVector<StringRef> dims;
-  };
-  Buffer inputs[] = {{"cache", {"blocks"}},
-                     {"tokens", {"tokens"}},
-                     {"row_begin", {"rows+1"}},
-                     {"past", {"rows"}},
-                     {"block_table", {"rows", "table"}},
-                     {"want", {"wanted"}}};
-  for (auto [i, input] : llvm::enumerate(inputs)) {
-    step.setArgAttr(i, attn::AttnDialect::nameAttr, name(input.name));
-    step.setArgAttr(i, attn::AttnDialect::dimsAttr, body.getStrArrayAttr(input.dims));
-  }
-  step.setResultAttr(0, attn::AttnDialect::nameAttr, name("cache"));
-  step.setResultAttr(1, attn::AttnDialect::nameAttr, name("logits"));
-  step.setResultAttr(1, attn::AttnDialect::dimsAttr, body.getStrArrayAttr({"wanted"}));
-  body.setInsertionPointToStart(step.addEntryBlock());
+  Type i32 = builder().getI32Type(), f32 = builder().getF32Type();
+  Type cache = attn::KVCacheType::get(&context, facts.layers, facts.kvHeads, facts.headDim, options.cacheBlock, f32);
+  Type list = tensorOf({any}, i32), table = tensorOf({any, any}, i32);
+  step = module.beginEntry("step",
+                           {{"cache", cache, {"blocks"}},
+                            {"tokens", list, {"tokens"}},
+                            {"row_begin", list, {"rows+1"}},
+                            {"past", list, {"rows"}},
+                            {"block_table", table, {"rows", "table"}},
+                            {"want", list, {"wanted"}}},
+                           {{"cache", cache, {}}, {"logits", tensorOf({any, facts.vocabulary}, f32), {"wanted"}}});
 }
 
 OwningOpRef<ModuleOp> DecoderModule::finish(Value cache, Value logits) {
-  func::ReturnOp::create(body, step.getLoc(), ValueRange{cache, logits});
-  return std::move(module);
+  module.endEntry({cache, logits});
+  return module.take();
 }

@@ -1,18 +1,9 @@
 //===- Decoder.h - The module and the entry of a decoder ----------------*- C++ -*-===//
 #pragma once
 #include "lib/Import/Blocks.h"
-#include "lib/Import/Import.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "lib/Import/ModelModule.h"
 
 namespace rapt::importing {
-
-/// What the rest of the compiler and the runtime know about a decoder; the module attribute attn.model.
-struct DecoderFacts {
-  std::string family;
-  int64_t layers, hidden, heads, kvHeads, headDim, vocabulary;
-  int64_t positions;              ///< that one sequence may have
-  std::vector<int64_t> endTokens; ///< ascending
-};
 
 /// The ids that end a text: of the config and of generation_config.json, ascending; `fallback` is the family's where
 /// neither names one. Ids that the vocabulary lacks are left out with a warning, `fallback` without. A wrong value in
@@ -28,11 +19,11 @@ Expected<int64_t> boundPositions(const ImportOptions &options, int64_t positions
 /// `step(cache, tokens, row_begin, past, block_table, want) -> (cache, logits)`; see docs/Semantics.md.
 class DecoderModule {
 public:
-  /// Declares everything up to the body of the entry. The parameters are resolved.
-  DecoderModule(mlir::MLIRContext &context, const DecoderFacts &facts, const huggingface::ModelDescription &model,
+  /// Declares everything up to the body of the entry; the task is "decoder". The parameters are resolved.
+  DecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
                 const ParameterSet &parameters, const ImportOptions &options);
 
-  mlir::OpBuilder &builder() { return body; }
+  mlir::OpBuilder &builder() { return module.builder(); }
   mlir::func::FuncOp entry() { return step; }
   mlir::Value cache() { return step.getArgument(0); }
   mlir::Value tokens() { return step.getArgument(1); }
@@ -44,11 +35,7 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> finish(mlir::Value cache, mlir::Value logits);
 
 private:
-  void declareDims(const DecoderFacts &facts, const ImportOptions &options);
-  void declareStep(const DecoderFacts &facts, const ImportOptions &options);
-
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  mlir::OpBuilder body;
+  ModelModule module;
   mlir::func::FuncOp step;
 };
 

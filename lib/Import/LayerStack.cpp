@@ -41,7 +41,7 @@ SmallVector<Segment> importing::findSegments(ArrayRef<unsigned> kinds) {
 /// For each layer a number that stands for its section and its kind, numbered by first appearance.
 static std::vector<unsigned> distinguish(const ParameterSet &parameters, const LayerStack &stack, size_t &count) {
   std::map<std::pair<unsigned, unsigned>, unsigned> numbers;
-  std::vector<unsigned> result = parameters.sections(stack.layers);
+  std::vector<unsigned> result = parameters.sections(stack.stack);
   assert((stack.kinds.empty() || stack.kinds.size() == result.size()) && "one kind for each layer");
   for (auto [layer, section] : llvm::enumerate(result)) {
     std::pair<unsigned, unsigned> key{section, stack.kinds.empty() ? 0 : stack.kinds[layer]};
@@ -99,7 +99,7 @@ Expected<SmallVector<Value>> importing::buildLayerStack(OpBuilder &builder, Oper
   size_t functions = 0;
   std::vector<unsigned> kinds = distinguish(parameters, stack, functions);
   if (functions > mostFunctions)
-    return Error{"the " + std::to_string(stack.layers) + " layers are of " + std::to_string(functions) +
+    return Error{"the " + std::to_string(stack.stack.layers) + " layers are of " + std::to_string(functions) +
                  " different kinds (the storage types of their tensors alternate), at most " +
                  std::to_string(mostFunctions) + " are supported; convert the checkpoint to one type"};
 
@@ -109,7 +109,9 @@ Expected<SmallVector<Value>> importing::buildLayerStack(OpBuilder &builder, Oper
     if (blocks[kind])
       continue;
     OpBuilder outer(entry);
-    std::string name = functions == 1 ? "block" : "block_" + std::to_string(kind);
+    std::string name = stack.stack.name.empty() ? "block" : stack.stack.name + "_block";
+    if (functions != 1)
+      name += "_" + std::to_string(kind);
     blocks[kind] = buildBlock(outer, name, stack, layer, body);
   }
   SmallVector<Value> state(stack.state);

@@ -11,21 +11,21 @@ void ParameterSet::add(std::string symbol, std::string tensor, std::vector<int64
   weights.push_back({std::move(symbol), std::move(tensor), std::move(shape), init, std::nullopt, {}});
 }
 
-void ParameterSet::addStacked(int64_t layers, std::string symbol, std::string tensor, std::vector<int64_t> shape,
+void ParameterSet::addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                               huggingface::Init init) {
-  weights.push_back({std::move(symbol), std::move(tensor), std::move(shape), init, layers, {}});
+  weights.push_back({std::move(symbol), std::move(tensor), std::move(shape), init, stack, {}});
 }
 
 Status ParameterSet::resolve(huggingface::ModelDescription &model, std::initializer_list<std::string_view> ignored) {
   std::vector<huggingface::TensorRequest> requests;
   for (const Weight &weight : weights) {
-    if (!weight.layers) {
+    if (!weight.stack) {
       requests.push_back({weight.tensor, weight.shape, weight.init});
       continue;
     }
     size_t at = StringRef(weight.tensor).find(layerPlaceholder);
     assert(at != StringRef::npos && "a stacked weight's name must hold {layer}");
-    for (int64_t layer = 0; layer < *weight.layers; ++layer) {
+    for (int64_t layer = 0; layer < weight.stack->layers; ++layer) {
       std::string name = weight.tensor;
       name.replace(at, layerPlaceholder.size(), std::to_string(layer));
       requests.push_back({std::move(name), weight.shape, weight.init});
@@ -37,7 +37,7 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, std::initiali
 
   auto tensor = resolved->begin();
   for (Weight &weight : weights) {
-    for (int64_t layer = 0, end = weight.layers.value_or(1); layer < end; ++layer, ++tensor) {
+    for (int64_t layer = 0, end = layersOf(weight); layer < end; ++layer, ++tensor) {
       artifact::DType dtype = weight.shape.size() == 1 ? artifact::DType::F32 : tensor->dtype;
       if (weight.runs.empty() || weight.runs.back().dtype != dtype)
         weight.runs.push_back({layer, 0, dtype, weight.symbol});
@@ -74,7 +74,7 @@ void ParameterSet::declare(OpBuilder &builder) const {
     for (const Run &run : weight.runs) {
       RankedTensorType type = sliceType(context, weight, run);
       IntegerAttr layers;
-      if (weight.layers) {
+      if (weight.stack) {
         SmallVector<int64_t> shape{run.count};
         llvm::append_range(shape, weight.shape);
         type = RankedTensorType::get(shape, type.getElementType());
@@ -87,14 +87,14 @@ void ParameterSet::declare(OpBuilder &builder) const {
   }
 }
 
-std::vector<unsigned> ParameterSet::sections(int64_t layers) const {
-  std::vector<unsigned> section(layers, 0);
+std::vector<unsigned> ParameterSet::sections(const Stack &stack) const {
+  std::vector<unsigned> section(stack.layers, 0);
   for (const Weight &weight : weights)
-    if (weight.layers)
+    if (weight.stack && weight.stack->name == stack.name)
       for (const Run &run : weight.runs)
         section[run.first] = run.first != 0;
   // Runs are contiguous, so a layer reads other parameters than the one before exactly where some run begins.
-  for (int64_t layer = 1; layer < layers; ++layer)
+  for (int64_t layer = 1; layer < stack.layers; ++layer)
     section[layer] += section[layer - 1];
   return section;
 }
@@ -102,7 +102,7 @@ std::vector<unsigned> ParameterSet::sections(int64_t layers) const {
 Value ParameterSet::read(OpBuilder &builder, Location loc, StringRef symbol, const LayerRef *layer) const {
   const Weight *weight = find(symbol);
   assert(weight && !weight->runs.empty() && "no such weight, or resolve was not called");
-  assert(weight->layers.has_value() == (layer != nullptr) && "stacked weights are read by layer, others without");
+  assert(weight->stack.has_value() == (layer != nullptr) && "stacked weights are read by layer, others without");
   const Run *run = &weight->runs.front();
   Value index;
   if (layer) {
@@ -126,6 +126,6 @@ const ParameterSet::Weight *ParameterSet::find(StringRef symbol) const {
 int64_t ParameterSet::elements() const {
   int64_t sum = 0;
   for (const Weight &weight : weights)
-    sum += weight.layers.value_or(1) * ShapedType::getNumElements(weight.shape);
+    sum += layersOf(weight) * ShapedType::getNumElements(weight.shape);
   return sum;
 }

@@ -22,12 +22,18 @@ struct LayerRef {
   int64_t example = 0;
 };
 
+/// Layers that are computed by one loop. A model with an encoder and a decoder has two stacks, told apart by name.
+struct Stack {
+  int64_t layers;
+  std::string name = {};
+};
+
 class ParameterSet {
 public:
   /// A weight that exists once. `shape` is as the checkpoint has it, [in, out] or [rows, columns] or [columns].
   void add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init);
-  /// A weight of each of the layers 0 to `layers` - 1; `tensor` holds "{layer}".
-  void addStacked(int64_t layers, std::string symbol, std::string tensor, std::vector<int64_t> shape,
+  /// A weight of each layer of a stack; `tensor` holds "{layer}".
+  void addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                   huggingface::Init init);
 
   /// Finds all weights in the checkpoint; see ModelDescription::resolve. Call it once, after the last add.
@@ -38,8 +44,8 @@ public:
   /// type that norms and epilogues compute in.
   void declare(mlir::OpBuilder &builder) const;
 
-  /// For each layer a number that is the same for two layers exactly when they read the same parameters.
-  std::vector<unsigned> sections(int64_t layers) const;
+  /// For each layer of a stack a number that is the same for two layers exactly when they read the same parameters.
+  std::vector<unsigned> sections(const Stack &stack) const;
 
   /// Reads a weight; `layer` is null for one that exists once.
   mlir::Value read(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef symbol, const LayerRef *layer) const;
@@ -59,9 +65,10 @@ private:
     std::string symbol, tensor;
     std::vector<int64_t> shape;
     huggingface::Init init;
-    std::optional<int64_t> layers;
+    std::optional<Stack> stack;
     llvm::SmallVector<Run, 1> runs;
   };
+  static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }
   const Weight *find(llvm::StringRef symbol) const;
   mlir::RankedTensorType sliceType(mlir::MLIRContext *context, const Weight &weight, const Run &run) const;
 

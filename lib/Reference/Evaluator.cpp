@@ -115,9 +115,9 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
   auto in = [&](unsigned i) -> const Tensor<S> & { return tensor(frame, op.getOperand(i)); };
   auto out = [&](FailureOr<Tensor<S>> value) { return set(frame, op.getResult(0), std::move(value)); };
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .template Case<attn::EmbeddingOp, attn::SelectRowsOp, attn::RMSNormOp, attn::RopeOp, attn::GLUOp, attn::AddOp>(
+      .template Case<attn::EmbeddingOp, attn::SelectRowsOp, attn::RMSNormOp, attn::GLUOp, attn::AddOp>(
           [&](auto typed) { return out(evaluate(typed, in(0), in(1))); })
-      .template Case<attn::LayerNormOp, attn::PositionsOp>(
+      .template Case<attn::LayerNormOp, attn::PositionsOp, attn::RopeOp>(
           [&](auto typed) { return out(evaluate(typed, in(0), in(1), in(2))); })
       .template Case<attn::ActivationOp, attn::MergeHeadsOp>([&](auto typed) { return out(evaluate(typed, in(0))); })
       .Case([&](attn::SplitHeadsOp typed) {
@@ -125,6 +125,12 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
           if (failed(set(frame, result, value)))
             return failure();
         return success();
+      })
+      .Case([&](attn::RotaryTableOp typed) {
+        auto table = evaluate(typed, in(0));
+        return failed(table) ? failure()
+                             : success(succeeded(set(frame, typed.getCosines(), table->first)) &&
+                                       succeeded(set(frame, typed.getSines(), table->second)));
       })
       .Case([&](attn::ParameterSliceOp typed) {
         return out(evaluate<S>(typed, parameters, typed.getLayer() ? integer(frame, typed.getLayer()) : 0));

@@ -28,7 +28,10 @@ template <typename S> Result<S> evaluate(attn::RMSNormOp op, const Tensor<S> &in
 // Position.cpp
 template <typename S>
 Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S> &rowBegin, const Tensor<S> &past);
-template <typename S> Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &positions);
+template <typename S>
+mlir::FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp op, const Tensor<S> &positions);
+template <typename S>
+Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &cosines, const Tensor<S> &sines);
 
 // FeedForward.cpp; `epilogue` is null without a region.
 template <typename S>

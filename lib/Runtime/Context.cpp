@@ -55,8 +55,25 @@ struct Plan {
   Limits limits{};
   rapt_memory memory{};
 
+  /// A model that keeps no sequences takes memory when an entry runs, by its tensors' sizes.
+  rapt_status makeStateless(const rapt_module &module, const rapt_context_options &options, const Report &report) {
+    const Manifest &m = *module.manifest;
+    if (!module.artifact)
+      return report.fail(RAPT_INVALID, "the module %s was only inspected, so it cannot run", m.name.c_str());
+    if (options.cache_tokens)
+      return report.fail(RAPT_INVALID, "cache_tokens is %lld, but the model %s has no cache",
+                         (long long)options.cache_tokens, m.name.c_str());
+    limits.tokens = options.max_step_tokens ? options.max_step_tokens : defaultStepTokens;
+    limits.rows = options.max_step_rows;
+    memory.weights = m.weightsFileBytes;
+    memory.other = sizeof(rapt_context);
+    return RAPT_OK;
+  }
+
   rapt_status make(const rapt_module &module, const rapt_context_options &options, int64_t workers,
                    const Report &report) {
+    if (module.findEntry("step") < 0)
+      return makeStateless(module, options, report);
     rapt_status status = entry.bindStep(module, report);
     if (!status)
       status = chooseLimits(*module.manifest, options, limits, report);
@@ -84,6 +101,8 @@ struct Plan {
 
 rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report) {
   const Limits &l = c.limits;
+  if (!c.entry.code)
+    return RAPT_OK;
   bool enough = c.blocks.allocate(c.memory, l.blocks, l.blockBytes) && c.tokens.allocate(c.memory, l.tokens) &&
                 c.rowBegin.allocate(c.memory, l.rows + 1) && c.past.allocate(c.memory, l.rows) &&
                 c.blockTable.allocate(c.memory, l.rows * l.table) && c.want.allocate(c.memory, l.tokens) &&
@@ -97,7 +116,7 @@ rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report)
 }
 
 void tell(const rapt_context &c, const Plan &plan) {
-  if (!c.log)
+  if (!c.log || !c.entry.code)
     return;
   char line[256];
   snprintf(line, sizeof line, "cache: %lld tokens in %lld blocks, %llu bytes; workspace: %llu bytes for %lld workers",

@@ -86,7 +86,7 @@ struct rapt_context {
   rapt_module *module = nullptr;
   rapt::runtime::Allocator memory;
   rapt::runtime::Execution execution;
-  rapt::runtime::Entry entry;
+  rapt::runtime::Entry entry; ///< "step"; without code where the model keeps no sequences
   rapt::runtime::Limits limits{};
   rapt_log_fn log = nullptr;
   rapt_progress_fn progress = nullptr;
@@ -104,8 +104,10 @@ struct rapt_context {
   rapt::runtime::Array<float> staged; ///< [wanted, vocabulary], for logits that go to scattered places
   rapt::runtime::Array<float> logits; ///< what rapt_chunk.logits points at, [rows, vocabulary]
   rapt::runtime::Array<rapt::runtime::Piece> pieces;
+  rapt::runtime::Array<char> staging; ///< tensors of an EntryRun
 
   ~rapt_context();
+  const void *weights() const { return module->weights.present() ? module->weights.data() : nullptr; }
   rapt::runtime::Sequence *find(rapt_sequence sequence);
   /// Ends all use of a sequence's blocks from entry `from` on.
   void dropBlocks(rapt::runtime::Sequence &sequence, int64_t from);

@@ -55,10 +55,10 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
     roles[i] = Role(role);
   }
   for (int i = 0; i < dimCount; ++i) {
-    int dim = findDim(entry.dims[i]);
+    int dim = findDim(entry.dims[i].name);
     if (dim < 0)
       return report.fail(RAPT_UNSUPPORTED, "entry step of %s has a dim %s that this runtime does not know",
-                         m.name.c_str(), entry.dims[i].c_str());
+                         m.name.c_str(), entry.dims[i].name.c_str());
     dims[i] = Dim(dim);
   }
   code = &module.artifact->entries[index];

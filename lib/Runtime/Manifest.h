@@ -15,16 +15,34 @@ namespace rapt::runtime {
 
 enum class BufferKind : uint8_t { Weights, Workspace, Cache, Input, Output };
 
+/// An extent of a buffer: a number, or the value of a dim and `plus`.
+struct ManifestExtent {
+  int dim; ///< index into the entry's dims, -1 for a number
+  int64_t plus;
+};
+
 struct ManifestBuffer {
   std::string name;
   BufferKind kind;
-  std::string dtype; ///< of inputs and outputs
+  std::string dtype; ///< of inputs and outputs, as are all that follow
+  std::vector<ManifestExtent> shape;
+  int64_t limit; ///< integers are less than this; 0: any
+  bool optional; ///< zeros where a caller leaves it out
+};
+
+struct ManifestDim {
+  std::string name;
+  int64_t least, most;
 };
 
 struct ManifestEntry {
   std::string name;
-  std::vector<std::string> dims;
+  std::vector<ManifestDim> dims;
   std::vector<ManifestBuffer> buffers;
+
+  /// The index of a dim or of an input or output, -1 where there is none.
+  int findDim(const std::string &dim) const;
+  int findBuffer(const char *buffer) const;
 };
 
 /// A 128-bit id in the byte order of the weight file.

@@ -222,17 +222,50 @@ BufferKind bufferKind(const std::string &kind) {
   wrong("buffer kind \"" + kind + "\" is unknown");
 }
 
+/// A number, a dim's name, or "dim+1".
+ManifestExtent readExtent(const Json &item, const ManifestEntry &entry) {
+  if (item.kind == Json::Integer)
+    return {-1, integer(item, "shape", 0, maxNumber)};
+  std::string name = textOf(item, "shape");
+  bool plus = name.size() > 2 && name.compare(name.size() - 2, 2, "+1") == 0;
+  int dim = entry.findDim(plus ? name.substr(0, name.size() - 2) : name);
+  if (dim < 0)
+    wrong("entry \"" + entry.name + "\" has no dim \"" + name + "\"");
+  return {dim, plus};
+}
+
+ManifestBuffer readBuffer(const Json &item, const ManifestEntry &entry) {
+  ManifestBuffer buffer{text(item, "name"), bufferKind(text(item, "kind")), {}, {}, 0, false};
+  if (buffer.kind != BufferKind::Input && buffer.kind != BufferKind::Output)
+    return buffer;
+  buffer.dtype = text(item, "dtype");
+  for (const Json &extent : list(item, "shape"))
+    buffer.shape.push_back(readExtent(extent, entry));
+  if (buffer.shape.size() > 8)
+    wrong("buffer \"" + buffer.name + "\" has more than 8 dimensions");
+  buffer.limit = numberOrZero(item, "limit");
+  buffer.optional = item.find("optional");
+  return buffer;
+}
+
 ManifestEntry readEntry(const Json &json) {
   ManifestEntry entry;
   entry.name = text(json, "name");
   for (const Json &dim : list(json, "dims"))
-    entry.dims.push_back(textOf(dim, "dims"));
-  for (const Json &item : list(json, "buffers")) {
-    ManifestBuffer buffer{text(item, "name"), bufferKind(text(item, "kind")), {}};
-    if (buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output)
-      buffer.dtype = text(item, "dtype");
-    entry.buffers.push_back(std::move(buffer));
+    entry.dims.push_back({textOf(dim, "dims"), 0, maxNumber});
+  if (entry.dims.size() > 32)
+    wrong("entry \"" + entry.name + "\" has more than 32 dims");
+  const std::deque<Json> &bounds = list(json, "bounds");
+  if (bounds.size() != entry.dims.size())
+    wrong("entry \"" + entry.name + "\" has not as many bounds as dims");
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    if (bounds[i].kind != Json::Array || bounds[i].items.size() != 2)
+      wrong("\"bounds\" are not pairs of numbers");
+    entry.dims[i].least = integer(bounds[i].items[0], "bounds", 0, maxNumber);
+    entry.dims[i].most = integer(bounds[i].items[1], "bounds", 0, maxNumber);
   }
+  for (const Json &item : list(json, "buffers"))
+    entry.buffers.push_back(readBuffer(item, entry));
   return entry;
 }
 
@@ -264,6 +297,20 @@ Json parse(const char *text, size_t bytes) {
 }
 
 } // namespace
+
+int ManifestEntry::findDim(const std::string &dim) const {
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i].name == dim)
+      return int(i);
+  return -1;
+}
+
+int ManifestEntry::findBuffer(const char *buffer) const {
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if ((buffers[i].kind == BufferKind::Input || buffers[i].kind == BufferKind::Output) && buffers[i].name == buffer)
+      return int(i);
+  return -1;
+}
 
 rapt_status parseManifest(const char *text, size_t bytes, const char *file, Manifest **manifest, const Report &report) {
   try {

@@ -37,6 +37,9 @@ static Sequence *freeSlot(rapt_context &c) {
 }
 
 rapt_status rapt_context::newSequence(rapt_sequence &sequence, const Report &report) {
+  if (!entry.code)
+    return report.fail(RAPT_UNSUPPORTED, "the model %s keeps no sequences: run its entries with rapt_run",
+                       module->manifest->name.c_str());
   Sequence *slot = freeSlot(*this);
   if (slot && !slot->table)
     slot->table = static_cast<int32_t *>(memory.allocate(limits.table * sizeof(int32_t)));

@@ -229,9 +229,8 @@ rapt_status Step::runPart() {
   if (staged && !c.staged.data() && !c.staged.allocate(c.memory, l.wanted * l.vocabulary))
     return report.fail(RAPT_NOMEM, "no memory for %lld rows of logits", ll(l.wanted));
   fillArguments(table);
-  const void *weights = c.module->weights.present() ? c.module->weights.data() : nullptr;
   float *logits = staged ? c.staged.data() : direct ? direct : c.logits.data();
-  void *const buffers[roleCount] = {const_cast<void *>(weights),
+  void *const buffers[roleCount] = {const_cast<void *>(c.weights()),
                                     c.workspace.data(),
                                     c.blocks.data(),
                                     c.tokens.data(),

@@ -30,10 +30,10 @@ rapt_tensor describe(void *data, NpyType type, const std::vector<int64_t> &shape
 
 struct Tensors {
   std::vector<NpyTensor> inputs;
-  std::vector<const char *> names;
+  std::vector<std::vector<int64_t>> shapes;    ///< of the outputs
+  std::vector<std::vector<std::byte>> outputs; ///< f32
+  std::vector<const char *> names;             ///< inputs, then outputs
   std::vector<rapt_tensor> all;
-  std::vector<int64_t> logitsShape;
-  std::vector<std::byte> logits;
 };
 
 Status readInputs(const Options &options, Tensors &tensors) {
@@ -47,27 +47,46 @@ Status readInputs(const Options &options, Tensors &tensors) {
     NpyTensor &tensor = tensors.inputs[i];
     tensors.names.push_back(options.inputs[i].first.c_str());
     tensors.all.push_back(describe(tensor.data.data(), tensor.type, tensor.shape));
-    if (options.inputs[i].first == "input_ids")
-      tensors.logitsShape = tensor.shape;
   }
   return {};
 }
 
-/// Room for logits, [batch, length, vocabulary].
-Status addLogits(const Options &options, const rapt_module_info &info, Tensors &tensors) {
-  if (options.outputs.size() != 1 || options.outputs[0].first != "logits")
-    return Error{"forward has one output, logits; not " + options.outputs.back().first};
-  if (tensors.logitsShape.size() != 2)
-    return Error{"input_ids is missing or not of the shape [batch, length]"};
-  tensors.logitsShape.push_back(info.vocabulary);
-  uint64_t bytes = sizeof(float);
-  for (int64_t size : tensors.logitsShape)
-    if (__builtin_mul_overflow(bytes, uint64_t(size), &bytes) || bytes > uint64_t(PTRDIFF_MAX))
-      return Error{"the logits are larger than any memory"};
-  tensors.logits.resize(bytes);
-  tensors.names.push_back("logits");
-  tensors.all.push_back(describe(tensors.logits.data(), NpyType::F32, tensors.logitsShape));
+/// Room for the outputs, of the shapes that they have for these inputs.
+Outcome addOutputs(const Options &options, const Model &model, Tensors &tensors) {
+  const size_t inputs = tensors.all.size();
+  for (auto &[name, path] : options.outputs) {
+    int64_t shape[9];
+    int32_t rank = 0;
+    Outcome outcome = Outcome::of([&](char *text, size_t size) {
+      return rapt_run_shape(model.context.get(), "forward", inputs, tensors.names.data(), tensors.all.data(),
+                            name.c_str(), shape, &rank, text, size);
+    });
+    if (!outcome)
+      return outcome;
+    tensors.shapes.emplace_back(shape, shape + rank);
+    uint64_t bytes = sizeof(float);
+    for (int64_t extent : tensors.shapes.back())
+      if (__builtin_mul_overflow(bytes, uint64_t(extent), &bytes) || bytes > uint64_t(PTRDIFF_MAX))
+        return {RAPT_NOMEM, name + " is larger than any memory"};
+    tensors.outputs.emplace_back(bytes);
+  }
+  for (size_t i = 0; i < options.outputs.size(); ++i) {
+    tensors.names.push_back(options.outputs[i].first.c_str());
+    tensors.all.push_back(describe(tensors.outputs[i].data(), NpyType::F32, tensors.shapes[i]));
+  }
   return {};
+}
+
+/// Tokens of cache that a decoder takes for some rows of its input at a time.
+int64_t cacheFor(const Options &options, const Model &model, const Tensors &tensors) {
+  int64_t rows = 1, length = 1;
+  for (size_t i = 0; i < tensors.inputs.size(); ++i)
+    if (options.inputs[i].first == "input_ids" && tensors.inputs[i].shape.size() == 2) {
+      rows = std::clamp<int64_t>(tensors.inputs[i].shape[0], 1, rowsTogether);
+      length = std::clamp<int64_t>(tensors.inputs[i].shape[1], 1, std::max<int64_t>(model.info.max_positions, 1));
+    }
+  const int64_t block = std::max<int64_t>(model.info.cache_block, 1);
+  return options.context.value_or(rows * ((length + block - 1) / block) * block);
 }
 
 } // namespace
@@ -77,16 +96,12 @@ int runForward(const Options &options) {
   Tensors tensors;
   if (Outcome outcome = openModule(options, model); !outcome)
     return fail(outcome.message, Failure(outcome).code);
-  Status status = readInputs(options, tensors);
-  if (status)
-    status = addLogits(options, model.info, tensors);
-  if (!status)
+  if (Status status = readInputs(options, tensors); !status)
     return fail(status.error().message);
-  const int64_t rows = std::clamp<int64_t>(tensors.logitsShape[0], 1, rowsTogether);
-  const int64_t length = std::clamp<int64_t>(tensors.logitsShape[1], 1, model.info.max_positions);
-  const int64_t block = std::max<int64_t>(model.info.cache_block, 1);
-  int64_t capacity = options.context.value_or(rows * ((length + block - 1) / block) * block);
-  if (Outcome outcome = makeContext(options, capacity, model); !outcome)
+  const bool hasCache = model.info.cache_block > 0;
+  if (Outcome outcome = makeContext(options, hasCache ? cacheFor(options, model, tensors) : 0, model); !outcome)
+    return fail(outcome.message, Failure(outcome).code);
+  if (Outcome outcome = addOutputs(options, model, tensors); !outcome)
     return fail(outcome.message, Failure(outcome).code);
   Interrupts interrupts(model.context.get());
   Outcome outcome = Outcome::of([&](char *text, size_t size) {
@@ -97,8 +112,11 @@ int runForward(const Options &options) {
     return Interrupts::caught();
   if (!outcome)
     return fail(outcome.message, Failure(outcome).code);
-  status = writeNpy(options.outputs[0].second, NpyType::F32, tensors.logitsShape, tensors.logits);
-  return status ? 0 : fail(status.error().message);
+  for (size_t i = 0; i < options.outputs.size(); ++i)
+    if (Status status = writeNpy(options.outputs[i].second, NpyType::F32, tensors.shapes[i], tensors.outputs[i]);
+        !status)
+      return fail(status.error().message);
+  return 0;
 }
 
 int runReference(const Options &options, const char *self) {

@@ -75,7 +75,7 @@ ParameterSet listParameters(const Config &config, const std::string &prefix) {
   parameters.add("wte", prefix + "wte.weight", {config.vocabulary, width}, Init::embedding());
   parameters.add("wpe", prefix + "wpe.weight", {config.positions, width}, Init::embedding());
   auto stacked = [&](const std::string &part, std::vector<int64_t> shape, Init init) {
-    parameters.addStacked(config.layers, part, prefix + "h.{layer}." + part, std::move(shape), init);
+    parameters.addStacked({config.layers}, part, prefix + "h.{layer}." + part, std::move(shape), init);
   };
   auto norm = [&](const std::string &part) {
     stacked(part + ".weight", {width}, Init::normWeight());
@@ -146,7 +146,7 @@ Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const Config 
                                 attn::EmbeddingOp::create(builder, top.at("wpe"), stream, positions, positionTable));
 
   Value state[] = {x, decoder.cache()}, shared[] = {rows.rowBegin, rows.past, rows.table};
-  LayerStack stack{.layers = config.layers, .state = state, .shared = shared};
+  LayerStack stack{.stack = {config.layers}, .state = state, .shared = shared};
   Expected<SmallVector<Value>> last =
       buildLayerStack(builder, decoder.entry(), parameters, stack,
                       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
@@ -183,15 +183,15 @@ Expected<OwningOpRef<ModuleOp>> importing::importGPT2(MLIRContext &context, hugg
   if (Status status = parameters.resolve(model, ignored); !status)
     return status.error();
 
-  DecoderFacts facts{.family = "gpt2",
-                     .layers = config.layers,
-                     .hidden = config.width,
-                     .heads = config.heads,
-                     .kvHeads = config.heads,
-                     .headDim = config.headDim(),
-                     .vocabulary = config.vocabulary,
-                     .positions = *positions,
-                     .endTokens = *endTokens};
+  ModelFacts facts{.family = "gpt2",
+                   .layers = config.layers,
+                   .hidden = config.width,
+                   .heads = config.heads,
+                   .kvHeads = config.heads,
+                   .headDim = config.headDim(),
+                   .vocabulary = config.vocabulary,
+                   .positions = *positions,
+                   .endTokens = *endTokens};
   DecoderModule decoder(context, facts, model, parameters, options);
   return buildModel(decoder, config, parameters);
 }

@@ -97,7 +97,8 @@ Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTabl
   for (mlir::Operation &op : llvm::make_early_inc_range(copy->getBody()->getOperations())) {
     if (auto function = mlir::dyn_cast<mlir::LLVM::LLVMFuncOp>(op))
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        for (llvm::StringRef name : {attn::AttnDialect::nameAttr, attn::AttnDialect::dimsAttr})
+        for (llvm::StringRef name : {attn::AttnDialect::nameAttr, attn::AttnDialect::dimsAttr,
+                                     attn::AttnDialect::limitAttr, attn::AttnDialect::optionalAttr})
           function.removeArgAttr(i, name);
     if (mlir::isa<attn::ParameterOp, attn::DimOp>(op)) {
       op.erase();

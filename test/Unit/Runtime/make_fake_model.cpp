@@ -92,7 +92,8 @@ int main(int argc, char **argv) {
       R"("size_of_file": )" +
       std::to_string(file.size()) +
       R"(}, "cache": {"layout": "fake-block8", "dtype": "i32", "block": 8, "block_bytes": 64, "bytes_per_token": 8}, )"
-      R"("parameters": [], "entries": [{"name": "step", "dims": ["tokens", "rows", "wanted", "table", "blocks"], "buffers": [)"
+      R"("parameters": [], "entries": [{"name": "step", "dims": ["tokens", "rows", "wanted", "table", "blocks"], )"
+      R"("bounds": [[0, 64], [1, 8], [0, 64], [1, 32], [1, 1048576]], "buffers": [)"
       R"({"name": "weights", "kind": "weights"}, {"name": "workspace", "kind": "workspace"}, {"name": "cache", "kind": "cache"}, )"
       R"({"name": "tokens", "kind": "input", "dtype": "i32", "shape": ["tokens"]}, )"
       R"({"name": "row_begin", "kind": "input", "dtype": "i32", "shape": ["rows+1"]}, )"

@@ -242,12 +242,18 @@ typedef struct rapt_tensor {
   const int64_t *strides; /**< In elements; NULL: dense, row-major. */
 } rapt_tensor;
 
-/** Runs a named entry on tensors, inputs and outputs in one list. All tensors have the same size field.
- * Decoders have "forward": input_ids i64 or i32 [batch, length]; attention_mask i64, optional, ones then zeros in each
- * row; logits f32 [batch, length, vocabulary], 0 beyond a row's length. It borrows free blocks of the cache and gives
- * them back. */
+/** Runs a named entry on tensors, inputs and outputs in one list. All tensors have the same size field. Tensors are
+ * named as in Hugging Face; rows of unequal length are padded on the right. Decoders have "forward": input_ids i64 or
+ * i32 [batch, length]; attention_mask i64, optional, ones then zeros in each row; logits f32 [batch, length,
+ * vocabulary], 0 beyond a row's length. It borrows free blocks of the cache and gives them back. Other models have the
+ * entries that their manifest lists; an output may be left out. */
 RAPT_API rapt_status rapt_run(rapt_context *context, const char *entry, size_t count, const char *const *names,
                               const rapt_tensor *tensors, char *message, size_t message_size);
+
+/** Tells the shape (at most 9 numbers) that an output of rapt_run has for these inputs. Runs nothing. */
+RAPT_API rapt_status rapt_run_shape(rapt_context *context, const char *entry, size_t count, const char *const *names,
+                                    const rapt_tensor *tensors, const char *output, int64_t *shape, int32_t *rank,
+                                    char *message, size_t message_size);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,95 @@
+//===- ModelModule.cpp - The module of a model under construction -------------===//
+#include "lib/Import/ModelModule.h"
+#include "dialect/Attn/AttnOps.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+
+static StringRef typeName(artifact::DType dtype) {
+  switch (dtype) {
+  case artifact::DType::F32:
+    return "f32";
+  case artifact::DType::BF16:
+    return "bf16";
+  case artifact::DType::F16:
+    return "f16";
+  }
+  llvm_unreachable("every storage type is handled");
+}
+
+static DictionaryAttr modelAttr(Builder &builder, const ModelFacts &facts, int64_t elements, artifact::DType dtype) {
+  SmallVector<NamedAttribute> all;
+  auto text = [&](StringRef name, StringRef value) {
+    all.push_back(builder.getNamedAttr(name, builder.getStringAttr(value)));
+  };
+  auto number = [&](StringRef name, int64_t value) {
+    if (value != 0)
+      all.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
+  };
+  text("family", facts.family);
+  text("task", facts.task);
+  number("layers", facts.layers);
+  number("hidden", facts.hidden);
+  number("heads", facts.heads);
+  number("kv_heads", facts.kvHeads);
+  number("head_dim", facts.headDim);
+  number("vocab", facts.vocabulary);
+  number("labels", facts.labels);
+  number("positions", facts.positions);
+  number("parameters", elements);
+  text("source_dtype", typeName(dtype));
+  all.push_back(builder.getNamedAttr("eos", builder.getI64ArrayAttr(facts.endTokens)));
+  return builder.getDictionaryAttr(all);
+}
+
+ModelModule::ModelModule(MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
+                         const ParameterSet &parameters)
+    : parameters(parameters), body(&context) {
+  Location loc = NameLoc::get(body.getStringAttr(facts.family));
+  module = ModuleOp::create(loc, facts.family);
+  (*module)->setAttr(attn::AttnDialect::stageAttr, body.getStringAttr("imported"));
+  (*module)->setAttr(attn::AttnDialect::modelAttr, modelAttr(body, facts, parameters.elements(), model.dtype()));
+  body.setInsertionPointToEnd(module->getBody());
+}
+
+void ModelModule::dim(StringRef name, int64_t least, int64_t most) {
+  attn::DimOp::create(body, NameLoc::get(body.getStringAttr(name)), name, least, most);
+}
+
+void ModelModule::declareParameters() { parameters.declare(body); }
+
+func::FuncOp ModelModule::beginEntry(StringRef name, ArrayRef<EntryBuffer> inputs, ArrayRef<EntryBuffer> outputs) {
+  using attn::AttnDialect;
+  body.setInsertionPointToEnd(module->getBody());
+  auto types = [](ArrayRef<EntryBuffer> buffers) {
+    return llvm::map_to_vector(buffers, [](const EntryBuffer &buffer) { return buffer.type; });
+  };
+  current = func::FuncOp::create(body, NameLoc::get(body.getStringAttr(name)), name,
+                                 body.getFunctionType(types(inputs), types(outputs)));
+  current->setAttr(AttnDialect::entryAttr, body.getUnitAttr());
+  auto attributes = [&](const EntryBuffer &buffer) {
+    SmallVector<StringRef> dims(buffer.dims.begin(), buffer.dims.end());
+    NamedAttrList list;
+    list.set(AttnDialect::nameAttr, body.getStringAttr(buffer.name));
+    if (!dims.empty())
+      list.set(AttnDialect::dimsAttr, body.getStrArrayAttr(dims));
+    if (buffer.limit)
+      list.set(AttnDialect::limitAttr, body.getI64IntegerAttr(*buffer.limit));
+    if (buffer.optional)
+      list.set(AttnDialect::optionalAttr, body.getUnitAttr());
+    return list.getDictionary(body.getContext());
+  };
+  for (auto [i, input] : llvm::enumerate(inputs))
+    current.setArgAttrs(i, attributes(input));
+  for (auto [i, output] : llvm::enumerate(outputs))
+    current.setResultAttrs(i, attributes(output));
+  body.setInsertionPointToStart(current.addEntryBlock());
+  return current;
+}
+
+void ModelModule::endEntry(ValueRange results) { func::ReturnOp::create(body, current.getLoc(), results); }
+
+RankedTensorType importing::tensorOf(ArrayRef<int64_t> shape, Type element) {
+  return RankedTensorType::get(shape, element);
+}

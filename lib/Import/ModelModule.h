@@ -1,0 +1,64 @@
+//===- ModelModule.h - The module of a model under construction ---------*- C++ -*-===//
+#pragma once
+#include "lib/Import/Import.h"
+#include "lib/Import/ParameterSet.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <string>
+#include <vector>
+
+namespace rapt::importing {
+
+/// What the rest of the compiler and the runtime know about a model; the module attribute attn.model. Numbers that a
+/// model does not have are 0 and left out.
+struct ModelFacts {
+  std::string family;
+  std::string task; ///< what rapt-run does with it: "decoder", "fill-mask", ...; docs/Semantics.md lists them
+  int64_t layers = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0;
+  int64_t vocabulary = 0;
+  int64_t labels = 0;             ///< classes of a classification head
+  int64_t positions = 0;          ///< that one sequence may have
+  std::vector<int64_t> endTokens; ///< ascending
+};
+
+/// An argument or a result of an entry; see docs/Semantics.md for the names that the runtime knows.
+struct EntryBuffer {
+  std::string name;
+  mlir::Type type;
+  std::vector<std::string> dims;     ///< the declared dim of each dynamic extent, "rows+1" among them
+  std::optional<int64_t> limit = {}; ///< integers must be at least 0 and less than this
+  bool optional = false;             ///< a caller may leave it out: zeros
+};
+
+/// attn.model, dims, parameters, then entries one after another.
+class ModelModule {
+public:
+  /// The parameters are resolved.
+  ModelModule(mlir::MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
+              const ParameterSet &parameters);
+
+  /// Declares a dim with inclusive bounds. All dims come before `declareParameters`.
+  void dim(llvm::StringRef name, int64_t least, int64_t most);
+  void declareParameters();
+
+  /// Opens an entry and moves the builder into it. A result with an argument's name is that argument, updated in place.
+  mlir::func::FuncOp beginEntry(llvm::StringRef name, llvm::ArrayRef<EntryBuffer> inputs,
+                                llvm::ArrayRef<EntryBuffer> outputs);
+  /// Ends it with the values of its outputs.
+  void endEntry(mlir::ValueRange results);
+
+  mlir::OpBuilder &builder() { return body; }
+  mlir::Operation *entry() { return current; }
+  const ParameterSet &weights() const { return parameters; }
+  mlir::OwningOpRef<mlir::ModuleOp> take() { return std::move(module); }
+
+private:
+  const ParameterSet &parameters;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::OpBuilder body;
+  mlir::func::FuncOp current;
+};
+
+/// tensor<?x...xTYPE> helpers for entries: `any` extents are dynamic.
+mlir::RankedTensorType tensorOf(llvm::ArrayRef<int64_t> shape, mlir::Type element);
+
+} // namespace rapt::importing

@@ -1,0 +1,70 @@
+//===- EntryRun.h - Entries that keep nothing, on tensors -------------------------===//
+//
+// An encoder's forward, for example. Its buffers' first extent tells how a caller's
+// tensor becomes one: `rows` is the batch; the dim that row_begin has the offsets
+// of packs the rows' tokens, where callers have [batch, length, ...] padded on the
+// right; anything else is taken whole. Rows run in groups, so that the batch is not
+// bounded by the compiled code.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Runtime/Context.h"
+#include "lib/Runtime/Tensor.h"
+
+namespace rapt::runtime {
+
+/// Reads ones and then zeros of row `row` of attention_mask [batch, length] into *used; tells of anything else.
+rapt_status readMaskRow(const rapt_tensor &mask, int64_t row, int64_t &used, const Report &report);
+
+class EntryRun {
+public:
+  EntryRun(rapt_context &context, const ManifestEntry &entry, const rapt_artifact_entry &code, const Report &report)
+      : c(context), entry(entry), code(code), report(report) {}
+
+  /// Takes the tensors, finds every dim, and checks all there is to check. Outputs may be missing.
+  rapt_status bind(size_t count, const char *const *names, const rapt_tensor *tensors);
+  /// The caller's shape of an input or output, once bound.
+  rapt_status shapeOf(const char *name, int64_t *shape, int32_t *rank) const;
+  rapt_status run();
+
+private:
+  enum class Place : uint8_t { None, Offsets, Packed, Rows, Whole };
+  struct Slot {
+    const rapt_tensor *tensor; ///< null: left out
+    Place place;
+    size_t offset; ///< in the staging memory
+  };
+  using Shape = int64_t[maxRank + 1];
+
+  void classify();
+  rapt_status match(size_t count, const char *const *names, const rapt_tensor *tensors);
+  rapt_status bindInput(size_t buffer);
+  rapt_status checkOutput(size_t buffer) const;
+  rapt_status solve(int dim, int64_t value, const char *from);
+  rapt_status readLengths();
+  rapt_status checkDims() const;
+  int64_t extent(const ManifestExtent &e) const { return e.plus + (e.dim < 0 ? 0 : dims[e.dim]); }
+  int callerShape(size_t buffer, Shape &shape) const;
+  /// Elements of a buffer behind its first extent.
+  int64_t inner(size_t buffer) const;
+  /// Rows from `first` on that run together; sets the dims.
+  int64_t chooseGroup(int64_t first);
+  rapt_status stage(int64_t first, int64_t rows);
+  rapt_status fill(size_t buffer, int64_t first, int64_t rows);
+  rapt_status fillRun(size_t buffer, int64_t row, int64_t count, int64_t to);
+  void empty(size_t buffer, int64_t first, int64_t rows);
+  rapt_status runGroup(int64_t first, int64_t rows);
+
+  rapt_context &c;
+  const ManifestEntry &entry;
+  const rapt_artifact_entry &code;
+  const Report &report;
+  Array<Slot> slots;      ///< one a buffer
+  Array<int64_t> dims;    ///< -1 until known
+  Array<int64_t> lengths; ///< tokens of each row of the batch
+  const rapt_tensor *mask = nullptr;
+  int rowsDim = -1, packedDim = -1;
+  int64_t batch = -1, length = -1;
+};
+
+} // namespace rapt::runtime

@@ -1,0 +1,68 @@
+#include "lib/Runtime/Tensor.h"
+#include <cstdio>
+
+namespace rapt::runtime {
+
+using ll = long long;
+
+int64_t strideOf(const rapt_tensor &t, int i) {
+  if (t.strides)
+    return t.strides[i];
+  int64_t stride = 1;
+  for (int j = t.rank - 1; j > i; --j)
+    stride *= t.shape[j];
+  return stride;
+}
+
+int64_t integerAt(const rapt_tensor &t, int64_t element) {
+  return is(t, typeI64) ? static_cast<const int64_t *>(t.data)[element] : static_cast<const int32_t *>(t.data)[element];
+}
+
+bool overlap(const rapt_tensor &a, const rapt_tensor &b) {
+  auto range = [](const rapt_tensor &t, uintptr_t &first, uintptr_t &last) {
+    const intptr_t bytes = t.dtype_bits / 8;
+    intptr_t low = 0, high = 0;
+    for (int i = 0; i < t.rank; ++i) {
+      intptr_t reach = strideOf(t, i) * (t.shape[i] - 1);
+      (reach < 0 ? low : high) += reach;
+    }
+    first = reinterpret_cast<uintptr_t>(t.data) + uintptr_t(low * bytes);
+    last = reinterpret_cast<uintptr_t>(t.data) + uintptr_t((high + 1) * bytes);
+  };
+  uintptr_t firstA, lastA, firstB, lastB;
+  range(a, firstA, lastA);
+  range(b, firstB, lastB);
+  return firstA < lastB && firstB < lastA;
+}
+
+rapt_status checkTensor(const char *name, const rapt_tensor &t, int rank, const Report &report) {
+  if (t.size != sizeof(rapt_tensor))
+    return report.fail(RAPT_INVALID, "%s: rapt_tensor has size %zu, this runtime's has %zu", name, t.size,
+                       sizeof(rapt_tensor));
+  if (t.rank != rank || !t.shape || !t.data)
+    return report.fail(RAPT_INVALID, "%s: has rank %d%s, not %d", name, t.rank, t.data ? "" : " and no data", rank);
+  if (t.device_type != RAPT_DEVICE_CPU)
+    return report.fail(RAPT_INVALID, "%s: is on device type %d, not %d (CPU)", name, t.device_type, RAPT_DEVICE_CPU);
+  int64_t elements = 1;
+  for (int i = 0; i < rank; ++i) {
+    if (t.shape[i] < 1 || t.shape[i] > INT32_MAX)
+      return report.fail(RAPT_INVALID, "%s: its dimension %d is %lld, not 1 or more", name, i, ll(t.shape[i]));
+    if (__builtin_mul_overflow(elements, t.shape[i], &elements) || elements > (int64_t(1) << 48))
+      return report.fail(RAPT_INVALID, "%s: is larger than any memory", name);
+  }
+  if (reinterpret_cast<uintptr_t>(t.data) % (t.dtype_bits / 8 ? t.dtype_bits / 8 : 1))
+    return report.fail(RAPT_INVALID, "%s: its data at %p is not aligned to its elements of %d bits", name, t.data,
+                       t.dtype_bits);
+  return RAPT_OK;
+}
+
+ShapeText showShape(const int64_t *shape, int rank) {
+  ShapeText result;
+  int at = snprintf(result.text, sizeof result.text, "[");
+  for (int i = 0; i < rank && i < maxRank; ++i)
+    at += snprintf(result.text + at, sizeof result.text - size_t(at), i ? ", %lld" : "%lld", ll(shape[i]));
+  snprintf(result.text + at, sizeof result.text - size_t(at), "]");
+  return result;
+}
+
+} // namespace rapt::runtime
