@@ -299,7 +299,7 @@ bool Compilation::emitCode(cpu::Output output, std::string &code) {
 /// LLVM IR or assembly: the code of the artifact, with a manifest that fits any content.
 bool Compilation::writeCode() {
   std::string code;
-  if (Status described = weights.describe(manifest, paths.base); !described)
+  if (Status described = manifest.model ? weights.describe(manifest, paths.base) : Status(); !described)
     return failOf(described, Bug);
   if (!emitCode(emit == Emit::LLVMIR ? cpu::Output::LLVMIR : cpu::Output::Assembly, code))
     return false;
@@ -317,17 +317,18 @@ bool Compilation::saveWeights() {
 }
 
 bool Compilation::writeKernel() {
-  if (emit != Emit::Object)
-    return fail(WrongUsage,
-                shownPath(options.input) + ": is a kernel without a model, which becomes an object: -o NAME.o");
   if (Status named = checkKernelNames(manifest); !named)
     return fail(WrongInput, shownPath(options.input) + ": " + named.error().message);
   std::string object;
   if (!emitCode(cpu::Output::Object, object))
     return false;
-  if (Status clean = artifact::checkSymbols(object, kernelExports(manifest)); !clean)
+  std::vector<std::string> exports = kernelExports(manifest);
+  if (Status clean = artifact::checkSymbols(object, exports); !clean)
     return failInternally(clean.error().message);
-  Status written = writeKernelFiles(manifest, paths, object);
+  KernelForm form = emit == Emit::Library   ? KernelForm::Library
+                    : emit == Emit::Archive ? KernelForm::Archive
+                                            : KernelForm::Object;
+  Status written = writeKernelFiles(manifest, paths, object, form, artifact::directoryOf(tool));
   return written ? true : failOf(written);
 }
 

@@ -95,7 +95,8 @@ Expected<json::Value> describeBuffer(DictionaryAttr buffer) {
   StringRef name = cast<StringAttr>(buffer.get(attn::AttnDialect::nameAttr)).getValue();
   StringRef kind = cast<StringAttr>(buffer.get("kind")).getValue();
   json::Object result{{"name", json::Value(name.str())}, {"kind", json::Value(kind.str())}};
-  if (kind == "input" || kind == "output") {
+  bool isPool = kind == "cache" && cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue()).getRank() == 6;
+  if (kind != "weights" && kind != "workspace" && !isPool) {
     auto type = cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue());
     auto dims = buffer.getAs<ArrayAttr>(attn::AttnDialect::dimsAttr);
     json::Array shape;
@@ -169,7 +170,10 @@ Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
     if (!function->hasAttr(attn::AttnDialect::entryAttr) || !list)
       continue;
     json::Array dims, bounds, buffers;
+    auto own = function->getAttrOfType<ArrayAttr>(attn::AttnDialect::dimsAttr); // a kernel's; a model's entries have all
     for (auto dim : module.getOps<attn::DimOp>()) {
+      if (own && !llvm::is_contained(own.getAsValueRange<StringAttr>(), dim.getSymName()))
+        continue;
       dims.emplace_back(dim.getSymName().str());
       bounds.emplace_back(json::Array{json::Value(int64_t(dim.getMin())), json::Value(int64_t(dim.getMax()))});
     }

@@ -1,6 +1,7 @@
 //===- Kernel.cpp - Bare kernels ---------------------------------------------------------------===//
 #include "lib/Driver/Kernel.h"
 #include "lib/Artifact/KernelHeader.h"
+#include "lib/Artifact/Link.h"
 
 using namespace rapt;
 using namespace rapt::driver;
@@ -15,7 +16,7 @@ Status driver::checkKernelNames(const artifact::Manifest &manifest) {
       names.push_back(*buffer.find("name")->asString());
   }
   for (const std::string &name : names)
-    if (artifact::prefixOf(name) != name)
+    if (artifact::prefixOf(name) != name || artifact::isCKeyword(name))
       return Error{"\"" + name + "\" is no C identifier, which names of a kernel's entries, dims and buffers are"};
   return {};
 }
@@ -28,9 +29,13 @@ std::vector<std::string> driver::kernelExports(const artifact::Manifest &manifes
   return exports;
 }
 
-Status driver::writeKernelFiles(const artifact::Manifest &manifest, const OutputPaths &paths, std::string_view object) {
+Status driver::writeKernelFiles(const artifact::Manifest &manifest, const OutputPaths &paths, const std::string &object,
+                                KernelForm form, const std::string &linkerDirectory) {
+  std::vector<std::string> exports = kernelExports(manifest);
   auto header = stage(paths.header(), artifact::writeKernelHeader(manifest));
-  auto made = stage(paths.main, object);
+  auto made = form == KernelForm::Library
+                  ? artifact::linkShared({object, paths.main, exports, linkerDirectory})
+                  : stage(paths.main, form == KernelForm::Archive ? artifact::makeArchive(object, exports) : object);
   for (auto *file : {&header, &made})
     if (!*file)
       return file->error();

@@ -1,6 +1,6 @@
 //===- Kernel.h - Bare kernels ------------------------------------------------------------*- C++ -*-===//
 //
-// Entries without a model become an object and a header, with functions that C calls by
+// Entries without a model become code and a header, with functions that C calls by
 // their names: no weights, no manifest, no runtime.
 //
 //===----------------------------------------------------------------------===//
@@ -17,7 +17,11 @@ Status checkKernelNames(const artifact::Manifest &manifest);
 /// The symbols that a kernel's object defines: NAME and NAME_scratch for each entry.
 std::vector<std::string> kernelExports(const artifact::Manifest &manifest);
 
-/// Writes header and object; both or none.
-Status writeKernelFiles(const artifact::Manifest &manifest, const OutputPaths &paths, std::string_view object);
+enum class KernelForm { Object, Archive, Library };
+
+/// Writes the header and the code as an object, archive or shared library; both or none. `linkerDirectory` is where LLD
+/// is looked for first.
+Status writeKernelFiles(const artifact::Manifest &manifest, const OutputPaths &paths, const std::string &object,
+                        KernelForm form, const std::string &linkerDirectory);
 
 } // namespace rapt::driver

@@ -1,5 +1,6 @@
 //===- Rows.cpp - Grids over rows, walked in panels of 32 columns -----------------------===//
 #include "lib/Conversion/AttnToLinalg/Rows.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -10,8 +11,21 @@ bool tile::isPadded(Value value) {
   return type.getRank() == 2 && !type.isDynamicDim(1) && type.getDimSize(1) % kPanel == 0;
 }
 
+/// An entry's argument that no result of the same name updates: memory of the caller that is only read.
+static bool isReadOnly(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function = argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : FunctionOpInterface();
+  if (!function || !function->hasAttr(attn::AttnDialect::entryAttr))
+    return false;
+  Attribute name = function.getArgAttr(argument.getArgNumber(), attn::AttnDialect::nameAttr);
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (function.getResultAttr(i, attn::AttnDialect::nameAttr) == name)
+      return false;
+  return true;
+}
+
 bool tile::isReadLastBy(Operation *op, Value value) {
-  return llvm::count(op->getOperands(), value) == 1 && llvm::all_of(value.getUsers(), [&](Operation *user) {
+  return !isReadOnly(value) && llvm::count(op->getOperands(), value) == 1 && llvm::all_of(value.getUsers(), [&](Operation *user) {
            Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
            return ancestor && (ancestor == op || ancestor->isBeforeInBlock(op));
          });

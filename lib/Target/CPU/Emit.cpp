@@ -119,6 +119,7 @@ Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTabl
       entries.push_back(function.getSymName().str());
       function->removeAttr(attn::AttnDialect::entryAttr);
       function->removeAttr(attn::AttnDialect::buffersAttr);
+      function->removeAttr(attn::AttnDialect::dimsAttr);
     }
   }
   llvm::SmallVector<mlir::NamedAttribute> attributes(copy.get()->getDiscardableAttrs());

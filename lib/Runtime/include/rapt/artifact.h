@@ -18,6 +18,8 @@ extern "C" {
 #define RAPT_ABI_MAJOR 1
 #define RAPT_ABI_MINOR 1
 
+#ifndef RAPT_ENV /* headers of kernels define these too */
+#define RAPT_ENV
 /* One parallel region's body: handles indices [begin, end). `worker` is below rapt_env.workers and no two
  * calls that run at the same time share it: it selects the slice of scratch memory. */
 typedef void (*rapt_task_fn)(void *closure, int64_t begin, int64_t end, int64_t worker);
@@ -31,6 +33,7 @@ typedef struct rapt_env {
   rapt_parallel_for_fn parallel_for;
   int64_t workers; /* >= 1 */
 } rapt_env;
+#endif
 
 /* An entry. `buffers` and `dims` are in the order in which the manifest's entry lists them. Buffers are
  * aligned to 64 bytes (outputs at least to their elements), dense and row-major. Returns 0 or what parallel_for
