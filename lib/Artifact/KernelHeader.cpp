@@ -36,9 +36,9 @@ typedef struct rapt_env {
 )";
 
 /// Features of LLVM that __builtin_cpu_supports of GCC 12 and Clang knows by the same names.
-constexpr const char *testedFeatures[] = {"sse3",       "ssse3",    "sse4.1",   "sse4.2",   "popcnt",   "avx",
-                                          "avx2",       "bmi",      "bmi2",     "fma",      "avx512f",  "avx512bw",
-                                          "avx512cd",   "avx512dq", "avx512vl", "avx512vnni"};
+constexpr const char *testedFeatures[] = {"sse3",     "ssse3",    "sse4.1",   "sse4.2",    "popcnt",  "avx",
+                                          "avx2",     "bmi",      "bmi2",     "fma",       "avx512f", "avx512bw",
+                                          "avx512cd", "avx512dq", "avx512vl", "avx512vnni"};
 
 std::string cType(const std::string &dtype) {
   if (dtype == "f32")
@@ -106,12 +106,14 @@ std::string declare(const json::Value &entry, const Manifest &m) {
     parameters += (kind == "input" ? ", const " : ", ") + type + " *" + text(buffer, "name");
     notes += describeBuffer(buffer);
   }
-  return "\n/* Arrays are row-major and dense, aligned as their elements are. Those written overlap no other.\n" + notes +
-         describeDims(entry) + " * scratch: " + name +
-         "_scratch bytes, aligned to 64; calls that run at the same time need one each. Values in arrays (ids, offsets,\n"
+  return "\n/* Arrays are row-major and dense, aligned as their elements are. Those written overlap no other.\n" +
+         notes + describeDims(entry) + " * scratch: " + name +
+         "_scratch bytes, aligned to 64; calls that run at the same time need one each. Values in arrays (ids, "
+         "offsets,\n"
          " * lengths) are not checked. Returns 0; -1, having done nothing, where " +
          name + "_scratch gives -1; else what\n * env->parallel_for returned. */\nint32_t " + name +
-         "(const rapt_env *env" + parameters + ",\n    const int64_t *dims, void *scratch);\n\n/* Bytes of scratch for "
+         "(const rapt_env *env" + parameters +
+         ",\n    const int64_t *dims, void *scratch);\n\n/* Bytes of scratch for "
          "these dims and env->workers (1 without an env); may be 0. -1: a dim is out of its bounds, workers is\n"
          " * below 1, or a size is beyond 64 bits. */\nint64_t " +
          name + "_scratch(const int64_t *dims, int64_t workers);\n\n" + supported(name, m.features);
@@ -121,18 +123,15 @@ std::string declare(const json::Value &entry, const Manifest &m) {
 
 bool isCKeyword(const std::string &name) {
   // C11 and C++20, in which a kernel's header is compiled too.
-  constexpr const char *words[] = {
-      "alignas",  "alignof",   "and",       "asm",       "auto",      "bool",     "break",         "case",     "catch",
-      "char",     "class",     "compl",     "const",     "constexpr", "continue", "decltype",      "default",  "delete",
-      "do",       "double",    "else",      "enum",      "explicit",  "export",   "extern",        "false",    "float",
-      "for",      "friend",    "goto",      "if",        "inline",    "int",      "long",          "mutable",  "namespace",
-      "new",      "noexcept",  "not",       "nullptr",   "operator",  "or",       "private",       "protected", "public",
-      "register", "requires",  "restrict",  "return",    "short",     "signed",   "sizeof",        "static",   "struct",
-      "switch",   "template",  "this",      "throw",     "true",      "try",      "typedef",       "typeid",   "typename",
-      "union",    "unsigned",  "using",     "virtual",   "void",      "volatile", "wchar_t",       "while",    "xor",
-      "concept",  "co_await",  "co_return", "co_yield",  "consteval", "constinit", "dynamic_cast", "const_cast",
-      "static_cast", "reinterpret_cast", "static_assert", "thread_local"};
-  return std::find(std::begin(words), std::end(words), name) != std::end(words);
+  static constexpr std::string_view words =
+      " "
+      "alignas alignof and asm auto bool break case catch char class compl const constexpr continue decltype default "
+      "delete do double else enum explicit export extern false float for friend goto if inline int long mutable "
+      "namespace new noexcept not nullptr operator or private protected public register requires restrict return "
+      "short signed sizeof static struct switch template this throw true try typedef typeid typename union unsigned "
+      "using virtual void volatile wchar_t while xor concept co_await co_return co_yield consteval constinit "
+      "dynamic_cast const_cast static_cast reinterpret_cast static_assert thread_local ";
+  return words.find(" " + name + " ") != words.npos;
 }
 
 std::string writeKernelHeader(const Manifest &manifest) {
@@ -141,7 +140,8 @@ std::string writeKernelHeader(const Manifest &manifest) {
   std::string body;
   for (const json::Value &entry : manifest.entries)
     body += declare(entry, manifest);
-  return "/* Made by raptc. The code beside this header needs no library but the C library's memcpy, memmove and memset. */\n"
+  return "/* Made by raptc. The code beside this header needs no library but the C library's memcpy, memmove and "
+         "memset. */\n"
          "#ifndef " +
          guard + "\n#define " + guard + preamble + body + "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }

@@ -170,7 +170,8 @@ Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
     if (!function->hasAttr(attn::AttnDialect::entryAttr) || !list)
       continue;
     json::Array dims, bounds, buffers;
-    auto own = function->getAttrOfType<ArrayAttr>(attn::AttnDialect::dimsAttr); // a kernel's; a model's entries have all
+    auto own =
+        function->getAttrOfType<ArrayAttr>(attn::AttnDialect::dimsAttr); // a kernel's; a model's entries have all
     for (auto dim : module.getOps<attn::DimOp>()) {
       if (own && !llvm::is_contained(own.getAsValueRange<StringAttr>(), dim.getSymName()))
         continue;

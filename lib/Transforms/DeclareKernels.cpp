@@ -66,9 +66,17 @@ private:
       else
         first[dim] = {value, i};
     };
-    for (auto [i, operand] : llvm::enumerate(operands))
-      for (auto [position, expr] : llvm::enumerate(op.getMap(i).getResults()))
-        see(cast<AffineDimExpr>(expr).getPosition(), operand, position);
+    for (auto [i, operand] : llvm::enumerate(operands)) {
+      bool hasRows = op.dimOf(i, attn::AttentionOp::B).has_value();
+      for (auto [position, expr] : llvm::enumerate(op.getMap(i).getResults())) {
+        unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+        // Beside its row, a query or key is counted within the row, not in the packed dim.
+        bool isWithinRow = hasRows && ((dim == attn::AttentionOp::Q && op.getQBegin()) ||
+                                       (dim == attn::AttentionOp::KV && op.getKvBegin()));
+        if (!isWithinRow)
+          see(dim, operand, position);
+      }
+    }
     for (Value perRow : {op.getQOffset(), op.getKvLength()})
       if (perRow)
         see(attn::AttentionOp::B, perRow, 0);
@@ -101,8 +109,7 @@ private:
         return;
       for (auto [operand, argument] : llvm::zip(call.getOperands(), callee.getArguments()))
         joinAll(operand, argument);
-      for (auto [result, value] :
-           llvm::zip(call.getResults(), callee.getBody().front().getTerminator()->getOperands()))
+      for (auto [result, value] : llvm::zip(call.getResults(), callee.getBody().front().getTerminator()->getOperands()))
         joinAll(result, value);
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       for (auto [init, argument, result, yielded] :
@@ -134,20 +141,21 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
   }
 
   static LogicalResult check(func::FuncOp entry, const Array &array) {
-    Attribute name = get(entry, array, attn::AttnDialect::nameAttr), dims = get(entry, array, attn::AttnDialect::dimsAttr);
+    Attribute name = get(entry, array, attn::AttnDialect::nameAttr),
+              dims = get(entry, array, attn::AttnDialect::dimsAttr);
     auto list = dyn_cast_or_null<ArrayAttr>(dims);
-    if ((name && !isa<StringAttr>(name)) || (dims && !list) ||
-        (list && !llvm::all_of(list, llvm::IsaPred<StringAttr>)))
+    if ((name && !isa<StringAttr>(name)) || (dims && !list) || (list && !llvm::all_of(list, llvm::IsaPred<StringAttr>)))
       return entry.emitOpError("needs a string as attn.name and an array of strings as attn.dims");
     if (isa<attn::KVCacheType>(array.value.getType()))
       return success();
     auto tensor = dyn_cast<RankedTensorType>(array.value.getType());
     Type element = tensor ? tensor.getElementType() : Type();
-    if (element && (element.isF32() || element.isBF16() || element.isF16() || element.isInteger(32) ||
-                    element.isInteger(64)))
+    if (element &&
+        (element.isF32() || element.isBF16() || element.isF16() || element.isInteger(32) || element.isInteger(64)))
       return success();
-    return entry.emitOpError() << "has " << array.value.getType() << " as " << (array.isResult ? "result " : "argument ")
-                               << array.index << ": a kernel works on tensors of f32, bf16, f16, i32 or i64";
+    return entry.emitOpError() << "has " << array.value.getType() << " as "
+                               << (array.isResult ? "result " : "argument ") << array.index
+                               << ": a kernel works on tensors of f32, bf16, f16, i32 or i64";
   }
 
   /// A name for each array that has none.

@@ -117,7 +117,8 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     std::optional<unsigned> inPlace = overwritable(op);
     Value dest = inPlace ? Value(op.getExtras()[*inPlace]) : empty(b, result, {rows, b.getIndexAttr(columns)});
 
-    SmallVector<OpFoldResult> extents{affineOf(b, d0.ceilDiv(kTaskRows), {rows}), b.getIndexAttr(llvm::divideCeil(columns, kPanel))};
+    SmallVector<OpFoldResult> extents{affineOf(b, d0.ceilDiv(kTaskRows), {rows}),
+                                      b.getIndexAttr(llvm::divideCeil(columns, kPanel))};
     SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
       Task task{op,
                 inPlace,

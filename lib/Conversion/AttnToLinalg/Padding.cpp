@@ -85,15 +85,15 @@ struct TilePack : OpRewritePattern<linalg::PackOp> {
       Value last = index(b, n - 1), count = arith::SubIOp::create(b, index(b, n), first);
       Value panel = extract(b, dests[0], out.offsets, out.sizes, {k, kPanel});
       out.tile = loop(b, index(b, 0), index(b, k), 1, panel, [&](ImplicitLocOpBuilder &b, Value row, Value carried) {
-        return loop(b, index(b, 0), index(b, kPanel), 1, carried,
-                    [&](ImplicitLocOpBuilder &b, Value i, Value inner) -> Value {
-                      Value column = arith::MinSIOp::create(b, arith::AddIOp::create(b, first, i), last);
-                      SmallVector<Value> at = transposed ? SmallVector<Value>{column, row} : SmallVector<Value>{row, column};
-                      Value element = tensor::ExtractOp::create(b, op.getSource(), at);
-                      Value counts = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, i, count);
-                      element = arith::SelectOp::create(b, counts, element, zero);
-                      return tensor::InsertOp::create(b, element, inner, ValueRange{row, i});
-                    });
+        return loop(
+            b, index(b, 0), index(b, kPanel), 1, carried, [&](ImplicitLocOpBuilder &b, Value i, Value inner) -> Value {
+              Value column = arith::MinSIOp::create(b, arith::AddIOp::create(b, first, i), last);
+              SmallVector<Value> at = transposed ? SmallVector<Value>{column, row} : SmallVector<Value>{row, column};
+              Value element = tensor::ExtractOp::create(b, op.getSource(), at);
+              Value counts = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, i, count);
+              element = arith::SelectOp::create(b, counts, element, zero);
+              return tensor::InsertOp::create(b, element, inner, ValueRange{row, i});
+            });
       });
       return SmallVector<Insertion>{out};
     };

@@ -25,7 +25,8 @@ static bool isReadOnly(Value value) {
 }
 
 bool tile::isReadLastBy(Operation *op, Value value) {
-  return !isReadOnly(value) && llvm::count(op->getOperands(), value) == 1 && llvm::all_of(value.getUsers(), [&](Operation *user) {
+  return !isReadOnly(value) && llvm::count(op->getOperands(), value) == 1 &&
+         llvm::all_of(value.getUsers(), [&](Operation *user) {
            Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
            return ancestor && (ancestor == op || ancestor->isBeforeInBlock(op));
          });

@@ -7,8 +7,8 @@ namespace rapt::tile {
 /// Whether a tensor is [rows, static multiple of 32].
 bool isPadded(Value value);
 
-/// Whether `op`, in whose block the value is, reads it once and nothing reads it after: then it can be overwritten. Never
-/// true of memory of the caller that an entry only reads.
+/// Whether `op`, in whose block the value is, reads it once and nothing reads it after: then it can be overwritten.
+/// Never true of memory of the caller that an entry only reads.
 bool isReadLastBy(mlir::Operation *op, Value value);
 
 /// A grid over the rows of `init`, whose columns are static; `body` fills a row of it.

@@ -182,8 +182,7 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
     b.setInsertionPointToStart(run.addEntryBlock(b));
     auto task = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer, i64, i64, i64});
     Value zero = constant(b, 0);
-    LLVM::CallOp::create(b, task,
-                         ValueRange{run.getArgument(1), run.getArgument(2), zero, run.getArgument(3), zero});
+    LLVM::CallOp::create(b, task, ValueRange{run.getArgument(1), run.getArgument(2), zero, run.getArgument(3), zero});
     LLVM::ReturnOp::create(b, Value(LLVM::ConstantOp::create(b, i32, 0)));
     b.setInsertionPointToEnd(getOperation().getBody());
     auto type = LLVM::LLVMStructType::getLiteral(context, {pointer, pointer, i64});
@@ -251,8 +250,8 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
     b.setInsertionPointToStart(start);
     auto environment = LLVM::LLVMStructType::getLiteral(context, {pointer, pointer, i64});
     Value env = chooseEnvironment(b, wrapper.getArgument(0), environment);
-    Value workers = LLVM::LoadOp::create(
-        b, i64, LLVM::GEPOp::create(b, pointer, environment, env, ArrayRef<LLVM::GEPArg>{0, 2}));
+    Value workers =
+        LLVM::LoadOp::create(b, i64, LLVM::GEPOp::create(b, pointer, environment, env, ArrayRef<LLVM::GEPArg>{0, 2}));
     Value bytes = LLVM::CallOp::create(b, scratchSize, ValueRange{dimsArray, workers}).getResult();
     LLVM::CondBrOp::create(b, LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::slt, bytes, constant(b, 0)), wrong, run);
     b.setInsertionPointToStart(wrong);
@@ -304,8 +303,7 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
     size.setSymName(name + ".workspace_body");
     size.setLinkage(LLVM::Linkage::Internal);
     b.setInsertionPointAfter(wrapper);
-    auto workspace =
-        LLVM::LLVMFuncOp::create(b, name + ".workspace", LLVM::LLVMFunctionType::get(i64, {pointer, i64}));
+    auto workspace = LLVM::LLVMFuncOp::create(b, name + ".workspace", LLVM::LLVMFunctionType::get(i64, {pointer, i64}));
     b.setInsertionPointToStart(workspace.addEntryBlock(b));
     SmallVector<Value> extents;
     for (size_t i = 0; i < dims.size(); ++i)
