@@ -326,6 +326,8 @@ def recurrence():
                 b = normal(5 * parts) if bias else np.zeros(5 * parts)
                 expected = run(kind, inputs["x"], inputs["w"], b, begin, [inputs[state] for state in states], backwards)
                 case(f"recurrence {kind} {backwards} {name}", "recurrence", kind + ("_reverse" if backwards else ""), {**inputs, **({"b": b} if bias else {})}, expected)
+    inputs, zeros = {"x": normal(3, 20), "w": normal(5, 20), "begin": ints(0, 0, 3)}, np.zeros((2, 5))
+    case("recurrence from zeros", "recurrence", "zeros", inputs, run("lstm", inputs["x"], inputs["w"], 0, inputs["begin"], [zeros, zeros], False))
     x, w, h = normal(6, 3, 5), normal(5, 15), normal(2, 5)
     wide = np.zeros((6, 3, 32), np.float32)
     wide[..., :5] = x

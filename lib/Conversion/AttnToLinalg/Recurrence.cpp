@@ -203,14 +203,18 @@ Values emitStep(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value step, Valu
 Values emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, ValueRange dests) {
   Value zero = index(b, 0), rows = index(b, m);
   Value h = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, task.hidden}, b.getF32Type());
-  Values state{dests[0]};
-  for (auto [i, initial] : llvm::enumerate(task.op.getInitial()))
-    state.push_back(fillRows(b, zero, task.count, task.hidden, i == 0 ? h : dests[2],
-                             [&](ImplicitLocOpBuilder &b, Value r, Value column) {
-                               return readPanel(b, initial, {plus(b, task.firstRow, r), column});
-                             }));
-  state[1] = fillRows(b, task.count, rows, task.hidden, state[1],
-                      [&](ImplicitLocOpBuilder &b, Value, Value) { return zeros(b); });
+  Values state{dests[0], h};
+  llvm::append_range(state, dests.drop_front(2));
+  for (auto [i, into] : llvm::enumerate(MutableArrayRef(state).drop_front())) {
+    // Rows beyond the task's are 0, as all are without an initial state.
+    Value given = task.op.getInitial().empty() ? zero : task.count;
+    if (!task.op.getInitial().empty())
+      into = fillRows(b, zero, given, task.hidden, into, [&](ImplicitLocOpBuilder &b, Value r, Value column) {
+        return readPanel(b, task.op.getInitial()[i], {plus(b, task.firstRow, r), column});
+      });
+    into = fillRows(b, given, i == 0 ? rows : task.count, task.hidden, into,
+                    [&](ImplicitLocOpBuilder &b, Value, Value) { return zeros(b); });
+  }
   Value longest = loop(b, zero, rows, 1, zero, [&](ImplicitLocOpBuilder &b, Value r, Value carried) -> Value {
     return arith::MaxSIOp::create(b, carried, Row(b, task, r).length);
   });
@@ -233,7 +237,7 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     AffineExpr d0 = b.getAffineDimExpr(0);
     int64_t hidden = op.getHidden();
     OpFoldResult zero = b.getIndexAttr(0), width = b.getIndexAttr(hidden);
-    OpFoldResult tokens = extent(b, op.getGates(), 0), rows = extent(b, op.getInitial()[0], 0);
+    OpFoldResult tokens = extent(b, op.getGates(), 0), rows = affineOf(b, d0 - 1, {extent(b, op.getRowBegin(), 0)});
     Values dests{empty(b, cast<RankedTensorType>(op.getOutput().getType()), {tokens, width})};
     for (Value state : op.getStates())
       dests.push_back(empty(b, cast<RankedTensorType>(state.getType()), {rows, width}));
