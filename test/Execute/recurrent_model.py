@@ -3,6 +3,7 @@
 place. Both against the reference in float64, the step token by token."""
 
 import ctypes
+import json
 import mmap
 import struct
 import subprocess
@@ -144,11 +145,13 @@ for name, value in weights.items():
     header[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [len(data), len(data) + value.nbytes]}
     data += value.tobytes()
     np.save(scratch / f"{name}.parameter.npy", value.T if value.ndim == 2 and name != "embedding" else value)
-text = __import__("json").dumps(header).encode()
-(scratch / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+text, directory = json.dumps(header).encode(), scratch / "weights"
+directory.mkdir(exist_ok=True)
+(directory / "config.json").write_text("{}")
+(directory / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
 program = scratch / "recurrent.mlir"
 program.write_text(TEXT)
-subprocess.run([tools.raptc, str(program), f"--weights={scratch / 'model.safetensors'}", "-o", str(scratch / "recurrent.so"), *tools.options], check=True)
+subprocess.run([tools.raptc, str(program), f"--weights={directory}", "-o", str(scratch / "recurrent.so"), *tools.options], check=True)
 model = Model(scratch / "recurrent.so")
 
 begin = np.array([0, 5, 5, 6, 13], np.int32)
