@@ -83,6 +83,8 @@ FailureOr<Wish> wishOf(OpOperand &use) {
   if (isa<attn::EmbeddingOp, attn::LayerNormOp, attn::RMSNormOp>(op))
     return wish;
   if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
+    if (use.get() == attention.getAdditive())
+      return wish;
     unsigned firstExtra = attention.getODSOperandIndexAndLength(8).first;
     if (use.getOperandNumber() >= firstExtra && attention.isTable(use.getOperandNumber() - firstExtra))
       return wish;

@@ -49,7 +49,7 @@ attn.dim @tokens min 0 max 4096
 attn.dim @rows min 0 max 64
 attn.dim @slots min 1 max 64
 {"".join(parameter(*item) for item in SHAPES.items())}
-func.func @forward(%ids: tensor<?xi32> {{attn.name = "input_ids", attn.dims = ["tokens"]}}, %begin: tensor<?xi32> {{attn.name = "row_begin", attn.dims = ["rows+1"]}})
+func.func @forward(%ids: tensor<?xi32> {{attn.name = "ids", attn.dims = ["tokens"]}}, %begin: tensor<?xi32> {{attn.name = "row_begin", attn.dims = ["rows+1"]}})
     -> (tensor<?x{OUT}xf32> {{attn.name = "logits", attn.dims = ["tokens"]}}) attributes {{attn.entry}} {{
   %table = attn.parameter_slice @embedding : tensor<{V}x{E}xf32>
   %x = attn.embedding %ids, %table : tensor<?xi32>, tensor<{V}x{E}xf32> -> tensor<?x{E}xf32>
@@ -60,7 +60,7 @@ func.func @forward(%ids: tensor<?xi32> {{attn.name = "input_ids", attn.dims = ["
   %logits = attn.linear %both, %out : tensor<?x66xf32>, tensor<66x{OUT}xf32> -> tensor<?x{OUT}xf32>
   return %logits : tensor<?x{OUT}xf32>
 }}
-func.func @step(%ids: tensor<?xi32> {{attn.name = "input_ids", attn.dims = ["tokens"]}}, %begin: tensor<?xi32> {{attn.name = "row_begin", attn.dims = ["rows+1"]}},
+func.func @step(%ids: tensor<?xi32> {{attn.name = "ids", attn.dims = ["tokens"]}}, %begin: tensor<?xi32> {{attn.name = "row_begin", attn.dims = ["rows+1"]}},
                 %slots: tensor<?xi32> {{attn.name = "slots_of_rows", attn.dims = ["rows"]}}, %h: tensor<?x2x33xf32> {{attn.name = "h", attn.dims = ["slots"]}},
                 %c: tensor<?x2x33xf32> {{attn.name = "c", attn.dims = ["slots"]}})
     -> (tensor<?x{OUT}xf32> {{attn.name = "logits", attn.dims = ["tokens"]}}, tensor<?x2x33xf32> {{attn.name = "h", attn.dims = ["slots"]}},
@@ -132,8 +132,7 @@ def reference(entry, inputs, outputs):
     for name, array in inputs.items():
         np.save(files[name], array)
     subprocess.run([tools.reference, str(program), f"--entry={entry}", "--precision=f64",
-                    *(f"--parameter={name}={scratch / name}.parameter.npy" for name in weights),
-                    *(f"--input={name}={files[name]}" for name in inputs), *(f"--output={name}={scratch / name}.out.npy" for name in outputs)], check=True)
+                    f"--weights={directory}", *(f"--input={name}={files[name]}" for name in inputs), *(f"--output={name}={scratch / name}.out.npy" for name in outputs)], check=True)
     return [np.load(scratch / f"{name}.out.npy") for name in outputs]
 
 
@@ -144,7 +143,6 @@ header, data = {}, b""
 for name, value in weights.items():
     header[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [len(data), len(data) + value.nbytes]}
     data += value.tobytes()
-    np.save(scratch / f"{name}.parameter.npy", value.T if value.ndim == 2 and name != "embedding" else value)
 text, directory = json.dumps(header).encode(), scratch / "weights"
 directory.mkdir(exist_ok=True)
 (directory / "config.json").write_text("{}")
@@ -156,7 +154,7 @@ model = Model(scratch / "recurrent.so")
 
 begin = np.array([0, 5, 5, 6, 13], np.int32)
 ids = random.integers(0, V, begin[-1]).astype(np.int32)
-expected, = reference("forward", {"input_ids": ids, "row_begin": begin}, ["logits"])
+expected, = reference("forward", {"ids": ids, "row_begin": begin}, ["logits"])
 first = None
 for workers in (1, 2, 7):
     logits, _ = kernels.aligned(expected.shape, np.float32)
@@ -172,7 +170,7 @@ kept = {name: placed(np.pad(value, ((0, 0), (0, 0), (0, WIDE - H)))) for name, v
 for slots, lengths in (([4, 0, 2], [1, 1, 1]), ([2, 5], [3, 0]), ([4, 2, 0, 1], [1, 2, 1, 7])):
     begin = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     ids, slots = random.integers(0, V, begin[-1]).astype(np.int32), np.array(slots, np.int32)
-    expected, state["h"], state["c"] = reference("step", {"input_ids": ids, "row_begin": begin, "slots_of_rows": slots, **state}, ["logits", "h", "c"])
+    expected, state["h"], state["c"] = reference("step", {"ids": ids, "row_begin": begin, "slots_of_rows": slots, **state}, ["logits", "h", "c"])
     state = {name: value.astype(np.float32) for name, value in state.items()}
     logits, _ = kernels.aligned(expected.shape, np.float32)
     model.run("step", [placed(ids), placed(begin), placed(slots), kept["h"], kept["c"], logits], (len(ids), len(slots), SLOTS), 2)

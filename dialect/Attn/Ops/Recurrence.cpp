@@ -37,7 +37,8 @@ LogicalResult RecurrenceOp::verify() {
   for (Value initial : getInitial()) {
     auto state = cast<RankedTensorType>(initial.getType());
     if (state != getInitial()[0].getType())
-      return emitOpError() << "needs initial states of one type, found " << getInitial()[0].getType() << " and " << state;
+      return emitOpError() << "needs initial states of one type, found " << getInitial()[0].getType() << " and "
+                           << state;
     if (state.getDimSize(1) != hidden)
       return emitOpError() << "initial state " << state << " does not fit gates " << gates << " of " << getParts()
                            << " times " << hidden << " columns";
@@ -47,8 +48,8 @@ LogicalResult RecurrenceOp::verify() {
   }
   if (getBias() && cast<RankedTensorType>(getBias().getType()).getDimSize(0) != columns)
     return emitOpError() << "bias " << getBias().getType() << " does not fit gates " << gates;
-  if (isPacked() ? hidden % kPanel != 0 || weight.getDimSize(0) != columns / kPanel ||
-                       weight.getDimSize(2) != kPanel || weight.isDynamicDim(1) || weight.getDimSize(1) > hidden
+  if (isPacked() ? hidden % kPanel != 0 || weight.getDimSize(0) != columns / kPanel || weight.getDimSize(2) != kPanel ||
+                       weight.isDynamicDim(1) || weight.getDimSize(1) > hidden
                  : weight.getShape() != ArrayRef<int64_t>{hidden, columns})
     return emitOpError() << "weight " << weight << (isPacked() ? " in panels" : "") << " does not fit gates " << gates
                          << " of " << getParts() << " times " << hidden << " columns";
