@@ -16,6 +16,8 @@ using Strides = std::array<int64_t, Op::NumDims>;
 Strides stridesOf(Op op, unsigned operand, ArrayRef<int64_t> shape) {
   Strides strides{};
   AffineMap map = op.getMap(operand);
+  if (map.getNumResults() != shape.size()) // a table
+    return strides;
   int64_t stride = 1;
   for (unsigned i = shape.size(); i-- > 0;) {
     strides[cast<AffineDimExpr>(map.getResult(i)).getPosition()] = stride;
@@ -169,7 +171,9 @@ private:
       program.argument(first++).i = index;
     for (auto [i, extra] : llvm::enumerate(o.extras)) {
       int64_t offset = at(extras[i], !op.dimOf(4 + i, Op::B), j);
-      if (extra->floats.empty())
+      if (op.isTable(i))
+        program.argument(first++).table = extra;
+      else if (extra->floats.empty())
         program.argument(first++).i = extra->ints[offset];
       else
         program.argument(first++).f = extra->floats[offset];
@@ -237,6 +241,28 @@ template <typename S> Result<S> evaluate(Op op, const AttentionOperands<S> &o) {
   return result;
 }
 
+/// Element of extra i at query q of the tile and key kv of the row, or the table; 0 beyond the extent of kv.
+template <typename S>
+static Slot<S> extraAt(attn::AttentionStateOp op, unsigned i, const Tensor<S> &extra, int64_t q, int64_t kv) {
+  Slot<S> slot{};
+  if (op.isTable(i)) {
+    slot.table = &extra;
+    return slot;
+  }
+  int64_t at = 0;
+  for (auto [expr, size] : llvm::zip(op.getExtraMap(i).getResults(), extra.shape)) {
+    int64_t index = cast<AffineDimExpr>(expr).getPosition() == 0 ? q : kv;
+    if (index < 0 || index >= size)
+      return slot;
+    at = at * size + index;
+  }
+  if (extra.floats.empty())
+    slot.i = extra.ints[at];
+  else
+    slot.f = extra.floats[at];
+  return slot;
+}
+
 template <typename S>
 AttentionState<S> evaluate(attn::AttentionStateOp op, const AttentionStateOperands<S> &o, AttentionState<S> state) {
   constexpr S floor = std::numeric_limits<S>::lowest();
@@ -252,6 +278,13 @@ AttentionState<S> evaluate(attn::AttentionStateOp op, const AttentionStateOperan
           o.mask->argument(i).i = indices[i];
         if (o.score)
           o.score->argument(1 + i).i = indices[i];
+      }
+      for (auto [i, extra] : llvm::enumerate(o.extras)) {
+        Slot<S> slot = extraAt(op, i, *extra, m, o.kv + j);
+        if (o.mask)
+          o.mask->argument(4 + i) = slot;
+        if (o.score)
+          o.score->argument(5 + i) = slot;
       }
       kept[j] = (!o.limit || o.kv + j < *o.limit) && (!o.mask || o.mask->run().i != 0);
       if (!kept[j])

@@ -315,6 +315,8 @@ template <typename S> LogicalResult Evaluator<S>::runAttentionState(attn::Attent
       integer(frame, op.getQ()),         integer(frame, op.getKv()),  std::nullopt};
   if (op.getLimit())
     operands.limit = integer(frame, op.getLimit());
+  for (mlir::Value extra : op.getExtras())
+    operands.extras.push_back(&tensor(frame, extra));
   if (failed(compile(op.getScore(), frame, score, operands.score)) ||
       failed(compile(op.getMask(), frame, mask, operands.mask)))
     return failure();

@@ -60,6 +60,7 @@ template <typename S> struct AttentionStateOperands {
   S scale;
   int64_t b, h, q, kv;
   std::optional<int64_t> limit;
+  llvm::SmallVector<const Tensor<S> *> extras = {};
   ScalarProgram<S> *score = nullptr, *mask = nullptr;
 };
 /// Takes `state` over the op's block of keys.

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -81,6 +82,11 @@ FailureOr<Wish> wishOf(OpOperand &use) {
   }
   if (isa<attn::EmbeddingOp, attn::LayerNormOp, attn::RMSNormOp>(op))
     return wish;
+  if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
+    unsigned firstExtra = attention.getODSOperandIndexAndLength(8).first;
+    if (use.getOperandNumber() >= firstExtra && attention.isTable(use.getOperandNumber() - firstExtra))
+      return wish;
+  }
   return op->emitOpError("reads a parameter, but no layout is known for its use");
 }
 
@@ -142,6 +148,28 @@ RankedTensorType cacheType(attn::KVCacheType type) {
       type.getElementType());
 }
 
+/// The regions' tables take the types of the operands. Where padding made a row longer, its end is still the logical
+/// one.
+void retypeTables(attn::AttentionOp op) {
+  for (Region *region : {&op.getScore(), &op.getMask()}) {
+    for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
+      if (region->empty() || !op.isTable(i))
+        continue;
+      BlockArgument table = region->getArgument((region == &op.getScore() ? 5 : 4) + i);
+      int64_t last = cast<RankedTensorType>(table.getType()).getShape().back();
+      if (table.getType() == extra.getType())
+        continue;
+      table.setType(extra.getType());
+      for (Operation *user : table.getUsers()) {
+        OpBuilder b(user);
+        Value end = arith::ConstantIndexOp::create(b, user->getLoc(), last - 1);
+        OpOperand &index = user->getOpOperand(user->getNumOperands() - 1);
+        index.set(arith::MinSIOp::create(b, user->getLoc(), index.get(), end));
+      }
+    }
+  }
+}
+
 RankedTensorType withLast(Type type, int64_t last) {
   auto tensor = cast<RankedTensorType>(type);
   SmallVector<int64_t> shape(tensor.getShape());
@@ -165,7 +193,13 @@ LogicalResult retype(Operation *op) {
     op->getResult(0).setType(op->getOperand(0).getType());
     if (cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(1) != columns)
       op->setAttr("columns", Builder(op->getContext()).getI64IntegerAttr(columns));
-  } else if (isa<attn::EmbeddingOp, attn::SplitHeadsOp, attn::AttentionOp, attn::KVViewOp>(op)) {
+  } else if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
+    auto value = cast<RankedTensorType>(attention.getValue().getType());
+    auto shape = llvm::to_vector(attention.getResult().getType().getShape());
+    shape[*attention.dimOf(3, attn::AttentionOp::DV)] = value.getDimSize(*attention.dimOf(2, attn::AttentionOp::DV));
+    attention.getResult().setType(RankedTensorType::get(shape, attention.getResult().getType().getElementType()));
+    retypeTables(attention);
+  } else if (isa<attn::EmbeddingOp, attn::SplitHeadsOp, attn::KVViewOp>(op)) {
     llvm::for_each(op->getResults(), padLast);
   } else if (isa<attn::SelectRowsOp>(op)) {
     auto input = cast<RankedTensorType>(op->getOperand(0).getType());

@@ -126,3 +126,31 @@ func.func @plain_input(%x: tensor<?x33xf32> {attn.name = "x"}) -> (tensor<?x33xf
   return %x : tensor<?x33xf32>
 }
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+
+// A table of attention lies in rows; an index beyond its end stays there, though the row is longer now. Arguments keep
+// their channels, and so does the result.
+attn.parameter @table : tensor<4x20xf32> from [#attn.source<"table">]
+// CHECK-LABEL: @lookup
+func.func @lookup(%q: tensor<?x4x20xf32>, %s: f32) -> tensor<?x4x20xf32> {
+  %t = attn.parameter_slice @table : tensor<4x20xf32>
+  // CHECK: attn.attention {{.*}} extras(%{{.*}} : tensor<4x32xf32>) {{.*}} -> tensor<?x4x20xf32>
+  %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x20xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
+    score {
+    ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %table: tensor<4x20xf32>):
+      // CHECK: ^bb0({{.*}}, %[[J:[a-z0-9]+]]: index, %[[T:[a-z0-9]+]]: tensor<4x32xf32>)
+      // CHECK: %[[END:.*]] = arith.constant 19 : index
+      // CHECK: %[[AT:.*]] = arith.minsi %[[J]], %[[END]]
+      // CHECK: attn.lookup %[[T]][%{{.*}}, %[[AT]]] : tensor<4x32xf32> -> f32
+      %1 = attn.lookup %table[%h, %j] : tensor<4x20xf32> -> f32
+      attn.yield %1 : f32
+    }
+  return %0 : tensor<?x4x20xf32>
+}

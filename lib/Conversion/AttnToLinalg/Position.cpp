@@ -44,6 +44,10 @@ Value read(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t si
   return vector::TransferReadOp::create(b, type, tensor, indices, padding, ArrayRef<bool>{true});
 }
 
+Value write(ImplicitLocOpBuilder &b, Value chunk, Value tensor, ValueRange indices) {
+  return vector::TransferWriteOp::create(b, chunk, tensor, indices, ArrayRef<bool>{true}).getResult();
+}
+
 /// Angles are counted in turns, with the frequency over 2 pi and the product each in two floats: what is left after the
 /// whole turns is right to a float's precision for any position that a float holds.
 struct TileRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
@@ -65,8 +69,8 @@ struct TileRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
           forChunks(count, attn::kPanel, [&](int64_t first, int64_t size) {
             auto [c, s] =
                 turn(b, position, op.getFrequencies().slice(first, size), op.getMagnitude().convertToDouble());
-            cosines = writePanel(b, c, cosines, index(b, first));
-            sines = writePanel(b, s, sines, index(b, first));
+            cosines = write(b, c, cosines, index(b, first));
+            sines = write(b, s, sines, index(b, first));
           });
           return SmallVector<Insertion>{{cosines, offsets, sizes}, {sines, offsets, sizes}};
         });
@@ -132,7 +136,7 @@ struct TileRope : OpRewritePattern<attn::RopeOp> {
       return read(b, op.getInput(), {token, head, index(b, first)}, size);
     };
     auto store = [&](Value x, Value carried, Value head, int64_t first) {
-      return writePanel(b, x, carried, {head, index(b, first)});
+      return write(b, x, carried, {head, index(b, first)});
     };
     int64_t width = op.getInterleaved() ? attn::kPanel / 2 : attn::kPanel;
     forChunks(pairs, width, [&](int64_t first, int64_t size) {
