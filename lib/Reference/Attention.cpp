@@ -10,6 +10,18 @@ namespace {
 
 using Op = attn::AttentionOp;
 
+/// query . key, or v . tanh(query + key).
+template <typename S>
+S similarity(const Tensor<S> *v, int64_t channels, const S *query, int64_t queryStride, const S *key,
+             int64_t keyStride) {
+  S sum = 0;
+  for (int64_t d = 0; d < (v ? v->dim(0) : channels); ++d) {
+    S x = query[d * queryStride], y = key[d * keyStride];
+    sum += v ? v->floats[d] * std::tanh(x + y) : x * y;
+  }
+  return sum;
+}
+
 /// An operand's element stride along each iteration dim; 0 where its map lacks the dim.
 using Strides = std::array<int64_t, Op::NumDims>;
 
@@ -138,10 +150,7 @@ private:
 
   S score(int64_t j) {
     const S *x = o.query->floats.data() + at(query, true, j), *y = o.key->floats.data() + at(key, true, j);
-    S dot = 0;
-    for (int64_t d = 0; d < extents[Op::DQK]; ++d)
-      dot += x[d * query[Op::DQK]] * y[d * key[Op::DQK]];
-    S s = o.scale * dot;
+    S s = o.scale * similarity(o.additive, extents[Op::DQK], x, query[Op::DQK], y, key[Op::DQK]);
     if (!o.score)
       return s;
     o.score->argument(0).f = s;
@@ -289,11 +298,10 @@ AttentionState<S> evaluate(attn::AttentionStateOp op, const AttentionStateOperan
       kept[j] = (!o.limit || o.kv + j < *o.limit) && (!o.mask || o.mask->run().i != 0);
       if (!kept[j])
         continue;
-      S dot = 0;
-      for (int64_t d = 0; d < channels; ++d)
-        dot += o.query->floats[m * channels + d] *
-               o.key->floats[(j / attn::kPanel * channels + d) * attn::kPanel + j % attn::kPanel];
-      scores[j] = o.scale * dot;
+      scores[j] =
+          o.scale * similarity(o.additive, channels, o.query->floats.data() + m * channels, 1,
+                               o.key->floats.data() + j / attn::kPanel * channels * attn::kPanel + j % attn::kPanel,
+                               attn::kPanel);
       if (o.score) {
         o.score->argument(0).f = scores[j];
         scores[j] = o.score->run().f;

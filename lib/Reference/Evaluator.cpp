@@ -301,6 +301,7 @@ template <typename S> LogicalResult Evaluator<S>::runAttention(attn::AttentionOp
   operands.kvBegin = optionalTensor(frame, op.getKvBegin());
   operands.kvLength = optionalTensor(frame, op.getKvLength());
   operands.extras = tensors(frame, op.getExtras());
+  operands.additive = optionalTensor(frame, op.getAdditive());
   if (failed(compile(op.getScore(), frame, score, operands.score)) ||
       failed(compile(op.getMask(), frame, mask, operands.mask)))
     return failure();
@@ -315,8 +316,8 @@ template <typename S> LogicalResult Evaluator<S>::runAttentionState(attn::Attent
       integer(frame, op.getQ()),         integer(frame, op.getKv()),  std::nullopt};
   if (op.getLimit())
     operands.limit = integer(frame, op.getLimit());
-  for (mlir::Value extra : op.getExtras())
-    operands.extras.push_back(&tensor(frame, extra));
+  operands.extras = tensors(frame, op.getExtras());
+  operands.additive = optionalTensor(frame, op.getAdditive());
   if (failed(compile(op.getScore(), frame, score, operands.score)) ||
       failed(compile(op.getMask(), frame, mask, operands.mask)))
     return failure();

@@ -48,6 +48,7 @@ template <typename S> struct AttentionOperands {
   S scale;
   const Tensor<S> *qBegin = nullptr, *qOffset = nullptr, *kvBegin = nullptr, *kvLength = nullptr; ///< null: absent
   llvm::SmallVector<const Tensor<S> *> extras;
+  const Tensor<S> *additive = nullptr;                ///< null: the similarity is the dot product
   ScalarProgram<S> *score = nullptr, *mask = nullptr; ///< null without a region
 };
 template <typename S> Result<S> evaluate(attn::AttentionOp op, const AttentionOperands<S> &operands);
@@ -61,6 +62,7 @@ template <typename S> struct AttentionStateOperands {
   int64_t b, h, q, kv;
   std::optional<int64_t> limit;
   llvm::SmallVector<const Tensor<S> *> extras = {};
+  const Tensor<S> *additive = nullptr;
   ScalarProgram<S> *score = nullptr, *mask = nullptr;
 };
 /// Takes `state` over the op's block of keys.

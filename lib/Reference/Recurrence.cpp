@@ -55,6 +55,12 @@ FailureOr<SmallVector<Tensor<S>>> evaluate(attn::RecurrenceOp op, const Tensor<S
   SmallVector<Tensor<S>> results{std::move(*output)};
   for (const Tensor<S> *state : initial)
     results.push_back(*state);
+  for (size_t i = initial.size(); i < op.getStates().size(); ++i) {
+    Result<S> state = makeTensor<S>(op, {rows, hidden});
+    if (failed(state))
+      return failure();
+    results.push_back(std::move(*state));
+  }
   std::vector<S> product(columns);
   for (int64_t row = 0; row < rows; ++row) {
     S *h = results[1].floats.data() + row * hidden;

@@ -83,6 +83,8 @@ FailureOr<Wish> wishOf(OpOperand &use) {
   if (isa<attn::EmbeddingOp, attn::LayerNormOp, attn::RMSNormOp>(op))
     return wish;
   if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
+    if (use.get() == attention.getAdditive())
+      return wish;
     unsigned firstExtra = attention.getODSOperandIndexAndLength(8).first;
     if (use.getOperandNumber() >= firstExtra && attention.isTable(use.getOperandNumber() - firstExtra))
       return wish;
@@ -205,9 +207,7 @@ LogicalResult retype(Operation *op) {
     auto input = cast<RankedTensorType>(op->getOperand(0).getType());
     op->getResult(0).setType(withLast(op->getResult(0).getType(), input.getShape().back()));
   } else if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op)) {
-    padLast(recurrence.getOutput());
-    for (auto [state, initial] : llvm::zip_equal(recurrence.getStates(), recurrence.getInitial()))
-      state.setType(initial.getType());
+    llvm::for_each(op->getResults(), padLast);
   } else if (auto concat = dyn_cast<attn::ConcatOp>(op)) {
     for (auto [input, columns] : llvm::zip_equal(concat.getInputs(), *concat.getColumns()))
       if (cast<RankedTensorType>(input.getType()).getDimSize(1) != padToPanel(columns))

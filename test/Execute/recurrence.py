@@ -10,7 +10,7 @@ tools = kernels.tools(__doc__)
 checks = kernels.Checks()
 random = np.random.default_rng(5)
 PARTS = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
-# Of each kind: h, whether it has a bias, whether it runs backwards, the weight's type.
+# Of each kind: h, whether it has a bias, whether it runs backwards, the weight's type. Those of 1 start from zeros.
 CELLS = [(kind, h, kind == "gru" or h == 7, backwards, "f32") for kind in PARTS for h, backwards in ((1, False), (7, True), (33, False), (33, True))]
 CELLS += [("lstm", 512, False, False, "f32"), ("gru", 512, True, True, "f32"), ("lstm", 33, True, False, "bf16")]
 LENGTHS = {0: [], 1: [13], 2: [0, 1], 5: [3, 0, 9, 1, 4], 8: [2] * 8, 17: [0, 6, 1, 1, 0, 3, 11, 2, 5, 4, 7, 1, 0, 9, 2, 3, 1]}
@@ -50,14 +50,16 @@ def cell(kind, h, bias, backwards, dtype):
     arguments += [("b", tensor(parts * width), None)] if bias else []
     states = ["h", "c"] if kind == "lstm" else ["h"]
     state = tensor("?", width)
-    arguments += [(name, state, "rows") for name in states]
+    initial = states if h != 1 else []
+    arguments += [(name, state, "rows") for name in initial]
     results = [("y", state, "tokens")] + [(name + "n", state, "rows") for name in states]
     show = lambda name, type_, dim, mark: f'{mark}{type_} {{attn.name = "{name}"' + (f', attn.dims = ["{dim}"]' if dim else "") + "}"
     return f"""
 func.func @{name_of(kind, h, bias, backwards, dtype)}({", ".join(show(*a, f"%{a[0]}: ") for a in arguments)})
     -> ({", ".join(show(*r, "") for r in results)}) attributes {{attn.entry}} {{
   %y, %s:{len(states)} = attn.recurrence {kind} %x, %w {f"bias(%b : {tensor(parts * width)})" if bias else ""} rows(%begin)
-    init({", ".join("%" + s for s in states)}) {"reverse" if backwards else ""} : {arguments[0][1]}, {arguments[1][1]}, tensor<?xi32>, {", ".join([state] * len(states))}
+    {f"init({', '.join('%' + s for s in initial)})" if initial else ""} {"reverse" if backwards else ""}
+    : {", ".join([arguments[0][1], arguments[1][1], "tensor<?xi32>"] + [state] * len(initial))}
   return %y, {", ".join(f"%s#{i}" for i in range(len(states)))} : {", ".join([state] * (1 + len(states)))}
 }}
 """
@@ -99,13 +101,13 @@ def check_cell(kind, h, bias, backwards, dtype, lengths):
     x = random.standard_normal((begin[-1] + spare, columns)).astype(np.float32)
     w = (random.standard_normal((h, columns)) / np.sqrt(h)).astype(np.float32)
     b = random.standard_normal(columns).astype(np.float32) if bias else np.zeros(columns, np.float32)
-    state = [random.standard_normal((rows, h)).astype(np.float32) for _ in range(2 if kind == "lstm" else 1)]
+    state = [random.standard_normal((rows, h)).astype(np.float32) * (h != 1) for _ in range(2 if kind == "lstm" else 1)]
     packed = panels(grouped(w, h))
     if dtype == "bf16":
         packed = bf16(packed)
         w = (bf16(w).astype(np.uint32) << 16).view(np.float32)
     want = formula(kind, x, w.astype(np.float64), b, begin, state, backwards)
-    inputs = [grouped(x, h), packed, begin, *([grouped(b, h)] if bias else []), *(grouped(s, h) for s in state)]
+    inputs = [grouped(x, h), packed, begin, *([grouped(b, h)] if bias else []), *(grouped(s, h) for s in state if h != 1)]
     first = None
     for workers in (1, 2, 7):
         outputs = program.compiled(name_of(kind, h, bias, backwards, dtype), inputs, [value.shape[:-1] + (pad(h),) for value in want],

@@ -167,6 +167,15 @@ def attention():
     documents = {"q": q, "k": k, "v": v, "q_begin": qb, "kv_begin": kb}
     case("attention documents", "attention", "documents", documents,
          {"result0": rows(lambda b, at: attend(q[at], k[kb[b]:kb[b + 1]], v[kb[b]:kb[b + 1]], 0.5))})
+    vector = normal(5)
+
+    def bahdanau(b, at):
+        own = slice(kb[b], kb[b + 1])
+        sums = np.tanh(q[at].astype(np.float64)[:, None] + k[own].astype(np.float64)[None, :, :, None]) @ vector  # [q, kv, hkv, g]
+        p = np.exp(0.5 * sums) * (np.arange(sums.shape[1])[None, :, None, None] != 2)
+        return np.einsum("ijhg,jhd->ihgd", p, v[own]) / np.maximum(p.sum(1), 1e-300)[..., None]
+
+    case("attention additive", "attention", "additive", {**documents, "vector": vector}, {"result0": rows(bahdanau)})
     error("attention", "documents", {**documents, "kv_begin": kb[:-1]}, "'attn.attention' op extent of dim b is both 4 and 3")
     error("attention", "documents", {**documents, "q_begin": qb + ints(0, 0, 0, 0, 1)}, "q_begin[4] is 10, but must be within 4..9")
     error("attention", "documents", {**documents, "v": v[1:]}, "extent of dim kv is both 13 and 12")
@@ -326,6 +335,8 @@ def recurrence():
                 b = normal(5 * parts) if bias else np.zeros(5 * parts)
                 expected = run(kind, inputs["x"], inputs["w"], b, begin, [inputs[state] for state in states], backwards)
                 case(f"recurrence {kind} {backwards} {name}", "recurrence", kind + ("_reverse" if backwards else ""), {**inputs, **({"b": b} if bias else {})}, expected)
+    inputs, zeros = {"x": normal(3, 20), "w": normal(5, 20), "begin": ints(0, 0, 3)}, np.zeros((2, 5))
+    case("recurrence from zeros", "recurrence", "zeros", inputs, run("lstm", inputs["x"], inputs["w"], 0, inputs["begin"], [zeros, zeros], False))
     x, w, h = normal(6, 3, 5), normal(5, 15), normal(2, 5)
     wide = np.zeros((6, 3, 32), np.float32)
     wide[..., :5] = x

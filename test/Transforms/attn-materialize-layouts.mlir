@@ -154,3 +154,22 @@ func.func @lookup(%q: tensor<?x4x20xf32>, %s: f32) -> tensor<?x4x20xf32> {
     }
   return %0 : tensor<?x4x20xf32>
 }
+
+// -----
+
+// The vector of an additive similarity is padded as its channels are.
+// CHECK: @vector : tensor<64xf32> {{.*}}layout<row_major, shape = [33]
+attn.parameter @vector : tensor<33xf32> from [#attn.source<"vector">]
+attn.parameter @keys : tensor<32x33xf32> from [#attn.source<"keys">]
+// CHECK-LABEL: @additive
+func.func @additive(%x: tensor<?x32xf32>) -> tensor<?x1x33xf32> {
+  %scale = arith.constant 1.0 : f32
+  %vector = attn.parameter_slice @vector : tensor<33xf32>
+  %keys = attn.parameter_slice @keys : tensor<32x33xf32>
+  %k = attn.linear %x, %keys : tensor<?x32xf32>, tensor<32x33xf32> -> tensor<?x33xf32>
+  %heads = attn.split_heads %k : tensor<?x33xf32> -> tensor<?x1x33xf32>
+  // CHECK: attn.attention {{.*}} additive(%{{.*}} : tensor<64xf32>) {{.*}} : tensor<?x1x64xf32>, tensor<?x1x64xf32>, tensor<?x1x64xf32> -> tensor<?x1x64xf32>
+  %o = attn.attention %heads, %heads, %heads, %scale additive(%vector : tensor<33xf32>) maps [affine_map<(b, h, g, i, j, c, d) -> (i, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (j, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (j, h, d)>, affine_map<(b, h, g, i, j, c, d) -> (i, h, d)>]
+    : tensor<?x1x33xf32>, tensor<?x1x33xf32>, tensor<?x1x33xf32> -> tensor<?x1x33xf32>
+  return %o : tensor<?x1x33xf32>
+}

@@ -185,6 +185,13 @@ LogicalResult AttentionOp::verify() {
   }
   if (failed(verifyMaps(*this)))
     return failure();
+  if (getAdditive()) {
+    // Padding may have reached the query and not the vector.
+    int64_t size = cast<RankedTensorType>(getAdditive().getType()).getDimSize(0);
+    if (ShapedType::isDynamic(size) || (size != extents[DQK] && padToPanel(size) != extents[DQK]))
+      return emitOpError() << "needs an additive vector with an element for each of the static channels dqk, found "
+                           << getAdditive().getType() << " for " << getQuery().getType();
+  }
   auto isWhole = [&](unsigned i) { return isTable(i); };
   return success(succeeded(verifyRegion(*this, getScore(), true, getExtras(), isWhole)) &&
                  succeeded(verifyRegion(*this, getMask(), false, getExtras(), isWhole)));
@@ -226,6 +233,11 @@ LogicalResult AttentionStateOp::verify() {
       return emitOpError() << "needs one max and one sum for each of the " << query.getDimSize(0) << " queries";
   if (failed(verifyExtras(*this, query.getDimSize(0))))
     return failure();
+  if (getAdditive()) {
+    auto additive = cast<RankedTensorType>(getAdditive().getType());
+    if (additive.isDynamicDim(0) || additive.getDimSize(0) > query.getDimSize(1))
+      return emitOpError() << "additive vector " << additive << " does not fit query " << query;
+  }
   auto isWhole = [&](unsigned i) { return isTable(i); };
   return success(succeeded(verifyRegion(*this, getScore(), true, getExtras(), isWhole)) &&
                  succeeded(verifyRegion(*this, getMask(), false, getExtras(), isWhole)));

@@ -8,44 +8,51 @@ using namespace rapt::attn;
 LogicalResult RecurrenceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                              SmallVectorImpl<Type> &results) {
   auto gates = dyn_cast<RankedTensorType>(adaptor.getGates().getType());
-  if (!gates || gates.getRank() != 2 || adaptor.getInitial().empty())
-    return emitOptionalError(location, "needs gates [tokens, columns] and an initial state");
-  auto state = dyn_cast<RankedTensorType>(adaptor.getInitial()[0].getType());
-  if (!state || state.getRank() != 2)
-    return emitOptionalError(location, "needs an initial state [rows, h], found ", adaptor.getInitial()[0].getType());
-  results.push_back(RankedTensorType::get({gates.getDimSize(0), state.getDimSize(1)}, gates.getElementType()));
-  llvm::append_range(results, adaptor.getInitial().getTypes());
+  auto begin = dyn_cast<RankedTensorType>(adaptor.getRowBegin().getType());
+  int64_t parts = partsOf(adaptor.getKind());
+  if (!gates || gates.getRank() != 2 || gates.isDynamicDim(1) || gates.getDimSize(1) % parts != 0)
+    return emitOptionalError(location, "needs gates [tokens, ", parts, " h], found ", adaptor.getGates().getType());
+  if (!begin || begin.getRank() != 1 || begin.getDimSize(0) == 0)
+    return emitOptionalError(location, "needs row_begin [rows + 1], found ", adaptor.getRowBegin().getType());
+  auto ofRows = [&](int64_t rows) {
+    return RankedTensorType::get({rows, gates.getDimSize(1) / parts}, gates.getElementType());
+  };
+  int64_t rows = begin.isDynamicDim(0) ? ShapedType::kDynamic : begin.getDimSize(0) - 1;
+  results.push_back(ofRows(gates.getDimSize(0)));
+  if (adaptor.getInitial().empty())
+    results.append(statesOf(adaptor.getKind()), ofRows(rows));
+  else
+    llvm::append_range(results, adaptor.getInitial().getTypes());
   return success();
 }
 
 LogicalResult RecurrenceOp::verify() {
-  auto gates = cast<RankedTensorType>(getGates().getType());
+  auto gates = cast<RankedTensorType>(getGates().getType()), begin = cast<RankedTensorType>(getRowBegin().getType());
   RankedTensorType weight = getWeight().getType();
-  size_t needed = getKind() == RecurrenceKind::lstm ? 2 : 1;
-  if (getInitial().size() != needed)
+  size_t needed = statesOf(getKind());
+  if (!getInitial().empty() && getInitial().size() != needed)
     return emitOpError() << "needs " << (needed == 2 ? "two initial states, h and c" : "one initial state")
-                         << ", found " << getInitial().size();
-  auto state = cast<RankedTensorType>(getInitial()[0].getType());
-  if (!llvm::all_equal(getInitial().getTypes()))
-    return emitOpError() << "needs initial states of one type, found " << state << " and " << getInitial()[1].getType();
-  int64_t hidden = state.getDimSize(1), columns;
-  if (ShapedType::isDynamic(hidden) || llvm::MulOverflow(hidden, getParts(), columns) || gates.getDimSize(1) != columns)
-    return emitOpError() << "needs gates of " << getParts() << " times as many columns as the state has, found "
-                         << gates << " and " << state;
+                         << ", or none, found " << getInitial().size();
+  int64_t hidden = getHidden(), columns = gates.getDimSize(1);
+  for (Value initial : getInitial()) {
+    auto state = cast<RankedTensorType>(initial.getType());
+    if (state != getInitial()[0].getType())
+      return emitOpError() << "needs initial states of one type, found " << getInitial()[0].getType() << " and "
+                           << state;
+    if (state.getDimSize(1) != hidden)
+      return emitOpError() << "initial state " << state << " does not fit gates " << gates << " of " << getParts()
+                           << " times " << hidden << " columns";
+    if (!begin.isDynamicDim(0) && !state.isDynamicDim(0) && begin.getDimSize(0) - 1 != state.getDimSize(0))
+      return emitOpError() << "needs one initial state for each of the " << begin.getDimSize(0) - 1 << " rows, found "
+                           << state;
+  }
   if (getBias() && cast<RankedTensorType>(getBias().getType()).getDimSize(0) != columns)
     return emitOpError() << "bias " << getBias().getType() << " does not fit gates " << gates;
-  auto begin = cast<RankedTensorType>(getRowBegin().getType());
-  if (!begin.isDynamicDim(0) && !state.isDynamicDim(0) && begin.getDimSize(0) - 1 != state.getDimSize(0))
-    return emitOpError() << "needs one initial state for each of the " << begin.getDimSize(0) - 1 << " rows, found "
-                         << state;
-  if (!isPacked()) {
-    if (weight.getShape() != ArrayRef<int64_t>{hidden, columns})
-      return emitOpError() << "weight " << weight << " does not fit gates " << gates << " and state " << state;
-    return success();
-  }
-  if (hidden % kPanel != 0 || weight.getDimSize(0) != columns / kPanel || weight.getDimSize(2) != kPanel ||
-      weight.isDynamicDim(1) || weight.getDimSize(1) > hidden)
-    return emitOpError() << "weight panels " << weight << " do not fit gates " << gates << " and state " << state;
+  if (isPacked() ? hidden % kPanel != 0 || weight.getDimSize(0) != columns / kPanel || weight.getDimSize(2) != kPanel ||
+                       weight.isDynamicDim(1) || weight.getDimSize(1) > hidden
+                 : weight.getShape() != ArrayRef<int64_t>{hidden, columns})
+    return emitOpError() << "weight " << weight << (isPacked() ? " in panels" : "") << " does not fit gates " << gates
+                         << " of " << getParts() << " times " << hidden << " columns";
   return success();
 }
 

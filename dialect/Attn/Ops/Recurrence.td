@@ -19,8 +19,8 @@ def Attn_RecurrenceOp : Attn_Op<"recurrence", [Pure, AttrSizedOperandSegments, I
     - `lstm` (i, f, g, o): c' = sigma(f) c + sigma(i) tanh(g), h' = sigma(o) tanh(c'), each of gates + p.
 
     The weight is [h, parts h]; after `attn-materialize-layouts` it is in panels, [parts h/32, k, 32] with k <= h, and every part
-    is padded to h, a multiple of 32, with zeros. `init` is h of each row, for an lstm then c. Results are h' at each token, and the
-    state after each row's last step: of a row without tokens, the initial one.
+    is padded to h, a multiple of 32, with zeros. `init` is h of each row, for an lstm then c; zeros without it. Results are h' at each
+    token, and the state after each row's last step: of a row without tokens, the initial one.
 
     ```mlir
     func.func @encode(%gates: tensor<?x2048xf32>, %w: tensor<512x2048xf32>, %row_begin: tensor<?xi32>, %h0: tensor<?x512xf32>,
@@ -36,8 +36,8 @@ def Attn_RecurrenceOp : Attn_Op<"recurrence", [Pure, AttrSizedOperandSegments, I
                        UnitAttr:$reverse);
   let results = (outs 2DTensorOf<[F32]>:$output, Variadic<2DTensorOf<[F32]>>:$states);
   let assemblyFormat = [{
-    $kind $gates `,` $weight (`bias` `(` $bias^ `:` type($bias) `)`)? `rows` `(` $row_begin `)` `init` `(` $initial `)`
-    (`reverse` $reverse^)? attr-dict `:` type($gates) `,` type($weight) `,` type($row_begin) `,` type($initial)
+    $kind $gates `,` $weight (`bias` `(` $bias^ `:` type($bias) `)`)? `rows` `(` $row_begin `)` (`init` `(` $initial^ `)`)?
+    (`reverse` $reverse^)? attr-dict `:` type($gates) `,` type($weight) `,` type($row_begin) (`,` type($initial)^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -49,6 +49,8 @@ def Attn_RecurrenceOp : Attn_Op<"recurrence", [Pure, AttrSizedOperandSegments, I
     static int64_t partsOf(RecurrenceKind kind) {
       return kind == RecurrenceKind::lstm ? 4 : kind == RecurrenceKind::gru ? 3 : 1;
     }
+    /// Tensors of the state: h, for an lstm c too.
+    static int64_t statesOf(RecurrenceKind kind) { return kind == RecurrenceKind::lstm ? 2 : 1; }
   }];
 }
 

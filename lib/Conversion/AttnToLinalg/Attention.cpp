@@ -218,8 +218,8 @@ SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const Task &task, Value q
   AttentionOp op = task.op;
   auto step = attn::AttentionStateOp::create(
       b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], query, keys, values, op.getScale(), task.row,
-      task.head, q, firstKey, masked ? task.keyCount : Value(), extras.tensors, state[0], state[1], state[2],
-      extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(extras.maps));
+      task.head, q, firstKey, masked ? task.keyCount : Value(), extras.tensors, op.getAdditive(), state[0], state[1],
+      state[2], extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(extras.maps));
   cloneRegion(op.getScore(), step.getScore(), extras, 5);
   if (masked)
     cloneRegion(op.getMask(), step.getMask(), extras, 4);

@@ -8,6 +8,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace rapt {
@@ -21,6 +23,11 @@ using namespace rapt;
 namespace {
 struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
   void runOnOperation() override {
+    // What only dead ops read counts as unused by the patterns.
+    getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+      if (isOpTriviallyDead(op))
+        op->erase();
+    });
     RewritePatternSet patterns(&getContext());
     populateLinearTilingPatterns(patterns);
     populateRowWiseTilingPatterns(patterns);

@@ -79,10 +79,7 @@ struct Row {
   Value begin, length;
 
   Row(ImplicitLocOpBuilder &b, Task &task, Value r) {
-    // A row of the tile that the batch does not have is one without tokens.
-    auto offset = [&](Value row) {
-      return readIndex(b, task.op.getRowBegin(), arith::MinSIOp::create(b, row, task.rows).getResult());
-    };
+    auto offset = [&](Value row) { return readIndex(b, task.op.getRowBegin(), row); };
     Value row = plus(b, task.firstRow, r);
     begin = offset(row);
     length = minus(b, offset(plus(b, row, index(b, 1))), begin);
@@ -121,28 +118,39 @@ Values cell(ImplicitLocOpBuilder &b, RecurrenceKind kind, ArrayRef<Value> x, Arr
   llvm_unreachable("every kind is handled");
 }
 
-/// The products of all parts for the 32 columns of the state from `column` on: [parts, m, 32].
-Value emitProducts(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value column, Value h) {
-  int64_t k = task.op.getWeight().getType().getDimSize(task.op.isPacked() ? 1 : 0);
+/// Rows [0, m) of the product of h with the panel of a part, into `dest`, [parts, rows, 32].
+Value emitProduct(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value part, Value column, Value h, Value dest) {
+  bool packed = task.op.isPacked();
+  int64_t k = task.op.getWeight().getType().getDimSize(packed ? 1 : 0);
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), rows = b.getIndexAttr(m), depth = b.getIndexAttr(k),
                panel = b.getIndexAttr(kPanel);
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  OpFoldResult at = affineOf(b, d0 * task.hidden + d1, {part, column});
+  OpFoldResult nth = affineOf(b, d0 * (task.hidden / kPanel) + d1.floorDiv(kPanel), {part, column});
+  Value weight = packed ? extract(b, task.op.getWeight(), {nth, zero, zero}, {one, depth, panel}, {k, kPanel})
+                        : extract(b, task.op.getWeight(), {zero, at}, {depth, panel}, {k, kPanel});
   Value input = extract(b, h, {zero, zero}, {rows, depth}, {m, k});
-  auto type = RankedTensorType::get({m, kPanel}, b.getF32Type());
-  Value products = tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.parts, m, kPanel}, b.getF32Type());
-  return loop(
-      b, index(b, 0), index(b, task.parts), 1, products, [&](ImplicitLocOpBuilder &b, Value part, Value carried) {
-        AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-        OpFoldResult at = affineOf(b, d0 * task.hidden + d1, {part, column}),
-                     nth = affineOf(b, d0 * (task.hidden / kPanel) + d1.floorDiv(kPanel), {part, column});
-        Value weight = task.op.isPacked()
-                           ? extract(b, task.op.getWeight(), {nth, zero, zero}, {one, depth, panel}, {k, kPanel})
-                           : extract(b, task.op.getWeight(), {zero, at}, {depth, panel}, {k, kPanel});
-        Value dest = extract(b, carried, {OpFoldResult(part), zero, zero}, {one, rows, panel}, {m, kPanel});
-        Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-        Value sums = linalg::FillOp::create(b, f0, dest).getResult(0);
-        sums = linalg::MatmulOp::create(b, type, ValueRange{input, weight}, ValueRange{sums}).getResult(0);
-        return insert(b, sums, carried, {OpFoldResult(part), zero, zero}, {one, rows, panel});
-      });
+  SmallVector<OpFoldResult> offsets{OpFoldResult(part), zero, zero}, sizes{one, rows, panel};
+  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  Value sums = linalg::FillOp::create(b, f0, extract(b, dest, offsets, sizes, {m, kPanel})).getResult(0);
+  sums = linalg::MatmulOp::create(b, sums.getType(), ValueRange{input, weight}, ValueRange{sums}).getResult(0);
+  return insert(b, sums, dest, offsets, sizes);
+}
+
+/// The products of all parts for the 32 columns of the state from `column` on: [parts, rows, 32]. A single row has a
+/// schedule of its own.
+Value emitProducts(ImplicitLocOpBuilder &b, Task &task, Value column, Value h) {
+  Value products = tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.parts, kRows, kPanel}, b.getF32Type());
+  Value several = isLess(b, index(b, 1), task.count);
+  Value single = arith::XOrIOp::create(b, several, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+  return loop(b, index(b, 0), index(b, task.parts), 1, products,
+              [&](ImplicitLocOpBuilder &b, Value part, Value carried) {
+                for (auto [condition, m] : {std::pair(several, kRows), std::pair(single, int64_t(1))})
+                  carried = when(b, condition, carried, [&, m = m](ImplicitLocOpBuilder &b, ValueRange inner) {
+                    return Values{emitProduct(b, task, m, part, column, h, inner[0])};
+                  })[0];
+                return carried;
+              });
 }
 
 /// One row's 32 columns from `column` on: new h into `next`, and new c in place. `state` is {next, c...}.
@@ -165,62 +173,78 @@ Values emitCell(ImplicitLocOpBuilder &b, Task &task, Value r, Value token, Value
   return results;
 }
 
-/// A step of all rows that have one. `state` is {output, h, c...}.
-Values emitStep(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value step, ValueRange state) {
+/// A step of all rows that have one. `state` is {h, c..., output...}.
+Values emitStep(ImplicitLocOpBuilder &b, Task &task, Value step, ValueRange state) {
   bool reverse = task.op.getReverse();
-  Value zero = index(b, 0), h = state[1];
+  unsigned parts = task.op.getStates().size();
+  Value zero = index(b, 0), h = state[0];
   // The products of later panels still need h, so the new one goes elsewhere first.
-  Values next{Value(tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, task.hidden}, b.getF32Type()))};
-  llvm::append_range(next, state.drop_front(2));
+  Values next{Value(tensor::EmptyOp::create(b, ArrayRef<int64_t>{kRows, task.hidden}, b.getF32Type()))};
+  llvm::append_range(next, state.slice(1, parts - 1));
   next = loopOver(
       b, zero, index(b, task.hidden), kPanel, next, [&](ImplicitLocOpBuilder &b, Value column, ValueRange carried) {
-        Value products = emitProducts(b, task, m, column, h);
-        return loopOver(b, zero, index(b, m), 1, carried, [&](ImplicitLocOpBuilder &b, Value r, ValueRange inner) {
+        Value products = emitProducts(b, task, column, h);
+        return loopOver(b, zero, task.count, 1, carried, [&](ImplicitLocOpBuilder &b, Value r, ValueRange inner) {
           Row row(b, task, r);
           return when(b, isLess(b, step, row.length), inner, [&](ImplicitLocOpBuilder &b, ValueRange active) {
             return emitCell(b, task, r, row.token(b, reverse, step), column, products, h, active);
           });
         });
       });
-  Values results =
-      loopOver(b, zero, index(b, m), 1, state.take_front(2), [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
-        Row row(b, task, r);
-        return when(b, isLess(b, step, row.length), carried, [&](ImplicitLocOpBuilder &b, ValueRange active) {
-          Value token = minus(b, row.token(b, reverse, step), task.firstToken);
-          return loopOver(b, zero, index(b, task.hidden), kPanel, active,
-                          [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
-                            Value panel = readPanel(b, next[0], {r, column});
-                            return Values{writePanel(b, panel, inner[0], {token, column}),
-                                          writePanel(b, panel, inner[1], {r, column})};
-                          });
-        });
-      });
-  llvm::append_range(results, ArrayRef(next).drop_front());
+  Values results{h};
+  llvm::append_range(results, state.drop_front(parts));
+  results = loopOver(b, zero, task.count, 1, results, [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
+    Row row(b, task, r);
+    return when(b, isLess(b, step, row.length), carried, [&](ImplicitLocOpBuilder &b, ValueRange active) {
+      Value token = minus(b, row.token(b, reverse, step), task.firstToken);
+      return loopOver(b, zero, index(b, task.hidden), kPanel, active,
+                      [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
+                        Value panel = readPanel(b, next[0], {r, column});
+                        Values written{writePanel(b, panel, inner[0], {r, column})};
+                        for (Value output : inner.drop_front())
+                          written.push_back(writePanel(b, panel, output, {token, column}));
+                        return written;
+                      });
+    });
+  });
+  results.insert(results.begin() + 1, next.begin() + 1, next.end());
   return results;
 }
 
-/// The time loop of a tile of m rows, of which the task has `count`. `dests` are the task's slices of the results.
-Values emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, ValueRange dests) {
-  Value zero = index(b, 0), rows = index(b, m);
-  Value h = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, task.hidden}, b.getF32Type());
-  Values state{dests[0]};
-  for (auto [i, initial] : llvm::enumerate(task.op.getInitial()))
-    state.push_back(fillRows(b, zero, task.count, task.hidden, i == 0 ? h : dests[2],
-                             [&](ImplicitLocOpBuilder &b, Value r, Value column) {
-                               return readPanel(b, initial, {plus(b, task.firstRow, r), column});
-                             }));
-  state[1] = fillRows(b, task.count, rows, task.hidden, state[1],
-                      [&](ImplicitLocOpBuilder &b, Value, Value) { return zeros(b); });
-  Value longest = loop(b, zero, rows, 1, zero, [&](ImplicitLocOpBuilder &b, Value r, Value carried) -> Value {
+/// The time loop of a task's rows. `dests` are its slices of the results that are used.
+Values emitTile(ImplicitLocOpBuilder &b, Task &task, ValueRange dests) {
+  Value zero = index(b, 0), rows = index(b, kRows);
+  bool given = !task.op.getInitial().empty();
+  Values state;
+  for (auto [i, result] : llvm::enumerate(task.op.getStates())) {
+    Value into = tensor::EmptyOp::create(b, ArrayRef<int64_t>{kRows, task.hidden}, b.getF32Type());
+    if (given)
+      into = fillRows(b, zero, task.count, task.hidden, into, [&](ImplicitLocOpBuilder &b, Value r, Value column) {
+        return readPanel(b, task.op.getInitial()[i], {plus(b, task.firstRow, r), column});
+      });
+    // Rows beyond the task's are 0, as all are without an initial state.
+    state.push_back(fillRows(b, given ? task.count : zero, rows, task.hidden, into,
+                             [&](ImplicitLocOpBuilder &b, Value, Value) { return zeros(b); }));
+  }
+  bool hasOutput = !task.op.getOutput().use_empty();
+  if (hasOutput)
+    state.push_back(dests[0]);
+  Value longest = loop(b, zero, task.count, 1, zero, [&](ImplicitLocOpBuilder &b, Value r, Value carried) -> Value {
     return arith::MaxSIOp::create(b, carried, Row(b, task, r).length);
   });
   state = loopOver(b, zero, longest, 1, state, [&](ImplicitLocOpBuilder &b, Value step, ValueRange carried) {
-    return emitStep(b, task, m, step, carried);
+    return emitStep(b, task, step, carried);
   });
-  h = state[1];
-  state[1] = fillRows(b, zero, task.count, task.hidden, dests[1],
-                      [&](ImplicitLocOpBuilder &b, Value r, Value column) { return readPanel(b, h, {r, column}); });
-  return state;
+  Values results;
+  if (hasOutput)
+    results.push_back(state.back());
+  for (auto [last, result] : llvm::zip(state, task.op.getStates()))
+    if (!result.use_empty())
+      results.push_back(fillRows(b, zero, task.count, task.hidden, dests[results.size()],
+                                 [&, last = last](ImplicitLocOpBuilder &b, Value r, Value column) {
+                                   return readPanel(b, last, {r, column});
+                                 }));
+  return results;
 }
 
 struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
@@ -233,10 +257,13 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     AffineExpr d0 = b.getAffineDimExpr(0);
     int64_t hidden = op.getHidden();
     OpFoldResult zero = b.getIndexAttr(0), width = b.getIndexAttr(hidden);
-    OpFoldResult tokens = extent(b, op.getGates(), 0), rows = extent(b, op.getInitial()[0], 0);
-    Values dests{empty(b, cast<RankedTensorType>(op.getOutput().getType()), {tokens, width})};
-    for (Value state : op.getStates())
-      dests.push_back(empty(b, cast<RankedTensorType>(state.getType()), {rows, width}));
+    OpFoldResult tokens = extent(b, op.getGates(), 0), rows = affineOf(b, d0 - 1, {extent(b, op.getRowBegin(), 0)});
+    // A result that nothing reads gets no memory.
+    Values used, dests;
+    llvm::append_range(used, llvm::make_filter_range(op->getResults(), [](Value v) { return !v.use_empty(); }));
+    for (Value result : used)
+      dests.push_back(
+          empty(b, cast<RankedTensorType>(result.getType()), {result == op.getOutput() ? tokens : rows, width}));
     // One task at least: tokens of no row are 0.
     Value tiles = asValue(b, affineOf(b, d0.ceilDiv(kRows), {rows}));
     tiles = arith::MaxSIOp::create(b, tiles, index(b, 1));
@@ -246,31 +273,29 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
       task.count = arith::MinSIOp::create(b, minus(b, task.rows, task.firstRow), index(b, kRows));
       task.firstToken = readIndex(b, op.getRowBegin(), task.firstRow);
       Value lastRow = plus(b, task.firstRow, task.count);
-      Value used = minus(b, readIndex(b, op.getRowBegin(), lastRow), task.firstToken);
+      Value mine = minus(b, readIndex(b, op.getRowBegin(), lastRow), task.firstToken);
       Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lastRow, task.rows);
-      Value mine = arith::SelectOp::create(b, isLast, minus(b, asValue(b, tokens), task.firstToken), used);
+      Value all = arith::SelectOp::create(b, isLast, minus(b, asValue(b, tokens), task.firstToken), mine);
 
       SmallVector<Insertion> insertions;
       Values slices;
-      for (Value dest : out) {
-        bool isOutput = insertions.empty();
-        Insertion at{{}, {isOutput ? task.firstToken : task.firstRow, zero}, {isOutput ? mine : task.count, width}};
+      for (auto [dest, result] : llvm::zip_equal(out, used)) {
+        bool isOutput = result == op.getOutput();
+        Insertion at{{}, {isOutput ? task.firstToken : task.firstRow, zero}, {isOutput ? all : task.count, width}};
         slices.push_back(extract(b, dest, at.offsets, at.sizes, {ShapedType::kDynamic, hidden}));
         insertions.push_back(at);
       }
-      Value several = isLess(b, index(b, 1), task.count);
-      Value single = arith::XOrIOp::create(b, several, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-      slices = when(b, several, slices,
-                    [&](ImplicitLocOpBuilder &b, ValueRange carried) { return emitTile(b, task, kRows, carried); });
-      slices = when(b, single, slices,
-                    [&](ImplicitLocOpBuilder &b, ValueRange carried) { return emitTile(b, task, 1, carried); });
-      slices[0] =
-          fillRows(b, used, mine, hidden, slices[0], [&](ImplicitLocOpBuilder &b, Value, Value) { return zeros(b); });
+      slices = emitTile(b, task, slices);
+      if (used[0] == op.getOutput())
+        slices[0] =
+            fillRows(b, mine, all, hidden, slices[0], [&](ImplicitLocOpBuilder &b, Value, Value) { return zeros(b); });
       for (auto [insertion, slice] : llvm::zip_equal(insertions, slices))
         insertion.tile = slice;
       return insertions;
     });
-    rewriter.replaceOp(op, results);
+    for (auto [result, value] : llvm::zip_equal(used, results))
+      rewriter.replaceAllUsesWith(result, value);
+    rewriter.eraseOp(op);
     return success();
   }
 };

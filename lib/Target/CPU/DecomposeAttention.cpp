@@ -138,37 +138,23 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
 
   LogicalResult matchAndRewrite(attn::AttentionStateOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    int64_t m = op.getQuery().getType().getDimSize(0), channels = op.getQuery().getType().getDimSize(1);
+    int64_t m = op.getQuery().getType().getDimSize(0);
     int64_t keys = op.getValue().getType().getDimSize(1), valueChannels = op.getAcc().getType().getDimSize(1);
     Type f32 = b.getF32Type();
-    Value zero = index(b, 0), f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    Value zero = index(b, 0);
     Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(std::numbers::log2e));
     bool hasScore = !op.getScore().empty(), masked = !op.getMask().empty() || op.getLimit();
 
-    // Query in base-2 units.
+    // Query in base-2 units, where the scores are linear in it.
     Value factor = hasScore ? op.getScale() : Value(arith::MulFOp::create(b, op.getScale(), log2e));
     Value factors = splat(b, factor);
-    Value query = overRows(b, m, channels, tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, channels}, f32),
-                           [&](ImplicitLocOpBuilder &b, Value r, Value c, Value carried) {
-                             Value x = arith::MulFOp::create(b, readPanel(b, op.getQuery(), {r, c}), factors);
-                             return writePanel(b, x, carried, {r, c});
-                           });
-
-    // Scores of all panels into one buffer.
+    Value scores = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, keys}, f32);
+    scores = op.getAdditive() ? additiveScores(b, op, factors, scores) : dotScores(b, op, factors, scores);
+    // What follows is by rows and panels.
     OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0),
                  one = b.getIndexAttr(1);
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto tileType = RankedTensorType::get({m, kPanel}, f32);
-    Value scores = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, keys}, f32);
-    scores = loop(b, zero, index(b, keys), kPanel, scores, [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
-      OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
-      Value key =
-          extract(b, op.getKey(), {nth, first, first}, {one, b.getIndexAttr(channels), panel}, {channels, kPanel});
-      Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
-      Value start = linalg::FillOp::create(b, f0, tile).getResult(0);
-      Value product = linalg::MatmulOp::create(b, tileType, ValueRange{query, key}, ValueRange{start}).getResult(0);
-      return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
-    });
 
     LogicalResult status = success();
     auto rowLoop = scf::ForOp::create(b, zero, index(b, m), index(b, 1),
@@ -194,6 +180,54 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
              });
     rewriter.replaceOp(op, {acc, rowLoop.getResult(3), rowLoop.getResult(1)});
     return success();
+  }
+
+  /// Scores of all panels into one buffer: products of the scaled query.
+  static Value dotScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value factors, Value scores) {
+    RankedTensorType type = op.getQuery().getType();
+    int64_t m = type.getDimSize(0), channels = type.getDimSize(1);
+    Value query = overRows(b, m, channels, tensor::EmptyOp::create(b, type.getShape(), b.getF32Type()),
+                           [&](ImplicitLocOpBuilder &b, Value r, Value c, Value carried) {
+                             Value x = arith::MulFOp::create(b, readPanel(b, op.getQuery(), {r, c}), factors);
+                             return writePanel(b, x, carried, {r, c});
+                           });
+    OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0),
+                 one = b.getIndexAttr(1);
+    AffineExpr d0 = b.getAffineDimExpr(0);
+    auto tileType = RankedTensorType::get({m, kPanel}, b.getF32Type());
+    Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    int64_t keys = cast<RankedTensorType>(scores.getType()).getDimSize(1);
+    return loop(
+        b, index(b, 0), index(b, keys), kPanel, scores, [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
+          OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
+          Value key =
+              extract(b, op.getKey(), {nth, first, first}, {one, b.getIndexAttr(channels), panel}, {channels, kPanel});
+          Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
+          Value start = linalg::FillOp::create(b, f0, tile).getResult(0);
+          Value product = linalg::MatmulOp::create(b, tileType, ValueRange{query, key}, ValueRange{start}).getResult(0);
+          return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
+        });
+  }
+
+  /// v . tanh(query + key): 32 keys at once, channel after channel.
+  static Value additiveScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value factors, Value scores) {
+    int64_t channels = cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0);
+    auto type = cast<RankedTensorType>(scores.getType());
+    AffineExpr d0 = b.getAffineDimExpr(0);
+    return overRows(
+        b, type.getDimSize(0), type.getDimSize(1), scores,
+        [&](ImplicitLocOpBuilder &b, Value r, Value column, Value carried) {
+          Value nth = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)}));
+          Value none = arith::ConstantOp::create(b, b.getZeroAttr(panelOf(b.getF32Type())));
+          Value sum = loop(
+              b, index(b, 0), index(b, channels), 1, none, [&](ImplicitLocOpBuilder &b, Value c, Value sum) -> Value {
+                Value q = splat(b, tensor::ExtractOp::create(b, op.getQuery(), ValueRange{r, c}));
+                Value v = splat(b, tensor::ExtractOp::create(b, op.getAdditive(), c));
+                Value x = arith::AddFOp::create(b, q, readPanel(b, op.getKey(), {nth, c, index(b, 0)}));
+                return arith::AddFOp::create(b, sum, arith::MulFOp::create(b, v, math::TanhOp::create(b, x)));
+              });
+          return writePanel(b, arith::MulFOp::create(b, sum, factors), carried, {r, column});
+        });
   }
 
   static Value overRows(ImplicitLocOpBuilder &b, int64_t m, int64_t columns, Value init,

@@ -113,3 +113,19 @@ func.func @state_extras(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tenso
     }
   return %0#0 : tensor<8x32xf32>
 }
+
+// Bahdanau's similarity.
+// CHECK-LABEL: @additive
+func.func @additive(%q: tensor<?x4x16xf32>, %s: f32, %v: tensor<16xf32>, %begin: tensor<?xi32>) -> tensor<?x4x16xf32> {
+  // CHECK: attn.attention {{.*}} kv_begin(%{{.*}} : tensor<?xi32>) additive(%{{.*}} : tensor<16xf32>) maps
+  %0 = attn.attention %q, %q, %q, %s kv_begin(%begin : tensor<?xi32>) additive(%v : tensor<16xf32>) maps [#qh, #kh, #vh, #oh] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+  return %0 : tensor<?x4x16xf32>
+}
+
+// CHECK-LABEL: @state_additive
+func.func @state_additive(%q: tensor<8x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %w: tensor<17xf32>) -> tensor<8x32xf32> {
+  // CHECK: attn.attention_state {{.*}} additive(%{{.*}} : tensor<17xf32>) init(
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) additive(%w : tensor<17xf32>) init(%acc, %m, %m)
+    : tensor<8x32xf32>, tensor<2x32x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x32xf32>
+}

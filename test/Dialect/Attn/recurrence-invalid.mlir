@@ -1,39 +1,47 @@
 // RUN: rapt-opt --split-input-file --verify-diagnostics %s
 
-func.func @gates_rank(%x: tensor<8xf32>, %w: tensor<8x8xf32>, %begin: tensor<?xi32>, %h: tensor<?x8xf32>) {
-  // expected-error@+1 {{needs gates [tokens, columns] and an initial state}}
-  %y, %l = attn.recurrence rnn_tanh %x, %w rows(%begin) init(%h) : tensor<8xf32>, tensor<8x8xf32>, tensor<?xi32>, tensor<?x8xf32>
+func.func @gates_rank(%x: tensor<8xf32>, %w: tensor<8x8xf32>, %begin: tensor<?xi32>) {
+  // expected-error@+1 {{needs gates [tokens, 1 h], found 'tensor<8xf32>'}}
+  %y, %l = attn.recurrence rnn_tanh %x, %w rows(%begin) : tensor<8xf32>, tensor<8x8xf32>, tensor<?xi32>
   return
 }
 
 // -----
 
-func.func @no_state(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>, %begin: tensor<?xi32>) {
-  // expected-error@+1 {{'attn.recurrence' op needs one initial state, found 0}}
-  %0 = "attn.recurrence"(%x, %w, %begin) <{kind = #attn<recurrence_kind rnn_tanh>, operandSegmentSizes = array<i32: 1, 1, 0, 1, 0>}> : (tensor<?x8xf32>, tensor<8x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+func.func @dynamic(%x: tensor<?x?xf32>, %w: tensor<8x8xf32>, %begin: tensor<?xi32>) {
+  // expected-error@+1 {{needs gates [tokens, 1 h], found 'tensor<?x?xf32>'}}
+  %y, %l = attn.recurrence rnn_relu %x, %w rows(%begin) : tensor<?x?xf32>, tensor<8x8xf32>, tensor<?xi32>
   return
 }
 
 // -----
 
-func.func @state_rank(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>, %begin: tensor<?xi32>, %h: tensor<8xf32>) {
-  // expected-error@+1 {{needs an initial state [rows, h], found 'tensor<8xf32>'}}
-  %y, %l = attn.recurrence rnn_tanh %x, %w rows(%begin) init(%h) : tensor<?x8xf32>, tensor<8x8xf32>, tensor<?xi32>, tensor<8xf32>
+func.func @parts(%x: tensor<?x8xf32>, %w: tensor<2x8xf32>, %begin: tensor<?xi32>) {
+  // expected-error@+1 {{needs gates [tokens, 3 h], found 'tensor<?x8xf32>'}}
+  %y, %l = attn.recurrence gru %x, %w rows(%begin) : tensor<?x8xf32>, tensor<2x8xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @no_offsets(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>, %begin: tensor<0xi32>) {
+  // expected-error@+1 {{needs row_begin [rows + 1], found 'tensor<0xi32>'}}
+  %y, %l = attn.recurrence rnn_tanh %x, %w rows(%begin) : tensor<?x8xf32>, tensor<8x8xf32>, tensor<0xi32>
   return
 }
 
 // -----
 
 func.func @one_state(%x: tensor<?x8xf32>, %w: tensor<2x8xf32>, %begin: tensor<?xi32>, %h: tensor<?x2xf32>) {
-  // expected-error@+1 {{'attn.recurrence' op needs two initial states, h and c, found 1}}
-  %y, %l = attn.recurrence lstm %x, %w rows(%begin) init(%h) : tensor<?x8xf32>, tensor<2x8xf32>, tensor<?xi32>, tensor<?x2xf32>
+  // expected-error@+1 {{'attn.recurrence' op needs two initial states, h and c, or none, found 1}}
+  %0 = "attn.recurrence"(%x, %w, %begin, %h) <{kind = #attn<recurrence_kind lstm>, operandSegmentSizes = array<i32: 1, 1, 0, 1, 1>}> : (tensor<?x8xf32>, tensor<2x8xf32>, tensor<?xi32>, tensor<?x2xf32>) -> tensor<?x2xf32>
   return
 }
 
 // -----
 
 func.func @two_states(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>, %begin: tensor<?xi32>, %h: tensor<?x8xf32>) {
-  // expected-error@+1 {{'attn.recurrence' op needs one initial state, found 2}}
+  // expected-error@+1 {{'attn.recurrence' op needs one initial state, or none, found 2}}
   %y, %l:2 = attn.recurrence rnn_relu %x, %w rows(%begin) init(%h, %h) : tensor<?x8xf32>, tensor<8x8xf32>, tensor<?xi32>, tensor<?x8xf32>, tensor<?x8xf32>
   return
 }
@@ -48,25 +56,9 @@ func.func @unequal_states(%x: tensor<?x8xf32>, %w: tensor<2x8xf32>, %begin: tens
 
 // -----
 
-func.func @parts(%x: tensor<?x8xf32>, %w: tensor<2x8xf32>, %begin: tensor<?xi32>, %h: tensor<?x2xf32>) {
-  // expected-error@+1 {{needs gates of 3 times as many columns as the state has, found 'tensor<?x8xf32>' and 'tensor<?x2xf32>'}}
-  %y, %l = attn.recurrence gru %x, %w rows(%begin) init(%h) : tensor<?x8xf32>, tensor<2x8xf32>, tensor<?xi32>, tensor<?x2xf32>
-  return
-}
-
-// -----
-
-func.func @dynamic(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>, %begin: tensor<?xi32>, %h: tensor<?x?xf32>) {
-  // expected-error@+1 {{needs gates of 1 times as many columns as the state has, found 'tensor<?x?xf32>' and 'tensor<?x?xf32>'}}
-  %y, %l = attn.recurrence rnn_tanh %x, %w rows(%begin) init(%h) : tensor<?x?xf32>, tensor<?x?xf32>, tensor<?xi32>, tensor<?x?xf32>
-  return
-}
-
-// -----
-
-func.func @overflow(%x: tensor<?x4xf32>, %w: tensor<4x4xf32>, %begin: tensor<?xi32>, %h: tensor<?x4611686018427387905xf32>) {
-  // expected-error@+1 {{needs gates of 4 times as many columns as the state has}}
-  %y, %l:2 = attn.recurrence lstm %x, %w rows(%begin) init(%h, %h) : tensor<?x4xf32>, tensor<4x4xf32>, tensor<?xi32>, tensor<?x4611686018427387905xf32>, tensor<?x4611686018427387905xf32>
+func.func @state_columns(%x: tensor<?x9xf32>, %w: tensor<3x9xf32>, %begin: tensor<?xi32>, %h: tensor<?x2xf32>) {
+  // expected-error@+1 {{initial state 'tensor<?x2xf32>' does not fit gates 'tensor<?x9xf32>' of 3 times 3 columns}}
+  %y, %l = attn.recurrence gru %x, %w rows(%begin) init(%h) : tensor<?x9xf32>, tensor<3x9xf32>, tensor<?xi32>, tensor<?x2xf32>
   return
 }
 
@@ -89,7 +81,7 @@ func.func @rows(%x: tensor<?x2xf32>, %w: tensor<2x2xf32>, %begin: tensor<4xi32>,
 // -----
 
 func.func @weight(%x: tensor<?x6xf32>, %w: tensor<6x2xf32>, %begin: tensor<?xi32>, %h: tensor<?x2xf32>) {
-  // expected-error@+1 {{weight 'tensor<6x2xf32>' does not fit gates 'tensor<?x6xf32>' and state 'tensor<?x2xf32>'}}
+  // expected-error@+1 {{weight 'tensor<6x2xf32>' does not fit gates 'tensor<?x6xf32>' of 3 times 2 columns}}
   %y, %l = attn.recurrence gru %x, %w rows(%begin) init(%h) : tensor<?x6xf32>, tensor<6x2xf32>, tensor<?xi32>, tensor<?x2xf32>
   return
 }
@@ -97,7 +89,7 @@ func.func @weight(%x: tensor<?x6xf32>, %w: tensor<6x2xf32>, %begin: tensor<?xi32
 // -----
 
 func.func @panels(%x: tensor<?x96xf32>, %w: tensor<3x33x32xf32>, %begin: tensor<?xi32>, %h: tensor<?x32xf32>) {
-  // expected-error@+1 {{weight panels 'tensor<3x33x32xf32>' do not fit gates 'tensor<?x96xf32>' and state 'tensor<?x32xf32>'}}
+  // expected-error@+1 {{weight 'tensor<3x33x32xf32>' in panels does not fit gates 'tensor<?x96xf32>' of 3 times 32 columns}}
   %y, %l = attn.recurrence gru %x, %w rows(%begin) init(%h) : tensor<?x96xf32>, tensor<3x33x32xf32>, tensor<?xi32>, tensor<?x32xf32>
   return
 }

@@ -23,6 +23,8 @@ func.func @panels(%x: tensor<?x192xf32>, %w: tensor<6x33x32xf32>, %b: tensor<192
 func.func @lstm(%x: tensor<?x20xf32>, %w: tensor<5x20xf32>, %begin: tensor<?xi32>, %h: tensor<?x5xf32>) -> tensor<?x5xf32> {
   // CHECK: %{{.*}}, %{{.*}}:2 = attn.recurrence lstm %{{.*}}, %{{.*}} rows(%{{.*}}) init(%{{.*}}, %{{.*}}) : tensor<?x20xf32>, tensor<5x20xf32>, tensor<?xi32>, tensor<?x5xf32>, tensor<?x5xf32>
   %y, %last:2 = attn.recurrence lstm %x, %w rows(%begin) init(%h, %h) : tensor<?x20xf32>, tensor<5x20xf32>, tensor<?xi32>, tensor<?x5xf32>, tensor<?x5xf32>
+  // CHECK: %{{.*}}, %{{.*}}:2 = attn.recurrence lstm %{{.*}}, %{{.*}} rows(%{{.*}}) : tensor<?x20xf32>, tensor<5x20xf32>, tensor<?xi32>
+  %z, %end:2 = attn.recurrence lstm %x, %w rows(%begin) : tensor<?x20xf32>, tensor<5x20xf32>, tensor<?xi32>
   return %last#1 : tensor<?x5xf32>
 }
 

@@ -39,6 +39,10 @@ func.func @lstm_reverse(%x: tensor<?x20xf32> {attn.name = "x"}, %w: tensor<5x20x
     : tensor<?x20xf32>, tensor<5x20xf32>, tensor<?xi32>, tensor<?x5xf32>, tensor<?x5xf32>
   return %y, %last#0, %last#1 : tensor<?x5xf32>, tensor<?x5xf32>, tensor<?x5xf32>
 }
+func.func @zeros(%x: tensor<?x20xf32> {attn.name = "x"}, %w: tensor<5x20xf32> {attn.name = "w"}, %begin: tensor<?xi32> {attn.name = "begin"}) -> (tensor<?x5xf32>, tensor<?x5xf32>, tensor<?x5xf32>) {
+  %y, %last:2 = attn.recurrence lstm %x, %w rows(%begin) : tensor<?x20xf32>, tensor<5x20xf32>, tensor<?xi32>
+  return %y, %last#0, %last#1 : tensor<?x5xf32>, tensor<?x5xf32>, tensor<?x5xf32>
+}
 func.func @panels(%x: tensor<?x96xf32> {attn.name = "x"}, %w: tensor<3x5x32xf32> {attn.name = "w"}, %begin: tensor<?xi32> {attn.name = "begin"}, %h: tensor<?x32xf32> {attn.name = "h"}) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
   %y, %last = attn.recurrence gru %x, %w rows(%begin) init(%h) : tensor<?x96xf32>, tensor<3x5x32xf32>, tensor<?xi32>, tensor<?x32xf32>
   return %y, %last : tensor<?x32xf32>, tensor<?x32xf32>

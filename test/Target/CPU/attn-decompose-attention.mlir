@@ -69,3 +69,19 @@ func.func @extras(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32
     }
   return %0#0 : tensor<1x32xf32>
 }
+
+// -----
+
+// An additive similarity is no product: tanh of 32 keys at once for each element of the vector.
+// CHECK-LABEL: @additive
+func.func @additive(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
+                    %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %w: tensor<40xf32>) -> tensor<8x64xf32> {
+  // CHECK-NOT: linalg.matmul
+  // CHECK: scf.for %{{.*}} = %{{.*}} to %c40
+  // CHECK: math.tanh %{{.*}} : vector<32xf32>
+  // CHECK: math.exp2 %{{.*}} : vector<32xf32>
+  // CHECK: linalg.matmul ins(%{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>)
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) additive(%w : tensor<40xf32>) init(%acc, %m, %l)
+    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x64xf32>
+}
