@@ -57,7 +57,8 @@ def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"
   let summary = "decides where parameters lie in the weight file and pads shapes to panels of 32";
   let description = [{
     Each `attn.parameter` gets a layout that fits its uses (panels for products, rows for tables and vectors), an offset and a
-    stride; its type becomes the physical one. Activations are padded to multiples of 32 columns, heads to multiples of
+    stride; its type becomes the physical one. Activations, and a model's states (arguments that are results as well), are padded to
+    multiples of 32 columns, each part of a recurrence's gates for itself, heads to multiples of
     32 channels; normalisations learn how many columns count; `!attn.kv_cache` becomes the tensor of its blocks. The
     padding is zero throughout. Runs after the blocks are inlined.
 

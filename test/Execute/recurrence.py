@@ -12,6 +12,8 @@ random = np.random.default_rng(5)
 PARTS = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
 # Of each kind: h, whether it has a bias, whether it runs backwards, the weight's type. Those of 1 start from zeros.
 CELLS = [(kind, h, kind == "gru" or h == 7, backwards, "f32") for kind in PARTS for h, backwards in ((1, False), (7, True), (33, False), (33, True))]
+if tools.options:  # another instruction set: one of each kind
+    CELLS = [shape for shape in CELLS if shape[1] == 33 and shape[3]]
 CELLS += [("lstm", 512, False, False, "f32"), ("gru", 512, True, True, "f32"), ("lstm", 33, True, False, "bf16")]
 LENGTHS = {0: [], 1: [13], 2: [0, 1], 5: [3, 0, 9, 1, 4], 8: [2] * 8, 17: [0, 6, 1, 1, 0, 3, 11, 2, 5, 4, 7, 1, 0, 9, 2, 3, 1]}
 
@@ -121,7 +123,25 @@ def check_cell(kind, h, bias, backwards, dtype, lengths):
                 checks.equal(f"{label} {name} of {workers} workers", got, value)
 
 
+# What keeps the last states alone, a stack of three bidirectional layers that share their weights, and states.
 STATE = """
+func.func @last(%x: tensor<?x32xf32> {attn.name = "x", attn.dims = ["tokens"]}, %w: tensor<1x20x32xf32> {attn.name = "w"}, %begin: tensor<?xi32> {attn.name = "begin", attn.dims = ["rows+1"]}) -> (tensor<?x32xf32> {attn.name = "h", attn.dims = ["rows"]}) attributes {attn.entry} {
+  %y, %h = attn.recurrence rnn_tanh %x, %w rows(%begin) : tensor<?x32xf32>, tensor<1x20x32xf32>, tensor<?xi32>
+  return %h : tensor<?x32xf32>
+}
+func.func @stack(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]}, %wi: tensor<1x64x32xf32> {attn.name = "wi"}, %w: tensor<1x32x32xf32> {attn.name = "w"}, %begin: tensor<?xi32> {attn.name = "begin", attn.dims = ["rows+1"]}) -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %0 = scf.for %layer = %c0 to %c3 step %c1 iter_args(%a = %x) -> (tensor<?x64xf32>) {
+    %g = attn.linear %a, %wi : tensor<?x64xf32>, tensor<1x64x32xf32> -> tensor<?x32xf32>
+    %y, %h = attn.recurrence rnn_tanh %g, %w rows(%begin) : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+    %z, %k = attn.recurrence rnn_tanh %g, %w rows(%begin) reverse : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+    %both = attn.concat %y, %z : tensor<?x32xf32>, tensor<?x32xf32>
+    scf.yield %both : tensor<?x64xf32>
+  }
+  return %0 : tensor<?x64xf32>
+}
 func.func @step_33(%s: tensor<?x3x33xf32> {attn.name = "s", attn.dims = ["slots"]}, %v: tensor<?x33xf32> {attn.name = "v", attn.dims = ["tokens"]}, %rows: tensor<?xi32> {attn.name = "rows", attn.dims = ["tokens"]}) -> (tensor<?x3x33xf32> {attn.name = "s", attn.dims = ["slots"]}) attributes {attn.entry} {
   %c1 = arith.constant 1 : index
   %0 = attn.update_rows %s[%c1], %v, %rows : tensor<?x3x33xf32>, tensor<?x33xf32>, tensor<?xi32>
@@ -155,6 +175,19 @@ func.func @{name}({", ".join(f'%x{i}: {t} {{attn.name = "x{i}"{dim}' for i, t in
 """
 
 
+def check_stacks():
+    begin = np.array([0, 4, 4, 13], np.int32)
+    x, w = random.standard_normal((15, 20), np.float32), (random.standard_normal((20, 20)) / 4).astype(np.float32)
+    got, = program.compiled("last", [grouped(x, 20), panels(grouped(w, 20)), begin], [(3, 32)], (15, 3, 0))
+    checks.near("last states alone", got, grouped(formula("rnn_tanh", x, w, 0, begin, [np.zeros((3, 20))], False)[1], 20), 3e-6)
+    x, wi, w = (random.standard_normal((rows, columns), np.float32) / np.float32(np.sqrt(rows)) for rows, columns in ((15, 64), (64, 32), (32, 32)))
+    got, = program.compiled("stack", [x, panels(wi), panels(w), begin], [(15, 64)], (15, 3, 0))
+    for _ in range(3):
+        gates = x.astype(np.float64) @ wi
+        x = np.concatenate([formula("rnn_tanh", gates, w, 0, begin, [np.zeros((3, 32))], backwards)[0] for backwards in (False, True)], 1)
+    checks.near("a stack of layers", got, x, 3e-6)
+
+
 def check_states():
     for tokens, slots in ((0, 4), (1, 1), (5, 9)):
         rows = random.permutation(slots)[:tokens].astype(np.int32)
@@ -181,5 +214,6 @@ for shape in CELLS:
     for number, lengths in LENGTHS.items():
         if shape[1] != 512 or number in (1, 5):
             check_cell(*shape, lengths)
+check_stacks()
 check_states()
 checks.finish()

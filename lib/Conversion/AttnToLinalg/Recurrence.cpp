@@ -54,6 +54,23 @@ Value zeros(ImplicitLocOpBuilder &b) {
   return arith::ConstantOp::create(b, b.getZeroAttr(VectorType::get({kPanel}, b.getF32Type())));
 }
 
+/// Memory for a result: what the layer loop carries, where it is read for the last time before the op that gives its
+/// next value, so that the loop works in place; else new memory.
+Value destination(ImplicitLocOpBuilder &b, OpResult result, OFRs extents) {
+  Operation *op = result.getOwner();
+  for (OpOperand &use : result.getUses()) {
+    auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+    if (!loop || !isa<scf::YieldOp>(use.getOwner()) || use.getOwner()->getBlock() != loop.getBody())
+      continue;
+    Value carried = loop.getRegionIterArg(use.getOperandNumber());
+    if (carried.getType() == result.getType() && llvm::all_of(carried.getUsers(), [&](Operation *user) {
+          return loop.getBody()->findAncestorOpInBlock(*user)->isBeforeInBlock(op);
+        }))
+      return carried;
+  }
+  return empty(b, cast<RankedTensorType>(result.getType()), extents);
+}
+
 /// Rows [from, to) of `dest`, each panel by `panel`.
 Value fillRows(ImplicitLocOpBuilder &b, Value from, Value to, int64_t columns, Value dest,
                function_ref<Value(ImplicitLocOpBuilder &, Value row, Value column)> panel) {
@@ -262,8 +279,7 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     Values used, dests;
     llvm::append_range(used, llvm::make_filter_range(op->getResults(), [](Value v) { return !v.use_empty(); }));
     for (Value result : used)
-      dests.push_back(
-          empty(b, cast<RankedTensorType>(result.getType()), {result == op.getOutput() ? tokens : rows, width}));
+      dests.push_back(destination(b, cast<OpResult>(result), {result == op.getOutput() ? tokens : rows, width}));
     // One task at least: tokens of no row are 0.
     Value tiles = asValue(b, affineOf(b, d0.ceilDiv(kRows), {rows}));
     tiles = arith::MaxSIOp::create(b, tiles, index(b, 1));
@@ -348,28 +364,29 @@ struct TileConcat : OpRewritePattern<attn::ConcatOp> {
       return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     OpFoldResult rows = extent(b, op.getInputs()[0], 0), one = b.getIndexAttr(1), width = b.getIndexAttr(columns);
-    Values results =
-        grid(b, rows, empty(b, type, {rows, width}), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-          Insertion out{{}, {OpFoldResult(ids[0]), b.getIndexAttr(0)}, {one, width}};
-          // Each input's padding is overwritten by the next; after the last one it may not reach the end.
-          Value row = writePanel(b, zeros(b), extract(b, dests[0], out.offsets, out.sizes, {columns}),
-                                 index(b, columns - kPanel));
-          int64_t from = 0;
-          for (auto [i, input] : llvm::enumerate(op.getInputs())) {
-            row = loop(b, index(b, 0), index(b, widthOf(input)), kPanel, row,
-                       [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
-                         Value panel = readPanel(b, input, {ids[0], column});
-                         Value at = plus(b, column, index(b, from));
-                         // The last panels may lie across the end.
-                         return vector::TransferWriteOp::create(b, panel, carried, ValueRange{at},
-                                                                ArrayRef<bool>{from % kPanel == 0})
-                             .getResult();
-                       });
-            from += op.getColumns() ? (*op.getColumns())[i] : widthOf(input);
-          }
-          out.tile = row;
-          return SmallVector<Insertion>{out};
-        });
+    Values results = grid(b, rows, destination(b, cast<OpResult>(op.getResult()), {rows, width}),
+                          [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+                            Insertion out{{}, {OpFoldResult(ids[0]), b.getIndexAttr(0)}, {one, width}};
+                            // Each input's padding is overwritten by the next; after the last one it may not reach the
+                            // end.
+                            Value row = writePanel(b, zeros(b), extract(b, dests[0], out.offsets, out.sizes, {columns}),
+                                                   index(b, columns - kPanel));
+                            int64_t from = 0;
+                            for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+                              row = loop(b, index(b, 0), index(b, widthOf(input)), kPanel, row,
+                                         [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
+                                           Value panel = readPanel(b, input, {ids[0], column});
+                                           Value at = plus(b, column, index(b, from));
+                                           // The last panels may lie across the end.
+                                           return vector::TransferWriteOp::create(b, panel, carried, ValueRange{at},
+                                                                                  ArrayRef<bool>{from % kPanel == 0})
+                                               .getResult();
+                                         });
+                              from += op.getColumns() ? (*op.getColumns())[i] : widthOf(input);
+                            }
+                            out.tile = row;
+                            return SmallVector<Insertion>{out};
+                          });
     rewriter.replaceOp(op, results);
     return success();
   }

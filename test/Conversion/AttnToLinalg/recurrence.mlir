@@ -60,3 +60,36 @@ func.func @concat(%x: tensor<?x64xf32>, %y: tensor<?x32xf32>) -> tensor<?x96xf32
   %0 = attn.concat %x, %y columns [33, 32] : tensor<?x64xf32>, tensor<?x32xf32>
   return %0 : tensor<?x96xf32>
 }
+
+// -----
+
+// A layer writes over the stream that the loop carries, once it has been read.
+// CHECK-LABEL: @stack
+func.func @stack(%x: tensor<?x32xf32>, %wi: tensor<1x32x32xf32>, %w: tensor<1x32x32xf32>, %begin: tensor<?xi32>, %n: index) -> tensor<?x32xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: scf.for {{.*}} iter_args(%[[STREAM:.*]] = %{{.*}})
+  %0 = scf.for %l = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?x32xf32>) {
+    %g = attn.linear %a, %wi : tensor<?x32xf32>, tensor<1x32x32xf32> -> tensor<?x32xf32>
+    // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[STREAM]])
+    %y, %last = attn.recurrence rnn_tanh %g, %w rows(%begin) : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+    scf.yield %y : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// Near miss: the gates are the stream itself, which later steps still read.
+// CHECK-LABEL: @gates_are_stream
+func.func @gates_are_stream(%x: tensor<?x32xf32>, %w: tensor<1x32x32xf32>, %begin: tensor<?xi32>, %n: index) -> tensor<?x32xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: %[[NEW:.*]] = tensor.empty
+  // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[NEW]])
+  %0 = scf.for %l = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?x32xf32>) {
+    %y, %last = attn.recurrence rnn_tanh %a, %w rows(%begin) : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+    scf.yield %y : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
