@@ -43,22 +43,23 @@ struct Wish {
 int64_t groupOf(int64_t columns) { return columns % kPanel == 0 ? 0 : columns; }
 
 /// Columns of a group when `value`'s columns are groups that are padded each, else 0: heads, or the parts of a
-/// recurrence.
+/// recurrence. Sums keep their operands' columns; one that was fused is an extra operand.
 int64_t columnGroup(Value value) {
   auto channels = [](Type type) { return groupOf(cast<RankedTensorType>(type).getShape().back()); };
   if (auto merge = value.getDefiningOp<attn::MergeHeadsOp>())
     return channels(merge.getInput().getType());
-  for (Operation *user : value.getUsers()) {
-    if (auto split = dyn_cast<attn::SplitHeadsOp>(user))
-      return channels(split.getHeads()[0].getType());
-    if (auto recurrence = dyn_cast<attn::RecurrenceOp>(user); recurrence && recurrence.getGates() == value)
-      return groupOf(recurrence.getHidden());
-    // Sums keep their operands' columns; one that was fused is an extra operand.
-    auto linear = dyn_cast<attn::LinearOp>(user);
-    if (isa<attn::AddOp>(user) || (linear && llvm::is_contained(linear.getExtras(), value)))
-      if (int64_t group = columnGroup(user->getResult(0)))
-        return group;
-  }
+  SetVector<Value> sums;
+  sums.insert(value);
+  for (unsigned i = 0; i < sums.size(); ++i)
+    for (Operation *user : sums[i].getUsers()) {
+      if (auto split = dyn_cast<attn::SplitHeadsOp>(user))
+        return channels(split.getHeads()[0].getType());
+      if (auto recurrence = dyn_cast<attn::RecurrenceOp>(user); recurrence && recurrence.getGates() == sums[i])
+        return groupOf(recurrence.getHidden());
+      auto linear = dyn_cast<attn::LinearOp>(user);
+      if (isa<attn::AddOp>(user) || (linear && llvm::is_contained(linear.getExtras(), sums[i])))
+        sums.insert(user->getResult(0));
+    }
   return 0;
 }
 
