@@ -43,22 +43,23 @@ struct Wish {
 int64_t groupOf(int64_t columns) { return columns % kPanel == 0 ? 0 : columns; }
 
 /// Columns of a group when `value`'s columns are groups that are padded each, else 0: heads, or the parts of a
-/// recurrence.
+/// recurrence. Sums keep their operands' columns; one that was fused is an extra operand.
 int64_t columnGroup(Value value) {
   auto channels = [](Type type) { return groupOf(cast<RankedTensorType>(type).getShape().back()); };
   if (auto merge = value.getDefiningOp<attn::MergeHeadsOp>())
     return channels(merge.getInput().getType());
-  for (Operation *user : value.getUsers()) {
-    if (auto split = dyn_cast<attn::SplitHeadsOp>(user))
-      return channels(split.getHeads()[0].getType());
-    if (auto recurrence = dyn_cast<attn::RecurrenceOp>(user); recurrence && recurrence.getGates() == value)
-      return groupOf(recurrence.getHidden());
-    // Sums keep their operands' columns; one that was fused is an extra operand.
-    auto linear = dyn_cast<attn::LinearOp>(user);
-    if (isa<attn::AddOp>(user) || (linear && llvm::is_contained(linear.getExtras(), value)))
-      if (int64_t group = columnGroup(user->getResult(0)))
-        return group;
-  }
+  SetVector<Value> sums;
+  sums.insert(value);
+  for (unsigned i = 0; i < sums.size(); ++i)
+    for (Operation *user : sums[i].getUsers()) {
+      if (auto split = dyn_cast<attn::SplitHeadsOp>(user))
+        return channels(split.getHeads()[0].getType());
+      if (auto recurrence = dyn_cast<attn::RecurrenceOp>(user); recurrence && recurrence.getGates() == sums[i])
+        return groupOf(recurrence.getHidden());
+      auto linear = dyn_cast<attn::LinearOp>(user);
+      if (isa<attn::AddOp>(user) || (linear && llvm::is_contained(linear.getExtras(), sums[i])))
+        sums.insert(user->getResult(0));
+    }
   return 0;
 }
 
@@ -203,7 +204,7 @@ LogicalResult retype(Operation *op) {
     retypeTables(attention);
   } else if (isa<attn::EmbeddingOp, attn::SplitHeadsOp, attn::KVViewOp>(op)) {
     llvm::for_each(op->getResults(), padLast);
-  } else if (isa<attn::SelectRowsOp>(op)) {
+  } else if (isa<attn::SelectRowsOp, attn::PoolRowsOp>(op)) {
     auto input = cast<RankedTensorType>(op->getOperand(0).getType());
     op->getResult(0).setType(withLast(op->getResult(0).getType(), input.getShape().back()));
   } else if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op)) {
@@ -300,7 +301,8 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
         else if (isState(entry, argument))
           argument.setType(
               withLast(argument.getType(), padToPanel(cast<RankedTensorType>(argument.getType()).getShape().back())));
-      if (failed(retypeBlock(entry.getBody().front())))
+      // A kernel's ops have their padding already.
+      if (!attn::isKernelModule(module) && failed(retypeBlock(entry.getBody().front())))
         return signalPassFailure();
       entry.setFunctionType(FunctionType::get(&getContext(), entry.getBody().front().getArgumentTypes(),
                                               entry.getBody().front().getTerminator()->getOperandTypes()));
