@@ -22,6 +22,19 @@ def Attn_ActivationAttr : EnumAttr<Attn_Dialect, Attn_ActivationKind, "activatio
   let assemblyFormat = "$value";
 }
 
+def Attn_PoolingKind : I32EnumAttr<"PoolingKind", "how the tokens of a row become one vector", [
+    I32EnumAttrCase<"first", 0>,
+    I32EnumAttrCase<"last", 1>,
+    I32EnumAttrCase<"mean", 2>,
+    I32EnumAttrCase<"max", 3>
+  ]> {
+  let cppNamespace = "::rapt::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_PoolingAttr : EnumAttr<Attn_Dialect, Attn_PoolingKind, "pooling_kind"> {
+  let assemblyFormat = "$value";
+}
+
 def Attn_RecurrenceKind : I32EnumAttr<"RecurrenceKind", "a recurrent cell", [
     I32EnumAttrCase<"rnn_tanh", 0>, // Elman 1990
     I32EnumAttrCase<"rnn_relu", 1>,

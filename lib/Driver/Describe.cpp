@@ -175,7 +175,11 @@ Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
     if (!function->hasAttr(attn::AttnDialect::entryAttr) || !list)
       continue;
     json::Array dims, bounds, buffers;
+    auto own =
+        function->getAttrOfType<ArrayAttr>(attn::AttnDialect::dimsAttr); // a kernel's; a model's entries have all
     for (auto dim : module.getOps<attn::DimOp>()) {
+      if (own && !llvm::is_contained(own.getAsValueRange<StringAttr>(), dim.getSymName()))
+        continue;
       dims.emplace_back(dim.getSymName().str());
       bounds.emplace_back(json::Array{json::Value(int64_t(dim.getMin())), json::Value(int64_t(dim.getMax()))});
     }

@@ -40,9 +40,19 @@ Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> &input, int64_t layer,
   return result;
 }
 
+template <typename S> Result<S> evaluate(attn::ColumnOp op, const Tensor<S> &input) {
+  Result<S> result = makeTensor<S>(op, {input.dim(0)});
+  if (failed(result))
+    return failure();
+  for (int64_t i = 0; i < input.dim(0); ++i)
+    result->floats[i] = input.floats[i * input.dim(1) + int64_t(op.getColumn())];
+  return result;
+}
+
 #define INSTANTIATE(S)                                                                                                 \
   template Result<S> evaluate(attn::EmbeddingOp, const Tensor<S> &, const Tensor<S> &);                                \
-  template Result<S> evaluate(attn::SelectRowsOp, const Tensor<S> &, int64_t, const Tensor<S> &);
+  template Result<S> evaluate(attn::SelectRowsOp, const Tensor<S> &, int64_t, const Tensor<S> &);                      \
+  template Result<S> evaluate(attn::ColumnOp, const Tensor<S> &);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 
 } // namespace rapt::reference

@@ -115,11 +115,15 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
   auto in = [&](unsigned i) -> const Tensor<S> & { return tensor(frame, op.getOperand(i)); };
   auto out = [&](FailureOr<Tensor<S>> value) { return set(frame, op.getResult(0), std::move(value)); };
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .template Case<attn::EmbeddingOp, attn::RMSNormOp, attn::GLUOp, attn::AddOp>(
+      .template Case<attn::EmbeddingOp, attn::PoolRowsOp, attn::RMSNormOp, attn::GLUOp, attn::AddOp>(
           [&](auto typed) { return out(evaluate(typed, in(0), in(1))); })
-      .template Case<attn::LayerNormOp, attn::PositionsOp, attn::RopeOp>(
+      .template Case<attn::LayerNormOp, attn::RopeOp>(
           [&](auto typed) { return out(evaluate(typed, in(0), in(1), in(2))); })
-      .template Case<attn::ActivationOp, attn::MergeHeadsOp>([&](auto typed) { return out(evaluate(typed, in(0))); })
+      .Case([&](attn::PositionsOp typed) {
+        return out(evaluate(typed, in(0), in(1), optionalTensor(frame, typed.getPast())));
+      })
+      .template Case<attn::ActivationOp, attn::MergeHeadsOp, attn::ColumnOp>(
+          [&](auto typed) { return out(evaluate(typed, in(0))); })
       .Case([&](attn::SplitHeadsOp typed) {
         for (auto [result, value] : llvm::zip(typed.getHeads(), evaluate(typed, in(0))))
           if (failed(set(frame, result, value)))

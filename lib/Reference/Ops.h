@@ -20,6 +20,7 @@ template <typename S> using Tensors = llvm::ArrayRef<const Tensor<S> *>;
 template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &ids, const Tensor<S> &table);
 template <typename S>
 Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> &input, int64_t layer, const Tensor<S> &rows);
+template <typename S> Result<S> evaluate(attn::ColumnOp op, const Tensor<S> &input);
 
 // Norm.cpp
 template <typename S>
@@ -28,11 +29,14 @@ template <typename S> Result<S> evaluate(attn::RMSNormOp op, const Tensor<S> &in
 
 // Position.cpp
 template <typename S>
-Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S> &rowBegin, const Tensor<S> &past);
+Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S> &rowBegin, const Tensor<S> *past);
 template <typename S>
 mlir::FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp op, const Tensor<S> &positions);
 template <typename S>
 Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &cosines, const Tensor<S> &sines);
+
+// Pooling.cpp
+template <typename S> Result<S> evaluate(attn::PoolRowsOp op, const Tensor<S> &input, const Tensor<S> &rowBegin);
 
 // FeedForward.cpp; `epilogue` is null without a region.
 template <typename S>

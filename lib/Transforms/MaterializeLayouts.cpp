@@ -204,7 +204,7 @@ LogicalResult retype(Operation *op) {
     retypeTables(attention);
   } else if (isa<attn::EmbeddingOp, attn::SplitHeadsOp, attn::KVViewOp>(op)) {
     llvm::for_each(op->getResults(), padLast);
-  } else if (isa<attn::SelectRowsOp>(op)) {
+  } else if (isa<attn::SelectRowsOp, attn::PoolRowsOp>(op)) {
     auto input = cast<RankedTensorType>(op->getOperand(0).getType());
     op->getResult(0).setType(withLast(op->getResult(0).getType(), input.getShape().back()));
   } else if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op)) {
@@ -256,7 +256,7 @@ void noteColumns(attn::ConcatOp concat) {
 /// A state of the model: an argument that the entry gives back under its name, as it does the cache. Its rows are
 /// padded in memory, too. A kernel's arguments are arrays of the caller, as they are.
 bool isState(func::FuncOp entry, BlockArgument argument) {
-  if (!entry->getParentOp()->hasAttr(attn::AttnDialect::modelAttr))
+  if (attn::isKernelModule(entry->getParentOp()))
     return false;
   auto type = dyn_cast<RankedTensorType>(argument.getType());
   Attribute name = entry.getArgAttr(argument.getArgNumber(), attn::AttnDialect::nameAttr);
@@ -291,8 +291,8 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
     for (auto parameter : module.getOps<attn::ParameterOp>())
       offset = assign(parameter, wishes.lookup(parameter.getSymNameAttr()), offset);
 
-    // Without weights, in a kernel, columns stay as the caller's arrays have them.
-    if (!module.getOps<attn::ParameterOp>().empty())
+    // A kernel's columns stay as the caller's arrays have them.
+    if (!attn::isKernelModule(module))
       module.walk(noteColumns);
     for (auto entry : module.getOps<func::FuncOp>()) {
       if (entry.isDeclaration())
@@ -303,7 +303,8 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
         else if (isState(entry, argument))
           argument.setType(
               withLast(argument.getType(), padToPanel(cast<RankedTensorType>(argument.getType()).getShape().back())));
-      if (failed(retypeBlock(entry.getBody().front())))
+      // A kernel's ops have their padding already.
+      if (!attn::isKernelModule(module) && failed(retypeBlock(entry.getBody().front())))
         return signalPassFailure();
       entry.setFunctionType(FunctionType::get(&getContext(), entry.getBody().front().getArgumentTypes(),
                                               entry.getBody().front().getTerminator()->getOperandTypes()));

@@ -53,6 +53,42 @@ def AttnFuseEpilogues : Pass<"attn-fuse-epilogues"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def AttnDeclareKernels : Pass<"attn-declare-kernels", "::mlir::ModuleOp"> {
+  let summary = "makes entries of the functions of text without a model";
+  let description = [{
+    In a module without a model, every function that nothing calls becomes an entry when none says so itself. Arguments and
+    results without `attn.name` are named (`arg0`, `out`), dynamic extents without `attn.dims` too (`dim0`), and dims without an
+    `attn.dim` are declared with the bounds of 32 bits. Extents that the ops force to be equal get one name; two names for
+    them are an error.
+
+    ```mlir
+    func.func @add(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<?x64xf32> {
+      %z = attn.add %x, %y : tensor<?x64xf32>
+      return %z : tensor<?x64xf32>
+    }
+    ```
+    becomes an entry of `arg0`, `arg1` and `out`, with the one dim `dim0`.
+  }];
+}
+
+def AttnPadKernels : Pass<"attn-pad-kernels", "::mlir::ModuleOp"> {
+  let summary = "copies a kernel's operands whose columns fill no panel";
+  let description = [{
+    In a module without a model and parameters, ops that work on panels of 32 columns get operands padded with zeros, and users
+    get the part of their results that counts. Weights that are transposed or fill no panel become panels. Where columns are
+    multiples of 32 nothing changes.
+
+    ```mlir
+    func.func @norm(%x: tensor<?x33xf32>, %w: tensor<33xf32>) -> tensor<?x33xf32> {
+      %y = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x33xf32>, tensor<33xf32>
+      return %y : tensor<?x33xf32>
+    }
+    ```
+    Here the norm works on 64 columns of which 33 count.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"> {
   let summary = "decides where parameters lie in the weight file and pads shapes to panels of 32";
   let description = [{

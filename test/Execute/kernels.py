@@ -5,6 +5,7 @@ writes beyond an output is an error."""
 
 import argparse
 import ctypes
+import re
 import subprocess
 import sys
 import threading
@@ -74,9 +75,19 @@ class Program:
         subprocess.run([tools.clang, "-shared", str(made), "-o", str(library)], check=True)
         self.library = ctypes.CDLL(str(library))
 
+    def used(self, entry, dims):
+        """Of all dims that the program declares, those of the entry's own arrays: what its C function takes."""
+        text = self.file.read_text()
+        declared = re.findall(r"attn\.dim @(\w+)", text)
+        head = re.search(rf"func\.func @{entry}\((.*?)attributes", text, re.DOTALL)
+        if len(declared) != len(dims) or not head:
+            return dims
+        return [extent for name, extent in zip(declared, dims) if re.search(rf'"{name}(\+1)?"', head[1])]
+
     def compiled(self, entry, inputs, outputs, dims, parallel_for=backwards, workers=2, in_place=()):
         """`inputs`: arrays in order; `outputs`: shapes; `dims`: those that the program declares, in order; `in_place`: the
         positions of inputs that are results as well. They follow the outputs in what is returned."""
+        dims = self.used(entry, dims)
         extents = (ctypes.c_int64 * max(1, len(dims)))(*dims)
         scratch_of, run = getattr(self.library, entry + "_scratch"), getattr(self.library, entry)
         scratch_of.restype = ctypes.c_int64

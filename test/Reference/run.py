@@ -66,10 +66,22 @@ def embedding():
     case("embedding panels", "embedding", "embed_panels", {"ids": ints(63, 31, 32), "table": panels(large.T)}, {"result0": wide[[63, 31, 32]]})
     x = normal(6, 5)
     case("select_rows", "embedding", "select", {"x": x, "rows": ints(5, 0, 5)}, {"result0": x[[5, 0, 5]]})
+    case("column", "embedding", "column", {"x": x}, {"result0": x[:, 3]})
     error("embedding", "huge", {"ids": ints(0)}, "'attn.embedding' op makes a tensor of more than 4294967296 elements")
     for bad in (11, -1):
         error("embedding", "embed", {"ids": ints(1, bad), "table": table}, f"embedding.mlir\":3:8): error: 'attn.embedding' op looks id {bad}")
     error("embedding", "select", {"x": x, "rows": ints(6)}, "'attn.select_rows' op selects row 6 (element 0) of 6 rows")
+
+
+def pooling():
+    x, row_begin = normal(9, 5), ints(0, 4, 4, 5, 9)
+    formulas = {"first": lambda row: row[0], "last": lambda row: row[-1], "mean": lambda row: row.mean(0), "max": lambda row: row.max(0)}
+    for kind, formula in formulas.items():
+        rows = [x[begin:end].astype(np.float64) for begin, end in zip(row_begin, row_begin[1:])]
+        expected = np.array([formula(row) if len(row) else np.zeros(5) for row in rows])
+        case(f"pool_rows {kind}", "pooling", kind, {"x": x, "row_begin": row_begin}, {"result0": expected})
+        case(f"pool_rows {kind} without rows", "pooling", kind, {"x": x, "row_begin": ints(0)}, {"result0": np.zeros((0, 5))})
+    error("pooling", "mean", {"x": x, "row_begin": ints(0, 10)}, "'attn.pool_rows' op row_begin[1] is 10, but must be within 0..9")
 
 
 def norm():
@@ -397,7 +409,7 @@ def decoder():
     error("gpt2", "step", {"input_ids": ids}, "its sources have 100 columns, but its type needs 256", (f"--weights={other}",))
     error("gpt2", "step", {"input_ids": ids}, os.path.join(WORK.name, "nowhere"), (f"--weights={WORK.name}/nowhere",))
     error("gpt2", "step", {"input_ids": ids, "attention_mask": mask[:, ::-1]}, "attention_mask[0, 66] is 1, but a row must be ones and then zeros")
-    error("gpt2", "step", {"input_ids": ids, "attention_mask": mask[:3]}, "attention_mask is i64 [3, 75], but integers [batch, length] of one shape")
+    error("gpt2", "step", {"input_ids": ids, "attention_mask": mask[:3]}, "attention_mask is i64 [3, 75], but integers [4, 75] are needed")
     error("gpt2", "step", {"input_ids": ids.astype(np.float32)}, "input_ids is f32 [4, 75], but integers")
     error("gpt2", "step", {"input_ids": ids + 50}, "'attn.embedding' op looks id", parameters)
     error("gpt2", "step", {"input_ids": random.randint(0, 97, (1, 129))}, "dim 'table' is 3, but must be within 1..2", parameters)
@@ -462,7 +474,7 @@ def main():
     parser.add_argument("--tool", required=True)
     parser.add_argument("--work")
     options = parser.parse_args()
-    for make in (embedding, norm, position, feedforward, attention, attention_state, kvcache, recurrence, program, decoder):
+    for make in (embedding, pooling, norm, position, feedforward, attention, attention_state, kvcache, recurrence, program, decoder):
         make()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         work = options.work or WORK.name

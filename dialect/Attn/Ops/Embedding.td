@@ -45,4 +45,23 @@ def Attn_SelectRowsOp : Attn_Op<"select_rows", [Pure, AllElementTypesMatch<["inp
                             [{ build($_builder, $_state, result, input, /*layer=*/nullptr, rows); }]>];
 }
 
+def Attn_ColumnOp : Attn_Op<"column", [Pure]> {
+  let summary = "one column of an activation";
+  let description = [{
+    `result[i] = input[i, column]`: the start of a span from a head that gives start and end.
+
+    ```mlir
+    func.func @start(%x: tensor<?x2xf32>) -> tensor<?xf32> {
+      %y = attn.column %x[0] : tensor<?x2xf32> -> tensor<?xf32>
+      return %y : tensor<?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$input, I64Attr:$column);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$input `[` $column `]` attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$column)>];
+}
+
 #endif
