@@ -1,4 +1,4 @@
-//===- Attention.cpp - Attention, whole and by tiles --------------------------===//
+//===- Attention.cpp - Attention and its heads --------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/Attn/Ops/Regions.h"
 #include "llvm/Support/MathExtras.h"
@@ -42,6 +42,17 @@ OpFoldResult MergeHeadsOp::fold(FoldAdaptor) {
   return {};
 }
 
+LogicalResult MergeHeadsOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                             SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  int64_t columns;
+  if (input.getRank() != 3 || input.isDynamicDim(1) || input.isDynamicDim(2) ||
+      llvm::MulOverflow(input.getDimSize(1), input.getDimSize(2), columns))
+    return emitOptionalError(loc, "no heads to merge in ", input);
+  types.push_back(RankedTensorType::get({input.getDimSize(0), columns}, input.getElementType()));
+  return success();
+}
+
 LogicalResult MergeHeadsOp::verify() {
   RankedTensorType input = getInput().getType(), result = getResult().getType();
   int64_t columns;
@@ -60,24 +71,6 @@ std::optional<unsigned> AttentionOp::dimOf(unsigned i, Dim dim) {
 }
 
 namespace {
-/// Checks a score (`isScore`) or mask region: its arguments and what it yields.
-LogicalResult verifyRegion(Operation *op, Region &region, bool isScore, ValueRange extras) {
-  if (region.empty())
-    return success();
-  StringRef name = isScore ? "score" : "mask";
-  SmallVector<Type> expected;
-  Builder builder(op->getContext());
-  if (isScore)
-    expected.push_back(builder.getF32Type());
-  expected.append(4, builder.getIndexType());
-  for (Value extra : extras)
-    expected.push_back(getElementTypeOrSelf(extra.getType()));
-  if (TypeRange(region.front().getArgumentTypes()) != TypeRange(expected))
-    return op->emitOpError() << name << " region must take (" << (isScore ? "s: f32, " : "")
-                             << "b, h, q, kv: index, and one element of each extra operand)";
-  return verifyElementRegion(op, region, name, isScore ? Type(builder.getF32Type()) : Type(builder.getI1Type()));
-}
-
 constexpr const char *dimNames[] = {"b", "hkv", "g", "q", "kv", "dqk", "dv"};
 
 /// What maps may hold and must hold: a key has no query position, a result every dim that is not summed over.
@@ -118,6 +111,32 @@ LogicalResult verifyMaps(AttentionOp op) {
 }
 } // namespace
 
+LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  int64_t extents[NumDims];
+  std::fill_n(extents, NumDims, ShapedType::kDynamic);
+  auto mapOf = [&](unsigned i) {
+    return i < adaptor.getMaps().size() ? cast<AffineMapAttr>(adaptor.getMaps()[i]).getValue() : AffineMap();
+  };
+  for (auto [i, operand] : llvm::enumerate(ValueRange{adaptor.getQuery(), adaptor.getKey(), adaptor.getValue()})) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    AffineMap map = mapOf(i);
+    if (!map || map.getNumDims() != NumDims || !map.isProjectedPermutation() || map.getNumResults() != type.getRank())
+      return emitOptionalError(loc, "map ", i, " of attention does not fit ", type);
+    for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape()))
+      if (int64_t &extent = extents[cast<AffineDimExpr>(expr).getPosition()]; ShapedType::isDynamic(extent))
+        extent = size;
+  }
+  AffineMap map = mapOf(3);
+  if (!map || map.getNumDims() != NumDims || !map.isProjectedPermutation())
+    return emitOptionalError(loc, "attention has no map of its result");
+  SmallVector<int64_t> shape;
+  for (AffineExpr expr : map.getResults())
+    shape.push_back(extents[cast<AffineDimExpr>(expr).getPosition()]);
+  types.push_back(RankedTensorType::get(shape, Float32Type::get(context)));
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   SmallVector<Value> operands = {getQuery(), getKey(), getValue(), getResult()};
   llvm::append_range(operands, getExtras());
@@ -145,28 +164,5 @@ LogicalResult AttentionOp::verify() {
   }
   if (failed(verifyMaps(*this)))
     return failure();
-  if (failed(verifyRegion(*this, getScore(), true, getExtras())) ||
-      failed(verifyRegion(*this, getMask(), false, getExtras())))
-    return failure();
-  return success();
-}
-
-LogicalResult AttentionStateOp::verify() {
-  RankedTensorType query = getQuery().getType(), key = getKey().getType(), value = getValue().getType(),
-                   acc = getAcc().getType();
-  if (!query.hasStaticShape() || !key.hasStaticShape() || !value.hasStaticShape() || !acc.hasStaticShape())
-    return emitOpError("works on tiles of static shape");
-  if (query.getRank() != 2 || acc.getRank() != 2 || key.getRank() != 3 || value.getRank() != 3)
-    return emitOpError("needs query [m, d], key [b/32, d, 32], value [dv/32, b, 32] and acc [m, dv]");
-  auto isPanels = [](int64_t count, int64_t extent) { return extent % kPanel == 0 && extent / kPanel == count; };
-  if (key.getDimSize(2) != kPanel || value.getDimSize(2) != kPanel || key.getDimSize(1) != query.getDimSize(1) ||
-      !isPanels(key.getDimSize(0), value.getDimSize(1)) || !isPanels(value.getDimSize(0), acc.getDimSize(1)) ||
-      acc.getDimSize(0) != query.getDimSize(0))
-    return emitOpError() << "key " << key << ", value " << value << " and acc " << acc << " do not fit query " << query;
-  for (Value row : {getMax(), getSum()})
-    if (cast<RankedTensorType>(row.getType()).getShape() != ArrayRef<int64_t>{query.getDimSize(0)})
-      return emitOpError() << "needs one max and one sum for each of the " << query.getDimSize(0) << " queries";
-  if (failed(verifyRegion(*this, getScore(), true, {})) || failed(verifyRegion(*this, getMask(), false, {})))
-    return failure();
-  return success();
+  return verifyScoreAndMask(*this, getScore(), getMask(), getExtras());
 }

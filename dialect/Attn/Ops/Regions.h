@@ -24,4 +24,27 @@ inline mlir::LogicalResult verifyElementRegion(mlir::Operation *op, mlir::Region
   return status;
 }
 
+/// Checks the score and mask regions of attention, each of which may be absent: what they take and what they yield.
+inline mlir::LogicalResult verifyScoreAndMask(mlir::Operation *op, mlir::Region &score, mlir::Region &mask,
+                                              mlir::ValueRange extras) {
+  mlir::Builder builder(op->getContext());
+  for (mlir::Region *region : {&score, &mask}) {
+    if (region->empty())
+      continue;
+    bool isScore = region == &score;
+    llvm::StringRef name = isScore ? "score" : "mask";
+    llvm::SmallVector<mlir::Type> expected(isScore, builder.getF32Type());
+    expected.append(4, builder.getIndexType());
+    for (mlir::Value extra : extras)
+      expected.push_back(mlir::getElementTypeOrSelf(extra.getType()));
+    if (mlir::TypeRange(region->front().getArgumentTypes()) != mlir::TypeRange(expected))
+      return op->emitOpError() << name << " region must take (" << (isScore ? "s: f32, " : "")
+                               << "b, h, q, kv: index, and one element of each extra operand)";
+    if (failed(verifyElementRegion(op, *region, name,
+                                   isScore ? mlir::Type(builder.getF32Type()) : mlir::Type(builder.getI1Type()))))
+      return mlir::failure();
+  }
+  return mlir::success();
+}
+
 } // namespace rapt::attn

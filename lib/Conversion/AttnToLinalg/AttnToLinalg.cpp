@@ -36,7 +36,7 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
       }
       if (isa<attn::AttnDialect>(op->getDialect()) &&
           !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
-               attn::YieldOp>(op)) {
+               attn::AttentionMergeOp, attn::YieldOp>(op)) {
         op->emitOpError(
             "has no tiled form for these types; layouts must be materialised first (attn-materialize-layouts), "
             "with head dimensions and columns that are multiples of 32");

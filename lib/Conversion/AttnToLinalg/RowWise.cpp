@@ -64,71 +64,51 @@ Value keepColumns(ImplicitLocOpBuilder &b, Value panel, Value column, int64_t co
   return arith::SelectOp::create(b, mask, panel, arith::ConstantOp::create(b, b.getZeroAttr(panel.getType())));
 }
 
-struct TileLayerNorm : OpRewritePattern<attn::LayerNormOp> {
-  using OpRewritePattern::OpRewritePattern;
+/// layer_norm and rms_norm, which subtracts no mean and adds no bias.
+template <typename NormOp> struct TileNorm : OpRewritePattern<NormOp> {
+  using OpRewritePattern<NormOp>::OpRewritePattern;
+  static constexpr bool isCentred = std::is_same_v<NormOp, attn::LayerNormOp>;
 
-  LogicalResult matchAndRewrite(attn::LayerNormOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(NormOp op, PatternRewriter &rewriter) const override {
     if (!isPadded(op.getInput()))
       return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getInput().getType());
-    int64_t width = type.getDimSize(1), columns = op.getColumns().value_or(width);
     Value result = rowGrid(b, type, extent(b, op.getInput(), 0), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
-      auto read = [&](ImplicitLocOpBuilder &b, Value column) { return readPanel(b, op.getInput(), {row, column}); };
-      Value count = arith::ConstantOp::create(b, b.getF32FloatAttr(columns));
-      Value mean = splat(b, arith::DivFOp::create(b, sumPanels(b, width, read), count));
-      // Padding is zero in the input but not once the mean is subtracted.
-      auto deviation = [&](ImplicitLocOpBuilder &b, Value column) -> Value {
-        Value d = arith::SubFOp::create(b, read(b, column), mean);
-        return columns == width ? d : keepColumns(b, d, column, columns);
-      };
-      Value squares = sumPanels(b, width, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
-        Value d = deviation(b, column);
-        return arith::MulFOp::create(b, d, d);
-      });
-      Value variance = arith::DivFOp::create(b, squares, count);
-      Value epsilon = arith::ConstantOp::create(b, b.getF32FloatAttr(op.getEpsilon().convertToDouble()));
-      Value deviationOfRow = math::SqrtOp::create(b, arith::AddFOp::create(b, variance, epsilon));
-      Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
-      Value factor = splat(b, arith::DivFOp::create(b, one, deviationOfRow));
-      return forPanels(b, width, dest, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
-        Value scaled = arith::MulFOp::create(b, arith::SubFOp::create(b, read(b, column), mean), factor);
-        Value weighted = arith::MulFOp::create(b, scaled, readPanel(b, op.getWeight(), column));
-        return arith::AddFOp::create(b, weighted, readPanel(b, op.getBias(), column));
-      });
+      return normalize(b, op, type.getDimSize(1), row, dest);
     });
     rewriter.replaceOp(op, result);
     return success();
   }
-};
 
-struct TileRMSNorm : OpRewritePattern<attn::RMSNormOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(attn::RMSNormOp op, PatternRewriter &rewriter) const override {
-    if (!isPadded(op.getInput()))
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto type = cast<RankedTensorType>(op.getInput().getType());
-    int64_t width = type.getDimSize(1), columns = op.getColumns().value_or(width);
-    Value result = rowGrid(b, type, extent(b, op.getInput(), 0), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
-      auto read = [&](ImplicitLocOpBuilder &b, Value column) { return readPanel(b, op.getInput(), {row, column}); };
-      Value squares = sumPanels(b, width, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
-        Value x = read(b, column);
-        return arith::MulFOp::create(b, x, x);
-      });
-      Value count = arith::ConstantOp::create(b, b.getF32FloatAttr(columns));
-      Value epsilon = arith::ConstantOp::create(b, b.getF32FloatAttr(op.getEpsilon().convertToDouble()));
-      Value root = math::SqrtOp::create(b, arith::AddFOp::create(b, arith::DivFOp::create(b, squares, count), epsilon));
-      Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
-      Value factor = splat(b, arith::DivFOp::create(b, one, root));
-      return forPanels(b, width, dest, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
-        Value scaled = arith::MulFOp::create(b, read(b, column), factor);
-        return arith::MulFOp::create(b, scaled, readPanel(b, op.getWeight(), column));
-      });
+private:
+  static Value normalize(ImplicitLocOpBuilder &b, NormOp op, int64_t width, Value row, Value dest) {
+    int64_t columns = op.getColumns().value_or(width);
+    auto read = [&](ImplicitLocOpBuilder &b, Value column) { return readPanel(b, op.getInput(), {row, column}); };
+    Value count = arith::ConstantOp::create(b, b.getF32FloatAttr(columns)), mean;
+    if constexpr (isCentred)
+      mean = splat(b, arith::DivFOp::create(b, sumPanels(b, width, read), count));
+    auto deviation = [&](ImplicitLocOpBuilder &b, Value column) -> Value {
+      return isCentred ? Value(arith::SubFOp::create(b, read(b, column), mean)) : read(b, column);
+    };
+    Value squares = sumPanels(b, width, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
+      Value d = deviation(b, column);
+      // Padding is zero in the input but not once the mean is subtracted.
+      if (isCentred && columns != width)
+        d = keepColumns(b, d, column, columns);
+      return arith::MulFOp::create(b, d, d);
     });
-    rewriter.replaceOp(op, result);
-    return success();
+    Value epsilon = arith::ConstantOp::create(b, b.getF32FloatAttr(op.getEpsilon().convertToDouble()));
+    Value root = math::SqrtOp::create(b, arith::AddFOp::create(b, arith::DivFOp::create(b, squares, count), epsilon));
+    Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
+    Value factor = splat(b, arith::DivFOp::create(b, one, root));
+    return forPanels(b, width, dest, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
+      Value scaled = arith::MulFOp::create(b, deviation(b, column), factor);
+      Value weighted = arith::MulFOp::create(b, scaled, readPanel(b, op.getWeight(), column));
+      if constexpr (isCentred)
+        weighted = arith::AddFOp::create(b, weighted, readPanel(b, op.getBias(), column));
+      return weighted;
+    });
   }
 };
 
@@ -255,7 +235,7 @@ struct TileMergeHeads : OpRewritePattern<attn::MergeHeadsOp> {
 } // namespace
 
 void rapt::populateRowWiseTilingPatterns(RewritePatternSet &patterns) {
-  patterns.add<TileLayerNorm, TileRMSNorm, TileElementwise<attn::ActivationOp>, TileElementwise<attn::AddOp>,
+  patterns.add<TileNorm<attn::LayerNormOp>, TileNorm<attn::RMSNormOp>, TileElementwise<attn::ActivationOp>, TileElementwise<attn::AddOp>,
                TileElementwise<attn::GLUOp>, TileEmbedding, TileSelectRows, TileSplitHeads, TileMergeHeads>(
       patterns.getContext());
 }

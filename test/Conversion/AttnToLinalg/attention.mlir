@@ -1,4 +1,10 @@
 // RUN: rapt-opt %s --attn-to-linalg --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-to-linalg --split-input-file | FileCheck %s --check-prefix=MEMORY
+
+// Memory does not grow with queries times keys: no tensor has two dynamic extents, and none beyond the operands' has one but the
+// result; what a task holds is of 8 queries or of 64 keys.
+// MEMORY-NOT: tensor<{{[0-9x]*}}?x{{[0-9x]*}}?x
+// MEMORY-NOT: tensor.empty(%{{.*}}, %
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
@@ -11,8 +17,13 @@
 func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>) -> tensor<?x12x64xf32> {
   %scale = arith.constant 0.125 : f32
   // CHECK: scf.forall
-  // CHECK: scf.for {{.*}} -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>)
+  // CHECK: scf.for %[[NTH:.*]] = {{.*}} iter_args({{.*}}) -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>)
+  // CHECK: %[[BLOCK:.*]] = arith.constant 64 : index
+  // CHECK: arith.muli %[[NTH]], %[[BLOCK]] : index
+  // CHECK: tensor.empty() : tensor<2x64x32xf32>
+  // CHECK: tensor.empty() : tensor<2x64x32xf32>
   // CHECK: attn.attention_state
+  // CHECK-SAME: : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   // CHECK-NOT: limit
   // CHECK-NOT: mask {
   // CHECK: scf.for {{.*}} -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>)
