@@ -51,6 +51,9 @@ OpFoldResult extentOf(OpBuilder &b, Location loc, Value tensor, unsigned dim) {
   return tensor::getMixedSize(b, loc, tensor, dim);
 }
 
+/// Columns of acc. While the op is being split, its operand acc is that of all parts, so value tells.
+int64_t columnsOf(AttentionStateOp op) { return op.getValue().getType().getDimSize(0) * kPanel; }
+
 /// Where a tile of queries lies in acc (0), max (1) or sum (2).
 void placeQueries(OpBuilder &b, AttentionStateOp op, unsigned result, OpFoldResult offset, OpFoldResult size,
                   SmallVectorImpl<OpFoldResult> &offsets, SmallVectorImpl<OpFoldResult> &sizes) {
@@ -58,7 +61,7 @@ void placeQueries(OpBuilder &b, AttentionStateOp op, unsigned result, OpFoldResu
   sizes.push_back(size);
   if (result == 0) {
     offsets.push_back(b.getIndexAttr(0));
-    sizes.push_back(extentOf(b, op.getLoc(), op.getAcc(), 1));
+    sizes.push_back(b.getIndexAttr(columnsOf(op)));
   }
 }
 
@@ -85,6 +88,18 @@ TilingResult tileOp(OpBuilder &b, AttentionStateOp op, OFRs offsets, OFRs sizes,
   return {{tiled}, SmallVector<Value>(tiled.getResults()), slices};
 }
 } // namespace
+
+LogicalResult AttentionStateOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                 SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, adaptor.getOperands().take_back(3).getTypes());
+  return success();
+}
+
+LogicalResult AttentionMergeOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                 SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, adaptor.getOperands().take_back(3).getTypes());
+  return success();
+}
 
 LogicalResult AttentionStateOp::verify() {
   RankedTensorType query = getQuery().getType(), key = getKey().getType(), value = getValue().getType(),
@@ -135,7 +150,7 @@ LogicalResult AttentionStateOp::getIterationDomainTileFromResultTile(OpBuilder &
                                                                      SmallVectorImpl<OpFoldResult> &domainOffsets,
                                                                      SmallVectorImpl<OpFoldResult> &domainSizes) {
   // Columns of acc cannot be had alone: max and sum go with all of them.
-  if (result == 0 && (!isZeroInteger(offsets[1]) || getConstantIntValue(sizes[1]) != getAcc().getType().getDimSize(1)))
+  if (result == 0 && (!isZeroInteger(offsets[1]) || getConstantIntValue(sizes[1]) != columnsOf(*this)))
     return failure();
   domainOffsets.append({offsets[0], b.getIndexAttr(0)});
   domainSizes.append({sizes[0], extentOf(b, getLoc(), getKey(), 0)});

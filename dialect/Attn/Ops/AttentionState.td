@@ -10,8 +10,7 @@ include "mlir/Interfaces/TilingInterface.td"
 
 /// The results are the state of the operands acc, max and sum, the last three, and have their types.
 class Attn_StateOp<string mnemonic, list<Trait> traits> : Attn_Op<mnemonic, !listconcat([
-    Pure, DestinationStyleOpInterface, AllTypesMatch<["acc", "newAcc"]>, AllTypesMatch<["max", "newMax"]>,
-    AllTypesMatch<["sum", "newSum"]>], traits)> {
+    Pure, DestinationStyleOpInterface, InferTypeOpAdaptor], traits)> {
   let results = (outs RankedTensorOf<[F32]>:$newAcc, 1DTensorOf<[F32]>:$newMax, 1DTensorOf<[F32]>:$newSum);
   let hasVerifier = 1;
   code stateDeclaration = [{
