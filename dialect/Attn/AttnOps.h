@@ -13,8 +13,8 @@
 
 namespace rapt::attn {
 // Upstream's PartialReductionOpInterface names these without their namespace.
-using mlir::Location, mlir::MergeResult, mlir::ReductionTilingStrategy, mlir::SmallVector, mlir::TilingResult, mlir::Value,
-    mlir::ValueRange;
+using mlir::Location, mlir::MergeResult, mlir::ReductionTilingStrategy, mlir::SmallVector, mlir::TilingResult,
+    mlir::Value, mlir::ValueRange;
 } // namespace rapt::attn
 
 #include "dialect/Attn/AttnInterfaces.h.inc"

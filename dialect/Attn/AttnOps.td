@@ -11,5 +11,6 @@ include "dialect/Attn/Ops/Norm.td"
 include "dialect/Attn/Ops/Parallel.td"
 include "dialect/Attn/Ops/Parameter.td"
 include "dialect/Attn/Ops/Position.td"
+include "dialect/Attn/Ops/Recurrence.td"
 
 #endif

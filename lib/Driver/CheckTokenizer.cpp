@@ -18,14 +18,17 @@ std::vector<std::string> driver::checkTokenizer(const std::vector<artifact::Sect
                        content("special_tokens_map.json"),
                        content("added_tokens.json"),
                        content("vocab.json"),
-                       content("merges.txt")};
-  if (files.tokenizerJson.empty() && (files.vocabulary.empty() || files.merges.empty()))
+                       content("merges.txt"),
+                       content("vocab.txt")};
+  if (files.tokenizerJson.empty() && (files.vocabulary.empty() || files.merges.empty()) && files.wordPieces.empty())
     return {};
   Expected<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::create(files);
   if (!tokenizer)
     return {tokenizer.error().message + "; the model will take and give ids only"};
   std::vector<std::string> warnings;
-  const char *file = files.tokenizerJson.empty() ? "vocab.json" : "tokenizer.json";
+  const char *file = !files.tokenizerJson.empty() ? "tokenizer.json"
+                     : !files.vocabulary.empty()  ? "vocab.json"
+                                                  : "vocab.txt";
   const int64_t ids = (*tokenizer)->vocabularySize();
   int64_t first = ids;
   for (int64_t id = model.vocabulary; id < ids && first == ids; ++id)

@@ -1,6 +1,7 @@
 //===- TokenizerInterface.cpp - rapt_tokenizer_... -------------------------===//
 #include "lib/Generation/TextInterface.h"
 #include "lib/Tokenizer/Unicode.h"
+#include <algorithm>
 
 using namespace rapt;
 using namespace rapt::text;
@@ -38,6 +39,7 @@ rapt_status rapt_tokenizer_open(const rapt_tokenizer_files *files, rapt_tokenize
     contents.addedTokens = viewOf(given.added_tokens);
     contents.vocabulary = viewOf(given.vocab_json);
     contents.merges = viewOf(given.merges_txt);
+    contents.wordPieces = viewOf(given.vocab_txt);
     Expected<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::create(contents);
     if (!tokenizer)
       return {RAPT_BAD_FILE, tokenizer.error().message};
@@ -73,6 +75,26 @@ int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, const char *token, 
   return tokenizer && token ? tokenizer->tokenizer->tokenId({token, size}).value_or(-1) : -1;
 }
 
+static Outcome readOptions(const rapt_encode_options *options, EncodeOptions &settings) {
+  rapt_encode_options given;
+  if (Outcome read = readStruct(options, sizeof(rapt_encode_options), "rapt_encode_options", given); read.status)
+    return read;
+  if (given.flags & ~uint32_t(RAPT_ENCODE_BARE | RAPT_ENCODE_PLAIN))
+    return invalid("rapt_encode_options.flags has bits that this version of the library does not know");
+  settings.addSpecialTokens = !(given.flags & RAPT_ENCODE_BARE);
+  settings.parseSpecialTokens = !(given.flags & RAPT_ENCODE_PLAIN);
+  if (given.embedding_rows != 0)
+    settings.embeddingRows = given.embedding_rows;
+  if (given.most_ids != 0)
+    settings.stopAbove = size_t(given.most_ids);
+  return {};
+}
+
+static Outcome tooLong(size_t textSize, size_t mostIds) {
+  return {RAPT_TOO_LONG,
+          "the text of " + std::to_string(textSize) + " bytes has more than " + std::to_string(mostIds) + " tokens"};
+}
+
 rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, const char *text, size_t size,
                                   const rapt_encode_options *options, int32_t *ids, size_t capacity, size_t *count,
                                   char *message, size_t message_size) {
@@ -80,25 +102,40 @@ rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, const char *t
     if (!tokenizer || (!text && size > 0) || !count)
       return invalid("rapt_tokenizer_encode: tokenizer, text or count is NULL");
     *count = 0;
-    rapt_encode_options given;
-    if (Outcome read = readStruct(options, sizeof(rapt_encode_options), "rapt_encode_options", given); read.status)
-      return read;
-    if (given.flags & ~uint32_t(RAPT_ENCODE_BARE | RAPT_ENCODE_PLAIN))
-      return invalid("rapt_encode_options.flags has bits that this version of the library does not know");
     EncodeOptions settings;
-    settings.addSpecialTokens = !(given.flags & RAPT_ENCODE_BARE);
-    settings.parseSpecialTokens = !(given.flags & RAPT_ENCODE_PLAIN);
-    if (given.embedding_rows != 0)
-      settings.embeddingRows = given.embedding_rows;
-    if (given.most_ids != 0)
-      settings.stopAbove = size_t(given.most_ids);
+    if (Outcome read = readOptions(options, settings); read.status)
+      return read;
     Expected<std::vector<int32_t>> list = tokenizer->tokenizer->encode({text, size}, settings);
     if (!list)
       return invalid(list.error().message);
     if (list->size() > settings.stopAbove)
-      return {RAPT_TOO_LONG, "the text of " + std::to_string(size) + " bytes has more than " +
-                                 std::to_string(settings.stopAbove) + " tokens"};
+      return tooLong(size, settings.stopAbove);
     return give(list->data(), list->size(), ids, capacity, count, "ids");
+  });
+}
+
+rapt_status rapt_tokenizer_encode_pair(const rapt_tokenizer *tokenizer, const char *first, size_t first_size,
+                                       const char *second, size_t second_size, const rapt_encode_options *options,
+                                       int32_t *ids, int32_t *types, size_t capacity, size_t *count, char *message,
+                                       size_t message_size) {
+  return guarded(message, message_size, [&]() -> Outcome {
+    if (!tokenizer || (!first && first_size > 0) || (!second && second_size > 0) || !count)
+      return invalid("rapt_tokenizer_encode_pair: tokenizer, first, second or count is NULL");
+    *count = 0;
+    EncodeOptions settings;
+    if (Outcome read = readOptions(options, settings); read.status)
+      return read;
+    std::string_view text(first, first_size);
+    Expected<Encoding> encoding = second ? tokenizer->tokenizer->encodePair(text, {second, second_size}, settings)
+                                         : tokenizer->tokenizer->encodeTyped(text, settings);
+    if (!encoding)
+      return invalid(encoding.error().message);
+    if (encoding->ids.size() > settings.stopAbove)
+      return tooLong(first_size + second_size, settings.stopAbove);
+    const std::vector<int32_t> &given = encoding->types;
+    if (types && capacity >= given.size())
+      std::copy(given.begin(), given.end(), types);
+    return give(encoding->ids.data(), encoding->ids.size(), ids, capacity, count, "ids");
   });
 }
 

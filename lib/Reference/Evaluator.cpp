@@ -117,9 +117,9 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
   auto in = [&](unsigned i) -> const Tensor<S> & { return tensor(frame, op.getOperand(i)); };
   auto out = [&](FailureOr<Tensor<S>> value) { return set(frame, op.getResult(0), std::move(value)); };
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .template Case<attn::EmbeddingOp, attn::SelectRowsOp, attn::RMSNormOp, attn::RopeOp, attn::GLUOp, attn::AddOp>(
+      .template Case<attn::EmbeddingOp, attn::RMSNormOp, attn::GLUOp, attn::AddOp>(
           [&](auto typed) { return out(evaluate(typed, in(0), in(1))); })
-      .template Case<attn::LayerNormOp, attn::PositionsOp>(
+      .template Case<attn::LayerNormOp, attn::PositionsOp, attn::RopeOp>(
           [&](auto typed) { return out(evaluate(typed, in(0), in(1), in(2))); })
       .template Case<attn::ActivationOp, attn::MergeHeadsOp>([&](auto typed) { return out(evaluate(typed, in(0))); })
       .Case([&](attn::SplitHeadsOp typed) {
@@ -128,8 +128,14 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
             return failure();
         return success();
       })
+      .Case([&](attn::RotaryTableOp typed) {
+        auto table = evaluate(typed, in(0));
+        return failed(table) ? failure()
+                             : success(succeeded(set(frame, typed.getCosines(), table->first)) &&
+                                       succeeded(set(frame, typed.getSines(), table->second)));
+      })
       .Case([&](attn::ParameterSliceOp typed) {
-        return out(evaluate<S>(typed, parameters, typed.getLayer() ? integer(frame, typed.getLayer()) : 0));
+        return out(evaluate<S>(typed, parameters, layerOf(frame, typed.getLayer())));
       })
       .Case([&](attn::DimSizeOp typed) {
         FailureOr<int64_t> size = evaluate(typed, dims);
@@ -137,6 +143,16 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
           frame[typed] = *size;
         return LogicalResult(size);
       })
+      .Case([&](attn::SelectRowsOp typed) {
+        return out(evaluate(typed, tensor(frame, typed.getInput()), layerOf(frame, typed.getLayer()),
+                            tensor(frame, typed.getRows())));
+      })
+      .Case([&](attn::UpdateRowsOp typed) {
+        return out(evaluate(typed, tensor(frame, typed.getState()), layerOf(frame, typed.getLayer()),
+                            tensor(frame, typed.getValues()), tensor(frame, typed.getRows())));
+      })
+      .Case([&](attn::ConcatOp typed) { return out(evaluate<S>(typed, tensors(frame, typed.getInputs()))); })
+      .Case([&](attn::RecurrenceOp typed) { return runRecurrence(typed, frame); })
       .Case([&](attn::LinearOp typed) { return runLinear(typed, frame); })
       .Case([&](attn::AttentionOp typed) { return runAttention(typed, frame); })
       .Case([&](attn::AttentionStateOp typed) { return runAttentionState(typed, frame); })
@@ -174,11 +190,13 @@ template <typename S> LogicalResult Evaluator<S>::runTensorOp(Operation &op, Fra
     return success();
   }
   if (auto extract = dyn_cast<tensor::ExtractSliceOp>(op))
-    return set(frame, extract,
-               extractSlice(&op, tensor(frame, extract.getSource()), sliceOf(frame, extract), extract.getDroppedDims()));
+    return set(
+        frame, extract,
+        extractSlice(&op, tensor(frame, extract.getSource()), sliceOf(frame, extract), extract.getDroppedDims()));
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
-    return set(frame, insert,
-               insertSlice(&op, tensor(frame, insert.getSource()), tensor(frame, insert.getDest()), sliceOf(frame, insert)));
+    return set(
+        frame, insert,
+        insertSlice(&op, tensor(frame, insert.getSource()), tensor(frame, insert.getDest()), sliceOf(frame, insert)));
   if (!isa<tensor::EmptyOp, tensor::SplatOp>(op))
     return op.emitOpError("is not evaluated");
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
@@ -266,8 +284,8 @@ template <typename S> LogicalResult Evaluator<S>::runFor(scf::ForOp op, Frame &f
 
 /// One task after another. Each reads its destinations as they were before the loop, as tasks at the same time do.
 template <typename S> LogicalResult Evaluator<S>::runForall(scf::ForallOp op, Frame &frame) {
-  SmallVector<int64_t> lower = integers(frame, op.getMixedLowerBound()), upper = integers(frame, op.getMixedUpperBound()),
-                       step = integers(frame, op.getMixedStep());
+  SmallVector<int64_t> lower = integers(frame, op.getMixedLowerBound()),
+                       upper = integers(frame, op.getMixedUpperBound()), step = integers(frame, op.getMixedStep());
   for (int64_t s : step)
     if (s <= 0)
       return op.emitOpError() << "has step " << s << ", but only positive steps are evaluated";
@@ -328,12 +346,21 @@ template <typename S> LogicalResult Evaluator<S>::runLinear(attn::LinearOp op, F
   ScalarProgram<S> *epilogue = nullptr;
   if (failed(compile(op.getEpilogue(), frame, program, epilogue)))
     return failure();
-  SmallVector<const Tensor<S> *> extras;
-  for (mlir::Value extra : op.getExtras())
-    extras.push_back(&tensor(frame, extra));
-  return set(
-      frame, op,
-      evaluate<S>(op, tensor(frame, op.getInput()), tensor(frame, op.getWeight()), Tensors<S>(extras), epilogue));
+  return set(frame, op,
+             evaluate<S>(op, tensor(frame, op.getInput()), tensor(frame, op.getWeight()),
+                         tensors(frame, op.getExtras()), epilogue));
+}
+
+template <typename S> LogicalResult Evaluator<S>::runRecurrence(attn::RecurrenceOp op, Frame &frame) {
+  auto values =
+      evaluate<S>(op, tensor(frame, op.getGates()), tensor(frame, op.getWeight()), optionalTensor(frame, op.getBias()),
+                  tensor(frame, op.getRowBegin()), tensors(frame, op.getInitial()));
+  if (failed(values))
+    return failure();
+  for (auto [result, value] : llvm::zip_equal(op.getResults(), *values))
+    if (failed(set(frame, result, std::move(value))))
+      return failure();
+  return success();
 }
 
 template <typename S> LogicalResult Evaluator<S>::runAttention(attn::AttentionOp op, Frame &frame) {
@@ -344,8 +371,7 @@ template <typename S> LogicalResult Evaluator<S>::runAttention(attn::AttentionOp
   operands.qOffset = optionalTensor(frame, op.getQOffset());
   operands.kvBegin = optionalTensor(frame, op.getKvBegin());
   operands.kvLength = optionalTensor(frame, op.getKvLength());
-  for (mlir::Value extra : op.getExtras())
-    operands.extras.push_back(&tensor(frame, extra));
+  operands.extras = tensors(frame, op.getExtras());
   if (failed(compile(op.getScore(), frame, score, operands.score)) ||
       failed(compile(op.getMask(), frame, mask, operands.mask)))
     return failure();

@@ -19,7 +19,8 @@ template <typename S> using Tensors = llvm::ArrayRef<const Tensor<S> *>;
 
 // Embedding.cpp
 template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &ids, const Tensor<S> &table);
-template <typename S> Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> &input, const Tensor<S> &rows);
+template <typename S>
+Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> &input, int64_t layer, const Tensor<S> &rows);
 
 // Norm.cpp
 template <typename S>
@@ -29,7 +30,10 @@ template <typename S> Result<S> evaluate(attn::RMSNormOp op, const Tensor<S> &in
 // Position.cpp
 template <typename S>
 Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S> &rowBegin, const Tensor<S> &past);
-template <typename S> Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &positions);
+template <typename S>
+mlir::FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp op, const Tensor<S> &positions);
+template <typename S>
+Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &cosines, const Tensor<S> &sines);
 
 // FeedForward.cpp; `epilogue` is null without a region.
 template <typename S>
@@ -91,6 +95,16 @@ mlir::FailureOr<Cache<S>> evaluate(attn::KVAppendOp op, const Cache<S> &cache, i
 template <typename S>
 mlir::FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::KVViewOp op, const Cache<S> &cache, int64_t layer,
                                                           const Tensor<S> &table);
+
+// Recurrence.cpp; the output, then the states; `bias` is null without one.
+template <typename S>
+mlir::FailureOr<llvm::SmallVector<Tensor<S>>> evaluate(attn::RecurrenceOp op, const Tensor<S> &gates,
+                                                       const Tensor<S> &weight, const Tensor<S> *bias,
+                                                       const Tensor<S> &rowBegin, Tensors<S> initial);
+template <typename S>
+Result<S> evaluate(attn::UpdateRowsOp op, const Tensor<S> &state, int64_t layer, const Tensor<S> &values,
+                   const Tensor<S> &rows);
+template <typename S> Result<S> evaluate(attn::ConcatOp op, Tensors<S> inputs);
 
 // Parameter.cpp; `dims` holds the extents of the declared dims that the entry's arguments have.
 template <typename S> Result<S> evaluate(attn::ParameterSliceOp op, ParameterReader &parameters, int64_t layer);

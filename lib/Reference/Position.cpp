@@ -33,23 +33,36 @@ Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S
   return result;
 }
 
-template <typename S> Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &positions) {
+template <typename S>
+FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp op, const Tensor<S> &positions) {
   ArrayRef<float> frequencies = op.getFrequencies();
-  int64_t half = frequencies.size(), channels = input.dim(2);
-  if (positions.dim(0) != input.dim(0))
-    return op.emitOpError() << "has " << positions.dim(0) << " positions for " << input.dim(0) << " tokens";
+  Result<S> cosines = makeTensor<S>(op, {positions.dim(0), int64_t(frequencies.size())});
+  if (failed(cosines))
+    return failure();
+  Tensor<S> sines = *cosines;
   S magnitude = S(op.getMagnitude().convertToFloat());
+  for (size_t at = 0; at < cosines->floats.size(); ++at) {
+    S angle = S(positions.ints[at / frequencies.size()]) * S(frequencies[at % frequencies.size()]);
+    cosines->floats[at] = std::cos(angle) * magnitude;
+    sines.floats[at] = std::sin(angle) * magnitude;
+  }
+  return std::pair(std::move(*cosines), std::move(sines));
+}
+
+template <typename S>
+Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &cosines, const Tensor<S> &sines) {
+  int64_t pairs = cosines.dim(1), heads = input.dim(1), channels = input.dim(2);
+  if (cosines.dim(0) != input.dim(0) || sines.dim(0) != input.dim(0))
+    return op.emitOpError() << "has a table of " << cosines.dim(0) << " and " << sines.dim(0) << " tokens for "
+                            << input.dim(0) << " tokens";
+  int64_t step = op.getInterleaved() ? 2 : 1, apart = op.getInterleaved() ? 1 : pairs;
   Tensor<S> result = input;
-  for (int64_t t = 0; t < input.dim(0); ++t)
-    for (int64_t i = 0; i < half; ++i) {
-      S angle = S(positions.ints[t]) * S(frequencies[i]);
-      S cosine = std::cos(angle) * magnitude, sine = std::sin(angle) * magnitude;
-      for (int64_t h = 0; h < input.dim(1); ++h) {
-        int64_t at = (t * input.dim(1) + h) * channels + i;
-        S first = input.floats[at], second = input.floats[at + half];
-        result.floats[at] = first * cosine - second * sine;
-        result.floats[at + half] = second * cosine + first * sine;
-      }
+  for (int64_t head = 0; head < input.dim(0) * heads; ++head)
+    for (int64_t i = 0; i < pairs; ++i) {
+      int64_t at = head * channels + i * step, place = head / heads * pairs + i;
+      S first = input.floats[at], second = input.floats[at + apart];
+      result.floats[at] = first * cosines.floats[place] - second * sines.floats[place];
+      result.floats[at + apart] = second * cosines.floats[place] + first * sines.floats[place];
     }
   return result;
 }
@@ -57,7 +70,8 @@ template <typename S> Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input
 #define INSTANTIATE(S)                                                                                                 \
   template LogicalResult checkOffsets(Operation *, StringRef, const Tensor<S> &, int64_t);                             \
   template Result<S> evaluate(attn::PositionsOp, const Tensor<S> &, const Tensor<S> &, const Tensor<S> &);             \
-  template Result<S> evaluate(attn::RopeOp, const Tensor<S> &, const Tensor<S> &);
+  template FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp, const Tensor<S> &);                \
+  template Result<S> evaluate(attn::RopeOp, const Tensor<S> &, const Tensor<S> &, const Tensor<S> &);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 
 } // namespace rapt::reference

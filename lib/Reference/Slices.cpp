@@ -42,7 +42,8 @@ void forEachPlace(ArrayRef<int64_t> shape, const Slice &slice, function_ref<void
 } // namespace
 
 template <typename S>
-Result<S> extractSlice(Operation *op, const Tensor<S> &source, const Slice &slice, const llvm::SmallBitVector &dropped) {
+Result<S> extractSlice(Operation *op, const Tensor<S> &source, const Slice &slice,
+                       const llvm::SmallBitVector &dropped) {
   if (failed(checkSlice(op, source.shape, slice)))
     return failure();
   Tensor<S> tile;

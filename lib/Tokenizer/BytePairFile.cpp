@@ -77,18 +77,4 @@ Expected<std::unique_ptr<Model>> BytePairModel::fromJson(const json::Value &mode
   return create(std::move(*vocabulary), *merges, std::move(options), where);
 }
 
-Expected<std::unique_ptr<Model>> readModel(const json::Value &model, const std::string &where) {
-  if (!model.isObject())
-    return Error{where + ": is not an object"};
-  const json::Value *type = model.find("type");
-  const std::string *name = type ? type->asString() : nullptr;
-  // Files from before tokenizers 0.9 name no type; merges tell a byte-pair model.
-  if (name ? *name == "BPE" : model.find("merges") != nullptr)
-    return BytePairModel::fromJson(model, where);
-  if (!name)
-    return Error{where + ": has no type"};
-  return Error{where + ": the model '" + json::printable(*name) +
-               "' is not supported, only BPE is; pass token ids instead of text"};
-}
-
 } // namespace rapt

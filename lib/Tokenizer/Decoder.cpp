@@ -4,11 +4,14 @@
 #include "lib/Tokenizer/Metaspace.h"
 #include "lib/Tokenizer/Pattern.h"
 #include "lib/Tokenizer/Unicode.h"
+#include "lib/Tokenizer/WordPieceDecoder.h"
 #include <charconv>
 
 namespace rapt {
 
 static constexpr std::string_view kReplacement = "\uFFFD";
+// Real files have four.
+static constexpr size_t kMostStages = 32;
 
 void Decoding::pass(size_t stage, std::string_view token, std::string &text) {
   if (stage == decoder->stages.size())
@@ -128,8 +131,8 @@ public:
     sink(text);
   }
   void expose(std::string &token) const override {
-    // Only a regular expression at its limits fails; the token stays as it is then.
-    if (Expected<std::string> replaced = pattern.replace(token, content))
+    // A regular expression at its limits fails, and what would fill the memory; the token stays as it is then.
+    if (Expected<std::string> replaced = pattern.replace(token, content, (size_t(1) << 16) + 16 * token.size()))
       token = std::move(*replaced);
   }
 
@@ -266,6 +269,8 @@ static Status readTokenStage(JsonFields &fields, const std::string &type, const 
     fused = true;
   } else if (type == "ByteFallback") {
     decoder.stages.push_back(std::make_unique<ByteFallbackStage>());
+  } else if (type == "WordPiece") {
+    decoder.stages.push_back(readWordPieceStage(fields));
   } else {
     Expected<MetaspaceOptions> options = readMetaspaceOptions(fields, where);
     if (!options)
@@ -283,7 +288,7 @@ static Status readInto(const json::Value &value, const std::string &where, bool 
     status = readSequence(fields, where, fused, decoder);
   else if (type == "Fuse")
     fused = true;
-  else if (type == "ByteLevel" || type == "ByteFallback" || type == "Metaspace")
+  else if (type == "ByteLevel" || type == "ByteFallback" || type == "Metaspace" || type == "WordPiece")
     status = readTokenStage(fields, type, where, fused, decoder);
   else if (type == "Replace")
     status = readReplace(fields, where, fused, decoder);
@@ -292,8 +297,11 @@ static Status readInto(const json::Value &value, const std::string &where, bool 
   else
     return Error{
         where + ": the decoder '" + json::printable(type) +
-        "' is not supported (ByteLevel, ByteFallback, Metaspace, Replace, Strip, Fuse and Sequence are); use token "
-        "ids instead of text"};
+        "' is not supported (ByteLevel, ByteFallback, Metaspace, WordPiece, Replace, Strip, Fuse and Sequence are); "
+        "use token ids instead of text"};
+  if (decoder.stages.size() > kMostStages)
+    return Error{where + ": is decoder number " + std::to_string(decoder.stages.size()) + "; the limit is " +
+                 std::to_string(kMostStages)};
   return status ? fields.finish({"add_prefix_space", "trim_offsets", "use_regex"}) : status;
 }
 

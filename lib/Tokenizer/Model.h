@@ -1,8 +1,7 @@
 //===- Model.h - What turns a piece of text into ids -----------------------===//
 //
 // The last stage of encoding. A model sees one piece at a time, after
-// normalisation and pre-tokenisation. BytePairModel is one; WordPiece and Unigram
-// have the same shape.
+// normalisation and pre-tokenisation.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -37,7 +36,7 @@ protected:
   Vocabulary tokens;
 };
 
-/// From the "model" member of tokenizer.json. Kinds other than BPE are refused by name.
+/// From the "model" member of tokenizer.json. Kinds other than BPE, WordPiece and Unigram are refused by name.
 Expected<std::unique_ptr<Model>> readModel(const json::Value &model, const std::string &where);
 
 } // namespace rapt

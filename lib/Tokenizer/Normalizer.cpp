@@ -1,12 +1,22 @@
 //===- Normalizer.cpp ------------------------------------------------------===//
 #include "lib/Tokenizer/Normalizer.h"
+#include "lib/Tokenizer/BertNormalizer.h"
 #include "lib/Tokenizer/ByteAlphabet.h"
 #include "lib/Tokenizer/JsonFields.h"
 #include "lib/Tokenizer/Pattern.h"
+#include "lib/Tokenizer/PrecompiledMap.h"
 #include "lib/Tokenizer/Unicode.h"
 #include <map>
 
 namespace rapt {
+
+// Real files have a handful.
+static constexpr size_t kMostNormalizers = 32;
+
+Error growthError(size_t size, size_t limit) {
+  return Error{"normalising " + std::to_string(size) + " bytes of text makes more than " + std::to_string(limit)};
+}
+
 namespace {
 
 class NormalForm final : public Normalizer {
@@ -66,11 +76,40 @@ private:
 class Replace final : public Normalizer {
 public:
   Replace(Pattern pattern, std::string content) : pattern(std::move(pattern)), content(std::move(content)) {}
-  Expected<std::string> apply(std::string text) const override { return pattern.replace(text, content); }
+  Expected<std::string> apply(std::string text) const override {
+    return pattern.replace(text, content, growthLimit(text.size()));
+  }
 
 private:
   Pattern pattern;
   std::string content;
+};
+
+/// SentencePiece's own rules before NFKC: some controls are dropped, some invisible characters are blanks.
+class NmtRules final : public Normalizer {
+public:
+  Expected<std::string> apply(std::string text) const override {
+    std::string result;
+    result.reserve(text.size());
+    for (size_t offset = 0, next; offset < text.size(); offset = next) {
+      next = offset + unicode::lengthOf(static_cast<unsigned char>(text[offset]));
+      char32_t character = unicode::decode(text, offset);
+      if (isBlank(character))
+        result += ' ';
+      else if (!isDropped(character))
+        result.append(text, offset, next - offset);
+    }
+    return result;
+  }
+
+private:
+  static bool isDropped(char32_t c) {
+    return (c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F;
+  }
+  static bool isBlank(char32_t c) {
+    return c == 0x09 || c == 0x0A || c == 0x0C || c == 0x0D || c == 0x1680 || (c >= 0x200B && c <= 0x200F) ||
+           c == 0x2028 || c == 0x2029 || c == 0x2581 || c == 0xFEFF || c == 0xFFFD;
+  }
 };
 
 class SpellBytes final : public Normalizer {
@@ -127,15 +166,27 @@ static Status readInto(const json::Value &value, const std::string &where, Norma
     list.push_back(std::make_unique<Prepend>(fields.string("prepend", "")));
   } else if (type == "ByteLevel") {
     list.push_back(std::make_unique<SpellBytes>());
+  } else if (type == "Nmt") {
+    list.push_back(std::make_unique<NmtRules>());
+  } else if (type == "BertNormalizer") {
+    list.push_back(readBertNormalizer(fields));
+  } else if (type == "Precompiled") {
+    Expected<std::unique_ptr<Normalizer>> map = PrecompiledMap::fromJson(fields, where);
+    if (!map)
+      return map.error();
+    list.push_back(std::move(*map));
   } else if (type == "Replace") {
     if (Status status = readReplace(fields, where, list); !status)
       return status;
   } else {
     return Error{
         where + ": the normalizer '" + json::printable(type) +
-        "' is not supported (NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, ByteLevel "
-        "and Sequence are); pass token ids instead of text"};
+        "' is not supported (NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, ByteLevel, Nmt, "
+        "BertNormalizer, Precompiled and Sequence are); pass token ids instead of text"};
   }
+  if (list.size() > kMostNormalizers)
+    return Error{where + ": is normalizer number " + std::to_string(list.size()) + "; the limit is " +
+                 std::to_string(kMostNormalizers)};
   return fields.finish({});
 }
 
@@ -154,6 +205,8 @@ Expected<std::string> normalize(const NormalizerList &normalizers, std::string_v
     result = normalizer->apply(std::move(*result));
     if (!result)
       return result;
+    if (size_t limit = growthLimit(text.size()); result->size() > limit)
+      return growthError(text.size(), limit);
   }
   return result;
 }

@@ -41,14 +41,16 @@ Status Pattern::forEachMatch(std::string_view text, FunctionRef<Status(size_t, s
   return {};
 }
 
-Expected<std::string> Pattern::replace(std::string_view text, std::string_view content) const {
+Expected<std::string> Pattern::replace(std::string_view text, std::string_view content, size_t limit) const {
   std::string result;
   result.reserve(text.size());
   size_t done = 0;
   Status status = forEachMatch(text, [&](size_t begin, size_t end) {
     result.append(text.substr(done, begin - done)).append(content);
     done = end;
-    return Status();
+    return result.size() > limit ? Status(Error{"replacing makes more than " + std::to_string(limit) + " bytes of " +
+                                                std::to_string(text.size())})
+                                 : Status();
   });
   if (!status)
     return status.error();

@@ -23,8 +23,8 @@ public:
   Status forEachMatch(std::string_view text, FunctionRef<Status(size_t, size_t)> visit) const;
   /// Set when the pattern is a literal.
   const std::string *asLiteral() const { return regex || matches ? nullptr : &literal; }
-  /// `text` with every match replaced by `content`.
-  Expected<std::string> replace(std::string_view text, std::string_view content) const;
+  /// `text` with every match replaced by `content`. Errors: more than `limit` bytes, a limit of the matcher.
+  Expected<std::string> replace(std::string_view text, std::string_view content, size_t limit = SIZE_MAX) const;
 
 private:
   std::string literal;

@@ -1,115 +1,221 @@
 //===- PostProcessor.cpp ---------------------------------------------------===//
+//
+// Processors only put ids around texts and set types, so that a chain of them is
+// worked out when the file is read: on lists of parts in place of ids.
+//
+//===----------------------------------------------------------------------===//
 #include "lib/Tokenizer/PostProcessor.h"
 #include "lib/Tokenizer/JsonFields.h"
+#include <algorithm>
 
 namespace rapt {
 
-static Status appendId(const json::Value &value, TokenTest isToken, const std::string &where,
-                       std::vector<int32_t> &ids) {
+// A template of real files has at most seven parts; its special tokens have one id each.
+static constexpr size_t kMostParts = 256;
+
+using Kind = FramePart::Kind;
+using Parts = std::vector<FramePart>;
+
+namespace {
+/// What one text and two texts have become so far. A template joins two texts into one list.
+struct State {
+  std::vector<Parts> single, pair;
+};
+
+class Reader {
+public:
+  Reader(TokenTest isToken, State &state) : isToken(isToken), state(state) {}
+  Status read(const json::Value &value, const std::string &where);
+
+private:
+  Expected<int32_t> readId(const json::Value &value, const std::string &where);
+  Expected<int32_t> readNamedId(const json::Value &value, const std::string &where);
+  Status readSpecial(const json::Value &item, int32_t type, const json::Value &table, const std::string &where,
+                     Parts &parts);
+  Expected<Parts> readParts(const json::Array &items, const json::Value &table, const std::string &where);
+  Status readTemplate(JsonFields &fields, const std::string &where);
+  Status readClassifier(JsonFields &fields, bool isRoberta, const std::string &where);
+  Status readSequence(JsonFields &fields, const std::string &where);
+
+  TokenTest isToken;
+  State &state;
+};
+} // namespace
+
+static size_t countOf(const Parts &parts, Kind kind) {
+  return size_t(std::count_if(parts.begin(), parts.end(), [&](const FramePart &part) { return part.kind == kind; }));
+}
+
+Expected<int32_t> Reader::readId(const json::Value &value, const std::string &where) {
   std::optional<int64_t> id = value.asInteger();
   if (!id || *id < 0 || *id > INT32_MAX || !isToken(int32_t(*id)))
     return Error{where + ": the id " + (id ? std::to_string(*id) : "of a special token") +
                  " is no token of the vocabulary"};
-  ids.push_back(int32_t(*id));
-  return {};
+  return int32_t(*id);
 }
 
-/// Appends the ids that `special_tokens` gives for one {"SpecialToken": {"id": name}} of a template.
-static Status appendSpecial(const json::Value &item, const json::Value &table, TokenTest isToken,
-                            const std::string &where, std::vector<int32_t> &ids) {
+/// Appends the ids that `table` gives for one {"id": name, "type_id": type} of a template.
+Status Reader::readSpecial(const json::Value &item, int32_t type, const json::Value &table, const std::string &where,
+                           Parts &parts) {
   const json::Value *name = item.find("id");
   const json::Value *entry = name && name->isString() ? table.find(*name->asString()) : nullptr;
   const json::Value *list = entry ? entry->find("ids") : nullptr;
   if (!list || !list->isArray())
     return Error{where + ": a special token of the template has no ids in special_tokens"};
-  for (const json::Value &id : *list->asArray())
-    if (Status status = appendId(id, isToken, where, ids); !status)
-      return status;
+  for (const json::Value &value : *list->asArray()) {
+    Expected<int32_t> id = readId(value, where);
+    if (!id)
+      return id.error();
+    if (parts.size() == kMostParts)
+      return Error{where + ": the template has more than " + std::to_string(kMostParts) + " parts"};
+    parts.push_back({Kind::Special, *id, type});
+  }
   return {};
 }
 
-static Expected<Frame> readTemplate(JsonFields &fields, TokenTest isToken, const std::string &where) {
-  const json::Array *single = fields.value("single").asArray();
-  if (!single)
-    return Error{where + ".single: is not a list"};
-  const json::Value &table = fields.value("special_tokens");
-  Frame frame;
-  bool seenText = false;
-  for (const json::Value &item : *single) {
-    if (const json::Value *special = item.find("SpecialToken")) {
-      Status status =
-          appendSpecial(*special, table, isToken, where + ".single", seenText ? frame.suffix : frame.prefix);
-      if (!status)
+Expected<Parts> Reader::readParts(const json::Array &items, const json::Value &table, const std::string &where) {
+  Parts parts;
+  if (items.size() > kMostParts)
+    return Error{where + ": the template has " + std::to_string(items.size()) + " parts; the limit is " +
+                 std::to_string(kMostParts)};
+  for (const json::Value &item : items) {
+    const json::Value *special = item.find("SpecialToken"), *sequence = item.find("Sequence");
+    const json::Value *part = special ? special : sequence, *name = part ? part->find("id") : nullptr;
+    const json::Value *typeValue = part ? part->find("type_id") : nullptr;
+    int64_t type = typeValue ? typeValue->asInteger().value_or(-1) : 0;
+    if (type < 0 || type > INT32_MAX)
+      return Error{where + ": the type_id of a part is not a type"};
+    if (special) {
+      if (Status status = readSpecial(*special, int32_t(type), table, where, parts); !status)
         return status.error();
       continue;
     }
-    const json::Value *sequence = item.find("Sequence");
-    const json::Value *name = sequence ? sequence->find("id") : nullptr;
-    if (!name || !name->isString() || *name->asString() != "A" || seenText)
-      return Error{where + ".single: the template must hold special tokens and the sequence A once"};
-    seenText = true;
+    std::string_view text = name && name->isString() ? std::string_view(*name->asString()) : std::string_view();
+    if (text != "A" && text != "B")
+      return Error{where + ": a part of the template is neither a special token nor the sequence A or B"};
+    parts.push_back({text == "A" ? Kind::First : Kind::Second, -1, int32_t(type)});
   }
-  if (!seenText)
-    return Error{where + ".single: the template leaves the text out"};
-  return frame;
+  return parts;
 }
 
-/// BertProcessing and RobertaProcessing: cls text sep, each given as ["[CLS]", 101].
-static Expected<Frame> readClassifierFrame(JsonFields &fields, TokenTest isToken, const std::string &where) {
-  Frame frame;
-  auto append = [&](std::string_view key, std::vector<int32_t> &ids) -> Status {
-    const json::Array *pair = fields.value(key).asArray();
-    if (!pair || pair->size() != 2)
-      return Error{where + "." + std::string(key) + ": is not a pair of a token and its id"};
-    return appendId((*pair)[1], isToken, where + "." + std::string(key), ids);
+/// Puts what the texts have become in their places of a template, which also sets all of its types.
+static Parts fill(const Parts &parts, const std::vector<Parts> &texts) {
+  Parts filled;
+  for (const FramePart &part : parts) {
+    if (part.kind == Kind::Special) {
+      filled.push_back(part);
+      continue;
+    }
+    for (FramePart inner : texts[part.kind == Kind::Second]) {
+      inner.type = part.type;
+      filled.push_back(inner);
+    }
+  }
+  return filled;
+}
+
+Status Reader::readTemplate(JsonFields &fields, const std::string &where) {
+  const json::Array *single = fields.value("single").asArray(), *pair = fields.value("pair").asArray();
+  if (!single)
+    return Error{where + ".single: is not a list"};
+  const json::Value &table = fields.value("special_tokens");
+  if (const json::Object *entries = table.asObject(); entries && entries->size() > kMostParts)
+    return Error{where + ".special_tokens: has " + std::to_string(entries->size()) + " entries; the limit is " +
+                 std::to_string(kMostParts)};
+  Expected<Parts> one = readParts(*single, table, where + ".single");
+  if (!one)
+    return one.error();
+  if (countOf(*one, Kind::First) != 1 || countOf(*one, Kind::Second) != 0)
+    return Error{where + ".single: the template must hold the sequence A once, and no other"};
+  Expected<Parts> two = pair ? readParts(*pair, table, where + ".pair") : Parts();
+  if (!two)
+    return two.error();
+  state.single = {fill(*one, state.single)};
+  bool joins = countOf(*two, Kind::First) == 1 && countOf(*two, Kind::Second) == 1 && state.pair.size() == 2;
+  state.pair = joins ? std::vector<Parts>{fill(*two, state.pair)} : std::vector<Parts>();
+  return {};
+}
+
+/// The id of ["[CLS]", 101].
+Expected<int32_t> Reader::readNamedId(const json::Value &value, const std::string &where) {
+  const json::Array *pair = value.asArray();
+  if (!pair || pair->size() != 2)
+    return Error{where + ": is not a pair of a token and its id"};
+  return readId((*pair)[1], where);
+}
+
+/// BERT: cls A sep, B sep with types 0 and 1. RoBERTa: cls A sep, sep B sep, and all types are 0.
+Status Reader::readClassifier(JsonFields &fields, bool isRoberta, const std::string &where) {
+  Expected<int32_t> cls = readNamedId(fields.value("cls"), where + ".cls");
+  if (!cls)
+    return cls.error();
+  Expected<int32_t> sep = readNamedId(fields.value("sep"), where + ".sep");
+  if (!sep)
+    return sep.error();
+  auto frame = [&](std::vector<Parts> &texts) {
+    for (size_t index = 0; index < texts.size(); ++index) {
+      Parts &parts = texts[index];
+      for (FramePart &part : parts)
+        part.type = isRoberta ? 0 : part.type;
+      int32_t type = index == 0 || isRoberta ? 0 : 1;
+      if (index == 0 || isRoberta)
+        parts.insert(parts.begin(), {Kind::Special, index == 0 ? *cls : *sep, type});
+      parts.push_back({Kind::Special, *sep, type});
+    }
   };
-  if (Status status = append("cls", frame.prefix); !status)
-    return status.error();
-  if (Status status = append("sep", frame.suffix); !status)
-    return status.error();
-  return frame;
+  frame(state.single);
+  frame(state.pair);
+  return {};
 }
 
-/// Each processor frames what the one before it made.
-static Expected<Frame> readSequence(JsonFields &fields, TokenTest isToken, const std::string &where) {
+Status Reader::readSequence(JsonFields &fields, const std::string &where) {
   const json::Array *processors = fields.value("processors").asArray();
   if (!processors)
     return Error{where + ".processors: is not a list"};
-  Frame whole;
   for (size_t index = 0; index < processors->size(); ++index) {
-    Expected<Frame> outer =
-        readPostProcessor((*processors)[index], isToken, where + ".processors[" + std::to_string(index) + "]");
-    if (!outer)
-      return outer;
-    whole.prefix.insert(whole.prefix.begin(), outer->prefix.begin(), outer->prefix.end());
-    whole.suffix.insert(whole.suffix.end(), outer->suffix.begin(), outer->suffix.end());
+    std::string place = where + ".processors[" + std::to_string(index) + "]";
+    if (Status status = read((*processors)[index], place); !status)
+      return status;
+    size_t parts = 0;
+    for (const Parts &text : state.single)
+      parts += text.size();
+    if (parts > kMostParts)
+      return Error{place + ": the processors put more than " + std::to_string(kMostParts) + " tokens around a text"};
   }
-  return whole;
+  return {};
 }
 
-Expected<Frame> readPostProcessor(const json::Value &value, TokenTest isToken, const std::string &where) {
-  if (value.isNull())
-    return Frame{};
+Status Reader::read(const json::Value &value, const std::string &where) {
   JsonFields fields(value, where);
   std::string type = fields.string("type", "");
-  Expected<Frame> frame = Frame{};
+  Status status;
   if (type == "TemplateProcessing")
-    frame = readTemplate(fields, isToken, where);
+    status = readTemplate(fields, where);
   else if (type == "BertProcessing" || type == "RobertaProcessing")
-    frame = readClassifierFrame(fields, isToken, where);
+    status = readClassifier(fields, type == "RobertaProcessing", where);
   else if (type == "Sequence")
-    frame = readSequence(fields, isToken, where);
+    status = readSequence(fields, where);
   else if (type != "ByteLevel")
     return Error{
         where + ": the post-processor '" + json::printable(type) +
         "' is not supported (TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel and Sequence are); "
         "pass token ids instead of text"};
-  if (!frame)
-    return frame;
-  // A template for pairs and what moves character offsets do not touch the ids of a single text.
-  if (Status status = fields.finish({"pair", "trim_offsets", "add_prefix_space", "use_regex"}); !status)
+  // These move character offsets, which nobody asks for here.
+  return status ? fields.finish({"trim_offsets", "add_prefix_space", "use_regex"}) : status;
+}
+
+Expected<Framing> readPostProcessor(const json::Value &value, TokenTest isToken, const std::string &where) {
+  Framing framing;
+  if (value.isNull())
+    return framing;
+  State state = {{framing.single}, {{framing.pair[0]}, {framing.pair[1]}}};
+  if (Status status = Reader(isToken, state).read(value, where); !status)
     return status.error();
-  return frame;
+  framing.single = std::move(state.single[0]);
+  framing.pair.clear();
+  for (const Parts &parts : state.pair)
+    framing.pair.insert(framing.pair.end(), parts.begin(), parts.end());
+  return framing;
 }
 
 } // namespace rapt

@@ -1,4 +1,4 @@
-//===- PostProcessor.h - Special tokens around a text ----------------------===//
+//===- PostProcessor.h - Special tokens around texts -----------------------===//
 #pragma once
 #include "lib/Support/Expected.h"
 #include "lib/Support/Json.h"
@@ -8,16 +8,26 @@
 
 namespace rapt {
 
-/// What is put around the ids of a single text.
-struct Frame {
-  std::vector<int32_t> prefix, suffix;
+/// A special token, or the place of a text, with the type that its ids have (BERT's segment).
+struct FramePart {
+  enum class Kind { First, Second, Special } kind;
+  int32_t id = -1; ///< Of a special token.
+  int32_t type = 0;
+};
+
+/// What one text, and what a pair of texts, becomes.
+struct Framing {
+  std::vector<FramePart> single = {{FramePart::Kind::First}};
+  /// Empty: the file does not say how two texts are put together.
+  std::vector<FramePart> pair = {{FramePart::Kind::First, -1, 0}, {FramePart::Kind::Second, -1, 1}};
 };
 
 /// Tells whether an id has a token.
 using TokenTest = FunctionRef<bool(int32_t)>;
 
 /// From the "post_processor" member of tokenizer.json: TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel
-/// (which only moves offsets) and Sequence; others are refused by name. Their ids must be tokens.
-Expected<Frame> readPostProcessor(const json::Value &value, TokenTest isToken, const std::string &where);
+/// (which only moves offsets) and Sequence; others are refused by name. Their ids must be tokens. A template must hold
+/// each of its texts once; one for pairs that does not, or is empty, leaves Framing::pair empty.
+Expected<Framing> readPostProcessor(const json::Value &value, TokenTest isToken, const std::string &where);
 
 } // namespace rapt

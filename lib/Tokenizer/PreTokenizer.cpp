@@ -8,6 +8,10 @@
 #include "lib/Tokenizer/WordScanner.h"
 
 namespace rapt {
+
+// Real files have at most three.
+static constexpr size_t kMostStages = 32;
+
 namespace {
 
 class Split final : public PreTokenizer {
@@ -26,6 +30,7 @@ private:
 class ByteLevel final : public PreTokenizer {
 public:
   ByteLevel(bool addPrefixSpace, bool usePattern) : addPrefixSpace(addPrefixSpace), usePattern(usePattern) {}
+  bool spellsBytes() const override { return true; }
   Status split(Piece piece, PieceSink sink) const override {
     std::string spaced, spelled;
     if (addPrefixSpace && !piece.text.starts_with(' '))
@@ -57,6 +62,8 @@ public:
 std::unique_ptr<PreTokenizer> makeByteLevel(bool addPrefixSpace, bool usePattern) {
   return std::make_unique<ByteLevel>(addPrefixSpace, usePattern);
 }
+
+std::unique_ptr<PreTokenizer> makeBertSplit() { return std::make_unique<BertSplit>(); }
 
 static Status readInto(const json::Value &value, const std::string &where, PreTokenizerList &list);
 
@@ -106,6 +113,10 @@ static Status readInto(const json::Value &value, const std::string &where, PreTo
   if (type == "Sequence") {
     return readSequence(value, where, list);
   } else if (type == "ByteLevel") {
+    // Each one doubles the bytes of text that is not ASCII.
+    for (const auto &stage : list)
+      if (stage->spellsBytes())
+        return Error{where + ": is the second ByteLevel, which would spell the spelling of bytes"};
     bool addPrefixSpace = fields.boolean("add_prefix_space", true);
     list.push_back(makeByteLevel(addPrefixSpace, fields.boolean("use_regex", true)));
   } else if (type == "Split") {
@@ -124,7 +135,7 @@ static Status readInto(const json::Value &value, const std::string &where, PreTo
   } else if (type == "CharDelimiterSplit") {
     status = readDelimiter(fields, where, list);
   } else if (type == "BertPreTokenizer") {
-    list.push_back(std::make_unique<BertSplit>());
+    list.push_back(makeBertSplit());
   } else if (type == "Metaspace") {
     status = readMetaspace(fields, where, list);
   } else {
@@ -133,6 +144,9 @@ static Status readInto(const json::Value &value, const std::string &where, PreTo
         "' is not supported (ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, "
         "BertPreTokenizer, Metaspace and Sequence are); pass token ids instead of text"};
   }
+  if (list.size() > kMostStages)
+    return Error{where + ": is pre-tokenizer number " + std::to_string(list.size()) + "; the limit is " +
+                 std::to_string(kMostStages)};
   return status ? fields.finish({"trim_offsets"}) : status;
 }
 

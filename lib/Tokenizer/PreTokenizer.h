@@ -27,6 +27,8 @@ public:
   virtual ~PreTokenizer() = default;
   /// Passes the parts of `piece` on in order; parts may be empty, and live only for the call.
   virtual Status split(Piece piece, PieceSink sink) const = 0;
+  /// Whether its parts are spelled in the byte alphabet.
+  virtual bool spellsBytes() const { return false; }
 };
 
 using PreTokenizerList = std::vector<std::unique_ptr<PreTokenizer>>;
@@ -36,6 +38,9 @@ Expected<PreTokenizerList> readPreTokenizers(const json::Value &value, const std
 
 /// ByteLevel with GPT-2's pattern, for directories without tokenizer.json.
 std::unique_ptr<PreTokenizer> makeByteLevel(bool addPrefixSpace, bool usePattern);
+
+/// White space is dropped, and every punctuation character is a piece (BertPreTokenizer).
+std::unique_ptr<PreTokenizer> makeBertSplit();
 
 /// Runs `piece` through all stages. Empty parts are dropped after each.
 Status preTokenize(const PreTokenizerList &stages, Piece piece, PieceSink sink);

@@ -62,32 +62,77 @@ static std::string describeCount(std::string_view what, int64_t count) {
   return std::string(what) + std::to_string(count);
 }
 
-Expected<std::vector<int32_t>> Tokenizer::encode(std::string_view text, const EncodeOptions &options) const {
+Status Tokenizer::encodeText(std::string_view text, const EncodeOptions &options, Model::Scratch &scratch,
+                             std::vector<int32_t> &ids) const {
   if (std::optional<size_t> offset = unicode::findInvalid(text))
     return Error{"the text is not valid UTF-8 at byte " + std::to_string(*offset) + " of " +
                  std::to_string(text.size())};
+  return plainFinder.cut(text, !options.parseSpecialTokens,
+                         [&](size_t begin, size_t end, const AddedToken *token) -> Status {
+                           if (token)
+                             return ids.push_back(token->id), Status();
+                           return encodeStretch(text.substr(begin, end - begin), begin == 0, options, scratch, ids);
+                         });
+}
+
+Status Tokenizer::checkRows(const std::vector<int32_t> &ids, int64_t embeddingRows) const {
+  if (embeddingRows >= size)
+    return {};
+  for (int32_t id : ids)
+    if (id >= embeddingRows)
+      return Error{"the text has the token '" + json::printable(tokenBytes(id).value_or("")) +
+                   describeCount("' with id ", id) +
+                   describeCount(", but the model has embeddings only for ids below ", embeddingRows)};
+  return {};
+}
+
+Expected<std::vector<int32_t>> Tokenizer::encodeParts(const std::vector<FramePart> &parts, std::string_view first,
+                                                      std::string_view second, const EncodeOptions &options,
+                                                      std::vector<int32_t> *types) const {
   std::vector<int32_t> ids;
-  if (options.addSpecialTokens)
-    ids = around.prefix;
   std::unique_ptr<Model::Scratch> scratch = model->newScratch();
   scratch->stopAbove = options.stopAbove;
-  Status status = plainFinder.cut(
-      text, !options.parseSpecialTokens, [&](size_t begin, size_t end, const AddedToken *token) -> Status {
-        if (token)
-          return ids.push_back(token->id), Status();
-        return encodeStretch(text.substr(begin, end - begin), begin == 0, options, *scratch, ids);
-      });
-  if (!status && status.error().message != kStopped)
+  for (const FramePart &part : parts) {
+    if (part.kind == FramePart::Kind::Special) {
+      if (options.addSpecialTokens)
+        ids.push_back(part.id);
+    } else {
+      std::string_view text = part.kind == FramePart::Kind::First ? first : second;
+      Status status = encodeText(text, options, *scratch, ids);
+      if (!status && status.error().message != kStopped)
+        return status.error();
+    }
+    if (types)
+      types->resize(ids.size(), part.type);
+  }
+  if (Status status = checkRows(ids, options.embeddingRows); !status)
     return status.error();
-  if (options.addSpecialTokens)
-    ids.insert(ids.end(), around.suffix.begin(), around.suffix.end());
-  if (options.embeddingRows < size)
-    for (int32_t id : ids)
-      if (id >= options.embeddingRows)
-        return Error{"the text has the token '" + json::printable(tokenBytes(id).value_or("")) +
-                     describeCount("' with id ", id) +
-                     describeCount(", but the model has embeddings only for ids below ", options.embeddingRows)};
   return ids;
+}
+
+Expected<std::vector<int32_t>> Tokenizer::encode(std::string_view text, const EncodeOptions &options) const {
+  return encodeParts(around.single, text, {}, options, nullptr);
+}
+
+Expected<Encoding> Tokenizer::encodeTyped(std::string_view text, const EncodeOptions &options) const {
+  Encoding encoding;
+  Expected<std::vector<int32_t>> ids = encodeParts(around.single, text, {}, options, &encoding.types);
+  if (!ids)
+    return ids.error();
+  encoding.ids = std::move(*ids);
+  return encoding;
+}
+
+Expected<Encoding> Tokenizer::encodePair(std::string_view first, std::string_view second,
+                                         const EncodeOptions &options) const {
+  if (!canEncodePairs())
+    return Error{"the tokenizer's post-processor does not say how two texts are put together"};
+  Encoding encoding;
+  Expected<std::vector<int32_t>> ids = encodeParts(around.pair, first, second, options, &encoding.types);
+  if (!ids)
+    return ids.error();
+  encoding.ids = std::move(*ids);
+  return encoding;
 }
 
 Status Tokenizer::decodeNext(Decoding &decoding, int32_t id, bool skipSpecialTokens, std::string &text) const {

@@ -32,6 +32,7 @@ struct TokenizerFiles {
   std::string_view addedTokens = {};      ///< added_tokens.json, read only without tokenizer.json
   std::string_view vocabulary = {};       ///< vocab.json, read only without tokenizer.json
   std::string_view merges = {};           ///< merges.txt, read only without tokenizer.json
+  std::string_view wordPieces = {};       ///< vocab.txt, read only without tokenizer.json and vocab.json
 };
 
 struct EncodeOptions {
@@ -39,6 +40,11 @@ struct EncodeOptions {
   bool parseSpecialTokens = true;    ///< False: the text of a special token is ordinary text (a user's chat message).
   size_t stopAbove = SIZE_MAX;       ///< Encoding may stop once there are more ids than this; compare sizes.
   int64_t embeddingRows = INT64_MAX; ///< An id at or above this is an error that names its token.
+};
+
+/// What a model with token types takes: `types[i]` is the segment of `ids[i]`.
+struct Encoding {
+  std::vector<int32_t> ids, types;
 };
 
 /// Ids of the tokens that have a role; an absent one is empty.
@@ -49,13 +55,21 @@ struct SpecialTokenIds {
 /// Immutable after it is made; every const member may be called from many threads at once.
 class Tokenizer {
 public:
-  /// Errors name the file and the member. Without tokenizer.json, vocab.json and merges.txt of a GPT-2 are read.
+  /// Errors name the file and the member. Without tokenizer.json, vocab.json and merges.txt of a GPT-2 are read, or
+  /// vocab.txt of a BERT.
   static Expected<std::unique_ptr<Tokenizer>> create(const TokenizerFiles &files);
 
   /// Errors: invalid UTF-8 (with its byte offset), a limit of the pre-tokenizer's regular expression, a character
   /// without a token. Time and memory are linear in the text, but for stretches that cannot be split (see
   /// BytePairModel).
   Expected<std::vector<int32_t>> encode(std::string_view text, const EncodeOptions &options = {}) const;
+  /// As `encode`, with the types of the ids.
+  Expected<Encoding> encodeTyped(std::string_view text, const EncodeOptions &options = {}) const;
+  /// Two texts, put together as the post-processor says: a question and its passage, a premise and a hypothesis.
+  /// Errors: as `encode`, and a tokenizer whose file does not say how (see canEncodePairs).
+  Expected<Encoding> encodePair(std::string_view first, std::string_view second,
+                                const EncodeOptions &options = {}) const;
+  bool canEncodePairs() const { return !around.pair.empty(); }
 
   /// Valid UTF-8; bytes that form no character become U+FFFD. Errors: an id without a token.
   Expected<std::string> decode(const std::vector<int32_t> &ids, bool skipSpecialTokens = true) const;
@@ -68,7 +82,8 @@ public:
   std::optional<int32_t> tokenId(std::string_view token) const;
   bool isSpecial(int32_t id) const;
   const SpecialTokenIds &specialIds() const { return specials; }
-  const Frame &frame() const { return around; }
+  /// The special tokens around one text and around two.
+  const Framing &framing() const { return around; }
 
   /// A decoding that goes on from token to token.
   Decoding startDecoding() const { return Decoding(decoder); }
@@ -78,6 +93,12 @@ public:
 private:
   friend class TokenizerReader;
   Tokenizer() = default;
+  Expected<std::vector<int32_t>> encodeParts(const std::vector<FramePart> &parts, std::string_view first,
+                                             std::string_view second, const EncodeOptions &options,
+                                             std::vector<int32_t> *types) const;
+  Status encodeText(std::string_view text, const EncodeOptions &options, Model::Scratch &scratch,
+                    std::vector<int32_t> &ids) const;
+  Status checkRows(const std::vector<int32_t> &ids, int64_t embeddingRows) const;
   Status encodeStretch(std::string_view text, bool atStart, const EncodeOptions &options, Model::Scratch &scratch,
                        std::vector<int32_t> &ids) const;
   const AddedToken *addedToken(int32_t id) const;
@@ -87,7 +108,7 @@ private:
   NormalizerList normalizers;
   PreTokenizerList preTokenizers;
   std::unique_ptr<Model> model;
-  Frame around;
+  Framing around;
   Decoder decoder;
   SpecialTokenIds specials;
   int32_t size = 0;

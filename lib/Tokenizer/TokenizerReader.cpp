@@ -1,17 +1,22 @@
 //===- TokenizerReader.cpp -------------------------------------------------===//
 #include "lib/Tokenizer/TokenizerReader.h"
-#include "lib/Tokenizer/BytePairModel.h"
 #include "lib/Tokenizer/JsonFields.h"
 #include <algorithm>
 
 namespace rapt {
 
-/// Parses one file, naming the two things that people have in its place by accident.
-static Expected<json::Value> parseFile(std::string_view content, const std::string &name) {
+Status TokenizerReader::checkContent(std::string_view content, const std::string &name) {
   if (content.starts_with("version https://git-lfs"))
     return Error{name + ": is a Git LFS pointer, not the file itself; run `git lfs pull` in the model's directory"};
   if (content.starts_with("<!") || content.starts_with("<html"))
-    return Error{name + ": is an HTML page, not JSON; the download failed"};
+    return Error{name + ": is an HTML page, not " + (name.ends_with(".json") ? "JSON" : "text") +
+                 "; the download failed"};
+  return {};
+}
+
+Expected<json::Value> TokenizerReader::parseFile(std::string_view content, const std::string &name) {
+  if (Status status = checkContent(content, name); !status)
+    return status.error();
   Expected<json::Value> value = json::parse(content);
   if (!value)
     return Error{name + ": " + value.error().message};
@@ -127,63 +132,12 @@ Status TokenizerReader::readTokenizerJson() {
     return decoder.error();
   tokenizer->decoder = std::move(*decoder);
   auto isToken = [&](int32_t id) { return tokenizer->model->vocabulary().token(id) || addedIds.count(id); };
-  Expected<Frame> frame = readPostProcessor(fields.value("post_processor"), isToken, file + "post_processor");
-  if (!frame)
-    return frame.error();
-  tokenizer->around = std::move(*frame);
+  Expected<Framing> framing = readPostProcessor(fields.value("post_processor"), isToken, file + "post_processor");
+  if (!framing)
+    return framing.error();
+  tokenizer->around = std::move(*framing);
   // Truncation and padding shape training batches; text is never cut here.
   return fields.finish({"version", "truncation", "padding"});
-}
-
-Status TokenizerReader::readOlderFiles() {
-  if (files.vocabulary.empty() || files.merges.empty())
-    return Error{"tokenizer.json: is missing, and so is " +
-                 std::string(files.vocabulary.empty() ? "vocab.json" : "merges.txt") +
-                 "; save the tokenizer again with a version of transformers that writes tokenizer.json"};
-  const json::Value *className = configuration.find("tokenizer_class");
-  if (className && className->isString() && !className->asString()->starts_with("GPT2Tokenizer"))
-    return Error{"tokenizer_config.json: without tokenizer.json only GPT2Tokenizer can be read, not '" +
-                 json::printable(*className->asString()) + "'; save the tokenizer again as a fast one"};
-  Expected<json::Value> root = parseFile(files.vocabulary, "vocab.json");
-  if (!root)
-    return root.error();
-  Expected<Vocabulary> vocabulary = Vocabulary::fromJson(*root, "vocab.json");
-  if (!vocabulary)
-    return vocabulary.error();
-  auto merges = BytePairModel::readMergeLines(files.merges, "merges.txt");
-  if (!merges)
-    return merges.error();
-  Expected<std::unique_ptr<Model>> model = BytePairModel::create(std::move(*vocabulary), *merges, {}, "merges.txt");
-  if (!model)
-    return model.error();
-  tokenizer->model = std::move(*model);
-  tokenizer->preTokenizers.push_back(makeByteLevel(flag("add_prefix_space", false), /*usePattern=*/true));
-  tokenizer->decoder = makeByteLevelDecoder();
-  AddedToken endOfText;
-  endOfText.content = "<|endoftext|>";
-  endOfText.special = true, endOfText.normalized = false;
-  if (tokenizer->model->vocabulary().find(endOfText.content))
-    if (Status status = addToken(endOfText, "vocab.json"); !status)
-      return status;
-  return readAddedTokensFile();
-}
-
-Status TokenizerReader::readAddedTokensFile() {
-  if (files.addedTokens.empty())
-    return {};
-  Expected<json::Value> root = parseFile(files.addedTokens, "added_tokens.json");
-  if (!root)
-    return root.error();
-  for (const auto &[content, id] : *root->asObject()) {
-    AddedToken token;
-    token.content = content;
-    if (!id.asInteger() || *id.asInteger() < 0 || *id.asInteger() >= Vocabulary::idLimit)
-      return Error{"added_tokens.json: the id of token '" + json::printable(content) + "' is not an id"};
-    token.id = int32_t(*id.asInteger());
-    if (Status status = addToken(token, "added_tokens.json"); !status)
-      return status;
-  }
-  return {};
 }
 
 /// {"50256": {"content": "<|endoftext|>", ...}, ...}: tokens that the configuration adds to those of tokenizer.json.
@@ -215,10 +169,7 @@ Status TokenizerReader::nameSpecialTokens() {
   };
   SpecialTokenIds &ids = tokenizer->specials;
   ids = {find("bos_token"), find("eos_token"), find("unk_token"), find("pad_token")};
-  if (files.tokenizerJson.empty()) // GPT2Tokenizer's defaults
-    for (std::optional<int32_t> *id : {&ids.begin, &ids.end, &ids.unknown})
-      if (!*id)
-        *id = tokenizer->tokenId("<|endoftext|>");
+  nameOlderDefaults();
   // A token that has a role is special even where only the configuration says so.
   for (std::string_view role :
        {"bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token"}) {
@@ -247,8 +198,8 @@ Status TokenizerReader::applyClassRules() {
   std::string_view name = value && value->isString() ? std::string_view(*value->asString()) : std::string_view();
   bool isLlama = name.starts_with("LlamaTokenizer") || name.starts_with("CodeLlamaTokenizer") ||
                  name.starts_with("GemmaTokenizer");
-  bool older = files.tokenizerJson.empty();
-  if (!isLlama && !older)
+  bool olderBytePairs = files.tokenizerJson.empty() && !files.vocabulary.empty();
+  if (!isLlama && !olderBytePairs)
     return {};
   bool addBegin = flag("add_bos_token", isLlama), addEnd = isLlama && flag("add_eos_token", false);
   const SpecialTokenIds &ids = tokenizer->specials;
@@ -256,11 +207,18 @@ Status TokenizerReader::applyClassRules() {
     return Error{std::string("tokenizer_config.json: ") + (addBegin && !ids.begin ? "add_bos_token" : "add_eos_token") +
                  " is true, but " + (addBegin && !ids.begin ? "bos_token" : "eos_token") +
                  " is no token of the vocabulary"};
-  tokenizer->around = {};
-  if (addBegin)
-    tokenizer->around.prefix = {*ids.begin};
-  if (addEnd)
-    tokenizer->around.suffix = {*ids.end};
+  Framing &around = tokenizer->around;
+  around = {{}, {}};
+  auto appendText = [&](std::vector<FramePart> &parts, FramePart::Kind text, int32_t type) {
+    if (addBegin)
+      parts.push_back({FramePart::Kind::Special, *ids.begin, type});
+    parts.push_back({text, -1, type});
+    if (addEnd)
+      parts.push_back({FramePart::Kind::Special, *ids.end, type});
+  };
+  appendText(around.single, FramePart::Kind::First, 0);
+  appendText(around.pair, FramePart::Kind::First, 0);
+  appendText(around.pair, FramePart::Kind::Second, 1);
   return {};
 }
 

@@ -13,10 +13,15 @@ public:
   Expected<std::unique_ptr<Tokenizer>> read();
 
 private:
+  /// Names the two things that people have in a file's place by accident.
+  static Status checkContent(std::string_view content, const std::string &name);
+  static Expected<json::Value> parseFile(std::string_view content, const std::string &name);
   Status readConfiguration();
   Status readTokenizerJson();
   Status readAddedTokens(const json::Value &list);
   Status readOlderFiles();
+  Status readWordPieces();
+  void nameOlderDefaults();
   Status readAddedTokensFile();
   Status readAddedTokensDecoder();
   Status addToken(AddedToken token, const std::string &where);

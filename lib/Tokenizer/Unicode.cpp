@@ -1,5 +1,6 @@
 //===- Unicode.cpp ---------------------------------------------------------===//
 #include "lib/Tokenizer/Unicode.h"
+#include "lib/Tokenizer/UnicodeEight.h"
 #include <cstdlib>
 #include <utf8proc.h>
 
@@ -144,8 +145,7 @@ bool isNumeric(char32_t c) {
 bool isPunctuation(char32_t c) {
   if (c < 0x80)
     return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) || (c >= 123 && c <= 126);
-  utf8proc_category_t category = categoryOf(c);
-  return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+  return eight::isPunctuation(c);
 }
 
 bool isMark(char32_t c) {
@@ -161,6 +161,12 @@ bool isWord(char32_t c) {
                  (c >= 0x1F170 && c <= 0x1F189);
   return letter || isMark(c) || category == UTF8PROC_CATEGORY_ND || category == UTF8PROC_CATEGORY_NL ||
          category == UTF8PROC_CATEGORY_PC || c == 0x200C || c == 0x200D || circled;
+}
+
+bool ClusterBreaker::isBreak(char32_t left, char32_t right) {
+  if (left < 0x80 && right < 0x80)
+    return left != '\r' || right != '\n';
+  return utf8proc_grapheme_break_stateful(utf8proc_int32_t(left), utf8proc_int32_t(right), &state);
 }
 
 std::string toLower(std::string_view text) {

@@ -7,6 +7,7 @@
 #pragma once
 #include "lib/Support/Expected.h"
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,9 +38,19 @@ Expected<std::string> normalize(std::string_view text, Form form);
 
 bool isWhitespace(char32_t character);  ///< White_Space
 bool isNumeric(char32_t character);     ///< Nd, Nl, No
-bool isPunctuation(char32_t character); ///< P*, and the ASCII symbols Hugging Face counts too
+bool isPunctuation(char32_t character); ///< P* of Unicode 8.0, and all symbols of ASCII
 bool isWord(char32_t character);        ///< \w: alphabetic, mark, decimal digit, connector, join control
 bool isMark(char32_t character);        ///< Mn, Mc, Me
 std::string toLower(std::string_view text);
+
+/// Finds the ends of extended grapheme clusters (UAX 29) on a walk that begins where a cluster begins.
+class ClusterBreaker {
+public:
+  /// Whether a cluster ends between two neighbouring characters; called for each pair in order.
+  bool isBreak(char32_t left, char32_t right);
+
+private:
+  int32_t state = 0;
+};
 
 } // namespace rapt::unicode

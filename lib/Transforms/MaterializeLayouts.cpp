@@ -38,17 +38,26 @@ struct Wish {
   int64_t columnGroup = 0, rowGroup = 0;
 };
 
-/// Channels of a head when `value`'s columns are heads that need padding, else 0.
-int64_t headGroup(Value value) {
-  auto channels = [](Type type) {
-    int64_t n = cast<RankedTensorType>(type).getShape().back();
-    return n % kPanel == 0 ? 0 : n;
-  };
+/// 0 where groups of `columns` need no padding of their own.
+int64_t groupOf(int64_t columns) { return columns % kPanel == 0 ? 0 : columns; }
+
+/// Columns of a group when `value`'s columns are groups that are padded each, else 0: heads, or the parts of a
+/// recurrence.
+int64_t columnGroup(Value value) {
+  auto channels = [](Type type) { return groupOf(cast<RankedTensorType>(type).getShape().back()); };
   if (auto merge = value.getDefiningOp<attn::MergeHeadsOp>())
     return channels(merge.getInput().getType());
-  for (Operation *user : value.getUsers())
+  for (Operation *user : value.getUsers()) {
     if (auto split = dyn_cast<attn::SplitHeadsOp>(user))
       return channels(split.getHeads()[0].getType());
+    if (auto recurrence = dyn_cast<attn::RecurrenceOp>(user); recurrence && recurrence.getGates() == value)
+      return groupOf(recurrence.getHidden());
+    // Sums keep their operands' columns; one that was fused is an extra operand.
+    auto linear = dyn_cast<attn::LinearOp>(user);
+    if (isa<attn::AddOp>(user) || (linear && llvm::is_contained(linear.getExtras(), value)))
+      if (int64_t group = columnGroup(user->getResult(0)))
+        return group;
+  }
   return 0;
 }
 
@@ -56,12 +65,18 @@ FailureOr<Wish> wishOf(OpOperand &use) {
   Operation *op = use.getOwner();
   Wish wish;
   if (auto linear = dyn_cast<attn::LinearOp>(op)) {
-    wish.columnGroup = headGroup(linear.getResult());
+    wish.columnGroup = columnGroup(linear.getResult());
     if (use.get() == linear.getWeight()) {
       wish.kind = attn::LayoutKind::panels;
       wish.transposed = linear.getTransposed();
-      wish.rowGroup = headGroup(linear.getInput());
+      wish.rowGroup = columnGroup(linear.getInput());
     }
+    return wish;
+  }
+  if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op);
+      recurrence && (use.get() == recurrence.getWeight() || use.get() == recurrence.getBias())) {
+    wish.kind = use.get() == recurrence.getWeight() ? attn::LayoutKind::panels : attn::LayoutKind::row_major;
+    wish.columnGroup = groupOf(recurrence.getHidden());
     return wish;
   }
   if (isa<attn::EmbeddingOp, attn::LayerNormOp, attn::RMSNormOp>(op))
@@ -154,8 +169,18 @@ LogicalResult retype(Operation *op) {
     llvm::for_each(op->getResults(), padLast);
   } else if (isa<attn::SelectRowsOp>(op)) {
     auto input = cast<RankedTensorType>(op->getOperand(0).getType());
-    op->getResult(0).setType(withLast(op->getResult(0).getType(), input.getDimSize(1)));
-  } else if (isa<attn::ActivationOp, attn::GLUOp, attn::AddOp, attn::RopeOp, attn::KVAppendOp>(op)) {
+    op->getResult(0).setType(withLast(op->getResult(0).getType(), input.getShape().back()));
+  } else if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op)) {
+    padLast(recurrence.getOutput());
+    for (auto [state, initial] : llvm::zip_equal(recurrence.getStates(), recurrence.getInitial()))
+      state.setType(initial.getType());
+  } else if (auto concat = dyn_cast<attn::ConcatOp>(op)) {
+    for (auto [input, columns] : llvm::zip_equal(concat.getInputs(), *concat.getColumns()))
+      if (cast<RankedTensorType>(input.getType()).getDimSize(1) != padToPanel(columns))
+        return op->emitOpError() << "joins " << columns << " columns that are padded in groups, as " << input.getType();
+    padLast(concat.getResult());
+  } else if (isa<attn::ActivationOp, attn::GLUOp, attn::AddOp, attn::RopeOp, attn::KVAppendOp, attn::UpdateRowsOp>(
+                 op)) {
     op->getResult(0).setType(op->getOperand(0).getType());
   } else if (auto merge = dyn_cast<attn::MergeHeadsOp>(op)) {
     RankedTensorType input = merge.getInput().getType();
@@ -183,6 +208,31 @@ LogicalResult retypeBlock(Block &block) {
   return success();
 }
 
+/// What each input of a concat counts, while the types still say it.
+void noteColumns(attn::ConcatOp concat) {
+  if (concat.getColumns())
+    return;
+  SmallVector<int64_t> columns;
+  for (Value input : concat.getInputs())
+    columns.push_back(cast<RankedTensorType>(input.getType()).getDimSize(1));
+  concat.setColumns(columns);
+}
+
+/// A state of the model: an argument that the entry gives back under its name, as it does the cache. Its rows are
+/// padded in memory, too. A kernel's arguments are arrays of the caller, as they are.
+bool isState(func::FuncOp entry, BlockArgument argument) {
+  if (!entry->getParentOp()->hasAttr(attn::AttnDialect::modelAttr))
+    return false;
+  auto type = dyn_cast<RankedTensorType>(argument.getType());
+  Attribute name = entry.getArgAttr(argument.getArgNumber(), attn::AttnDialect::nameAttr);
+  if (!name || !type || type.getRank() < 2 || !type.getElementType().isFloat())
+    return false;
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    if (entry.getResultAttr(i, attn::AttnDialect::nameAttr) == name)
+      return true;
+  return false;
+}
+
 struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLayouts> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -206,12 +256,16 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
     for (auto parameter : module.getOps<attn::ParameterOp>())
       offset = assign(parameter, wishes.lookup(parameter.getSymNameAttr()), offset);
 
+    module.walk(noteColumns);
     for (auto entry : module.getOps<func::FuncOp>()) {
       if (entry.isDeclaration())
         continue;
       for (BlockArgument argument : entry.getArguments())
         if (auto cache = dyn_cast<attn::KVCacheType>(argument.getType()))
           argument.setType(cacheType(cache));
+        else if (isState(entry, argument))
+          argument.setType(
+              withLast(argument.getType(), padToPanel(cast<RankedTensorType>(argument.getType()).getShape().back())));
       if (failed(retypeBlock(entry.getBody().front())))
         return signalPassFailure();
       entry.setFunctionType(FunctionType::get(&getContext(), entry.getBody().front().getArgumentTypes(),

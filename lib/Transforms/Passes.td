@@ -115,7 +115,8 @@ def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
   let summary = "allocations become places in one workspace";
   let description = [{
     Runs after outlining. Allocations move out of loops; an entry's become views of its workspace
-    argument; buffers of one type and size whose lives do not meet share a place. A task's become `memref.alloca` up to 16 KiB in
+    argument. Buffers with the same dynamic extents are proportional to each other, so their places follow from a static best fit by size and
+    life; groups with different extents lie one after another. A task's become `memref.alloca` up to 16 KiB in
     all, else views of its worker's slice of the workspace. A function `ENTRY.workspace(dims..., workers) -> bytes` is added. An allocation
     that depends on a loop is an error.
 

@@ -74,12 +74,25 @@ static int check(int64_t queries, int64_t keys) {
   return distance < 1e-6;
 }
 
+/* What a thread needs beside the arguments does not depend on the lengths. */
+static int check_scratch(void) {
+  static const int64_t lengths[] = {4096, 16384, 65536};
+  int64_t dims[] = {300, 300}, bytes = attention_scratch(dims, 1);
+  for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
+    dims[0] = dims[1] = lengths[i];
+    if (attention_scratch(dims, 1) != bytes || attention_scratch(dims, 3) != 3 * bytes)
+      return 0;
+  }
+  return bytes <= 1 << 20;
+}
+
 int main(void) {
   static const int shapes[][2] = {{1, 1}, {1, 300}, {7, 5}, {8, 32}, {33, 257}, {300, 300}};
   if (!attention_supported()) {
     printf("this processor cannot run the kernel\n");
     return 1;
   }
+  printf("scratch of a thread up to 65536 queries and keys: %s\n", check_scratch() ? "right" : "WRONG");
   for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; ++i)
     if (!check(shapes[i][0], shapes[i][1]))
       return 1;

@@ -102,12 +102,14 @@ def position():
     error("position", "positions", {"tokens": ints(1), "begin": ints(), "past": ints()}, "row_begin is empty")
     error("position", "positions", {"tokens": ints(1), "begin": ints(0, 1), "past": ints(0, 0)}, "has 2 past lengths for 1 rows")
     p = ints(0, 1, 1000, 37)
-    for entry, width, frequencies, magnitude in (("rope", 7, [1.0, 0.25, 0.0625], 1.0), ("rope_magnitude", 4, [1.0, 0.125], 1.25)):
+    for entry, width, frequencies, magnitude in (("rope", 7, [1.0, 0.25, 0.0625], 1.0), ("rope_magnitude", 4, [1.0, 0.125], 1.25),
+                                                 ("rope_interleaved", 7, [1.0, 0.25, 0.0625], 1.0)):
         x, half = normal(4, 3, width), len(frequencies)
         y = x.astype(np.float64)
-        turned = (x[..., :half] + 1j * x[..., half:2 * half].astype(np.float64)) * np.exp(1j * p[:, None, None] * np.array(frequencies)) * magnitude
-        y[..., :half], y[..., half:2 * half] = turned.real, turned.imag
-        error("position", entry, {"x": x, "p": p[1:]}, "'attn.rope' op has 3 positions for 4 tokens")
+        pairs = (slice(0, 2 * half, 2), slice(1, 2 * half, 2)) if "interleaved" in entry else (slice(0, half), slice(half, 2 * half))
+        turned = (x[..., pairs[0]] + 1j * x[..., pairs[1]].astype(np.float64)) * np.exp(1j * p[:, None, None] * np.array(frequencies)) * magnitude
+        y[..., pairs[0]], y[..., pairs[1]] = turned.real, turned.imag
+        error("position", entry, {"x": x, "p": p[1:]}, "'attn.rope' op has a table of 3 and 3 tokens for 4 tokens")
         case(entry, "position", entry, {"x": x, "p": p}, {"result0": y})
 
 
@@ -311,6 +313,71 @@ def program():
     error("program", "nothing", {}, "there is no function 'nothing'")
 
 
+def recurrence():
+    def sigmoid(x):
+        return 1 / (1 + np.exp(-x))
+
+    def run(kind, x, w, b, begin, states, backwards):
+        """torch.nn.RNN, GRU and LSTM, row by row."""
+        parts, out, last = {"gru": 3, "lstm": 4}.get(kind, 1), np.zeros((len(x), len(w))), [s.astype(np.float64) for s in states]
+        for row in range(len(begin) - 1):
+            tokens = range(begin[row], begin[row + 1])
+            for t in reversed(tokens) if backwards else tokens:
+                own, p = np.split(x[t].astype(np.float64), parts), np.split(last[0][row] @ w.astype(np.float64) + b, parts)
+                if kind == "lstm":
+                    i, f, g, o = (u + v for u, v in zip(own, p))
+                    last[1][row] = sigmoid(f) * last[1][row] + sigmoid(i) * np.tanh(g)
+                    last[0][row] = sigmoid(o) * np.tanh(last[1][row])
+                elif kind == "gru":
+                    r, z = sigmoid(own[0] + p[0]), sigmoid(own[1] + p[1])
+                    last[0][row] = (1 - z) * np.tanh(own[2] + r * p[2]) + z * last[0][row]
+                else:
+                    last[0][row] = np.tanh(own[0] + p[0]) if kind == "rnn_tanh" else np.maximum(own[0] + p[0], 0)
+                out[t] = last[0][row]
+        return {f"result{i}": value for i, value in enumerate([out, *last])}
+
+    for kind, parts in {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}.items():
+        for backwards in (False, True):
+            for name, begin in {"ragged": ints(0, 4, 4, 5, 11), "none": ints(0)}.items():
+                bias, states = backwards or kind == "gru", ["h", "c"] if kind == "lstm" else ["h"]
+                inputs = {"x": normal(13, 5 * parts), "w": normal(5, 5 * parts) / 4, "begin": begin}
+                inputs.update({state: normal(len(begin) - 1, 5) for state in states})
+                b = normal(5 * parts) if bias else np.zeros(5 * parts)
+                expected = run(kind, inputs["x"], inputs["w"], b, begin, [inputs[state] for state in states], backwards)
+                case(f"recurrence {kind} {backwards} {name}", "recurrence", kind + ("_reverse" if backwards else ""), {**inputs, **({"b": b} if bias else {})}, expected)
+    x, w, h = normal(6, 3, 5), normal(5, 15), normal(2, 5)
+    wide = np.zeros((6, 3, 32), np.float32)
+    wide[..., :5] = x
+    packed, state = np.zeros((3, 5, 32), np.float32), np.zeros((2, 32), np.float32)
+    packed[..., :5], state[:, :5] = w.reshape(5, 3, 5).transpose(1, 0, 2), h
+    expected = run("gru", x.reshape(6, 15), w, 0, (0, 2, 6), [h], False)
+    case("recurrence panels", "recurrence", "panels", {"x": wide.reshape(6, 96), "w": packed, "begin": ints(0, 2, 6), "h": state},
+         {name: np.pad(value, ((0, 0), (0, 27))) for name, value in expected.items()})
+    inputs = {"x": normal(3, 5), "w": normal(5, 5), "begin": ints(0, 1, 3), "h": normal(2, 5)}
+    error("recurrence", "rnn_tanh", {**inputs, "begin": ints(0, 1, 4)}, "'attn.recurrence' op row_begin[2] is 4, but must be within 1..3")
+    error("recurrence", "rnn_tanh", {**inputs, "h": normal(3, 5)}, "'attn.recurrence' op has 3 initial states for 2 rows")
+
+    s, v = normal(4, 4), normal(2, 4)
+    new = s.copy()
+    new[[3, 1]] = v
+    case("update_rows", "recurrence", "update", {"s": s, "v": v, "rows": ints(3, 1)}, {"result0": new, "result1": s})
+    deep = normal(4, 3, 4)
+    layered = deep.copy()
+    layered[[3, 1], 2] = v
+    inputs = {"s": deep, "layer": np.array(2), "v": v, "rows": ints(3, 1)}
+    case("update_rows of a layer", "recurrence", "update_layer", inputs, {"result0": layered, "result1": v})
+    error("recurrence", "update", {"s": s, "v": v, "rows": ints(0, 4)}, "'attn.update_rows' op writes row 4 (element 1) of 4 rows")
+    error("recurrence", "update", {"s": s, "v": v, "rows": ints(2, 2)}, "'attn.update_rows' op writes row 2 twice (element 1)")
+    error("recurrence", "update", {"s": s, "v": v, "rows": ints(2)}, "'attn.update_rows' op has values [2, 4] for 1 rows of 4 columns")
+    error("recurrence", "update_layer", {**inputs, "layer": np.array(3)}, "'attn.update_rows' op writes layer 3 of 3")
+    error("recurrence", "select_layer", {"s": deep, "layer": np.array(-1), "rows": ints(0)}, "'attn.select_rows' op selects layer -1 of 3")
+    a, b = normal(2, 3), normal(2, 1)
+    case("concat", "recurrence", "concat", {"a": a, "b": b}, {"result0": np.concatenate([a, b, a], 1)})
+    error("recurrence", "concat", {"a": a, "b": b[:1]}, "'attn.concat' op has inputs of 2 and 1 rows")
+    a, b = normal(2, 32), normal(2, 64)
+    case("concat columns", "recurrence", "concat_columns", {"a": a, "b": b}, {"result0": np.pad(np.concatenate([a[:, :7], b[:, :33]], 1), ((0, 0), (0, 24)))})
+
+
 def decoder():
     """A whole gpt2, against the independent one of numpy/gpt2.py."""
     import gpt2
@@ -403,7 +470,7 @@ def main():
     parser.add_argument("--tool", required=True)
     parser.add_argument("--work")
     options = parser.parse_args()
-    for make in (embedding, norm, position, feedforward, attention, attention_state, attention_merge, kvcache, program, decoder):
+    for make in (embedding, norm, position, feedforward, attention, attention_state, attention_merge, kvcache, recurrence, program, decoder):
         make()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         work = options.work or WORK.name

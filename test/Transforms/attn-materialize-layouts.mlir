@@ -64,3 +64,65 @@ func.func @tied(%ids: tensor<?xi32>) -> tensor<?x97xf32> {
   %y = attn.linear %x, %t transposed : tensor<?x32xf32>, tensor<97x32xf32> -> tensor<?x97xf32>
   return %y : tensor<?x97xf32>
 }
+
+// -----
+
+// A bidirectional layer: the parts of a recurrence are padded each, in all products that feed it, their biases and its
+// own weight and bias; its state is an argument given back under its name, padded in memory; both directions side by side
+// lie without a gap, so what reads them is padded at the end alone.
+// CHECK: @input : tensor<6x10x32xf32> {{.*}}shape = [10, 99], column_group = 33, row_group = 0
+// CHECK: @context : tensor<6x10x32xf32> {{.*}}shape = [10, 99], column_group = 33, row_group = 0
+// CHECK: @input_bias : tensor<192xf32> {{.*}}shape = [99], column_group = 33
+// CHECK: @hidden : tensor<6x33x32xf32> {{.*}}layout<panels, shape = [33, 99], column_group = 33, row_group = 0
+// CHECK: @hidden_bias : tensor<192xf32> {{.*}}layout<row_major, shape = [99], column_group = 33
+// CHECK: @out : tensor<1x66x32xf32> {{.*}}column_group = 0, row_group = 0
+module attributes {attn.model = {}} {
+attn.parameter @input : tensor<10x99xf32> from [#attn.source<"input">]
+attn.parameter @context : tensor<10x99xf32> from [#attn.source<"context">]
+attn.parameter @input_bias : tensor<99xf32> from [#attn.source<"input_bias">]
+attn.parameter @hidden : tensor<33x99xf32> from [#attn.source<"hidden">]
+attn.parameter @hidden_bias : tensor<99xf32> from [#attn.source<"hidden_bias">]
+attn.parameter @out : tensor<66x20xf32> from [#attn.source<"out">]
+// CHECK: @recurrent(%{{.*}}: tensor<?x10xf32> {{{.*}}}, %{{.*}}: tensor<?x2x64xf32>
+func.func @recurrent(%x: tensor<?x10xf32> {attn.name = "x"}, %state: tensor<?x2x33xf32> {attn.name = "state"}, %slots: tensor<?xi32> {attn.name = "slots"}, %begin: tensor<?xi32> {attn.name = "begin"})
+    -> (tensor<?x20xf32> {attn.name = "y"}, tensor<?x2x33xf32> {attn.name = "state"}) {
+  %c0 = arith.constant 0 : index
+  %input = attn.parameter_slice @input : tensor<10x99xf32>
+  %context = attn.parameter_slice @context : tensor<10x99xf32>
+  %input_bias = attn.parameter_slice @input_bias : tensor<99xf32>
+  %hidden = attn.parameter_slice @hidden : tensor<33x99xf32>
+  %hidden_bias = attn.parameter_slice @hidden_bias : tensor<99xf32>
+  %out = attn.parameter_slice @out : tensor<66x20xf32>
+  %part = attn.linear %x, %context : tensor<?x10xf32>, tensor<10x99xf32> -> tensor<?x99xf32>
+  %gates = attn.linear %x, %input, (%input_bias, %part) : tensor<?x10xf32>, tensor<10x99xf32>, (tensor<99xf32>, tensor<?x99xf32>) -> tensor<?x99xf32> {
+  ^bb0(%sum: f32, %bias: f32, %other: f32):
+    %0 = arith.addf %sum, %bias : f32
+    %1 = arith.addf %0, %other : f32
+    attn.yield %1 : f32
+  }
+  // CHECK: attn.select_rows %{{.*}} : tensor<?x2x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
+  %h = attn.select_rows %state[%c0], %slots : tensor<?x2x33xf32>, tensor<?xi32> -> tensor<?x33xf32>
+  // CHECK: attn.recurrence gru %{{.*}} bias(%{{.*}} : tensor<192xf32>) rows(%{{.*}}) init(%{{.*}}) : tensor<?x192xf32>, tensor<6x33x32xf32>, tensor<?xi32>, tensor<?x64xf32>
+  %y, %last = attn.recurrence gru %gates, %hidden bias(%hidden_bias : tensor<99xf32>) rows(%begin) init(%h) : tensor<?x99xf32>, tensor<33x99xf32>, tensor<?xi32>, tensor<?x33xf32>
+  %z, %first = attn.recurrence gru %gates, %hidden bias(%hidden_bias : tensor<99xf32>) rows(%begin) init(%h) reverse : tensor<?x99xf32>, tensor<33x99xf32>, tensor<?xi32>, tensor<?x33xf32>
+  // CHECK: attn.update_rows %{{.*}} : tensor<?x2x64xf32>, tensor<?x64xf32>, tensor<?xi32>
+  %new = attn.update_rows %state[%c0], %last, %slots : tensor<?x2x33xf32>, tensor<?x33xf32>, tensor<?xi32>
+  // CHECK: attn.concat %{{.*}}, %{{.*}} columns [33, 33] : tensor<?x64xf32>, tensor<?x64xf32>
+  %both = attn.concat %y, %z : tensor<?x33xf32>, tensor<?x33xf32>
+  // CHECK: attn.linear %{{.*}} : tensor<?x96xf32>, tensor<1x66x32xf32> -> tensor<?x20xf32>
+  %result = attn.linear %both, %out : tensor<?x66xf32>, tensor<66x20xf32> -> tensor<?x20xf32>
+  // CHECK: return %{{.*}} : tensor<?x20xf32>, tensor<?x2x64xf32>
+  return %result, %new : tensor<?x20xf32>, tensor<?x2x33xf32>
+}
+}
+
+// -----
+
+// Near miss: the argument has another name than the result, so it is an input, whose columns are the caller's.
+module attributes {attn.model = {}} {
+// CHECK-LABEL: @plain_input
+// CHECK-SAME: tensor<?x33xf32>
+func.func @plain_input(%x: tensor<?x33xf32> {attn.name = "x"}) -> (tensor<?x33xf32> {attn.name = "y"}) {
+  return %x : tensor<?x33xf32>
+}
+}

@@ -183,12 +183,14 @@ AttentionStateOp::generateInitialTensorForPartialReduction(OpBuilder &b, Locatio
   return parts;
 }
 
-FailureOr<TilingResult>
-AttentionStateOp::tileToPartialReduction(OpBuilder &b, Location loc, ReductionTilingStrategy strategy, ValueRange init,
-                                         OFRs offsets, OFRs sizes, const llvm::SetVector<unsigned> &reductionDims,
-                                         OFRs splitReductionIvs) {
+FailureOr<TilingResult> AttentionStateOp::tileToPartialReduction(OpBuilder &b, Location loc,
+                                                                 ReductionTilingStrategy strategy, ValueRange init,
+                                                                 OFRs offsets, OFRs sizes,
+                                                                 const llvm::SetVector<unsigned> &reductionDims,
+                                                                 OFRs splitReductionIvs) {
   if (strategy != ReductionTilingStrategy::PartialReductionOuterParallel)
-    return emitOpError("is split into parts that are taken at the same time (tile_reduction_using_forall), each with one state");
+    return emitOpError(
+        "is split into parts that are taken at the same time (tile_reduction_using_forall), each with one state");
   SmallVector<Operation *> slices;
   SmallVector<Value> tile;
   for (auto [i, parts] : llvm::enumerate(init)) {

@@ -46,10 +46,12 @@ LogicalResult SelectRowsOp::inferReturnTypes(MLIRContext *, std::optional<Locati
 LogicalResult SelectRowsOp::verify() {
   auto input = cast<RankedTensorType>(getInput().getType()), rows = cast<RankedTensorType>(getRows().getType());
   auto result = cast<RankedTensorType>(getResult().getType());
-  if (input.getRank() != 2 || rows.getRank() != 1)
-    return emitOpError() << "needs an input of rank 2 and rows of rank 1, found " << input << " and " << rows;
+  int64_t rank = getLayer() ? 3 : 2;
+  if (input.getRank() != rank || rows.getRank() != 1)
+    return emitOpError() << "needs an input of rank " << rank << " and rows of rank 1, found " << input << " and "
+                         << rows;
   if (result.getRank() != 2 || result.getDimSize(0) != rows.getDimSize(0) ||
-      result.getDimSize(1) != input.getDimSize(1))
+      result.getDimSize(1) != input.getShape().back())
     return emitOpError() << "result " << result << " does not fit input " << input << " and rows " << rows;
   return success();
 }

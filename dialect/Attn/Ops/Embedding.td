@@ -28,7 +28,8 @@ def Attn_EmbeddingOp : Attn_Op<"embedding", [Pure, InferTypeOpAdaptor]> {
 def Attn_SelectRowsOp : Attn_Op<"select_rows", [Pure, InferTypeOpAdaptor]> {
   let summary = "selects rows of an activation";
   let description = [{
-    `result[i, :] = input[rows[i], :]`: the positions whose logits are wanted.
+    `result[i, :] = input[rows[i], :]`: the positions whose logits are wanted. With a layer, the input is [slots, layers, columns],
+    a state that `attn.update_rows` writes: `result[i, :] = input[rows[i], layer, :]`.
 
     ```mlir
     func.func @last(%x: tensor<?x768xf32>, %want: tensor<?xi32>) -> tensor<?x768xf32> {
@@ -37,10 +38,12 @@ def Attn_SelectRowsOp : Attn_Op<"select_rows", [Pure, InferTypeOpAdaptor]> {
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input, RankedTensorOf<[I32]>:$rows);
+  let arguments = (ins RankedTensorOf<[F32]>:$input, Optional<Index>:$layer, RankedTensorOf<[I32]>:$rows);
   let results = (outs RankedTensorOf<[F32]>:$result);
-  let assemblyFormat = "$input `,` $rows attr-dict `:` type($input) `,` type($rows) `->` type($result)";
+  let assemblyFormat = "$input (`[` $layer^ `]`)? `,` $rows attr-dict `:` type($input) `,` type($rows) `->` type($result)";
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$rows),
+                            [{ build($_builder, $_state, result, input, /*layer=*/nullptr, rows); }]>];
 }
 
 #endif

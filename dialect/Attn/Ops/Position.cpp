@@ -12,18 +12,31 @@ LogicalResult PositionsOp::verify() {
   return success();
 }
 
-LogicalResult RopeOp::verify() {
-  auto input = cast<RankedTensorType>(getInput().getType());
+LogicalResult RotaryTableOp::verify() {
   auto positions = cast<RankedTensorType>(getPositions().getType());
-  if (input.getRank() != 3 || positions.getRank() != 1 || input.getDimSize(0) != positions.getDimSize(0) ||
-      input.isDynamicDim(2))
-    return emitOpError() << "needs an input [tokens, heads, static channels] and positions [tokens], found " << input
-                         << " and " << positions;
-  int64_t rotated = 2 * getFrequencies().size();
-  if (rotated == 0 || rotated > input.getDimSize(2))
-    return emitOpError() << "rotates " << rotated << " channels of " << input.getDimSize(2);
+  auto table = cast<RankedTensorType>(getCosines().getType());
+  int64_t count = getFrequencies().size();
+  if (count == 0)
+    return emitOpError("needs at least one frequency");
+  if (positions.getRank() != 1 || table.getRank() != 2 || table.getDimSize(0) != positions.getDimSize(0) ||
+      table.getDimSize(1) != count)
+    return emitOpError() << "needs positions [tokens] and gives [tokens, " << count << "], found " << positions
+                         << " and " << table;
   for (float frequency : getFrequencies())
     if (!std::isfinite(frequency))
       return emitOpError() << "needs finite frequencies, found " << frequency;
+  return success();
+}
+
+LogicalResult RopeOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType());
+  auto table = cast<RankedTensorType>(getCosines().getType());
+  if (input.getRank() != 3 || table.getRank() != 2 || input.getDimSize(0) != table.getDimSize(0) ||
+      input.isDynamicDim(2) || table.isDynamicDim(1))
+    return emitOpError() << "needs an input [tokens, heads, static channels] and a table [tokens, static pairs], found "
+                         << input << " and " << table;
+  int64_t pairs = table.getDimSize(1), channels = input.getDimSize(2);
+  if (pairs == 0 || pairs > channels / 2)
+    return emitOpError() << "rotates " << pairs << " pairs of " << channels << " channels";
   return success();
 }

@@ -23,24 +23,48 @@ def Attn_PositionsOp : Attn_Op<"positions", [Pure, AllTypesMatch<["tokens", "res
   let hasVerifier = 1;
 }
 
-def Attn_RopeOp : Attn_Op<"rope", [Pure, AllTypesMatch<["input", "result"]>]> {
-  let summary = "rotary position embedding";
+def Attn_RotaryTableOp : Attn_Op<"rotary_table", [Pure, AllTypesMatch<["cosines", "sines"]>]> {
+  let summary = "cosines and sines of rotary position embedding";
   let description = [{
-    Rotates the pairs (i, i + r/2) of the first r = 2 * size(frequencies) channels of every head by
-    `position * frequencies[i]` radians and scales them by `magnitude` (Su et al. 2021, in the half-split form); the
-    other channels pass. Angles are computed in f32.
+    `cosines[t, i] = magnitude * cos(positions[t] * frequencies[i])`, sines alike: made once a step, for all layers that share
+    frequencies. What stretches a model's context (linear, llama3, yarn, longrope) is in the frequencies (radians a position) and the magnitude.
 
     ```mlir
-    func.func @rotate(%q: tensor<?x8x4xf32>, %p: tensor<?xi32>) -> tensor<?x8x4xf32> {
-      %r = attn.rope %q, %p frequencies [1.0, 0.01] : tensor<?x8x4xf32>, tensor<?xi32>
-      return %r : tensor<?x8x4xf32>
+    func.func @table(%p: tensor<?xi32>) -> (tensor<?x2xf32>, tensor<?x2xf32>) {
+      %cos, %sin = attn.rotary_table %p frequencies [1.0, 0.01] : tensor<?xi32> -> tensor<?x2xf32>
+      return %cos, %sin : tensor<?x2xf32>, tensor<?x2xf32>
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input, RankedTensorOf<[I32]>:$positions, DenseF32ArrayAttr:$frequencies,
+  let arguments = (ins RankedTensorOf<[I32]>:$positions, DenseF32ArrayAttr:$frequencies,
                        DefaultValuedAttr<F32Attr, "1.0f">:$magnitude);
+  let results = (outs RankedTensorOf<[F32]>:$cosines, RankedTensorOf<[F32]>:$sines);
+  let assemblyFormat = [{
+    $positions `frequencies` $frequencies attr-dict `:` type($positions) `->` type($cosines)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_RopeOp : Attn_Op<"rope", [Pure, AllTypesMatch<["input", "result"]>, AllTypesMatch<["cosines", "sines"]>]> {
+  let summary = "rotary position embedding";
+  let description = [{
+    Rotates pairs of the first r channels of every head (Su et al. 2021), r twice the columns of the `attn.rotary_table`; the other channels
+    pass. Pair i is (i, i + r/2), the halves of a head, or (2i, 2i + 1) where `interleaved`.
+
+    ```mlir
+    func.func @rotate(%q: tensor<?x8x4xf32>, %cos: tensor<?x2xf32>, %sin: tensor<?x2xf32>) -> tensor<?x8x4xf32> {
+      %r = attn.rope %q, %cos, %sin : tensor<?x8x4xf32>, tensor<?x2xf32>
+      %s = attn.rope %r, %cos, %sin interleaved : tensor<?x8x4xf32>, tensor<?x2xf32>
+      return %s : tensor<?x8x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$input, RankedTensorOf<[F32]>:$cosines, RankedTensorOf<[F32]>:$sines,
+                       UnitAttr:$interleaved);
   let results = (outs RankedTensorOf<[F32]>:$result);
-  let assemblyFormat = "$input `,` $positions `frequencies` $frequencies attr-dict `:` type($input) `,` type($positions)";
+  let assemblyFormat = [{
+    $input `,` $cosines `,` $sines (`interleaved` $interleaved^)? attr-dict `:` type($input) `,` type($cosines)
+  }];
   let hasVerifier = 1;
 }
 

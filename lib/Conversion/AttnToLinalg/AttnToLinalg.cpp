@@ -27,6 +27,7 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
     populatePositionTilingPatterns(patterns);
     populateKVCacheTilingPatterns(patterns);
     populateAttentionTilingPatterns(patterns);
+    populateRecurrenceTilingPatterns(patterns);
     // Each op is rewritten once: a walk, not a fixpoint.
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     WalkResult rest = getOperation()->walk([](Operation *op) {

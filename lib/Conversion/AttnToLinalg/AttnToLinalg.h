@@ -12,6 +12,7 @@ void populateRowWiseTilingPatterns(mlir::RewritePatternSet &patterns);
 void populatePositionTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateKVCacheTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateAttentionTilingPatterns(mlir::RewritePatternSet &patterns);
+void populateRecurrenceTilingPatterns(mlir::RewritePatternSet &patterns);
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

@@ -1,6 +1,8 @@
 //===- Position.cpp - Positions of packed tokens, rotary embedding ----------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <numbers>
 
 using namespace mlir;
 using namespace rapt;
@@ -30,8 +32,147 @@ struct TilePositions : OpRewritePattern<attn::PositionsOp> {
   }
 };
 
+/// Cuts [0, count) into chunks of `width` and a narrower last one, each a vector of its own.
+void forChunks(int64_t count, int64_t width, function_ref<void(int64_t first, int64_t size)> body) {
+  for (int64_t first = 0; first < count; first += width)
+    body(first, std::min(width, count - first));
+}
+
+Value read(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t size) {
+  Value padding = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  auto type = VectorType::get({size}, b.getF32Type());
+  return vector::TransferReadOp::create(b, type, tensor, indices, padding, ArrayRef<bool>{true});
+}
+
+/// Angles are counted in turns, with the frequency over 2 pi and the product each in two floats: what is left after the
+/// whole turns is right to a float's precision for any position that a float holds.
+struct TileRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::RotaryTableOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getCosines().getType());
+    int64_t count = type.getDimSize(1);
+    OpFoldResult tokens = extent(b, op.getPositions(), 0), columns = b.getIndexAttr(count);
+    SmallVector<Value> dests{empty(b, type, {tokens, columns}), empty(b, type, {tokens, columns})};
+    SmallVector<Value> results =
+        grid(b, {tokens}, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
+          SmallVector<OpFoldResult> offsets{ids[0], b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), columns};
+          Value cosines = extract(b, outs[0], offsets, sizes, {count}),
+                sines = extract(b, outs[1], offsets, sizes, {count});
+          Value position = tensor::ExtractOp::create(b, op.getPositions(), ids[0]);
+          position = arith::SIToFPOp::create(b, b.getF32Type(), position);
+          forChunks(count, attn::kPanel, [&](int64_t first, int64_t size) {
+            auto [c, s] =
+                turn(b, position, op.getFrequencies().slice(first, size), op.getMagnitude().convertToDouble());
+            cosines = writePanel(b, c, cosines, index(b, first));
+            sines = writePanel(b, s, sines, index(b, first));
+          });
+          return SmallVector<Insertion>{{cosines, offsets, sizes}, {sines, offsets, sizes}};
+        });
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+
+  /// Cosines and sines of position * frequency.
+  static std::pair<Value, Value> turn(ImplicitLocOpBuilder &b, Value position, ArrayRef<float> frequencies,
+                                      double magnitude) {
+    auto type = VectorType::get({int64_t(frequencies.size())}, b.getF32Type());
+    SmallVector<float> high, low;
+    for (float frequency : frequencies) {
+      double turns = frequency / (2 * std::numbers::pi);
+      high.push_back(turns);
+      low.push_back(turns - high.back());
+    }
+    auto constant = [&](ArrayRef<float> values) -> Value {
+      return arith::ConstantOp::create(b, DenseElementsAttr::get(type, values));
+    };
+    auto splat = [&](double value) { return constant({float(value)}); };
+    Value p = vector::BroadcastOp::create(b, type, position), factor = constant(high);
+    Value turns = arith::MulFOp::create(b, p, factor);
+    Value rest = math::FmaOp::create(b, p, factor, arith::NegFOp::create(b, turns));
+    rest = math::FmaOp::create(b, p, constant(low), rest);
+    Value part = arith::SubFOp::create(b, turns, math::RoundEvenOp::create(b, turns));
+    part = arith::AddFOp::create(b, part, rest);
+    Value angle = arith::MulFOp::create(b, part, splat(2 * std::numbers::pi));
+    Value scale = splat(magnitude);
+    return {arith::MulFOp::create(b, math::CosOp::create(b, angle), scale),
+            arith::MulFOp::create(b, math::SinOp::create(b, angle), scale)};
+  }
+};
+
+/// A grid over tokens: each loads its cosines and sines once for all heads.
+struct TileRope : OpRewritePattern<attn::RopeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::RopeOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getInput().getType());
+    OpFoldResult tokens = extent(b, op.getInput(), 0), heads = extent(b, op.getInput(), 1), one = b.getIndexAttr(1),
+                 zero = b.getIndexAttr(0), channels = b.getIndexAttr(type.getDimSize(2));
+    Value dest = empty(b, type, {tokens, heads, channels});
+    SmallVector<Value> results = grid(b, {tokens}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
+      SmallVector<OpFoldResult> offsets{ids[0], zero, zero}, sizes{one, heads, channels};
+      Value out = extract(b, outs[0], offsets, sizes, type.getShape().drop_front());
+      return SmallVector<Insertion>{{rotate(b, op, ids[0], asValue(b, heads), out), offsets, sizes}};
+    });
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+
+  /// The heads of one token into `out`, [heads, channels].
+  static Value rotate(ImplicitLocOpBuilder &b, attn::RopeOp op, Value token, Value heads, Value out) {
+    int64_t pairs = cast<RankedTensorType>(op.getCosines().getType()).getDimSize(1);
+    int64_t channels = cast<RankedTensorType>(op.getInput().getType()).getDimSize(2);
+    auto overHeads = [&](function_ref<Value(Value head, Value carried)> body) {
+      out = loop(b, index(b, 0), heads, 1, out,
+                 [&](ImplicitLocOpBuilder &, Value head, Value carried) { return body(head, carried); });
+    };
+    auto input = [&](Value head, int64_t first, int64_t size) {
+      return read(b, op.getInput(), {token, head, index(b, first)}, size);
+    };
+    auto store = [&](Value x, Value carried, Value head, int64_t first) {
+      return writePanel(b, x, carried, {head, index(b, first)});
+    };
+    int64_t width = op.getInterleaved() ? attn::kPanel / 2 : attn::kPanel;
+    forChunks(pairs, width, [&](int64_t first, int64_t size) {
+      Value c = read(b, op.getCosines(), {token, index(b, first)}, size);
+      Value s = read(b, op.getSines(), {token, index(b, first)}, size);
+      if (op.getInterleaved()) {
+        // (c, c) x + (-s, s) x with its pairs swapped.
+        SmallVector<int64_t> twice, signs, swapped;
+        for (int64_t i = 0; i < size; ++i) {
+          twice.append({i, i});
+          signs.append({size + i, i});
+          swapped.append({2 * i + 1, 2 * i});
+        }
+        c = vector::ShuffleOp::create(b, c, c, twice);
+        s = vector::ShuffleOp::create(b, s, arith::NegFOp::create(b, s), signs);
+        overHeads([&](Value head, Value carried) {
+          Value x = input(head, 2 * first, 2 * size);
+          Value turned = arith::MulFOp::create(b, vector::ShuffleOp::create(b, x, x, swapped), s);
+          return store(math::FmaOp::create(b, x, c, turned), carried, head, 2 * first);
+        });
+        return;
+      }
+      overHeads([&](Value head, Value carried) {
+        Value x = input(head, first, size), y = input(head, pairs + first, size);
+        Value minus = arith::NegFOp::create(b, arith::MulFOp::create(b, y, s));
+        carried = store(math::FmaOp::create(b, x, c, minus), carried, head, first);
+        return store(math::FmaOp::create(b, y, c, arith::MulFOp::create(b, x, s)), carried, head, pairs + first);
+      });
+    });
+    forChunks(channels - 2 * pairs, attn::kPanel, [&](int64_t first, int64_t size) {
+      overHeads([&](Value head, Value carried) {
+        return store(input(head, 2 * pairs + first, size), carried, head, 2 * pairs + first);
+      });
+    });
+    return out;
+  }
+};
+
 } // namespace
 
 void rapt::populatePositionTilingPatterns(RewritePatternSet &patterns) {
-  patterns.add<TilePositions>(patterns.getContext());
+  patterns.add<TilePositions, TileRotaryTable, TileRope>(patterns.getContext());
 }

@@ -190,7 +190,10 @@ struct TileSelectRows : OpRewritePattern<attn::SelectRowsOp> {
     Value result = rowGrid(b, type, extent(b, op.getRows(), 0), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
       Value from = readIndex(b, op.getRows(), row);
       return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column) {
-        return readPanel(b, op.getInput(), {from, column});
+        SmallVector<Value> at{from, column};
+        if (op.getLayer())
+          at.insert(at.begin() + 1, op.getLayer());
+        return readPanel(b, op.getInput(), at);
       });
     });
     rewriter.replaceOp(op, result);
@@ -235,7 +238,7 @@ struct TileMergeHeads : OpRewritePattern<attn::MergeHeadsOp> {
 } // namespace
 
 void rapt::populateRowWiseTilingPatterns(RewritePatternSet &patterns) {
-  patterns.add<TileNorm<attn::LayerNormOp>, TileNorm<attn::RMSNormOp>, TileElementwise<attn::ActivationOp>, TileElementwise<attn::AddOp>,
-               TileElementwise<attn::GLUOp>, TileEmbedding, TileSelectRows, TileSplitHeads, TileMergeHeads>(
-      patterns.getContext());
+  patterns.add<TileNorm<attn::LayerNormOp>, TileNorm<attn::RMSNormOp>, TileElementwise<attn::ActivationOp>,
+               TileElementwise<attn::AddOp>, TileElementwise<attn::GLUOp>, TileEmbedding, TileSelectRows,
+               TileSplitHeads, TileMergeHeads>(patterns.getContext());
 }

@@ -25,7 +25,8 @@ Outcome openTokenizer(const Model &model, bool needed, Text &text) {
   files.added_tokens = section(model, "added_tokens.json");
   files.vocab_json = section(model, "vocab.json");
   files.merges_txt = section(model, "merges.txt");
-  if (!files.tokenizer_json.data && !files.vocab_json.data)
+  files.vocab_txt = section(model, "vocab.txt");
+  if (!files.tokenizer_json.data && !files.vocab_json.data && !files.vocab_txt.data)
     return needed ? Outcome{RAPT_UNSUPPORTED,
                             std::string(model.info.name) + " was compiled without a tokenizer: give ids with --tokens"}
                   : Outcome{};

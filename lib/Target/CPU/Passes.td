@@ -63,11 +63,12 @@ def AttnVectorize : Pass<"attn-vectorize"> {
 }
 
 def AttnExpandMath : Pass<"attn-expand-math"> {
-  let summary = "exp, exp2, tanh and erf become polynomials";
+  let summary = "exp, exp2, tanh, erf, sin and cos become polynomials";
   let description = [{
-    f32 `math.exp`, `math.exp2`, `math.tanh` and `math.erf`, scalar or vector, become polynomials (LLVM would call libm once per
-    element). Errors, measured over all arguments where the result is normal: exp and exp2 at most 2 ulp, tanh and erf at most 4 ulp.
-    Infinities, NaN and underflow to zero are as in libm; exp and exp2 flush results below 2^-126 to zero.
+    f32 `math.exp`, `math.exp2`, `math.tanh`, `math.erf`, `math.sin` and `math.cos`, scalar or vector, become polynomials (LLVM would call libm once per
+    element). Errors, measured over all arguments where the result is normal: exp, exp2, sin and cos at most 2 ulp, tanh and erf at most 4 ulp.
+    Infinities, NaN and underflow to zero are as in libm; exp and exp2 flush results below 2^-126 to zero. sin and cos hold for |x| <= 2^20 and give NaN
+    beyond; `attn.rotary_table` takes whole turns off before.
 
     ```mlir
     func.func @e(%x: vector<16xf32>) -> vector<16xf32> {

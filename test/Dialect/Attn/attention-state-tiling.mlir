@@ -19,7 +19,7 @@
 // SERIAL-NOT: attn.attention_merge
 
 // GRID-LABEL: @state
-// GRID: scf.forall (%[[T:.*]]) = (0) to (6) step (3) shared_outs(%{{.*}}, %{{.*}}, %{{.*}}) -> (tensor<6x64xf32>, tensor<6xf32>, tensor<6xf32>)
+// GRID: scf.forall (%{{.*}}) in (2) shared_outs({{.*}}) -> (tensor<6x64xf32>, tensor<6xf32>, tensor<6xf32>)
 // GRID: attn.attention_state
 // GRID-SAME: tensor<3x5xf32>, tensor<4x5x32xf32>, tensor<2x128x32xf32>, tensor<3x64xf32>
 // GRID-COUNT-3: tensor.parallel_insert_slice
@@ -29,7 +29,7 @@
 // PARTS-SAME: %[[ACC0:[a-z0-9]*]]: tensor<6x64xf32>, %[[MAX0:[a-z0-9]*]]: tensor<6xf32>, %[[SUM0:[a-z0-9]*]]: tensor<6xf32>
 // PARTS-DAG: arith.constant dense<0.000000e+00> : tensor<2x6x64xf32>
 // PARTS-DAG: arith.constant dense<-3.40282347E+38> : tensor<2x6xf32>
-// PARTS: scf.forall (%[[I:.*]]) = (0) to (4) step (2) shared_outs
+// PARTS: scf.forall (%{{.*}}) in (2) shared_outs
 // PARTS: attn.attention_state
 // PARTS-SAME: tensor<6x5xf32>, tensor<2x5x32xf32>, tensor<2x64x32xf32>, tensor<6x64xf32>
 // PARTS: tensor.parallel_insert_slice

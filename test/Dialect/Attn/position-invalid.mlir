@@ -8,48 +8,88 @@ func.func @positions_rank(%tokens: tensor<?x?xi32>, %begin: tensor<?xi32>, %past
 
 // -----
 
-func.func @rope_rank(%x: tensor<?x64xf32>, %p: tensor<?xi32>) {
-  // expected-error@+1 {{'attn.rope' op needs an input [tokens, heads, static channels] and positions [tokens], found 'tensor<?x64xf32>' and 'tensor<?xi32>'}}
-  %0 = attn.rope %x, %p frequencies [1.0] : tensor<?x64xf32>, tensor<?xi32>
+func.func @rope_rank(%x: tensor<?x64xf32>, %t: tensor<?x4xf32>) {
+  // expected-error@+1 {{'attn.rope' op needs an input [tokens, heads, static channels] and a table [tokens, static pairs], found 'tensor<?x64xf32>' and 'tensor<?x4xf32>'}}
+  %0 = attn.rope %x, %t, %t : tensor<?x64xf32>, tensor<?x4xf32>
   return
 }
 
 // -----
 
-func.func @rope_channels(%x: tensor<?x4x?xf32>, %p: tensor<?xi32>) {
+func.func @rope_channels(%x: tensor<?x4x?xf32>, %t: tensor<?x1xf32>) {
   // expected-error@+1 {{needs an input [tokens, heads, static channels]}}
-  %0 = attn.rope %x, %p frequencies [1.0] : tensor<?x4x?xf32>, tensor<?xi32>
+  %0 = attn.rope %x, %t, %t : tensor<?x4x?xf32>, tensor<?x1xf32>
   return
 }
 
 // -----
 
-func.func @rope_tokens(%x: tensor<3x4x16xf32>, %p: tensor<4xi32>) {
-  // expected-error@+1 {{found 'tensor<3x4x16xf32>' and 'tensor<4xi32>'}}
-  %0 = attn.rope %x, %p frequencies [1.0] : tensor<3x4x16xf32>, tensor<4xi32>
+func.func @rope_pairs(%x: tensor<?x4x4xf32>, %t: tensor<?x?xf32>) {
+  // expected-error@+1 {{a table [tokens, static pairs]}}
+  %0 = attn.rope %x, %t, %t : tensor<?x4x4xf32>, tensor<?x?xf32>
   return
 }
 
 // -----
 
-func.func @rope_too_many(%x: tensor<?x8x4xf32>, %p: tensor<?xi32>) {
-  // expected-error@+1 {{rotates 6 channels of 4}}
-  %0 = attn.rope %x, %p frequencies [1.0, 0.1, 0.01] : tensor<?x8x4xf32>, tensor<?xi32>
+func.func @rope_tokens(%x: tensor<3x4x16xf32>, %t: tensor<4x2xf32>) {
+  // expected-error@+1 {{found 'tensor<3x4x16xf32>' and 'tensor<4x2xf32>'}}
+  %0 = attn.rope %x, %t, %t : tensor<3x4x16xf32>, tensor<4x2xf32>
   return
 }
 
 // -----
 
-func.func @rope_none(%x: tensor<?x8x4xf32>, %p: tensor<?xi32>) {
-  // expected-error@+1 {{rotates 0 channels of 4}}
-  %0 = attn.rope %x, %p frequencies [] : tensor<?x8x4xf32>, tensor<?xi32>
+func.func @rope_too_many(%x: tensor<?x8x5xf32>, %t: tensor<?x3xf32>) {
+  // expected-error@+1 {{rotates 3 pairs of 5 channels}}
+  %0 = attn.rope %x, %t, %t : tensor<?x8x5xf32>, tensor<?x3xf32>
   return
 }
 
 // -----
 
-func.func @rope_infinite(%x: tensor<?x8x4xf32>, %p: tensor<?xi32>) {
+func.func @rope_none(%x: tensor<?x8x4xf32>, %t: tensor<?x0xf32>) {
+  // expected-error@+1 {{rotates 0 pairs of 4 channels}}
+  %0 = attn.rope %x, %t, %t : tensor<?x8x4xf32>, tensor<?x0xf32>
+  return
+}
+
+// -----
+
+func.func @table_none(%p: tensor<?xi32>) {
+  // expected-error@+1 {{'attn.rotary_table' op needs at least one frequency}}
+  %0:2 = attn.rotary_table %p frequencies [] : tensor<?xi32> -> tensor<?x0xf32>
+  return
+}
+
+// -----
+
+func.func @table_columns(%p: tensor<?xi32>) {
+  // expected-error@+1 {{needs positions [tokens] and gives [tokens, 2], found 'tensor<?xi32>' and 'tensor<?x3xf32>'}}
+  %0:2 = attn.rotary_table %p frequencies [1.0, 0.5] : tensor<?xi32> -> tensor<?x3xf32>
+  return
+}
+
+// -----
+
+func.func @table_rank(%p: tensor<?x?xi32>) {
+  // expected-error@+1 {{needs positions [tokens]}}
+  %0:2 = attn.rotary_table %p frequencies [1.0] : tensor<?x?xi32> -> tensor<?x1xf32>
+  return
+}
+
+// -----
+
+func.func @table_tokens(%p: tensor<3xi32>) {
+  // expected-error@+1 {{found 'tensor<3xi32>' and 'tensor<4x1xf32>'}}
+  %0:2 = attn.rotary_table %p frequencies [1.0] : tensor<3xi32> -> tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @table_infinite(%p: tensor<?xi32>) {
   // expected-error@+1 {{needs finite frequencies, found INF}}
-  %0 = attn.rope %x, %p frequencies [1.0e39] : tensor<?x8x4xf32>, tensor<?xi32>
+  %0:2 = attn.rotary_table %p frequencies [1.0e39] : tensor<?xi32> -> tensor<?x1xf32>
   return
 }

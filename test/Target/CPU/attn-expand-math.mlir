@@ -1,17 +1,21 @@
 // RUN: rapt-opt %s --attn-expand-math | FileCheck %s
 
 // CHECK-LABEL: @all
-func.func @all(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, f32) {
+func.func @all(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, f32, f32) {
   // CHECK-NOT: math.exp
   // CHECK-NOT: math.tanh
   // CHECK-NOT: math.erf
+  // CHECK-NOT: math.sin
+  // CHECK-NOT: math.cos
   // CHECK: math.fma {{.*}} : vector<16xf32>
   // CHECK: return
   %0 = math.exp2 %x : vector<16xf32>
   %1 = math.tanh %x : vector<16xf32>
   %2 = math.erf %x : vector<16xf32>
   %3 = math.exp %y : f32
-  return %0, %1, %2, %3 : vector<16xf32>, vector<16xf32>, vector<16xf32>, f32
+  %4 = math.sin %x : vector<16xf32>
+  %5 = math.cos %y : f32
+  return %0, %1, %2, %4, %3, %5 : vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, f32, f32
 }
 
 // Near miss: only f32 has polynomials here.

@@ -93,6 +93,24 @@ static void check_encode(rapt_tokenizer *tokenizer) {
   CHECK(rapt_tokenizer_encode(tokenizer, "abc", 3, &options, ids, 8, &count, message, sizeof message) == RAPT_INVALID);
 }
 
+static void check_encode_pair(rapt_tokenizer *tokenizer) {
+  int32_t ids[8] = {0}, types[8] = {9, 9, 9, 9};
+  size_t count = 99;
+  CHECK(rapt_tokenizer_encode_pair(tokenizer, "ab", 2, "c<e>", 4, NULL, ids, types, 8, &count, message,
+                                   sizeof message) == RAPT_OK);
+  CHECK(count == 3 && ids[0] == 3 && ids[1] == 2 && ids[2] == 5 && types[0] == 0 && types[1] == 1 && types[2] == 1);
+  CHECK(rapt_tokenizer_encode_pair(tokenizer, "ab", 2, NULL, 0, NULL, ids, NULL, 8, &count, message, sizeof message) ==
+        RAPT_OK);
+  CHECK(count == 1 && ids[0] == 3 && types[0] == 0 && types[3] == 9);
+  CHECK(rapt_tokenizer_encode_pair(tokenizer, "ab", 2, "c", 1, NULL, ids, types, 1, &count, message, sizeof message) ==
+        RAPT_FULL);
+  CHECK(count == 2);
+  CHECK(rapt_tokenizer_encode_pair(tokenizer, "ab", 2, "\xff", 1, NULL, ids, types, 8, &count, message,
+                                   sizeof message) == RAPT_INVALID);
+  CHECK(rapt_tokenizer_encode_pair(tokenizer, "ab", 2, NULL, 1, NULL, ids, types, 8, &count, message, sizeof message) ==
+        RAPT_INVALID);
+}
+
 static void check_decode(rapt_tokenizer *tokenizer) {
   const int32_t ids[] = {4, 5, 3};
   char text[16];
@@ -219,6 +237,7 @@ int main(void) {
   check_open();
   check_future_struct();
   check_encode(tokenizer);
+  check_encode_pair(tokenizer);
   check_decode(tokenizer);
   check_stream();
   check_sampler();

@@ -31,6 +31,9 @@ TEST(Decoder, KnowsTheKinds) {
   EXPECT_EQ(decode(kSentence, {"▁", "▁a", "▁b"}), " a b");
   EXPECT_EQ(decode(kSentence, {"▁a", "<0xC3>", "<0xA9>", "b"}), "aéb");
   EXPECT_EQ(decode(R"({"type": "Metaspace"})", {"▁a", "▁b"}), "a b");
+  EXPECT_EQ(decode(R"({"type": "WordPiece"})", {"##un", "##able", "is", "n't", "it", "?", "##"}), "##unable isn't it?");
+  EXPECT_EQ(decode(R"({"type": "WordPiece", "cleanup": false})", {"a", ",", "##b"}), "a ,b");
+  EXPECT_EQ(decode(R"({"type": "WordPiece", "prefix": "@"})", {"a", "@b", "##c"}), "ab ##c");
   EXPECT_EQ(decode(R"({"type": "Metaspace", "prepend_scheme": "never"})", {"▁a", "▁b"}), " a b");
   EXPECT_EQ(decode(R"({"type": "Strip", "content": "_", "start": 1, "stop": 1})", {"__a__", "_"}), "_a_");
 }

@@ -25,7 +25,7 @@ TEST(OlderFiles, MakeAGpt2Tokenizer) {
   EXPECT_EQ(*(*tokenizer)->decode({4, 3, 5}, false), "ab a<|endoftext|>");
   EXPECT_EQ((*tokenizer)->specialIds().end, 5);
   EXPECT_EQ((*tokenizer)->specialIds().begin, 5);
-  EXPECT_TRUE((*tokenizer)->frame().prefix.empty());
+  EXPECT_EQ((*tokenizer)->framing().single.size(), 1u);
 }
 
 TEST(OlderFiles, ObeyTheConfiguration) {

@@ -58,7 +58,8 @@ TEST_P(SharedVectors, MatchIdsOfTheReference) {
     auto ids = (*tokenizer)->encode(texts[index], options);
     ASSERT_TRUE(ids) << ids.error().message;
     EXPECT_EQ(*ids, expected[index]) << "text " << index << ": " << texts[index];
-    if (std::string_view(GetParam()) != "llama-spm") { // its file has no decoder
+    // The file of llama-spm has no decoder, and BERT's pieces do not say what the text was.
+    if (!std::string_view(GetParam()).starts_with("llama") && !std::string_view(GetParam()).starts_with("bert")) {
       auto text = (*tokenizer)->decode(*ids);
       ASSERT_TRUE(text);
       EXPECT_EQ(*text, texts[index]);
@@ -67,7 +68,7 @@ TEST_P(SharedVectors, MatchIdsOfTheReference) {
   RecordProperty("cases", int(texts.size()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Real, SharedVectors, testing::Values("gpt-2", "falcon", "llama-spm"), testName);
+INSTANTIATE_TEST_SUITE_P(Real, SharedVectors, testing::Values("gpt-2", "falcon", "llama-spm", "bert-bge"), testName);
 
 static std::vector<int32_t> numbers(const json::Value &list) {
   std::vector<int32_t> ids;

@@ -33,7 +33,8 @@ typedef struct rapt_env {
 } rapt_env;
 
 /* An entry. `buffers` and `dims` are in the order in which the manifest's entry lists them. Buffers are
- * aligned to 64 bytes, dense and row-major. Returns 0 or what parallel_for returned. */
+ * aligned to 64 bytes (outputs at least to their elements), dense and row-major. Returns 0 or what parallel_for
+ * returned. */
 typedef int32_t (*rapt_entry_fn)(const rapt_env *env, void *const *buffers, const int64_t *dims);
 
 /* Bytes of workspace the entry needs for these dims and this many workers (a multiple of 64). */

@@ -56,7 +56,7 @@ typedef struct rapt_text_view {
 typedef struct rapt_tokenizer rapt_tokenizer;
 
 /** Contents of the files of a model directory, borrowed for the call. tokenizer_json, or vocab_json and merges_txt of a
- * GPT-2, must be there; the others refine it. */
+ * GPT-2, or vocab_txt of a BERT, must be there; the others refine it. */
 typedef struct rapt_tokenizer_files {
   size_t size;
   rapt_text_view tokenizer_json;     /**< tokenizer.json */
@@ -65,6 +65,7 @@ typedef struct rapt_tokenizer_files {
   rapt_text_view added_tokens;       /**< added_tokens.json, read only without tokenizer_json */
   rapt_text_view vocab_json;         /**< vocab.json, read only without tokenizer_json */
   rapt_text_view merges_txt;         /**< merges.txt, read only without tokenizer_json */
+  rapt_text_view vocab_txt;          /**< vocab.txt, read only without tokenizer_json and vocab_json */
 } rapt_tokenizer_files;
 
 /** BAD_FILE: damaged, or of a kind that is not supported; the message names file, member and kind. */
@@ -107,6 +108,16 @@ typedef struct rapt_encode_options {
 RAPT_TEXT_API rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, const char *text, size_t size,
                                                 const rapt_encode_options *options, int32_t *ids, size_t capacity,
                                                 size_t *count, char *message, size_t message_size);
+
+/** As rapt_tokenizer_encode, for two texts put together as the tokenizer's post-processor says (a question and its
+ * passage), with the type of each id (BERT's segment) in `types`, which has the same capacity as `ids` and may be NULL.
+ * With `second` NULL it is one text and its types. INVALID also: a tokenizer that does not say how two texts are put
+ * together. */
+RAPT_TEXT_API rapt_status rapt_tokenizer_encode_pair(const rapt_tokenizer *tokenizer, const char *first,
+                                                     size_t first_size, const char *second, size_t second_size,
+                                                     const rapt_encode_options *options, int32_t *ids, int32_t *types,
+                                                     size_t capacity, size_t *count, char *message,
+                                                     size_t message_size);
 
 enum { RAPT_DECODE_KEEP_SPECIAL = 1 /**< Give the text of special tokens too; by default they are left out. */ };
 

@@ -1,0 +1,98 @@
+//===- Recurrence.cpp - Recurrent cells over rows of tokens -------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace rapt::attn;
+
+LogicalResult RecurrenceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                             SmallVectorImpl<Type> &results) {
+  auto gates = dyn_cast<RankedTensorType>(adaptor.getGates().getType());
+  if (!gates || gates.getRank() != 2 || adaptor.getInitial().empty())
+    return emitOptionalError(location, "needs gates [tokens, columns] and an initial state");
+  auto state = dyn_cast<RankedTensorType>(adaptor.getInitial()[0].getType());
+  if (!state || state.getRank() != 2)
+    return emitOptionalError(location, "needs an initial state [rows, h], found ", adaptor.getInitial()[0].getType());
+  results.push_back(RankedTensorType::get({gates.getDimSize(0), state.getDimSize(1)}, gates.getElementType()));
+  llvm::append_range(results, adaptor.getInitial().getTypes());
+  return success();
+}
+
+LogicalResult RecurrenceOp::verify() {
+  auto gates = cast<RankedTensorType>(getGates().getType());
+  RankedTensorType weight = getWeight().getType();
+  size_t needed = getKind() == RecurrenceKind::lstm ? 2 : 1;
+  if (getInitial().size() != needed)
+    return emitOpError() << "needs " << (needed == 2 ? "two initial states, h and c" : "one initial state")
+                         << ", found " << getInitial().size();
+  auto state = cast<RankedTensorType>(getInitial()[0].getType());
+  if (!llvm::all_equal(getInitial().getTypes()))
+    return emitOpError() << "needs initial states of one type, found " << state << " and " << getInitial()[1].getType();
+  int64_t hidden = state.getDimSize(1), columns;
+  if (ShapedType::isDynamic(hidden) || llvm::MulOverflow(hidden, getParts(), columns) || gates.getDimSize(1) != columns)
+    return emitOpError() << "needs gates of " << getParts() << " times as many columns as the state has, found "
+                         << gates << " and " << state;
+  if (getBias() && cast<RankedTensorType>(getBias().getType()).getDimSize(0) != columns)
+    return emitOpError() << "bias " << getBias().getType() << " does not fit gates " << gates;
+  auto begin = cast<RankedTensorType>(getRowBegin().getType());
+  if (!begin.isDynamicDim(0) && !state.isDynamicDim(0) && begin.getDimSize(0) - 1 != state.getDimSize(0))
+    return emitOpError() << "needs one initial state for each of the " << begin.getDimSize(0) - 1 << " rows, found "
+                         << state;
+  if (!isPacked()) {
+    if (weight.getShape() != ArrayRef<int64_t>{hidden, columns})
+      return emitOpError() << "weight " << weight << " does not fit gates " << gates << " and state " << state;
+    return success();
+  }
+  if (hidden % kPanel != 0 || weight.getDimSize(0) != columns / kPanel || weight.getDimSize(2) != kPanel ||
+      weight.isDynamicDim(1) || weight.getDimSize(1) > hidden)
+    return emitOpError() << "weight panels " << weight << " do not fit gates " << gates << " and state " << state;
+  return success();
+}
+
+LogicalResult UpdateRowsOp::verify() {
+  auto state = cast<RankedTensorType>(getState().getType()), values = cast<RankedTensorType>(getValues().getType());
+  auto rows = cast<RankedTensorType>(getRows().getType());
+  if (state.getRank() != (getLayer() ? 3 : 2))
+    return emitOpError() << "needs a state of rank " << (getLayer() ? "3 with a layer" : "2 without a layer")
+                         << ", found " << state;
+  if (values.getDimSize(0) != rows.getDimSize(0) || values.getDimSize(1) != state.getShape().back())
+    return emitOpError() << "values " << values << " do not fit state " << state << " and rows " << rows;
+  return success();
+}
+
+LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
+  if (adaptor.getInputs().empty())
+    return emitOptionalError(location, "needs an input");
+  int64_t rows = ShapedType::kDynamic, columns = 0;
+  for (auto [i, input] : llvm::enumerate(adaptor.getInputs())) {
+    auto type = dyn_cast<RankedTensorType>(input.getType());
+    if (!type || type.getRank() != 2 || type.isDynamicDim(1))
+      return emitOptionalError(location, "needs inputs [rows, columns] with static columns, found ", input.getType());
+    if (!type.isDynamicDim(0))
+      rows = type.getDimSize(0);
+    std::optional<ArrayRef<int64_t>> used = adaptor.getColumns();
+    if (used && used->size() != adaptor.getInputs().size())
+      return emitOptionalError(location, "has columns for ", used->size(), " of ", adaptor.getInputs().size(),
+                               " inputs");
+    int64_t width = used ? (*used)[i] : type.getDimSize(1);
+    if (width < 0 || width > type.getDimSize(1))
+      return emitOptionalError(location, "takes ", width, " columns of ", type);
+    if (llvm::AddOverflow(columns, width, columns))
+      return emitOptionalError(location, "gives more columns than can be counted");
+  }
+  if (adaptor.getColumns() && columns > INT64_MAX - kPanel)
+    return emitOptionalError(location, "gives more columns than can be counted");
+  results.push_back(RankedTensorType::get({rows, adaptor.getColumns() ? padToPanel(columns) : columns},
+                                          cast<RankedTensorType>(adaptor.getInputs()[0].getType()).getElementType()));
+  return success();
+}
+
+LogicalResult ConcatOp::verify() {
+  for (Value input : getInputs()) {
+    auto type = cast<RankedTensorType>(input.getType()), first = cast<RankedTensorType>(getInputs()[0].getType());
+    if (type.getDimSize(0) != first.getDimSize(0))
+      return emitOpError() << "needs inputs of the same rows, found " << first << " and " << type;
+  }
+  return success();
+}

@@ -1,0 +1,61 @@
+// RUN: rapt-opt %s --attn-to-linalg --split-input-file | FileCheck %s
+
+// A few integers: no parallel region.
+// CHECK-LABEL: @positions
+func.func @positions(%tokens: tensor<?xi32>, %begin: tensor<?xi32>, %past: tensor<?xi32>) -> tensor<?xi32> {
+  // CHECK-NOT: scf.forall
+  // CHECK: scf.for
+  // CHECK: scf.for
+  // CHECK: tensor.insert
+  // CHECK: return
+  %p = attn.positions %tokens, %begin, %past : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  return %p : tensor<?xi32>
+}
+
+// -----
+
+// A grid over tokens. Whole turns are taken off before the cosine; 40 frequencies are a vector of 32 and one of 8.
+// CHECK-LABEL: @table
+func.func @table(%p: tensor<?xi32>) -> (tensor<?x40xf32>, tensor<?x40xf32>) {
+  // CHECK: scf.forall (%[[T:.*]]) in
+  // CHECK: math.roundeven {{.*}} : vector<32xf32>
+  // CHECK: math.cos {{.*}} : vector<32xf32>
+  // CHECK: math.sin {{.*}} : vector<32xf32>
+  // CHECK: math.cos {{.*}} : vector<8xf32>
+  // CHECK: math.sin {{.*}} : vector<8xf32>
+  // CHECK-NOT: math.
+  %c, %s = attn.rotary_table %p frequencies [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0,
+    0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5] : tensor<?xi32> -> tensor<?x40xf32>
+  return %c, %s : tensor<?x40xf32>, tensor<?x40xf32>
+}
+
+// -----
+
+// The table is read once for all heads; channels 20 and 21 pass.
+// CHECK-LABEL: @halves
+func.func @halves(%x: tensor<?x8x22xf32>, %c: tensor<?x10xf32>, %s: tensor<?x10xf32>) -> tensor<?x8x22xf32> {
+  // CHECK: scf.forall (%[[T:.*]]) in
+  // CHECK-COUNT-2: vector.transfer_read {{.*}} : tensor<?x10xf32>, vector<10xf32>
+  // CHECK: scf.for
+  // CHECK-COUNT-2: vector.transfer_read {{.*}} : tensor<?x8x22xf32>, vector<10xf32>
+  // CHECK-NOT: vector.shuffle
+  // CHECK: scf.for
+  // CHECK: vector.transfer_read {{.*}} : tensor<?x8x22xf32>, vector<2xf32>
+  %y = attn.rope %x, %c, %s : tensor<?x8x22xf32>, tensor<?x10xf32>
+  return %y : tensor<?x8x22xf32>
+}
+
+// -----
+
+// Neighbours: vectors of both, with the pairs swapped for the sine's part. No channel passes.
+// CHECK-LABEL: @interleaved
+func.func @interleaved(%x: tensor<?x8x20xf32>, %c: tensor<?x10xf32>, %s: tensor<?x10xf32>) -> tensor<?x8x20xf32> {
+  // CHECK: vector.shuffle %[[C:.*]], %[[C]] [0, 0, 1, 1,
+  // CHECK: vector.shuffle %{{.*}}, %{{.*}} [10, 0, 11, 1,
+  // CHECK: scf.for
+  // CHECK: %[[X:.*]] = vector.transfer_read {{.*}} : tensor<?x8x20xf32>, vector<20xf32>
+  // CHECK: vector.shuffle %[[X]], %[[X]] [1, 0, 3, 2,
+  // CHECK-NOT: scf.for %
+  %y = attn.rope %x, %c, %s interleaved : tensor<?x8x20xf32>, tensor<?x10xf32>
+  return %y : tensor<?x8x20xf32>
+}

@@ -1,0 +1,146 @@
+"""Runs the entries of a program without a model twice: compiled, and by the reference in float64.
+
+A compiled entry runs one task at a time in falling order, or all in one call; its memory is surrounded by NaN, and what it
+writes beyond an output is an error."""
+
+import argparse
+import ctypes
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+
+TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+PARALLEL_FOR = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, TASK, ctypes.c_void_p, ctypes.c_int64)
+GUARD = 64  # elements behind a buffer
+
+
+class Env(ctypes.Structure):
+    _fields_ = [("user", ctypes.c_void_p), ("parallel_for", PARALLEL_FOR), ("workers", ctypes.c_int64)]
+
+
+@PARALLEL_FOR
+def backwards(user, body, closure, count):
+    for i in reversed(range(count)):
+        body(closure, i, i + 1, i % 2)
+    return 0
+
+
+@PARALLEL_FOR
+def at_once(user, body, closure, count):
+    body(closure, 0, count, 0)
+    return 0
+
+
+def threads(workers):
+    """An executor with real threads, each of which takes every `workers`-th task."""
+    @PARALLEL_FOR
+    def run(user, body, closure, count):
+        def work(worker):
+            for i in range(worker, count, workers):
+                body(closure, i, i + 1, worker)
+        running = [threading.Thread(target=work, args=(worker,)) for worker in range(workers)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+        return 0
+    return run
+
+
+def aligned(shape, dtype):
+    """An array at 64 bytes with GUARD elements behind it, all NaN or the least integer; and those elements."""
+    count, size = int(np.prod(shape)), np.dtype(dtype).itemsize
+    memory = np.zeros((count + GUARD) * size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    array = memory[start:start + (count + GUARD) * size].view(dtype)
+    array[:] = np.nan if np.issubdtype(dtype, np.floating) else np.iinfo(dtype).min
+    return array[:count].reshape(shape), array[count:]
+
+
+class Program:
+    """The entries of `text`, MLIR of the stage imported."""
+
+    def __init__(self, tools, name, text):
+        self.tools, self.file = tools, Path(tools.scratch) / f"{name}.mlir"
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(text)
+        made, library = self.file.with_suffix(".o"), self.file.with_suffix(".so")
+        subprocess.run([tools.raptc, str(self.file), "-o", str(made)] + tools.options, check=True)
+        undefined = subprocess.run(["llvm-nm", "--undefined-only", "--just-symbol-name", str(made)], check=True, capture_output=True, text=True)
+        assert set(undefined.stdout.split()) <= {"memcpy", "memmove", "memset"}, f"{name} calls {undefined.stdout}"
+        subprocess.run([tools.clang, "-shared", str(made), "-o", str(library)], check=True)
+        self.library = ctypes.CDLL(str(library))
+
+    def compiled(self, entry, inputs, outputs, dims, parallel_for=backwards, workers=2, in_place=()):
+        """`inputs`: arrays in order; `outputs`: shapes; `dims`: those that the program declares, in order; `in_place`: the
+        positions of inputs that are results as well. They follow the outputs in what is returned."""
+        extents = (ctypes.c_int64 * max(1, len(dims)))(*dims)
+        scratch_of, run = getattr(self.library, entry + "_scratch"), getattr(self.library, entry)
+        scratch_of.restype = ctypes.c_int64
+        buffers = []
+        inputs = list(inputs)
+        for array in inputs:
+            buffers.append(aligned(array.shape, array.dtype))
+            buffers[-1][0][...] = array
+        buffers += [aligned(shape, np.float32) for shape in outputs]
+        scratch, beyond = aligned((scratch_of(extents, ctypes.c_int64(workers)),), np.int8)
+        env = Env(None, parallel_for, workers)
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array, _ in buffers]
+        status = run(ctypes.byref(env), *pointers, extents, ctypes.c_void_p(scratch.ctypes.data))
+        assert status == 0, f"{entry} returned {status}"
+        for array, guard in buffers + [(scratch, beyond)]:
+            least = np.isnan(guard) if np.issubdtype(guard.dtype, np.floating) else guard == np.iinfo(guard.dtype).min
+            assert least.all(), f"{entry} wrote beyond a buffer {array.shape}"
+        for i, given in enumerate(inputs):
+            assert i in in_place or np.array_equal(given.view(np.uint8), buffers[i][0].view(np.uint8)), f"{entry} wrote to input {i}"
+        return [array for array, _ in buffers[len(inputs):]] + [buffers[i][0] for i in in_place]
+
+    def reference(self, entry, named, outputs):
+        """`named`: {input: array}; `outputs`: names."""
+        command = [self.tools.reference, str(self.file), f"--entry={entry}", "--precision=f64"]
+        for name, array in named.items():
+            np.save(f"{self.file}.{name}.npy", array)
+            command.append(f"--input={name}={self.file}.{name}.npy")
+        command += [f"--output={name}={self.file}.{name}.npy" for name in outputs]
+        subprocess.run(command, check=True)
+        return [np.load(f"{self.file}.{name}.npy") for name in outputs]
+
+
+class Checks:
+    """Counts and prints comparisons."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def near(self, name, got, expected, tolerance):
+        """The largest difference is at most `tolerance` times the largest expected magnitude (at least 1)."""
+        scale = max(1.0, np.abs(expected).max(initial=0))
+        error = np.abs(got - expected).max(initial=0) / scale
+        right = got.shape == expected.shape and error <= tolerance  # a NaN is not
+        self.passed, self.failed = self.passed + bool(right), self.failed + (not right)
+        if not right:
+            print(f"FAIL {name}: {error:.2e}, over {tolerance:.0e}")
+
+    def equal(self, name, got, expected):
+        """The same bits."""
+        right = got.shape == expected.shape and np.array_equal(got.view(np.uint32), expected.view(np.uint32))
+        self.passed, self.failed = self.passed + right, self.failed + (not right)
+        if not right:
+            print(f"FAIL {name}: differs")
+
+    def finish(self):
+        print(f"{self.passed} passed, {self.failed} failed")
+        sys.exit(self.failed > 0 or self.passed == 0)
+
+
+def tools(description):
+    parser = argparse.ArgumentParser(description=description)
+    for name in ("--raptc", "--reference", "--clang", "--scratch"):
+        parser.add_argument(name, required=True)
+    parser.add_argument("--options", nargs="*", default=[], help="for raptc, without the leading dashes")
+    parsed = parser.parse_args()
+    parsed.options = ["--" + option for option in parsed.options]
+    return parsed

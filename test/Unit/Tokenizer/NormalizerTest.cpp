@@ -1,0 +1,123 @@
+//===- NormalizerTest.cpp - Rewriting text before it is cut ------------------===//
+#include "lib/Tokenizer/Normalizer.h"
+#include "test/Unit/Tokenizer/Samples.h"
+#include <random>
+
+using namespace rapt;
+using namespace rapt::test;
+
+static std::string normal(const std::string &json, std::string_view text) {
+  auto value = json::parse(json);
+  auto list = readNormalizers(*value, "normalizer");
+  EXPECT_TRUE(list) << (list ? "" : list.error().message);
+  auto result = list ? normalize(*list, text) : Expected<std::string>(Error{"unread"});
+  return result ? *result : result.error().message;
+}
+
+TEST(Normalizer, KnowsTheKinds) {
+  EXPECT_EQ(normal("null", "Àe\u0301"), "Àe\u0301");
+  EXPECT_EQ(normal(R"({"type": "NFC"})", "e\u0301"), "é");
+  EXPECT_EQ(
+      normal(
+          R"({"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "StripAccents"}, {"type": "Lowercase"}]})",
+          "ÀÉ"),
+      "ae");
+  EXPECT_EQ(normal(R"({"type": "Strip", "strip_left": true, "strip_right": false})", "\u3000 a "), "a ");
+  EXPECT_EQ(normal(R"({"type": "Strip"})", " \t\n "), "");
+  EXPECT_EQ(normal(R"({"type": "Prepend", "prepend": "▁"})", "a"), "▁a");
+  EXPECT_EQ(normal(R"({"type": "Prepend", "prepend": "▁"})", ""), "");
+  EXPECT_EQ(normal(R"({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "_"})", "a  b   c d"), "a_b_c d");
+  EXPECT_EQ(normal(R"({"type": "Replace", "pattern": {"String": "``"}, "content": "\""})", "``a``"), "\"a\"");
+  EXPECT_EQ(normal(R"({"type": "ByteLevel"})", "é "), "Ã©Ġ");
+  EXPECT_EQ(normal(R"({"type": "Nmt"})", "a\x01\x7F\u008F\tb\u200B\uFEFFc\u2581\uFFFD\u200A"), "a b  c  \u200A");
+}
+
+TEST(Normalizer, CleansTextAsBertDoes) {
+  auto bert = [](const std::string &members, std::string_view text) {
+    return normal(R"({"type": "BertNormalizer")" + members + "}", text);
+  };
+  // Controls go, of which U+0085 is one; tabs and all white space become blanks.
+  EXPECT_EQ(bert("", std::string_view("a\0\x01\u0085\uFFFD\u200D\uE000b\t\r\n\u3000c", 24)), "ab    c");
+  EXPECT_EQ(bert("", "ab中\U0002B820\U0002B920é"), "ab 中 \U0002B820 \U0002B920 e");
+  EXPECT_EQ(bert("", "ÀÉ Σ\u0130ſ"), "ae σiſ");
+  EXPECT_EQ(bert(R"(, "strip_accents": false)", "ÀÉ"), "àé");
+  EXPECT_EQ(bert(R"(, "lowercase": false)", "ÀÉ"), "ÀÉ");
+  EXPECT_EQ(bert(R"(, "lowercase": false, "strip_accents": true)", "ÀÉ"), "AE");
+  EXPECT_EQ(bert(R"(, "strip_accents": null)", "ÀÉ"), "ae");
+  EXPECT_EQ(bert(R"(, "handle_chinese_chars": false)", "a中"), "a中");
+  EXPECT_EQ(bert(R"(, "clean_text": false)", "a\tb\u200D"), "a\tb\u200D");
+  // Marks of later versions of Unicode than 8.0 stay (U+0AFA is of 10.0).
+  EXPECT_EQ(bert("", "e\u0301\u0AFA"), "e\u0AFA");
+}
+
+// The table: "ﬁ" -> "fi", U+3000 -> " ", "a" + U+030A -> "å", "\t" -> "".
+static const char *const kSmallMap =
+    "AAQAAAAgAAAJDQAAAAAAgMw0AgCKBQAABgAAgIAEAgCAOQAArAwCAAEAAICBBQAAAwAAgA0AAAAMAAAADwAAAA4AAAARAAAAEAAAABMAAAASAAAA"
+    "FQAAABQAAAAXAAAAFgAAABkAAAAYAAAAGwAAABoAAAAdAAAAHAAAAB8AAAAeAAAAIQAAACAAAAAjAAAAIgAAACUAAAAkAAAAJwAAACYAAAApAAAA"
+    "KAAAACsAAAAqAAAALQAAACwAAAAvAAAALgAAADEAAAAwAAAAMwAAADIAAAA1AAAANAAAADcAAAA2AAAAOQAAADgAAAA7AAAAOgAAAD0AAAA8AAAA"
+    "PwAAAD4AAABBAAAAQAAAAEMAAABCAAAARQAAAEQAAABHAAAARgAAAEkAAABIAAAASwAAAEoAAABNAAAATAAAAE8AAABOAAAAUQAAAFAAAABTAAAA"
+    "UgAAAFUAAABUAAAAVwAAAFYAAABZAAAAWAAAAFsAAABaAAAAXQAAAFwAAABfAAAAXgAAAGEAAABgAAAAYwAAAGIAAABlAAAAZAAAAGcAAABmAAAA"
+    "aQAAAGGYAgBrAAAAagAAAG0AAABsAAAAbwAAAG4AAABxAAAAcAAAAHMAAAByAAAAdQAAAHQAAAB3AAAAdgAAAHkAAAB4AAAAewAAAHoAAAB9AAAA"
+    "fAAAAH8AAAB+AAAAgQAAAIAAAACDAAAAggAAAIUAAACEAAAAhwAAAIYAAACJAAAAiAAAAIsAAACKAAAAjQAAAIwAAACPAAAAjgAAAJEAAACQAAAA"
+    "kwAAAJIAAACVAAAAlAAAAJcAAACWAAAAmQAAAJgAAACbAAAAmgAAAJ0AAACcAAAAnwAAAJ4AAAChAAAAoAAAAKMAAACiAAAApQAAAKQAAACnAAAA"
+    "pgAAAKkAAACoAAAAqwAAAKoAAACtAAAArAAAAK8AAACuAAAAsQAAALAAAACzAAAAsgAAALUAAAC0AAAAtwAAALYAAAC5AAAAuAAAALsAAAC6AAAA"
+    "vQAAALwAAAC/AAAAvgAAAMEAAADAAAAAwwAAAMIAAADFAAAAxAAAAMcAAADGAAAAyQAAAMgAAADLAAAAygAAAM0AAADMAAAAzwAAAM4AAADRAAAA"
+    "0AAAANMAAADSAAAA1QAAANQAAADXAAAA1gAAANkAAADYAAAA2wAAANoAAADdAAAA3AAAAN8AAADeAAAA4QAAAOAAAADjAAAA4gAAAOUAAADkAAAA"
+    "5wAAAO8MAQDpAAAA6AAAAOsAAADjtAEA7QAAAOwAAADvAAAA7gAAAPEAAADwAAAA8wAAAPIAAAD1AAAA9AAAAPcAAAD2AAAA+QAAAPgAAAD7AAAA"
+    "+gAAAP0AAAD8AAAA/wAAAP4AAAAAIABmaQDDpQA=";
+
+TEST(Normalizer, AppliesPrecompiledMaps) {
+  const std::string map = R"({"type": "Precompiled", "precompiled_charsmap": ")" + std::string(kSmallMap) + "\"}";
+  EXPECT_EQ(normal(map, "oﬁx\u3000y"), "ofix y");
+  EXPECT_EQ(normal(map, "a\u030A"), "å");
+  EXPECT_EQ(normal(map, "a"), "a");
+  EXPECT_EQ(normal(map, "\tb"), "b");
+  // A cluster of at most five bytes is replaced by what its beginning stands for; a longer one is not.
+  EXPECT_EQ(normal(map, "ﬁ\u0301"), "fi");
+  EXPECT_EQ(normal(map, "ﬁ\u0301\u0301"), "fi\u0301\u0301");
+  EXPECT_EQ(normal(map, "a\u030A\u0301"), "å");
+  EXPECT_EQ(normal(map, ""), "");
+}
+
+TEST(Normalizer, RefusesDamagedMaps) {
+  auto error = [](const std::string &map) {
+    auto list =
+        readNormalizers(*json::parse(R"({"type": "Precompiled", "precompiled_charsmap": ")" + map + "\"}"), "n");
+    return list ? std::string() : list.error().message;
+  };
+  EXPECT_EQ(error(kSmallMap), "");
+  EXPECT_EQ(error("a*bc"), "n.precompiled_charsmap: is not base64");
+  EXPECT_EQ(error("abc"), "n.precompiled_charsmap: is not base64");
+  EXPECT_EQ(error(""), "n.precompiled_charsmap: says that its index has 0 bytes, and has 0 in all");
+  EXPECT_EQ(error("/////w=="), "n.precompiled_charsmap: says that its index has 4294967295 bytes, and has 4 in all");
+  EXPECT_EQ(error("BAAAAAAAAAD/"), "n.precompiled_charsmap: the replacements are not valid UTF-8 at byte 0");
+  // Whatever the units say, nothing outside of the table is read.
+  std::mt19937 random(23);
+  for (int round = 0; round < 300; ++round) {
+    std::string mutated = kSmallMap;
+    for (int edits = 0; edits < 6; ++edits)
+      mutated[8 + random() % 600] = "ABCDEFGHIJKLMNOPabcdefgh0123456789+/"[random() % 36];
+    auto list =
+        readNormalizers(*json::parse(R"({"type": "Precompiled", "precompiled_charsmap": ")" + mutated + "\"}"), "n");
+    if (!list)
+      continue;
+    if (auto text = normalize(*list, "oﬁx\u3000y a\u030A \t é"); !text)
+      EXPECT_NE(text.error().message.find("leads outside of it"), std::string::npos) << text.error().message;
+  }
+}
+
+// Each stage multiplies: nothing may make a short text fill the memory.
+TEST(Normalizer, BoundsWhatRewritingMakes) {
+  auto sequence = [](int stages) {
+    std::string list;
+    for (int stage = 0; stage < stages; ++stage)
+      list += std::string(stage ? ", " : "") +
+              R"({"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaaaaaaaa"})";
+    return R"({"type": "Sequence", "normalizers": [)" + list + "]}";
+  };
+  EXPECT_EQ(normal(sequence(2), "a"), std::string(256, 'a'));
+  EXPECT_NE(normal(sequence(32), "a").find("makes more than"), std::string::npos);
+  auto many = readNormalizers(*json::parse(sequence(33)), "normalizer");
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().message, "normalizer.normalizers[32]: is normalizer number 33; the limit is 32");
+}
