@@ -55,16 +55,13 @@ private:
     return llvm::map_to_vector(values, [&](mlir::Value value) { return &tensor(frame, value); });
   }
   int64_t integer(Frame &frame, mlir::Value value) { return std::get<int64_t>(frame[value]); }
-<<<<<<< HEAD
   llvm::SmallVector<int64_t> integers(Frame &frame, llvm::ArrayRef<mlir::OpFoldResult> values);
   template <typename SliceOp> Slice sliceOf(Frame &frame, SliceOp op) {
     return {integers(frame, op.getMixedOffsets()), integers(frame, op.getMixedSizes()),
             integers(frame, op.getMixedStrides())};
   }
-=======
   /// The layer that an op names; 0 where it names none.
   int64_t layerOf(Frame &frame, mlir::Value layer) { return layer ? integer(frame, layer) : 0; }
->>>>>>> main
   mlir::LogicalResult set(Frame &frame, mlir::Value result, mlir::FailureOr<Tensor<Scalar>> value);
   /// A region's program in `program`, and its address in `used`; null for an absent region.
   mlir::LogicalResult compile(mlir::Region &region, Frame &frame, std::optional<ScalarProgram<Scalar>> &program,
