@@ -5,9 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -65,20 +69,78 @@ LogicalResult KVCacheType::verify(function_ref<InFlightDiagnostic()> emitError, 
   return success();
 }
 
+namespace {
+constexpr StringRef stages[] = {"imported", "canonical", "tiled", "backend", "llvm-dialect"};
+
+bool isName(Attribute value) {
+  auto text = dyn_cast<StringAttr>(value);
+  return text && !text.empty();
+}
+
+/// What an attribute of an argument (`isArgument`) or of a result must be; empty when `attribute` is that.
+StringRef faultOfBorder(NamedAttribute attribute, bool isArgument) {
+  StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
+  if (name == AttnDialect::nameAttr)
+    return isName(value) ? "" : "must be a string that is not empty";
+  if (name == AttnDialect::dimsAttr) {
+    auto dims = dyn_cast<ArrayAttr>(value);
+    return dims && llvm::all_of(dims, isName) ? "" : "must be an array of names of dims";
+  }
+  if (name != AttnDialect::limitAttr && name != AttnDialect::optionalAttr)
+    return "is none that the attn dialect has for an argument or result";
+  if (!isArgument)
+    return "belongs to arguments, not to results";
+  if (name == AttnDialect::optionalAttr)
+    return isa<UnitAttr>(value) ? "" : "must be a unit attribute";
+  auto limit = dyn_cast<IntegerAttr>(value);
+  return limit && limit.getType().isInteger(64) && limit.getInt() > 0 ? "" : "must be a positive 64-bit integer";
+}
+
+LogicalResult verifyBorder(Operation *op, NamedAttribute attribute, StringRef what, unsigned index, bool isArgument) {
+  StringRef fault = faultOfBorder(attribute, isArgument);
+  if (fault.empty())
+    return success();
+  return op->emitOpError() << "attribute '" << attribute.getName().getValue() << "' of " << what << " " << index << " "
+                           << fault << ", found " << attribute.getValue();
+}
+} // namespace
+
+LogicalResult AttnDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
+  return verifyBorder(op, attribute, "argument", index, /*isArgument=*/true);
+}
+
+LogicalResult AttnDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned index,
+                                                       NamedAttribute attribute) {
+  return verifyBorder(op, attribute, "result", index, /*isArgument=*/false);
+}
+
 LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
+  auto check = [&](bool valid, const Twine &what) -> LogicalResult {
+    return valid ? success() : op->emitOpError() << "attribute '" << name << "' " << what;
+  };
   if (name == stageAttr) {
-    auto stage = dyn_cast<StringAttr>(attribute.getValue());
-    if (!stage || !llvm::is_contained({"imported", "canonical", "tiled", "backend", "llvm-dialect"}, stage.getValue()))
-      return op->emitOpError()
-             << "attribute '" << name
-             << "' must be one of \"imported\", \"canonical\", \"tiled\", \"backend\", \"llvm-dialect\"";
-  } else if (name == entryAttr) {
-    if (!isa<FunctionOpInterface>(op) || !isa<UnitAttr>(attribute.getValue()))
-      return op->emitOpError() << "attribute '" << name << "' is a unit attribute of a function";
-  } else if (name == modelAttr || name == targetAttr) {
-    if (!isa<ModuleOp>(op) || !isa<DictionaryAttr>(attribute.getValue()))
-      return op->emitOpError() << "attribute '" << name << "' is a dictionary of a module";
+    auto stage = dyn_cast<StringAttr>(value);
+    return check(isa<ModuleOp>(op) && stage && llvm::is_contained(stages, stage.getValue()),
+                 "must be one of \"" + llvm::join(ArrayRef(stages), "\", \"") + "\", on a module");
   }
-  return success();
+  if (name == entryAttr)
+    return check(isa<FunctionOpInterface>(op) && isa<UnitAttr>(value), "is a unit attribute of a function");
+  if (name == buffersAttr) {
+    auto buffers = dyn_cast<ArrayAttr>(value);
+    return check(isa<FunctionOpInterface>(op) && buffers && llvm::all_of(buffers, llvm::IsaPred<DictionaryAttr>),
+                 "is an array of dictionaries of a function");
+  }
+  if (name == modelAttr || name == targetAttr)
+    return check(isa<ModuleOp>(op) && isa<DictionaryAttr>(value), "is a dictionary of a module");
+  // A lowered kernel names the dims that its C function takes.
+  if (name == dimsAttr && isa<FunctionOpInterface>(op)) {
+    auto dims = dyn_cast<ArrayAttr>(value);
+    return check(dims && llvm::all_of(dims, isName), "must be an array of names of dims");
+  }
+  if (llvm::is_contained({nameAttr, dimsAttr, limitAttr, optionalAttr}, name))
+    return check(false, "belongs to an argument or result of a function");
+  return check(false, "is none that the attn dialect has for an op");
 }

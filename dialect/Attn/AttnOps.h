@@ -5,9 +5,17 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/TilingInterface.h"
+
+namespace rapt::attn {
+// Upstream's PartialReductionOpInterface names these without their namespace.
+using mlir::Location, mlir::MergeResult, mlir::ReductionTilingStrategy, mlir::SmallVector, mlir::TilingResult,
+    mlir::Value, mlir::ValueRange;
+} // namespace rapt::attn
 
 #include "dialect/Attn/AttnInterfaces.h.inc"
 #define GET_OP_CLASSES

@@ -3,6 +3,7 @@
 #define RAPT_ATTN_OPS_TD
 
 include "dialect/Attn/Ops/Attention.td"
+include "dialect/Attn/Ops/AttentionState.td"
 include "dialect/Attn/Ops/Embedding.td"
 include "dialect/Attn/Ops/FeedForward.td"
 include "dialect/Attn/Ops/KVCache.td"

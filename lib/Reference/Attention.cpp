@@ -273,9 +273,15 @@ static Slot<S> extraAt(attn::AttentionStateOp op, unsigned i, const Tensor<S> &e
 }
 
 template <typename S>
-AttentionState<S> evaluate(attn::AttentionStateOp op, const AttentionStateOperands<S> &o, AttentionState<S> state) {
+FailureOr<AttentionState<S>> evaluate(attn::AttentionStateOp op, const AttentionStateOperands<S> &o,
+                                      AttentionState<S> state) {
   constexpr S floor = std::numeric_limits<S>::lowest();
   int64_t channels = o.query->dim(1), keys = o.value->dim(1), width = state.acc.dim(1);
+  if (o.key->dim(0) * attn::kPanel != keys)
+    return op.emitOpError() << "has " << o.key->dim(0) << " panels of keys for " << keys << " values";
+  for (const Tensor<S> *rows : {&state.acc, &state.max, &state.sum})
+    if (rows->dim(0) != o.query->dim(0))
+      return op.emitOpError() << "has a state of " << rows->dim(0) << " queries for " << o.query->dim(0);
   std::vector<S> scores(keys);
   std::vector<bool> kept(keys);
   for (int64_t m = 0; m < o.query->dim(0); ++m) {
@@ -326,9 +332,41 @@ AttentionState<S> evaluate(attn::AttentionStateOp op, const AttentionStateOperan
   return state;
 }
 
+template <typename S>
+FailureOr<AttentionState<S>> evaluate(attn::AttentionMergeOp op, const AttentionState<S> &parts,
+                                      AttentionState<S> state) {
+  int64_t count = parts.acc.dim(0), queries = state.acc.dim(0), width = state.acc.dim(1);
+  if (parts.acc.dim(1) != queries || parts.acc.dim(2) != width)
+    return op.emitOpError("has parts of other extents than its state");
+  for (const Tensor<S> *rows : {&parts.max, &parts.sum})
+    if (rows->dim(0) != count || rows->dim(1) != queries)
+      return op.emitOpError("has not one max and one sum for each part and query");
+  if (state.max.dim(0) != queries || state.sum.dim(0) != queries)
+    return op.emitOpError("has not one max and one sum for each query");
+  for (int64_t m = 0; m < queries; ++m) {
+    S max = std::max(std::numeric_limits<S>::lowest(), state.max.floats[m]), before = max;
+    for (int64_t p = 0; p < count; ++p)
+      max = std::max(max, parts.max.floats[p * queries + m]);
+    S alpha = std::exp(before - max);
+    state.max.floats[m] = max;
+    state.sum.floats[m] *= alpha;
+    for (int64_t d = 0; d < width; ++d)
+      state.acc.floats[m * width + d] *= alpha;
+    for (int64_t p = 0; p < count; ++p) {
+      S factor = std::exp(parts.max.floats[p * queries + m] - max);
+      state.sum.floats[m] += factor * parts.sum.floats[p * queries + m];
+      for (int64_t d = 0; d < width; ++d)
+        state.acc.floats[m * width + d] += factor * parts.acc.floats[(p * queries + m) * width + d];
+    }
+  }
+  return state;
+}
+
 #define INSTANTIATE(S)                                                                                                 \
   template Result<S> evaluate(Op, const AttentionOperands<S> &);                                                       \
-  template AttentionState<S> evaluate(attn::AttentionStateOp, const AttentionStateOperands<S> &, AttentionState<S>);
+  template FailureOr<AttentionState<S>> evaluate(attn::AttentionStateOp, const AttentionStateOperands<S> &,            \
+                                                 AttentionState<S>);                                                   \
+  template FailureOr<AttentionState<S>> evaluate(attn::AttentionMergeOp, const AttentionState<S> &, AttentionState<S>);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 
 } // namespace rapt::reference

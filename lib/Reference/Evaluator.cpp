@@ -99,6 +99,8 @@ template <typename S> FailureOr<SmallVector<Value<S>>> Evaluator<S>::run(func::F
 /// Runs a block's ops and gives the values that its terminator passes on.
 template <typename S> FailureOr<SmallVector<Value<S>>> Evaluator<S>::runBlock(Block &block, Frame &frame) {
   for (Operation &op : block) {
+    if (isa<scf::InParallelOp>(op))
+      return SmallVector<V>();
     if (isa<func::ReturnOp, scf::YieldOp>(op)) {
       SmallVector<V> results;
       for (mlir::Value operand : op.getOperands())
@@ -158,6 +160,7 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
       .Case([&](attn::LinearOp typed) { return runLinear(typed, frame); })
       .Case([&](attn::AttentionOp typed) { return runAttention(typed, frame); })
       .Case([&](attn::AttentionStateOp typed) { return runAttentionState(typed, frame); })
+      .Case([&](attn::AttentionMergeOp typed) { return runAttentionMerge(typed, frame); })
       .template Case<attn::KVAppendOp, attn::KVViewOp>([&](auto) { return runCacheOp(op, frame); })
       .Default([&](Operation *) { return runUpstream(op, frame); });
 }
@@ -167,6 +170,21 @@ template <typename S> LogicalResult Evaluator<S>::runUpstream(Operation &op, Fra
     return runCall(call, frame);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return runFor(loop, frame);
+  if (auto loop = dyn_cast<scf::ForallOp>(op))
+    return runForall(loop, frame);
+  if (isa<tensor::TensorDialect>(op.getDialect()))
+    return runTensorOp(op, frame);
+  return runScalar(op, frame);
+}
+
+template <typename S> SmallVector<int64_t> Evaluator<S>::integers(Frame &frame, ArrayRef<OpFoldResult> values) {
+  SmallVector<int64_t> result;
+  for (OpFoldResult value : values)
+    result.push_back(isa<Attribute>(value) ? *getConstantIntValue(value) : integer(frame, cast<mlir::Value>(value)));
+  return result;
+}
+
+template <typename S> LogicalResult Evaluator<S>::runTensorOp(Operation &op, Frame &frame) {
   if (auto dim = dyn_cast<tensor::DimOp>(op); dim && isa<RankedTensorType>(dim.getSource().getType())) {
     const Tensor<S> &source = tensor(frame, dim.getSource());
     int64_t index = integer(frame, dim.getIndex());
@@ -175,23 +193,33 @@ template <typename S> LogicalResult Evaluator<S>::runUpstream(Operation &op, Fra
     frame[dim] = source.dim(index);
     return success();
   }
-  if (auto empty = dyn_cast<tensor::EmptyOp>(op)) {
-    Tensor<S> value;
-    unsigned next = 0;
-    for (int64_t size : empty.getType().getShape())
-      value.shape.push_back(ShapedType::isDynamic(size) ? integer(frame, empty.getDynamicSizes()[next++]) : size);
-    std::optional<int64_t> elements =
-        checkedProduct<int64_t>(std::span<const int64_t>(value.shape.data(), value.shape.size()));
-    if (llvm::any_of(value.shape, [](int64_t size) { return size < 0; }) || !elements || *elements > maxElements)
-      return op.emitOpError() << "makes a tensor of negative extent, or of more than " << maxElements << " elements";
-    // Unspecified contents: NaN shows whoever reads them.
-    if (isa<FloatType>(empty.getType().getElementType()))
-      value.floats.assign(*elements, std::numeric_limits<S>::quiet_NaN());
-    else
-      value.ints.assign(*elements, 0);
-    return set(frame, empty, std::move(value));
-  }
-  return runScalar(op, frame);
+  if (auto extract = dyn_cast<tensor::ExtractSliceOp>(op))
+    return set(
+        frame, extract,
+        extractSlice(&op, tensor(frame, extract.getSource()), sliceOf(frame, extract), extract.getDroppedDims()));
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+    return set(
+        frame, insert,
+        insertSlice(&op, tensor(frame, insert.getSource()), tensor(frame, insert.getDest()), sliceOf(frame, insert)));
+  if (!isa<tensor::EmptyOp, tensor::SplatOp>(op))
+    return op.emitOpError("is not evaluated");
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  auto splat = dyn_cast<tensor::SplatOp>(op);
+  ValueRange dynamic = splat ? splat.getDynamicSizes() : cast<tensor::EmptyOp>(op).getDynamicSizes();
+  Tensor<S> value;
+  unsigned next = 0;
+  for (int64_t size : type.getShape())
+    value.shape.push_back(ShapedType::isDynamic(size) ? integer(frame, dynamic[next++]) : size);
+  std::optional<int64_t> elements =
+      checkedProduct<int64_t>(std::span<const int64_t>(value.shape.data(), value.shape.size()));
+  if (llvm::any_of(value.shape, [](int64_t size) { return size < 0; }) || !elements || *elements > maxElements)
+    return op.emitOpError() << "makes a tensor of negative extent, or of more than " << maxElements << " elements";
+  // Unspecified contents: NaN shows whoever reads them.
+  if (isa<FloatType>(type.getElementType()))
+    value.floats.assign(*elements, splat ? std::get<S>(frame[splat.getInput()]) : std::numeric_limits<S>::quiet_NaN());
+  else
+    value.ints.assign(*elements, splat ? integer(frame, splat.getInput()) : 0);
+  return set(frame, op.getResult(0), std::move(value));
 }
 
 template <typename S> LogicalResult Evaluator<S>::runScalar(Operation &op, Frame &frame) {
@@ -255,6 +283,49 @@ template <typename S> LogicalResult Evaluator<S>::runFor(scf::ForOp op, Frame &f
   }
   for (auto [result, value] : llvm::zip(op.getResults(), state))
     frame[result] = value;
+  return success();
+}
+
+/// One task after another. Each reads its destinations as they were before the loop, as tasks at the same time do.
+template <typename S> LogicalResult Evaluator<S>::runForall(scf::ForallOp op, Frame &frame) {
+  SmallVector<int64_t> lower = integers(frame, op.getMixedLowerBound()),
+                       upper = integers(frame, op.getMixedUpperBound()), step = integers(frame, op.getMixedStep());
+  for (int64_t s : step)
+    if (s <= 0)
+      return op.emitOpError() << "has step " << s << ", but only positive steps are evaluated";
+  SmallVector<Tensor<S>> results;
+  for (auto [argument, init] : llvm::zip(op.getRegionIterArgs(), op.getOutputs())) {
+    frame[argument] = frame[init];
+    results.push_back(tensor(frame, init));
+  }
+  SmallVector<int64_t> id = lower;
+  auto inside = [&](unsigned d) { return id[d] < upper[d]; };
+  bool runs = llvm::all_of(llvm::seq<unsigned>(0, id.size()), inside);
+  while (runs) {
+    for (auto [variable, value] : llvm::zip(op.getInductionVars(), id))
+      frame[variable] = value;
+    if (failed(runBlock(*op.getBody(), frame)))
+      return failure();
+    for (auto insert : op.getTerminator().getRegion().getOps<tensor::ParallelInsertSliceOp>()) {
+      auto dest = cast<BlockArgument>(insert.getDest());
+      Tensor<S> &result = results[dest.getArgNumber() - op.getRank()];
+      FailureOr<Tensor<S>> next =
+          insertSlice(insert, tensor(frame, insert.getSource()), std::move(result), sliceOf(frame, insert));
+      if (failed(next))
+        return failure();
+      result = std::move(*next);
+    }
+    // The last dim runs fastest.
+    unsigned d = id.size();
+    for (runs = false; d-- > 0 && !runs;) {
+      runs = !__builtin_add_overflow(id[d], step[d], &id[d]) && inside(d);
+      if (!runs)
+        id[d] = lower[d];
+    }
+  }
+  for (auto [result, value] : llvm::zip(op.getResults(), results))
+    if (failed(set(frame, result, std::move(value))))
+      return failure();
   return success();
 }
 
@@ -326,10 +397,23 @@ template <typename S> LogicalResult Evaluator<S>::runAttentionState(attn::Attent
       failed(compile(op.getMask(), frame, mask, operands.mask)))
     return failure();
   AttentionState<S> state{tensor(frame, op.getAcc()), tensor(frame, op.getMax()), tensor(frame, op.getSum())};
-  state = evaluate<S>(op, operands, std::move(state));
-  return success(succeeded(set(frame, op.getNewAcc(), std::move(state.acc))) &&
-                 succeeded(set(frame, op.getNewMax(), std::move(state.max))) &&
-                 succeeded(set(frame, op.getNewSum(), std::move(state.sum))));
+  return setState(op, frame, evaluate<S>(op, operands, std::move(state)));
+}
+
+template <typename S> LogicalResult Evaluator<S>::runAttentionMerge(attn::AttentionMergeOp op, Frame &frame) {
+  AttentionState<S> parts{tensor(frame, op.getPartialAcc()), tensor(frame, op.getPartialMax()),
+                          tensor(frame, op.getPartialSum())};
+  AttentionState<S> state{tensor(frame, op.getAcc()), tensor(frame, op.getMax()), tensor(frame, op.getSum())};
+  return setState(op, frame, evaluate<S>(op, parts, std::move(state)));
+}
+
+template <typename S>
+LogicalResult Evaluator<S>::setState(Operation *op, Frame &frame, FailureOr<AttentionState<S>> state) {
+  if (failed(state))
+    return failure();
+  return success(succeeded(set(frame, op->getResult(0), std::move(state->acc))) &&
+                 succeeded(set(frame, op->getResult(1), std::move(state->max))) &&
+                 succeeded(set(frame, op->getResult(2), std::move(state->sum))));
 }
 
 template <typename S> LogicalResult Evaluator<S>::runCacheOp(Operation &op, Frame &frame) {

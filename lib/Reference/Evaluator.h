@@ -2,7 +2,9 @@
 //
 // The executable semantics of the dialect: func.call, scf.for, tensor.dim and
 // tensor.empty, scalar arith and math, and every attn op by its function of
-// Ops.h. Nothing is fast, nothing is reordered.
+// Ops.h. So that tiled attention can be compared with the whole, it also runs
+// scf.forall, one task after another, and slices. Nothing is fast, nothing is
+// reordered.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -35,8 +37,12 @@ private:
   mlir::LogicalResult runScalar(mlir::Operation &op, Frame &frame);
   mlir::LogicalResult runCall(mlir::func::CallOp op, Frame &frame);
   mlir::LogicalResult runFor(mlir::scf::ForOp op, Frame &frame);
+  mlir::LogicalResult runForall(mlir::scf::ForallOp op, Frame &frame);
+  mlir::LogicalResult runTensorOp(mlir::Operation &op, Frame &frame);
   mlir::LogicalResult runAttention(attn::AttentionOp op, Frame &frame);
   mlir::LogicalResult runAttentionState(attn::AttentionStateOp op, Frame &frame);
+  mlir::LogicalResult runAttentionMerge(attn::AttentionMergeOp op, Frame &frame);
+  mlir::LogicalResult setState(mlir::Operation *op, Frame &frame, mlir::FailureOr<AttentionState<Scalar>> state);
   mlir::LogicalResult runLinear(attn::LinearOp op, Frame &frame);
   mlir::LogicalResult runRecurrence(attn::RecurrenceOp op, Frame &frame);
   mlir::LogicalResult runCacheOp(mlir::Operation &op, Frame &frame);
@@ -49,6 +55,11 @@ private:
     return llvm::map_to_vector(values, [&](mlir::Value value) { return &tensor(frame, value); });
   }
   int64_t integer(Frame &frame, mlir::Value value) { return std::get<int64_t>(frame[value]); }
+  llvm::SmallVector<int64_t> integers(Frame &frame, llvm::ArrayRef<mlir::OpFoldResult> values);
+  template <typename SliceOp> Slice sliceOf(Frame &frame, SliceOp op) {
+    return {integers(frame, op.getMixedOffsets()), integers(frame, op.getMixedSizes()),
+            integers(frame, op.getMixedStrides())};
+  }
   /// The layer that an op names; 0 where it names none.
   int64_t layerOf(Frame &frame, mlir::Value layer) { return layer ? integer(frame, layer) : 0; }
   mlir::LogicalResult set(Frame &frame, mlir::Value result, mlir::FailureOr<Tensor<Scalar>> value);

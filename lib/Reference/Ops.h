@@ -8,6 +8,7 @@
 #pragma once
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Reference/Scalar.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace rapt::reference {
 
@@ -71,12 +72,27 @@ template <typename S> struct AttentionStateOperands {
 };
 /// Takes `state` over the op's block of keys.
 template <typename S>
-AttentionState<S> evaluate(attn::AttentionStateOp op, const AttentionStateOperands<S> &operands,
-                           AttentionState<S> state);
+mlir::FailureOr<AttentionState<S>> evaluate(attn::AttentionStateOp op, const AttentionStateOperands<S> &operands,
+                                            AttentionState<S> state);
+/// Takes `parts`, whose tensors have the dim of parts before the others, into `state`.
+template <typename S>
+mlir::FailureOr<AttentionState<S>> evaluate(attn::AttentionMergeOp op, const AttentionState<S> &parts,
+                                            AttentionState<S> state);
 
 // Heads.cpp
 template <typename S> llvm::SmallVector<Tensor<S>> evaluate(attn::SplitHeadsOp op, const Tensor<S> &input);
 template <typename S> Result<S> evaluate(attn::MergeHeadsOp op, const Tensor<S> &input);
+
+/// A slice of a tensor, one number for each of its dims.
+struct Slice {
+  llvm::SmallVector<int64_t> offsets, sizes, strides;
+};
+// Slices.cpp; the tile has the slice's elements in their order, whatever unit dims it lacks.
+template <typename S>
+Result<S> extractSlice(mlir::Operation *op, const Tensor<S> &source, const Slice &slice,
+                       const llvm::SmallBitVector &dropped);
+template <typename S>
+Result<S> insertSlice(mlir::Operation *op, const Tensor<S> &tile, Tensor<S> dest, const Slice &slice);
 
 // KVCache.cpp
 template <typename S>

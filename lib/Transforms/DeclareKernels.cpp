@@ -152,11 +152,6 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
   }
 
   static LogicalResult check(func::FuncOp entry, const Array &array) {
-    Attribute name = get(entry, array, attn::AttnDialect::nameAttr),
-              dims = get(entry, array, attn::AttnDialect::dimsAttr);
-    auto list = dyn_cast_or_null<ArrayAttr>(dims);
-    if ((name && !isa<StringAttr>(name)) || (dims && !list) || (list && !llvm::all_of(list, llvm::IsaPred<StringAttr>)))
-      return entry.emitOpError("needs a string as attn.name and an array of strings as attn.dims");
     if (isa<attn::KVCacheType>(array.value.getType()))
       return success();
     auto tensor = dyn_cast<RankedTensorType>(array.value.getType());

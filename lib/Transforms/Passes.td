@@ -23,7 +23,7 @@ def AttnVerifyCanonical : Pass<"attn-verify-canonical", "::mlir::ModuleOp"> {
 def AttnVerifyTiled : Pass<"attn-verify-tiled", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `tiled`";
   let description = [{
-    No attn op is left but declarations, parameter slices and `attn.attention_state`, and no tensor has an encoding.
+    No attn op is left but declarations, parameter slices, `attn.attention_state` and `attn.attention_merge`, and no tensor has an encoding.
   }];
 }
 

@@ -245,6 +245,25 @@ def attention_state():
             {"new_acc": acc * alpha[:, None] + p @ v, "new_max": new, "new_sum": total * alpha + p.sum(1)})
 
 
+def attention_merge():
+    floor = np.finfo(np.float32).min
+    for parts, queries in ((3, 5), (1, 1), (7, 2), (0, 4), (2, 0)):
+        state = {"accs": normal(parts, queries, 32), "maxs": normal(parts, queries) * 30, "sums": np.abs(normal(parts, queries)),
+                 "acc": normal(queries, 32), "max": normal(queries), "sum": np.abs(normal(queries))}
+        state["accs"][:, 1:2], state["maxs"][:, 1:2], state["sums"][:, 1:2] = 0, floor, 0  # query 1 saw no key in any part
+        state["acc"][1:3], state["max"][1:3], state["sum"][1:3] = 0, floor, 0  # queries 1 and 2 saw none before
+        state["accs"][:1], state["maxs"][:1], state["sums"][:1] = 0, floor, 0  # the first part is masked whole
+        wide = {name: x.astype(np.float64) for name, x in state.items()}
+        peak = np.maximum(wide["max"], wide["maxs"].max(0, initial=float(floor)))
+        alpha, beta = np.exp(wide["max"] - peak), np.exp(wide["maxs"] - peak)
+        case(f"attention_merge {parts} {queries}", "attention", "merge", state, {
+            "new_acc": wide["acc"] * alpha[:, None] + (wide["accs"] * beta[:, :, None]).sum(0), "new_max": peak,
+            "new_sum": wide["sum"] * alpha + (wide["sums"] * beta).sum(0)})
+    error("attention", "merge", {**state, "maxs": normal(3, 0)}, "'attn.attention_merge' op has not one max and one sum for each part and query")
+    error("attention", "merge", {**state, "acc": normal(1, 32)}, "'attn.attention_merge' op has parts of other extents than its state")
+    error("attention", "merge", {**state, "max": normal(1)}, "'attn.attention_merge' op has not one max and one sum for each query")
+
+
 def kvcache():
     begin, past, lengths = ints(0, 3, 3, 40), ints(30, 64, 5), (3, 0, 37)
     table = ints(4, 1, 0, 6, 3, 5, 2, 7, 0).reshape(3, 3)
@@ -474,7 +493,7 @@ def main():
     parser.add_argument("--tool", required=True)
     parser.add_argument("--work")
     options = parser.parse_args()
-    for make in (embedding, pooling, norm, position, feedforward, attention, attention_state, kvcache, recurrence, program, decoder):
+    for make in (embedding, pooling, norm, position, feedforward, attention, attention_state, attention_merge, kvcache, recurrence, program, decoder):
         make()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         work = options.work or WORK.name

@@ -86,7 +86,7 @@ func.func @same(%x: tensor<?x64xf32> {attn.name = "x"}, %y: tensor<?x64xf32> {at
 
 // -----
 
-// expected-error@+1 {{needs a string as attn.name and an array of strings as attn.dims}}
+// expected-error@+1 {{attribute 'attn.dims' of argument 0 must be an array of names of dims, found [3]}}
 func.func @odd(%x: tensor<?x64xf32> {attn.dims = [3]}) -> tensor<?x64xf32> {
   return %x : tensor<?x64xf32>
 }

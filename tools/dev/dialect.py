@@ -2,7 +2,7 @@
 
 import re
 
-OP = re.compile(r'^def Attn_(\w+) : Attn_Op<"([\w.]+)"(.*?)(?=^def |\Z)', re.DOTALL | re.MULTILINE)
+OP = re.compile(r'^def Attn_(\w+) : Attn_(?:State)?Op<"([\w.]+)"(.*?)(?=^def |\Z)', re.DOTALL | re.MULTILINE)
 LOWERINGS = ("lib/Conversion", "lib/Target")
 
 

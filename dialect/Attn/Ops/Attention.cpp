@@ -1,4 +1,4 @@
-//===- Attention.cpp - Attention, whole and by tiles --------------------------===//
+//===- Attention.cpp - Attention and its heads --------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/Attn/Ops/Regions.h"
 #include "llvm/Support/MathExtras.h"
@@ -42,6 +42,17 @@ OpFoldResult MergeHeadsOp::fold(FoldAdaptor) {
   return {};
 }
 
+LogicalResult MergeHeadsOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                             SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  int64_t columns;
+  if (input.getRank() != 3 || input.isDynamicDim(1) || input.isDynamicDim(2) ||
+      llvm::MulOverflow(input.getDimSize(1), input.getDimSize(2), columns))
+    return emitOptionalError(loc, "no heads to merge in ", input);
+  types.push_back(RankedTensorType::get({input.getDimSize(0), columns}, input.getElementType()));
+  return success();
+}
+
 LogicalResult MergeHeadsOp::verify() {
   RankedTensorType input = getInput().getType(), result = getResult().getType();
   int64_t columns;
@@ -59,15 +70,7 @@ std::optional<unsigned> AttentionOp::dimOf(unsigned i, Dim dim) {
   return std::nullopt;
 }
 
-namespace {
-bool isTableWith(AffineMap map, Value operand) {
-  return map.getNumResults() == 0 && cast<RankedTensorType>(operand.getType()).getRank() != 0;
-}
-} // namespace
-
 bool AttentionOp::isTable(unsigned i) { return isTableWith(getMap(4 + i), getExtras()[i]); }
-
-bool AttentionStateOp::isTable(unsigned i) { return isTableWith(getExtraMap(i), getExtras()[i]); }
 
 LogicalResult LookupOp::verify() {
   RankedTensorType table = getTable().getType();
@@ -81,42 +84,6 @@ LogicalResult LookupOp::verify() {
 }
 
 namespace {
-/// Tables have a static shape, elements that 32 bits can count, and are read by attn.lookup alone.
-LogicalResult verifyTable(Operation *op, Region &region, BlockArgument argument) {
-  auto type = cast<RankedTensorType>(argument.getType());
-  int64_t elements = 1;
-  for (int64_t extent : type.getShape())
-    if (extent <= 0 || llvm::MulOverflow(elements, extent, elements) || elements > INT32_MAX)
-      return op->emitOpError() << "has a table " << type << ", but a table has a static shape of 1 to " << INT32_MAX
-                               << " elements";
-  for (Operation *user : argument.getUsers())
-    if (!isa<LookupOp>(user))
-      return user->emitOpError("uses a table, which only attn.lookup reads");
-  return success();
-}
-
-/// Checks a score (`isScore`) or mask region: its arguments and what it yields. `isTable` tells which extras are whole.
-LogicalResult verifyRegion(Operation *op, Region &region, bool isScore, ValueRange extras,
-                           function_ref<bool(unsigned)> isTable) {
-  if (region.empty())
-    return success();
-  StringRef name = isScore ? "score" : "mask";
-  SmallVector<Type> expected;
-  Builder builder(op->getContext());
-  if (isScore)
-    expected.push_back(builder.getF32Type());
-  expected.append(4, builder.getIndexType());
-  for (auto [i, extra] : llvm::enumerate(extras))
-    expected.push_back(isTable(i) ? extra.getType() : getElementTypeOrSelf(extra.getType()));
-  if (TypeRange(region.front().getArgumentTypes()) != TypeRange(expected))
-    return op->emitOpError() << name << " region must take (" << (isScore ? "s: f32, " : "")
-                             << "b, h, q, kv: index, and one element of each extra operand, or a table whole)";
-  for (BlockArgument argument : region.front().getArguments())
-    if (isa<RankedTensorType>(argument.getType()) && failed(verifyTable(op, region, argument)))
-      return failure();
-  return verifyElementRegion(op, region, name, isScore ? Type(builder.getF32Type()) : Type(builder.getI1Type()));
-}
-
 constexpr const char *dimNames[] = {"b", "hkv", "g", "q", "kv", "dqk", "dv"};
 
 /// What maps may hold and must hold: a key has no query position, a result every dim that is not summed over.
@@ -157,6 +124,32 @@ LogicalResult verifyMaps(AttentionOp op) {
 }
 } // namespace
 
+LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  int64_t extents[NumDims];
+  std::fill_n(extents, NumDims, ShapedType::kDynamic);
+  auto mapOf = [&](unsigned i) {
+    return i < adaptor.getMaps().size() ? cast<AffineMapAttr>(adaptor.getMaps()[i]).getValue() : AffineMap();
+  };
+  for (auto [i, operand] : llvm::enumerate(ValueRange{adaptor.getQuery(), adaptor.getKey(), adaptor.getValue()})) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    AffineMap map = mapOf(i);
+    if (!map || map.getNumDims() != NumDims || !map.isProjectedPermutation() || map.getNumResults() != type.getRank())
+      return emitOptionalError(loc, "map ", i, " of attention does not fit ", type);
+    for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape()))
+      if (int64_t &extent = extents[cast<AffineDimExpr>(expr).getPosition()]; ShapedType::isDynamic(extent))
+        extent = size;
+  }
+  AffineMap map = mapOf(3);
+  if (!map || map.getNumDims() != NumDims || !map.isProjectedPermutation())
+    return emitOptionalError(loc, "attention has no map of its result");
+  SmallVector<int64_t> shape;
+  for (AffineExpr expr : map.getResults())
+    shape.push_back(extents[cast<AffineDimExpr>(expr).getPosition()]);
+  types.push_back(RankedTensorType::get(shape, Float32Type::get(context)));
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   SmallVector<Value> operands = {getQuery(), getKey(), getValue(), getResult()};
   llvm::append_range(operands, getExtras());
@@ -192,53 +185,5 @@ LogicalResult AttentionOp::verify() {
       return emitOpError() << "needs an additive vector with an element for each of the static channels dqk, found "
                            << getAdditive().getType() << " for " << getQuery().getType();
   }
-  auto isWhole = [&](unsigned i) { return isTable(i); };
-  return success(succeeded(verifyRegion(*this, getScore(), true, getExtras(), isWhole)) &&
-                 succeeded(verifyRegion(*this, getMask(), false, getExtras(), isWhole)));
-}
-
-/// Maps over (q, kv) with as many results as the extra has dims, and a q for each query.
-static LogicalResult verifyExtras(AttentionStateOp op, int64_t queries) {
-  size_t maps = op.getExtraMaps() ? op.getExtraMaps()->size() : 0;
-  if (maps != op.getExtras().size())
-    return op.emitOpError() << "has " << maps << " maps for " << op.getExtras().size() << " extra operands";
-  for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
-    AffineMap map = op.getExtraMap(i);
-    auto type = cast<RankedTensorType>(extra.getType());
-    if (map.getNumDims() != 2 || map.getNumSymbols() != 0 || !map.isProjectedPermutation() ||
-        (map.getNumResults() != type.getRank() && !op.isTable(i)))
-      return op.emitOpError() << "map of extra operand " << i << " must be a projected permutation of (q, kv) for "
-                              << type;
-    for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape()))
-      if (cast<AffineDimExpr>(expr).getPosition() == 0 && size != queries)
-        return op.emitOpError() << "has " << queries << " queries, but extra operand " << i << " is " << type;
-  }
-  return success();
-}
-
-LogicalResult AttentionStateOp::verify() {
-  RankedTensorType query = getQuery().getType(), key = getKey().getType(), value = getValue().getType(),
-                   acc = getAcc().getType();
-  if (!query.hasStaticShape() || !key.hasStaticShape() || !value.hasStaticShape() || !acc.hasStaticShape())
-    return emitOpError("works on tiles of static shape");
-  if (query.getRank() != 2 || acc.getRank() != 2 || key.getRank() != 3 || value.getRank() != 3)
-    return emitOpError("needs query [m, d], key [b/32, d, 32], value [dv/32, b, 32] and acc [m, dv]");
-  auto isPanels = [](int64_t count, int64_t extent) { return extent % kPanel == 0 && extent / kPanel == count; };
-  if (key.getDimSize(2) != kPanel || value.getDimSize(2) != kPanel || key.getDimSize(1) != query.getDimSize(1) ||
-      !isPanels(key.getDimSize(0), value.getDimSize(1)) || !isPanels(value.getDimSize(0), acc.getDimSize(1)) ||
-      acc.getDimSize(0) != query.getDimSize(0))
-    return emitOpError() << "key " << key << ", value " << value << " and acc " << acc << " do not fit query " << query;
-  for (Value row : {getMax(), getSum()})
-    if (cast<RankedTensorType>(row.getType()).getShape() != ArrayRef<int64_t>{query.getDimSize(0)})
-      return emitOpError() << "needs one max and one sum for each of the " << query.getDimSize(0) << " queries";
-  if (failed(verifyExtras(*this, query.getDimSize(0))))
-    return failure();
-  if (getAdditive()) {
-    auto additive = cast<RankedTensorType>(getAdditive().getType());
-    if (additive.isDynamicDim(0) || additive.getDimSize(0) > query.getDimSize(1))
-      return emitOpError() << "additive vector " << additive << " does not fit query " << query;
-  }
-  auto isWhole = [&](unsigned i) { return isTable(i); };
-  return success(succeeded(verifyRegion(*this, getScore(), true, getExtras(), isWhole)) &&
-                 succeeded(verifyRegion(*this, getMask(), false, getExtras(), isWhole)));
+  return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
 }

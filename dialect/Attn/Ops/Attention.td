@@ -1,4 +1,4 @@
-//===- Attention.td - Attention, whole and by tiles --------------------*- tablegen -*-===//
+//===- Attention.td - Attention and its heads --------------------------*- tablegen -*-===//
 #ifndef RAPT_ATTN_ATTENTION_TD
 #define RAPT_ATTN_ATTENTION_TD
 
@@ -10,7 +10,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Attn_SplitHeadsOp : Attn_Op<"split_heads", [Pure]> {
   let summary = "cuts the columns of an activation into heads";
   let description = [{
-    The columns are the results' heads one after another: result i takes `heads(i) * head_dim` columns. A view.
+    The columns are the results' heads one after another: result i takes `heads(i) * head_dim` columns. A view. How
+    the columns are cut is for the results' types to say: they are not inferred.
 
     ```mlir
     func.func @split(%qkv: tensor<?x2304xf32>) -> (tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32>) {
@@ -26,7 +27,7 @@ def Attn_SplitHeadsOp : Attn_Op<"split_heads", [Pure]> {
   let hasFolder = 1;
 }
 
-def Attn_MergeHeadsOp : Attn_Op<"merge_heads", [Pure]> {
+def Attn_MergeHeadsOp : Attn_Op<"merge_heads", [Pure, InferTypeOpAdaptor]> {
   let summary = "puts heads side by side in the columns of an activation";
   let description = [{
     ```mlir
@@ -43,7 +44,14 @@ def Attn_MergeHeadsOp : Attn_Op<"merge_heads", [Pure]> {
   let hasFolder = 1;
 }
 
-def Attn_AttentionOp : Attn_Op<"attention", [Pure, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+def Attn_AttentionOp : Attn_Op<"attention", [
+    Pure, RecursiveMemoryEffects, AttrSizedOperandSegments,
+    InferTypeOpAdaptorBase<[{
+      /// An extent that query, key and value leave dynamic may be a static one of the result.
+      static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange types) {
+        return ::llvm::succeeded(::mlir::verifyCompatibleShapes(inferred, types));
+      }
+    }]>]> {
   let summary = "softmax(scale * similarity(query, key)) . value";
   let description = [{
     `maps` are those of query, key, value, result and the extra operands: projected permutations of
@@ -147,54 +155,6 @@ def Attn_LookupOp : Attn_Op<"lookup", [Pure, ParentOneOf<["AttentionOp", "Attent
   let results = (outs AnyTypeOf<[F32, I32]>:$result);
   let assemblyFormat = "$table `[` $indices `]` attr-dict `:` type($table) `->` type($result)";
   let hasVerifier = 1;
-}
-
-def Attn_AttentionStateOp : Attn_Op<"attention_state", [Pure, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
-  let summary = "one step of online softmax over a block of keys";
-  let description = [{
-    The state of online softmax (Milakov and Gimelshein 2018) for M queries of one head, taken over a block of B keys:
-    with scores s (score and mask regions applied), `m' = max(m, max s)`, `sum' = sum * exp(m - m') + sum exp(s - m')`,
-    `acc' = acc * exp(m - m') + exp(s - m') . value`. The attention of all keys seen is `acc / sum`, and 0 where sum is 0.
-    `max` starts from a finite floor and is kept in units of base-2 logarithms once the op is decomposed: only the op
-    itself reads it.
-
-    query is [M, D]; key is in panels [B/32, D, 32]; value is in panels [DV/32, B, 32]; acc is [M, DV]; max and sum are [M].
-    `at(b, h, q, kv)` are the row, the head, and the absolute positions of the first query and key. Keys at or beyond
-    `limit` are masked. The maps of extra operands are projected permutations of (q, kv), q counted from the tile's first
-    query and kv from the row's first key; beyond the extent of kv an element is 0. An empty map of a tensor that has dims is a table's.
-    With `additive`, a vector of at most D elements, similarity is that of `attn.attention`.
-
-    ```mlir
-    func.func @step(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
-                    %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>)
-        -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) {
-      %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
-        : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
-      return %0#0, %0#1, %0#2 : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
-    }
-    ```
-  }];
-  let arguments = (ins RankedTensorOf<[F32]>:$query, RankedTensorOf<[AnyFloat]>:$key, RankedTensorOf<[AnyFloat]>:$value, F32:$scale,
-                       Index:$b, Index:$h, Index:$q, Index:$kv, Optional<Index>:$limit,
-                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<1DTensorOf<[F32]>>:$additive,
-                       RankedTensorOf<[F32]>:$acc, 1DTensorOf<[F32]>:$max, 1DTensorOf<[F32]>:$sum, OptionalAttr<AffineMapArrayAttr>:$extra_maps);
-  let results = (outs RankedTensorOf<[F32]>:$newAcc, 1DTensorOf<[F32]>:$newMax, 1DTensorOf<[F32]>:$newSum);
-  let regions = (region AnyRegion:$score, AnyRegion:$mask);
-  let assemblyFormat = [{
-    $query `,` $key `,` $value `,` $scale `at` `(` $b `,` $h `,` $q `,` $kv `)` (`limit` `(` $limit^ `)`)?
-    (`extras` `(` $extras^ `:` type($extras) `)` `maps` $extra_maps)?
-    (`additive` `(` $additive^ `:` type($additive) `)`)? `init` `(` $acc `,` $max `,` $sum `)` attr-dict
-    `:` type($query) `,` type($key) `,` type($value) `,` type($acc) `,` type($max) `,` type($sum)
-    custom<SameType>(type($newAcc), ref(type($acc))) custom<SameType>(type($newMax), ref(type($max)))
-    custom<SameType>(type($newSum), ref(type($sum))) custom<NamedRegions>($score, $mask)
-  }];
-  let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    ::mlir::AffineMap getExtraMap(unsigned i) {
-      return ::llvm::cast<::mlir::AffineMapAttr>((*getExtraMaps())[i]).getValue();
-    }
-    bool isTable(unsigned i);
-  }];
 }
 
 #endif

@@ -4,6 +4,19 @@
 using namespace mlir;
 using namespace rapt::attn;
 
+LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  auto ids = cast<RankedTensorType>(adaptor.getIds().getType());
+  auto table = cast<RankedTensorType>(adaptor.getTable().getType());
+  if (ids.getRank() != 1 || (table.getRank() != 2 && table.getRank() != 3))
+    return emitOptionalError(loc, "no embedding of ids ", ids, " in a table ", table);
+  int64_t columns = table.getDimSize(1);
+  if (table.getRank() == 3 && !ShapedType::isDynamic(columns))
+    columns = padToPanel(columns);
+  types.push_back(RankedTensorType::get({ids.getDimSize(0), columns}, Float32Type::get(ids.getContext())));
+  return success();
+}
+
 LogicalResult EmbeddingOp::verify() {
   auto ids = cast<RankedTensorType>(getIds().getType()), table = cast<RankedTensorType>(getTable().getType());
   auto result = cast<RankedTensorType>(getResult().getType());
@@ -17,6 +30,16 @@ LogicalResult EmbeddingOp::verify() {
       (table.getRank() == 2 ? result.getDimSize(1) != table.getDimSize(1)
                             : result.getDimSize(1) != padToPanel(table.getDimSize(1))))
     return emitOpError() << "result " << result << " does not fit ids " << ids << " and table " << table;
+  return success();
+}
+
+LogicalResult SelectRowsOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                             SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  auto rows = cast<RankedTensorType>(adaptor.getRows().getType());
+  if (input.getRank() != (adaptor.getLayer() ? 3 : 2) || rows.getRank() != 1)
+    return emitOptionalError(loc, "no rows ", rows, " of an input ", input);
+  types.push_back(RankedTensorType::get({rows.getDimSize(0), input.getShape().back()}, input.getElementType()));
   return success();
 }
 

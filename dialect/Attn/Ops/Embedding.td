@@ -3,9 +3,10 @@
 #define RAPT_ATTN_EMBEDDING_TD
 
 include "dialect/Attn/AttnDialect.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_EmbeddingOp : Attn_Op<"embedding", [Pure]> {
+def Attn_EmbeddingOp : Attn_Op<"embedding", [Pure, InferTypeOpAdaptor]> {
   let summary = "looks rows of a table up by id";
   let description = [{
     `result[i, :] = table[ids[i], :]`. An id outside the table is the caller's error: entries check ids before they run.
@@ -24,7 +25,7 @@ def Attn_EmbeddingOp : Attn_Op<"embedding", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Attn_SelectRowsOp : Attn_Op<"select_rows", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+def Attn_SelectRowsOp : Attn_Op<"select_rows", [Pure, InferTypeOpAdaptor]> {
   let summary = "selects rows of an activation";
   let description = [{
     `result[i, :] = input[rows[i], :]`: the positions whose logits are wanted. With a layer, the input is [slots, layers, columns],

@@ -16,7 +16,8 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
     `result[m, n] = epilogue(sum_k input[m, k] * weight[k, n], extra...)`. Sums are f32. The optional region maps the sum and
     one f32 of each extra operand to the result; an extra operand of rank 1 is read at n (a bias), one of rank 2 at
     (m, n) (a residual, a gate). `transposed` says that the weight is [n, k] (a tied embedding). After
-    `attn-materialize-layouts` the weight is in panels, [n/32, k, 32], and n is padded with zeros.
+    `attn-materialize-layouts` the weight is in panels, [n/32, k, 32], and n is padded with zeros. How
+    many columns of the last panel the result has is for its type to say: it is not inferred.
 
     ```mlir
     func.func @up(%x: tensor<?x768xf32>, %w: tensor<768x3072xf32>, %b: tensor<3072xf32>) -> tensor<?x3072xf32> {

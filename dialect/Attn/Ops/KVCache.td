@@ -37,7 +37,8 @@ def Attn_KVViewOp : Attn_Op<"kv_view", [Pure]> {
   let summary = "keys and values of one layer, by row and position";
   let description = [{
     `keys[r, p, h, :]` is the key of position p of row r. Positions at or beyond the row's length are unspecified and
-    must be masked. It is a view: `attn.attention` reads the blocks through the table, no copy is made.
+    must be masked. It is a view: `attn.attention` reads the blocks through the table, no copy is made. A cache in a
+    target's layout does not tell block and channels apart, so the results' type is not inferred.
 
     ```mlir
     func.func @view(%cache: !attn.kv_cache<12 x 12 x 64, block = 64, f32>, %layer: index, %table: tensor<?x?xi32>)

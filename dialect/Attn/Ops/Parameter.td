@@ -68,6 +68,8 @@ def Attn_ParameterOp : Attn_Op<"parameter", [Symbol]> {
 def Attn_ParameterSliceOp : Attn_Op<"parameter_slice", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "reads a parameter, or one layer of a stacked one";
   let description = [{
+    The result's type is that of the parameter that the symbol names, less the layers; it is checked, but not inferred.
+
     ```mlir
     attn.parameter @ln layers 12 : tensor<12x768xf32> from [#attn.source<"h.{layer}.ln_1.weight">]
     func.func @weight(%layer: index) -> tensor<768xf32> {

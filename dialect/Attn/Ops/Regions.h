@@ -2,6 +2,7 @@
 #pragma once
 #include "dialect/Attn/AttnOps.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace rapt::attn {
 
@@ -22,6 +23,52 @@ inline mlir::LogicalResult verifyElementRegion(mlir::Operation *op, mlir::Region
                                  << " from outside: it must be an extra operand";
   });
   return status;
+}
+
+/// Whether an extra operand of attention is a table: it has dims, and its map none.
+inline bool isTableWith(mlir::AffineMap map, mlir::Value operand) {
+  return map.getNumResults() == 0 && llvm::cast<mlir::RankedTensorType>(operand.getType()).getRank() != 0;
+}
+
+/// Tables have a static shape, elements that 32 bits can count, and are read by attn.lookup alone.
+inline mlir::LogicalResult verifyTable(mlir::Operation *op, mlir::BlockArgument argument) {
+  auto type = llvm::cast<mlir::RankedTensorType>(argument.getType());
+  int64_t elements = 1;
+  for (int64_t extent : type.getShape())
+    if (extent <= 0 || llvm::MulOverflow(elements, extent, elements) || elements > INT32_MAX)
+      return op->emitOpError() << "has a table " << type << ", but a table has a static shape of 1 to " << INT32_MAX
+                               << " elements";
+  for (mlir::Operation *user : argument.getUsers())
+    if (!llvm::isa<LookupOp>(user))
+      return user->emitOpError("uses a table, which only attn.lookup reads");
+  return mlir::success();
+}
+
+/// Checks the score and mask regions of attention, each of which may be absent: what they take and what they yield.
+/// `isTable` tells which extra operands they get whole.
+inline mlir::LogicalResult verifyScoreAndMask(mlir::Operation *op, mlir::Region &score, mlir::Region &mask,
+                                              mlir::ValueRange extras, llvm::function_ref<bool(unsigned)> isTable) {
+  mlir::Builder builder(op->getContext());
+  for (mlir::Region *region : {&score, &mask}) {
+    if (region->empty())
+      continue;
+    bool isScore = region == &score;
+    llvm::StringRef name = isScore ? "score" : "mask";
+    llvm::SmallVector<mlir::Type> expected(isScore, builder.getF32Type());
+    expected.append(4, builder.getIndexType());
+    for (auto [i, extra] : llvm::enumerate(extras))
+      expected.push_back(isTable(i) ? extra.getType() : mlir::getElementTypeOrSelf(extra.getType()));
+    if (mlir::TypeRange(region->front().getArgumentTypes()) != mlir::TypeRange(expected))
+      return op->emitOpError() << name << " region must take (" << (isScore ? "s: f32, " : "")
+                               << "b, h, q, kv: index, and one element of each extra operand, or a table whole)";
+    for (mlir::BlockArgument argument : region->front().getArguments())
+      if (llvm::isa<mlir::RankedTensorType>(argument.getType()) && failed(verifyTable(op, argument)))
+        return mlir::failure();
+    mlir::Type result = isScore ? mlir::Type(builder.getF32Type()) : mlir::Type(builder.getI1Type());
+    if (failed(verifyElementRegion(op, *region, name, result)))
+      return mlir::failure();
+  }
+  return mlir::success();
 }
 
 } // namespace rapt::attn

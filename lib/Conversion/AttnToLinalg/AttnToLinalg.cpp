@@ -58,7 +58,7 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
       }
       if (isa<attn::AttnDialect>(op->getDialect()) &&
           !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
-               attn::LookupOp, attn::YieldOp>(op)) {
+               attn::AttentionMergeOp, attn::LookupOp, attn::YieldOp>(op)) {
         std::string reason = reasons.of.lookup(op->getLoc());
         op->emitOpError("has no tiled form: ") << (reason.empty() ? "no CPU code is known for it" : reason);
         return WalkResult::interrupt();

@@ -137,6 +137,9 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::AttentionStateOp op, PatternRewriter &rewriter) const override {
+    SmallVector<Value> tiles{op.getQuery(), op.getKey(), op.getValue(), op.getAcc(), op.getMax(), op.getSum()};
+    if (!llvm::all_of(tiles, [](Value tile) { return cast<RankedTensorType>(tile.getType()).hasStaticShape(); }))
+      return op.emitOpError("works on tiles of static shape in a CPU program");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     int64_t m = op.getQuery().getType().getDimSize(0);
     int64_t keys = op.getValue().getType().getDimSize(1), valueChannels = op.getAcc().getType().getDimSize(1);
@@ -362,12 +365,59 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 };
 
+/// One part after another into the state, in the base-2 units that the decomposed steps leave in max.
+struct DecomposeMerge : OpRewritePattern<attn::AttentionMergeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::AttentionMergeOp op, PatternRewriter &rewriter) const override {
+    if (op.getAcc().getType().getDimSize(1) % kPanel != 0)
+      return op.emitOpError() << "has " << op.getAcc().getType().getDimSize(1)
+                              << " value channels, which are no panels of " << kPanel;
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value zero = index(b, 0), one = index(b, 1);
+    Value queries = asValue(b, extent(b, op.getAcc(), 0)), parts = asValue(b, extent(b, op.getPartialAcc(), 0));
+    auto partLoop = scf::ForOp::create(b, zero, parts, one, op.getDpsInits());
+    b.setInsertionPointToStart(partLoop.getBody());
+    auto rowLoop = scf::ForOp::create(b, zero, queries, one, partLoop.getRegionIterArgs());
+    scf::YieldOp::create(b, rowLoop.getResults());
+    b.setInsertionPointToStart(rowLoop.getBody());
+    mergeRow(b, op, partLoop.getInductionVar(), rowLoop.getInductionVar(), rowLoop.getRegionIterArgs());
+    rewriter.replaceOp(op, partLoop.getResults());
+    return success();
+  }
+
+  /// Row r of `state` (acc, max, sum) with that of part p.
+  static void mergeRow(ImplicitLocOpBuilder &b, attn::AttentionMergeOp op, Value p, Value r, ValueRange state) {
+    Value old = tensor::ExtractOp::create(b, state[1], r);
+    Value other = tensor::ExtractOp::create(b, op.getPartialMax(), ValueRange{p, r});
+    Value max = larger(b, other, old);
+    Value alpha = math::Exp2Op::create(b, arith::SubFOp::create(b, old, max));
+    Value beta = math::Exp2Op::create(b, arith::SubFOp::create(b, other, max));
+    auto combine = [](ImplicitLocOpBuilder &b, Value x, Value alpha, Value y, Value beta) -> Value {
+      return arith::AddFOp::create(b, arith::MulFOp::create(b, x, alpha), arith::MulFOp::create(b, y, beta));
+    };
+    Value sum = combine(b, tensor::ExtractOp::create(b, state[2], r), alpha,
+                        tensor::ExtractOp::create(b, op.getPartialSum(), ValueRange{p, r}), beta);
+    Value alphas = splat(b, alpha), betas = splat(b, beta);
+    Value acc = loop(b, index(b, 0), index(b, op.getAcc().getType().getDimSize(1)), kPanel, state[0],
+                     [&](ImplicitLocOpBuilder &b, Value c, Value carried) {
+                       Value x = readPanel(b, carried, {r, c}), y = readPanel(b, op.getPartialAcc(), {p, r, c});
+                       return writePanel(b, combine(b, x, alphas, y, betas), carried, {r, c});
+                     });
+    Value maxima = tensor::InsertOp::create(b, max, state[1], r), sums = tensor::InsertOp::create(b, sum, state[2], r);
+    scf::YieldOp::create(b, ValueRange{acc, maxima, sums});
+  }
+};
+
 struct DecomposeAttention : rapt::impl::AttnDecomposeAttentionBase<DecomposeAttention> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<Decompose>(&getContext());
+    patterns.add<Decompose, DecomposeMerge>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
-    if (getOperation()->walk([](attn::AttentionStateOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    WalkResult rest = getOperation()->walk([](Operation *op) {
+      return isa<attn::AttentionStateOp, attn::AttentionMergeOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (rest.wasInterrupted())
       signalPassFailure();
   }
 };

@@ -11,8 +11,13 @@
 func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>) -> tensor<?x12x64xf32> {
   %scale = arith.constant 0.125 : f32
   // CHECK: scf.forall
-  // CHECK: scf.for {{.*}} -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>)
+  // CHECK: scf.for %[[NTH:.*]] = {{.*}} iter_args({{.*}}) -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>)
+  // CHECK: %[[BLOCK:.*]] = arith.constant 64 : index
+  // CHECK: arith.muli %[[NTH]], %[[BLOCK]] : index
+  // CHECK: tensor.empty() : tensor<2x64x32xf32>
+  // CHECK: tensor.empty() : tensor<2x64x32xf32>
   // CHECK: attn.attention_state
+  // CHECK-SAME: : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   // CHECK-NOT: limit
   // CHECK-NOT: mask {
   // CHECK: scf.for {{.*}} -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>)

@@ -1,8 +1,8 @@
 // RUN: rapt-opt --split-input-file --verify-diagnostics %s
 
-func.func @dynamic(%q: tensor<?x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
-  // expected-error@+1 {{'attn.attention_state' op works on tiles of static shape}}
-  %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<?x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+func.func @dynamic(%q: tensor<?x?xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<?x32xf32>, %m: tensor<?xf32>, %l: tensor<?xf32>) {
+  // expected-error@+1 {{'attn.attention_state' op needs static numbers of channels}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<?x?xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<?x32xf32>, tensor<?xf32>, tensor<?xf32>
   return
 }
 
@@ -120,5 +120,37 @@ func.func @additive(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x
   // expected-error@+1 {{additive vector 'tensor<17xf32>' does not fit query 'tensor<8x16xf32>'}}
   %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) additive(%w : tensor<17xf32>) init(%acc, %m, %m)
     : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @merge_rank(%as: tensor<4x8xf32>, %ms: tensor<4x8xf32>, %ls: tensor<4x8xf32>, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{'attn.attention_merge' op needs parts [p, m, dv] and acc [m, dv], found 'tensor<4x8xf32>' and 'tensor<8x32xf32>'}}
+  %0:3 = attn.attention_merge %as, %ms, %ls init(%a, %m, %l) : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @merge_acc(%as: tensor<4x8x64xf32>, %ms: tensor<4x8xf32>, %ls: tensor<4x8xf32>, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{parts 'tensor<4x8x64xf32>' do not fit acc 'tensor<8x32xf32>'}}
+  %0:3 = attn.attention_merge %as, %ms, %ls init(%a, %m, %l) : tensor<4x8x64xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @merge_parts(%as: tensor<4x8x32xf32>, %ms: tensor<4x8xf32>, %ls: tensor<3x8xf32>, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{needs one max and one sum for each part and query of 'tensor<4x8x32xf32>', found 'tensor<3x8xf32>'}}
+  %0:3 = attn.attention_merge %as, %ms, %ls init(%a, %m, %l) : tensor<4x8x32xf32>, tensor<4x8xf32>, tensor<3x8xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @merge_rows(%as: tensor<4x8x32xf32>, %ms: tensor<4x8xf32>, %ls: tensor<4x8xf32>, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<7xf32>) {
+  // expected-error@+1 {{needs one max and one sum for each of the 8 queries}}
+  %0:3 = attn.attention_merge %as, %ms, %ls init(%a, %m, %l) : tensor<4x8x32xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<7xf32>
   return
 }

@@ -129,3 +129,12 @@ func.func @state_additive(%q: tensor<8x32xf32>, %k: tensor<2x32x32xf32>, %v: ten
     : tensor<8x32xf32>, tensor<2x32x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x32xf32>
 }
+
+// CHECK-LABEL: @merge_parts
+func.func @merge_parts(%accs: tensor<?x8x32xf32>, %ms: tensor<?x8xf32>, %ls: tensor<?x8xf32>, %acc: tensor<8x32xf32>, %m: tensor<8xf32>,
+                       %l: tensor<8xf32>) -> tensor<8x32xf32> {
+  // CHECK: attn.attention_merge %{{.*}}, %{{.*}}, %{{.*}} init(%{{.*}}, %{{.*}}, %{{.*}}) : tensor<?x8x32xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  %0:3 = attn.attention_merge %accs, %ms, %ls init(%acc, %m, %l)
+    : tensor<?x8x32xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x32xf32>
+}

@@ -127,3 +127,12 @@ func.func @state(%q: tensor<5x7xf32> {attn.name = "q"}, %k0: tensor<2x7x32xf32> 
     }
   return %2#0, %2#1, %2#2 : tensor<5x32xf32>, tensor<5xf32>, tensor<5xf32>
 }
+
+func.func @merge(%accs: tensor<?x?x32xf32> {attn.name = "accs"}, %maxs: tensor<?x?xf32> {attn.name = "maxs"},
+                 %sums: tensor<?x?xf32> {attn.name = "sums"}, %acc: tensor<?x32xf32> {attn.name = "acc"},
+                 %max: tensor<?xf32> {attn.name = "max"}, %sum: tensor<?xf32> {attn.name = "sum"})
+    -> (tensor<?x32xf32> {attn.name = "new_acc"}, tensor<?xf32> {attn.name = "new_max"}, tensor<?xf32> {attn.name = "new_sum"}) {
+  %0:3 = attn.attention_merge %accs, %maxs, %sums init(%acc, %max, %sum)
+    : tensor<?x?x32xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x32xf32>, tensor<?xf32>, tensor<?xf32>
+  return %0#0, %0#1, %0#2 : tensor<?x32xf32>, tensor<?xf32>, tensor<?xf32>
+}
