@@ -18,6 +18,7 @@ struct ModelFacts {
   int64_t labels = 0;             ///< classes of a classification head
   int64_t positions = 0;          ///< that one sequence may have
   std::vector<int64_t> endTokens; ///< ascending
+  std::optional<int64_t> startToken = {}; ///< that a decoder with an encoder begins with
 };
 
 /// An argument or a result of an entry; see docs/Semantics.md for the names that the runtime knows.
