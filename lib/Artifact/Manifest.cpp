@@ -22,7 +22,7 @@ Value number(uint64_t n) { return Value(n); }
 Value number(int64_t n) { return Value(n); }
 
 Value modelValue(const Manifest::Model &m) {
-  return Value(Object{{"family", text(m.family)},
+  Object object{{"family", text(m.family)},
                       {"task", text(m.task)},
                       {"layers", number(m.layers)},
                       {"hidden", number(m.hidden)},
@@ -33,7 +33,10 @@ Value modelValue(const Manifest::Model &m) {
                       {"positions", number(m.positions)},
                       {"parameters", number(m.parameters)},
                       {"source_dtype", text(m.sourceDType)},
-                      {"eos", array(m.eos)}});
+                      {"eos", array(m.eos)}};
+  if (m.start)
+    object.emplace_back("start", number(*m.start));
+  return Value(std::move(object));
 }
 
 Value parameterValue(const Parameter &p) {
