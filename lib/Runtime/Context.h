@@ -40,6 +40,7 @@ struct Entry {
   int buffers = 0, extents = 0; ///< how many of `roles` and `dims` it has
   Role roles[roleCount]{};
   Dim dims[dimCount]{};
+  int64_t columns = 0; ///< of a token of encode's output, whose rows may be padded
 
   /// Finds entry "step" of a decoder; RAPT_UNSUPPORTED when it has a shape this runtime does not know.
   rapt_status bindStep(const rapt_module &module, const Report &report);

@@ -86,12 +86,11 @@ rapt_status Encode::check() {
 
 /// Memory for the entry's arguments, which grows with the longest source met.
 rapt_status Encode::makeRoom(int64_t tokens, int64_t rows) {
-  const int64_t hidden = c.module->manifest->hidden;
   auto grow = [&](auto &array, int64_t size) {
     return array.size() >= size_t(size) || array.allocate(c.memory, size_t(size));
   };
   if (grow(c.inputIds, tokens) && grow(c.rowBegin, rows + 1) && grow(c.past, rows) &&
-      grow(c.hidden, tokens * hidden))
+      grow(c.hidden, tokens * c.encode.columns))
     return RAPT_OK;
   return report.fail(RAPT_NOMEM, "no memory for %lld tokens of sources", ll(tokens));
 }
@@ -139,10 +138,10 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
   const float *from = c.hidden.data();
   for (size_t r = 0; r < rows; ++r) {
     const rapt_source &source = sources[first + r];
-    int64_t values = source.count * c.module->manifest->hidden;
-    if (source.hidden && values)
-      memcpy(source.hidden, from, values * sizeof(float));
-    from += values;
+    const int64_t hidden = c.module->manifest->hidden;
+    for (int64_t t = 0; t < source.count; ++t, from += c.encode.columns)
+      if (source.hidden)
+        memcpy(source.hidden + t * hidden, from, hidden * sizeof(float));
   }
   return RAPT_OK;
 }

@@ -70,7 +70,16 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
   const Manifest &m = *module.manifest;
   if (m.hidden < 1)
     return report.fail(RAPT_UNSUPPORTED, "the model %s has an entry encode, but no hidden size", m.name.c_str());
-  return bind(module, module.findEntry("encode"), bitsOf(encodeRoles), report);
+  int index = module.findEntry("encode");
+  if (rapt_status status = bind(module, index, bitsOf(encodeRoles), report))
+    return status;
+  const ManifestEntry &entry = m.entries[index];
+  const ManifestBuffer &hidden = entry.buffers[entry.findBuffer("encoder_last_hidden_state")];
+  if (hidden.shape.size() != 2 || hidden.shape[1].dim >= 0 || hidden.shape[1].plus < m.hidden)
+    return report.fail(RAPT_UNSUPPORTED, "entry encode of %s gives no %lld columns for a token", m.name.c_str(),
+                       (long long)m.hidden);
+  columns = hidden.shape[1].plus;
+  return RAPT_OK;
 }
 
 rapt_status Entry::bind(const rapt_module &module, int index, uint32_t needed, const Report &report) {
