@@ -35,8 +35,9 @@ using BlockBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuil
                                                                     mlir::ValueRange state, mlir::ValueRange shared)>;
 
 /// Emits a loop for each segment of the stack at the builder's place, and before `entry`, which is the function around
-/// it, one private function `block(state..., layer, shared...)` for each kind of layer (see LayerStack::function). Gives the state after the last layer. An error when the layers' storage types alternate so much that there
-/// were more than 256 functions.
+/// it, one private function `block(state..., layer, shared...)` for each kind of layer (see LayerStack::function).
+/// Gives the state after the last layer. An error when the layers' storage types alternate so much that there were more
+/// than 256 functions.
 Expected<llvm::SmallVector<mlir::Value>> buildLayerStack(mlir::OpBuilder &builder, mlir::Operation *entry,
                                                          const ParameterSet &parameters, const LayerStack &stack,
                                                          BlockBody body);

@@ -11,7 +11,8 @@ void ParameterSet::add(std::string symbol, std::string tensor, std::vector<int64
   weights.push_back({std::move(symbol), std::move(tensor), std::move(shape), init, std::nullopt, false, {}});
 }
 
-void ParameterSet::addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init) {
+void ParameterSet::addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape,
+                            huggingface::Init init) {
   weights.push_back({std::move(symbol), std::move(tensor), std::move(shape), init, std::nullopt, true, {}});
 }
 

@@ -251,8 +251,8 @@ FailureOr<NamedTensors> runEncoderDecoder(ModuleOp module, func::FuncOp encode, 
   SmallVector<std::string> given;
   for (auto &[name, tensor] : inputs)
     given.push_back(name);
-  if (failed(checkNames(encode, given,
-                        {"input_ids", "attention_mask", "decoder_input_ids", "decoder_attention_mask"}, "input")) ||
+  if (failed(checkNames(encode, given, {"input_ids", "attention_mask", "decoder_input_ids", "decoder_attention_mask"},
+                        "input")) ||
       failed(checkNames(encode, wanted, {"logits", "encoder_last_hidden_state"}, "output")))
     return failure();
   FailureOr<Batch> source = readIds(encode, inputs, "input_ids", "attention_mask");
@@ -280,8 +280,7 @@ FailureOr<NamedTensors> runEncoderDecoder(ModuleOp module, func::FuncOp encode, 
   arguments["row_begin"] = integerTensor({rows + 1}, source->rowBegin);
   arguments["past"] = zeros;
   arguments["source_table"] = sourceTable;
-  FailureOr<SmallVector<Value<S>>> encoded =
-      callEntry<S>(module, encode, parameters, arguments, nullptr, rows * each);
+  FailureOr<SmallVector<Value<S>>> encoded = callEntry<S>(module, encode, parameters, arguments, nullptr, rows * each);
   if (failed(encoded))
     return failure();
   FailureOr<NamedTensors> outputs = outputsOf<S>(encode, *encoded, wanted);
@@ -302,8 +301,7 @@ FailureOr<NamedTensors> runEncoderDecoder(ModuleOp module, func::FuncOp encode, 
   next["want"] = integerTensor({target->tokens()}, want);
   next["source_length"] = integerTensor({rows}, lengths);
   next["source_table"] = sourceTable;
-  FailureOr<SmallVector<Value<S>>> stepped =
-      callEntry<S>(module, step, parameters, next, &(*encoded)[0], rows * each);
+  FailureOr<SmallVector<Value<S>>> stepped = callEntry<S>(module, step, parameters, next, &(*encoded)[0], rows * each);
   if (failed(stepped))
     return failure();
   FailureOr<NamedTensors> logits = outputsOf<S>(step, *stepped, wanted);
@@ -392,8 +390,8 @@ LogicalResult runFiles(ModuleOp module, ParameterReader &parameters, const Reque
 #define INSTANTIATE(S)                                                                                                 \
   template FailureOr<NamedTensors> runEntry<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &,        \
                                                ArrayRef<std::string>, int64_t);                                        \
-  template FailureOr<NpyTensor> runDecoder<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &);         \
-  template FailureOr<NamedTensors> runEncoderDecoder<S>(ModuleOp, func::FuncOp, func::FuncOp, ParameterReader &,        \
+  template FailureOr<NpyTensor> runDecoder<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &);        \
+  template FailureOr<NamedTensors> runEncoderDecoder<S>(ModuleOp, func::FuncOp, func::FuncOp, ParameterReader &,       \
                                                         const NamedTensors &, ArrayRef<std::string>);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 

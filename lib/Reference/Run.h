@@ -24,7 +24,8 @@ mlir::FailureOr<NpyTensor> runDecoder(mlir::ModuleOp module, mlir::func::FuncOp 
 
 /// Runs `encode` and `step` of an encoder-decoder on whole sequences: `input_ids` and `decoder_input_ids` (integers
 /// [batch, length], [batch, decoder length]), maybe `attention_mask` and `decoder_attention_mask`, give of `wanted` the
-/// `logits` [batch, decoder length, vocabulary] and `encoder_last_hidden_state` [batch, length, hidden]; 0 behind an end.
+/// `logits` [batch, decoder length, vocabulary] and `encoder_last_hidden_state` [batch, length, hidden]; 0 behind an
+/// end.
 template <typename Scalar>
 mlir::FailureOr<NamedTensors> runEncoderDecoder(mlir::ModuleOp module, mlir::func::FuncOp encode,
                                                 mlir::func::FuncOp step, ParameterReader &parameters,

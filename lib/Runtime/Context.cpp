@@ -29,8 +29,8 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, bool 
   l.positions = m.maxPositions;
   l.vocabulary = m.vocabulary;
   // A sequence with a source holds positions of both.
-  l.blocks = o.cache_tokens ? ceilDivide(o.cache_tokens, l.block)
-                            : (hasSource ? 2 : 1) * ceilDivide(m.maxPositions, l.block);
+  l.blocks =
+      o.cache_tokens ? ceilDivide(o.cache_tokens, l.block) : (hasSource ? 2 : 1) * ceilDivide(m.maxPositions, l.block);
   if (l.blocks > INT32_MAX)
     return report.fail(RAPT_INVALID, "a cache of %lld tokens has more than %d blocks of %lld",
                        (long long)o.cache_tokens, INT32_MAX, (long long)l.block);

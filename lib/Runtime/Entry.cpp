@@ -39,8 +39,8 @@ int findDim(const std::string &name) {
   return -1;
 }
 
-constexpr Role stepRoles[] = {Role::Weights, Role::Workspace, Role::Cache, Role::Tokens, Role::RowBegin,
-                              Role::Past,    Role::BlockTable, Role::Want, Role::Logits};
+constexpr Role stepRoles[] = {Role::Weights, Role::Workspace,  Role::Cache, Role::Tokens, Role::RowBegin,
+                              Role::Past,    Role::BlockTable, Role::Want,  Role::Logits};
 constexpr Role sourceRoles[] = {Role::SourceLength, Role::SourceTable};
 constexpr Role encodeRoles[] = {Role::Weights,  Role::Workspace, Role::Cache,       Role::InputIds,
                                 Role::RowBegin, Role::Past,      Role::SourceTable, Role::Hidden};

@@ -67,13 +67,13 @@ rapt_status PaddedIds::read(const Allocator &memory, int64_t vocabulary, const R
 
 const rapt_tensor **Forward::placeOf(const char *name) {
   bool hasSource = c.encode.code;
-  return !strcmp(name, target.idsName)                                 ? &target.ids
-         : !strcmp(name, target.maskName)                              ? &target.mask
-         : !strcmp(name, "logits")                                     ? &logits
-         : hasSource && !strcmp(name, source.idsName)                  ? &source.ids
-         : hasSource && !strcmp(name, source.maskName)                 ? &source.mask
+  return !strcmp(name, target.idsName)                             ? &target.ids
+         : !strcmp(name, target.maskName)                          ? &target.mask
+         : !strcmp(name, "logits")                                 ? &logits
+         : hasSource && !strcmp(name, source.idsName)              ? &source.ids
+         : hasSource && !strcmp(name, source.maskName)             ? &source.mask
          : hasSource && !strcmp(name, "encoder_last_hidden_state") ? &hidden
-                                                                       : nullptr;
+                                                                   : nullptr;
 }
 
 rapt_status Forward::unknown(const char *name) const {

@@ -38,7 +38,7 @@ CASES = {
     "bf16": ({"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}, "BF16", {}),
     "f16": ({"d_kv": 24}, "F16", {}),
 }
-FEW = ("relu_tied", "odd_sizes", "bf16")
+FEW = ("gated_untied", "odd_sizes", "more_decoder", "odd_buckets", "bf16", "f16")
 
 
 def build(name, directory):

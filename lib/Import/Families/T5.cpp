@@ -29,13 +29,8 @@ struct Config {
 
 /// Keys that training or Hugging Face's own code read; no output depends on them.
 constexpr std::initializer_list<std::string_view> harmlessKeys = {
-    "classifier_dropout",
-    "dropout_rate",
-    "gradient_checkpointing",
-    "initializer_factor",
-    "is_encoder_decoder",
-    "output_past",
-    "use_cache",
+    "classifier_dropout", "dropout_rate", "gradient_checkpointing", "initializer_factor", "is_encoder_decoder",
+    "output_past",        "use_cache",
 };
 
 enum class Head { ConditionalGeneration };
@@ -126,8 +121,7 @@ void addSide(ParameterSet &parameters, const Config &config, const Side &side) {
     stacked(number, "layer_norm", {width}, Init::normWeight());
   };
   attention(0, "SelfAttention");
-  parameters.addTable(side.bias(),
-                      side.stack.name + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+  parameters.addTable(side.bias(), side.stack.name + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight",
                       {config.buckets, config.heads}, Init::embedding());
   if (side.isDecoder)
     attention(1, "EncDecAttention");
@@ -274,8 +268,7 @@ SmallVector<Value> buildDecoderBlock(const Scope &scope, const Config &config, V
   x = addAttended(scope, x, mixed, part);
 
   Value query = headsOf(scope, config, rmsNorm(scope, x, side.part(1, "layer_norm"), config.epsilon), cross + ".q");
-  Value seen =
-      crossAttention(scope, crossLoc, query, constant(scope, crossLoc, 1), cache, rows.rowBegin, sources);
+  Value seen = crossAttention(scope, crossLoc, query, constant(scope, crossLoc, 1), cache, rows.rowBegin, sources);
   x = addAttended(scope, x, seen, cross);
   return {buildFeedForward(scope, config, side, x), cache};
 }
@@ -311,7 +304,8 @@ Status buildEncode(EncoderDecoderModule &model, const Config &config, const Para
       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
         Scope scope{inner, parameters, {}, &layer};
         std::string part = decoder.part(1, "EncDecAttention");
-        Value key = headsOf(scope, config, others[0], part + ".k"), value = headsOf(scope, config, others[0], part + ".v");
+        Value key = headsOf(scope, config, others[0], part + ".k"),
+              value = headsOf(scope, config, others[0], part + ".v");
         return {appendSource(scope, scope.at(part), carried[0], key, value, {others[1], others[2], others[3]})};
       });
   if (!filled)
@@ -346,14 +340,15 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderDecoderModule &model, const Co
   Side decoder = decoderOf(config);
   Value state[] = {embed(top, config, model.tokens()), model.cache()};
   Value shared[] = {rows.rowBegin, rows.past, rows.table, sources.length, sources.table};
-  Expected<SmallVector<Value>> last = buildLayerStack(
-      builder, model.entry(), parameters, {.stack = decoder.stack, .state = state, .shared = shared},
-      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
-        Scope scope{inner, parameters, {}, &layer};
-        Value table = parameters.read(inner, scope.at(decoder.bias()), decoder.bias(), /*layer=*/nullptr);
-        return buildDecoderBlock(scope, config, carried, {others[0], others[1], others[2]}, {others[3], others[4]},
-                                 table);
-      });
+  Expected<SmallVector<Value>> last =
+      buildLayerStack(builder, model.entry(), parameters, {.stack = decoder.stack, .state = state, .shared = shared},
+                      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
+                        Scope scope{inner, parameters, {}, &layer};
+                        Value table =
+                            parameters.read(inner, scope.at(decoder.bias()), decoder.bias(), /*layer=*/nullptr);
+                        return buildDecoderBlock(scope, config, carried, {others[0], others[1], others[2]},
+                                                 {others[3], others[4]}, table);
+                      });
   if (!last)
     return last.error();
   auto stream = tensorOf({ShapedType::kDynamic, config.width}, builder.getF32Type());
@@ -377,9 +372,9 @@ Expected<OwningOpRef<ModuleOp>> importing::importT5(MLIRContext &context, huggin
   bool hasShared = model.tensors().find("shared.weight") || !model.tensors().find("encoder.embed_tokens.weight");
   ParameterSet parameters = listParameters(config, hasShared ? "shared.weight" : "encoder.embed_tokens.weight");
   // Copies of the embedding, and a table that the cross attention of old checkpoints has and does not use.
-  std::initializer_list<std::string_view> ignored = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
-                                                     "lm_head.weight",
-                                                     "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"};
+  std::initializer_list<std::string_view> ignored = {
+      "encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight",
+      "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"};
   if (Status status = parameters.resolve(model, ignored); !status)
     return status.error();
 

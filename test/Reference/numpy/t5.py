@@ -2,6 +2,8 @@
 """The t5 and mt5 families in float64 with numpy alone: independent of Rapt's code, written from the formulas of Raffel
 et al. 2020 and the details of Hugging Face's T5ForConditionalGeneration.
 
+    t5.py DIR    writes a small random model there
+
     model = t5.Model(config, tensors);  hidden = model.encode(ids);  logits = model.decode(tokens, hidden)
 
 make(directory, config, seed) writes a random model as a Hugging Face directory; tensors(config, seed) gives the values
@@ -11,6 +13,7 @@ of docs/RandomWeights.md.
 import json
 import math
 import os
+import sys
 
 import numpy
 
@@ -204,3 +207,7 @@ def load(directory, kind=numpy.float64):
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     return Model(config, safetensors.readDirectory(directory), kind)
+
+
+if __name__ == "__main__":
+    make(sys.argv[1], {})

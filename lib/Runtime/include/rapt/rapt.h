@@ -145,11 +145,11 @@ RAPT_API rapt_executor rapt_pool_executor(rapt_pool *pool);
 
 typedef struct rapt_context_options {
   size_t size;
-  int64_t cache_tokens; /**< Over all sequences and their sources, rounded up to the block; 0: one sequence of the
-                             model's positions, with as long a source where it has one. */
-  int64_t max_step_tokens;         /**< rapt_step works in parts of this size; 0: 512 or fewer. Bounds the workspace. */
-  int64_t max_step_rows;           /**< Sequences of one part; 0: min(the model's bound, blocks of the cache). */
-  rapt_pool *pool;                 /**< At most one of pool and executor; none: the caller's thread alone. */
+  int64_t cache_tokens;    /**< Over all sequences and their sources, rounded up to the block; 0: one sequence of the
+                                model's positions, with as long a source where it has one. */
+  int64_t max_step_tokens; /**< rapt_step works in parts of this size; 0: 512 or fewer. Bounds the workspace. */
+  int64_t max_step_rows;   /**< Sequences of one part; 0: min(the model's bound, blocks of the cache). */
+  rapt_pool *pool;         /**< At most one of pool and executor; none: the caller's thread alone. */
   const rapt_executor *executor;   /**< Copied. */
   const rapt_allocator *allocator; /**< Copied. */
   rapt_log_fn log;
@@ -197,8 +197,8 @@ RAPT_API rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence
 /** A new sequence with the same past. Blocks are shared until one of the two writes into them. */
 RAPT_API rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, rapt_sequence *fork,
                                         char *message, size_t message_size);
-/** Writes the sequence's state to `buffer` and its size to *bytes; RAPT_UNSUPPORTED for models with sources. RAPT_FULL when `capacity` is smaller; with a NULL
- * buffer only the size is told. */
+/** Writes the sequence's state to `buffer` and its size to *bytes; RAPT_UNSUPPORTED for models with sources. RAPT_FULL
+ * when `capacity` is smaller; with a NULL buffer only the size is told. */
 RAPT_API rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, void *buffer, size_t capacity,
                                         size_t *bytes, char *message, size_t message_size);
 /** A new sequence from a saved state of the same interface, weights, layout and cache dtype. */
@@ -265,8 +265,8 @@ typedef struct rapt_tensor {
  * named as in Hugging Face; rows of unequal length are padded on the right. Decoders have "forward": input_ids i64 or
  * i32 [batch, length]; attention_mask i64, optional, ones then zeros in each row; logits f32 [batch, length,
  * vocabulary], 0 beyond a row's length. It borrows free blocks of the cache and gives them back. Encoder-decoders have
- * decoder_input_ids and decoder_attention_mask for the logits, and encoder_last_hidden_state f32 [batch, length, hidden],
- * optional, besides. Other models have the entries that their manifest lists; an output may be left out. */
+ * decoder_input_ids and decoder_attention_mask for the logits, and encoder_last_hidden_state f32 [batch, length,
+ * hidden], optional, besides. Other models have the entries that their manifest lists; an output may be left out. */
 RAPT_API rapt_status rapt_run(rapt_context *context, const char *entry, size_t count, const char *const *names,
                               const rapt_tensor *tensors, char *message, size_t message_size);
 
