@@ -5,11 +5,12 @@
 
 Greedy tokens of rapt-run equal those of test/Reference/numpy/t5.py, one by one; logits have the same bits with 1, 2 and
 7 threads; through the C interface, cached decode equals decode of all tokens at once, forks share a source, blocks come
-back, and each misuse is told.
+back, and each misuse is told; a text prompt is the source.
 """
 
 import argparse
 import ctypes
+import json
 import os
 import subprocess
 import sys
@@ -31,6 +32,40 @@ def run(*command):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
     return done.stdout.strip()
+
+
+def tokenizer(directory):
+    """A Unigram tokenizer of T5's form: Metaspace, and </s> behind every text."""
+    pieces = [["<pad>", 0], ["</s>", 0], ["<unk>", 0], ["\u2581", -3]] + [[c, -4 - i / 64] for i, c in enumerate("abcdefghijklmnopqrstuvwxyz.,")]
+    pieces += [["\u2581the", -2.5], ["\u2581a", -2.25], ["in", -3.5], ["er", -3.25]]
+    pieces += [[f"<{i}>", -50] for i in range(101 - len(pieces))]
+    space = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
+    added = [{"id": i, "content": pieces[i][0], "special": True, "normalized": False, "lstrip": False, "rstrip": False, "single_word": False} for i in range(3)]
+    single = [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}]
+    pair = single + [{"Sequence": {"id": "B", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}]
+    post = {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": {"</s>": {"id": "</s>", "ids": [1], "tokens": ["</s>"]}}}
+    content = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": None, "pre_tokenizer": space,
+               "post_processor": post, "decoder": space, "model": {"type": "Unigram", "unk_id": 2, "vocab": pieces, "byte_fallback": False}}
+    with open(os.path.join(directory, "tokenizer.json"), "w", encoding="utf-8") as file:
+        json.dump(content, file)
+    names = [piece for piece, _ in pieces]
+    return lambda tokens: [names.index(token) for token in tokens], names
+
+
+def checkText(options, library, model, numbers, names):
+    """The prompt is the source, with </s>; what is made begins with the decoder's own token and is text again."""
+    source = numbers(["\u2581the", "\u2581", "c", "a", "t", "</s>"])
+    made = greedy(model, source, 12)
+    made = made[: made.index(1)] if 1 in made else made
+    found = json.loads(run(options.rapt_run, library, "-p", "the cat", "-n", "12", "--json"))
+    assert found["tokens"] == made and found["prompt_tokens"] == len(source), f"{found}, expected {made}"
+    text = "".join(names[i] for i in made if i > 2).replace("\u2581", " ")
+    assert found["text"].strip() == text.strip(), f"{found['text']!r}, expected {text!r}"
+    for line in (("--beams", "3", "--returns", "2"), ("--temperature", "0.8", "--seed", "5")):
+        once, again = (run(options.rapt_run, library, "-p", "the cat", "-n", "6", *line) for _ in range(2))
+        assert once == again, f"{line}: {once!r}, then {again!r}"
+    refused = subprocess.run([options.rapt_run, library, "-p", " ".join("a" * 200), "-n", "2"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert refused.returncode == 1 and "the prompt has 201 tokens; the model's positions hold 200" in refused.stderr, refused.stderr
 
 
 def greedy(model, source, count):
@@ -183,6 +218,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="rapt-t5-") as work:
         directory, library = os.path.join(work, "model"), os.path.join(work, "model.so")
         t5.make(directory, CONFIG, 5)
+        numbers, names = tokenizer(directory)
         model = t5.load(directory)
         run(options.raptc, directory, "-o", library)
         source, expected = ",".join(map(str, SOURCE)), greedy(model, SOURCE, 20)
@@ -202,6 +238,7 @@ def main():
                 "--output", f"logits={outputs[0]}", "--output", f"encoder_last_hidden_state={outputs[1]}")
             seen.add(b"".join(numpy.load(output).tobytes() for output in outputs))
         assert len(seen) == 1, "the bits depend on the number of threads"
+        checkText(options, library, model, numbers, names)
         checkSequences(options.runtime, library, model)
     print("generation: all as expected")
 
