@@ -22,6 +22,32 @@ def Attn_ActivationAttr : EnumAttr<Attn_Dialect, Attn_ActivationKind, "activatio
   let assemblyFormat = "$value";
 }
 
+def Attn_PoolingKind : I32EnumAttr<"PoolingKind", "how the tokens of a row become one vector", [
+    I32EnumAttrCase<"first", 0>,
+    I32EnumAttrCase<"last", 1>,
+    I32EnumAttrCase<"mean", 2>,
+    I32EnumAttrCase<"max", 3>
+  ]> {
+  let cppNamespace = "::rapt::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_PoolingAttr : EnumAttr<Attn_Dialect, Attn_PoolingKind, "pooling_kind"> {
+  let assemblyFormat = "$value";
+}
+
+def Attn_RecurrenceKind : I32EnumAttr<"RecurrenceKind", "a recurrent cell", [
+    I32EnumAttrCase<"rnn_tanh", 0>, // Elman 1990
+    I32EnumAttrCase<"rnn_relu", 1>,
+    I32EnumAttrCase<"gru", 2>,      // Cho et al. 2014; reset inside the product, as in cuDNN and PyTorch
+    I32EnumAttrCase<"lstm", 3>      // Hochreiter and Schmidhuber 1997, with forget gate
+  ]> {
+  let cppNamespace = "::rapt::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_RecurrenceAttr : EnumAttr<Attn_Dialect, Attn_RecurrenceKind, "recurrence_kind"> {
+  let assemblyFormat = "$value";
+}
+
 def Attn_LayoutKind : I32EnumAttr<"LayoutKind", "how a parameter is laid out in the weight file", [
     I32EnumAttrCase<"row_major", 0>,
     I32EnumAttrCase<"panels", 1>

@@ -31,7 +31,8 @@ def Attn_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral buffersAttr = "attn.buffers";
     /// Argument and result attribute of entries: the buffer's name.
     static constexpr ::llvm::StringLiteral nameAttr = "attn.name";
-    /// Argument and result attribute of entries: an array with the name of the `attn.dim` of each dynamic dim.
+    /// Argument and result attribute of entries: an array with the name of the `attn.dim` of each dynamic dim. Of a
+    /// lowered kernel: the names in its array of dims.
     static constexpr ::llvm::StringLiteral dimsAttr = "attn.dims";
     /// Argument attribute of entries: integers of the buffer must be at least 0 and less than this.
     static constexpr ::llvm::StringLiteral limitAttr = "attn.limit";

@@ -14,6 +14,8 @@
 #include "dialect/Attn/AttnOps.h.inc"
 
 namespace rapt::attn {
+/// Whether a module holds bare kernels: functions on arrays of the caller, without a model and its parameters.
+bool isKernelModule(mlir::Operation *module);
 /// Emits `kind`(x) for an f32 scalar or vector with arith and math ops.
 mlir::Value emitActivation(mlir::OpBuilder &builder, mlir::Location loc, ActivationKind kind, mlir::Value x);
 /// A splat constant of x's type (f32 scalar or vector/tensor of f32).

@@ -9,6 +9,8 @@ include "dialect/Attn/Ops/KVCache.td"
 include "dialect/Attn/Ops/Norm.td"
 include "dialect/Attn/Ops/Parallel.td"
 include "dialect/Attn/Ops/Parameter.td"
+include "dialect/Attn/Ops/Pooling.td"
 include "dialect/Attn/Ops/Position.td"
+include "dialect/Attn/Ops/Recurrence.td"
 
 #endif

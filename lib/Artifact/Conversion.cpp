@@ -14,16 +14,6 @@ namespace {
 
 constexpr size_t blockSize = 16;
 
-uint32_t load32(const std::byte *p) {
-  uint32_t bits;
-  std::memcpy(&bits, p, 4);
-  return bits;
-}
-uint16_t load16(const std::byte *p) {
-  uint16_t bits;
-  std::memcpy(&bits, p, 2);
-  return bits;
-}
 bool isFinite32(uint32_t bits) { return (bits & 0x7f800000) != 0x7f800000; }
 
 /// Widens 16 binary16 values whose exponents are neither 0 (unless the value is zero) nor 31; false when one is.
@@ -113,19 +103,6 @@ bool convert(const std::byte *source, DType from, std::byte *target, DType to, s
     std::memcpy(target + i * targetSize, out, (count - i) * targetSize);
   }
   return fine;
-}
-
-size_t countNonFinite(const std::byte *source, DType type, size_t count) {
-  size_t found = 0;
-  if (type == DType::F32) {
-    for (size_t i = 0; i < count; ++i)
-      found += !isFinite32(load32(source + 4 * i));
-    return found;
-  }
-  const uint16_t exponent = type == DType::BF16 ? 0x7f80 : 0x7c00;
-  for (size_t i = 0; i < count; ++i)
-    found += (load16(source + 2 * i) & exponent) == exponent;
-  return found;
 }
 
 const char *nameOf(DType type) { return type == DType::F32 ? "f32" : type == DType::BF16 ? "bf16" : "f16"; }

@@ -14,9 +14,6 @@ namespace rapt::artifact {
 /// the same address and the types are equal. Returns false when a finite value became infinite (f16 ends at 65504).
 bool convert(const std::byte *source, DType from, std::byte *target, DType to, size_t count);
 
-/// How many of `count` values are NaN or infinite.
-size_t countNonFinite(const std::byte *source, DType type, size_t count);
-
 const char *nameOf(DType type); ///< "f32", "bf16", "f16"
 
 } // namespace rapt::artifact

@@ -1,4 +1,4 @@
-//===- KernelHeader.cpp - The C header of a bare kernel ----------------------------===//
+//===- KernelHeader.cpp - The C header of bare kernels -----------------------------===//
 #include "lib/Artifact/KernelHeader.h"
 #include <algorithm>
 #include <cctype>
@@ -6,6 +6,39 @@
 namespace rapt::artifact {
 
 namespace {
+
+/// The start of every header. rapt_env is that of rapt/artifact.h, which a program may include as well.
+constexpr const char *preamble = R"(
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef RAPT_ENV
+#define RAPT_ENV
+/* Part of a kernel's work: the indices [begin, end). worker is below rapt_env.workers, and no two calls that run at
+ * the same time share it. */
+typedef void (*rapt_task_fn)(void *closure, int64_t begin, int64_t end, int64_t worker);
+
+/* Runs body over each index of [0, count) once, in any order and grouping, and returns when all are done. A result
+ * other than 0 ends the kernel, which returns it. */
+typedef int32_t (*rapt_parallel_for_fn)(void *user, rapt_task_fn body, void *closure, int64_t count);
+
+/* The threads that a kernel may use. NULL, or one whose parallel_for is NULL, means the caller's thread alone. */
+typedef struct rapt_env {
+  void *user; /* handed to parallel_for */
+  rapt_parallel_for_fn parallel_for;
+  int64_t workers; /* >= 1 */
+} rapt_env;
+#endif
+)";
+
+/// Features of LLVM that __builtin_cpu_supports of GCC 12 and Clang knows by the same names.
+constexpr const char *testedFeatures[] = {"sse3",     "ssse3",    "sse4.1",   "sse4.2",    "popcnt",  "avx",
+                                          "avx2",     "bmi",      "bmi2",     "fma",       "avx512f", "avx512bw",
+                                          "avx512cd", "avx512dq", "avx512vl", "avx512vnni"};
 
 std::string cType(const std::string &dtype) {
   if (dtype == "f32")
@@ -29,32 +62,77 @@ std::string shapeText(const json::Value &buffer) {
   return result;
 }
 
+/// One line for each array, its element type where C has no name for it.
+std::string describeBuffer(const json::Value &buffer) {
+  std::string dtype = text(buffer, "dtype"), kind = text(buffer, "kind");
+  std::string note = kind == "cache" ? "read and written" : kind == "input" ? "read" : "written";
+  if (dtype == "bf16" || dtype == "f16")
+    note += ", " + dtype;
+  return " *   " + text(buffer, "name") + shapeText(buffer) + ": " + note + "\n";
+}
+
+std::string describeDims(const json::Value &entry) {
+  std::string lines;
+  const json::Array &dims = *entry.find("dims")->asArray();
+  const json::Value *bounds = entry.find("bounds");
+  for (size_t i = 0; i < dims.size(); ++i) {
+    lines += " *   dims[" + std::to_string(i) + "]: " + *dims[i].asString();
+    if (bounds && bounds->asArray() && i < bounds->asArray()->size()) {
+      const json::Array &pair = *(*bounds->asArray())[i].asArray();
+      lines += ", " + json::write(pair[0]) + " to " + json::write(pair[1]);
+    }
+    lines += "\n";
+  }
+  return lines.empty() ? " * dims may be NULL: every extent is fixed.\n" : " * The extents that vary:\n" + lines;
+}
+
+std::string supported(const std::string &name, const std::vector<std::string> &features) {
+  std::string tests;
+  for (const char *tested : testedFeatures)
+    if (std::find(features.begin(), features.end(), tested) != features.end())
+      tests += std::string(tests.empty() ? "" : " &&\n         ") + "__builtin_cpu_supports(\"" + tested + "\")";
+  return "/* Whether this processor has the instructions that " + name + " was compiled for. */\nstatic inline int " +
+         name + "_supported(void) {\n#if defined(__x86_64__) && defined(__GNUC__)\n  return " +
+         (tests.empty() ? "1" : tests) + ";\n#else\n  return 1;\n#endif\n}\n";
+}
+
 std::string declare(const json::Value &entry, const Manifest &m) {
-  std::string name = text(entry, "name"), parameters, notes, dims;
+  std::string name = text(entry, "name"), parameters, notes;
   for (const json::Value &buffer : *entry.find("buffers")->asArray()) {
     std::string kind = text(buffer, "kind");
-    if (kind != "input" && kind != "output" && kind != "cache")
+    if (kind == "weights" || kind == "workspace")
       continue;
-    parameters += (kind == "input" ? ", const " : ", ") + cType(text(buffer, "dtype")) + " *" + text(buffer, "name");
-    notes += " *   " + text(buffer, "name") + shapeText(buffer) + ": " + kind + "\n";
+    std::string type = buffer.find("dtype") ? cType(text(buffer, "dtype")) : "void";
+    parameters += (kind == "input" ? ", const " : ", ") + type + " *" + text(buffer, "name");
+    notes += describeBuffer(buffer);
   }
-  for (const json::Value &dim : *entry.find("dims")->asArray())
-    dims += (dims.empty() ? "" : ", ") + *dim.asString();
-  std::string features;
-  for (const std::string &feature : m.features)
-    for (const char *tested : {"avx", "avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"})
-      if (feature == tested)
-        features += " && __builtin_cpu_supports(\"" + feature + "\")";
-  return "/* Dense, row-major:\n" + notes + " * dims: {" + dims + "}. scratch: " + name +
-         "_scratch(dims, env->workers) bytes, aligned to 64.\n * Returns 0, or what env->parallel_for returned. */\n" +
-         "int32_t " + name + "(const rapt_env *env" + parameters + ", const int64_t *dims, void *scratch);\n" +
-         "int64_t " + name + "_scratch(const int64_t *dims, int64_t workers);\n\n" +
-         "/* Whether this machine has the instructions that the kernel uses. */\nstatic inline int " + name +
-         "_supported(void) {\n#if defined(__x86_64__) && defined(__GNUC__)\n  return 1" + features +
-         ";\n#else\n  return 1;\n#endif\n}\n\n";
+  return "\n/* Arrays are row-major and dense, aligned as their elements are. Those written overlap no other.\n" +
+         notes + describeDims(entry) + " * scratch: " + name +
+         "_scratch bytes, aligned to 64; calls that run at the same time need one each. Values in arrays (ids, "
+         "offsets,\n"
+         " * lengths) are not checked. Returns 0; -1, having done nothing, where " +
+         name + "_scratch gives -1; else what\n * env->parallel_for returned. */\nint32_t " + name +
+         "(const rapt_env *env" + parameters +
+         ",\n    const int64_t *dims, void *scratch);\n\n/* Bytes of scratch for "
+         "these dims and env->workers (1 without an env); may be 0. -1: a dim is out of its bounds, workers is\n"
+         " * below 1, or a size is beyond 64 bits. */\nint64_t " +
+         name + "_scratch(const int64_t *dims, int64_t workers);\n\n" + supported(name, m.features);
 }
 
 } // namespace
+
+bool isCKeyword(const std::string &name) {
+  // C11 and C++20, in which a kernel's header is compiled too.
+  static constexpr std::string_view words =
+      " "
+      "alignas alignof and asm auto bool break case catch char class compl const constexpr continue decltype default "
+      "delete do double else enum explicit export extern false float for friend goto if inline int long mutable "
+      "namespace new noexcept not nullptr operator or private protected public register requires restrict return "
+      "short signed sizeof static struct switch template this throw true try typedef typeid typename union unsigned "
+      "using virtual void volatile wchar_t while xor concept co_await co_return co_yield consteval constinit "
+      "dynamic_cast const_cast static_cast reinterpret_cast static_assert thread_local ";
+  return words.find(" " + name + " ") != words.npos;
+}
 
 std::string writeKernelHeader(const Manifest &manifest) {
   std::string guard = "RAPT_KERNEL_" + manifest.name + "_H";
@@ -62,12 +140,10 @@ std::string writeKernelHeader(const Manifest &manifest) {
   std::string body;
   for (const json::Value &entry : manifest.entries)
     body += declare(entry, manifest);
-  return "/* Made by raptc. The object needs no library; a program without a thread pool gives an env whose "
-         "parallel_for\n"
-         " * calls body(closure, 0, count, 0). */\n#ifndef " +
-         guard + "\n#define " + guard +
-         "\n#include <rapt/artifact.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n" + body +
-         "#ifdef __cplusplus\n}\n#endif\n#endif\n";
+  return "/* Made by raptc. The code beside this header needs no library but the C library's memcpy, memmove and "
+         "memset. */\n"
+         "#ifndef " +
+         guard + "\n#define " + guard + preamble + body + "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }
 
 } // namespace rapt::artifact

@@ -48,12 +48,23 @@ Value parameterValue(const Parameter &p) {
                       {"stride", number(p.layerStride)}});
 }
 
+/// Null without weights; "file" is null for weights inside the library.
+Value weightsValue(const Manifest &m) {
+  if (m.weightsFile.empty() && !m.weightsInside)
+    return Value();
+  return Value(Object{{"file", m.weightsInside ? Value() : text(m.weightsFile)},
+                      {"bytes", number(m.weightsBytes)},
+                      {"size_of_file", number(m.weightsFileBytes)}});
+}
+
 } // namespace
+
+uint32_t abiMinorOf(const Manifest &manifest) { return manifest.weightsInside ? 1 : 0; }
 
 std::string writeManifest(const Manifest &m) {
   Array abi, parameters;
   abi.emplace_back(int64_t(RAPT_ABI_MAJOR));
-  abi.emplace_back(int64_t(RAPT_ABI_MINOR));
+  abi.emplace_back(int64_t(abiMinorOf(m)));
   for (const Parameter &parameter : m.parameters)
     parameters.push_back(parameterValue(parameter));
   Object root{{"rapt", Value(Object{{"version", text(m.version)}, {"abi", Value(std::move(abi))}})},
@@ -67,10 +78,7 @@ std::string writeManifest(const Manifest &m) {
   root.emplace_back("bounds", Value(Object{{"tokens", number(m.maxTokens)},
                                            {"rows", number(m.maxRows)},
                                            {"positions", number(m.maxPositions)}}));
-  root.emplace_back("weights", m.weightsFile.empty() ? Value()
-                                                     : Value(Object{{"file", text(m.weightsFile)},
-                                                                    {"bytes", number(m.weightsBytes)},
-                                                                    {"size_of_file", number(m.weightsFileBytes)}}));
+  root.emplace_back("weights", weightsValue(m));
   if (m.cache)
     root.emplace_back("cache", Value(Object{{"layout", text(m.cache->layout)},
                                             {"dtype", text(m.cache->dtype)},

@@ -24,7 +24,8 @@ struct Manifest {
   std::string arch = "x86_64", cpu;
   std::vector<std::string> features;
   int64_t maxTokens = 0, maxRows = 0, maxPositions = 0;
-  std::string weightsFile; ///< empty: no weights
+  std::string weightsFile; ///< empty: no weights, or weights inside
+  bool weightsInside = false;
   uint64_t weightsBytes = 0, weightsFileBytes = 0;
   struct Cache {
     std::string layout, dtype;
@@ -34,6 +35,9 @@ struct Manifest {
   std::vector<Parameter> parameters;
   json::Array entries; ///< as the compiler describes them: name, dims, buffers
 };
+
+/// The least minor of the ABI that can run the artifact (rapt/artifact.h).
+uint32_t abiMinorOf(const Manifest &manifest);
 
 /// The JSON text, keys in a fixed order.
 std::string writeManifest(const Manifest &manifest);

@@ -35,6 +35,17 @@ std::string sourceName(const Source &source, int64_t layer) {
   return name;
 }
 
+std::vector<std::string> sourceTensors(const std::vector<Parameter> &parameters) {
+  std::vector<std::string> names;
+  for (const Parameter &parameter : parameters)
+    for (const Source &source : parameter.sources)
+      for (int64_t layer = 0; layer < parameter.layers; ++layer)
+        names.push_back(sourceName(source, parameter.firstLayer + layer));
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
 PackedExtents packedExtents(const Parameter &parameter) {
   const auto &shape = parameter.shape;
   assert((shape.size() == 1 || shape.size() == 2) && "a parameter is a vector or a matrix");

@@ -55,6 +55,9 @@ struct Parameter {
   uint64_t layerStride = 0; ///< bytes from one layer to the next, multiple of 64
 };
 
+/// Names of all source tensors of `parameters`, layers expanded, each once, sorted.
+std::vector<std::string> sourceTensors(const std::vector<Parameter> &parameters);
+
 /// Extents after padding, and bytes of one layer. Shapes are at most rank 2; asserts on rank 0 or > 2.
 struct PackedExtents {
   int64_t rows, columns;

@@ -38,6 +38,9 @@ public:
   /// bytes is an error: weight files are never overwritten, a running program may have them mapped.
   Status commit();
 
+  /// To read the file back before it has a name; dropping it instead of committing leaves nothing.
+  int descriptor() const { return staged->descriptor(); }
+
 private:
   friend Expected<PackedWeights> packWeights(const PackRequest &request);
   std::string directory;

@@ -1,11 +1,13 @@
 //===- Compile.cpp - What raptc does ---------------------------------------------------------------===//
 #include "lib/Driver/Compile.h"
-#include "lib/Artifact/KernelHeader.h"
 #include "lib/Artifact/Link.h"
 #include "lib/Driver/CheckTokenizer.h"
 #include "lib/Driver/Describe.h"
 #include "lib/Driver/Diagnostics.h"
+#include "lib/Driver/FaultInjection.h"
+#include "lib/Driver/Kernel.h"
 #include "lib/Driver/Report.h"
+#include "lib/Driver/Reproducer.h"
 #include "lib/Driver/Weights.h"
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
 #include "lib/Import/Import.h"
@@ -68,13 +70,17 @@ private:
   bool read();
   bool lowerTo(Stage to);
   bool runPasses(Stage to);
-  bool failPasses(Stage to, ModuleOp before);
+  bool failPasses(Stage to);
+  bool failInternally(const std::string &what);
+  std::string codeOptions() const;
   bool dump(StringRef suffix, const std::string &text);
   bool writeStage();
   bool describe();
   bool lowerAndWrite();
   bool writeCode();
   bool saveWeights();
+  bool openWeights();
+  bool packWeights();
   bool emitCode(cpu::Output output, std::string &code);
   bool writeArtifact();
   bool writeKernel();
@@ -115,6 +121,8 @@ bool Compilation::read() {
     return fail(WrongUsage, "--random-weights needs a configuration; " + shownPath(options.input) + " is MLIR text");
   if (*kind == InputKind::HuggingFace && !options.weights.empty())
     return fail(WrongUsage, "--weights is for MLIR text; " + shownPath(options.input) + " brings its own weights");
+  enterStep({"reading " + shownPath(options.input)});
+  injectFault(options, "read");
   Expected<Input> found = readInput(context, options);
   if (!found)
     return fail(WrongInput, found.error().message);
@@ -127,46 +135,49 @@ bool Compilation::read() {
   return dump(rapt::nameOf(stageOf(*input.module)).str() + ".mlir", textOf(*input.module));
 }
 
-/// Writes an intermediate result where --dump-dir and -save-temps ask for it.
 bool Compilation::dump(StringRef suffix, const std::string &text) {
-  std::vector<std::string> folders;
-  if (!options.dumpDirectory.empty()) {
-    if (std::error_code error = llvm::sys::fs::create_directories(options.dumpDirectory))
-      return fail(WrongInput, shownPath(options.dumpDirectory) + ": " + error.message());
-    folders.push_back(options.dumpDirectory);
-  }
-  if (options.saveTemps)
-    folders.push_back(paths.directory);
-  for (const std::string &folder : folders)
-    if (Status written = writeText(folder + "/" + paths.base + "." + suffix.str(), text); !written)
-      return failOf(written);
-  return true;
+  Status written = writeIntermediate(options, paths, suffix.str(), text);
+  return written ? true : failOf(written);
 }
 
-/// Tells that passes failed: of text it is the text's fault, of a checkpoint ours, with what is needed to see it again.
-bool Compilation::failPasses(Stage to, ModuleOp before) {
+/// What follows a module on the command line for the same code without weights.
+std::string Compilation::codeOptions() const {
+  return " --no-weights --mcpu=" + options.cpu + (options.attributes.empty() ? "" : " --mattr=" + options.attributes) +
+         " -o module.o";
+}
+
+/// A bug of ours, with what is needed to see it again.
+bool Compilation::failInternally(const std::string &what) {
+  return fail(Bug, "internal error: " + what + leaveReproducer());
+}
+
+/// Tells that passes failed: of text it is the text's fault, of a checkpoint ours.
+bool Compilation::failPasses(Stage to) {
   std::string stage = rapt::nameOf(to).str();
-  if (input.kind == InputKind::MLIR)
-    return fail(WrongInput,
-                diagnostics.sawErrors() ? "" : shownPath(options.input) + ": cannot be lowered to the stage " + stage);
-  llvm::SmallString<128> folder;
-  if (llvm::sys::fs::createUniqueDirectory("raptc-bug", folder))
-    return fail(Bug, "internal error: cannot lower to the stage " + stage);
-  Status written = writeText(folder.str().str() + "/module.mlir", textOf(before));
-  return fail(Bug, "internal error: cannot lower to the stage " + stage +
-                       (written ? "; " + folder.str().str() + "/module.mlir shows it again" : std::string()));
+  if (input.kind != InputKind::MLIR)
+    return failInternally("cannot lower to the stage " + stage);
+  return fail(WrongInput,
+              diagnostics.sawErrors() ? "" : shownPath(options.input) + ": cannot be lowered to the stage " + stage);
 }
 
 bool Compilation::runPasses(Stage to) {
-  OwningOpRef<ModuleOp> before = input.module->clone();
+  const std::string name = rapt::nameOf(to).str();
   PassManager passes(&context, ModuleOp::getOperationName());
   buildPipeline(passes, stageOf(*input.module), to, {target.info(), options.dtype});
+  std::string pipeline;
+  llvm::raw_string_ostream stream(pipeline);
+  passes.printAsTextualPipeline(stream);
+  enterStep({"lowering to the stage " + name, reproducerText(textOf(*input.module), pipeline),
+             "rapt-opt --run-reproducer ", ""});
+  if (std::unique_ptr<Pass> faulty = makeFaultyPass(options, name))
+    passes.addPass(std::move(faulty));
   double start = now();
   if (failed(passes.run(*input.module)))
-    return failPasses(to, *before);
+    return failPasses(to);
   if (options.verbose)
-    llvm::errs() << llvm::formatv("raptc: {0}: {1:f2} s\n", rapt::nameOf(to), now() - start);
-  return dump(rapt::nameOf(to).str() + ".mlir", textOf(*input.module));
+    llvm::errs() << llvm::formatv("raptc: {0}: {1:f2} s\n", name, now() - start);
+  enterStep({"going on from the stage " + name, textOf(*input.module), "raptc ", codeOptions()});
+  return dump(name + ".mlir", textOf(*input.module));
 }
 
 bool Compilation::lowerTo(Stage to) {
@@ -222,6 +233,27 @@ bool Compilation::showSteps() {
   return true;
 }
 
+bool Compilation::openWeights() {
+  Expected<Weights> opened = Weights::open(input, manifest.parameters, options);
+  if (!opened)
+    return fail(WrongInput, opened.error().message);
+  weights = std::move(*opened);
+  return true;
+}
+
+/// Packs what was opened; it then waits as a temporary file, or in memory to become part of the code.
+bool Compilation::packWeights() {
+  if (Status packed = weights.pack(input, manifest.parameters, options, paths.directory, paths.base); !packed)
+    return failOf(packed);
+  injectFault(options, "pack");
+  if (options.embedWeights)
+    if (Status embedded = weights.embed(options.weights); !embedded)
+      return failOf(embedded);
+  if (Status described = weights.describe(manifest, paths.base); !described)
+    return failOf(described, Bug);
+  return true;
+}
+
 bool Compilation::lowerAndWrite() {
   if (options.showCommands)
     return showSteps();
@@ -237,12 +269,8 @@ bool Compilation::lowerAndWrite() {
     Status written = writeText("", prediction(manifest, *bytes));
     return written ? true : failOf(written);
   }
-  if (emit >= Emit::Object) {
-    Expected<Weights> opened = Weights::open(input, manifest.parameters, options);
-    if (!opened)
-      return fail(WrongInput, opened.error().message);
-    weights = std::move(*opened);
-  }
+  if (emit >= Emit::Object && !openWeights())
+    return false;
   if (manifest.model)
     for (const std::string &warning : checkTokenizer(input.sections, *manifest.model))
       tell("warning", shownPath(options.input) + "/" + warning);
@@ -258,9 +286,12 @@ bool Compilation::lowerAndWrite() {
 bool Compilation::emitCode(cpu::Output output, std::string &code) {
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  cpu::ArtifactTable table{manifest.name, artifact::writeManifest(manifest)};
-  if (Status emitted = cpu::emit(*input.module, target, &table, output, stream); !emitted)
-    return fail(Bug, "internal error: " + emitted.error().message);
+  cpu::ArtifactTable table{manifest.name, artifact::writeManifest(manifest), artifact::abiMinorOf(manifest), {}};
+  if (weights.inside && output == cpu::Output::Object) // text is for people: it leaves them out
+    table.weights = weights.inside->getBuffer();
+  const bool bare = !manifest.model;
+  if (Status emitted = cpu::emit(*input.module, target, bare ? nullptr : &table, output, stream); !emitted)
+    return failInternally(emitted.error().message);
   code = bytes.str().str();
   return true;
 }
@@ -268,7 +299,7 @@ bool Compilation::emitCode(cpu::Output output, std::string &code) {
 /// LLVM IR or assembly: the code of the artifact, with a manifest that fits any content.
 bool Compilation::writeCode() {
   std::string code;
-  if (Status described = weights.describe(manifest, paths.base); !described)
+  if (Status described = manifest.model ? weights.describe(manifest, paths.base) : Status(); !described)
     return failOf(described, Bug);
   if (!emitCode(emit == Emit::LLVMIR ? cpu::Output::LLVMIR : cpu::Output::Assembly, code))
     return false;
@@ -285,52 +316,20 @@ bool Compilation::saveWeights() {
   return written ? true : failOf(written);
 }
 
-/// The first name of `manifest`'s entries that is no C identifier; empty without one. They come from the input and go
-/// into a header that people compile.
-std::string strangeName(const artifact::Manifest &manifest) {
-  std::vector<std::string> names;
-  for (const json::Value &entry : manifest.entries) {
-    names.push_back(*entry.find("name")->asString());
-    for (const json::Value &dim : *entry.find("dims")->asArray())
-      names.push_back(*dim.asString());
-    for (const json::Value &buffer : *entry.find("buffers")->asArray())
-      names.push_back(*buffer.find("name")->asString());
-  }
-  for (const std::string &name : names)
-    if (artifact::prefixOf(name) != name)
-      return name;
-  return {};
-}
-
-/// A bare kernel: header and object, nothing else.
 bool Compilation::writeKernel() {
-  if (emit != Emit::Object)
-    return fail(WrongUsage,
-                shownPath(options.input) + ": is a kernel without a model, which becomes an object: -o NAME.o");
-  if (std::string name = strangeName(manifest); !name.empty())
-    return fail(WrongInput, shownPath(options.input) + ": \"" + name +
-                                "\" is no C identifier, which names of a kernel's entries, dims and buffers are");
+  if (Status named = checkKernelNames(manifest); !named)
+    return fail(WrongInput, shownPath(options.input) + ": " + named.error().message);
   std::string object;
-  llvm::SmallString<0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  if (Status emitted = cpu::emit(*input.module, target, nullptr, cpu::Output::Object, stream); !emitted)
-    return fail(Bug, "internal error: " + emitted.error().message);
-  object = bytes.str().str();
-  std::vector<std::string> exports;
-  for (const json::Value &entry : manifest.entries)
-    for (const char *suffix : {"", "_scratch"})
-      exports.push_back(*entry.find("name")->asString() + suffix);
+  if (!emitCode(cpu::Output::Object, object))
+    return false;
+  std::vector<std::string> exports = kernelExports(manifest);
   if (Status clean = artifact::checkSymbols(object, exports); !clean)
-    return fail(Bug, "internal error: " + clean.error().message);
-  auto header = stage(paths.header(), artifact::writeKernelHeader(manifest));
-  auto made = stage(paths.main, object);
-  for (auto *file : {&header, &made})
-    if (!*file)
-      return fail(WrongInput, file->error().message);
-  for (auto *file : {&header, &made})
-    if (Status done = (**file)->commit(); !done)
-      return failOf(done);
-  return true;
+    return failInternally(clean.error().message);
+  KernelForm form = emit == Emit::Library   ? KernelForm::Library
+                    : emit == Emit::Archive ? KernelForm::Archive
+                                            : KernelForm::Object;
+  Status written = writeKernelFiles(manifest, paths, object, form, artifact::directoryOf(tool));
+  return written ? true : failOf(written);
 }
 
 /// Weights, header and library, renamed in this order: the library's rename is the commit.
@@ -339,12 +338,11 @@ bool Compilation::writeArtifact() {
     return writeKernel();
   double start = now();
   costs.compileSeconds = start - began;
-  if (Status packed = weights.pack(input, manifest.parameters, options, paths.directory, paths.base); !packed)
-    return failOf(packed);
+  if (!packWeights())
+    return false;
   costs.packSeconds = now() - start;
   start = now();
-  if (Status described = weights.describe(manifest, paths.base); !described)
-    return failOf(described, Bug);
+  injectFault(options, "object");
   std::string object, extra;
   if (!emitCode(cpu::Output::Object, object))
     return false;
@@ -354,7 +352,7 @@ bool Compilation::writeArtifact() {
       return false;
   std::vector<std::string> exports{manifest.name + "_module"};
   if (Status clean = artifact::checkSymbols(object, exports); !clean)
-    return fail(Bug, "internal error: " + clean.error().message);
+    return failInternally(clean.error().message);
   auto made = emit == Emit::Library
                   ? artifact::linkShared({object, paths.main, exports, artifact::directoryOf(tool)})
                   : stage(paths.main, emit == Emit::Archive ? artifact::makeArchive(object, exports) : object);
@@ -386,6 +384,7 @@ bool Compilation::writeArtifact() {
 
 ExitStatus driver::compile(const Options &options, const std::string &tool) {
   discardOnInterrupt();
+  reportCrashes();
   return Compilation(options, tool).run();
 }
 

@@ -55,11 +55,17 @@ Expected<artifact::Parameter> describe(attn::ParameterOp op) {
   return parameter;
 }
 
+/// Keys and values, which the manifest describes apart; the other buffers of its kind are states.
+bool isCache(DictionaryAttr buffer) {
+  return cast<StringAttr>(buffer.get("kind")).getValue() == "cache" &&
+         cast<StringAttr>(buffer.get(attn::AttnDialect::nameAttr)).getValue() == "cache";
+}
+
 /// The type of the buffer of kind "cache", at any stage; null without one.
 ShapedType cacheType(Operation *entry) {
   if (auto buffers = entry->getAttrOfType<ArrayAttr>(attn::AttnDialect::buffersAttr)) {
     for (auto buffer : buffers.getAsRange<DictionaryAttr>())
-      if (cast<StringAttr>(buffer.get("kind")).getValue() == "cache")
+      if (isCache(buffer))
         return cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue());
     return nullptr;
   }
@@ -95,7 +101,7 @@ Expected<json::Value> describeBuffer(DictionaryAttr buffer) {
   StringRef name = cast<StringAttr>(buffer.get(attn::AttnDialect::nameAttr)).getValue();
   StringRef kind = cast<StringAttr>(buffer.get("kind")).getValue();
   json::Object result{{"name", json::Value(name.str())}, {"kind", json::Value(kind.str())}};
-  if (kind == "input" || kind == "output") {
+  if (kind == "input" || kind == "output" || (kind == "cache" && !isCache(buffer))) {
     auto type = cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue());
     auto dims = buffer.getAs<ArrayAttr>(attn::AttnDialect::dimsAttr);
     json::Array shape;
@@ -169,7 +175,11 @@ Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
     if (!function->hasAttr(attn::AttnDialect::entryAttr) || !list)
       continue;
     json::Array dims, bounds, buffers;
+    auto own =
+        function->getAttrOfType<ArrayAttr>(attn::AttnDialect::dimsAttr); // a kernel's; a model's entries have all
     for (auto dim : module.getOps<attn::DimOp>()) {
+      if (own && !llvm::is_contained(own.getAsValueRange<StringAttr>(), dim.getSymName()))
+        continue;
       dims.emplace_back(dim.getSymName().str());
       bounds.emplace_back(json::Array{json::Value(int64_t(dim.getMin())), json::Value(int64_t(dim.getMax()))});
     }

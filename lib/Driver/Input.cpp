@@ -85,6 +85,8 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
     emitWarning(UnknownLoc::get(&context)) << warning;
   if (!module)
     return module.error();
+  for (const std::string &line : input.model->config().needlessIgnores())
+    emitWarning(UnknownLoc::get(&context)) << line;
   input.module = std::move(*module);
   for (const auto &[name, bytes] : input.model->files())
     input.sections.push_back({name, bytes});

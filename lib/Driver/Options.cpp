@@ -15,6 +15,7 @@ struct Flag {
 };
 constexpr Flag flags[] = {
     {"--no-weights", &Options::noWeights, "do not pack weights", false},
+    {"--embed-weights", &Options::embedWeights, "put the weights into the library, at most 1 GiB", false},
     {"--dry-run", &Options::dryRun, "predict memory and sizes, write nothing", false},
     {"--check-tensors", &Options::checkTensors, "refuse weights that hold NaN or infinity", false},
     {"--strict", &Options::strict, "tensors that the model does not use are an error", false},
@@ -31,6 +32,7 @@ struct Text {
   const char *name;
   std::string Options::*field;
   const char *help;
+  bool hidden = false;
 };
 constexpr Text texts[] = {
     {"-o", &Options::output, "OUT.so, OUT.a or OUT.o; text stages go to the standard output without it"},
@@ -44,7 +46,10 @@ constexpr Text texts[] = {
     {"--weights", &Options::weights, "model directory or weight file of a .mlir input"},
     {"--save-weights", &Options::saveWeights, "write the random weights as safetensors"},
     {"--prefix", &Options::prefix, "prefix of the exported symbol"},
-    {"--dump-dir", &Options::dumpDirectory, "write the IR after every pass there"},
+    {"--dump-dir", &Options::dumpDirectory, "write the IR after every stage there"},
+    {"--inject-fault", &Options::fault,
+     "KIND@PLACE, for tests: fail or verify (a pass), abort, segv, overflow or wait, at a stage, read, pack or object",
+     true},
 };
 
 constexpr const char *stages[] = {"imported", "canonical", "tiled", "backend", "llvm-dialect",
@@ -112,6 +117,17 @@ std::string emitOfSuffix(const std::string &output) {
   return {};
 }
 
+bool isFault(const std::string &text) {
+  const size_t at = std::min(text.find('@'), text.size());
+  const std::string kind = text.substr(0, at), place = at < text.size() ? text.substr(at + 1) : "";
+  auto isOneOf = [](const std::string &name, std::initializer_list<const char *> names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const bool stage = isOneOf(place, {"canonical", "tiled", "backend", "llvm-dialect"});
+  return (isOneOf(kind, {"fail", "verify"}) && stage) || (isOneOf(kind, {"abort", "segv", "overflow", "wait"}) &&
+                                                          (stage || isOneOf(place, {"read", "pack", "object"})));
+}
+
 /// What single options cannot see.
 Status check(Options &o) {
   if (o.version || o.listFamilies || o.help || o.helpHidden || o.cpu == "help")
@@ -130,6 +146,12 @@ Status check(Options &o) {
     return usage("--target=" + o.target + " is not supported; --target=cpu is");
   if (o.dtype != "auto" && o.dtype != "f32" && o.dtype != "bf16" && o.dtype != "f16")
     return usage("--dtype=" + o.dtype + " is none of auto, f32, bf16 and f16");
+  if (!o.fault.empty() && !isFault(o.fault))
+    return usage("--inject-fault=" + o.fault + " is no fault");
+  if (o.embedWeights && o.noWeights)
+    return usage("--no-weights and --embed-weights exclude each other");
+  if (o.embedWeights && o.emit != "so" && o.emit != "a" && o.emit != "obj")
+    return usage("--embed-weights is for .so, .a and .o; --emit=" + o.emit + " has no weights");
   if (o.noWeights && o.randomSeed)
     return usage("--no-weights and --random-weights exclude each other");
   if (!o.saveWeights.empty() && !o.randomSeed)
@@ -192,7 +214,8 @@ std::string helpText(bool hidden) {
     text += "  " + name + std::string(name.size() < 26 ? 26 - name.size() : 1, ' ') + help + "\n";
   };
   for (const Text &option : texts)
-    line(std::string(option.name) + (option.name[1] == 'o' ? " F" : "=VALUE"), option.help);
+    if (hidden || !option.hidden)
+      line(std::string(option.name) + (option.name[1] == 'o' ? " F" : "=VALUE"), option.help);
   line("--max-seq-len=N", "positions of one sequence; default: as many as the model has");
   line("--max-batch=N", "sequences of one step; default 64");
   line("--random-weights=SEED", "weights from a seed instead of the directory's");

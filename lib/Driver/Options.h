@@ -12,11 +12,13 @@ struct Options {
   std::string input, output;
   std::string emit; ///< a stage's name, or asm, obj, so, a; never empty after parsing
   std::string target = "cpu", cpu = "native", attributes, dtype = "auto", weights, saveWeights, prefix, dumpDirectory;
+  std::string fault; ///< KIND@PLACE, see FaultInjection.h
   int64_t maxSequenceLength = 0, maxBatch = 64;
   std::optional<uint64_t> randomSeed;
   std::vector<std::string> ignoreKeys;
   unsigned jobs = 0;
-  bool noWeights = false, dryRun = false, checkTensors = false, strict = false, verbose = false, showCommands = false;
+  bool noWeights = false, embedWeights = false, dryRun = false, checkTensors = false, strict = false, verbose = false,
+       showCommands = false;
   bool saveTemps = false, version = false, listFamilies = false, help = false, helpHidden = false;
 };
 

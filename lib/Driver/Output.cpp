@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,6 +75,24 @@ Status driver::writeText(const std::string &path, std::string_view text) {
   }
   auto file = stage(path, text);
   return file ? (*file)->commit() : Status(file.error());
+}
+
+Status driver::writeIntermediate(const Options &options, const OutputPaths &paths, const std::string &suffix,
+                                 std::string_view text) {
+  std::vector<std::string> folders;
+  if (!options.dumpDirectory.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.dumpDirectory, error);
+    if (error)
+      return Error{shownPath(options.dumpDirectory) + ": " + error.message()};
+    folders.push_back(options.dumpDirectory);
+  }
+  if (options.saveTemps)
+    folders.push_back(paths.directory);
+  for (const std::string &folder : folders)
+    if (Status written = writeText(folder + "/" + paths.base + "." + suffix, text); !written)
+      return written;
+  return {};
 }
 
 std::string driver::weightsNamedBy(const std::string &path, const std::string &base) {

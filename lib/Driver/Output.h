@@ -34,6 +34,10 @@ Expected<std::unique_ptr<artifact::StagedFile>> stage(const std::string &path, s
 /// Writes text to `path`, or to stdout when it is empty.
 Status writeText(const std::string &path, std::string_view text);
 
+/// Writes an intermediate result, BASE.SUFFIX, where --dump-dir and -save-temps ask for it.
+Status writeIntermediate(const Options &options, const OutputPaths &paths, const std::string &suffix,
+                         std::string_view text);
+
 /// The weight file that the library or object at `path` names, when it is one of BASE-<id8>.weights; else empty.
 std::string weightsNamedBy(const std::string &path, const std::string &base);
 

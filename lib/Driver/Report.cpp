@@ -76,7 +76,9 @@ std::string boundsLine(const artifact::Manifest &m) {
 std::string driver::report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit,
                            const Costs &costs) {
   std::string files = "files: " + fileAndSize(paths.main) + ", " + fileAndSize(paths.header());
-  if (manifest.weightsFileBytes)
+  if (manifest.weightsInside)
+    files += ", weights inside";
+  else if (manifest.weightsFileBytes)
     files += ", " + fileAndSize(paths.directory + "/" + manifest.weightsFile);
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);

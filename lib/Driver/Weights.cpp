@@ -1,6 +1,5 @@
 //===- Weights.cpp - Where the values of parameters come from --------------------------------===//
 #include "lib/Driver/Weights.h"
-#include "lib/Artifact/TensorCheck.h"
 #include "lib/Import/Formats/HuggingFace/CheckTensors.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
 #include "lib/Support/File.h"
@@ -45,8 +44,8 @@ static Expected<Weights> openDirectory(Input &input, const std::vector<artifact:
   return weights;
 }
 
-Expected<Weights> Weights::open(Input &input, const std::vector<artifact::Parameter> &parameters,
-                                const Options &options) {
+static Expected<Weights> openAny(Input &input, const std::vector<artifact::Parameter> &parameters,
+                                 const Options &options) {
   Weights weights;
   if (parameters.empty() || options.noWeights)
     return weights;
@@ -64,6 +63,33 @@ Expected<Weights> Weights::open(Input &input, const std::vector<artifact::Parame
   return openDirectory(input, parameters, options.weights);
 }
 
+/// Can these weights become a part of the library?
+static Status checkEmbedding(const Weights &weights, const Input &input,
+                             const std::vector<artifact::Parameter> &parameters, const Options &options) {
+  // Code reaches its weights by 32-bit offsets, and linking holds them in memory several times.
+  constexpr uint64_t most = uint64_t(1) << 30;
+  if (parameters.empty())
+    return Error{shownPath(options.input) + ": --embed-weights: there are no weights"};
+  Expected<uint64_t> bytes = artifact::predictFileBytes(parameters, input.sections);
+  if (!bytes)
+    return bytes.error();
+  if (weights.existing)
+    bytes = weights.existing->file_bytes;
+  if (*bytes > most)
+    return Error{shownPath(options.input) + ": --embed-weights takes at most " + std::to_string(most) +
+                 " bytes, these weights have " + std::to_string(*bytes) + "; without it they become their own file"};
+  return {};
+}
+
+Expected<Weights> Weights::open(Input &input, const std::vector<artifact::Parameter> &parameters,
+                                const Options &options) {
+  Expected<Weights> weights = openAny(input, parameters, options);
+  if (weights && options.embedWeights)
+    if (Status fits = checkEmbedding(*weights, input, parameters, options); !fits)
+      return fits.error();
+  return weights;
+}
+
 Status Weights::pack(const Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options,
                      const std::string &directory, const std::string &base) {
   if (!reader)
@@ -79,12 +105,34 @@ Status Weights::pack(const Input &input, const std::vector<artifact::Parameter> 
   return {};
 }
 
+Status Weights::embed(const std::string &path) {
+  auto mapped = packed ? llvm::MemoryBuffer::getOpenFile(packed->descriptor(), "weights", packed->fileBytes,
+                                                         /*RequiresNullTerminator=*/false)
+                       : llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!mapped)
+    return Error{"the weights to embed cannot be read: " + mapped.getError().message()};
+  rapt_weights_header header{};
+  if ((*mapped)->getBufferSize() >= sizeof header)
+    std::memcpy(&header, (*mapped)->getBufferStart(), sizeof header);
+  if (header.file_bytes != (*mapped)->getBufferSize())
+    return Error{shownPath(path) + ": changed while it was read"};
+  inside = std::move(*mapped);
+  packed.reset();
+  return {};
+}
+
 Status Weights::describe(artifact::Manifest &manifest, const std::string &base) const {
   manifest.weightsBytes = artifact::weightsBytes(manifest.parameters);
   manifest.interfaceId = artifact::interfaceId(manifest.parameters, manifest.weightsBytes);
   if (manifest.parameters.empty())
     return {};
-  if (existing) {
+  if (inside) {
+    rapt_weights_header header;
+    std::memcpy(&header, inside->getBufferStart(), sizeof header);
+    std::memcpy(manifest.contentId.bytes.data(), header.content_id, manifest.contentId.bytes.size());
+    manifest.weightsInside = true;
+    manifest.weightsFileBytes = header.file_bytes;
+  } else if (existing) {
     std::memcpy(manifest.contentId.bytes.data(), existing->content_id, manifest.contentId.bytes.size());
     manifest.weightsFile = existingName;
     manifest.weightsFileBytes = existing->file_bytes;

@@ -11,7 +11,7 @@ namespace rapt {
 
 static const std::string kFile = "generation_config.json";
 
-/// Members that never change which token comes next for one sequence decoded without beams.
+/// Members that never change which token comes next for one sequence.
 static const std::set<std::string_view> harmlessKeys = {"transformers_version",
                                                         "_from_model_config",
                                                         "use_cache",
@@ -28,8 +28,6 @@ static const std::set<std::string_view> harmlessKeys = {"transformers_version",
                                                         "prefill_chunk_size",
                                                         "compile_config",
                                                         "disable_compile",
-                                                        "early_stopping",
-                                                        "length_penalty",
                                                         "remove_invalid_values",
                                                         "num_assistant_tokens",
                                                         "num_assistant_tokens_schedule",
@@ -47,9 +45,7 @@ static const std::set<std::string_view> harmlessKeys = {"transformers_version",
                                                         "_commit_hash"};
 
 /// Members that change the output, with the value at which they do not.
-static const std::map<std::string_view, double> neutralValues = {{"num_beams", 1},
-                                                                 {"num_beam_groups", 1},
-                                                                 {"num_return_sequences", 1},
+static const std::map<std::string_view, double> neutralValues = {{"num_beam_groups", 1},
                                                                  {"diversity_penalty", 0},
                                                                  {"penalty_alpha", 0},
                                                                  {"typical_p", 1},
@@ -125,6 +121,37 @@ static Setter count(std::optional<int64_t> GenerationConfig::*member) {
   };
 }
 
+static Setter positive(int64_t GenerationConfig::*member) {
+  return [member](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
+    config.*member = value.asInteger().value_or(0);
+    return config.*member > 0 ? Status() : Status(Error{where + ": is not a number from 1 on"});
+  };
+}
+
+static Status readEarlyStopping(GenerationConfig &config, const json::Value &value, const std::string &where) {
+  bool never = value.isString() && *value.asString() == "never";
+  config.earlyStopping = never ? EarlyStopping::Never : EarlyStopping::Yes; // false counts as absent
+  return never || value.asBool() ? Status() : Status(Error{where + ": is neither true, false nor \"never\""});
+}
+
+static Status readLengthPenalty(GenerationConfig &config, const json::Value &value, const std::string &where) {
+  config.lengthPenalty = value.asNumber().value_or(NAN);
+  return std::isfinite(config.lengthPenalty) ? Status() : Status(Error{where + ": is not a finite number"});
+}
+
+/// What single members do not show.
+static Status checkTogether(const GenerationConfig &config) {
+  auto refused = [](const char *key, int64_t value, const char *why) {
+    return Error{kFile + ": " + key + " is " + std::to_string(value) + why};
+  };
+  if (config.beams > 1 && config.sample)
+    return refused("num_beams", config.beams, " with do_sample: sampled beams are not supported");
+  if (config.returned > config.beams)
+    return refused("num_return_sequences", config.returned,
+                   config.beams > 1 ? ", which is more than num_beams" : ", which is supported with beams only");
+  return {};
+}
+
 static Status readStopStrings(GenerationConfig &config, const json::Value &value, const std::string &where) {
   json::Array single = {value};
   for (const json::Value &entry : value.isArray() ? *value.asArray() : single) {
@@ -145,6 +172,10 @@ static const std::map<std::string_view, Setter> &obeyedKeys() {
       {"max_new_tokens", count(&GenerationConfig::maxNewTokens)},
       {"max_length", count(&GenerationConfig::maxLength)},
       {"stop_strings", readStopStrings},
+      {"num_beams", positive(&GenerationConfig::beams)},
+      {"num_return_sequences", positive(&GenerationConfig::returned)},
+      {"early_stopping", readEarlyStopping},
+      {"length_penalty", readLengthPenalty},
       {"do_sample",
        [](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
          config.sample = value.asBool().value_or(false);
@@ -191,6 +222,8 @@ Expected<GenerationConfig> readGenerationConfig(std::string_view content) {
       error += "; its neutral value is " + std::to_string(int(neutral->second));
     return Error{error};
   }
+  if (Status status = checkTogether(config); !status)
+    return status.error();
   return config;
 }
 

@@ -1,5 +1,6 @@
 //===- GenerationConfig.h - generation_config.json -------------------------===//
 #pragma once
+#include "lib/Generation/BeamSearch.h"
 #include "lib/Generation/Sampler.h"
 #include "lib/Support/Expected.h"
 #include <cstdint>
@@ -19,14 +20,17 @@ struct GenerationConfig {
   std::vector<int32_t> endIds; ///< eos_token_id, a number or a list
   std::optional<int32_t> beginId;
   std::vector<std::string> stopStrings;
+  int64_t beams = 1, returned = 1; ///< num_beams, num_return_sequences
+  double lengthPenalty = 1;
+  EarlyStopping earlyStopping = EarlyStopping::Estimate;
 
   /// Greedy unless do_sample; sampling without top_k keeps 50, Hugging Face's default, which the file leaves out.
   SamplingOptions sampling(uint64_t seed) const;
 };
 
 /// Reads the file's content. Errors: a member of the wrong kind, and one that would change the output but is not obeyed
-/// (beams, penalties and constraints other than the above), with its name, value and neutral value. null, false and
-/// empty mean absent.
+/// (sampled beams, penalties and constraints other than the above), with its name, value and neutral value. null, false
+/// and empty mean absent.
 Expected<GenerationConfig> readGenerationConfig(std::string_view content);
 
 /// eos_token_id of one configuration file (config.json, generation_config.json): absent, a number or a list.

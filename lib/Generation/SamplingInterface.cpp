@@ -154,6 +154,9 @@ rapt_status rapt_generation_config_read(const char *json, size_t json_size, rapt
                        0,
                        0};
     config->max_new_tokens = read->maxNewTokens.value_or(0);
+    config->beams = read->beams, config->returns = read->returned;
+    config->length_penalty = read->lengthPenalty;
+    config->early_stopping = int32_t(read->earlyStopping);
     return give(read->endIds.data(), read->endIds.size(), end_ids, capacity, count, "ids");
   });
 }

@@ -48,16 +48,15 @@ Value importing::layerNorm(const Scope &scope, Value x, StringRef part, double e
                                    scope.builder.getF64FloatAttr(epsilon), /*columns=*/nullptr);
 }
 
-Value importing::linear(const Scope &scope, Value x, StringRef part) {
+/// x times the weight, which is [out, in] when `transposed`, plus the bias where there is one.
+static Value product(const Scope &scope, Location loc, Value x, Value weight, Value bias, bool transposed) {
   OpBuilder &builder = scope.builder;
-  Location loc = scope.at(part);
-  Value weight = scope.weight((part + ".weight").str());
+  int64_t columns = cast<RankedTensorType>(weight.getType()).getDimSize(transposed ? 0 : 1);
   SmallVector<Value, 1> extras;
-  if (std::string bias = (part + ".bias").str(); scope.parameters.contains(bias))
-    extras.push_back(scope.weight(bias));
-  int64_t columns = cast<RankedTensorType>(weight.getType()).getDimSize(1);
-  auto product = attn::LinearOp::create(builder, loc, withColumns(x, columns), x, weight, extras, /*transposed=*/false);
-  if (!extras.empty()) {
+  if (bias)
+    extras.push_back(bias);
+  auto product = attn::LinearOp::create(builder, loc, withColumns(x, columns), x, weight, extras, transposed);
+  if (bias) {
     Block *epilogue = product.ensureEpilogue(builder);
     Operation *yield = epilogue->getTerminator();
     OpBuilder inner(yield);
@@ -66,10 +65,19 @@ Value importing::linear(const Scope &scope, Value x, StringRef part) {
   return product;
 }
 
-Value importing::project(const Scope &scope, Value x, Value weight, StringRef part) {
-  int64_t columns = cast<RankedTensorType>(weight.getType()).getDimSize(0);
-  return attn::LinearOp::create(scope.builder, scope.at(part), withColumns(x, columns), x, weight, ValueRange(),
-                                /*transposed=*/true);
+static Value namedProduct(const Scope &scope, Value x, StringRef part, bool transposed) {
+  std::string bias = (part + ".bias").str();
+  Value weight = scope.weight((part + ".weight").str());
+  return product(scope, scope.at(part), x, weight, scope.parameters.contains(bias) ? scope.weight(bias) : Value(),
+                 transposed);
+}
+
+Value importing::linear(const Scope &scope, Value x, StringRef part) { return namedProduct(scope, x, part, false); }
+
+Value importing::dense(const Scope &scope, Value x, StringRef part) { return namedProduct(scope, x, part, true); }
+
+Value importing::project(const Scope &scope, Value x, Value weight, StringRef part, Value bias) {
+  return product(scope, scope.at(part), x, weight, bias, /*transposed=*/true);
 }
 
 Value importing::feedForward(const Scope &scope, Value x, StringRef up, attn::ActivationKind activation,
@@ -79,19 +87,49 @@ Value importing::feedForward(const Scope &scope, Value x, StringRef up, attn::Ac
   return linear(scope, active, down);
 }
 
+Value importing::splitHeads(const Scope &scope, Location loc, Value x, int64_t heads) {
+  auto type = cast<RankedTensorType>(x.getType());
+  auto split = RankedTensorType::get({type.getDimSize(0), heads, type.getDimSize(1) / heads}, type.getElementType());
+  return attn::SplitHeadsOp::create(scope.builder, loc, TypeRange{split}, x).getResult(0);
+}
+
+Value importing::mergeHeads(const Scope &scope, Location loc, Value x) {
+  auto type = cast<RankedTensorType>(x.getType());
+  auto merged =
+      RankedTensorType::get({type.getDimSize(0), type.getDimSize(1) * type.getDimSize(2)}, type.getElementType());
+  return attn::MergeHeadsOp::create(scope.builder, loc, merged, x);
+}
+
+using Dims = std::initializer_list<unsigned>;
+
+/// A map of attention to some of its dims.
+static AffineMap attentionMap(OpBuilder &builder, Dims dims) {
+  SmallVector<AffineExpr> results;
+  for (unsigned dim : dims)
+    results.push_back(builder.getAffineDimExpr(dim));
+  return AffineMap::get(attn::AttentionOp::NumDims, 0, results, builder.getContext());
+}
+
+attn::AttentionOp importing::rowAttention(const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue,
+                                          Value scale, Value rowBegin) {
+  using A = attn::AttentionOp;
+  OpBuilder &builder = scope.builder;
+  auto [query, key, value] = queryKeyValue;
+  auto queryMap = attentionMap(builder, {A::Q, A::HKV, A::DQK}),
+       keyMap = attentionMap(builder, {A::KV, A::HKV, A::DQK});
+  auto valueMap = attentionMap(builder, {A::KV, A::HKV, A::DV}),
+       resultMap = attentionMap(builder, {A::Q, A::HKV, A::DV});
+  return A::create(builder, loc, query.getType(), query, key, value, scale, /*q_begin=*/rowBegin, /*q_offset=*/nullptr,
+                   /*kv_begin=*/rowBegin, /*kv_length=*/nullptr, /*extras=*/ValueRange(),
+                   builder.getAffineMapArrayAttr({queryMap, keyMap, valueMap, resultMap}));
+}
+
 /// The maps of query, key, value and result where queries are packed over all rows and keys are in the cache.
 static ArrayAttr cachedMaps(OpBuilder &builder) {
-  using Attention = attn::AttentionOp;
-  auto map = [&](std::initializer_list<unsigned> dims) {
-    SmallVector<AffineExpr> results;
-    for (unsigned dim : dims)
-      results.push_back(builder.getAffineDimExpr(dim));
-    return AffineMap::get(Attention::NumDims, 0, results, builder.getContext());
-  };
-  return builder.getAffineMapArrayAttr({map({Attention::Q, Attention::HKV, Attention::DQK}),
-                                        map({Attention::B, Attention::KV, Attention::HKV, Attention::DQK}),
-                                        map({Attention::B, Attention::KV, Attention::HKV, Attention::DV}),
-                                        map({Attention::Q, Attention::HKV, Attention::DV})});
+  using A = attn::AttentionOp;
+  return builder.getAffineMapArrayAttr(
+      {attentionMap(builder, {A::Q, A::HKV, A::DQK}), attentionMap(builder, {A::B, A::KV, A::HKV, A::DQK}),
+       attentionMap(builder, {A::B, A::KV, A::HKV, A::DV}), attentionMap(builder, {A::Q, A::HKV, A::DV})});
 }
 
 std::pair<Value, Value> importing::causalAttention(const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue,

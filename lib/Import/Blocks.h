@@ -43,8 +43,11 @@ mlir::Value layerNorm(const Scope &scope, mlir::Value x, llvm::StringRef part, d
 /// x [m, in] times PART.weight [in, out], plus PART.bias [out] where there is one.
 mlir::Value linear(const Scope &scope, mlir::Value x, llvm::StringRef part);
 
-/// x [m, in] times the transpose of `weight` [out, in], without bias: an output head.
-mlir::Value project(const Scope &scope, mlir::Value x, mlir::Value weight, llvm::StringRef part);
+/// The same with PART.weight [out, in], as torch.nn.Linear has it.
+mlir::Value dense(const Scope &scope, mlir::Value x, llvm::StringRef part);
+
+/// x [m, in] times the transpose of `weight` [out, in], plus `bias` [out] where there is one: an output head.
+mlir::Value project(const Scope &scope, mlir::Value x, mlir::Value weight, llvm::StringRef part, mlir::Value bias = {});
 
 /// DOWN(activation(UP(x))).
 mlir::Value feedForward(const Scope &scope, mlir::Value x, llvm::StringRef up, attn::ActivationKind activation,
@@ -55,5 +58,15 @@ mlir::Value feedForward(const Scope &scope, mlir::Value x, llvm::StringRef up, a
 std::pair<mlir::Value, mlir::Value> causalAttention(const Scope &scope, mlir::Location loc,
                                                     std::array<mlir::Value, 3> queryKeyValue, mlir::Value scale,
                                                     mlir::Value cache, const Rows &rows);
+
+/// Columns as `heads` heads of equal size: [tokens, heads, columns / heads].
+mlir::Value splitHeads(const Scope &scope, mlir::Location loc, mlir::Value x, int64_t heads);
+/// The inverse.
+mlir::Value mergeHeads(const Scope &scope, mlir::Location loc, mlir::Value x);
+
+/// softmax(scale * query . key) . value where each row's queries see all keys of the row; both are packed by
+/// `rowBegin`. query, key and value are [tokens, heads, channels].
+attn::AttentionOp rowAttention(const Scope &scope, mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue,
+                               mlir::Value scale, mlir::Value rowBegin);
 
 } // namespace rapt::importing

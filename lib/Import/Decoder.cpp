@@ -56,15 +56,6 @@ Expected<std::vector<int64_t>> importing::readEndTokens(MLIRContext &context, hu
   return std::vector<int64_t>(ids.begin(), ids.end());
 }
 
-Expected<int64_t> importing::boundPositions(const ImportOptions &options, int64_t positions, const std::string &table) {
-  if (options.maxSequenceLength == 0)
-    return positions;
-  if (options.maxSequenceLength > positions)
-    return Error{"sequences of " + std::to_string(options.maxSequenceLength) + " positions were asked for, but " +
-                 table + " holds " + std::to_string(positions)};
-  return options.maxSequenceLength;
-}
-
 /// The facts as the module has them.
 static ModelFacts withTask(ModelFacts facts) {
   facts.task = "decoder";

@@ -11,10 +11,6 @@ namespace rapt::importing {
 Expected<std::vector<int64_t>> readEndTokens(mlir::MLIRContext &context, huggingface::ModelDescription &model,
                                              int64_t vocabulary, std::optional<int64_t> fallback);
 
-/// The positions that one sequence may have: the model's, or fewer when the options ask for fewer. More than a learned
-/// table holds is an error that names `table`.
-Expected<int64_t> boundPositions(const ImportOptions &options, int64_t positions, const std::string &table);
-
 /// A decoder's module under construction: attn.model, dims, parameters and the entry
 /// `step(cache, tokens, row_begin, past, block_table, want) -> (cache, logits)`; see docs/Semantics.md.
 class DecoderModule {

@@ -6,6 +6,15 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::importing;
 
+Expected<int64_t> importing::boundPositions(const ImportOptions &options, int64_t positions, const std::string &table) {
+  if (options.maxSequenceLength == 0)
+    return positions;
+  if (options.maxSequenceLength > positions)
+    return Error{"sequences of " + std::to_string(options.maxSequenceLength) + " positions were asked for, but " +
+                 table + " holds " + std::to_string(positions)};
+  return options.maxSequenceLength;
+}
+
 static StringRef typeName(artifact::DType dtype) {
   switch (dtype) {
   case artifact::DType::F32:

@@ -29,6 +29,10 @@ struct EntryBuffer {
   bool optional = false;             ///< a caller may leave it out: zeros
 };
 
+/// The positions that one sequence may have: the model's, or fewer when the options ask for fewer. More than a learned
+/// table holds is an error that names `table`.
+Expected<int64_t> boundPositions(const ImportOptions &options, int64_t positions, const std::string &table);
+
 /// attn.model, dims, parameters, then entries one after another.
 class ModelModule {
 public:

@@ -16,6 +16,7 @@ namespace {
 constexpr StringLiteral names[] = {"imported", "canonical", "tiled", "backend", "llvm-dialect"};
 
 void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
+  passes.addPass(createAttnDeclareKernels());
   passes.addPass(createAttnVerifyImported());
   AttnSetTargetOptions target;
   target.vectorBytes = options.target.vectorBytes;
@@ -29,6 +30,7 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
   passes.addPass(createAttnFuseEpilogues());
   passes.addPass(createInlinerPass());
   passes.addPass(createSymbolDCEPass());
+  passes.addPass(createAttnPadKernels());
   passes.addPass(createAttnMaterializeLayouts());
   passes.addPass(createAttnVerifyCanonical());
 }

@@ -10,12 +10,26 @@ namespace {
 
 using Op = attn::AttentionOp;
 
+/// query . key, or v . tanh(query + key).
+template <typename S>
+S similarity(const Tensor<S> *v, int64_t channels, const S *query, int64_t queryStride, const S *key,
+             int64_t keyStride) {
+  S sum = 0;
+  for (int64_t d = 0; d < (v ? v->dim(0) : channels); ++d) {
+    S x = query[d * queryStride], y = key[d * keyStride];
+    sum += v ? v->floats[d] * std::tanh(x + y) : x * y;
+  }
+  return sum;
+}
+
 /// An operand's element stride along each iteration dim; 0 where its map lacks the dim.
 using Strides = std::array<int64_t, Op::NumDims>;
 
 Strides stridesOf(Op op, unsigned operand, ArrayRef<int64_t> shape) {
   Strides strides{};
   AffineMap map = op.getMap(operand);
+  if (map.getNumResults() != shape.size()) // a table
+    return strides;
   int64_t stride = 1;
   for (unsigned i = shape.size(); i-- > 0;) {
     strides[cast<AffineDimExpr>(map.getResult(i)).getPosition()] = stride;
@@ -136,10 +150,7 @@ private:
 
   S score(int64_t j) {
     const S *x = o.query->floats.data() + at(query, true, j), *y = o.key->floats.data() + at(key, true, j);
-    S dot = 0;
-    for (int64_t d = 0; d < extents[Op::DQK]; ++d)
-      dot += x[d * query[Op::DQK]] * y[d * key[Op::DQK]];
-    S s = o.scale * dot;
+    S s = o.scale * similarity(o.additive, extents[Op::DQK], x, query[Op::DQK], y, key[Op::DQK]);
     if (!o.score)
       return s;
     o.score->argument(0).f = s;
@@ -169,7 +180,9 @@ private:
       program.argument(first++).i = index;
     for (auto [i, extra] : llvm::enumerate(o.extras)) {
       int64_t offset = at(extras[i], !op.dimOf(4 + i, Op::B), j);
-      if (extra->floats.empty())
+      if (op.isTable(i))
+        program.argument(first++).table = extra;
+      else if (extra->floats.empty())
         program.argument(first++).i = extra->ints[offset];
       else
         program.argument(first++).f = extra->floats[offset];
@@ -237,6 +250,28 @@ template <typename S> Result<S> evaluate(Op op, const AttentionOperands<S> &o) {
   return result;
 }
 
+/// Element of extra i at query q of the tile and key kv of the row, or the table; 0 beyond the extent of kv.
+template <typename S>
+static Slot<S> extraAt(attn::AttentionStateOp op, unsigned i, const Tensor<S> &extra, int64_t q, int64_t kv) {
+  Slot<S> slot{};
+  if (op.isTable(i)) {
+    slot.table = &extra;
+    return slot;
+  }
+  int64_t at = 0;
+  for (auto [expr, size] : llvm::zip(op.getExtraMap(i).getResults(), extra.shape)) {
+    int64_t index = cast<AffineDimExpr>(expr).getPosition() == 0 ? q : kv;
+    if (index < 0 || index >= size)
+      return slot;
+    at = at * size + index;
+  }
+  if (extra.floats.empty())
+    slot.i = extra.ints[at];
+  else
+    slot.f = extra.floats[at];
+  return slot;
+}
+
 template <typename S>
 AttentionState<S> evaluate(attn::AttentionStateOp op, const AttentionStateOperands<S> &o, AttentionState<S> state) {
   constexpr S floor = std::numeric_limits<S>::lowest();
@@ -253,14 +288,20 @@ AttentionState<S> evaluate(attn::AttentionStateOp op, const AttentionStateOperan
         if (o.score)
           o.score->argument(1 + i).i = indices[i];
       }
+      for (auto [i, extra] : llvm::enumerate(o.extras)) {
+        Slot<S> slot = extraAt(op, i, *extra, m, o.kv + j);
+        if (o.mask)
+          o.mask->argument(4 + i) = slot;
+        if (o.score)
+          o.score->argument(5 + i) = slot;
+      }
       kept[j] = (!o.limit || o.kv + j < *o.limit) && (!o.mask || o.mask->run().i != 0);
       if (!kept[j])
         continue;
-      S dot = 0;
-      for (int64_t d = 0; d < channels; ++d)
-        dot += o.query->floats[m * channels + d] *
-               o.key->floats[(j / attn::kPanel * channels + d) * attn::kPanel + j % attn::kPanel];
-      scores[j] = o.scale * dot;
+      scores[j] =
+          o.scale * similarity(o.additive, channels, o.query->floats.data() + m * channels, 1,
+                               o.key->floats.data() + j / attn::kPanel * channels * attn::kPanel + j % attn::kPanel,
+                               attn::kPanel);
       if (o.score) {
         o.score->argument(0).f = scores[j];
         scores[j] = o.score->run().f;

@@ -23,8 +23,11 @@ template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &
   return result;
 }
 
-template <typename S> Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> &input, const Tensor<S> &rows) {
-  int64_t columns = input.dim(1);
+template <typename S>
+Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> &input, int64_t layer, const Tensor<S> &rows) {
+  int64_t columns = input.shape.back(), layers = op.getLayer() ? input.dim(1) : 1;
+  if (layer < 0 || layer >= layers)
+    return op.emitOpError() << "selects layer " << layer << " of " << layers;
   Result<S> result = makeTensor<S>(op, {rows.dim(0), columns});
   if (failed(result))
     return failure();
@@ -32,14 +35,24 @@ template <typename S> Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> 
     int64_t row = rows.ints[i];
     if (row < 0 || row >= input.dim(0))
       return op.emitOpError() << "selects row " << row << " (element " << i << ") of " << input.dim(0) << " rows";
-    std::copy_n(input.floats.begin() + row * columns, columns, result->floats.begin() + i * columns);
+    std::copy_n(input.floats.begin() + (row * layers + layer) * columns, columns, result->floats.begin() + i * columns);
   }
+  return result;
+}
+
+template <typename S> Result<S> evaluate(attn::ColumnOp op, const Tensor<S> &input) {
+  Result<S> result = makeTensor<S>(op, {input.dim(0)});
+  if (failed(result))
+    return failure();
+  for (int64_t i = 0; i < input.dim(0); ++i)
+    result->floats[i] = input.floats[i * input.dim(1) + int64_t(op.getColumn())];
   return result;
 }
 
 #define INSTANTIATE(S)                                                                                                 \
   template Result<S> evaluate(attn::EmbeddingOp, const Tensor<S> &, const Tensor<S> &);                                \
-  template Result<S> evaluate(attn::SelectRowsOp, const Tensor<S> &, const Tensor<S> &);
+  template Result<S> evaluate(attn::SelectRowsOp, const Tensor<S> &, int64_t, const Tensor<S> &);                      \
+  template Result<S> evaluate(attn::ColumnOp, const Tensor<S> &);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 
 } // namespace rapt::reference

@@ -115,11 +115,15 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
   auto in = [&](unsigned i) -> const Tensor<S> & { return tensor(frame, op.getOperand(i)); };
   auto out = [&](FailureOr<Tensor<S>> value) { return set(frame, op.getResult(0), std::move(value)); };
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .template Case<attn::EmbeddingOp, attn::SelectRowsOp, attn::RMSNormOp, attn::GLUOp, attn::AddOp>(
+      .template Case<attn::EmbeddingOp, attn::PoolRowsOp, attn::RMSNormOp, attn::GLUOp, attn::AddOp>(
           [&](auto typed) { return out(evaluate(typed, in(0), in(1))); })
-      .template Case<attn::LayerNormOp, attn::PositionsOp, attn::RopeOp>(
+      .template Case<attn::LayerNormOp, attn::RopeOp>(
           [&](auto typed) { return out(evaluate(typed, in(0), in(1), in(2))); })
-      .template Case<attn::ActivationOp, attn::MergeHeadsOp>([&](auto typed) { return out(evaluate(typed, in(0))); })
+      .Case([&](attn::PositionsOp typed) {
+        return out(evaluate(typed, in(0), in(1), optionalTensor(frame, typed.getPast())));
+      })
+      .template Case<attn::ActivationOp, attn::MergeHeadsOp, attn::ColumnOp>(
+          [&](auto typed) { return out(evaluate(typed, in(0))); })
       .Case([&](attn::SplitHeadsOp typed) {
         for (auto [result, value] : llvm::zip(typed.getHeads(), evaluate(typed, in(0))))
           if (failed(set(frame, result, value)))
@@ -133,7 +137,7 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
                                        succeeded(set(frame, typed.getSines(), table->second)));
       })
       .Case([&](attn::ParameterSliceOp typed) {
-        return out(evaluate<S>(typed, parameters, typed.getLayer() ? integer(frame, typed.getLayer()) : 0));
+        return out(evaluate<S>(typed, parameters, layerOf(frame, typed.getLayer())));
       })
       .Case([&](attn::DimSizeOp typed) {
         FailureOr<int64_t> size = evaluate(typed, dims);
@@ -141,6 +145,16 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
           frame[typed] = *size;
         return LogicalResult(size);
       })
+      .Case([&](attn::SelectRowsOp typed) {
+        return out(evaluate(typed, tensor(frame, typed.getInput()), layerOf(frame, typed.getLayer()),
+                            tensor(frame, typed.getRows())));
+      })
+      .Case([&](attn::UpdateRowsOp typed) {
+        return out(evaluate(typed, tensor(frame, typed.getState()), layerOf(frame, typed.getLayer()),
+                            tensor(frame, typed.getValues()), tensor(frame, typed.getRows())));
+      })
+      .Case([&](attn::ConcatOp typed) { return out(evaluate<S>(typed, tensors(frame, typed.getInputs()))); })
+      .Case([&](attn::RecurrenceOp typed) { return runRecurrence(typed, frame); })
       .Case([&](attn::LinearOp typed) { return runLinear(typed, frame); })
       .Case([&](attn::AttentionOp typed) { return runAttention(typed, frame); })
       .Case([&](attn::AttentionStateOp typed) { return runAttentionState(typed, frame); })
@@ -265,12 +279,21 @@ template <typename S> LogicalResult Evaluator<S>::runLinear(attn::LinearOp op, F
   ScalarProgram<S> *epilogue = nullptr;
   if (failed(compile(op.getEpilogue(), frame, program, epilogue)))
     return failure();
-  SmallVector<const Tensor<S> *> extras;
-  for (mlir::Value extra : op.getExtras())
-    extras.push_back(&tensor(frame, extra));
-  return set(
-      frame, op,
-      evaluate<S>(op, tensor(frame, op.getInput()), tensor(frame, op.getWeight()), Tensors<S>(extras), epilogue));
+  return set(frame, op,
+             evaluate<S>(op, tensor(frame, op.getInput()), tensor(frame, op.getWeight()),
+                         tensors(frame, op.getExtras()), epilogue));
+}
+
+template <typename S> LogicalResult Evaluator<S>::runRecurrence(attn::RecurrenceOp op, Frame &frame) {
+  auto values =
+      evaluate<S>(op, tensor(frame, op.getGates()), tensor(frame, op.getWeight()), optionalTensor(frame, op.getBias()),
+                  tensor(frame, op.getRowBegin()), tensors(frame, op.getInitial()));
+  if (failed(values))
+    return failure();
+  for (auto [result, value] : llvm::zip_equal(op.getResults(), *values))
+    if (failed(set(frame, result, std::move(value))))
+      return failure();
+  return success();
 }
 
 template <typename S> LogicalResult Evaluator<S>::runAttention(attn::AttentionOp op, Frame &frame) {
@@ -281,8 +304,8 @@ template <typename S> LogicalResult Evaluator<S>::runAttention(attn::AttentionOp
   operands.qOffset = optionalTensor(frame, op.getQOffset());
   operands.kvBegin = optionalTensor(frame, op.getKvBegin());
   operands.kvLength = optionalTensor(frame, op.getKvLength());
-  for (mlir::Value extra : op.getExtras())
-    operands.extras.push_back(&tensor(frame, extra));
+  operands.extras = tensors(frame, op.getExtras());
+  operands.additive = optionalTensor(frame, op.getAdditive());
   if (failed(compile(op.getScore(), frame, score, operands.score)) ||
       failed(compile(op.getMask(), frame, mask, operands.mask)))
     return failure();
@@ -297,6 +320,8 @@ template <typename S> LogicalResult Evaluator<S>::runAttentionState(attn::Attent
       integer(frame, op.getQ()),         integer(frame, op.getKv()),  std::nullopt};
   if (op.getLimit())
     operands.limit = integer(frame, op.getLimit());
+  operands.extras = tensors(frame, op.getExtras());
+  operands.additive = optionalTensor(frame, op.getAdditive());
   if (failed(compile(op.getScore(), frame, score, operands.score)) ||
       failed(compile(op.getMask(), frame, mask, operands.mask)))
     return failure();

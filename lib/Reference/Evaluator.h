@@ -38,13 +38,19 @@ private:
   mlir::LogicalResult runAttention(attn::AttentionOp op, Frame &frame);
   mlir::LogicalResult runAttentionState(attn::AttentionStateOp op, Frame &frame);
   mlir::LogicalResult runLinear(attn::LinearOp op, Frame &frame);
+  mlir::LogicalResult runRecurrence(attn::RecurrenceOp op, Frame &frame);
   mlir::LogicalResult runCacheOp(mlir::Operation &op, Frame &frame);
 
   const Tensor<Scalar> &tensor(Frame &frame, mlir::Value value) { return *std::get<TensorRef<Scalar>>(frame[value]); }
   const Tensor<Scalar> *optionalTensor(Frame &frame, mlir::Value value) {
     return value ? &tensor(frame, value) : nullptr;
   }
+  llvm::SmallVector<const Tensor<Scalar> *> tensors(Frame &frame, mlir::ValueRange values) {
+    return llvm::map_to_vector(values, [&](mlir::Value value) { return &tensor(frame, value); });
+  }
   int64_t integer(Frame &frame, mlir::Value value) { return std::get<int64_t>(frame[value]); }
+  /// The layer that an op names; 0 where it names none.
+  int64_t layerOf(Frame &frame, mlir::Value layer) { return layer ? integer(frame, layer) : 0; }
   mlir::LogicalResult set(Frame &frame, mlir::Value result, mlir::FailureOr<Tensor<Scalar>> value);
   /// A region's program in `program`, and its address in `used`; null for an absent region.
   mlir::LogicalResult compile(mlir::Region &region, Frame &frame, std::optional<ScalarProgram<Scalar>> &program,

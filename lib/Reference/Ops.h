@@ -18,7 +18,9 @@ template <typename S> using Tensors = llvm::ArrayRef<const Tensor<S> *>;
 
 // Embedding.cpp
 template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &ids, const Tensor<S> &table);
-template <typename S> Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> &input, const Tensor<S> &rows);
+template <typename S>
+Result<S> evaluate(attn::SelectRowsOp op, const Tensor<S> &input, int64_t layer, const Tensor<S> &rows);
+template <typename S> Result<S> evaluate(attn::ColumnOp op, const Tensor<S> &input);
 
 // Norm.cpp
 template <typename S>
@@ -27,11 +29,14 @@ template <typename S> Result<S> evaluate(attn::RMSNormOp op, const Tensor<S> &in
 
 // Position.cpp
 template <typename S>
-Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S> &rowBegin, const Tensor<S> &past);
+Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S> &rowBegin, const Tensor<S> *past);
 template <typename S>
 mlir::FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp op, const Tensor<S> &positions);
 template <typename S>
 Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &cosines, const Tensor<S> &sines);
+
+// Pooling.cpp
+template <typename S> Result<S> evaluate(attn::PoolRowsOp op, const Tensor<S> &input, const Tensor<S> &rowBegin);
 
 // FeedForward.cpp; `epilogue` is null without a region.
 template <typename S>
@@ -47,6 +52,7 @@ template <typename S> struct AttentionOperands {
   S scale;
   const Tensor<S> *qBegin = nullptr, *qOffset = nullptr, *kvBegin = nullptr, *kvLength = nullptr; ///< null: absent
   llvm::SmallVector<const Tensor<S> *> extras;
+  const Tensor<S> *additive = nullptr;                ///< null: the similarity is the dot product
   ScalarProgram<S> *score = nullptr, *mask = nullptr; ///< null without a region
 };
 template <typename S> Result<S> evaluate(attn::AttentionOp op, const AttentionOperands<S> &operands);
@@ -59,6 +65,8 @@ template <typename S> struct AttentionStateOperands {
   S scale;
   int64_t b, h, q, kv;
   std::optional<int64_t> limit;
+  llvm::SmallVector<const Tensor<S> *> extras = {};
+  const Tensor<S> *additive = nullptr;
   ScalarProgram<S> *score = nullptr, *mask = nullptr;
 };
 /// Takes `state` over the op's block of keys.
@@ -78,6 +86,16 @@ mlir::FailureOr<Cache<S>> evaluate(attn::KVAppendOp op, const Cache<S> &cache, i
 template <typename S>
 mlir::FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::KVViewOp op, const Cache<S> &cache, int64_t layer,
                                                           const Tensor<S> &table);
+
+// Recurrence.cpp; the output, then the states; `bias` is null without one.
+template <typename S>
+mlir::FailureOr<llvm::SmallVector<Tensor<S>>> evaluate(attn::RecurrenceOp op, const Tensor<S> &gates,
+                                                       const Tensor<S> &weight, const Tensor<S> *bias,
+                                                       const Tensor<S> &rowBegin, Tensors<S> initial);
+template <typename S>
+Result<S> evaluate(attn::UpdateRowsOp op, const Tensor<S> &state, int64_t layer, const Tensor<S> &values,
+                   const Tensor<S> &rows);
+template <typename S> Result<S> evaluate(attn::ConcatOp op, Tensors<S> inputs);
 
 // Parameter.cpp; `dims` holds the extents of the declared dims that the entry's arguments have.
 template <typename S> Result<S> evaluate(attn::ParameterSliceOp op, ParameterReader &parameters, int64_t layer);

@@ -20,16 +20,16 @@ LogicalResult checkOffsets(Operation *op, StringRef name, const Tensor<S> &offse
 }
 
 template <typename S>
-Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S> &rowBegin, const Tensor<S> &past) {
+Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S> &rowBegin, const Tensor<S> *past) {
   if (failed(checkOffsets(op, "row_begin", rowBegin, tokens.dim(0))))
     return failure();
-  if (past.dim(0) + 1 != rowBegin.dim(0))
-    return op.emitOpError() << "has " << past.dim(0) << " past lengths for " << rowBegin.dim(0) - 1 << " rows";
+  if (past && past->dim(0) + 1 != rowBegin.dim(0))
+    return op.emitOpError() << "has " << past->dim(0) << " past lengths for " << rowBegin.dim(0) - 1 << " rows";
   // Tokens of no row have position 0.
   Tensor<S> result{tokens.shape, {}, std::vector<int64_t>(tokens.dim(0))};
-  for (int64_t r = 0; r < past.dim(0); ++r)
+  for (int64_t r = 0; r < rowBegin.dim(0) - 1; ++r)
     for (int64_t t = rowBegin.ints[r]; t < rowBegin.ints[r + 1]; ++t)
-      result.ints[t] = past.ints[r] + t - rowBegin.ints[r];
+      result.ints[t] = (past ? past->ints[r] : 0) + t - rowBegin.ints[r];
   return result;
 }
 
@@ -69,7 +69,7 @@ Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &cos
 
 #define INSTANTIATE(S)                                                                                                 \
   template LogicalResult checkOffsets(Operation *, StringRef, const Tensor<S> &, int64_t);                             \
-  template Result<S> evaluate(attn::PositionsOp, const Tensor<S> &, const Tensor<S> &, const Tensor<S> &);             \
+  template Result<S> evaluate(attn::PositionsOp, const Tensor<S> &, const Tensor<S> &, const Tensor<S> *);             \
   template FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp, const Tensor<S> &);                \
   template Result<S> evaluate(attn::RopeOp, const Tensor<S> &, const Tensor<S> &, const Tensor<S> &);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)

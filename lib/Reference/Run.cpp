@@ -1,6 +1,7 @@
 //===- Run.cpp - Entries on named .npy tensors ----------------------------------===//
 #include "lib/Reference/Run.h"
 #include "lib/Reference/Arguments.h"
+#include "lib/Reference/Batch.h"
 
 using namespace mlir;
 namespace rapt::reference {
@@ -40,58 +41,88 @@ LogicalResult checkNames(func::FuncOp entry, ArrayRef<std::string> given, ArrayR
   return success();
 }
 
-/// The rows of a batch packed one after another, and what the step needs besides the tokens.
-struct Packed {
-  std::vector<int64_t> tokens, rowBegin{0}, past, want;
-  std::vector<int64_t> places; ///< of each token: row * length + column
-  int64_t rows = 0, length = 0;
-};
-
-/// How many leading elements of the mask's row are 1; the others must be 0.
-FailureOr<int64_t> lengthOf(Operation *op, ArrayRef<int64_t> mask, int64_t row) {
-  auto used = std::find(mask.begin(), mask.end(), 0) - mask.begin();
-  for (auto [i, value] : llvm::enumerate(mask))
-    if ((std::abs(value) == 1) != (int64_t(i) < used) || std::abs(value) > 1)
-      return fail(op) << "attention_mask[" << row << ", " << i << "] is " << value
-                      << ", but a row must be ones and then zeros";
-  return used;
-}
-
-FailureOr<Packed> pack(func::FuncOp step, const NamedTensors &inputs) {
+/// The batch of a decoder's input_ids, checked.
+FailureOr<Batch> batchOf(func::FuncOp step, const NamedTensors &inputs) {
   for (auto &[name, tensor] : inputs)
     if (name != "input_ids" && name != "attention_mask")
       return fail(step) << "a decoder has no input '" << name << "'; it has input_ids and attention_mask";
   auto ids = inputs.find("input_ids"), mask = inputs.find("attention_mask");
   if (ids == inputs.end())
     return fail(step) << "a decoder needs input_ids";
-  for (auto given : {ids, mask})
-    if (given != inputs.end() && (given->second.shape.size() != 2 || given->second.shape != ids->second.shape ||
-                                  given->second.type == NpyType::F32 || given->second.type == NpyType::F64))
-      return fail(step) << given->first << " is " << nameOf(given->second.type) << " " << shapeText(given->second.shape)
-                        << ", but integers [batch, length] of one shape are needed";
-  Packed packed;
-  packed.rows = ids->second.shape[0], packed.length = ids->second.shape[1];
-  std::vector<int64_t> all = integersOf(ids->second), bits(all.size(), 1);
-  if (mask != inputs.end())
-    bits = integersOf(mask->second);
-  for (int64_t r = 0; r < packed.rows; ++r) {
-    FailureOr<int64_t> used = lengthOf(step, ArrayRef(bits).slice(r * packed.length, packed.length), r);
-    if (failed(used))
-      return failure();
-    for (int64_t i = 0; i < *used; ++i) {
-      packed.places.push_back(r * packed.length + i);
-      packed.want.push_back(packed.tokens.size());
-      packed.tokens.push_back(all[packed.places.back()]);
-    }
-    packed.rowBegin.push_back(packed.tokens.size());
-  }
-  packed.past.assign(packed.rows, 0);
-  return packed;
+  const NpyTensor &tensor = ids->second;
+  if (tensor.shape.size() != 2 || tensor.type == NpyType::F32 || tensor.type == NpyType::F64)
+    return fail(step) << "input_ids is " << nameOf(tensor.type) << " " << shapeText(tensor.shape)
+                      << ", but integers [batch, length] are needed";
+  return readBatch(step, tensor.shape[0], tensor.shape[1], mask == inputs.end() ? nullptr : &mask->second);
 }
 
-NpyTensor integers(std::vector<int64_t> shape, const std::vector<int64_t> &values) {
-  auto bytes = std::as_bytes(std::span(values));
-  return {NpyType::I64, std::move(shape), {bytes.begin(), bytes.end()}};
+/// The name of an entry's first dim of an argument or result, empty without one.
+StringRef firstDim(ArrayAttr dims, Type type) {
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  if (!dims || dims.empty() || !ranked || ranked.getRank() == 0 || !ranked.isDynamicDim(0))
+    return {};
+  return cast<StringAttr>(dims[0]).getValue();
+}
+
+/// An entry whose argument row_begin tells how the rows of its dim `tokens` are packed.
+struct PackedEntry {
+  func::FuncOp entry;
+  llvm::StringMap<unsigned> arguments, results; ///< places by name
+  explicit PackedEntry(func::FuncOp entry) : entry(entry) {
+    auto put = [](llvm::StringMap<unsigned> &places, StringAttr name, unsigned i) {
+      if (name)
+        places[name.getValue()] = i;
+    };
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+      put(arguments, entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), i);
+    for (unsigned i = 0; i < entry.getNumResults(); ++i)
+      put(results, entry.getResultAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), i);
+  }
+  bool isPacked() const { return arguments.count("row_begin"); }
+  bool packsArgument(unsigned i) {
+    return firstDim(entry.getArgAttrOfType<ArrayAttr>(i, attn::AttnDialect::dimsAttr), entry.getArgumentTypes()[i]) ==
+           "tokens";
+  }
+  bool packsResult(unsigned i) {
+    return firstDim(entry.getResultAttrOfType<ArrayAttr>(i, attn::AttnDialect::dimsAttr), entry.getResultTypes()[i]) ==
+           "tokens";
+  }
+};
+
+/// The entry's own arguments, from padded tensors [batch, length, ...] and attention_mask.
+FailureOr<NamedTensors> packInputs(PackedEntry &packed, const NamedTensors &inputs, Batch &batch) {
+  auto mask = inputs.find("attention_mask");
+  const NpyTensor *first = nullptr;
+  NamedTensors arguments;
+  for (auto &[name, tensor] : inputs) {
+    auto place = packed.arguments.find(name);
+    if (name == "attention_mask" || place == packed.arguments.end() || !packed.packsArgument(place->second))
+      continue;
+    if (tensor.shape.size() < 2 || (first && !std::equal(tensor.shape.begin(), tensor.shape.begin() + 2,
+                                                         first->shape.begin(), first->shape.begin() + 2)))
+      return fail(packed.entry) << name << " is " << shapeText(tensor.shape)
+                                << ", but [batch, length, ...] as of the other inputs is needed";
+    first = first ? first : &tensor;
+  }
+  if (!first)
+    return fail(packed.entry) << "'" << packed.entry.getSymName() << "' needs an input [batch, length, ...]";
+  FailureOr<Batch> read =
+      readBatch(packed.entry, first->shape[0], first->shape[1], mask == inputs.end() ? nullptr : &mask->second);
+  if (failed(read))
+    return failure();
+  batch = std::move(*read);
+  for (auto &[name, tensor] : inputs) {
+    auto place = packed.arguments.find(name);
+    bool packs = place != packed.arguments.end() && packed.packsArgument(place->second);
+    if (name != "attention_mask")
+      arguments[name] = packs ? packRows(batch, tensor) : tensor;
+  }
+  for (auto &[name, place] : packed.arguments)
+    if (!arguments.count(name.str()) && packed.packsArgument(place) &&
+        packed.entry.getArgAttr(place, attn::AttnDialect::optionalAttr))
+      arguments[name.str()] = integerTensor({batch.tokens()}, std::vector<int64_t>(batch.tokens()));
+  arguments["row_begin"] = integerTensor({batch.rows + 1}, batch.rowBegin);
+  return arguments;
 }
 
 } // namespace
@@ -136,37 +167,32 @@ FailureOr<NamedTensors> runEntry(ModuleOp module, func::FuncOp entry, ParameterR
 template <typename S>
 FailureOr<NpyTensor> runDecoder(ModuleOp module, func::FuncOp step, ParameterReader &parameters,
                                 const NamedTensors &inputs) {
-  FailureOr<Packed> packed = pack(step, inputs);
-  if (failed(packed))
+  FailureOr<Batch> batch = batchOf(step, inputs);
+  if (failed(batch))
     return failure();
-  int64_t block = 0, tokens = packed->tokens.size();
+  int64_t block = 0;
   for (Type type : step.getArgumentTypes())
     if (auto cache = dyn_cast<attn::KVCacheType>(type))
       block = cache.getBlock();
   if (block == 0)
     return fail(step) << "'" << step.getSymName() << "' takes no cache: it is not the step of a decoder";
-  int64_t blocks = std::max<int64_t>((packed->length + block - 1) / block, 1);
-  std::vector<int64_t> table(packed->rows * blocks);
-  for (auto [i, number] : llvm::enumerate(table))
-    number = i;
+  int64_t blocks = std::max<int64_t>((batch->length + block - 1) / block, 1);
+  std::vector<int64_t> table(batch->rows * blocks), want(batch->tokens());
+  std::iota(table.begin(), table.end(), 0);
+  std::iota(want.begin(), want.end(), 0);
   NamedTensors arguments;
-  arguments["tokens"] = integers({tokens}, packed->tokens);
-  arguments["row_begin"] = integers({packed->rows + 1}, packed->rowBegin);
-  arguments["past"] = integers({packed->rows}, packed->past);
-  arguments["block_table"] = integers({packed->rows, blocks}, table);
-  arguments["want"] = integers({tokens}, packed->want);
-  FailureOr<NamedTensors> outputs = runEntry<S>(module, step, parameters, arguments, {"logits"}, packed->rows * blocks);
+  arguments["tokens"] = packRows(*batch, inputs.find("input_ids")->second);
+  arguments["row_begin"] = integerTensor({batch->rows + 1}, batch->rowBegin);
+  arguments["past"] = integerTensor({batch->rows}, std::vector<int64_t>(batch->rows));
+  arguments["block_table"] = integerTensor({batch->rows, blocks}, table);
+  arguments["want"] = integerTensor({batch->tokens()}, want);
+  FailureOr<NamedTensors> outputs = runEntry<S>(module, step, parameters, arguments, {"logits"}, batch->rows * blocks);
   if (failed(outputs))
     return failure();
   const NpyTensor &logits = outputs->find("logits")->second;
   if (logits.shape.size() != 2)
     return fail(step) << "its logits are " << shapeText(logits.shape) << ", but must be [wanted, vocabulary]";
-  size_t bytes = logits.shape[1] * sizeOf(logits.type);
-  NpyTensor result{logits.type, {packed->rows, packed->length, logits.shape[1]}, {}};
-  result.data.resize(packed->rows * packed->length * bytes);
-  for (auto [i, place] : llvm::enumerate(packed->places))
-    std::copy_n(logits.data.begin() + i * bytes, bytes, result.data.begin() + place * bytes);
-  return result;
+  return padRows(*batch, logits);
 }
 
 namespace {
@@ -177,7 +203,22 @@ FailureOr<NamedTensors> runRequest(ModuleOp module, func::FuncOp entry, Paramete
   SmallVector<std::string> wanted;
   for (auto &[name, file] : request.outputs)
     wanted.push_back(name);
-  if (!inputs.count("input_ids"))
+  PackedEntry packed(entry);
+  bool isDecoder = inputs.count("input_ids") && !packed.arguments.count("input_ids");
+  if (!isDecoder && packed.isPacked() && !inputs.count("row_begin")) {
+    Batch batch;
+    FailureOr<NamedTensors> arguments = packInputs(packed, inputs, batch);
+    if (failed(arguments))
+      return failure();
+    FailureOr<NamedTensors> outputs = runEntry<S>(module, entry, parameters, *arguments, wanted, request.cacheBlocks);
+    if (failed(outputs))
+      return failure();
+    for (auto &[name, tensor] : *outputs)
+      if (auto place = packed.results.find(name); place != packed.results.end() && packed.packsResult(place->second))
+        tensor = padRows(batch, tensor);
+    return outputs;
+  }
+  if (!isDecoder)
     return runEntry<S>(module, entry, parameters, inputs, wanted, request.cacheBlocks);
   if (failed(checkNames(entry, wanted, {"logits"}, "output")))
     return failure();
@@ -189,10 +230,25 @@ FailureOr<NamedTensors> runRequest(ModuleOp module, func::FuncOp entry, Paramete
 
 } // namespace
 
+/// The function of that name, or the module's first entry; tells when there is none.
+static func::FuncOp findEntry(ModuleOp module, StringRef name) {
+  if (!name.empty()) {
+    auto named = module.lookupSymbol<func::FuncOp>(name);
+    if (!named)
+      fail(module) << "there is no function '" << name << "'";
+    return named;
+  }
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(attn::AttnDialect::entryAttr))
+      return function;
+  fail(module) << "there is no entry: name a function with --entry";
+  return nullptr;
+}
+
 LogicalResult runFiles(ModuleOp module, ParameterReader &parameters, const Request &request) {
-  auto entry = module.lookupSymbol<func::FuncOp>(request.entry);
+  func::FuncOp entry = findEntry(module, request.entry);
   if (!entry)
-    return fail(module) << "there is no function '" << request.entry << "'";
+    return failure();
   NamedTensors inputs;
   for (auto &[name, file] : request.inputs) {
     Expected<NpyTensor> tensor = readNpy(file);

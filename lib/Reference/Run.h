@@ -24,13 +24,13 @@ mlir::FailureOr<NpyTensor> runDecoder(mlir::ModuleOp module, mlir::func::FuncOp 
 
 /// What rapt-reference is asked for. Files are .npy.
 struct Request {
-  std::string entry = "step";
+  std::string entry; ///< empty: the module's first
   bool inF64 = false;
   std::vector<std::pair<std::string, std::string>> inputs, outputs; ///< name and file
   int64_t cacheBlocks = 64;
 };
 
-/// Reads the inputs, runs the entry (a decoder on whole sequences where an input is called input_ids) and writes the
+/// Reads the inputs, runs the entry (on whole padded batches [batch, length, ...] where it packs rows) and writes the
 /// outputs, each whole or not at all. Errors are emitted to the module's context.
 mlir::LogicalResult runFiles(mlir::ModuleOp module, ParameterReader &parameters, const Request &request);
 

@@ -77,6 +77,17 @@ template <typename S> void fusedMultiplyAdd(Node<S> n, Slot<S> *s) {
   s[n.result].f = std::fma(s[n.operands[0]].f, s[n.operands[1]].f, s[n.operands[2]].f);
 }
 
+template <typename S> void lookUp(Node<S> n, Slot<S> *s) {
+  const Tensor<S> &table = *s[n.operands[0]].table;
+  int64_t at = 0;
+  for (size_t i = 0; i < table.shape.size(); ++i)
+    at = at * table.dim(i) + std::clamp<int64_t>(s[n.operands[1 + i]].i, 0, table.dim(i) - 1);
+  if (table.floats.empty())
+    s[n.result].i = table.ints[at];
+  else
+    s[n.result].f = table.floats[at];
+}
+
 template <typename S> void compareInteger(Node<S> n, Slot<S> *s) {
   int64_t a = s[n.operands[0]].i, b = s[n.operands[1]].i;
   uint64_t ua = zeroExtend(a, n.width), ub = zeroExtend(b, n.width);
@@ -330,7 +341,7 @@ template <typename S> FailureOr<ScalarProgram<S>> ScalarProgram<S>::compile(Regi
       program.slots[place(constant)] = slotOf<S>(constant.getValue());
       continue;
     }
-    FailureOr<Instruction<S>> instruction = instructionOf<S>(&op);
+    FailureOr<Instruction<S>> instruction = isa<attn::LookupOp>(op) ? Instruction<S>{lookUp<S>} : instructionOf<S>(&op);
     if (failed(instruction))
       return failure();
     for (auto [i, operand] : llvm::enumerate(op.getOperands())) {

@@ -10,13 +10,14 @@ namespace rapt::reference {
 template <typename Scalar> union Slot {
   int64_t i;
   Scalar f;
+  const Tensor<Scalar> *table; ///< of a block argument that attn.lookup reads
 };
 
 /// One arith or math op on slots.
 template <typename Scalar> struct Instruction {
   using Run = void (*)(const Instruction &, Slot<Scalar> *);
   Run run = nullptr;
-  unsigned operands[3] = {}, result = 0;
+  unsigned operands[4] = {}, result = 0; ///< of a lookup: the table, then its indices
   unsigned width = 64, resultWidth = 64; ///< bits of the first operand and of the result, where they are integers
   int64_t predicate = 0;                 ///< of arith.cmpi and arith.cmpf
   mlir::Type resultType;

@@ -61,7 +61,8 @@ struct Manifest {
   std::vector<std::string> features; ///< LLVM's names
   int64_t maxTokens, maxRows, maxPositions;
   bool hasWeights, hasCache;
-  std::string weightsFile; ///< one path component
+  bool weightsInside;      ///< a part of the library
+  std::string weightsFile; ///< one path component; empty for weights inside
   uint64_t weightsBytes, weightsFileBytes;
   std::string cacheLayout, cacheDtype;
   int64_t cacheBlock, cacheBlockBytes, cacheBytesPerToken;

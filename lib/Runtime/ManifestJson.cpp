@@ -191,9 +191,12 @@ void readWeights(const Json &root, Manifest &m) {
   if (!found)
     return;
   const Json &weights = *found;
-  m.weightsFile = text(weights, "file");
-  if (m.weightsFile.empty() || m.weightsFile == "." || m.weightsFile == ".." || m.weightsFile.size() > 255 ||
-      m.weightsFile.find('/') != std::string::npos)
+  m.weightsInside = !memberOrNull(weights, "file");
+  if (!m.weightsInside)
+    m.weightsFile = text(weights, "file");
+  bool plain = !m.weightsFile.empty() && m.weightsFile != "." && m.weightsFile != ".." && m.weightsFile.size() <= 255 &&
+               m.weightsFile.find('/') == std::string::npos;
+  if (!plain && !m.weightsInside)
     wrong("weights \"file\" is not a plain file name");
   m.weightsBytes = uint64_t(number(weights, "bytes", 0, int64_t(1) << 52));
   m.weightsFileBytes = uint64_t(number(weights, "size_of_file", 0, int64_t(1) << 52));

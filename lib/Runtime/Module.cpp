@@ -77,17 +77,30 @@ rapt_status readManifest(rapt_module &module, const char *file, bool checkMachin
   return checkMachine ? checkCpu(*manifest, file, report) : RAPT_OK;
 }
 
-/// Weights of the application's choice, or the manifest's file beside `home`.
+rapt_status borrowInside(rapt_module &module, uint32_t flags, const Report &report) {
+  const rapt_artifact &artifact = *module.artifact;
+  const char *model = module.manifest->name.c_str();
+  if (artifact.abi_minor < 1 || !artifact.weights)
+    return report.fail(RAPT_BAD_FILE, "%s: its manifest tells of weights inside, its table has none", model);
+  char name[320];
+  snprintf(name, sizeof name, "the weights inside %.256s", model);
+  return module.weights.borrow(artifact.weights, artifact.weights_size, *module.manifest, flags, name, report);
+}
+
+/// Weights of the application's choice, those inside the library, or the manifest's file beside `home`.
 rapt_status openWeights(rapt_module &module, const rapt_module_options &options, const char *home,
                         const Report &report) {
   const Manifest &manifest = *module.manifest;
   if (!manifest.hasWeights)
     return RAPT_OK;
   if (options.weights_data)
-    return module.weights.borrow(options.weights_data, options.weights_bytes, manifest, options.flags, report);
+    return module.weights.borrow(options.weights_data, options.weights_bytes, manifest, options.flags,
+                                 "the weights in memory", report);
+  const char *name = options.weights_path;
+  if (manifest.weightsInside && !name && !options.weights_fd)
+    return borrowInside(module, options.flags, report);
   File file;
   char path[PATH_MAX + 256];
-  const char *name = options.weights_path;
   rapt_status status = RAPT_OK;
   if (options.weights_fd) {
     name = "the weights' descriptor";
@@ -264,7 +277,7 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   all.cache_block = m.cacheBlock;
   all.cache_block_bytes = m.cacheBlockBytes;
   all.cache_bytes_per_token = m.cacheBytesPerToken;
-  all.weights_file = m.hasWeights ? m.weightsFile.c_str() : nullptr;
+  all.weights_file = m.hasWeights && !m.weightsInside ? m.weightsFile.c_str() : nullptr;
   all.weights_file_bytes = int64_t(m.weightsFileBytes);
   all.target_arch = m.arch.c_str();
   all.target_cpu = m.cpu.c_str();

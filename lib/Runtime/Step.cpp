@@ -40,7 +40,7 @@ private:
   // The part that is being put together:
   size_t rows = 0;
   int64_t tokens = 0, wanted = 0;
-  float *direct = nullptr; ///< where all its logits go, null when they have to be scattered
+  float *direct = nullptr; ///< where all its logits go, null when they have to be scattered from `staged`
 };
 
 int64_t logitRows(const rapt_chunk &k) {
@@ -149,22 +149,24 @@ void Step::giveBack(size_t i) {
   chunks[i].logits = nullptr;
 }
 
-/// Adds tokens of the next chunk to the part. False when the part is full.
+/// Adds tokens of the next chunk to the part. False when the part is full. How a step is cut decides how its sums are
+/// rounded, so it depends on counts alone, never on where the caller's memory lies.
 bool Step::addPiece() {
   const rapt_chunk &k = chunks[chunk];
   int64_t take = std::min(k.count - at, l.tokens - tokens);
   int64_t rowsHere = k.want == RAPT_LOGITS_ALL ? take : k.want == RAPT_LOGITS_LAST && at + take == k.count;
+  if (rowsHere && wanted) { // logits of several chunks may have to go through `staged`, which is small
+    rowsHere = std::min(rowsHere, l.wanted - wanted);
+    if (rowsHere < 1)
+      return false;
+    take = k.want == RAPT_LOGITS_ALL ? rowsHere : take;
+  }
   if (rowsHere) {
     float *to = const_cast<float *>(k.logits) + (k.want == RAPT_LOGITS_ALL ? at * l.vocabulary : 0);
-    bool inPlace =
-        wanted ? direct && to == direct + wanted * l.vocabulary : reinterpret_cast<uintptr_t>(to) % cacheLine == 0;
-    if (!inPlace) { // through `staged`, which is small
-      rowsHere = std::min(rowsHere, l.wanted - wanted);
-      if (rowsHere < 1)
-        return false;
-      take = k.want == RAPT_LOGITS_ALL ? rowsHere : take;
-    }
-    direct = !inPlace ? nullptr : wanted ? direct : to;
+    if (!wanted)
+      direct = to;
+    else if (direct && to != direct + wanted * l.vocabulary)
+      direct = nullptr;
   }
   c.pieces[rows++] = {chunk, at, take, rowsHere};
   tokens += take;

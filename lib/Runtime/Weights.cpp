@@ -39,9 +39,8 @@ rapt_status Weights::take(const File &file, const Manifest &manifest, uint32_t f
   return check(manifest, flags, name, report);
 }
 
-rapt_status Weights::borrow(const void *data, uint64_t size, const Manifest &manifest, uint32_t flags,
+rapt_status Weights::borrow(const void *data, uint64_t size, const Manifest &manifest, uint32_t flags, const char *name,
                             const Report &report) {
-  const char *name = "the weights in memory";
   if (reinterpret_cast<uintptr_t>(data) % 64)
     return report.fail(RAPT_INVALID, "%s: address %p is not a multiple of 64", name, data);
   if (size < sizeof(rapt_weights_header))

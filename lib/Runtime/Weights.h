@@ -16,7 +16,8 @@ public:
 
   /// Maps or reads the file and checks it against the manifest. `name` stands for it in messages.
   rapt_status take(const File &file, const Manifest &manifest, uint32_t flags, const char *name, const Report &report);
-  rapt_status borrow(const void *data, uint64_t bytes, const Manifest &manifest, uint32_t flags, const Report &report);
+  rapt_status borrow(const void *data, uint64_t bytes, const Manifest &manifest, uint32_t flags, const char *name,
+                     const Report &report);
 
   /// Section 0, what the code's "weights" buffer points at.
   const void *data() const { return base + header().sections[0].offset; }

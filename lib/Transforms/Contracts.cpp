@@ -81,7 +81,7 @@ struct VerifyTiled : rapt::impl::AttnVerifyTiledBase<VerifyTiled> {
               return op->emitOpError() << "gives " << tensor << ": upstream ops drop or misread an encoding";
           if (isa<attn::AttnDialect>(op->getDialect()) &&
               !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
-                   attn::YieldOp>(op))
+                   attn::LookupOp, attn::YieldOp>(op))
             return op->emitOpError("is left whole: the tiled stage promises tiles");
           return success();
         })))

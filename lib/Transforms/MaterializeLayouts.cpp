@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -38,17 +39,27 @@ struct Wish {
   int64_t columnGroup = 0, rowGroup = 0;
 };
 
-/// Channels of a head when `value`'s columns are heads that need padding, else 0.
-int64_t headGroup(Value value) {
-  auto channels = [](Type type) {
-    int64_t n = cast<RankedTensorType>(type).getShape().back();
-    return n % kPanel == 0 ? 0 : n;
-  };
+/// 0 where groups of `columns` need no padding of their own.
+int64_t groupOf(int64_t columns) { return columns % kPanel == 0 ? 0 : columns; }
+
+/// Columns of a group when `value`'s columns are groups that are padded each, else 0: heads, or the parts of a
+/// recurrence. Sums keep their operands' columns; one that was fused is an extra operand.
+int64_t columnGroup(Value value) {
+  auto channels = [](Type type) { return groupOf(cast<RankedTensorType>(type).getShape().back()); };
   if (auto merge = value.getDefiningOp<attn::MergeHeadsOp>())
     return channels(merge.getInput().getType());
-  for (Operation *user : value.getUsers())
-    if (auto split = dyn_cast<attn::SplitHeadsOp>(user))
-      return channels(split.getHeads()[0].getType());
+  SetVector<Value> sums;
+  sums.insert(value);
+  for (unsigned i = 0; i < sums.size(); ++i)
+    for (Operation *user : sums[i].getUsers()) {
+      if (auto split = dyn_cast<attn::SplitHeadsOp>(user))
+        return channels(split.getHeads()[0].getType());
+      if (auto recurrence = dyn_cast<attn::RecurrenceOp>(user); recurrence && recurrence.getGates() == sums[i])
+        return groupOf(recurrence.getHidden());
+      auto linear = dyn_cast<attn::LinearOp>(user);
+      if (isa<attn::AddOp>(user) || (linear && llvm::is_contained(linear.getExtras(), sums[i])))
+        sums.insert(user->getResult(0));
+    }
   return 0;
 }
 
@@ -56,16 +67,29 @@ FailureOr<Wish> wishOf(OpOperand &use) {
   Operation *op = use.getOwner();
   Wish wish;
   if (auto linear = dyn_cast<attn::LinearOp>(op)) {
-    wish.columnGroup = headGroup(linear.getResult());
+    wish.columnGroup = columnGroup(linear.getResult());
     if (use.get() == linear.getWeight()) {
       wish.kind = attn::LayoutKind::panels;
       wish.transposed = linear.getTransposed();
-      wish.rowGroup = headGroup(linear.getInput());
+      wish.rowGroup = columnGroup(linear.getInput());
     }
+    return wish;
+  }
+  if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op);
+      recurrence && (use.get() == recurrence.getWeight() || use.get() == recurrence.getBias())) {
+    wish.kind = use.get() == recurrence.getWeight() ? attn::LayoutKind::panels : attn::LayoutKind::row_major;
+    wish.columnGroup = groupOf(recurrence.getHidden());
     return wish;
   }
   if (isa<attn::EmbeddingOp, attn::LayerNormOp, attn::RMSNormOp>(op))
     return wish;
+  if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
+    if (use.get() == attention.getAdditive())
+      return wish;
+    unsigned firstExtra = attention.getODSOperandIndexAndLength(8).first;
+    if (use.getOperandNumber() >= firstExtra && attention.isTable(use.getOperandNumber() - firstExtra))
+      return wish;
+  }
   return op->emitOpError("reads a parameter, but no layout is known for its use");
 }
 
@@ -127,6 +151,28 @@ RankedTensorType cacheType(attn::KVCacheType type) {
       type.getElementType());
 }
 
+/// The regions' tables take the types of the operands. Where padding made a row longer, its end is still the logical
+/// one.
+void retypeTables(attn::AttentionOp op) {
+  for (Region *region : {&op.getScore(), &op.getMask()}) {
+    for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
+      if (region->empty() || !op.isTable(i))
+        continue;
+      BlockArgument table = region->getArgument((region == &op.getScore() ? 5 : 4) + i);
+      int64_t last = cast<RankedTensorType>(table.getType()).getShape().back();
+      if (table.getType() == extra.getType())
+        continue;
+      table.setType(extra.getType());
+      for (Operation *user : table.getUsers()) {
+        OpBuilder b(user);
+        Value end = arith::ConstantIndexOp::create(b, user->getLoc(), last - 1);
+        OpOperand &index = user->getOpOperand(user->getNumOperands() - 1);
+        index.set(arith::MinSIOp::create(b, user->getLoc(), index.get(), end));
+      }
+    }
+  }
+}
+
 RankedTensorType withLast(Type type, int64_t last) {
   auto tensor = cast<RankedTensorType>(type);
   SmallVector<int64_t> shape(tensor.getShape());
@@ -150,12 +196,26 @@ LogicalResult retype(Operation *op) {
     op->getResult(0).setType(op->getOperand(0).getType());
     if (cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(1) != columns)
       op->setAttr("columns", Builder(op->getContext()).getI64IntegerAttr(columns));
-  } else if (isa<attn::EmbeddingOp, attn::SplitHeadsOp, attn::AttentionOp, attn::KVViewOp>(op)) {
+  } else if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
+    auto value = cast<RankedTensorType>(attention.getValue().getType());
+    auto shape = llvm::to_vector(attention.getResult().getType().getShape());
+    shape[*attention.dimOf(3, attn::AttentionOp::DV)] = value.getDimSize(*attention.dimOf(2, attn::AttentionOp::DV));
+    attention.getResult().setType(RankedTensorType::get(shape, attention.getResult().getType().getElementType()));
+    retypeTables(attention);
+  } else if (isa<attn::EmbeddingOp, attn::SplitHeadsOp, attn::KVViewOp>(op)) {
     llvm::for_each(op->getResults(), padLast);
-  } else if (isa<attn::SelectRowsOp>(op)) {
+  } else if (isa<attn::SelectRowsOp, attn::PoolRowsOp>(op)) {
     auto input = cast<RankedTensorType>(op->getOperand(0).getType());
-    op->getResult(0).setType(withLast(op->getResult(0).getType(), input.getDimSize(1)));
-  } else if (isa<attn::ActivationOp, attn::GLUOp, attn::AddOp, attn::RopeOp, attn::KVAppendOp>(op)) {
+    op->getResult(0).setType(withLast(op->getResult(0).getType(), input.getShape().back()));
+  } else if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op)) {
+    llvm::for_each(op->getResults(), padLast);
+  } else if (auto concat = dyn_cast<attn::ConcatOp>(op); concat && concat.getColumns()) {
+    for (auto [input, columns] : llvm::zip_equal(concat.getInputs(), *concat.getColumns()))
+      if (cast<RankedTensorType>(input.getType()).getDimSize(1) != padToPanel(columns))
+        return op->emitOpError() << "joins " << columns << " columns that are padded in groups, as " << input.getType();
+    padLast(concat.getResult());
+  } else if (isa<attn::ActivationOp, attn::GLUOp, attn::AddOp, attn::RopeOp, attn::KVAppendOp, attn::UpdateRowsOp>(
+                 op)) {
     op->getResult(0).setType(op->getOperand(0).getType());
   } else if (auto merge = dyn_cast<attn::MergeHeadsOp>(op)) {
     RankedTensorType input = merge.getInput().getType();
@@ -183,6 +243,31 @@ LogicalResult retypeBlock(Block &block) {
   return success();
 }
 
+/// What each input of a concat counts, while the types still say it.
+void noteColumns(attn::ConcatOp concat) {
+  if (concat.getColumns())
+    return;
+  SmallVector<int64_t> columns;
+  for (Value input : concat.getInputs())
+    columns.push_back(cast<RankedTensorType>(input.getType()).getDimSize(1));
+  concat.setColumns(columns);
+}
+
+/// A state of the model: an argument that the entry gives back under its name, as it does the cache. Its rows are
+/// padded in memory, too. A kernel's arguments are arrays of the caller, as they are.
+bool isState(func::FuncOp entry, BlockArgument argument) {
+  if (attn::isKernelModule(entry->getParentOp()))
+    return false;
+  auto type = dyn_cast<RankedTensorType>(argument.getType());
+  Attribute name = entry.getArgAttr(argument.getArgNumber(), attn::AttnDialect::nameAttr);
+  if (!name || !type || type.getRank() < 2 || !type.getElementType().isFloat())
+    return false;
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    if (entry.getResultAttr(i, attn::AttnDialect::nameAttr) == name)
+      return true;
+  return false;
+}
+
 struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLayouts> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -206,13 +291,20 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
     for (auto parameter : module.getOps<attn::ParameterOp>())
       offset = assign(parameter, wishes.lookup(parameter.getSymNameAttr()), offset);
 
+    // A kernel's columns stay as the caller's arrays have them.
+    if (!attn::isKernelModule(module))
+      module.walk(noteColumns);
     for (auto entry : module.getOps<func::FuncOp>()) {
       if (entry.isDeclaration())
         continue;
       for (BlockArgument argument : entry.getArguments())
         if (auto cache = dyn_cast<attn::KVCacheType>(argument.getType()))
           argument.setType(cacheType(cache));
-      if (failed(retypeBlock(entry.getBody().front())))
+        else if (isState(entry, argument))
+          argument.setType(
+              withLast(argument.getType(), padToPanel(cast<RankedTensorType>(argument.getType()).getShape().back())));
+      // A kernel's ops have their padding already.
+      if (!attn::isKernelModule(module) && failed(retypeBlock(entry.getBody().front())))
         return signalPassFailure();
       entry.setFunctionType(FunctionType::get(&getContext(), entry.getBody().front().getArgumentTypes(),
                                               entry.getBody().front().getTerminator()->getOperandTypes()));

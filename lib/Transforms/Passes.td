@@ -53,11 +53,48 @@ def AttnFuseEpilogues : Pass<"attn-fuse-epilogues"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def AttnDeclareKernels : Pass<"attn-declare-kernels", "::mlir::ModuleOp"> {
+  let summary = "makes entries of the functions of text without a model";
+  let description = [{
+    In a module without a model, every function that nothing calls becomes an entry when none says so itself. Arguments and
+    results without `attn.name` are named (`arg0`, `out`), dynamic extents without `attn.dims` too (`dim0`), and dims without an
+    `attn.dim` are declared with the bounds of 32 bits. Extents that the ops force to be equal get one name; two names for
+    them are an error.
+
+    ```mlir
+    func.func @add(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<?x64xf32> {
+      %z = attn.add %x, %y : tensor<?x64xf32>
+      return %z : tensor<?x64xf32>
+    }
+    ```
+    becomes an entry of `arg0`, `arg1` and `out`, with the one dim `dim0`.
+  }];
+}
+
+def AttnPadKernels : Pass<"attn-pad-kernels", "::mlir::ModuleOp"> {
+  let summary = "copies a kernel's operands whose columns fill no panel";
+  let description = [{
+    In a module without a model and parameters, ops that work on panels of 32 columns get operands padded with zeros, and users
+    get the part of their results that counts. Weights that are transposed or fill no panel become panels. Where columns are
+    multiples of 32 nothing changes.
+
+    ```mlir
+    func.func @norm(%x: tensor<?x33xf32>, %w: tensor<33xf32>) -> tensor<?x33xf32> {
+      %y = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x33xf32>, tensor<33xf32>
+      return %y : tensor<?x33xf32>
+    }
+    ```
+    Here the norm works on 64 columns of which 33 count.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"> {
   let summary = "decides where parameters lie in the weight file and pads shapes to panels of 32";
   let description = [{
     Each `attn.parameter` gets a layout that fits its uses (panels for products, rows for tables and vectors), an offset and a
-    stride; its type becomes the physical one. Activations are padded to multiples of 32 columns, heads to multiples of
+    stride; its type becomes the physical one. Activations, and a model's states (arguments that are results as well), are padded to
+    multiples of 32 columns, each part of a recurrence's gates for itself, heads to multiples of
     32 channels; normalisations learn how many columns count; `!attn.kv_cache` becomes the tensor of its blocks. The
     padding is zero throughout. Runs after the blocks are inlined.
 
@@ -71,6 +108,7 @@ def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"
     ```
     Here `@w` becomes `tensor<3x64x32xf32>` with `layout = #attn.layout<panels, shape = [64, 80], column_group = 0, row_group = 0, k = 1>` at offset 0.
   }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
@@ -115,7 +153,8 @@ def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
   let summary = "allocations become places in one workspace";
   let description = [{
     Runs after outlining. Allocations move out of loops; an entry's become views of its workspace
-    argument; buffers of one type and size whose lives do not meet share a place. A task's become `memref.alloca` up to 16 KiB in
+    argument. Buffers with the same dynamic extents are proportional to each other, so their places follow from a static best fit by size and
+    life; groups with different extents lie one after another. A task's become `memref.alloca` up to 16 KiB in
     all, else views of its worker's slice of the workspace. A function `ENTRY.workspace(dims..., workers) -> bytes` is added. An allocation
     that depends on a loop is an error.
 

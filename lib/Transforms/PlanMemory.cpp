@@ -1,9 +1,11 @@
 //===- PlanMemory.cpp - Every allocation becomes a place in the workspace --------------------===//
 //
-// An entry's buffers lie one after another in the workspace that the caller gives;
-// buffers whose lives do not meet share a place. A task's scratch is on its stack up
-// to 16 KiB, else in a slice of the workspace of its worker. `ENTRY.workspace` tells
-// the size from the dims.
+// An entry's buffers lie in the workspace that the caller gives. Sizes are known
+// only at run time, but buffers with the same dynamic extents are proportional to
+// each other: such a group is an arena in which a static best fit by size and life
+// assigns places, counted in units of one size. Arenas lie one after another. A
+// task's scratch is on its stack up to 16 KiB, else in a slice of the workspace of
+// its worker. `ENTRY.workspace` tells the size from the dims.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
@@ -32,22 +34,6 @@ constexpr int64_t kAlignment = 64, kStackLimit = 16 << 10;
 /// Bytes of a static type, rounded up to the alignment.
 int64_t staticBytes(MemRefType type) {
   return llvm::alignTo(type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8), kAlignment);
-}
-
-/// Bytes of an allocation as an index value, rounded up to the alignment.
-Value bytesOf(ImplicitLocOpBuilder &b, memref::AllocOp alloc) {
-  MemRefType type = alloc.getType();
-  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  for (int64_t extent : type.getShape())
-    if (!ShapedType::isDynamic(extent))
-      bytes *= extent;
-  Value size = arith::ConstantIndexOp::create(b, bytes);
-  for (Value extent : alloc.getDynamicSizes())
-    size = arith::MulIOp::create(b, size, extent);
-  if (bytes % kAlignment == 0)
-    return size;
-  size = arith::AddIOp::create(b, size, arith::ConstantIndexOp::create(b, kAlignment - 1));
-  return arith::AndIOp::create(b, size, arith::ConstantIndexOp::create(b, -kAlignment));
 }
 
 /// Moves a task's allocation out of every loop. A buffer allocated in a loop starts every iteration undefined, so one
@@ -127,12 +113,74 @@ FailureOr<int64_t> planTask(func::FuncOp task) {
   return total;
 }
 
-/// Where a buffer is in use, as positions of operations in the entry's pre-order walk. A buffer that is used inside and
-/// outside of a loop lives through the whole loop.
-struct Life {
+/// A buffer of an arena, in units of it. It is in use from `begin` to `end`, positions of operations in the entry's
+/// pre-order walk.
+struct Buffer {
   memref::AllocOp alloc;
   unsigned begin, end;
+  int64_t units, place = 0;
 };
+
+/// Buffers whose sizes are `units` times `unitFactor` bytes times the dynamic extents, the product rounded up to the
+/// alignment.
+struct Arena {
+  SmallVector<Value> extents;
+  int64_t unitFactor, units = 0;
+  SmallVector<Buffer> buffers;
+
+  Value unitBytes(ImplicitLocOpBuilder &b) const {
+    Value bytes = arith::ConstantIndexOp::create(b, unitFactor);
+    for (Value extent : extents)
+      bytes = arith::MulIOp::create(b, bytes, extent);
+    if (unitFactor % kAlignment == 0)
+      return bytes;
+    bytes = arith::AddIOp::create(b, bytes, arith::ConstantIndexOp::create(b, kAlignment - 1));
+    return arith::AndIOp::create(b, bytes, arith::ConstantIndexOp::create(b, -kAlignment));
+  }
+};
+
+/// Bytes of a type with every dynamic extent 1.
+int64_t staticFactor(MemRefType type) {
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  for (int64_t extent : type.getShape())
+    bytes *= ShapedType::isDynamic(extent) ? 1 : extent;
+  return bytes;
+}
+
+/// The arena that `alloc` belongs to. Multiples of the alignment with the same dynamic extents share one; any other
+/// size has one of its own.
+Arena &arenaOf(memref::AllocOp alloc, SmallVectorImpl<Arena> &arenas, int64_t &units) {
+  int64_t bytes = staticFactor(alloc.getType());
+  if (alloc.getDynamicSizes().empty())
+    bytes = llvm::alignTo(bytes, kAlignment);
+  bool aligned = bytes % kAlignment == 0;
+  units = aligned ? bytes / kAlignment : 1;
+  int64_t unitFactor = aligned ? kAlignment : bytes;
+  for (Arena &arena : arenas)
+    if (arena.unitFactor == unitFactor && ValueRange(arena.extents) == alloc.getDynamicSizes())
+      return arena;
+  return arenas.emplace_back(Arena{llvm::to_vector(alloc.getDynamicSizes()), unitFactor});
+}
+
+/// Places the buffers of an arena, the largest first: each in the smallest hole that the buffers in use with it leave.
+void place(Arena &arena) {
+  SmallVector<Buffer *> order = llvm::to_vector(llvm::make_pointer_range(arena.buffers)), placed;
+  llvm::stable_sort(order, [](Buffer *a, Buffer *b) { return a->units > b->units; });
+  for (Buffer *buffer : order) {
+    int64_t top = 0, best = -1, bestHole = 0;
+    for (Buffer *other : placed) { // by place
+      if (other->end <= buffer->begin || buffer->end <= other->begin)
+        continue;
+      int64_t hole = other->place - top;
+      if (hole >= buffer->units && (best < 0 || hole < bestHole))
+        best = top, bestHole = hole;
+      top = std::max(top, other->place + other->units);
+    }
+    buffer->place = best < 0 ? top : best;
+    arena.units = std::max(arena.units, buffer->place + buffer->units);
+    placed.insert(llvm::upper_bound(placed, buffer, [](Buffer *a, Buffer *b) { return a->place < b->place; }), buffer);
+  }
+}
 
 void collectUses(Value value, SmallVectorImpl<Operation *> &uses) {
   for (Operation *user : value.getUsers()) {
@@ -143,8 +191,10 @@ void collectUses(Value value, SmallVectorImpl<Operation *> &uses) {
   }
 }
 
-Life lifeOf(memref::AllocOp alloc, const DenseMap<Operation *, std::pair<unsigned, unsigned>> &spans) {
+/// Sets when the buffer is in use. One that is used inside and outside of a loop lives through the whole loop.
+void findLife(Buffer &buffer, const DenseMap<Operation *, std::pair<unsigned, unsigned>> &spans) {
   SmallVector<Operation *> uses;
+  memref::AllocOp alloc = buffer.alloc;
   collectUses(alloc.getResult(), uses);
   // Uses in one block of a loop body see the buffer anew in every iteration; else the outermost loop counts whole.
   Block *common = nullptr;
@@ -153,27 +203,15 @@ Life lifeOf(memref::AllocOp alloc, const DenseMap<Operation *, std::pair<unsigne
     oneBlock &= !common || common == use->getBlock();
     common = use->getBlock();
   }
-  Life life{alloc, ~0u, 0};
+  buffer.begin = ~0u, buffer.end = 0;
   for (Operation *use : uses) {
     Operation *op = use;
     if (!oneBlock)
       while (op->getBlock() != alloc->getBlock())
         op = op->getParentOp();
-    life.begin = std::min(life.begin, spans.lookup(op).first);
-    life.end = std::max(life.end, spans.lookup(op).second);
+    buffer.begin = std::min(buffer.begin, spans.lookup(op).first);
+    buffer.end = std::max(buffer.end, spans.lookup(op).second);
   }
-  return life;
-}
-
-/// Buffers of one size and disjoint lives, in the order of their allocations.
-using Place = SmallVector<Life>;
-
-bool fits(const Place &place, const Life &life) {
-  return llvm::all_of(place, [&](const Life &other) {
-    memref::AllocOp mine = life.alloc, theirs = other.alloc;
-    return mine.getType() == theirs.getType() && mine.getDynamicSizes() == theirs.getDynamicSizes() &&
-           (other.end <= life.begin || life.end <= other.begin);
-  });
 }
 
 struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
@@ -189,26 +227,32 @@ struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
     DenseMap<Operation *, std::pair<unsigned, unsigned>> spans;
     unsigned next = 0;
     number(entry.getBody().front(), next, spans);
-    SmallVector<Place> places;
+    SmallVector<Arena> arenas;
     for (memref::AllocOp alloc : allocs) {
-      Life life = lifeOf(alloc, spans);
-      auto *home = llvm::find_if(places, [&](const Place &place) { return fits(place, life); });
-      (home == places.end() ? places.emplace_back() : *home).push_back(life);
+      Buffer buffer{alloc};
+      Arena &arena = arenaOf(alloc, arenas, buffer.units);
+      findLife(buffer, spans);
+      arena.buffers.push_back(buffer);
     }
 
     ImplicitLocOpBuilder b(entry.getLoc(), point);
     Value workspace = entry.getArgument(2), offset = point->getResult(0);
     b.setInsertionPointAfter(point);
-    for (Place &place : places) {
-      Value bytes = bytesOf(b, place.front().alloc);
-      for (Life &life : place) {
-        life.alloc.replaceAllUsesWith(
-            memref::ViewOp::create(b, life.alloc.getType(), workspace, offset, life.alloc.getDynamicSizes())
-                .getResult());
+    for (Arena &arena : arenas) {
+      place(arena);
+      Value unit = arena.unitBytes(b);
+      auto bytes = [&](int64_t units) -> Value {
+        return arith::MulIOp::create(b, unit, arith::ConstantIndexOp::create(b, units));
+      };
+      for (Buffer &buffer : arena.buffers) {
+        memref::AllocOp alloc = buffer.alloc;
+        Value begin = buffer.place ? arith::AddIOp::create(b, offset, bytes(buffer.place)).getResult() : offset;
+        auto view = memref::ViewOp::create(b, alloc.getType(), workspace, begin, alloc.getDynamicSizes());
+        alloc.replaceAllUsesWith(view.getResult());
       }
-      offset = arith::AddIOp::create(b, offset, bytes);
-      for (Life &life : place)
-        life.alloc.erase();
+      offset = arith::AddIOp::create(b, offset, bytes(arena.units));
+      for (Buffer &buffer : arena.buffers)
+        buffer.alloc.erase();
     }
     int64_t perWorker = 0;
     entry.walk([&](attn::ParallelForOp call) {

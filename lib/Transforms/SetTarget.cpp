@@ -49,10 +49,14 @@ struct SelectStorage : rapt::impl::AttnSelectStorageBase<SelectStorage> {
       return signalPassFailure();
     }
     auto retype = [&](RankedTensorType old) { return RankedTensorType::get(old.getShape(), type); };
-    llvm::StringSet<> matrices;
+    llvm::StringSet<> matrices, tables;
+    getOperation().walk([&](attn::ParameterSliceOp slice) {
+      if (llvm::any_of(slice->getUsers(), llvm::IsaPred<attn::AttentionOp>))
+        tables.insert(slice.getParameter());
+    });
     for (auto parameter : getOperation().getOps<attn::ParameterOp>()) {
-      // Norms and biases are read as f32 vectors; their bytes do not matter.
-      if (parameter.getSliceType().getRank() < 2)
+      // Norms and biases are read as f32 vectors, tables of attention by element; their bytes do not matter.
+      if (parameter.getSliceType().getRank() < 2 || tables.contains(parameter.getSymName()))
         continue;
       parameter.setType(retype(cast<RankedTensorType>(parameter.getType())));
       matrices.insert(parameter.getSymName());

@@ -1,8 +1,4 @@
-// REQUIRES: compiler
-// RUN: rapt-opt %s -o /dev/null
-attn.dim @queries min 0 max 1048576
-attn.dim @keys min 0 max 1048576
-func.func @attention(%q: tensor<?x8x64xf32> {attn.name = "q", attn.dims = ["queries"]}, %k: tensor<?x8x64xf32> {attn.name = "k", attn.dims = ["keys"]}, %v: tensor<?x8x64xf32> {attn.name = "v", attn.dims = ["keys"]}) -> (tensor<?x8x64xf32> {attn.name = "o", attn.dims = ["queries"]}) attributes {attn.entry} {
+func.func @attention(%q: tensor<?x8x64xf32> {attn.name = "q", attn.dims = ["queries"]}, %k: tensor<?x8x64xf32> {attn.name = "k", attn.dims = ["keys"]}, %v: tensor<?x8x64xf32> {attn.name = "v"}) -> (tensor<?x8x64xf32> {attn.name = "o"}) {
   %scale = arith.constant 0.125 : f32
   %o = attn.attention %q, %k, %v, %scale maps [affine_map<(b, h, g, i, j, c, d) -> (i, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (j, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (j, h, d)>, affine_map<(b, h, g, i, j, c, d) -> (i, h, d)>]
     : tensor<?x8x64xf32>, tensor<?x8x64xf32>, tensor<?x8x64xf32> -> tensor<?x8x64xf32>

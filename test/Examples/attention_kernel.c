@@ -8,22 +8,24 @@
 
 enum { HEADS = 8, CHANNELS = 64, WIDTH = HEADS * CHANNELS, MOST = 300 };
 
-/* The whole of a thread pool, for those who have none. */
-static int32_t one_thread(void *user, rapt_task_fn body, void *closure, int64_t count) {
-  (void)user;
-  body(closure, 0, count, 0);
-  return 0;
-}
-
-static int32_t run(const float *q, const float *k, const float *v, float *o, int64_t queries, int64_t keys) {
+static int32_t run(const rapt_env *env, const float *q, const float *k, const float *v, float *o, int64_t queries,
+                   int64_t keys) {
   const int64_t dims[] = {queries, keys};
-  const rapt_env env = {NULL, one_thread, 1};
+  const int64_t bytes = attention_scratch(dims, env ? env->workers : 1);
   void *scratch = NULL;
-  if (posix_memalign(&scratch, 64, (size_t)attention_scratch(dims, 1) + 64) != 0)
+  if (bytes < 0 || posix_memalign(&scratch, 64, (size_t)bytes + 64) != 0)
     return -1;
-  int32_t status = attention(&env, q, k, v, o, dims, scratch);
+  int32_t status = attention(env, q, k, v, o, dims, scratch);
   free(scratch);
   return status;
+}
+
+/* An application's own way of running tasks, here as if three threads took turns. */
+static int32_t in_turns(void *user, rapt_task_fn body, void *closure, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    body(closure, i, i + 1, i % 3);
+  *(int64_t *)user += count;
+  return 0;
 }
 
 /* softmax(q . k / 8) . v of one head and query, in double. */
@@ -51,14 +53,14 @@ static float random_number(void) {
 }
 
 /* Relative L2 distance of the kernel's answer, which is refused above 1e-6. */
-static int check(int64_t queries, int64_t keys) {
+static int check(const rapt_env *env, int64_t queries, int64_t keys) {
   static float q[MOST * WIDTH], k[MOST * WIDTH], v[MOST * WIDTH], o[MOST * WIDTH];
   double expected[CHANNELS], wrong = 0, whole = 0;
   for (int64_t i = 0; i < queries * WIDTH; ++i)
     q[i] = 4 * random_number();
   for (int64_t i = 0; i < keys * WIDTH; ++i)
     k[i] = random_number(), v[i] = random_number();
-  if (run(q, k, v, o, queries, keys) != 0)
+  if (run(env, q, k, v, o, queries, keys) != 0)
     return 0;
   for (int64_t i = 0; i < queries; ++i)
     for (int h = 0; h < HEADS; ++h) {
@@ -74,14 +76,34 @@ static int check(int64_t queries, int64_t keys) {
   return distance < 1e-6;
 }
 
+/* What a thread needs beside the arguments does not depend on the lengths. */
+static int check_scratch(void) {
+  static const int64_t lengths[] = {4096, 16384, 65536};
+  int64_t dims[] = {300, 300}, bytes = attention_scratch(dims, 1);
+  for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
+    dims[0] = dims[1] = lengths[i];
+    if (attention_scratch(dims, 1) != bytes || attention_scratch(dims, 3) != 3 * bytes)
+      return 0;
+  }
+  return bytes <= 1 << 20;
+}
+
 int main(void) {
   static const int shapes[][2] = {{1, 1}, {1, 300}, {7, 5}, {8, 32}, {33, 257}, {300, 300}};
+  const int64_t wrong[] = {-1, 1};
+  int64_t tasks = 0;
+  const rapt_env threads = {&tasks, in_turns, 3};
   if (!attention_supported()) {
     printf("this processor cannot run the kernel\n");
     return 1;
   }
+  printf("scratch of a thread up to 65536 queries and keys: %s\n", check_scratch() ? "right" : "WRONG");
   for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; ++i)
-    if (!check(shapes[i][0], shapes[i][1]))
+    if (!check(NULL, shapes[i][0], shapes[i][1]) || !check(&threads, shapes[i][0], shapes[i][1]))
       return 1;
+  if (tasks == 0 || attention(NULL, NULL, NULL, NULL, NULL, wrong, NULL) != -1) {
+    printf("WRONG: the executor was not called, or dims out of bounds were taken\n");
+    return 1;
+  }
   return 0;
 }

@@ -5,8 +5,10 @@ writes beyond an output is an error."""
 
 import argparse
 import ctypes
+import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +35,22 @@ def at_once(user, body, closure, count):
     return 0
 
 
+def threads(workers):
+    """An executor with real threads, each of which takes every `workers`-th task."""
+    @PARALLEL_FOR
+    def run(user, body, closure, count):
+        def work(worker):
+            for i in range(worker, count, workers):
+                body(closure, i, i + 1, worker)
+        running = [threading.Thread(target=work, args=(worker,)) for worker in range(workers)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+        return 0
+    return run
+
+
 def aligned(shape, dtype):
     """An array at 64 bytes with GUARD elements behind it, all NaN or the least integer; and those elements."""
     count, size = int(np.prod(shape)), np.dtype(dtype).itemsize
@@ -57,25 +75,39 @@ class Program:
         subprocess.run([tools.clang, "-shared", str(made), "-o", str(library)], check=True)
         self.library = ctypes.CDLL(str(library))
 
-    def compiled(self, entry, inputs, outputs, dims, parallel_for=backwards):
-        """`inputs`: arrays in order; `outputs`: shapes; `dims`: those that the program declares, in order."""
+    def used(self, entry, dims):
+        """Of all dims that the program declares, those of the entry's own arrays: what its C function takes."""
+        text = self.file.read_text()
+        declared = re.findall(r"attn\.dim @(\w+)", text)
+        head = re.search(rf"func\.func @{entry}\((.*?)attributes", text, re.DOTALL)
+        if len(declared) != len(dims) or not head:
+            return dims
+        return [extent for name, extent in zip(declared, dims) if re.search(rf'"{name}(\+1)?"', head[1])]
+
+    def compiled(self, entry, inputs, outputs, dims, parallel_for=backwards, workers=2, in_place=()):
+        """`inputs`: arrays in order; `outputs`: shapes; `dims`: those that the program declares, in order; `in_place`: the
+        positions of inputs that are results as well. They follow the outputs in what is returned."""
+        dims = self.used(entry, dims)
         extents = (ctypes.c_int64 * max(1, len(dims)))(*dims)
         scratch_of, run = getattr(self.library, entry + "_scratch"), getattr(self.library, entry)
         scratch_of.restype = ctypes.c_int64
         buffers = []
+        inputs = list(inputs)
         for array in inputs:
             buffers.append(aligned(array.shape, array.dtype))
             buffers[-1][0][...] = array
         buffers += [aligned(shape, np.float32) for shape in outputs]
-        scratch, beyond = aligned((scratch_of(extents, ctypes.c_int64(2)),), np.int8)
-        env = Env(None, parallel_for, 2)
+        scratch, beyond = aligned((scratch_of(extents, ctypes.c_int64(workers)),), np.int8)
+        env = Env(None, parallel_for, workers)
         pointers = [ctypes.c_void_p(array.ctypes.data) for array, _ in buffers]
         status = run(ctypes.byref(env), *pointers, extents, ctypes.c_void_p(scratch.ctypes.data))
         assert status == 0, f"{entry} returned {status}"
         for array, guard in buffers + [(scratch, beyond)]:
             least = np.isnan(guard) if np.issubdtype(guard.dtype, np.floating) else guard == np.iinfo(guard.dtype).min
             assert least.all(), f"{entry} wrote beyond a buffer {array.shape}"
-        return [array for array, _ in buffers[len(inputs):]]
+        for i, given in enumerate(inputs):
+            assert i in in_place or np.array_equal(given.view(np.uint8), buffers[i][0].view(np.uint8)), f"{entry} wrote to input {i}"
+        return [array for array, _ in buffers[len(inputs):]] + [buffers[i][0] for i in in_place]
 
     def reference(self, entry, named, outputs):
         """`named`: {input: array}; `outputs`: names."""
@@ -102,6 +134,13 @@ class Checks:
         self.passed, self.failed = self.passed + bool(right), self.failed + (not right)
         if not right:
             print(f"FAIL {name}: {error:.2e}, over {tolerance:.0e}")
+
+    def equal(self, name, got, expected):
+        """The same bits."""
+        right = got.shape == expected.shape and np.array_equal(got.view(np.uint32), expected.view(np.uint32))
+        self.passed, self.failed = self.passed + right, self.failed + (not right)
+        if not right:
+            print(f"FAIL {name}: differs")
 
     def finish(self):
         print(f"{self.passed} passed, {self.failed} failed")

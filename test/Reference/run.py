@@ -66,10 +66,22 @@ def embedding():
     case("embedding panels", "embedding", "embed_panels", {"ids": ints(63, 31, 32), "table": panels(large.T)}, {"result0": wide[[63, 31, 32]]})
     x = normal(6, 5)
     case("select_rows", "embedding", "select", {"x": x, "rows": ints(5, 0, 5)}, {"result0": x[[5, 0, 5]]})
+    case("column", "embedding", "column", {"x": x}, {"result0": x[:, 3]})
     error("embedding", "huge", {"ids": ints(0)}, "'attn.embedding' op makes a tensor of more than 4294967296 elements")
     for bad in (11, -1):
         error("embedding", "embed", {"ids": ints(1, bad), "table": table}, f"embedding.mlir\":3:8): error: 'attn.embedding' op looks id {bad}")
     error("embedding", "select", {"x": x, "rows": ints(6)}, "'attn.select_rows' op selects row 6 (element 0) of 6 rows")
+
+
+def pooling():
+    x, row_begin = normal(9, 5), ints(0, 4, 4, 5, 9)
+    formulas = {"first": lambda row: row[0], "last": lambda row: row[-1], "mean": lambda row: row.mean(0), "max": lambda row: row.max(0)}
+    for kind, formula in formulas.items():
+        rows = [x[begin:end].astype(np.float64) for begin, end in zip(row_begin, row_begin[1:])]
+        expected = np.array([formula(row) if len(row) else np.zeros(5) for row in rows])
+        case(f"pool_rows {kind}", "pooling", kind, {"x": x, "row_begin": row_begin}, {"result0": expected})
+        case(f"pool_rows {kind} without rows", "pooling", kind, {"x": x, "row_begin": ints(0)}, {"result0": np.zeros((0, 5))})
+    error("pooling", "mean", {"x": x, "row_begin": ints(0, 10)}, "'attn.pool_rows' op row_begin[1] is 10, but must be within 0..9")
 
 
 def norm():
@@ -167,6 +179,15 @@ def attention():
     documents = {"q": q, "k": k, "v": v, "q_begin": qb, "kv_begin": kb}
     case("attention documents", "attention", "documents", documents,
          {"result0": rows(lambda b, at: attend(q[at], k[kb[b]:kb[b + 1]], v[kb[b]:kb[b + 1]], 0.5))})
+    vector = normal(5)
+
+    def bahdanau(b, at):
+        own = slice(kb[b], kb[b + 1])
+        sums = np.tanh(q[at].astype(np.float64)[:, None] + k[own].astype(np.float64)[None, :, :, None]) @ vector  # [q, kv, hkv, g]
+        p = np.exp(0.5 * sums) * (np.arange(sums.shape[1])[None, :, None, None] != 2)
+        return np.einsum("ijhg,jhd->ihgd", p, v[own]) / np.maximum(p.sum(1), 1e-300)[..., None]
+
+    case("attention additive", "attention", "additive", {**documents, "vector": vector}, {"result0": rows(bahdanau)})
     error("attention", "documents", {**documents, "kv_begin": kb[:-1]}, "'attn.attention' op extent of dim b is both 4 and 3")
     error("attention", "documents", {**documents, "q_begin": qb + ints(0, 0, 0, 0, 1)}, "q_begin[4] is 10, but must be within 4..9")
     error("attention", "documents", {**documents, "v": v[1:]}, "extent of dim kv is both 13 and 12")
@@ -294,6 +315,73 @@ def program():
     error("program", "nothing", {}, "there is no function 'nothing'")
 
 
+def recurrence():
+    def sigmoid(x):
+        return 1 / (1 + np.exp(-x))
+
+    def run(kind, x, w, b, begin, states, backwards):
+        """torch.nn.RNN, GRU and LSTM, row by row."""
+        parts, out, last = {"gru": 3, "lstm": 4}.get(kind, 1), np.zeros((len(x), len(w))), [s.astype(np.float64) for s in states]
+        for row in range(len(begin) - 1):
+            tokens = range(begin[row], begin[row + 1])
+            for t in reversed(tokens) if backwards else tokens:
+                own, p = np.split(x[t].astype(np.float64), parts), np.split(last[0][row] @ w.astype(np.float64) + b, parts)
+                if kind == "lstm":
+                    i, f, g, o = (u + v for u, v in zip(own, p))
+                    last[1][row] = sigmoid(f) * last[1][row] + sigmoid(i) * np.tanh(g)
+                    last[0][row] = sigmoid(o) * np.tanh(last[1][row])
+                elif kind == "gru":
+                    r, z = sigmoid(own[0] + p[0]), sigmoid(own[1] + p[1])
+                    last[0][row] = (1 - z) * np.tanh(own[2] + r * p[2]) + z * last[0][row]
+                else:
+                    last[0][row] = np.tanh(own[0] + p[0]) if kind == "rnn_tanh" else np.maximum(own[0] + p[0], 0)
+                out[t] = last[0][row]
+        return {f"result{i}": value for i, value in enumerate([out, *last])}
+
+    for kind, parts in {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}.items():
+        for backwards in (False, True):
+            for name, begin in {"ragged": ints(0, 4, 4, 5, 11), "none": ints(0)}.items():
+                bias, states = backwards or kind == "gru", ["h", "c"] if kind == "lstm" else ["h"]
+                inputs = {"x": normal(13, 5 * parts), "w": normal(5, 5 * parts) / 4, "begin": begin}
+                inputs.update({state: normal(len(begin) - 1, 5) for state in states})
+                b = normal(5 * parts) if bias else np.zeros(5 * parts)
+                expected = run(kind, inputs["x"], inputs["w"], b, begin, [inputs[state] for state in states], backwards)
+                case(f"recurrence {kind} {backwards} {name}", "recurrence", kind + ("_reverse" if backwards else ""), {**inputs, **({"b": b} if bias else {})}, expected)
+    inputs, zeros = {"x": normal(3, 20), "w": normal(5, 20), "begin": ints(0, 0, 3)}, np.zeros((2, 5))
+    case("recurrence from zeros", "recurrence", "zeros", inputs, run("lstm", inputs["x"], inputs["w"], 0, inputs["begin"], [zeros, zeros], False))
+    x, w, h = normal(6, 3, 5), normal(5, 15), normal(2, 5)
+    wide = np.zeros((6, 3, 32), np.float32)
+    wide[..., :5] = x
+    packed, state = np.zeros((3, 5, 32), np.float32), np.zeros((2, 32), np.float32)
+    packed[..., :5], state[:, :5] = w.reshape(5, 3, 5).transpose(1, 0, 2), h
+    expected = run("gru", x.reshape(6, 15), w, 0, (0, 2, 6), [h], False)
+    case("recurrence panels", "recurrence", "panels", {"x": wide.reshape(6, 96), "w": packed, "begin": ints(0, 2, 6), "h": state},
+         {name: np.pad(value, ((0, 0), (0, 27))) for name, value in expected.items()})
+    inputs = {"x": normal(3, 5), "w": normal(5, 5), "begin": ints(0, 1, 3), "h": normal(2, 5)}
+    error("recurrence", "rnn_tanh", {**inputs, "begin": ints(0, 1, 4)}, "'attn.recurrence' op row_begin[2] is 4, but must be within 1..3")
+    error("recurrence", "rnn_tanh", {**inputs, "h": normal(3, 5)}, "'attn.recurrence' op has 3 initial states for 2 rows")
+
+    s, v = normal(4, 4), normal(2, 4)
+    new = s.copy()
+    new[[3, 1]] = v
+    case("update_rows", "recurrence", "update", {"s": s, "v": v, "rows": ints(3, 1)}, {"result0": new, "result1": s})
+    deep = normal(4, 3, 4)
+    layered = deep.copy()
+    layered[[3, 1], 2] = v
+    inputs = {"s": deep, "layer": np.array(2), "v": v, "rows": ints(3, 1)}
+    case("update_rows of a layer", "recurrence", "update_layer", inputs, {"result0": layered, "result1": v})
+    error("recurrence", "update", {"s": s, "v": v, "rows": ints(0, 4)}, "'attn.update_rows' op writes row 4 (element 1) of 4 rows")
+    error("recurrence", "update", {"s": s, "v": v, "rows": ints(2, 2)}, "'attn.update_rows' op writes row 2 twice (element 1)")
+    error("recurrence", "update", {"s": s, "v": v, "rows": ints(2)}, "'attn.update_rows' op has values [2, 4] for 1 rows of 4 columns")
+    error("recurrence", "update_layer", {**inputs, "layer": np.array(3)}, "'attn.update_rows' op writes layer 3 of 3")
+    error("recurrence", "select_layer", {"s": deep, "layer": np.array(-1), "rows": ints(0)}, "'attn.select_rows' op selects layer -1 of 3")
+    a, b = normal(2, 3), normal(2, 1)
+    case("concat", "recurrence", "concat", {"a": a, "b": b}, {"result0": np.concatenate([a, b, a], 1)})
+    error("recurrence", "concat", {"a": a, "b": b[:1]}, "'attn.concat' op has inputs of 2 and 1 rows")
+    a, b = normal(2, 32), normal(2, 64)
+    case("concat columns", "recurrence", "concat_columns", {"a": a, "b": b}, {"result0": np.pad(np.concatenate([a[:, :7], b[:, :33]], 1), ((0, 0), (0, 24)))})
+
+
 def decoder():
     """A whole gpt2, against the independent one of numpy/gpt2.py."""
     import gpt2
@@ -321,7 +409,7 @@ def decoder():
     error("gpt2", "step", {"input_ids": ids}, "its sources have 100 columns, but its type needs 256", (f"--weights={other}",))
     error("gpt2", "step", {"input_ids": ids}, os.path.join(WORK.name, "nowhere"), (f"--weights={WORK.name}/nowhere",))
     error("gpt2", "step", {"input_ids": ids, "attention_mask": mask[:, ::-1]}, "attention_mask[0, 66] is 1, but a row must be ones and then zeros")
-    error("gpt2", "step", {"input_ids": ids, "attention_mask": mask[:3]}, "attention_mask is i64 [3, 75], but integers [batch, length] of one shape")
+    error("gpt2", "step", {"input_ids": ids, "attention_mask": mask[:3]}, "attention_mask is i64 [3, 75], but integers [4, 75] are needed")
     error("gpt2", "step", {"input_ids": ids.astype(np.float32)}, "input_ids is f32 [4, 75], but integers")
     error("gpt2", "step", {"input_ids": ids + 50}, "'attn.embedding' op looks id", parameters)
     error("gpt2", "step", {"input_ids": random.randint(0, 97, (1, 129))}, "dim 'table' is 3, but must be within 1..2", parameters)
@@ -386,7 +474,7 @@ def main():
     parser.add_argument("--tool", required=True)
     parser.add_argument("--work")
     options = parser.parse_args()
-    for make in (embedding, norm, position, feedforward, attention, attention_state, kvcache, program, decoder):
+    for make in (embedding, pooling, norm, position, feedforward, attention, attention_state, kvcache, recurrence, program, decoder):
         make()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         work = options.work or WORK.name

@@ -17,3 +17,16 @@ func.func @unknown_use() -> tensor<32x32xf32> {
   // expected-error@+1 {{reads a parameter, but no layout is known for its use}}
   return %w : tensor<32x32xf32>
 }
+
+// -----
+
+// Heads of 80 channels are padded to 96 each: their columns do not lie side by side.
+module attributes {attn.model = {family = "any"}} {
+func.func @grouped(%x: tensor<?x160xf32>, %y: tensor<?x32xf32>) -> tensor<?x192xf32> {
+  %heads = attn.split_heads %x : tensor<?x160xf32> -> tensor<?x2x80xf32>
+  %merged = attn.merge_heads %heads : tensor<?x2x80xf32> -> tensor<?x160xf32>
+  // expected-error@+1 {{joins 160 columns that are padded in groups, as 'tensor<?x192xf32>'}}
+  %0 = attn.concat %merged, %y : tensor<?x160xf32>, tensor<?x32xf32>
+  return %0 : tensor<?x192xf32>
+}
+}

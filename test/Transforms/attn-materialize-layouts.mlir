@@ -64,3 +64,122 @@ func.func @tied(%ids: tensor<?xi32>) -> tensor<?x97xf32> {
   %y = attn.linear %x, %t transposed : tensor<?x32xf32>, tensor<97x32xf32> -> tensor<?x97xf32>
   return %y : tensor<?x97xf32>
 }
+
+// -----
+
+// A bidirectional layer: the parts of a recurrence are padded each, in all products that feed it, their biases and its
+// own weight and bias; its state is an argument given back under its name, padded in memory; both directions side by side
+// lie without a gap, so what reads them is padded at the end alone.
+// CHECK: @input : tensor<6x10x32xf32> {{.*}}shape = [10, 99], column_group = 33, row_group = 0
+// CHECK: @context : tensor<6x10x32xf32> {{.*}}shape = [10, 99], column_group = 33, row_group = 0
+// CHECK: @input_bias : tensor<192xf32> {{.*}}shape = [99], column_group = 33
+// CHECK: @hidden : tensor<6x33x32xf32> {{.*}}layout<panels, shape = [33, 99], column_group = 33, row_group = 0
+// CHECK: @hidden_bias : tensor<192xf32> {{.*}}layout<row_major, shape = [99], column_group = 33
+// CHECK: @out : tensor<1x66x32xf32> {{.*}}column_group = 0, row_group = 0
+module attributes {attn.model = {}} {
+attn.parameter @input : tensor<10x99xf32> from [#attn.source<"input">]
+attn.parameter @context : tensor<10x99xf32> from [#attn.source<"context">]
+attn.parameter @input_bias : tensor<99xf32> from [#attn.source<"input_bias">]
+attn.parameter @hidden : tensor<33x99xf32> from [#attn.source<"hidden">]
+attn.parameter @hidden_bias : tensor<99xf32> from [#attn.source<"hidden_bias">]
+attn.parameter @out : tensor<66x20xf32> from [#attn.source<"out">]
+// CHECK: @recurrent(%{{.*}}: tensor<?x10xf32> {{{.*}}}, %{{.*}}: tensor<?x2x64xf32>
+func.func @recurrent(%x: tensor<?x10xf32> {attn.name = "x"}, %state: tensor<?x2x33xf32> {attn.name = "state"}, %slots: tensor<?xi32> {attn.name = "slots"}, %begin: tensor<?xi32> {attn.name = "begin"})
+    -> (tensor<?x20xf32> {attn.name = "y"}, tensor<?x2x33xf32> {attn.name = "state"}) {
+  %c0 = arith.constant 0 : index
+  %input = attn.parameter_slice @input : tensor<10x99xf32>
+  %context = attn.parameter_slice @context : tensor<10x99xf32>
+  %input_bias = attn.parameter_slice @input_bias : tensor<99xf32>
+  %hidden = attn.parameter_slice @hidden : tensor<33x99xf32>
+  %hidden_bias = attn.parameter_slice @hidden_bias : tensor<99xf32>
+  %out = attn.parameter_slice @out : tensor<66x20xf32>
+  %part = attn.linear %x, %context : tensor<?x10xf32>, tensor<10x99xf32> -> tensor<?x99xf32>
+  %gates = attn.linear %x, %input, (%input_bias, %part) : tensor<?x10xf32>, tensor<10x99xf32>, (tensor<99xf32>, tensor<?x99xf32>) -> tensor<?x99xf32> {
+  ^bb0(%sum: f32, %bias: f32, %other: f32):
+    %0 = arith.addf %sum, %bias : f32
+    %1 = arith.addf %0, %other : f32
+    attn.yield %1 : f32
+  }
+  // CHECK: attn.select_rows %{{.*}} : tensor<?x2x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
+  %h = attn.select_rows %state[%c0], %slots : tensor<?x2x33xf32>, tensor<?xi32> -> tensor<?x33xf32>
+  // CHECK: attn.recurrence gru %{{.*}} bias(%{{.*}} : tensor<192xf32>) rows(%{{.*}}) init(%{{.*}}) : tensor<?x192xf32>, tensor<6x33x32xf32>, tensor<?xi32>, tensor<?x64xf32>
+  %y, %last = attn.recurrence gru %gates, %hidden bias(%hidden_bias : tensor<99xf32>) rows(%begin) init(%h) : tensor<?x99xf32>, tensor<33x99xf32>, tensor<?xi32>, tensor<?x33xf32>
+  %z, %first = attn.recurrence gru %gates, %hidden bias(%hidden_bias : tensor<99xf32>) rows(%begin) init(%h) reverse : tensor<?x99xf32>, tensor<33x99xf32>, tensor<?xi32>, tensor<?x33xf32>
+  // CHECK: attn.update_rows %{{.*}} : tensor<?x2x64xf32>, tensor<?x64xf32>, tensor<?xi32>
+  %new = attn.update_rows %state[%c0], %last, %slots : tensor<?x2x33xf32>, tensor<?x33xf32>, tensor<?xi32>
+  // CHECK: attn.concat %{{.*}}, %{{.*}} columns [33, 33] : tensor<?x64xf32>, tensor<?x64xf32>
+  %both = attn.concat %y, %z : tensor<?x33xf32>, tensor<?x33xf32>
+  // CHECK: attn.linear %{{.*}} : tensor<?x96xf32>, tensor<1x66x32xf32> -> tensor<?x20xf32>
+  %result = attn.linear %both, %out : tensor<?x66xf32>, tensor<66x20xf32> -> tensor<?x20xf32>
+  // CHECK: return %{{.*}} : tensor<?x20xf32>, tensor<?x2x64xf32>
+  return %result, %new : tensor<?x20xf32>, tensor<?x2x33xf32>
+}
+}
+
+// -----
+
+// Near miss: the argument has another name than the result, so it is an input, whose columns are the caller's.
+module attributes {attn.model = {}} {
+// CHECK-LABEL: @plain_input
+// CHECK-SAME: tensor<?x33xf32>
+func.func @plain_input(%x: tensor<?x33xf32> {attn.name = "x"}) -> (tensor<?x33xf32> {attn.name = "y"}) {
+  return %x : tensor<?x33xf32>
+}
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+
+// A table of attention lies in rows; an index beyond its end stays there, though the row is longer now. Arguments keep
+// their channels, and so does the result.
+attn.parameter @table : tensor<4x20xf32> from [#attn.source<"table">]
+// CHECK-LABEL: @lookup
+func.func @lookup(%q: tensor<?x4x20xf32>, %s: f32) -> tensor<?x4x20xf32> {
+  %t = attn.parameter_slice @table : tensor<4x20xf32>
+  // CHECK: attn.attention {{.*}} extras(%{{.*}} : tensor<4x32xf32>) {{.*}} -> tensor<?x4x20xf32>
+  %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x20xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
+    score {
+    ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %table: tensor<4x20xf32>):
+      // CHECK: ^bb0({{.*}}, %[[J:[a-z0-9]+]]: index, %[[T:[a-z0-9]+]]: tensor<4x32xf32>)
+      // CHECK: %[[END:.*]] = arith.constant 19 : index
+      // CHECK: %[[AT:.*]] = arith.minsi %[[J]], %[[END]]
+      // CHECK: attn.lookup %[[T]][%{{.*}}, %[[AT]]] : tensor<4x32xf32> -> f32
+      %1 = attn.lookup %table[%h, %j] : tensor<4x20xf32> -> f32
+      attn.yield %1 : f32
+    }
+  return %0 : tensor<?x4x20xf32>
+}
+
+// -----
+
+// The vector of an additive similarity is padded as its channels are.
+// CHECK: @vector : tensor<64xf32> {{.*}}layout<row_major, shape = [33]
+attn.parameter @vector : tensor<33xf32> from [#attn.source<"vector">]
+attn.parameter @keys : tensor<32x33xf32> from [#attn.source<"keys">]
+// CHECK-LABEL: @additive
+func.func @additive(%x: tensor<?x32xf32>) -> tensor<?x1x33xf32> {
+  %scale = arith.constant 1.0 : f32
+  %vector = attn.parameter_slice @vector : tensor<33xf32>
+  %keys = attn.parameter_slice @keys : tensor<32x33xf32>
+  %k = attn.linear %x, %keys : tensor<?x32xf32>, tensor<32x33xf32> -> tensor<?x33xf32>
+  %heads = attn.split_heads %k : tensor<?x33xf32> -> tensor<?x1x33xf32>
+  // CHECK: attn.attention {{.*}} additive(%{{.*}} : tensor<64xf32>) {{.*}} : tensor<?x1x64xf32>, tensor<?x1x64xf32>, tensor<?x1x64xf32> -> tensor<?x1x64xf32>
+  %o = attn.attention %heads, %heads, %heads, %scale additive(%vector : tensor<33xf32>) maps [affine_map<(b, h, g, i, j, c, d) -> (i, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (j, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (j, h, d)>, affine_map<(b, h, g, i, j, c, d) -> (i, h, d)>]
+    : tensor<?x1x33xf32>, tensor<?x1x33xf32>, tensor<?x1x33xf32> -> tensor<?x1x33xf32>
+  return %o : tensor<?x1x33xf32>
+}
+
+// -----
+
+// Near miss: a kernel's columns are not padded.
+// CHECK-LABEL: @kernel
+func.func @kernel(%x: tensor<?x33xf32>) -> tensor<?x66xf32> {
+  // CHECK: attn.concat %{{.*}}, %{{.*}} : tensor<?x33xf32>, tensor<?x33xf32>
+  %0 = attn.concat %x, %x : tensor<?x33xf32>, tensor<?x33xf32>
+  return %0 : tensor<?x66xf32>
+}

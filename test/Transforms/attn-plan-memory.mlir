@@ -15,12 +15,53 @@ func.func @share(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi
   %b = memref.alloc(%n) : memref<?x8xf32>
   %c = memref.alloc(%n) : memref<?x8xf32>
   // CHECK: %[[A:.*]] = memref.view %arg2[%[[START:c0[_0-9]*]]][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
-  // CHECK: %[[C:.*]] = memref.view %arg2[%[[START]]][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
   // CHECK: %[[B:.*]] = memref.view %arg2[%{{[0-9]+}}][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
+  // CHECK: %[[C:.*]] = memref.view %arg2[%[[START]]][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
   // CHECK: attn.parallel_for @use(%[[A]], %[[B]])
   attn.parallel_for @use(%a, %b) count %n env %env : (memref<?x8xf32>, memref<?x8xf32>), !llvm.ptr
   // CHECK: attn.parallel_for @use(%[[B]], %[[C]])
   attn.parallel_for @use(%b, %c) count %n env %env : (memref<?x8xf32>, memref<?x8xf32>), !llvm.ptr
+  return %s : i32
+}
+
+// -----
+
+// Sizes that differ by a constant factor: two of 1 unit of 64 * n bytes lie where one of 2 has lain, behind the one of 3 that is
+// in use with all of them; all in all 5 units. A buffer over another dim has a place of its own behind them.
+attn.dim @n min 0 max 64
+attn.dim @m min 0 max 64
+func.func private @use(%a: memref<?x48xf32>, %b: memref<?x32xf32>, %begin: index, %end: index, %worker: index) {
+  return
+}
+func.func private @use3(%a: memref<?x48xf32>, %b: memref<?x16xf32>, %c: memref<?x16xf32>, %d: memref<?x16xf32>, %begin: index, %end: index, %worker: index) {
+  return
+}
+// CHECK-LABEL: func.func @proportional
+func.func @proportional(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>, %x: memref<?xf32> {attn.name = "x", attn.dims = ["n"]},
+                        %y: memref<?xf32> {attn.name = "y", attn.dims = ["m"]}) -> i32 attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %s = arith.constant 0 : i32
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %m = memref.dim %y, %c0 : memref<?xf32>
+  %small = memref.alloc(%n) : memref<?x16xf32>
+  %large = memref.alloc(%n) : memref<?x48xf32>
+  %middle = memref.alloc(%n) : memref<?x32xf32>
+  %second = memref.alloc(%n) : memref<?x16xf32>
+  %other = memref.alloc(%m) : memref<?x16xf32>
+  // CHECK: %[[UNIT:.*]] = arith.muli %c64{{[_0-9]*}}, %[[N:.*]] : index
+  // CHECK: %[[SKIP:.*]] = arith.muli %[[UNIT]], %c3{{[_0-9]*}} : index
+  // CHECK: %[[BEHIND:.*]] = arith.addi %[[START:.*]], %[[SKIP]] : index
+  // CHECK: memref.view %arg2[%[[BEHIND]]][%[[N]]] : memref<?xi8> to memref<?x16xf32>
+  // CHECK: memref.view %arg2[%[[START]]][%[[N]]] : memref<?xi8> to memref<?x48xf32>
+  // CHECK: memref.view %arg2[%{{.*}}][%[[N]]] : memref<?xi8> to memref<?x32xf32>
+  // CHECK: %[[SKIP4:.*]] = arith.muli %[[UNIT]], %c4{{[_0-9]*}} : index
+  // CHECK: %[[LAST:.*]] = arith.addi %[[START]], %[[SKIP4]] : index
+  // CHECK: memref.view %arg2[%[[LAST]]][%[[N]]] : memref<?xi8> to memref<?x16xf32>
+  // CHECK: %[[ALL:.*]] = arith.muli %[[UNIT]], %c5{{[_0-9]*}} : index
+  // CHECK: %[[END:.*]] = arith.addi %[[START]], %[[ALL]] : index
+  // CHECK: memref.view %arg2[%[[END]]][%{{.*}}] : memref<?xi8> to memref<?x16xf32>
+  attn.parallel_for @use(%large, %middle) count %n env %env : (memref<?x48xf32>, memref<?x32xf32>), !llvm.ptr
+  attn.parallel_for @use3(%large, %small, %second, %other) count %n env %env : (memref<?x48xf32>, memref<?x16xf32>, memref<?x16xf32>, memref<?x16xf32>), !llvm.ptr
   return %s : i32
 }
 

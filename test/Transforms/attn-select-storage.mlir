@@ -13,3 +13,23 @@ func.func @f(%x: tensor<?x64xf32>) -> tensor<?x80xf32> {
   %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x80xf32> -> tensor<?x80xf32>
   return %y : tensor<?x80xf32>
 }
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+
+// Tables of attention are read by element: they stay too.
+// CHECK: @table : tensor<4x20xf32>
+attn.parameter @table : tensor<4x20xf32> from [#attn.source<"table">]
+func.func @lookup(%q: tensor<?x4x20xf32>, %s: f32) -> tensor<?x4x20xf32> {
+  %t = attn.parameter_slice @table : tensor<4x20xf32>
+  %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x20xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
+    score {
+    ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %table: tensor<4x20xf32>):
+      %1 = attn.lookup %table[%h, %j] : tensor<4x20xf32> -> f32
+      attn.yield %1 : f32
+    }
+  return %0 : tensor<?x4x20xf32>
+}

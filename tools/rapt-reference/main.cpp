@@ -16,7 +16,7 @@ using cl::desc, cl::cat, cl::value_desc;
 
 static cl::OptionCategory own("Options of rapt-reference");
 static cl::opt<std::string> file(cl::Positional, cl::Required, desc("IR.mlir"), cat(own));
-static cl::opt<std::string> entry("entry", desc("function to run"), cl::init("step"), cat(own));
+static cl::opt<std::string> entry("entry", desc("function to run, the module's first entry by default"), cat(own));
 static cl::opt<std::string> precision("precision", desc("f32 or f64"), cl::init("f32"), cat(own));
 static cl::list<std::string> inputs("input", desc("an argument"), value_desc("NAME=F.npy"), cat(own));
 static cl::list<std::string> outputs("output", desc("a result"), value_desc("NAME=F.npy"), cat(own));

@@ -60,8 +60,44 @@ std::optional<unsigned> AttentionOp::dimOf(unsigned i, Dim dim) {
 }
 
 namespace {
-/// Checks a score (`isScore`) or mask region: its arguments and what it yields.
-LogicalResult verifyRegion(Operation *op, Region &region, bool isScore, ValueRange extras) {
+bool isTableWith(AffineMap map, Value operand) {
+  return map.getNumResults() == 0 && cast<RankedTensorType>(operand.getType()).getRank() != 0;
+}
+} // namespace
+
+bool AttentionOp::isTable(unsigned i) { return isTableWith(getMap(4 + i), getExtras()[i]); }
+
+bool AttentionStateOp::isTable(unsigned i) { return isTableWith(getExtraMap(i), getExtras()[i]); }
+
+LogicalResult LookupOp::verify() {
+  RankedTensorType table = getTable().getType();
+  if (!isa<BlockArgument>(getTable()))
+    return emitOpError("reads tables that are arguments of its region");
+  if (table.getRank() < 1 || table.getRank() > 3 || table.getRank() != static_cast<int64_t>(getIndices().size()))
+    return emitOpError() << "has " << getIndices().size() << " indices for " << table << "; a table has 1 to 3 dims";
+  if (table.getElementType().isInteger(32) != getResult().getType().isInteger(32))
+    return emitOpError() << "reads " << table.getElementType() << " as " << getResult().getType();
+  return success();
+}
+
+namespace {
+/// Tables have a static shape, elements that 32 bits can count, and are read by attn.lookup alone.
+LogicalResult verifyTable(Operation *op, Region &region, BlockArgument argument) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  int64_t elements = 1;
+  for (int64_t extent : type.getShape())
+    if (extent <= 0 || llvm::MulOverflow(elements, extent, elements) || elements > INT32_MAX)
+      return op->emitOpError() << "has a table " << type << ", but a table has a static shape of 1 to " << INT32_MAX
+                               << " elements";
+  for (Operation *user : argument.getUsers())
+    if (!isa<LookupOp>(user))
+      return user->emitOpError("uses a table, which only attn.lookup reads");
+  return success();
+}
+
+/// Checks a score (`isScore`) or mask region: its arguments and what it yields. `isTable` tells which extras are whole.
+LogicalResult verifyRegion(Operation *op, Region &region, bool isScore, ValueRange extras,
+                           function_ref<bool(unsigned)> isTable) {
   if (region.empty())
     return success();
   StringRef name = isScore ? "score" : "mask";
@@ -70,11 +106,14 @@ LogicalResult verifyRegion(Operation *op, Region &region, bool isScore, ValueRan
   if (isScore)
     expected.push_back(builder.getF32Type());
   expected.append(4, builder.getIndexType());
-  for (Value extra : extras)
-    expected.push_back(getElementTypeOrSelf(extra.getType()));
+  for (auto [i, extra] : llvm::enumerate(extras))
+    expected.push_back(isTable(i) ? extra.getType() : getElementTypeOrSelf(extra.getType()));
   if (TypeRange(region.front().getArgumentTypes()) != TypeRange(expected))
     return op->emitOpError() << name << " region must take (" << (isScore ? "s: f32, " : "")
-                             << "b, h, q, kv: index, and one element of each extra operand)";
+                             << "b, h, q, kv: index, and one element of each extra operand, or a table whole)";
+  for (BlockArgument argument : region.front().getArguments())
+    if (isa<RankedTensorType>(argument.getType()) && failed(verifyTable(op, region, argument)))
+      return failure();
   return verifyElementRegion(op, region, name, isScore ? Type(builder.getF32Type()) : Type(builder.getI1Type()));
 }
 
@@ -131,7 +170,8 @@ LogicalResult AttentionOp::verify() {
     auto type = cast<RankedTensorType>(operand.getType());
     if (map.getNumDims() != NumDims || map.getNumSymbols() != 0 || !map.isProjectedPermutation())
       return emitOpError() << "map " << i << " must be a projected permutation of (b, hkv, g, q, kv, dqk, dv)";
-    if (map.getNumResults() != type.getRank())
+    bool isTable = i >= 4 && this->isTable(i - 4);
+    if (map.getNumResults() != type.getRank() && !isTable)
       return emitOpError() << "map " << i << " has " << map.getNumResults() << " results for " << type;
     for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape())) {
       unsigned dim = cast<AffineDimExpr>(expr).getPosition();
@@ -145,9 +185,34 @@ LogicalResult AttentionOp::verify() {
   }
   if (failed(verifyMaps(*this)))
     return failure();
-  if (failed(verifyRegion(*this, getScore(), true, getExtras())) ||
-      failed(verifyRegion(*this, getMask(), false, getExtras())))
-    return failure();
+  if (getAdditive()) {
+    // Padding may have reached the query and not the vector.
+    int64_t size = cast<RankedTensorType>(getAdditive().getType()).getDimSize(0);
+    if (ShapedType::isDynamic(size) || (size != extents[DQK] && padToPanel(size) != extents[DQK]))
+      return emitOpError() << "needs an additive vector with an element for each of the static channels dqk, found "
+                           << getAdditive().getType() << " for " << getQuery().getType();
+  }
+  auto isWhole = [&](unsigned i) { return isTable(i); };
+  return success(succeeded(verifyRegion(*this, getScore(), true, getExtras(), isWhole)) &&
+                 succeeded(verifyRegion(*this, getMask(), false, getExtras(), isWhole)));
+}
+
+/// Maps over (q, kv) with as many results as the extra has dims, and a q for each query.
+static LogicalResult verifyExtras(AttentionStateOp op, int64_t queries) {
+  size_t maps = op.getExtraMaps() ? op.getExtraMaps()->size() : 0;
+  if (maps != op.getExtras().size())
+    return op.emitOpError() << "has " << maps << " maps for " << op.getExtras().size() << " extra operands";
+  for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
+    AffineMap map = op.getExtraMap(i);
+    auto type = cast<RankedTensorType>(extra.getType());
+    if (map.getNumDims() != 2 || map.getNumSymbols() != 0 || !map.isProjectedPermutation() ||
+        (map.getNumResults() != type.getRank() && !op.isTable(i)))
+      return op.emitOpError() << "map of extra operand " << i << " must be a projected permutation of (q, kv) for "
+                              << type;
+    for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape()))
+      if (cast<AffineDimExpr>(expr).getPosition() == 0 && size != queries)
+        return op.emitOpError() << "has " << queries << " queries, but extra operand " << i << " is " << type;
+  }
   return success();
 }
 
@@ -166,7 +231,14 @@ LogicalResult AttentionStateOp::verify() {
   for (Value row : {getMax(), getSum()})
     if (cast<RankedTensorType>(row.getType()).getShape() != ArrayRef<int64_t>{query.getDimSize(0)})
       return emitOpError() << "needs one max and one sum for each of the " << query.getDimSize(0) << " queries";
-  if (failed(verifyRegion(*this, getScore(), true, {})) || failed(verifyRegion(*this, getMask(), false, {})))
+  if (failed(verifyExtras(*this, query.getDimSize(0))))
     return failure();
-  return success();
+  if (getAdditive()) {
+    auto additive = cast<RankedTensorType>(getAdditive().getType());
+    if (additive.isDynamicDim(0) || additive.getDimSize(0) > query.getDimSize(1))
+      return emitOpError() << "additive vector " << additive << " does not fit query " << query;
+  }
+  auto isWhole = [&](unsigned i) { return isTable(i); };
+  return success(succeeded(verifyRegion(*this, getScore(), true, getExtras(), isWhole)) &&
+                 succeeded(verifyRegion(*this, getMask(), false, getExtras(), isWhole)));
 }

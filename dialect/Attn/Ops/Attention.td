@@ -44,16 +44,19 @@ def Attn_MergeHeadsOp : Attn_Op<"merge_heads", [Pure]> {
 }
 
 def Attn_AttentionOp : Attn_Op<"attention", [Pure, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
-  let summary = "softmax(scale * query . key) . value";
+  let summary = "softmax(scale * similarity(query, key)) . value";
   let description = [{
     `maps` are those of query, key, value, result and the extra operands: projected permutations of
     (b, hkv, g, q, kv, dqk, dv) = (row, key/value head, query head of its group, query, key position, query/key channel,
     value channel). Query head h is `hkv * G + g`. Scores are f32 and natural: `s = scale * sum_dqk query * key`.
 
     The optional region `score(s, b, h, q, kv, extras...)` maps a score, `mask(b, h, q, kv, extras...)` says which keys
-    count; extras are elements of the extra operands at their maps. A masked element takes no part, whatever its score.
+    count; extras are elements of the extra operands at their maps. An extra operand of static shape whose map is empty is a
+    table: the regions get the tensor and read it with `attn.lookup`. A masked element takes no part, whatever its score.
     A row with no key gives 0. Indices are absolute. Regions may use scalars from outside, but no tensors: those are
     extra operands.
+
+    With `additive`, a vector v of dqk elements, similarity is v . tanh(query + key) (Bahdanau et al. 2015) in place of query . key.
 
     - `q_begin` (rows + 1 offsets): queries of all rows are packed in the dim q, and b is not in their map.
     - `q_offset`: absolute position of a row's first query; 0 without it.
@@ -82,28 +85,71 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure, RecursiveMemoryEffects, AttrS
   let arguments = (ins RankedTensorOf<[F32]>:$query, RankedTensorOf<[AnyFloat]>:$key, RankedTensorOf<[AnyFloat]>:$value, F32:$scale,
                        Optional<1DTensorOf<[I32]>>:$q_begin, Optional<1DTensorOf<[I32]>>:$q_offset,
                        Optional<1DTensorOf<[I32]>>:$kv_begin, Optional<1DTensorOf<[I32]>>:$kv_length,
-                       Variadic<RankedTensorOf<[AnyType]>>:$extras, AffineMapArrayAttr:$maps);
+                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<1DTensorOf<[F32]>>:$additive, AffineMapArrayAttr:$maps);
   let results = (outs RankedTensorOf<[F32]>:$result);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $scale
     (`q_begin` `(` $q_begin^ `:` type($q_begin) `)`)? (`q_offset` `(` $q_offset^ `:` type($q_offset) `)`)?
     (`kv_begin` `(` $kv_begin^ `:` type($kv_begin) `)`)? (`kv_length` `(` $kv_length^ `:` type($kv_length) `)`)?
-    (`extras` `(` $extras^ `:` type($extras) `)`)? `maps` $maps attr-dict
+    (`extras` `(` $extras^ `:` type($extras) `)`)? (`additive` `(` $additive^ `:` type($additive) `)`)? `maps` $maps attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result)
     custom<NamedRegions>($score, $mask)
   }];
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value,
+                                 "::mlir::Value":$scale, "::mlir::Value":$qBegin, "::mlir::Value":$qOffset,
+                                 "::mlir::Value":$kvBegin, "::mlir::Value":$kvLength, "::mlir::ValueRange":$extras,
+                                 "::mlir::ArrayAttr":$maps),
+                            [{ build($_builder, $_state, result, query, key, value, scale, qBegin, qOffset, kvBegin, kvLength, extras,
+                                     /*additive=*/nullptr, maps); }]>];
   let extraClassDeclaration = [{
     /// The iteration dims in the order of the maps.
     enum Dim { B, HKV, G, Q, KV, DQK, DV, NumDims };
     ::mlir::AffineMap getMap(unsigned i) { return ::llvm::cast<::mlir::AffineMapAttr>(getMaps()[i]).getValue(); }
     /// Position of iteration dim `dim` among the dims of operand i, or none.
     std::optional<unsigned> dimOf(unsigned i, Dim dim);
+    /// Whether extra operand i is a table.
+    bool isTable(unsigned i);
   }];
 }
 
-def Attn_AttentionStateOp : Attn_Op<"attention_state", [Pure, RecursiveMemoryEffects]> {
+def Attn_LookupOp : Attn_Op<"lookup", [Pure, ParentOneOf<["AttentionOp", "AttentionStateOp"]>]> {
+  let summary = "reads a table in a score or mask region";
+  let description = [{
+    The element of a table (an extra operand with an empty map) at indices that may depend on anything, as f32 or i32. An index
+    beyond an end of its dim reads the element at that end. T5's relative positions:
+
+    ```mlir
+    #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+    #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+    #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+    #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+    #table = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+    func.func @relative(%q: tensor<?x12x64xf32>, %bias: tensor<12x129xf32>) -> tensor<?x12x64xf32> {
+      %scale = arith.constant 1.0 : f32
+      %o = attn.attention %q, %q, %q, %scale extras(%bias : tensor<12x129xf32>) maps [#q, #k, #v, #o, #table]
+        : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+        score {
+        ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %t: tensor<12x129xf32>):
+          %middle = arith.constant 64 : index
+          %apart = arith.subi %j, %i : index
+          %bucket = arith.addi %apart, %middle : index
+          %x = attn.lookup %t[%h, %bucket] : tensor<12x129xf32> -> f32
+          %y = arith.addf %s, %x : f32
+          attn.yield %y : f32
+        }
+      return %o : tensor<?x12x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[AnyFloat, I32]>:$table, Variadic<Index>:$indices);
+  let results = (outs AnyTypeOf<[F32, I32]>:$result);
+  let assemblyFormat = "$table `[` $indices `]` attr-dict `:` type($table) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Attn_AttentionStateOp : Attn_Op<"attention_state", [Pure, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "one step of online softmax over a block of keys";
   let description = [{
     The state of online softmax (Milakov and Gimelshein 2018) for M queries of one head, taken over a block of B keys:
@@ -114,7 +160,9 @@ def Attn_AttentionStateOp : Attn_Op<"attention_state", [Pure, RecursiveMemoryEff
 
     query is [M, D]; key is in panels [B/32, D, 32]; value is in panels [DV/32, B, 32]; acc is [M, DV]; max and sum are [M].
     `at(b, h, q, kv)` are the row, the head, and the absolute positions of the first query and key. Keys at or beyond
-    `limit` are masked.
+    `limit` are masked. The maps of extra operands are projected permutations of (q, kv), q counted from the tile's first
+    query and kv from the row's first key; beyond the extent of kv an element is 0. An empty map of a tensor that has dims is a table's.
+    With `additive`, a vector of at most D elements, similarity is that of `attn.attention`.
 
     ```mlir
     func.func @step(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
@@ -128,17 +176,25 @@ def Attn_AttentionStateOp : Attn_Op<"attention_state", [Pure, RecursiveMemoryEff
   }];
   let arguments = (ins RankedTensorOf<[F32]>:$query, RankedTensorOf<[AnyFloat]>:$key, RankedTensorOf<[AnyFloat]>:$value, F32:$scale,
                        Index:$b, Index:$h, Index:$q, Index:$kv, Optional<Index>:$limit,
-                       RankedTensorOf<[F32]>:$acc, 1DTensorOf<[F32]>:$max, 1DTensorOf<[F32]>:$sum);
+                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<1DTensorOf<[F32]>>:$additive,
+                       RankedTensorOf<[F32]>:$acc, 1DTensorOf<[F32]>:$max, 1DTensorOf<[F32]>:$sum, OptionalAttr<AffineMapArrayAttr>:$extra_maps);
   let results = (outs RankedTensorOf<[F32]>:$newAcc, 1DTensorOf<[F32]>:$newMax, 1DTensorOf<[F32]>:$newSum);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $scale `at` `(` $b `,` $h `,` $q `,` $kv `)` (`limit` `(` $limit^ `)`)?
-    `init` `(` $acc `,` $max `,` $sum `)` attr-dict
+    (`extras` `(` $extras^ `:` type($extras) `)` `maps` $extra_maps)?
+    (`additive` `(` $additive^ `:` type($additive) `)`)? `init` `(` $acc `,` $max `,` $sum `)` attr-dict
     `:` type($query) `,` type($key) `,` type($value) `,` type($acc) `,` type($max) `,` type($sum)
     custom<SameType>(type($newAcc), ref(type($acc))) custom<SameType>(type($newMax), ref(type($max)))
     custom<SameType>(type($newSum), ref(type($sum))) custom<NamedRegions>($score, $mask)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::AffineMap getExtraMap(unsigned i) {
+      return ::llvm::cast<::mlir::AffineMapAttr>((*getExtraMaps())[i]).getValue();
+    }
+    bool isTable(unsigned i);
+  }];
 }
 
 #endif

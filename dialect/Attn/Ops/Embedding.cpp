@@ -23,10 +23,29 @@ LogicalResult EmbeddingOp::verify() {
 LogicalResult SelectRowsOp::verify() {
   auto input = cast<RankedTensorType>(getInput().getType()), rows = cast<RankedTensorType>(getRows().getType());
   auto result = cast<RankedTensorType>(getResult().getType());
-  if (input.getRank() != 2 || rows.getRank() != 1)
-    return emitOpError() << "needs an input of rank 2 and rows of rank 1, found " << input << " and " << rows;
+  int64_t rank = getLayer() ? 3 : 2;
+  if (input.getRank() != rank || rows.getRank() != 1)
+    return emitOpError() << "needs an input of rank " << rank << " and rows of rank 1, found " << input << " and "
+                         << rows;
   if (result.getRank() != 2 || result.getDimSize(0) != rows.getDimSize(0) ||
-      result.getDimSize(1) != input.getDimSize(1))
+      result.getDimSize(1) != input.getShape().back())
     return emitOpError() << "result " << result << " does not fit input " << input << " and rows " << rows;
+  return success();
+}
+
+void ColumnOp::build(OpBuilder &builder, OperationState &state, Value input, int64_t column) {
+  auto type = cast<RankedTensorType>(input.getType());
+  build(builder, state, RankedTensorType::get({type.getDimSize(0)}, type.getElementType()), input, column);
+}
+
+LogicalResult ColumnOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType()), result = cast<RankedTensorType>(getResult().getType());
+  if (input.getRank() != 2 || input.isDynamicDim(1))
+    return emitOpError() << "needs an input of rank 2 with static columns, found " << input;
+  int64_t column = getColumn();
+  if (column < 0 || column >= input.getDimSize(1))
+    return emitOpError() << "takes column " << column << " of " << input.getDimSize(1);
+  if (result.getRank() != 1 || result.getDimSize(0) != input.getDimSize(0))
+    return emitOpError() << "result " << result << " does not fit input " << input;
   return success();
 }

@@ -27,7 +27,8 @@ def Attn_EmbeddingOp : Attn_Op<"embedding", [Pure]> {
 def Attn_SelectRowsOp : Attn_Op<"select_rows", [Pure, AllElementTypesMatch<["input", "result"]>]> {
   let summary = "selects rows of an activation";
   let description = [{
-    `result[i, :] = input[rows[i], :]`: the positions whose logits are wanted.
+    `result[i, :] = input[rows[i], :]`: the positions whose logits are wanted. With a layer, the input is [slots, layers, columns],
+    a state that `attn.update_rows` writes: `result[i, :] = input[rows[i], layer, :]`.
 
     ```mlir
     func.func @last(%x: tensor<?x768xf32>, %want: tensor<?xi32>) -> tensor<?x768xf32> {
@@ -36,10 +37,31 @@ def Attn_SelectRowsOp : Attn_Op<"select_rows", [Pure, AllElementTypesMatch<["inp
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input, RankedTensorOf<[I32]>:$rows);
+  let arguments = (ins RankedTensorOf<[F32]>:$input, Optional<Index>:$layer, RankedTensorOf<[I32]>:$rows);
   let results = (outs RankedTensorOf<[F32]>:$result);
-  let assemblyFormat = "$input `,` $rows attr-dict `:` type($input) `,` type($rows) `->` type($result)";
+  let assemblyFormat = "$input (`[` $layer^ `]`)? `,` $rows attr-dict `:` type($input) `,` type($rows) `->` type($result)";
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$rows),
+                            [{ build($_builder, $_state, result, input, /*layer=*/nullptr, rows); }]>];
+}
+
+def Attn_ColumnOp : Attn_Op<"column", [Pure]> {
+  let summary = "one column of an activation";
+  let description = [{
+    `result[i] = input[i, column]`: the start of a span from a head that gives start and end.
+
+    ```mlir
+    func.func @start(%x: tensor<?x2xf32>) -> tensor<?xf32> {
+      %y = attn.column %x[0] : tensor<?x2xf32> -> tensor<?xf32>
+      return %y : tensor<?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$input, I64Attr:$column);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$input `[` $column `]` attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$column)>];
 }
 
 #endif

@@ -4,6 +4,11 @@
 using namespace mlir;
 using namespace rapt::attn;
 
+bool rapt::attn::isKernelModule(Operation *module) {
+  return !module->hasAttr(AttnDialect::modelAttr) &&
+         llvm::none_of(module->getRegion(0).front(), llvm::IsaPred<ParameterOp>);
+}
+
 LogicalResult DimOp::verify() {
   int64_t min = getMin(), max = getMax();
   if (min < 0 || max < min)

@@ -8,7 +8,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Attn_PositionsOp : Attn_Op<"positions", [Pure, AllTypesMatch<["tokens", "result"]>]> {
   let summary = "absolute position of each packed token";
   let description = [{
-    For row r and `row_begin[r] <= t < row_begin[r + 1]`: `result[t] = past[r] + t - row_begin[r]`.
+    For row r and `row_begin[r] <= t < row_begin[r + 1]`: `result[t] = past[r] + t - row_begin[r]`; without `past` rows begin at 0.
 
     ```mlir
     func.func @where(%tokens: tensor<?xi32>, %row_begin: tensor<?xi32>, %past: tensor<?xi32>) -> tensor<?xi32> {
@@ -17,9 +17,9 @@ def Attn_PositionsOp : Attn_Op<"positions", [Pure, AllTypesMatch<["tokens", "res
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[I32]>:$tokens, RankedTensorOf<[I32]>:$row_begin, RankedTensorOf<[I32]>:$past);
+  let arguments = (ins RankedTensorOf<[I32]>:$tokens, RankedTensorOf<[I32]>:$row_begin, Optional<RankedTensorOf<[I32]>>:$past);
   let results = (outs RankedTensorOf<[I32]>:$result);
-  let assemblyFormat = "$tokens `,` $row_begin `,` $past attr-dict `:` type($tokens) `,` type($row_begin) `,` type($past)";
+  let assemblyFormat = "$tokens `,` $row_begin (`,` $past^)? attr-dict `:` type($tokens) `,` type($row_begin) (`,` type($past)^)?";
   let hasVerifier = 1;
 }
 

@@ -61,11 +61,11 @@ void tileOf(ImplicitLocOpBuilder &b, const Task &task, unsigned i, Value q, int6
       offset = kv, size = b.getIndexAttr(n);
       break;
     case AttentionOp::DQK:
-      size = b.getIndexAttr(task.channels);
+    case AttentionOp::DV: {
+      Value operands[] = {op.getQuery(), op.getKey(), op.getValue(), op.getResult()};
+      size = b.getIndexAttr(cast<RankedTensorType>(operands[i].getType()).getDimSize(offsets.size()));
       break;
-    case AttentionOp::DV:
-      size = b.getIndexAttr(task.valueChannels);
-      break;
+    }
     }
     offsets.push_back(offset);
     sizes.push_back(size);
@@ -136,9 +136,78 @@ std::pair<Value, Value> packedTiles(ImplicitLocOpBuilder &b, const Task &task, V
   return {keys, values};
 }
 
+/// The extra operands as a tile of queries sees them.
+struct Extras {
+  /// Slices of one row and head with dims of q and kv, and whole tables: operands of attention_state.
+  SmallVector<Value> tensors;
+  SmallVector<AffineMap> maps;
+  /// Per extra operand: its element where that does not depend on q or kv, else null.
+  SmallVector<Value> elements;
+};
+
+/// Slices for queries [inRow, inRow + m) of the row and all of its keys. Without b in its map, an extra's q and kv are
+/// packed as the query's and the key's.
+Extras sliceExtras(ImplicitLocOpBuilder &b, const Task &task, Value inRow, int64_t m) {
+  AttentionOp op = task.op;
+  Extras extras;
+  for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
+    AffineMap map = op.getMap(4 + i);
+    if (op.isTable(i)) {
+      extras.tensors.push_back(extra);
+      extras.maps.push_back(AffineMap::get(2, 0, b.getContext()));
+      extras.elements.push_back(Value());
+      continue;
+    }
+    bool packed = !op.dimOf(4 + i, AttentionOp::B);
+    Value q = packed ? Value(arith::AddIOp::create(b, task.firstQuery, inRow)) : inRow;
+    Value kv = packed ? task.firstKey : index(b, 0);
+    SmallVector<OpFoldResult> offsets, sizes;
+    tileOf(b, task, 4 + i, q, m, kv, 1, offsets, sizes);
+    SmallVector<int64_t> shape;
+    SmallVector<AffineExpr> dims;
+    for (auto [place, expr] : llvm::enumerate(map.getResults())) {
+      unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+      if (dim == AttentionOp::KV)
+        sizes[place] = task.keyCount;
+      if (dim == AttentionOp::Q || dim == AttentionOp::KV) {
+        shape.push_back(dim == AttentionOp::Q ? m : ShapedType::kDynamic);
+        dims.push_back(b.getAffineDimExpr(dim == AttentionOp::Q ? 0 : 1));
+      }
+    }
+    if (dims.empty()) {
+      SmallVector<Value> indices;
+      for (OpFoldResult offset : offsets)
+        indices.push_back(asValue(b, offset));
+      extras.elements.push_back(tensor::ExtractOp::create(b, extra, indices));
+      continue;
+    }
+    extras.tensors.push_back(extract(b, extra, offsets, sizes, shape));
+    extras.maps.push_back(AffineMap::get(2, 0, dims, b.getContext()));
+    extras.elements.push_back(Value());
+  }
+  return extras;
+}
+
+/// A region of attention becomes that of a state: elements that do not change are values from outside.
+void cloneRegion(Region &from, Region &to, const Extras &extras, unsigned firstExtra) {
+  IRMapping mapping;
+  from.cloneInto(&to, mapping);
+  if (to.empty())
+    return;
+  unsigned next = firstExtra;
+  for (Value element : extras.elements) {
+    if (!element) {
+      ++next;
+      continue;
+    }
+    to.getArgument(next).replaceAllUsesWith(element);
+    to.eraseArgument(next);
+  }
+}
+
 /// State (acc, max, sum) after blocks [from, to).
-SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const Task &task, Value query, Value q, Value from, Value to,
-                              bool masked, ValueRange init) {
+SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const Task &task, Value query, Value q, const Extras &extras,
+                              Value from, Value to, bool masked, ValueRange init) {
   auto loop = scf::ForOp::create(b, from, to, index(b, 1), init);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
@@ -147,13 +216,13 @@ SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const Task &task, Value q
   Value firstKey = arith::MulIOp::create(b, nth, index(b, task.block));
   ValueRange state = loop.getRegionIterArgs();
   AttentionOp op = task.op;
-  auto step = attn::AttentionStateOp::create(b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], query, keys,
-                                             values, op.getScale(), task.row, task.head, q, firstKey,
-                                             masked ? task.keyCount : Value(), state[0], state[1], state[2]);
-  IRMapping mapping;
-  op.getScore().cloneInto(&step.getScore(), mapping);
+  auto step = attn::AttentionStateOp::create(
+      b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], query, keys, values, op.getScale(), task.row,
+      task.head, q, firstKey, masked ? task.keyCount : Value(), extras.tensors, op.getAdditive(), state[0], state[1],
+      state[2], extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(extras.maps));
+  cloneRegion(op.getScore(), step.getScore(), extras, 5);
   if (masked)
-    op.getMask().cloneInto(&step.getMask(), mapping);
+    cloneRegion(op.getMask(), step.getMask(), extras, 4);
   scf::YieldOp::create(b, step->getResults());
   return SmallVector<Value>(loop.getResults());
 }
@@ -174,13 +243,33 @@ Value normalize(ImplicitLocOpBuilder &b, Value acc, Value sum, int64_t m, int64_
   });
 }
 
+int64_t channelsOf(Value tensor, unsigned dim) { return cast<RankedTensorType>(tensor.getType()).getDimSize(dim); }
+
+/// A tile of queries with its channels padded with zeros.
+Value paddedQuery(ImplicitLocOpBuilder &b, Value tile, int64_t channels) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  if (type.getDimSize(1) == channels)
+    return tile;
+  Value dest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{type.getDimSize(0), channels}, type.getElementType());
+  return loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, dest,
+              [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
+                return loop(b, index(b, 0), index(b, channels), kPanel, carried,
+                            [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
+                              return writePanel(b, readPanel(b, tile, {r, c}), inner, {r, c});
+                            });
+              });
+}
+
 /// Queries [first + r, first + r + m) of the row into `dest`, the slice of the result that the task owns (rank kept).
 Value emitTile(ImplicitLocOpBuilder &b, const Task &task, int64_t m, Value first, Value r, Value dest) {
   AttentionOp op = task.op;
   Value inRow = arith::AddIOp::create(b, first, r);
   SmallVector<OpFoldResult> offsets, sizes;
   tileOf(b, task, 0, arith::AddIOp::create(b, task.firstQuery, inRow), m, Value(), 0, offsets, sizes);
-  Value query = extract(b, op.getQuery(), offsets, sizes, {m, task.channels});
+  Value query = paddedQuery(
+      b, extract(b, op.getQuery(), offsets, sizes, {m, channelsOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK))}),
+      task.channels);
+  Extras extras = sliceExtras(b, task, inRow, m);
   Value q = arith::AddIOp::create(b, task.offset, inRow);
 
   auto fill = [&](float value, ArrayRef<int64_t> shape) -> Value {
@@ -210,19 +299,20 @@ Value emitTile(ImplicitLocOpBuilder &b, const Task &task, int64_t m, Value first
     Value wholeBlockEnd = floorBlock(wholeEnd), wholeBlockFrom = blockFrom;
     if (task.bounds.lower) {
       wholeBlockFrom = arith::MinSIOp::create(b, ceilBlock(wholeFrom), blockEnd);
-      state = overBlocks(b, task, query, q, blockFrom, wholeBlockFrom, /*masked=*/true, state);
+      state = overBlocks(b, task, query, q, extras, blockFrom, wholeBlockFrom, /*masked=*/true, state);
       wholeBlockEnd = arith::MaxSIOp::create(b, wholeBlockEnd, wholeBlockFrom);
     }
-    state = overBlocks(b, task, query, q, wholeBlockFrom, wholeBlockEnd, /*masked=*/false, state);
+    state = overBlocks(b, task, query, q, extras, wholeBlockFrom, wholeBlockEnd, /*masked=*/false, state);
     blockFrom = wholeBlockEnd;
   }
-  state = overBlocks(b, task, query, q, blockFrom, blockEnd, /*masked=*/true, state);
+  state = overBlocks(b, task, query, q, extras, blockFrom, blockEnd, /*masked=*/true, state);
 
   SmallVector<OpFoldResult> destOffsets(cast<RankedTensorType>(dest.getType()).getRank(), b.getIndexAttr(0)), unused,
       destSizes;
   destOffsets[*op.dimOf(3, AttentionOp::Q)] = r;
   tileOf(b, task, 3, r, m, Value(), 0, unused, destSizes);
-  Value tile = extract(b, dest, destOffsets, destSizes, {m, task.valueChannels});
+  int64_t width = channelsOf(op.getResult(), *op.dimOf(3, AttentionOp::DV));
+  Value tile = extract(b, dest, destOffsets, destSizes, {m, width});
   return insert(b, normalize(b, state[0], state[2], m, task.valueChannels, tile), dest, destOffsets, destSizes);
 }
 
@@ -270,8 +360,10 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
   LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
     auto query = cast<RankedTensorType>(op.getQuery().getType()),
          value = cast<RankedTensorType>(op.getValue().getType());
-    if (!op.getExtras().empty())
-      return rewriter.notifyMatchFailure(op, "extra operands are not lowered");
+    for (Value extra : op.getExtras())
+      if (Type element = getElementTypeOrSelf(extra.getType());
+          !element.isF32() && !element.isInteger(32) && !element.isInteger(64))
+        return rewriter.notifyMatchFailure(op, "extra operands are f32, i32 or i64");
     auto order = [&](unsigned i, AttentionOp::Dim first, AttentionOp::Dim second) {
       return *op.dimOf(i, first) < *op.dimOf(i, second);
     };
@@ -279,10 +371,13 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       return rewriter.notifyMatchFailure(op, "query or result is transposed");
     int64_t channels = query.getDimSize(*op.dimOf(0, AttentionOp::DQK));
     int64_t valueChannels = value.getDimSize(*op.dimOf(2, AttentionOp::DV));
-    if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels) || channels % kPanel != 0 ||
-        valueChannels % kPanel != 0)
-      return rewriter.notifyMatchFailure(op, "head dimensions are not padded");
+    if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels))
+      return rewriter.notifyMatchFailure(op, "head dimensions are dynamic");
     auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
+    if (view && (channels % kPanel != 0 || valueChannels % kPanel != 0))
+      return rewriter.notifyMatchFailure(op, "head dimensions of a cache are not padded");
+    // Arguments of a kernel have exact strides: its tiles are padded as they are read.
+    channels = attn::padToPanel(channels), valueChannels = attn::padToPanel(valueChannels);
     if (view && (op.getValue() != view.getValues() || !isa<RankedTensorType>(view.getCache().getType())))
       return rewriter.notifyMatchFailure(op, "keys and values are not of one materialised cache");
 

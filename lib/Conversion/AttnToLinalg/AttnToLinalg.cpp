@@ -8,6 +8,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace rapt {
@@ -19,27 +21,46 @@ using namespace mlir;
 using namespace rapt;
 
 namespace {
+/// Why patterns refused an op, by its location.
+struct Reasons : RewriterBase::Listener {
+  void notifyMatchFailure(Location loc, function_ref<void(Diagnostic &)> reasonCallback) override {
+    Diagnostic diagnostic(loc, DiagnosticSeverity::Remark);
+    reasonCallback(diagnostic);
+    of[loc] = diagnostic.str();
+  }
+  llvm::DenseMap<Location, std::string> of;
+};
+
 struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
   void runOnOperation() override {
+    // What only dead ops read counts as unused by the patterns.
+    getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+      if (isOpTriviallyDead(op))
+        op->erase();
+    });
     RewritePatternSet patterns(&getContext());
     populateLinearTilingPatterns(patterns);
     populateRowWiseTilingPatterns(patterns);
+    populateNormTilingPatterns(patterns);
+    populatePoolingTilingPatterns(patterns);
     populatePositionTilingPatterns(patterns);
     populateKVCacheTilingPatterns(patterns);
     populateAttentionTilingPatterns(patterns);
+    populateRecurrenceTilingPatterns(patterns);
+    populatePaddingTilingPatterns(patterns);
     // Each op is rewritten once: a walk, not a fixpoint.
-    walkAndApplyPatterns(getOperation(), std::move(patterns));
-    WalkResult rest = getOperation()->walk([](Operation *op) {
+    Reasons reasons;
+    walkAndApplyPatterns(getOperation(), std::move(patterns), &reasons);
+    WalkResult rest = getOperation()->walk([&](Operation *op) {
       if (auto view = dyn_cast<attn::KVViewOp>(op); view && view->use_empty()) {
         view.erase();
         return WalkResult::skip();
       }
       if (isa<attn::AttnDialect>(op->getDialect()) &&
           !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
-               attn::YieldOp>(op)) {
-        op->emitOpError(
-            "has no tiled form for these types; layouts must be materialised first (attn-materialize-layouts), "
-            "with head dimensions and columns that are multiples of 32");
+               attn::LookupOp, attn::YieldOp>(op)) {
+        std::string reason = reasons.of.lookup(op->getLoc());
+        op->emitOpError("has no tiled form: ") << (reason.empty() ? "no CPU code is known for it" : reason);
         return WalkResult::interrupt();
       }
       return WalkResult::advance();

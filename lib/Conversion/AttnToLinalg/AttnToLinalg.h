@@ -9,9 +9,13 @@ class RewritePatternSet;
 namespace rapt {
 void populateLinearTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateRowWiseTilingPatterns(mlir::RewritePatternSet &patterns);
+void populateNormTilingPatterns(mlir::RewritePatternSet &patterns);
+void populatePoolingTilingPatterns(mlir::RewritePatternSet &patterns);
 void populatePositionTilingPatterns(mlir::RewritePatternSet &patterns);
+void populatePaddingTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateKVCacheTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateAttentionTilingPatterns(mlir::RewritePatternSet &patterns);
+void populateRecurrenceTilingPatterns(mlir::RewritePatternSet &patterns);
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
-#include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -28,12 +28,7 @@ constexpr int64_t kProductRows[] = {14, 4, 1};
 /// The extra operand that can be overwritten: of the result's type, and read last by this op.
 std::optional<unsigned> overwritable(attn::LinearOp op) {
   for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
-    if (extra.getType() != op.getResult().getType() || llvm::count(op->getOperands(), extra) != 1)
-      continue;
-    if (llvm::all_of(extra.getUsers(), [&](Operation *user) {
-          Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
-          return ancestor && (ancestor == op || ancestor->isBeforeInBlock(op));
-        }))
+    if (extra.getType() == op.getResult().getType() && isReadLastBy(op, extra))
       return i;
   }
   return std::nullopt;
@@ -108,17 +103,22 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::LinearOp op, PatternRewriter &rewriter) const override {
-    if (!op.isPacked())
+    RankedTensorType weight = op.getWeight().getType(), result = op.getResult().getType();
+    // A kernel's weight [k, n] is read where it lies.
+    bool packed = op.isPacked();
+    if (!packed && (op.getTransposed() || weight.isDynamicDim(1) || weight.getDimSize(1) % kPanel != 0))
       return rewriter.notifyMatchFailure(op, "the weight is not in panels");
+    int64_t k = weight.getDimSize(packed ? 1 : 0), columns = result.getDimSize(1);
+    if (ShapedType::isDynamic(k) || ShapedType::isDynamic(columns))
+      return rewriter.notifyMatchFailure(op, "the weight's extents are not static");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    RankedTensorType weight = op.getWeight().getType(), result = op.getResult().getType();
-    int64_t k = weight.getDimSize(1), columns = result.getDimSize(1);
     OpFoldResult rows = extent(b, op.getInput(), 0), zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
     std::optional<unsigned> inPlace = overwritable(op);
     Value dest = inPlace ? Value(op.getExtras()[*inPlace]) : empty(b, result, {rows, b.getIndexAttr(columns)});
 
-    SmallVector<OpFoldResult> extents{affineOf(b, d0.ceilDiv(kTaskRows), {rows}), b.getIndexAttr(weight.getDimSize(0))};
+    SmallVector<OpFoldResult> extents{affineOf(b, d0.ceilDiv(kTaskRows), {rows}),
+                                      b.getIndexAttr(llvm::divideCeil(columns, kPanel))};
     SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
       Task task{op,
                 inPlace,
@@ -129,9 +129,10 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
                 k,
                 panel,
                 columns % kPanel != 0};
-      OpFoldResult one = b.getIndexAttr(1);
+      OpFoldResult one = b.getIndexAttr(1), depth = b.getIndexAttr(k);
       task.weight =
-          extract(b, op.getWeight(), {OpFoldResult(ids[1]), zero, zero}, {one, b.getIndexAttr(k), panel}, {k, kPanel});
+          packed ? extract(b, op.getWeight(), {OpFoldResult(ids[1]), zero, zero}, {one, depth, panel}, {k, kPanel})
+                 : extract(b, op.getWeight(), {zero, task.column}, {depth, panel}, {k, kPanel});
       for (Value extra : op.getExtras())
         task.extras.push_back(cast<RankedTensorType>(extra.getType()).getRank() == 1
                                   ? extract(b, extra, {task.column}, {panel}, {kPanel})

@@ -16,12 +16,13 @@ struct TilePositions : OpRewritePattern<attn::PositionsOp> {
 
   LogicalResult matchAndRewrite(attn::PositionsOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value rows = asValue(b, extent(b, op.getPast(), 0));
+    Value rows = arith::SubIOp::create(b, asValue(b, extent(b, op.getRowBegin(), 0)), index(b, 1));
     Value dest = empty(b, cast<RankedTensorType>(op.getResult().getType()), {extent(b, op.getTokens(), 0)});
     Value result = loop(b, index(b, 0), rows, 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
       Value begin = readIndex(b, op.getRowBegin(), r);
       Value end = readIndex(b, op.getRowBegin(), arith::AddIOp::create(b, r, index(b, 1)).getResult());
-      Value shift = arith::SubIOp::create(b, readIndex(b, op.getPast(), r), begin);
+      Value past = op.getPast() ? readIndex(b, op.getPast(), r) : index(b, 0);
+      Value shift = arith::SubIOp::create(b, past, begin);
       return loop(b, begin, end, 1, carried, [&](ImplicitLocOpBuilder &b, Value t, Value inner) -> Value {
         Value position = arith::IndexCastOp::create(b, b.getI32Type(), arith::AddIOp::create(b, t, shift));
         return tensor::InsertOp::create(b, position, inner, t);
@@ -42,6 +43,10 @@ Value read(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t si
   Value padding = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   auto type = VectorType::get({size}, b.getF32Type());
   return vector::TransferReadOp::create(b, type, tensor, indices, padding, ArrayRef<bool>{true});
+}
+
+Value write(ImplicitLocOpBuilder &b, Value chunk, Value tensor, ValueRange indices) {
+  return vector::TransferWriteOp::create(b, chunk, tensor, indices, ArrayRef<bool>{true}).getResult();
 }
 
 /// Angles are counted in turns, with the frequency over 2 pi and the product each in two floats: what is left after the
@@ -65,8 +70,8 @@ struct TileRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
           forChunks(count, attn::kPanel, [&](int64_t first, int64_t size) {
             auto [c, s] =
                 turn(b, position, op.getFrequencies().slice(first, size), op.getMagnitude().convertToDouble());
-            cosines = writePanel(b, c, cosines, index(b, first));
-            sines = writePanel(b, s, sines, index(b, first));
+            cosines = write(b, c, cosines, index(b, first));
+            sines = write(b, s, sines, index(b, first));
           });
           return SmallVector<Insertion>{{cosines, offsets, sizes}, {sines, offsets, sizes}};
         });
@@ -132,7 +137,7 @@ struct TileRope : OpRewritePattern<attn::RopeOp> {
       return read(b, op.getInput(), {token, head, index(b, first)}, size);
     };
     auto store = [&](Value x, Value carried, Value head, int64_t first) {
-      return writePanel(b, x, carried, {head, index(b, first)});
+      return write(b, x, carried, {head, index(b, first)});
     };
     int64_t width = op.getInterleaved() ? attn::kPanel / 2 : attn::kPanel;
     forChunks(pairs, width, [&](int64_t first, int64_t size) {

@@ -1,12 +1,11 @@
 //===- RowWise.cpp - Ops that work on one row at a time --------------------------------===//
 //
-// Norms, look-ups and elementwise ops: a grid over rows, each row walked in panels
+// Look-ups and elementwise ops: a grid over rows, each row walked in panels
 // of 32 columns held in a vector.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
-#include "lib/Conversion/AttnToLinalg/Tile.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "lib/Conversion/AttnToLinalg/Rows.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -15,122 +14,10 @@ using attn::kPanel;
 
 namespace {
 
-bool isPadded(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getRank() == 2 && !type.isDynamicDim(1) && type.getDimSize(1) % kPanel == 0;
+/// An empty tensor of `type` with as many rows as `like`.
+Value rowsLike(ImplicitLocOpBuilder &b, RankedTensorType type, Value like) {
+  return empty(b, type, {extent(b, like, 0), b.getIndexAttr(type.getDimSize(1))});
 }
-
-/// A grid over rows of `type`; `body` fills a row of the result.
-Value rowGrid(ImplicitLocOpBuilder &b, RankedTensorType type, OpFoldResult rows,
-              function_ref<Value(ImplicitLocOpBuilder &, Value row, Value dest)> body) {
-  int64_t columns = type.getDimSize(1);
-  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), width = b.getIndexAttr(columns);
-  return grid(b, {rows}, empty(b, type, {rows, width}), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-    SmallVector<OpFoldResult> offsets{OpFoldResult(ids[0]), zero}, sizes{one, width};
-    Value dest = extract(b, dests[0], offsets, sizes, {columns});
-    return SmallVector<Insertion>{{body(b, ids[0], dest), offsets, sizes}};
-  })[0];
-}
-
-/// For each panel of a row: `body` gives the 32 columns that go into `dest`.
-Value forPanels(ImplicitLocOpBuilder &b, int64_t columns, Value dest,
-                function_ref<Value(ImplicitLocOpBuilder &, Value column)> body) {
-  return loop(b, index(b, 0), index(b, columns), kPanel, dest,
-              [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
-                return writePanel(b, body(b, column), carried, column);
-              });
-}
-
-/// The sum over a row of what `body` gives for each panel.
-Value sumPanels(ImplicitLocOpBuilder &b, int64_t columns,
-                function_ref<Value(ImplicitLocOpBuilder &, Value column)> body) {
-  auto type = VectorType::get({kPanel}, b.getF32Type());
-  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
-  Value sums = loop(b, index(b, 0), index(b, columns), kPanel, zero,
-                    [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
-                      return arith::AddFOp::create(b, carried, body(b, column));
-                    });
-  return vector::ReductionOp::create(b, vector::CombiningKind::ADD, sums);
-}
-
-Value splat(ImplicitLocOpBuilder &b, Value scalar) {
-  return vector::BroadcastOp::create(b, VectorType::get({kPanel}, scalar.getType()), scalar);
-}
-
-/// `panel` with the columns at or beyond `columns` set to zero.
-Value keepColumns(ImplicitLocOpBuilder &b, Value panel, Value column, int64_t columns) {
-  Value left = arith::SubIOp::create(b, index(b, columns), column);
-  Value mask = vector::CreateMaskOp::create(b, VectorType::get({kPanel}, b.getI1Type()), left);
-  return arith::SelectOp::create(b, mask, panel, arith::ConstantOp::create(b, b.getZeroAttr(panel.getType())));
-}
-
-struct TileLayerNorm : OpRewritePattern<attn::LayerNormOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(attn::LayerNormOp op, PatternRewriter &rewriter) const override {
-    if (!isPadded(op.getInput()))
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto type = cast<RankedTensorType>(op.getInput().getType());
-    int64_t width = type.getDimSize(1), columns = op.getColumns().value_or(width);
-    Value result = rowGrid(b, type, extent(b, op.getInput(), 0), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
-      auto read = [&](ImplicitLocOpBuilder &b, Value column) { return readPanel(b, op.getInput(), {row, column}); };
-      Value count = arith::ConstantOp::create(b, b.getF32FloatAttr(columns));
-      Value mean = splat(b, arith::DivFOp::create(b, sumPanels(b, width, read), count));
-      // Padding is zero in the input but not once the mean is subtracted.
-      auto deviation = [&](ImplicitLocOpBuilder &b, Value column) -> Value {
-        Value d = arith::SubFOp::create(b, read(b, column), mean);
-        return columns == width ? d : keepColumns(b, d, column, columns);
-      };
-      Value squares = sumPanels(b, width, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
-        Value d = deviation(b, column);
-        return arith::MulFOp::create(b, d, d);
-      });
-      Value variance = arith::DivFOp::create(b, squares, count);
-      Value epsilon = arith::ConstantOp::create(b, b.getF32FloatAttr(op.getEpsilon().convertToDouble()));
-      Value deviationOfRow = math::SqrtOp::create(b, arith::AddFOp::create(b, variance, epsilon));
-      Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
-      Value factor = splat(b, arith::DivFOp::create(b, one, deviationOfRow));
-      return forPanels(b, width, dest, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
-        Value scaled = arith::MulFOp::create(b, arith::SubFOp::create(b, read(b, column), mean), factor);
-        Value weighted = arith::MulFOp::create(b, scaled, readPanel(b, op.getWeight(), column));
-        return arith::AddFOp::create(b, weighted, readPanel(b, op.getBias(), column));
-      });
-    });
-    rewriter.replaceOp(op, result);
-    return success();
-  }
-};
-
-struct TileRMSNorm : OpRewritePattern<attn::RMSNormOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(attn::RMSNormOp op, PatternRewriter &rewriter) const override {
-    if (!isPadded(op.getInput()))
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto type = cast<RankedTensorType>(op.getInput().getType());
-    int64_t width = type.getDimSize(1), columns = op.getColumns().value_or(width);
-    Value result = rowGrid(b, type, extent(b, op.getInput(), 0), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
-      auto read = [&](ImplicitLocOpBuilder &b, Value column) { return readPanel(b, op.getInput(), {row, column}); };
-      Value squares = sumPanels(b, width, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
-        Value x = read(b, column);
-        return arith::MulFOp::create(b, x, x);
-      });
-      Value count = arith::ConstantOp::create(b, b.getF32FloatAttr(columns));
-      Value epsilon = arith::ConstantOp::create(b, b.getF32FloatAttr(op.getEpsilon().convertToDouble()));
-      Value root = math::SqrtOp::create(b, arith::AddFOp::create(b, arith::DivFOp::create(b, squares, count), epsilon));
-      Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
-      Value factor = splat(b, arith::DivFOp::create(b, one, root));
-      return forPanels(b, width, dest, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
-        Value scaled = arith::MulFOp::create(b, read(b, column), factor);
-        return arith::MulFOp::create(b, scaled, readPanel(b, op.getWeight(), column));
-      });
-    });
-    rewriter.replaceOp(op, result);
-    return success();
-  }
-};
 
 /// Activations, gates and sums that no product took into its epilogue.
 template <typename Op> struct TileElementwise : OpRewritePattern<Op> {
@@ -142,8 +29,8 @@ template <typename Op> struct TileElementwise : OpRewritePattern<Op> {
     ImplicitLocOpBuilder b(op->getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     Value result =
-        rowGrid(b, type, extent(b, op->getOperand(0), 0), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
-          return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column) {
+        rowGrid(b, rowsLike(b, type, op->getOperand(0)), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
+          return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
             SmallVector<Value> panels;
             for (Value operand : op->getOperands())
               panels.push_back(readPanel(b, operand, {row, column}));
@@ -164,10 +51,10 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     auto table = cast<RankedTensorType>(op.getTable().getType());
-    Value result = rowGrid(b, type, extent(b, op.getIds(), 0), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
+    Value result = rowGrid(b, rowsLike(b, type, op.getIds()), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
       Value id = readIndex(b, op.getIds(), row);
       if (table.getRank() == 2)
-        return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column) {
+        return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
           return readPanel(b, op.getTable(), {id, column});
         });
       return fromPanels(b, op.getTable(), id, dest);
@@ -207,13 +94,33 @@ struct TileSelectRows : OpRewritePattern<attn::SelectRowsOp> {
       return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    Value result = rowGrid(b, type, extent(b, op.getRows(), 0), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
+    Value result = rowGrid(b, rowsLike(b, type, op.getRows()), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
       Value from = readIndex(b, op.getRows(), row);
-      return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column) {
-        return readPanel(b, op.getInput(), {from, column});
+      return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
+        SmallVector<Value> at{from, column};
+        if (op.getLayer())
+          at.insert(at.begin() + 1, op.getLayer());
+        return readPanel(b, op.getInput(), at);
       });
     });
     rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// A few scalars: a loop, not a parallel region.
+struct TileColumn : OpRewritePattern<attn::ColumnOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::ColumnOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    OpFoldResult rows = extent(b, op.getInput(), 0);
+    Value dest = empty(b, cast<RankedTensorType>(op.getResult().getType()), {rows}), column = index(b, op.getColumn());
+    rewriter.replaceOp(op, loop(b, index(b, 0), asValue(b, rows), 1, dest,
+                                [&](ImplicitLocOpBuilder &b, Value row, Value carried) -> Value {
+                                  Value element = tensor::ExtractOp::create(b, op.getInput(), ValueRange{row, column});
+                                  return tensor::InsertOp::create(b, element, carried, row);
+                                }));
     return success();
   }
 };
@@ -255,7 +162,6 @@ struct TileMergeHeads : OpRewritePattern<attn::MergeHeadsOp> {
 } // namespace
 
 void rapt::populateRowWiseTilingPatterns(RewritePatternSet &patterns) {
-  patterns.add<TileLayerNorm, TileRMSNorm, TileElementwise<attn::ActivationOp>, TileElementwise<attn::AddOp>,
-               TileElementwise<attn::GLUOp>, TileEmbedding, TileSelectRows, TileSplitHeads, TileMergeHeads>(
-      patterns.getContext());
+  patterns.add<TileElementwise<attn::ActivationOp>, TileElementwise<attn::AddOp>, TileElementwise<attn::GLUOp>,
+               TileEmbedding, TileSelectRows, TileColumn, TileSplitHeads, TileMergeHeads>(patterns.getContext());
 }

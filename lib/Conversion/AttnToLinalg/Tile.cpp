@@ -72,18 +72,24 @@ Value tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step
   return loop.getResult(0);
 }
 
+/// Whether a panel that begins within the last dim ends there too.
+static bool isPadded(Value tensor) {
+  int64_t columns = cast<RankedTensorType>(tensor.getType()).getShape().back();
+  return ShapedType::isDynamic(columns) || columns % attn::kPanel == 0;
+}
+
 Value tile::readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices) {
   Type element = getElementTypeOrSelf(tensor.getType());
   auto type = VectorType::get({attn::kPanel}, element);
   Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
-  Value panel = vector::TransferReadOp::create(b, type, tensor, indices, padding, ArrayRef<bool>{true});
+  Value panel = vector::TransferReadOp::create(b, type, tensor, indices, padding, ArrayRef<bool>{isPadded(tensor)});
   if (element.isF32())
     return panel;
   return arith::ExtFOp::create(b, VectorType::get({attn::kPanel}, b.getF32Type()), panel);
 }
 
 Value tile::writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange indices) {
-  return vector::TransferWriteOp::create(b, panel, tensor, indices, ArrayRef<bool>{true}).getResult();
+  return vector::TransferWriteOp::create(b, panel, tensor, indices, ArrayRef<bool>{isPadded(tensor)}).getResult();
 }
 
 Value tile::readIndex(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices) {

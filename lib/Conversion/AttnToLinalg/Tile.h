@@ -49,7 +49,8 @@ llvm::SmallVector<Value> grid(ImplicitLocOpBuilder &b, OFRs extents, ValueRange 
 Value loop(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step, Value init,
            llvm::function_ref<Value(ImplicitLocOpBuilder &, Value i, Value carried)> body);
 
-/// 32 columns at `indices` as f32, whatever the storage type.
+/// 32 columns at `indices` as f32, whatever the storage type. Columns beyond a last dim that is not padded read as zero
+/// and are not written.
 Value readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices);
 Value writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange indices);
 /// A scalar i32 element as index.

@@ -51,8 +51,8 @@ std::string targetLine(const rapt_module_info &i, const json::Value &manifest) {
 
 std::string filesLine(const Options &options, const rapt_module_info &i) {
   std::string line = "files: " + json::printable(options.library) + " (" + sizeOfFile(options.library) + ")";
-  if (!i.weights_file)
-    return line;
+  if (!i.weights_file && options.weights.empty())
+    return line + (i.weights_file_bytes ? ", weights inside" : "");
   size_t slash = options.library.rfind('/');
   std::string path = slash == std::string::npos ? "" : options.library.substr(0, slash + 1);
   path = options.weights.empty() ? path + i.weights_file : options.weights;

@@ -1,4 +1,5 @@
 // Text from a prompt, as it comes.
+#include "lib/Generation/CommandLine/Beams.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Text.h"
 #include "lib/Support/Json.h"
@@ -31,8 +32,10 @@ struct Generation {
   double firstToken = 0, total = 0, prefill = 0;
 
   explicit Generation(const Options &options) : options(options) {}
+  Outcome open();
   Outcome prepare();
   Outcome run();
+  bool searches() const;
   int finish(const Outcome &outcome);
 
 private:
@@ -147,13 +150,25 @@ std::string Generation::summary() const {
          grouped(uint64_t(room)) + "; " + how;
 }
 
-Outcome Generation::prepare() {
+Outcome Generation::open() {
   if (Outcome outcome = openModule(options, model); !outcome)
     return outcome;
   if (Outcome outcome = openText(model, !options.tokens, text); !outcome)
     return outcome;
-  for (auto step :
-       {&Generation::readPromptIds, &Generation::chooseRoom, &Generation::openSampler, &Generation::openStream})
+  for (auto step : {&Generation::readPromptIds, &Generation::chooseRoom})
+    if (Outcome outcome = (this->*step)(); !outcome)
+      return outcome;
+  return {};
+}
+
+/// Whether beams are asked for: on the line, or by generation_config.json where the line does not ask to sample.
+bool Generation::searches() const {
+  bool sampled = options.temperature || options.topK || options.topP || options.minP;
+  return options.beams || (text.config.beams > 1 && !sampled);
+}
+
+Outcome Generation::prepare() {
+  for (auto step : {&Generation::openSampler, &Generation::openStream})
     if (Outcome outcome = (this->*step)(); !outcome)
       return outcome;
   if (Outcome outcome = makeContext(options, room, model); !outcome)
@@ -293,6 +308,13 @@ int Generation::finish(const Outcome &outcome) {
 
 int generate(const Options &options) {
   Generation generation(options);
+  if (Outcome outcome = generation.open(); !outcome)
+    return fail(outcome.message, Failure(outcome).code);
+  if (generation.searches()) {
+    int64_t fits = generation.room - int64_t(generation.prompt.size());
+    int64_t most = generation.most < 0 ? fits : std::min(generation.most, fits);
+    return searchBeams(options, generation.model, generation.text, generation.prompt, most);
+  }
   if (Outcome outcome = generation.prepare(); !outcome)
     return fail(outcome.message, Failure(outcome).code);
   return generation.finish(generation.run());

@@ -90,6 +90,13 @@ std::string setSeed(Options &options, const std::string &value) {
   return parseNumber(value, options.seed) ? "" : "is not a whole number from 0 to 2^64-1";
 }
 
+std::string setEarlyStopping(Options &options, const std::string &value) {
+  static const std::string_view names[] = {"false", "true", "never"}; // as rapt_early_stopping counts
+  const auto *found = std::find(std::begin(names), std::end(names), value);
+  options.earlyStopping = int32_t(found - names);
+  return found == std::end(names) ? "is neither false, true nor never" : "";
+}
+
 std::string addStop(Options &options, const std::string &value) {
   options.stops.push_back(value);
   return value.empty() ? "is empty" : "";
@@ -111,6 +118,11 @@ const std::vector<Option> &table() {
        real(&Options::minP, 0, 1, "from 0 to 1")},
       {"repetition-penalty", nullptr, "X", "above 1 discourages tokens that occurred",
        real(&Options::repetitionPenalty, 1e-6, 1e6, "above 0")},
+      {"beams", nullptr, "N", "search the likeliest text with N hypotheses", integer(&Options::beams, 1)},
+      {"returns", nullptr, "K", "print the K best texts of the beams", integer(&Options::returns, 1)},
+      {"length-penalty", nullptr, "X", "beams: above 0 favours long texts (1)",
+       real(&Options::lengthPenalty, -1e3, 1e3, "from -1000 to 1000")},
+      {"early-stopping", nullptr, "WHEN", "beams: false, true or never, as in Hugging Face (false)", setEarlyStopping},
       {"stop", nullptr, "TEXT", "end before this text; may be repeated", addStop},
       {"ignore-eos", nullptr, nullptr, "go on after a token that ends a text", flag(&Options::ignoreEnd)},
       {"threads", nullptr, "N", "threads (the processors this process may use)", integer(&Options::threads, 1)},
@@ -162,6 +174,13 @@ Status checkTogether(const Options &o) {
     return usage("--input and --output go together");
   if (!o.reference.empty() && !tensors)
     return usage("--reference needs --input and --output");
+  if ((o.returns || o.lengthPenalty || o.earlyStopping) && !o.beams)
+    return usage("--returns, --length-penalty and --early-stopping belong to --beams");
+  if (o.beams && (o.temperature || o.topK || o.topP || o.minP || !o.stops.empty()))
+    return usage("--beams does not go with sampling or --stop");
+  if (o.beams && o.returns && *o.returns > *o.beams)
+    return usage("--returns is " + std::to_string(*o.returns) + ", but there are " + std::to_string(*o.beams) +
+                 " beams");
   if (o.stride && !o.perplexityFile)
     return usage("--stride belongs to --perplexity");
   return {};

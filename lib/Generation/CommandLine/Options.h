@@ -23,6 +23,9 @@ struct Options {
 
   std::optional<int64_t> maxNewTokens, context, threads, stride, topK;
   std::optional<double> temperature, topP, minP, repetitionPenalty;
+  std::optional<int64_t> beams, returns;
+  std::optional<double> lengthPenalty;
+  std::optional<int32_t> earlyStopping; ///< rapt_early_stopping
   uint64_t seed = 0;
   std::vector<std::string> stops;
 

@@ -56,6 +56,8 @@ Outcome openGenerationConfig(const Model &model, Text &text) {
 
 Outcome openText(const Model &model, bool needed, Text &text) {
   text.config.sampler.size = sizeof text.config.sampler;
+  text.config.beams = text.config.returns = 1;
+  text.config.length_penalty = 1;
   Outcome outcome = openTokenizer(model, needed, text);
   if (outcome)
     outcome = openGenerationConfig(model, text);
@@ -87,6 +89,22 @@ Outcome encode(const Model &model, const Text &text, const std::string &content,
     outcome = Outcome::of(call);
   }
   ids.resize(outcome ? count : 0);
+  return outcome;
+}
+
+Outcome decode(const Text &text, const Ids &ids, std::string &content) {
+  size_t bytes = 0;
+  auto call = [&](char *message, size_t size) {
+    return rapt_tokenizer_decode(text.tokenizer.get(), ids.data(), ids.size(), 0, content.data(), content.size(),
+                                 &bytes, message, size);
+  };
+  content.resize(ids.size() * 8 + 8);
+  Outcome outcome = Outcome::of(call);
+  if (outcome.status == RAPT_FULL) {
+    content.resize(bytes);
+    outcome = Outcome::of(call);
+  }
+  content.resize(outcome ? bytes : 0);
   return outcome;
 }
 

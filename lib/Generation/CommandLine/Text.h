@@ -11,6 +11,7 @@ struct TextFree {
   void operator()(rapt_tokenizer *p) const { rapt_tokenizer_free(p); }
   void operator()(rapt_text_stream *p) const { rapt_text_stream_free(p); }
   void operator()(rapt_sampler *p) const { rapt_sampler_free(p); }
+  void operator()(rapt_beams *p) const { rapt_beams_free(p); }
 };
 template <typename T> using Owned = std::unique_ptr<T, TextFree>;
 
@@ -29,6 +30,9 @@ Outcome openText(const Model &model, bool needed, Text &text);
 
 /// Ids of a text, checked against the model's vocabulary.
 Outcome encode(const Model &model, const Text &text, const std::string &content, Ids &ids);
+
+/// Text of ids, special tokens left out.
+Outcome decode(const Text &text, const Ids &ids, std::string &content);
 
 /// The bytes of a file, or of the standard input for "-"; at most 1 GiB.
 Expected<std::string> readPrompt(const std::string &path);

@@ -40,6 +40,42 @@ Value larger(ImplicitLocOpBuilder &b, Value x, Value floor) {
   return arith::SelectOp::create(b, arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, floor), x, floor);
 }
 
+Value toI32(ImplicitLocOpBuilder &b, Value value) {
+  return value.getType().isIndex() ? Value(arith::IndexCastOp::create(b, b.getI32Type(), value)) : value;
+}
+
+/// attn.lookup at indices of which any may be a vector, in the table as one row: clamped to the table, 32-bit.
+Value lookUp(ImplicitLocOpBuilder &b, Value table, ArrayRef<Value> indices) {
+  auto type = cast<RankedTensorType>(table.getType());
+  bool isVector = llvm::any_of(indices, [](Value index) { return isa<VectorType>(index.getType()); });
+  auto number = [&](Value like, int64_t value) -> Value {
+    Value constant = arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+    return isa<VectorType>(like.getType()) ? splat(b, constant) : constant;
+  };
+  Value at;
+  for (auto [index, extent] : llvm::zip_equal(indices, type.getShape())) {
+    Value clamped = arith::MaxSIOp::create(b, index, number(index, 0));
+    clamped = arith::MinSIOp::create(b, clamped, number(index, extent - 1));
+    if (isVector)
+      clamped = splat(b, clamped);
+    if (at)
+      clamped = arith::AddIOp::create(b, arith::MulIOp::create(b, at, number(at, extent)), clamped);
+    at = clamped;
+  }
+  if (type.getRank() > 1) {
+    SmallVector<ReassociationIndices> all(1);
+    llvm::append_range(all[0], llvm::seq<int64_t>(0, type.getRank()));
+    auto flat = RankedTensorType::get({type.getNumElements()}, type.getElementType());
+    table = tensor::CollapseShapeOp::create(b, flat, table, all);
+  }
+  if (!isVector)
+    return tensor::ExtractOp::create(b, table, Value(arith::IndexCastOp::create(b, b.getIndexType(), at)));
+  VectorType panel = panelOf(type.getElementType());
+  Value every = arith::ConstantOp::create(b, DenseElementsAttr::get(panelOf(b.getI1Type()), true));
+  Value none = arith::ConstantOp::create(b, b.getZeroAttr(panel));
+  return vector::GatherOp::create(b, panel, table, ValueRange{index(b, 0)}, at, every, none);
+}
+
 /// A score or mask region on 32 keys at once: what depends on the score or on kv is a vector, the rest stays scalar.
 /// Indices are i32, which keeps 32 of them in two vectors.
 FailureOr<Value> applyRegion(ImplicitLocOpBuilder &b, Region &region, ArrayRef<Value> arguments) {
@@ -57,12 +93,17 @@ FailureOr<Value> applyRegion(ImplicitLocOpBuilder &b, Region &region, ArrayRef<V
       mapping.map(op.getResult(0), source);
       continue;
     }
+    if (auto lookup = dyn_cast<attn::LookupOp>(op)) {
+      SmallVector<Value> indices;
+      for (Value index : lookup.getIndices())
+        indices.push_back(toI32(b, mapping.lookupOrDefault(index)));
+      mapping.map(lookup.getResult(), lookUp(b, mapping.lookupOrDefault(lookup.getTable()), indices));
+      continue;
+    }
     bool isVector = false;
     SmallVector<Value> operands;
     for (Value operand : op.getOperands()) {
-      Value value = mapping.lookupOrDefault(operand);
-      if (value.getType().isIndex())
-        value = arith::IndexCastOp::create(b, i32, value);
+      Value value = toI32(b, mapping.lookupOrDefault(operand));
       isVector |= isa<VectorType>(value.getType());
       operands.push_back(value);
     }
@@ -97,37 +138,23 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
 
   LogicalResult matchAndRewrite(attn::AttentionStateOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    int64_t m = op.getQuery().getType().getDimSize(0), channels = op.getQuery().getType().getDimSize(1);
+    int64_t m = op.getQuery().getType().getDimSize(0);
     int64_t keys = op.getValue().getType().getDimSize(1), valueChannels = op.getAcc().getType().getDimSize(1);
     Type f32 = b.getF32Type();
-    Value zero = index(b, 0), f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    Value zero = index(b, 0);
     Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(std::numbers::log2e));
     bool hasScore = !op.getScore().empty(), masked = !op.getMask().empty() || op.getLimit();
 
-    // Query in base-2 units.
+    // Query in base-2 units, where the scores are linear in it.
     Value factor = hasScore ? op.getScale() : Value(arith::MulFOp::create(b, op.getScale(), log2e));
     Value factors = splat(b, factor);
-    Value query = overRows(b, m, channels, tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, channels}, f32),
-                           [&](ImplicitLocOpBuilder &b, Value r, Value c, Value carried) {
-                             Value x = arith::MulFOp::create(b, readPanel(b, op.getQuery(), {r, c}), factors);
-                             return writePanel(b, x, carried, {r, c});
-                           });
-
-    // Scores of all panels into one buffer.
+    Value scores = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, keys}, f32);
+    scores = op.getAdditive() ? additiveScores(b, op, factors, scores) : dotScores(b, op, factors, scores);
+    // What follows is by rows and panels.
     OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0),
                  one = b.getIndexAttr(1);
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto tileType = RankedTensorType::get({m, kPanel}, f32);
-    Value scores = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, keys}, f32);
-    scores = loop(b, zero, index(b, keys), kPanel, scores, [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
-      OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
-      Value key =
-          extract(b, op.getKey(), {nth, first, first}, {one, b.getIndexAttr(channels), panel}, {channels, kPanel});
-      Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
-      Value start = linalg::FillOp::create(b, f0, tile).getResult(0);
-      Value product = linalg::MatmulOp::create(b, tileType, ValueRange{query, key}, ValueRange{start}).getResult(0);
-      return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
-    });
 
     LogicalResult status = success();
     auto rowLoop = scf::ForOp::create(b, zero, index(b, m), index(b, 1),
@@ -155,6 +182,54 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     return success();
   }
 
+  /// Scores of all panels into one buffer: products of the scaled query.
+  static Value dotScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value factors, Value scores) {
+    RankedTensorType type = op.getQuery().getType();
+    int64_t m = type.getDimSize(0), channels = type.getDimSize(1);
+    Value query = overRows(b, m, channels, tensor::EmptyOp::create(b, type.getShape(), b.getF32Type()),
+                           [&](ImplicitLocOpBuilder &b, Value r, Value c, Value carried) {
+                             Value x = arith::MulFOp::create(b, readPanel(b, op.getQuery(), {r, c}), factors);
+                             return writePanel(b, x, carried, {r, c});
+                           });
+    OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0),
+                 one = b.getIndexAttr(1);
+    AffineExpr d0 = b.getAffineDimExpr(0);
+    auto tileType = RankedTensorType::get({m, kPanel}, b.getF32Type());
+    Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    int64_t keys = cast<RankedTensorType>(scores.getType()).getDimSize(1);
+    return loop(
+        b, index(b, 0), index(b, keys), kPanel, scores, [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
+          OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
+          Value key =
+              extract(b, op.getKey(), {nth, first, first}, {one, b.getIndexAttr(channels), panel}, {channels, kPanel});
+          Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
+          Value start = linalg::FillOp::create(b, f0, tile).getResult(0);
+          Value product = linalg::MatmulOp::create(b, tileType, ValueRange{query, key}, ValueRange{start}).getResult(0);
+          return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
+        });
+  }
+
+  /// v . tanh(query + key): 32 keys at once, channel after channel.
+  static Value additiveScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value factors, Value scores) {
+    int64_t channels = cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0);
+    auto type = cast<RankedTensorType>(scores.getType());
+    AffineExpr d0 = b.getAffineDimExpr(0);
+    return overRows(
+        b, type.getDimSize(0), type.getDimSize(1), scores,
+        [&](ImplicitLocOpBuilder &b, Value r, Value column, Value carried) {
+          Value nth = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)}));
+          Value none = arith::ConstantOp::create(b, b.getZeroAttr(panelOf(b.getF32Type())));
+          Value sum = loop(
+              b, index(b, 0), index(b, channels), 1, none, [&](ImplicitLocOpBuilder &b, Value c, Value sum) -> Value {
+                Value q = splat(b, tensor::ExtractOp::create(b, op.getQuery(), ValueRange{r, c}));
+                Value v = splat(b, tensor::ExtractOp::create(b, op.getAdditive(), c));
+                Value x = arith::AddFOp::create(b, q, readPanel(b, op.getKey(), {nth, c, index(b, 0)}));
+                return arith::AddFOp::create(b, sum, arith::MulFOp::create(b, v, math::TanhOp::create(b, x)));
+              });
+          return writePanel(b, arith::MulFOp::create(b, sum, factors), carried, {r, column});
+        });
+  }
+
   static Value overRows(ImplicitLocOpBuilder &b, int64_t m, int64_t columns, Value init,
                         function_ref<Value(ImplicitLocOpBuilder &, Value r, Value c, Value carried)> body) {
     return loop(b, index(b, 0), index(b, m), 1, init, [&](ImplicitLocOpBuilder &b, Value r, Value outer) {
@@ -163,16 +238,46 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     });
   }
 
+  /// What the regions see of the extras at query r of the tile and 32 keys from `key` on: elements, or a table.
+  static SmallVector<Value> readExtras(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value r, Value key) {
+    SmallVector<Value> values;
+    for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
+      if (op.isTable(i)) {
+        values.push_back(extra);
+        continue;
+      }
+      AffineMap map = op.getExtraMap(i);
+      Type element = getElementTypeOrSelf(extra.getType());
+      SmallVector<Value> indices;
+      AffineMap along;
+      for (auto [place, expr] : llvm::enumerate(map.getResults())) {
+        bool isKey = cast<AffineDimExpr>(expr).getPosition() == 1;
+        indices.push_back(isKey ? key : r);
+        if (isKey)
+          along = AffineMap::get(map.getNumResults(), 0, b.getAffineDimExpr(place));
+      }
+      if (!along) {
+        values.push_back(tensor::ExtractOp::create(b, extra, indices));
+        continue;
+      }
+      Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
+      values.push_back(
+          vector::TransferReadOp::create(b, panelOf(element), extra, indices, padding, along, ArrayRef<bool>{false}));
+    }
+    return values;
+  }
+
   /// Scores of 32 keys with the regions applied, in base-2 units.
   static FailureOr<Value> finish(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value score, Value r,
                                  Value column) {
     Type i32 = b.getI32Type();
-    auto toI32 = [&](Value v) -> Value { return arith::IndexCastOp::create(b, i32, v); };
+    Value key = arith::AddIOp::create(b, op.getKv(), column);
     Value steps = arith::ConstantOp::create(
         b, DenseIntElementsAttr::get(panelOf(i32), llvm::to_vector(llvm::seq<int32_t>(0, kPanel))));
-    Value firstKey = toI32(arith::AddIOp::create(b, op.getKv(), column));
-    Value kv = arith::AddIOp::create(b, splat(b, firstKey), steps);
-    SmallVector<Value> where{toI32(op.getB()), toI32(op.getH()), toI32(arith::AddIOp::create(b, op.getQ(), r)), kv};
+    Value kv = arith::AddIOp::create(b, splat(b, toI32(b, key)), steps);
+    SmallVector<Value> where{toI32(b, op.getB()), toI32(b, op.getH()), toI32(b, arith::AddIOp::create(b, op.getQ(), r)),
+                             kv};
+    llvm::append_range(where, readExtras(b, op, r, key));
     if (!op.getScore().empty()) {
       SmallVector<Value> arguments{score};
       llvm::append_range(arguments, where);
@@ -184,7 +289,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     }
     Value keep;
     if (op.getLimit())
-      keep = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, kv, splat(b, toI32(op.getLimit())));
+      keep = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, kv, splat(b, toI32(b, op.getLimit())));
     if (!op.getMask().empty()) {
       FailureOr<Value> mask = applyRegion(b, op.getMask(), where);
       if (failed(mask))

@@ -57,12 +57,22 @@ void addTable(llvm::Module &module, const ArtifactTable &table, llvm::ArrayRef<s
   }
   llvm::ArrayType *rowsType = llvm::ArrayType::get(entryType, rows.size());
   llvm::GlobalVariable *list = constant(llvm::ConstantArray::get(rowsType, rows), "entries");
-  llvm::StructType *type = llvm::StructType::get(i64, i32, i32, pointer, i64, pointer, i64);
+  llvm::Constant *weights = llvm::ConstantPointerNull::get(llvm::PointerType::get(context, 0));
+  if (!table.weights.empty()) {
+    llvm::Type *i8 = llvm::Type::getInt8Ty(context);
+    llvm::GlobalVariable *inside =
+        constant(llvm::ConstantDataArray::getRaw(table.weights, table.weights.size(), i8), "weights");
+    inside->setSection(".rapt.weights");
+    inside->setAlignment(llvm::Align(RAPT_WEIGHTS_ALIGNMENT));
+    weights = inside;
+  }
+  llvm::StructType *type = llvm::StructType::get(i64, i32, i32, pointer, i64, pointer, i64, pointer, i64);
   llvm::Constant *fields[] = {
       llvm::ConstantInt::get(i64, RAPT_ARTIFACT_MAGIC),   llvm::ConstantInt::get(i32, RAPT_ABI_MAJOR),
-      llvm::ConstantInt::get(i32, RAPT_ABI_MINOR),        manifest,
+      llvm::ConstantInt::get(i32, table.abiMinor),        manifest,
       llvm::ConstantInt::get(i64, table.manifest.size()), list,
-      llvm::ConstantInt::get(i64, entries.size())};
+      llvm::ConstantInt::get(i64, entries.size()),        weights,
+      llvm::ConstantInt::get(i64, table.weights.size())};
   auto *global = new llvm::GlobalVariable(module, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
                                           llvm::ConstantStruct::get(type, fields), table.prefix + "_module");
   global->setVisibility(llvm::GlobalValue::DefaultVisibility);
@@ -109,6 +119,7 @@ Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTabl
       entries.push_back(function.getSymName().str());
       function->removeAttr(attn::AttnDialect::entryAttr);
       function->removeAttr(attn::AttnDialect::buffersAttr);
+      function->removeAttr(attn::AttnDialect::dimsAttr);
     }
   }
   llvm::SmallVector<mlir::NamedAttribute> attributes(copy.get()->getDiscardableAttrs());

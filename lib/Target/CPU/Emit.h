@@ -33,8 +33,10 @@ enum class Output { LLVMIR, Assembly, Object };
 
 /// What goes into the artifact's table beside the code.
 struct ArtifactTable {
-  std::string prefix;   ///< the exported symbol is PREFIX_module
-  std::string manifest; ///< JSON
+  std::string prefix;           ///< the exported symbol is PREFIX_module
+  std::string manifest;         ///< JSON
+  uint32_t abiMinor = 0;        ///< what the artifact needs of a runtime
+  llvm::StringRef weights = {}; ///< bytes of a weight file to put inside; empty: none
 };
 
 /// Optimises and emits a module at the stage llvm-dialect. With a table, the only exported symbol is its PREFIX_module

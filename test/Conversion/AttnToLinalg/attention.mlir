@@ -55,3 +55,54 @@ func.func @window(%q: tensor<?x1x64xf32>, %k: tensor<?x1x64xf32>, %v: tensor<?x1
     }
   return %o : tensor<?x1x64xf32>
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#slope = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv)>
+#bias = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, q, kv)>
+#table = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+
+// What does not depend on q or kv is read once a task; the state gets a slice of the bias, and the table whole.
+// CHECK-LABEL: @extras
+// CHECK-SAME: %[[TABLE:[a-z0-9]+]]: tensor<4x32xf32>)
+func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4x?x?xf32>, %table: tensor<4x32xf32>) -> tensor<?x4x64xf32> {
+  %scale = arith.constant 0.125 : f32
+  // CHECK: %[[SLOPE:.*]] = tensor.extract %{{.*}} : tensor<4xf32>
+  // CHECK: %[[BIAS:.*]] = tensor.extract_slice %{{.*}} : tensor<4x?x?xf32> to tensor<8x?xf32>
+  // CHECK: attn.attention_state {{.*}} extras(%[[BIAS]], %[[TABLE]] : tensor<8x?xf32>, tensor<4x32xf32>)
+  // CHECK: ^bb0(%[[S:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: f32, %{{.*}}: tensor<4x32xf32>)
+  // CHECK: arith.mulf %[[S]], %[[SLOPE]] : f32
+  %o = attn.attention %q, %q, %q, %scale extras(%slope, %bias, %table : tensor<4xf32>, tensor<4x?x?xf32>, tensor<4x32xf32>) maps [#q, #k, #v, #o, #slope, #bias, #table]
+    : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %m: f32, %a: f32, %t: tensor<4x32xf32>):
+      %0 = arith.mulf %s, %m : f32
+      %1 = attn.lookup %t[%h, %j] : tensor<4x32xf32> -> f32
+      %2 = arith.addf %0, %1 : f32
+      %3 = arith.addf %2, %a : f32
+      attn.yield %3 : f32
+    }
+  return %o : tensor<?x4x64xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// Heads of 20 channels are padded in the tiles, and stored without.
+// CHECK-LABEL: @narrow
+func.func @narrow(%q: tensor<?x4x20xf32>) -> tensor<?x4x20xf32> {
+  %scale = arith.constant 0.125 : f32
+  // CHECK: vector.transfer_read {{.*}} : tensor<8x20xf32>, vector<32xf32>
+  // CHECK: attn.attention_state {{.*}} : tensor<8x32xf32>
+  // CHECK: vector.transfer_write {{.*}} : vector<32xf32>, tensor<8x20xf32>
+  %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
+  return %o : tensor<?x4x20xf32>
+}

@@ -234,7 +234,7 @@ func.func @result_adds(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: ten
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @score_arguments(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{score region must take (s: f32, b, h, q, kv: index, and one element of each extra operand)}}
+  // expected-error@+1 {{score region must take (s: f32, b, h, q, kv: index, and one element of each extra operand, or a table whole)}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
     score {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -251,7 +251,7 @@ func.func @score_arguments(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v:
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @mask_arguments(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{mask region must take (b, h, q, kv: index, and one element of each extra operand)}}
+  // expected-error@+1 {{mask region must take (b, h, q, kv: index, and one element of each extra operand, or a table whole)}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index, %e: f32):
@@ -341,5 +341,123 @@ func.func @score_capture(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: t
       %1 = tensor.extract %t[%j] : tensor<?xf32>
       attn.yield %1 : f32
     }
+  return
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+func.func @table_element(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x32xf32>) {
+  // expected-error@+1 {{or a table whole)}}
+  %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x32xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+    score {
+    ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: f32):
+      attn.yield %x : f32
+    }
+  return
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+func.func @table_dynamic(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x?xf32>) {
+  // expected-error@+1 {{has a table 'tensor<4x?xf32>', but a table has a static shape of 1 to 2147483647 elements}}
+  %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x?xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+    score {
+    ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: tensor<4x?xf32>):
+      attn.yield %x : f32
+    }
+  return
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+func.func @table_huge(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<65536x65536xf32>) {
+  // expected-error@+1 {{a static shape of 1 to 2147483647 elements}}
+  %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<65536x65536xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+    score {
+    ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: tensor<65536x65536xf32>):
+      attn.yield %x : f32
+    }
+  return
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+func.func @table_used(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x32xf32>) {
+  %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x32xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+    score {
+    ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: tensor<4x32xf32>):
+      %c = arith.constant 0 : index
+      // expected-error@+1 {{uses a table, which only attn.lookup reads}}
+      %d = tensor.dim %e, %c : tensor<4x32xf32>
+      attn.yield %x : f32
+    }
+  return
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+func.func @lookup_indices(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x32xf32>) {
+  %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x32xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+    score {
+    ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: tensor<4x32xf32>):
+      // expected-error@+1 {{has 1 indices for 'tensor<4x32xf32>'; a table has 1 to 3 dims}}
+      %d = attn.lookup %e[%h] : tensor<4x32xf32> -> f32
+      attn.yield %x : f32
+    }
+  return
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+func.func @lookup_type(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x32xi32>) {
+  %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x32xi32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+    score {
+    ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: tensor<4x32xi32>):
+      // expected-error@+1 {{reads 'i32' as 'f32'}}
+      %d = attn.lookup %e[%h, %j] : tensor<4x32xi32> -> f32
+      attn.yield %x : f32
+    }
+  return
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+func.func @additive(%q: tensor<?x4x16xf32>, %s: f32, %v: tensor<15xf32>) {
+  // expected-error@+1 {{needs an additive vector with an element for each of the static channels dqk, found 'tensor<15xf32>' for 'tensor<?x4x16xf32>'}}
+  %0 = attn.attention %q, %q, %q, %s additive(%v : tensor<15xf32>) maps [#q, #k, #v, #o] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
   return
 }

@@ -77,12 +77,48 @@ func.func @mask(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x3
 // -----
 
 func.func @score(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
-  // expected-error@+1 {{score region must take (s: f32, b, h, q, kv: index, and one element of each extra operand)}}
+  // expected-error@+1 {{score region must take (s: f32, b, h, q, kv: index, and one element of each extra operand, or a table whole)}}
   %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
     score {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
       %1 = arith.constant 1.0 : f32
       attn.yield %1 : f32
     }
+  return
+}
+
+// -----
+
+func.func @extra_maps(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %e: tensor<8x?xf32>) {
+  // expected-error@+1 {{has 0 maps for 1 extra operands}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) extras(%e : tensor<8x?xf32>) maps [] init(%acc, %m, %m)
+    : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @extra_rank(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %e: tensor<8x?xf32>) {
+  // expected-error@+1 {{map of extra operand 0 must be a projected permutation of (q, kv) for 'tensor<8x?xf32>'}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) extras(%e : tensor<8x?xf32>) maps [affine_map<(q, kv) -> (q)>] init(%acc, %m, %m)
+    : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @extra_queries(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %e: tensor<4x?xf32>) {
+  // expected-error@+1 {{has 8 queries, but extra operand 0 is 'tensor<4x?xf32>'}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) extras(%e : tensor<4x?xf32>) maps [affine_map<(q, kv) -> (q, kv)>] init(%acc, %m, %m)
+    : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @additive(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %w: tensor<17xf32>) {
+  // expected-error@+1 {{additive vector 'tensor<17xf32>' does not fit query 'tensor<8x16xf32>'}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) additive(%w : tensor<17xf32>) init(%acc, %m, %m)
+    : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return
 }

@@ -82,3 +82,50 @@ func.func @state(%q: tensor<8x16xf32>, %k: tensor<2x16x32xbf16>, %v: tensor<1x64
     }
   return %1#0, %1#1, %1#2 : tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// A table is an extra operand with an empty map.
+#qh = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#kh = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#vh = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#oh = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#table = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+// CHECK-LABEL: @lookup
+func.func @lookup(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x32xf32>) -> tensor<?x4x16xf32> {
+  %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x32xf32>) maps [#qh, #kh, #vh, #oh, #table] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+    score {
+    ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %bias: tensor<4x32xf32>):
+      // CHECK: attn.lookup %{{.*}}[%{{.*}}, %{{.*}}] : tensor<4x32xf32> -> f32
+      %1 = attn.lookup %bias[%h, %j] : tensor<4x32xf32> -> f32
+      attn.yield %1 : f32
+    }
+  return %0 : tensor<?x4x16xf32>
+}
+
+// CHECK-LABEL: @state_extras
+func.func @state_extras(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>,
+                        %l: tensor<8xf32>, %e: tensor<?x8xf32>, %t: tensor<32xi32>) -> tensor<8x32xf32> {
+  // CHECK: attn.attention_state {{.*}} extras(%{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<32xi32>) maps [#{{.*}}, #{{.*}}] init(
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) extras(%e, %t : tensor<?x8xf32>, tensor<32xi32>) maps [affine_map<(q, kv) -> (kv, q)>, affine_map<(q, kv) -> ()>] init(%acc, %m, %l)
+    : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+    score {
+    ^bb0(%x: f32, %b: index, %h: index, %y: index, %z: index, %one: f32, %table: tensor<32xi32>):
+      attn.yield %one : f32
+    }
+  return %0#0 : tensor<8x32xf32>
+}
+
+// Bahdanau's similarity.
+// CHECK-LABEL: @additive
+func.func @additive(%q: tensor<?x4x16xf32>, %s: f32, %v: tensor<16xf32>, %begin: tensor<?xi32>) -> tensor<?x4x16xf32> {
+  // CHECK: attn.attention {{.*}} kv_begin(%{{.*}} : tensor<?xi32>) additive(%{{.*}} : tensor<16xf32>) maps
+  %0 = attn.attention %q, %q, %q, %s kv_begin(%begin : tensor<?xi32>) additive(%v : tensor<16xf32>) maps [#qh, #kh, #vh, #oh] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+  return %0 : tensor<?x4x16xf32>
+}
+
+// CHECK-LABEL: @state_additive
+func.func @state_additive(%q: tensor<8x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %w: tensor<17xf32>) -> tensor<8x32xf32> {
+  // CHECK: attn.attention_state {{.*}} additive(%{{.*}} : tensor<17xf32>) init(
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) additive(%w : tensor<17xf32>) init(%acc, %m, %m)
+    : tensor<8x32xf32>, tensor<2x32x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x32xf32>
+}

@@ -69,3 +69,27 @@ func.func @select_result(%x: tensor<?x64xf32>, %rows: tensor<?xi32>) {
   %0 = attn.select_rows %x, %rows : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x32xf32>
   return
 }
+
+// -----
+
+func.func @column_rank(%x: tensor<?x?xf32>) {
+  // expected-error@+1 {{'attn.column' op needs an input of rank 2 with static columns, found 'tensor<?x?xf32>'}}
+  %0 = attn.column %x[0] : tensor<?x?xf32> -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @column_outside(%x: tensor<?x2xf32>) {
+  // expected-error@+1 {{takes column 2 of 2}}
+  %0 = attn.column %x[2] : tensor<?x2xf32> -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @column_result(%x: tensor<5x2xf32>) {
+  // expected-error@+1 {{result 'tensor<?xf32>' does not fit input 'tensor<5x2xf32>'}}
+  %0 = attn.column %x[0] : tensor<5x2xf32> -> tensor<?xf32>
+  return
+}

@@ -16,3 +16,10 @@ func.func @select(%x: tensor<?x64xf32>, %rows: tensor<3xi32>) -> tensor<3x64xf32
   %0 = attn.select_rows %x, %rows : tensor<?x64xf32>, tensor<3xi32> -> tensor<3x64xf32>
   return %0 : tensor<3x64xf32>
 }
+
+// CHECK-LABEL: @column
+func.func @column(%x: tensor<?x2xf32>) -> tensor<?xf32> {
+  // CHECK: attn.column %{{.*}}[1] : tensor<?x2xf32> -> tensor<?xf32>
+  %0 = attn.column %x[1] : tensor<?x2xf32> -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}

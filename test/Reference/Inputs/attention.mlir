@@ -21,6 +21,20 @@ func.func @documents(%q: tensor<?x2x3x5xf32> {attn.name = "q"}, %k: tensor<?x2x5
     : tensor<?x2x3x5xf32>, tensor<?x2x5xf32>, tensor<?x2x7xf32> -> tensor<?x2x3x7xf32>
   return %0 : tensor<?x2x3x7xf32>
 }
+// Bahdanau's similarity; key 2 is masked.
+func.func @additive(%q: tensor<?x2x3x5xf32> {attn.name = "q"}, %k: tensor<?x2x5xf32> {attn.name = "k"}, %v: tensor<?x2x7xf32> {attn.name = "v"},
+                    %qb: tensor<?xi32> {attn.name = "q_begin"}, %kb: tensor<?xi32> {attn.name = "kv_begin"}, %w: tensor<5xf32> {attn.name = "vector"}) -> tensor<?x2x3x7xf32> {
+  %scale = arith.constant 0.5 : f32
+  %0 = attn.attention %q, %k, %v, %scale q_begin(%qb : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>) additive(%w : tensor<5xf32>) maps [#qp, #kp, #vp, #op]
+    : tensor<?x2x3x5xf32>, tensor<?x2x5xf32>, tensor<?x2x7xf32> -> tensor<?x2x3x7xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %two = arith.constant 2 : index
+      %keep = arith.cmpi ne, %j, %two : index
+      attn.yield %keep : i1
+    }
+  return %0 : tensor<?x2x3x7xf32>
+}
 // Dense rows whose numbers of keys differ; values transposed; ALiBi-like bias by head and a soft cap.
 func.func @dense(%q: tensor<?x2x3x?x5xf32> {attn.name = "q"}, %k: tensor<?x2x?x5xf32> {attn.name = "k"}, %v: tensor<?x2x7x?xf32> {attn.name = "v"},
                  %kl: tensor<?xi32> {attn.name = "kv_length"}, %slope: tensor<2x3xf32> {attn.name = "slope"}, %scale: f32 {attn.name = "scale"})

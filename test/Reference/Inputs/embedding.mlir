@@ -20,3 +20,7 @@ func.func @huge(%ids: tensor<?xi32> {attn.name = "ids"}) -> tensor<?x10000000000
   %1 = attn.embedding %ids, %0 : tensor<?xi32>, tensor<0x10000000000000xf32> -> tensor<?x10000000000000xf32>
   return %1 : tensor<?x10000000000000xf32>
 }
+func.func @column(%x: tensor<?x5xf32> {attn.name = "x"}) -> tensor<?xf32> {
+  %0 = attn.column %x[3] : tensor<?x5xf32> -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}

@@ -38,3 +38,50 @@ func.func @regions(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x3
     }
   return %0#0 : tensor<1x32xf32>
 }
+
+// -----
+
+// Rows of an extra are read 32 keys at a time, its columns too; a table by a gather with 32-bit indices, or as one element.
+// CHECK-LABEL: @extras
+func.func @extras(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index, %acc: tensor<1x32xf32>,
+                  %m: tensor<1xf32>, %l: tensor<1xf32>, %rows: tensor<1x?xf32>, %columns: tensor<?x1xf32>, %one: tensor<1xf32>, %table: tensor<4x32xf32>) -> tensor<1x32xf32> {
+  // CHECK: vector.transfer_read {{.*}} : tensor<1x?xf32>, vector<32xf32>
+  // CHECK: vector.transfer_read {{.*}} : tensor<?x1xf32>, vector<32xf32>
+  // CHECK: tensor.extract %{{.*}} : tensor<1xf32>
+  // CHECK: arith.maxsi {{.*}} : vector<32xi32>
+  // CHECK: arith.minsi {{.*}} : vector<32xi32>
+  // CHECK: vector.gather {{.*}} : tensor<128xf32>, vector<32xi32>, vector<32xi1>, vector<32xf32> into vector<32xf32>
+  // CHECK: tensor.extract %{{.*}} : tensor<128xf32>
+  // CHECK-NOT: xi64
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i)
+    extras(%rows, %columns, %one, %table : tensor<1x?xf32>, tensor<?x1xf32>, tensor<1xf32>, tensor<4x32xf32>)
+    maps [affine_map<(q, kv) -> (q, kv)>, affine_map<(q, kv) -> (kv, q)>, affine_map<(q, kv) -> (q)>, affine_map<(q, kv) -> ()>] init(%acc, %m, %l)
+    : tensor<1x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x32xf32>, tensor<1xf32>, tensor<1xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %x: index, %y: index, %a: f32, %c: f32, %d: f32, %t: tensor<4x32xf32>):
+      %0 = attn.lookup %t[%h, %y] : tensor<4x32xf32> -> f32
+      %1 = attn.lookup %t[%h, %x] : tensor<4x32xf32> -> f32
+      %2 = arith.addf %a, %c : f32
+      %3 = arith.addf %2, %d : f32
+      %4 = arith.addf %3, %0 : f32
+      %5 = arith.addf %4, %1 : f32
+      attn.yield %5 : f32
+    }
+  return %0#0 : tensor<1x32xf32>
+}
+
+// -----
+
+// An additive similarity is no product: tanh of 32 keys at once for each element of the vector.
+// CHECK-LABEL: @additive
+func.func @additive(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
+                    %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %w: tensor<40xf32>) -> tensor<8x64xf32> {
+  // CHECK-NOT: linalg.matmul
+  // CHECK: scf.for %{{.*}} = %{{.*}} to %c40
+  // CHECK: math.tanh %{{.*}} : vector<32xf32>
+  // CHECK: math.exp2 %{{.*}} : vector<32xf32>
+  // CHECK: linalg.matmul ins(%{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>)
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) additive(%w : tensor<40xf32>) init(%acc, %m, %l)
+    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x64xf32>
+}

@@ -33,18 +33,37 @@ llvm.func @step(%env: !llvm.ptr, %p: !llvm.ptr, %a: !llvm.ptr, %o: i64, %s: i64,
 }
 // -----
 
-// A module without a model: a bare kernel with its buffers as arguments.
+// A module without a model: a bare kernel with its buffers as arguments. Without an executor its tasks run in the
+// caller's thread; dims that give no size give a status.
 // CHECK: llvm.func @scale(%[[ENV:.*]]: !llvm.ptr, %[[X:.*]]: !llvm.ptr, %[[Y:.*]]: !llvm.ptr, %[[DIMS:.*]]: !llvm.ptr, %[[SCRATCH:.*]]: !llvm.ptr) -> i32
-// CHECK: llvm.call @scale.body(%[[ENV]], %[[SCRATCH]], {{.*}}%[[SCRATCH]], {{.*}}%[[X]], %[[X]], {{.*}}%[[Y]], %[[Y]]
+// CHECK-SAME: attn.dims = ["n"]
+// CHECK: %[[SERIAL:.*]] = llvm.mlir.addressof @serial_environment
+// CHECK: %[[CHOSEN:.*]] = llvm.select %{{.*}}, %[[SERIAL]], %[[ENV]]
+// CHECK: %[[USED:.*]] = llvm.select %{{.*}}, %[[SERIAL]], %[[CHOSEN]]
+// CHECK: %[[BYTES:.*]] = llvm.call @scale_scratch(%[[DIMS]]
+// CHECK: %[[BAD:.*]] = llvm.icmp "slt" %[[BYTES]]
+// CHECK: llvm.cond_br %[[BAD]]
+// CHECK: %[[STATUS:.*]] = llvm.mlir.constant(-1 : i32)
+// CHECK: llvm.return %[[STATUS]]
+// CHECK: llvm.call @scale.body(%[[USED]], %[[SCRATCH]], {{.*}}%[[SCRATCH]], {{.*}}%[[X]], %[[X]], {{.*}}%[[Y]], %[[Y]]
 // CHECK: llvm.func @scale_scratch(%{{.*}}: !llvm.ptr, %{{.*}}: i64) -> i64
+// CHECK: llvm.icmp "sge"
+// CHECK: llvm.icmp "sle"
+// CHECK: smul.with.overflow
+// CHECK: llvm.func internal @scale.workspace_body
+// CHECK: sadd.with.overflow
+// CHECK: llvm.select
+attn.dim @other min 0 max 3
+attn.dim @n min 0 max 64
 llvm.func @scale(%env: !llvm.ptr, %w0: !llvm.ptr, %w1: !llvm.ptr, %wo: i64, %ws: i64, %wt: i64, %s0: !llvm.ptr, %s1: !llvm.ptr, %so: i64, %ss: i64, %st: i64,
                  %x0: !llvm.ptr, %x1: !llvm.ptr, %xo: i64, %xs: i64, %xt: i64, %y0: !llvm.ptr, %y1: !llvm.ptr, %yo: i64, %ys: i64, %yt: i64) -> i32
     attributes {attn.entry, attn.buffers = [
       {attn.name = "weights", kind = "weights", type = memref<?xi8>}, {attn.name = "workspace", kind = "workspace", type = memref<?xi8>},
-      {attn.name = "x", kind = "input", type = memref<4xf32>}, {attn.name = "y", kind = "output", type = memref<4xf32>}]} {
+      {attn.name = "x", kind = "input", type = memref<?xf32>, attn.dims = ["n"]}, {attn.name = "y", kind = "output", type = memref<4xf32>}]} {
   %0 = llvm.mlir.constant(0 : i32) : i32
   llvm.return %0 : i32
 }
-llvm.func @scale.workspace(%workers: i64) -> i64 {
-  llvm.return %workers : i64
+llvm.func @scale.workspace(%other: i64, %n: i64, %workers: i64) -> i64 {
+  %0 = llvm.add %n, %workers : i64
+  llvm.return %0 : i64
 }

@@ -75,18 +75,6 @@ TEST(Conversion, OverflowIsTold) {
   }
 }
 
-TEST(Conversion, CountsNonFinite) {
-  for (DType type : {DType::F32, DType::BF16, DType::F16}) {
-    std::vector<std::byte> bytes(100 * sizeOf(type));
-    const std::vector<float> special = {INFINITY, -INFINITY, NAN, 65504.f};
-    for (size_t i = 0; i < special.size(); ++i)
-      convert(reinterpret_cast<const std::byte *>(&special[i]), DType::F32, &bytes[(10 + 20 * i) * sizeOf(type)], type,
-              1);
-    EXPECT_EQ(countNonFinite(bytes.data(), type, 100), 3u);
-    EXPECT_TRUE(std::isinf(widen(&bytes[10 * sizeOf(type)], type)));
-  }
-}
-
 TEST(Transposition, AnyExtentsAndPitches) {
   std::mt19937 random(2);
   for (int trial = 0; trial < 200; ++trial) {

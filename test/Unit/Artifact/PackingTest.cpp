@@ -1,7 +1,6 @@
 // The packer against a naive implementation that follows the layouts' definitions element by element.
 #include "MemoryReader.h"
 #include "lib/Artifact/Conversion.h"
-#include "lib/Artifact/TensorCheck.h"
 #include "lib/Artifact/WeightPacker.h"
 #include "lib/Support/File.h"
 #include <cstdlib>
@@ -269,19 +268,6 @@ TEST(Packing, ValuesBeyondF16AreToldNotClamped) {
   EXPECT_EQ(small.failure(), "");
   small.parameters[0].storage = DType::F16;
   EXPECT_EQ(small.failure(), "tensor 'w.0' holds a finite value too large for f16; compile with another --dtype");
-}
-
-TEST(Packing, CheckTensorsCountsNonFiniteValues) {
-  Small small;
-  auto none = checkTensors(small.parameters, small.reader);
-  ASSERT_TRUE(none);
-  EXPECT_TRUE(none->empty());
-  const uint32_t infinity = 0xff800000, nan = 0x7f800001;
-  std::memcpy(small.reader.bytesOf("w.0").data(), &infinity, 4);
-  std::memcpy(small.reader.bytesOf("w.0").data() + 20, &nan, 4);
-  auto lines = checkTensors(small.parameters, small.reader);
-  ASSERT_TRUE(lines);
-  EXPECT_EQ(*lines, std::vector<std::string>{"tensor 'w.0': 2 of 6 values are NaN or infinite"});
 }
 
 TEST(Packing, AWeightFileIsNeverOverwritten) {

@@ -46,8 +46,9 @@ TEST(GenerationConfig, SamplingWithoutTopKKeepsFifty) {
 }
 
 TEST(GenerationConfig, RefusesWhatWouldChangeTheOutput) {
-  EXPECT_EQ(errorOf(R"({"num_beams": 4})"), "generation_config.json: num_beams is 4, which would change the output and "
-                                            "is not supported; its neutral value is 1");
+  EXPECT_EQ(errorOf(R"({"num_beam_groups": 4})"),
+            "generation_config.json: num_beam_groups is 4, which would change the "
+            "output and is not supported; its neutral value is 1");
   EXPECT_EQ(errorOf(R"({"no_repeat_ngram_size": 3})").substr(0, 47), "generation_config.json: no_repeat_ngram_size is");
   EXPECT_EQ(errorOf(R"({"suppress_tokens": [1, 2]})"),
             "generation_config.json: suppress_tokens is [1,2], which would change the output and is not supported");
@@ -77,4 +78,28 @@ TEST(GenerationConfig, UnitesEndIds) {
   EXPECT_EQ(*readEndIds("{}", "config.json"), Ids());
   EXPECT_EQ(readEndIds(R"({"eos_token_id": 1.5})", "config.json").error().message,
             "config.json: eos_token_id: is neither a token id nor a list of them");
+}
+
+TEST(GenerationConfig, ReadsBeams) {
+  Expected<GenerationConfig> config = readGenerationConfig(
+      R"({"num_beams": 4, "num_return_sequences": 2, "length_penalty": 0.5, "early_stopping": true})");
+  ASSERT_TRUE(bool(config));
+  EXPECT_EQ(config->beams, 4);
+  EXPECT_EQ(config->returned, 2);
+  EXPECT_EQ(config->lengthPenalty, 0.5);
+  EXPECT_EQ(config->earlyStopping, EarlyStopping::Yes);
+  config = readGenerationConfig(R"({"early_stopping": "never"})");
+  ASSERT_TRUE(bool(config));
+  EXPECT_EQ(config->earlyStopping, EarlyStopping::Never);
+  EXPECT_EQ(readGenerationConfig(R"({"early_stopping": false})")->earlyStopping, EarlyStopping::Estimate);
+  const std::string file = "generation_config.json: ";
+  EXPECT_EQ(errorOf(R"({"num_beams": 0})"), file + "num_beams: is not a number from 1 on");
+  EXPECT_EQ(errorOf(R"({"early_stopping": 3})"), file + "early_stopping: is neither true, false nor \"never\"");
+  EXPECT_EQ(errorOf(R"({"length_penalty": "x"})"), file + "length_penalty: is not a finite number");
+  EXPECT_EQ(errorOf(R"({"num_beams": 2, "do_sample": true})"),
+            file + "num_beams is 2 with do_sample: sampled beams are not supported");
+  EXPECT_EQ(errorOf(R"({"num_beams": 2, "num_return_sequences": 3})"),
+            file + "num_return_sequences is 3, which is more than num_beams");
+  EXPECT_EQ(errorOf(R"({"num_return_sequences": 3})"),
+            file + "num_return_sequences is 3, which is supported with beams only");
 }

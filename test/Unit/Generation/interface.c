@@ -190,8 +190,39 @@ static void check_config(void) {
   CHECK(count == 2 && ids[0] == 1 && ids[1] == 2 && read.sampler.temperature == 0.5 && read.sampler.top_k == 50);
   CHECK(read.max_new_tokens == 9 && read.sampler.size == sizeof read.sampler);
   CHECK(rapt_generation_config_read("{\"num_beams\": 2}", 16, &read, ids, 4, &count, message, sizeof message) ==
+        RAPT_OK);
+  CHECK(read.beams == 2 && read.returns == 1 && read.length_penalty == 1 && read.early_stopping == RAPT_STOP_ESTIMATE);
+  CHECK(rapt_generation_config_read("{\"num_beams\": 0}", 16, &read, ids, 4, &count, message, sizeof message) ==
         RAPT_BAD_FILE);
   CHECK(rapt_generation_config_read(text, 3, &read, ids, 4, &count, message, sizeof message) == RAPT_BAD_FILE);
+}
+
+static void check_beams(void) {
+  static const float first[] = {0, 1, 2}, second[] = {0, 0, 9, 9, 0, 0};
+  const int32_t end = 0;
+  rapt_beam_options options = {sizeof options, 2, 2, 2, NULL, RAPT_STOP_EARLY, &end, 1, 0, 0};
+  rapt_beams *beams = NULL;
+  const rapt_beam_step *steps;
+  int32_t ids[2];
+  size_t count;
+  double score;
+  int ended;
+  CHECK(rapt_beams_open(&options, &end, 1, &beams, message, sizeof message) == RAPT_OK);
+  CHECK(rapt_beams_found(beams) == 0);
+  CHECK(rapt_beams_advance(beams, first, 2, 3, &steps, &count, message, sizeof message) == RAPT_INVALID);
+  CHECK(rapt_beams_advance(beams, first, 1, 3, &steps, &count, message, sizeof message) == RAPT_OK);
+  CHECK(count == 2 && steps[0].parent == 0 && steps[0].token == 2 && steps[1].token == 1);
+  CHECK(rapt_beams_advance(beams, second, 2, 3, &steps, &count, message, sizeof message) == RAPT_OK && count == 0);
+  CHECK(rapt_beams_found(beams) == 2);
+  CHECK(rapt_beams_result(beams, 0, ids, 2, &count, &score, &ended, message, sizeof message) == RAPT_OK);
+  CHECK(count == 2 && ids[0] == 2 && ids[1] == 2 && score < 0 && !ended);
+  CHECK(rapt_beams_result(beams, 1, ids, 2, &count, NULL, &ended, message, sizeof message) == RAPT_OK);
+  CHECK(count == 2 && ids[0] == 1 && ids[1] == 0 && ended);
+  CHECK(rapt_beams_result(beams, 1, ids, 1, &count, NULL, NULL, message, sizeof message) == RAPT_FULL);
+  CHECK(rapt_beams_result(beams, 2, ids, 2, &count, NULL, NULL, message, sizeof message) == RAPT_INVALID);
+  rapt_beams_free(beams);
+  options.early_stopping = 3;
+  CHECK(rapt_beams_open(&options, &end, 1, &beams, message, sizeof message) == RAPT_INVALID && beams == NULL);
 }
 
 /* Opens tokenizers of its own, whose pattern is compiled and matched, and uses the shared one. */
@@ -242,6 +273,7 @@ int main(void) {
   check_stream();
   check_sampler();
   check_config();
+  check_beams();
   check_threads(tokenizer);
   rapt_tokenizer_free(tokenizer);
   return failures;

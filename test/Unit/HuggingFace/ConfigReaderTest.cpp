@@ -45,3 +45,14 @@ TEST(ConfigReader, UnknownKeysAreErrorsUnlessEmptyHarmlessOrIgnored) {
                                                "it does not: --ignore-config-key=x");
   EXPECT_EQ(errorOf(readerOf(text, {"x"}).finish({"pdrop"})), "");
 }
+
+TEST(ConfigReader, NeedlessIgnoresAreTold) {
+  ConfigReader config = readerOf(R"({"x": 1, "n": 2, "use_cache": true})", {"x", "n", "use_cache", "y"});
+  config.getInt("n", 1, 9);
+  EXPECT_EQ(errorOf(config.finish({})), "");
+  std::string start = "dir/config.json: --ignore-config-key=";
+  EXPECT_EQ(config.needlessIgnores(),
+            (std::vector<std::string>{start + "n was not needed: it is understood and was used",
+                                      start + "use_cache was not needed: it does not change the results",
+                                      start + "y was not needed: there is no such key"}));
+}

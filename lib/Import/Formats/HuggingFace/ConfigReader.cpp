@@ -253,14 +253,31 @@ Status ConfigReader::finish(std::initializer_list<std::string_view> harmless) {
     return std::find(std::begin(list), std::end(list), key) != std::end(list);
   };
   if (const json::Object *members = root.asObject())
-    for (const auto &[key, value] : *members)
-      if (!isAbsent(value) && !read.contains(key) && !contains(harmlessForAll, key) && !contains(harmless, key) &&
-          !contains(ignored, key))
+    for (const auto &[key, value] : *members) {
+      if (isAbsent(value) || read.contains(key) || contains(harmlessForAll, key) || contains(harmless, key))
+        continue;
+      if (contains(ignored, key))
+        needed.insert(key);
+      else
         unknown.push_back("unknown key " + shownKey(key) + " with value " + shownValue(value) +
                           " may change the results; if it does not: --ignore-config-key=" + shownKey(key));
+    }
   for (size_t i = 0; i < unknown.size() && i < mostNamed; ++i)
     fail(std::move(unknown[i]));
   if (unknown.size() > mostNamed)
     fail("and " + std::to_string(unknown.size() - mostNamed) + " more unknown keys");
   return errors();
+}
+
+std::vector<std::string> ConfigReader::needlessIgnores() const {
+  std::vector<std::string> lines;
+  for (const std::string &key : ignored) {
+    if (needed.contains(key))
+      continue;
+    const char *why = !root.find(key)      ? "there is no such key"
+                      : read.contains(key) ? "it is understood and was used"
+                                           : "it does not change the results";
+    lines.push_back(shownPath(path) + ": --ignore-config-key=" + shownKey(key) + " was not needed: " + why);
+  }
+  return lines;
 }

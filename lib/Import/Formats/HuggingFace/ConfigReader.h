@@ -71,7 +71,11 @@ public:
   /// when there are none. Call it before the values are used to build anything.
   Status finish(std::initializer_list<std::string_view> harmless);
 
-  /// The same without the check for unknown keys.
+  /// After finish: one line for each --ignore-config-key that was not needed, because there is no such key, because it
+  /// is understood (and was used), or because it never changes the results.
+  std::vector<std::string> needlessIgnores() const;
+
+  /// finish without the check for unknown keys.
   Status errors() const;
 
   const std::string &file() const { return path; }
@@ -90,6 +94,7 @@ private:
   json::Value root;
   std::string path;
   std::vector<std::string> ignored;
+  std::set<std::string, std::less<>> needed; ///< of `ignored`
   std::set<std::string, std::less<>> read;
   std::vector<std::string> findings;
 };

@@ -16,8 +16,10 @@ extern "C" {
 
 #define RAPT_ARTIFACT_MAGIC UINT64_C(0x0054524154504152) /* "RAPTART\0" */
 #define RAPT_ABI_MAJOR 1
-#define RAPT_ABI_MINOR 0
+#define RAPT_ABI_MINOR 1
 
+#ifndef RAPT_ENV /* headers of kernels define these too */
+#define RAPT_ENV
 /* One parallel region's body: handles indices [begin, end). `worker` is below rapt_env.workers and no two
  * calls that run at the same time share it: it selects the slice of scratch memory. */
 typedef void (*rapt_task_fn)(void *closure, int64_t begin, int64_t end, int64_t worker);
@@ -31,9 +33,11 @@ typedef struct rapt_env {
   rapt_parallel_for_fn parallel_for;
   int64_t workers; /* >= 1 */
 } rapt_env;
+#endif
 
 /* An entry. `buffers` and `dims` are in the order in which the manifest's entry lists them. Buffers are
- * aligned to 64 bytes, dense and row-major. Returns 0 or what parallel_for returned. */
+ * aligned to 64 bytes (outputs at least to their elements), dense and row-major. Returns 0 or what parallel_for
+ * returned. */
 typedef int32_t (*rapt_entry_fn)(const rapt_env *env, void *const *buffers, const int64_t *dims);
 
 /* Bytes of workspace the entry needs for these dims and this many workers (a multiple of 64). */
@@ -47,11 +51,14 @@ typedef struct rapt_artifact_entry {
 
 typedef struct rapt_artifact {
   uint64_t magic;
-  uint32_t abi_major, abi_minor;
-  const char *manifest; /* JSON, also the content of section .rapt.manifest */
+  uint32_t abi_major, abi_minor; /* what the artifact needs of a runtime: the same major, at least this minor */
+  const char *manifest;          /* JSON, also the content of section .rapt.manifest */
   uint64_t manifest_size;
   const rapt_artifact_entry *entries;
   uint64_t entry_count;
+  /* Since ABI 1.1, to be read only where abi_minor says so: the bytes of a whole weight file, aligned to 4096. */
+  const void *weights;
+  uint64_t weights_size; /* 0: the weights are a file */
 } rapt_artifact;
 
 /* The weight file: this header, then sections, each aligned to 4096 bytes. Section 0 is "weights", the bytes that

@@ -79,8 +79,9 @@ enum {
   RAPT_INSPECT = 16      /**< Read the manifest from the file alone: no code is loaded, no weights are opened. */
 };
 
-/** At most one of weights_path, weights_fd and weights_data; none: the file that the manifest names, in the directory
- * of the library's (or program's) own real path. */
+/** At most one of weights_path, weights_fd and weights_data; none: the weights inside the library, or else the file
+ * that the manifest names, in the directory of the library's (or program's) own real path. RAPT_READ_WEIGHTS and
+ * RAPT_POPULATE do nothing to weights inside the library and in weights_data. */
 typedef struct rapt_module_options {
   size_t size;
   uint32_t flags;
@@ -118,8 +119,8 @@ typedef struct rapt_module_info {
   int64_t max_positions;        /**< Tokens of a sequence. */
   const char *cache_dtype;
   int64_t cache_block, cache_block_bytes, cache_bytes_per_token; /**< Tokens of a block; bytes. */
-  const char *weights_file;                                      /**< The name in the manifest, NULL for none. */
-  int64_t weights_file_bytes;
+  const char *weights_file;                                      /**< NULL for none, or weights inside. */
+  int64_t weights_file_bytes;                                    /**< Of the file or inside the library. */
   const char *target_arch, *target_cpu;
 } rapt_module_info;
 

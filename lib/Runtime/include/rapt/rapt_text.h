@@ -184,16 +184,69 @@ RAPT_TEXT_API rapt_status rapt_sampler_accept(rapt_sampler *sampler, const int32
 RAPT_TEXT_API rapt_status rapt_sampler_sample(rapt_sampler *sampler, const float *logits, size_t count, int32_t *id,
                                               char *message, size_t message_size);
 
+/*===-- Beam search -----------------------------------------------------------===*/
+
+typedef enum rapt_early_stopping {
+  RAPT_STOP_ESTIMATE = 0, /**< false: when no hypothesis at its present length could enter the finished ones. */
+  RAPT_STOP_EARLY = 1,    /**< true: as soon as there are as many finished sequences as beams. */
+  RAPT_STOP_NEVER = 2     /**< "never": when none could enter them at any length. */
+} rapt_early_stopping;
+
+typedef struct rapt_beam_options {
+  size_t size;
+  int64_t beams;                /**< Hypotheses that go on at a time, up to 4096; 0: 1. */
+  int64_t returns;              /**< Sequences in the result, up to `beams`; 0: 1. */
+  int64_t max_new_tokens;       /**< At least 1. */
+  const double *length_penalty; /**< Scores are log likelihood / (new tokens ^ penalty); NULL: 1. */
+  int32_t early_stopping;       /**< rapt_early_stopping */
+  const int32_t *ends;          /**< Ids that end a sequence, `end_count` of them; copied. */
+  size_t end_count;
+  double repetition_penalty; /**< Multiplies log likelihoods of ids seen before; above 0; 0: none. */
+  int64_t no_repeat_ngram;   /**< No sequence has the same so many ids twice; 0: no rule. */
+} rapt_beam_options;
+
+/** One row of the model's next step: the past of row `parent` of the step before (a forked sequence), then `token`. */
+typedef struct rapt_beam_step {
+  int64_t parent;
+  int32_t token;
+} rapt_beam_step;
+
+/** One search by the rules of Hugging Face's generate. It never runs the model: its owner does, with any model that
+ * gives logits, and may run several searches in one batch without changing their results. */
+typedef struct rapt_beams rapt_beams;
+
+/** `prompt`: the decoder's ids so far, which the penalties count. INVALID: an option out of its range. */
+RAPT_TEXT_API rapt_status rapt_beams_open(const rapt_beam_options *options, const int32_t *prompt, size_t count,
+                                          rapt_beams **result, char *message, size_t message_size);
+RAPT_TEXT_API void rapt_beams_free(rapt_beams *beams);
+/** Takes logits f32 [rows, vocabulary], dense: one row behind the prompt, then one behind each of the steps. Then
+ * `*steps` are the `*count` rows to run next, valid until the next call; none when the search is done. Of equal scores
+ * the first row wins, then the lowest id. INVALID: another number of rows, NaN or +infinity, or a row that is all
+ * -infinity; the search is then as before. */
+RAPT_TEXT_API rapt_status rapt_beams_advance(rapt_beams *beams, const float *logits, size_t rows, size_t vocabulary,
+                                             const rapt_beam_step **steps, size_t *count, char *message,
+                                             size_t message_size);
+/** Sequences found: at most `returns`. */
+RAPT_TEXT_API size_t rapt_beams_found(const rapt_beams *beams);
+/** The index-th best of them: its new ids, the one that ended it included. `score` and `ended` (1: by an end id) may be
+ * NULL. INVALID: there is no such sequence. */
+RAPT_TEXT_API rapt_status rapt_beams_result(const rapt_beams *beams, size_t index, int32_t *ids, size_t capacity,
+                                            size_t *count, double *score, int *ended, char *message,
+                                            size_t message_size);
+
 /** What generation_config.json asks for. */
 typedef struct rapt_generation_config {
   size_t size;
   rapt_sampler_options sampler; /**< Greedy unless do_sample; top_k is 50 where a sampling file leaves it out. */
   int64_t max_new_tokens;       /**< 0: not set. */
+  int64_t beams, returns;       /**< num_beams and num_return_sequences; at least 1. */
+  double length_penalty;
+  int32_t early_stopping; /**< rapt_early_stopping */
 } rapt_generation_config;
 
 /** Reads the content of generation_config.json. `end_ids` receives its eos_token_id, one or several: the end of a text
  * is the union of these, the eos_token_id of config.json and RAPT_TOKEN_END. BAD_FILE: not JSON, or a member that would
- * change the output and is not supported (beams, other penalties), named with its value. */
+ * change the output and is not supported (sampled beams, other penalties), named with its value. */
 RAPT_TEXT_API rapt_status rapt_generation_config_read(const char *json, size_t json_size,
                                                       rapt_generation_config *config, int32_t *end_ids, size_t capacity,
                                                       size_t *count, char *message, size_t message_size);

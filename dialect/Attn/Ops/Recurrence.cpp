@@ -1,0 +1,107 @@
+//===- Recurrence.cpp - Recurrent cells over rows of tokens -------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace rapt::attn;
+
+LogicalResult RecurrenceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                             SmallVectorImpl<Type> &results) {
+  auto gates = dyn_cast<RankedTensorType>(adaptor.getGates().getType());
+  auto begin = dyn_cast<RankedTensorType>(adaptor.getRowBegin().getType());
+  int64_t parts = partsOf(adaptor.getKind());
+  if (!gates || gates.getRank() != 2 || gates.isDynamicDim(1) || gates.getDimSize(1) == 0 ||
+      gates.getDimSize(1) % parts != 0)
+    return emitOptionalError(location, "needs gates [tokens, ", parts, " h] with h above 0, found ",
+                             adaptor.getGates().getType());
+  if (!begin || begin.getRank() != 1 || begin.getDimSize(0) == 0)
+    return emitOptionalError(location, "needs row_begin [rows + 1], found ", adaptor.getRowBegin().getType());
+  auto ofRows = [&](int64_t rows) {
+    return RankedTensorType::get({rows, gates.getDimSize(1) / parts}, gates.getElementType());
+  };
+  int64_t rows = begin.isDynamicDim(0) ? ShapedType::kDynamic : begin.getDimSize(0) - 1;
+  results.push_back(ofRows(gates.getDimSize(0)));
+  if (adaptor.getInitial().empty())
+    results.append(statesOf(adaptor.getKind()), ofRows(rows));
+  else
+    llvm::append_range(results, adaptor.getInitial().getTypes());
+  return success();
+}
+
+LogicalResult RecurrenceOp::verify() {
+  auto gates = cast<RankedTensorType>(getGates().getType()), begin = cast<RankedTensorType>(getRowBegin().getType());
+  RankedTensorType weight = getWeight().getType();
+  size_t needed = statesOf(getKind());
+  if (!getInitial().empty() && getInitial().size() != needed)
+    return emitOpError() << "needs " << (needed == 2 ? "two initial states, h and c" : "one initial state")
+                         << ", or none, found " << getInitial().size();
+  int64_t hidden = getHidden(), columns = gates.getDimSize(1);
+  for (Value initial : getInitial()) {
+    auto state = cast<RankedTensorType>(initial.getType());
+    if (state != getInitial()[0].getType())
+      return emitOpError() << "needs initial states of one type, found " << getInitial()[0].getType() << " and "
+                           << state;
+    if (state.getDimSize(1) != hidden)
+      return emitOpError() << "initial state " << state << " does not fit gates " << gates << " of " << getParts()
+                           << " times " << hidden << " columns";
+    if (!begin.isDynamicDim(0) && !state.isDynamicDim(0) && begin.getDimSize(0) - 1 != state.getDimSize(0))
+      return emitOpError() << "needs one initial state for each of the " << begin.getDimSize(0) - 1 << " rows, found "
+                           << state;
+  }
+  if (getBias() && cast<RankedTensorType>(getBias().getType()).getDimSize(0) != columns)
+    return emitOpError() << "bias " << getBias().getType() << " does not fit gates " << gates;
+  if (isPacked() ? hidden % kPanel != 0 || weight.getDimSize(0) != columns / kPanel || weight.getDimSize(2) != kPanel ||
+                       weight.isDynamicDim(1) || weight.getDimSize(1) > hidden
+                 : weight.getShape() != ArrayRef<int64_t>{hidden, columns})
+    return emitOpError() << "weight " << weight << (isPacked() ? " in panels" : "") << " does not fit gates " << gates
+                         << " of " << getParts() << " times " << hidden << " columns";
+  return success();
+}
+
+LogicalResult UpdateRowsOp::verify() {
+  auto state = cast<RankedTensorType>(getState().getType()), values = cast<RankedTensorType>(getValues().getType());
+  auto rows = cast<RankedTensorType>(getRows().getType());
+  if (state.getRank() != (getLayer() ? 3 : 2))
+    return emitOpError() << "needs a state of rank " << (getLayer() ? "3 with a layer" : "2 without a layer")
+                         << ", found " << state;
+  if (values.getDimSize(0) != rows.getDimSize(0) || values.getDimSize(1) != state.getShape().back())
+    return emitOpError() << "values " << values << " do not fit state " << state << " and rows " << rows;
+  return success();
+}
+
+LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
+  if (adaptor.getInputs().empty())
+    return emitOptionalError(location, "needs an input");
+  int64_t rows = ShapedType::kDynamic, columns = 0;
+  for (auto [i, input] : llvm::enumerate(adaptor.getInputs())) {
+    auto type = dyn_cast<RankedTensorType>(input.getType());
+    if (!type || type.getRank() != 2 || type.isDynamicDim(1))
+      return emitOptionalError(location, "needs inputs [rows, columns] with static columns, found ", input.getType());
+    if (!type.isDynamicDim(0))
+      rows = type.getDimSize(0);
+    std::optional<ArrayRef<int64_t>> used = adaptor.getColumns();
+    if (used && used->size() != adaptor.getInputs().size())
+      return emitOptionalError(location, "has columns for ", used->size(), " of ", adaptor.getInputs().size(),
+                               " inputs");
+    int64_t width = used ? (*used)[i] : type.getDimSize(1);
+    if (width < 0 || width > type.getDimSize(1))
+      return emitOptionalError(location, "takes ", width, " columns of ", type);
+    if (llvm::AddOverflow(columns, width, columns))
+      return emitOptionalError(location, "gives more columns than can be counted");
+  }
+  if (adaptor.getColumns() && columns > INT64_MAX - kPanel)
+    return emitOptionalError(location, "gives more columns than can be counted");
+  results.push_back(RankedTensorType::get({rows, adaptor.getColumns() ? padToPanel(columns) : columns},
+                                          cast<RankedTensorType>(adaptor.getInputs()[0].getType()).getElementType()));
+  return success();
+}
+
+LogicalResult ConcatOp::verify() {
+  for (Value input : getInputs()) {
+    auto type = cast<RankedTensorType>(input.getType()), first = cast<RankedTensorType>(getInputs()[0].getType());
+    if (type.getDimSize(0) != first.getDimSize(0))
+      return emitOpError() << "needs inputs of the same rows, found " << first << " and " << type;
+  }
+  return success();
+}

@@ -1,0 +1,46 @@
+//===- Kernel.cpp - Bare kernels ---------------------------------------------------------------===//
+#include "lib/Driver/Kernel.h"
+#include "lib/Artifact/KernelHeader.h"
+#include "lib/Artifact/Link.h"
+
+using namespace rapt;
+using namespace rapt::driver;
+
+Status driver::checkKernelNames(const artifact::Manifest &manifest) {
+  std::vector<std::string> names;
+  for (const json::Value &entry : manifest.entries) {
+    names.push_back(*entry.find("name")->asString());
+    for (const json::Value &dim : *entry.find("dims")->asArray())
+      names.push_back(*dim.asString());
+    for (const json::Value &buffer : *entry.find("buffers")->asArray())
+      names.push_back(*buffer.find("name")->asString());
+  }
+  for (const std::string &name : names)
+    if (artifact::prefixOf(name) != name || artifact::isCKeyword(name))
+      return Error{"\"" + name + "\" is no C identifier, which names of a kernel's entries, dims and buffers are"};
+  return {};
+}
+
+std::vector<std::string> driver::kernelExports(const artifact::Manifest &manifest) {
+  std::vector<std::string> exports;
+  for (const json::Value &entry : manifest.entries)
+    for (const char *suffix : {"", "_scratch"})
+      exports.push_back(*entry.find("name")->asString() + suffix);
+  return exports;
+}
+
+Status driver::writeKernelFiles(const artifact::Manifest &manifest, const OutputPaths &paths, const std::string &object,
+                                KernelForm form, const std::string &linkerDirectory) {
+  std::vector<std::string> exports = kernelExports(manifest);
+  auto header = stage(paths.header(), artifact::writeKernelHeader(manifest));
+  auto made = form == KernelForm::Library
+                  ? artifact::linkShared({object, paths.main, exports, linkerDirectory})
+                  : stage(paths.main, form == KernelForm::Archive ? artifact::makeArchive(object, exports) : object);
+  for (auto *file : {&header, &made})
+    if (!*file)
+      return file->error();
+  for (auto *file : {&header, &made})
+    if (Status done = (**file)->commit(); !done)
+      return done;
+  return {};
+}

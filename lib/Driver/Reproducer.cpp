@@ -1,0 +1,151 @@
+//===- Reproducer.cpp - What a bug of the compiler leaves behind -------------------------------===//
+#include "lib/Driver/Reproducer.h"
+#include "lib/Artifact/StagedFile.h"
+#include "lib/Driver/Compile.h"
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace rapt;
+using namespace rapt::driver;
+
+namespace {
+
+Step current;
+char prefix[PATH_MAX]; ///< of the folder's path, up to the number
+
+/// Text in memory that a signal handler may use.
+class Line {
+public:
+  Line &operator<<(const char *part) {
+    while (*part && used + 1 < sizeof text)
+      text[used++] = *part++;
+    text[used] = 0;
+    return *this;
+  }
+  Line &operator<<(unsigned number) {
+    char digits[12];
+    char *end = digits + sizeof digits - 1;
+    *end = 0;
+    do
+      *--end = char('0' + number % 10);
+    while (number /= 10);
+    return *this << end;
+  }
+  const char *get() const { return text; }
+  size_t size() const { return used; }
+
+private:
+  char text[3 * PATH_MAX] = {};
+  size_t used = 0;
+};
+
+bool writeAll(int file, const char *data, size_t size) {
+  while (size > 0) {
+    ssize_t put = write(file, data, size);
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put <= 0)
+      return false;
+    data += put;
+    size -= size_t(put);
+  }
+  return true;
+}
+
+/// Makes the folder with the text in it and appends the advice. Async-signal-safe.
+void leave(Line &advice) {
+  if (current.text.empty() || !prefix[0])
+    return;
+  Line folder;
+  unsigned number = 0;
+  do {
+    folder = Line();
+    folder << prefix << number;
+    if (mkdir(folder.get(), 0700) == 0)
+      break;
+  } while (errno == EEXIST && ++number < 100);
+  Line path;
+  path << folder.get() << "/module.mlir";
+  int file = open(path.get(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0)
+    return;
+  bool whole = writeAll(file, current.text.data(), current.text.size());
+  if (close(file) != 0 || !whole) {
+    unlink(path.get());
+    rmdir(folder.get());
+    return;
+  }
+  advice << "; the module is in " << folder.get() << ", this shows it again: " << current.before.c_str() << path.get()
+         << current.after.c_str();
+}
+
+const char *nameOf(int number) {
+  switch (number) {
+  case SIGSEGV:
+    return "SIGSEGV";
+  case SIGBUS:
+    return "SIGBUS";
+  case SIGILL:
+    return "SIGILL";
+  case SIGFPE:
+    return "SIGFPE";
+  default:
+    return "SIGABRT";
+  }
+}
+
+void onCrash(int number) {
+  artifact::StagedFile::discardAll();
+  Line line;
+  line << "raptc: error: internal error: " << nameOf(number);
+  if (!current.doing.empty())
+    line << " while " << current.doing.c_str();
+  leave(line);
+  line << "\n";
+  writeAll(STDERR_FILENO, line.get(), line.size());
+  _exit(Bug);
+}
+
+} // namespace
+
+std::string driver::reproducerText(const std::string &module, const std::string &pipeline) {
+  std::string escaped;
+  for (char c : pipeline)
+    escaped += c == '"' ? "\\22" : c == '\\' ? "\\\\" : std::string(1, c);
+  return module + "\n{-#\n  external_resources: {\n    mlir_reproducer: {\n      pipeline: \"" + escaped +
+         "\",\n      disable_threading: true,\n      verify_each: true\n    }\n  }\n#-}\n";
+}
+
+void driver::enterStep(Step step) { current = std::move(step); }
+
+std::string driver::leaveReproducer() {
+  Line line;
+  leave(line);
+  return line.get();
+}
+
+void driver::reportCrashes() {
+  const char *folder = getenv("TMPDIR");
+  Line start;
+  start << (folder && folder[0] ? folder : "/tmp") << "/raptc-bug-" << unsigned(getpid()) << "-";
+  if (start.size() < sizeof prefix - 32)
+    memcpy(prefix, start.get(), start.size() + 1);
+  // A handler on the stack that has overflowed could not run.
+  static char memory[1 << 16];
+  stack_t stack = {};
+  stack.ss_sp = memory;
+  stack.ss_size = sizeof memory;
+  sigaltstack(&stack, nullptr);
+  for (int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
+    struct sigaction action = {};
+    action.sa_handler = onCrash;
+    action.sa_flags = SA_ONSTACK | SA_RESETHAND;
+    sigaction(number, &action, nullptr);
+  }
+}

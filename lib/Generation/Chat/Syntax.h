@@ -1,0 +1,62 @@
+//===- Syntax.h - The tree of a chat template ------------------------------===//
+#pragma once
+#include "lib/Generation/Chat/Value.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rapt::chat {
+
+struct Node;
+using NodePtr = std::unique_ptr<Node>;
+
+/// What a node is; behind it, what its fields hold.
+enum class NodeKind {
+  // Statements
+  Block,           ///< children: statements
+  Data,            ///< value: text
+  Output,          ///< children: expression
+  If,              ///< children: condition, Block, then (optional) the Block or If of else
+  For,             ///< names; children: iterable, Block; condition and otherwise may be null
+  Set,             ///< names, children: expression
+  SetBlock,        ///< names[0]; children: Block
+  SetMember,       ///< names: namespace, member; children: expression
+  MacroDefinition, ///< names: its own, then parameters; children: Block, then defaults of the last parameters
+  Break,
+  Continue,
+  // Expressions
+  Constant, ///< value
+  Name,     ///< names[0]
+  Member,   ///< children: object; names[0]
+  Item,     ///< children: object, key
+  Slice,    ///< children: object, begin, end, step, null where left out
+  Call,     ///< children: callee, arguments; the last names.size() of them have these names
+  Filter,   ///< names[0]: its own, further: of the last arguments; children: input, arguments
+  Test,     ///< as Filter
+  Not,
+  Negative,
+  Positive,
+  Binary,     ///< names[0]: operator; children: left, right
+  Comparison, ///< names: operators; children: one more than operators
+  And,
+  Or,
+  Choice, ///< children: value, condition, otherwise (may be null)
+  ListLiteral,
+  DictLiteral ///< children: key, value, key, value ...
+};
+
+struct Node {
+  NodeKind kind;
+  int line;
+  std::vector<NodePtr> children = {};
+  std::vector<std::string> names = {};
+  Value value = {};
+  NodePtr condition = nullptr, otherwise = nullptr;
+};
+
+/// A macro as a value.
+struct Macro {
+  const Node *definition;
+};
+
+} // namespace rapt::chat

@@ -1,0 +1,83 @@
+//===- ChatTemplate.cpp ----------------------------------------------------===//
+#include "lib/Generation/ChatTemplate.h"
+#include "lib/Generation/Chat/Evaluator.h"
+#include "lib/Generation/Chat/Parser.h"
+#include "lib/Tokenizer/Unicode.h"
+
+namespace rapt {
+
+constexpr size_t mostSource = 1 << 20;
+
+Expected<ChatTemplate> ChatTemplate::parse(std::string_view source) {
+  if (source.size() > mostSource)
+    return Error{"the chat template has " + std::to_string(source.size()) + " bytes; at most " +
+                 std::to_string(mostSource) + " are read"};
+  if (std::optional<size_t> offset = unicode::findInvalid(source))
+    return Error{"the chat template is not valid UTF-8 at byte " + std::to_string(*offset)};
+  Expected<chat::NodePtr> root = chat::parseTemplate(source);
+  if (!root)
+    return root.error();
+  return ChatTemplate(std::shared_ptr<const chat::Node>(std::move(*root)));
+}
+
+Expected<std::vector<ChatPiece>> ChatTemplate::render(const json::Value &context, std::time_t now) const {
+  chat::Dict globals;
+  if (const json::Object *object = context.asObject())
+    for (const auto &[key, value] : *object)
+      globals.emplace_back(key, chat::Value::of(value, key == "messages" || key == "tools" || key == "documents"));
+  Expected<chat::Text> text = chat::Evaluator(std::move(globals), now).render(*root);
+  if (!text)
+    return text.error();
+  std::vector<ChatPiece> pieces;
+  for (size_t at = 0, end; at < text->size(); at = end) {
+    bool fromUser = (*text)[at] & chat::userMark;
+    for (end = at; end < text->size() && bool((*text)[end] & chat::userMark) == fromUser;)
+      ++end;
+    pieces.push_back({chat::bytesOf(text->substr(at, end - at)), fromUser});
+  }
+  return pieces;
+}
+
+static const std::string kConfig = "tokenizer_config.json";
+
+Expected<std::optional<std::string>> findChatTemplate(std::string_view jinja, std::string_view tokenizerConfig) {
+  if (!jinja.empty())
+    return std::optional<std::string>(jinja);
+  if (tokenizerConfig.empty())
+    return std::optional<std::string>();
+  Expected<json::Value> config = json::parse(tokenizerConfig);
+  if (!config)
+    return Error{kConfig + ": " + config.error().message};
+  const json::Value *value = config->find("chat_template");
+  if (!value || value->isNull())
+    return std::optional<std::string>();
+  if (const std::string *text = value->asString())
+    return std::optional<std::string>(*text);
+  if (const json::Array *list = value->asArray())
+    for (const json::Value &entry : *list) {
+      const json::Value *name = entry.find("name"), *text = entry.find("template");
+      if (name && text && text->asString() && name->asString() && *name->asString() == "default")
+        return std::optional<std::string>(*text->asString());
+    }
+  return Error{kConfig + ": chat_template is neither a string nor a list of named ones with a \"default\""};
+}
+
+Expected<json::Value> chatContext(json::Array messages, bool addGenerationPrompt, std::string_view tokenizerConfig) {
+  json::Object context;
+  context.emplace_back("messages", json::Value(std::move(messages)));
+  context.emplace_back("add_generation_prompt", json::Value(addGenerationPrompt));
+  if (tokenizerConfig.empty())
+    return json::Value(std::move(context));
+  Expected<json::Value> config = json::parse(tokenizerConfig);
+  if (!config)
+    return Error{kConfig + ": " + config.error().message};
+  for (const char *key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
+    const json::Value *token = config->find(key);
+    const json::Value *content = token && token->isObject() ? token->find("content") : token;
+    if (content && content->isString())
+      context.emplace_back(key, *content);
+  }
+  return json::Value(std::move(context));
+}
+
+} // namespace rapt

@@ -1,0 +1,56 @@
+//===- ChatTemplate.h - Messages to a model's prompt -----------------------===//
+//
+// Renders the Jinja template of a model directory as Hugging Face does. Only a
+// part of Jinja is there, and what is not is refused by name. The result keeps
+// apart what the template wrote and what came from the messages: only the former
+// may be read as special tokens.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Support/Expected.h"
+#include "lib/Support/Json.h"
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rapt {
+
+namespace chat {
+struct Node;
+}
+
+/// A stretch of the prompt from one source.
+struct ChatPiece {
+  std::string text;
+  bool fromUser = false; ///< From a message, a tool or a document: never special tokens.
+};
+
+/// Immutable after it is made.
+class ChatTemplate {
+public:
+  /// Errors: a construct that is not supported, or no Jinja at all, with the line.
+  static Expected<ChatTemplate> parse(std::string_view source);
+
+  /// `context`: an object with the template's variables: "messages" (a list of {"role", "content"}),
+  /// "add_generation_prompt", "bos_token", ... Strings of messages, tools and documents, their roles excepted, are the
+  /// user's. `now` is what strftime_now tells. Errors: as the template raises, what Python would refuse, more than
+  /// 10 million steps or 4 million characters.
+  Expected<std::vector<ChatPiece>> render(const json::Value &context, std::time_t now) const;
+
+private:
+  explicit ChatTemplate(std::shared_ptr<const chat::Node> root) : root(std::move(root)) {}
+  std::shared_ptr<const chat::Node> root;
+};
+
+/// The template of a model directory, from the content of its files (empty where there is none): chat_template.jinja,
+/// else the chat_template of tokenizer_config.json, a string or a list of named ones, of which it is "default". Nothing
+/// where there is none. Errors: a chat_template of another form.
+Expected<std::optional<std::string>> findChatTemplate(std::string_view jinja, std::string_view tokenizerConfig);
+
+/// The variables of a chat: messages, add_generation_prompt, and the special tokens that tokenizer_config.json names.
+Expected<json::Value> chatContext(json::Array messages, bool addGenerationPrompt, std::string_view tokenizerConfig);
+
+} // namespace rapt

@@ -1,0 +1,63 @@
+//===- Preprocess.cpp ------------------------------------------------------===//
+#include "lib/Image/Preprocess.h"
+#include "lib/Image/Decode.h"
+#include <algorithm>
+
+namespace rapt::image {
+
+/// The sides after resizing; the longer one is cut to a whole number.
+static std::pair<int64_t, int64_t> sizeAfter(const Image &image, const Preprocessing::Size &size) {
+  if (!size.shortestEdge)
+    return {size.width, size.height};
+  int64_t edge = *size.shortestEdge, shorter = std::min(image.width, image.height);
+  int64_t longer = int64_t(double(edge * std::max(image.width, image.height)) / double(shorter));
+  return image.width <= image.height ? std::pair(edge, longer) : std::pair(longer, edge);
+}
+
+/// One axis of a crop about the centre: where it begins in the image, or (negative) how much black comes before it.
+static int64_t cropBegin(int64_t length, int64_t crop) {
+  return length >= crop ? (length - crop) / 2 : -((crop - length + 1) / 2);
+}
+
+static Image cropCentre(const Image &image, int64_t width, int64_t height) {
+  Image result{width, height, std::vector<uint8_t>(size_t(width * height) * 3)};
+  int64_t left = cropBegin(image.width, width), top = cropBegin(image.height, height);
+  int64_t begin = std::max<int64_t>(0, -left), end = std::min(width, image.width - left);
+  for (int64_t y = std::max<int64_t>(0, -top); y < std::min(height, image.height - top); ++y)
+    std::copy_n(&image.pixels[size_t((y + top) * image.width + begin + left) * 3], (end - begin) * 3,
+                &result.pixels[size_t(y * width + begin) * 3]);
+  return result;
+}
+
+/// The number that each of the 256 values of one channel becomes.
+static void fillTable(const Preprocessing &how, int channel, float (&table)[256]) {
+  float mean = float(how.mean[channel]), deviation = float(how.deviation[channel]);
+  for (int value = 0; value < 256; ++value) {
+    float number = how.rescales ? float(value * how.rescaleFactor) : float(value);
+    table[value] = how.normalizes ? (number - mean) / deviation : number;
+  }
+}
+
+Expected<PixelValues> preprocess(std::string_view file, const Preprocessing &how) {
+  Expected<Image> image = decode(file);
+  if (!image)
+    return image.error();
+  if (how.resizes) {
+    auto [width, height] = sizeAfter(*image, how.size);
+    if (image = resize(*image, width, height, how.filter); !image)
+      return image.error();
+  }
+  if (how.crops)
+    *image = cropCentre(*image, how.crop.width, how.crop.height);
+  PixelValues result{3, image->height, image->width, std::vector<float>(image->pixels.size())};
+  float *to = result.values.data();
+  for (int channel = 0; channel < 3; ++channel) {
+    float table[256];
+    fillTable(how, channel, table);
+    for (size_t at = size_t(channel); at < image->pixels.size(); at += 3)
+      *to++ = table[image->pixels[at]];
+  }
+  return result;
+}
+
+} // namespace rapt::image

@@ -1,0 +1,39 @@
+//===- Preprocess.h - From an image file to a model's pixel_values ---------===//
+#pragma once
+#include "lib/Image/Resize.h"
+#include "lib/Support/Expected.h"
+#include <optional>
+#include <string_view>
+
+namespace rapt::image {
+
+/// preprocessor_config.json of Hugging Face's ViT, DeiT and CLIP image processors.
+struct Preprocessing {
+  /// Exact sides, or the shorter side to which the image is scaled with its proportions.
+  struct Size {
+    int64_t width = 224, height = 224;
+    std::optional<int64_t> shortestEdge;
+  };
+  bool resizes = true, crops = false, rescales = true, normalizes = true;
+  Size size, crop;
+  Filter filter = Filter::Bilinear;
+  double rescaleFactor = 1.0 / 255;
+  double mean[3] = {0.5, 0.5, 0.5}, deviation[3] = {0.5, 0.5, 0.5};
+};
+
+/// Reads the file's content; absent members have the defaults of the image processor that the file names (ViT's without
+/// one). Errors: another image processor, a member of the wrong kind or range, and one that is not known and not null,
+/// false or empty: it could change the numbers.
+Expected<Preprocessing> readPreprocessing(std::string_view json);
+
+/// A model's pixel_values of one image.
+struct PixelValues {
+  int64_t channels = 3, height = 0, width = 0;
+  std::vector<float> values; ///< [channels, height, width]
+};
+
+/// Decodes, resizes, crops about the centre, rescales (in double, rounded to single) and normalises (in single), in
+/// this order, as the Hugging Face processors do with NumPy. Errors: as `decode` and `resize`.
+Expected<PixelValues> preprocess(std::string_view file, const Preprocessing &how);
+
+} // namespace rapt::image

@@ -1,0 +1,330 @@
+//===- Bert.cpp - The bert family ---------------------------------------------===//
+//
+// Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers", as
+// Hugging Face's BertModel and its heads compute it: post-norm blocks, learned
+// absolute positions, token types, nn.Linear weights [out, in].
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/Encoder.h"
+#include "lib/Import/Families/Family.h"
+#include "lib/Import/Heads.h"
+#include "lib/Import/LayerStack.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::Init;
+
+namespace {
+
+enum class Head { None, MaskedLM, SequenceClassification, TokenClassification, QuestionAnswering };
+
+constexpr HeadName<Head> heads[] = {{"BertModel", Head::None},
+                                    {"BertForMaskedLM", Head::MaskedLM},
+                                    {"BertForPreTraining", Head::MaskedLM},
+                                    {"BertForSequenceClassification", Head::SequenceClassification},
+                                    {"BertForTokenClassification", Head::TokenClassification},
+                                    {"BertForQuestionAnswering", Head::QuestionAnswering}};
+
+struct Config {
+  int64_t width, layers, heads, inner, positions, types, vocabulary, labels;
+  double epsilon;
+  attn::ActivationKind activation;
+  bool tied, hasPooler;
+  Head head;
+
+  int64_t headDim() const { return width / heads; }
+  bool classifiesRows() const { return head == Head::SequenceClassification; }
+};
+
+/// Keys that training or Hugging Face's own code read; no output depends on them.
+constexpr std::initializer_list<std::string_view> harmlessKeys = {
+    "attention_probs_dropout_prob",
+    "hidden_dropout_prob",
+    "classifier_dropout",
+    "pooler_fc_size",
+    "pooler_num_attention_heads",
+    "pooler_num_fc_layers",
+    "pooler_size_per_head",
+    "pooler_type",
+    "directionality", // of the first conversion script, as are those of the pooler
+    "model_name",
+};
+
+Config readConfig(huggingface::ModelDescription &model) {
+  huggingface::ConfigReader &reader = model.config();
+  Config config;
+  config.width = reader.getInt("hidden_size", 1, 1 << 16, 768);
+  config.layers = reader.getInt("num_hidden_layers", 1, 1 << 17, 12);
+  config.heads = reader.getInt("num_attention_heads", 1, 1 << 12, 12);
+  config.inner = reader.getInt("intermediate_size", 1, 1 << 20, 3072);
+  config.positions = reader.getInt("max_position_embeddings", 1, 1 << 24, 512);
+  config.types = reader.getInt("type_vocab_size", 1, 1 << 16, 2);
+  config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24, 30522);
+  config.epsilon = reader.getPositive("layer_norm_eps", 1, 1e-12);
+  config.activation = activationNamed(reader.getEnum("hidden_act", activationNames(), "gelu"));
+  config.tied = reader.getBool("tie_word_embeddings", true);
+  reader.getEnum("position_embedding_type", {"absolute"}, "absolute");
+  config.head = readHead<Head>(model, heads, Head::None);
+  bool hasLabels = config.classifiesRows() || config.head == Head::TokenClassification;
+  config.labels = hasLabels ? readLabelCount(reader) : 0;
+  if (reader.errors() && config.width % config.heads != 0)
+    reader.fail("hidden_size " + std::to_string(config.width) + " is not a multiple of num_attention_heads " +
+                std::to_string(config.heads));
+  for (const char *key : {"is_decoder", "add_cross_attention"})
+    if (reader.getBool(key, false))
+      reader.fail(std::string(key) + " is true: bert is supported as an encoder only");
+  return config;
+}
+
+/// Names as in the checkpoint, without prefix. `norm` are the suffixes of gain and bias there.
+struct Names {
+  std::string prefix;
+  std::array<std::string, 2> norm;
+};
+
+void addDense(ParameterSet &parameters, const std::string &symbol, const std::string &tensor, int64_t out, int64_t in) {
+  parameters.add(symbol + ".weight", tensor + ".weight", {out, in}, Init::weight(in));
+  parameters.add(symbol + ".bias", tensor + ".bias", {out}, Init::bias());
+}
+
+void addHead(ParameterSet &parameters, const Config &config, const Names &names) {
+  int64_t width = config.width;
+  if (config.hasPooler)
+    addDense(parameters, "pooler.dense", names.prefix + "pooler.dense", width, width);
+  switch (config.head) {
+  case Head::None:
+    break;
+  case Head::MaskedLM:
+    addDense(parameters, "transform.dense", "cls.predictions.transform.dense", width, width);
+    parameters.add("transform.LayerNorm.weight", "cls.predictions.transform.LayerNorm." + names.norm[0], {width},
+                   Init::normWeight());
+    parameters.add("transform.LayerNorm.bias", "cls.predictions.transform.LayerNorm." + names.norm[1], {width},
+                   Init::bias());
+    parameters.add("predictions.bias", "cls.predictions.bias", {config.vocabulary}, Init::bias());
+    if (!config.tied)
+      parameters.add("predictions.weight", "cls.predictions.decoder.weight", {config.vocabulary, width},
+                     Init::weight(width));
+    break;
+  case Head::SequenceClassification:
+  case Head::TokenClassification:
+    addDense(parameters, "classifier", "classifier", config.labels, width);
+    break;
+  case Head::QuestionAnswering:
+    addDense(parameters, "qa_outputs", "qa_outputs", 2, width);
+    break;
+  }
+}
+
+ParameterSet listParameters(const Config &config, const Names &names) {
+  ParameterSet parameters;
+  int64_t width = config.width;
+  auto table = [&](const std::string &part, int64_t rows) {
+    parameters.add("embeddings." + part, names.prefix + "embeddings." + part + ".weight", {rows, width},
+                   Init::embedding());
+  };
+  table("word_embeddings", config.vocabulary);
+  table("position_embeddings", config.positions);
+  table("token_type_embeddings", config.types);
+  std::string norm = names.prefix + "embeddings.LayerNorm.";
+  parameters.add("embeddings.LayerNorm.weight", norm + names.norm[0], {width}, Init::normWeight());
+  parameters.add("embeddings.LayerNorm.bias", norm + names.norm[1], {width}, Init::bias());
+
+  auto stacked = [&](const std::string &part, const std::string &suffix, const std::string &stored,
+                     std::vector<int64_t> shape, Init init) {
+    parameters.addStacked({config.layers}, part + suffix, names.prefix + "encoder.layer.{layer}." + part + "." + stored,
+                          std::move(shape), init);
+  };
+  auto dense = [&](const std::string &part, int64_t out, int64_t in) {
+    stacked(part, ".weight", "weight", {out, in}, Init::weight(in));
+    stacked(part, ".bias", "bias", {out}, Init::bias());
+  };
+  auto layerNorm = [&](const std::string &part) {
+    stacked(part, ".weight", names.norm[0], {width}, Init::normWeight());
+    stacked(part, ".bias", names.norm[1], {width}, Init::bias());
+  };
+  for (const char *part : {"query", "key", "value"})
+    dense(std::string("attention.self.") + part, width, width);
+  dense("attention.output.dense", width, width);
+  layerNorm("attention.output.LayerNorm");
+  dense("intermediate.dense", config.inner, width);
+  dense("output.dense", width, config.inner);
+  layerNorm("output.LayerNorm");
+  addHead(parameters, config, names);
+  return parameters;
+}
+
+/// One block: x [tokens, width] to that after it.
+Value buildBlock(const Scope &scope, const Config &config, Value x, Value rowBegin) {
+  OpBuilder &builder = scope.builder;
+  Location loc = scope.at("attention.self");
+  auto project = [&](const char *part) {
+    return splitHeads(scope, loc, dense(scope, x, std::string("attention.self.") + part), config.heads);
+  };
+  Value scale = constant(scope, loc, 1 / std::sqrt(double(config.headDim())));
+  Value mixed = rowAttention(scope, loc, {project("query"), project("key"), project("value")}, scale, rowBegin);
+  Value attended = dense(scope, mergeHeads(scope, loc, mixed), "attention.output.dense");
+  x = attn::AddOp::create(builder, scope.at("attention.output.dense"), x, attended);
+  x = layerNorm(scope, x, "attention.output.LayerNorm", config.epsilon);
+  Value wide = dense(scope, x, "intermediate.dense");
+  wide = attn::ActivationOp::create(builder, scope.at("intermediate.dense"), config.activation, wide);
+  x = attn::AddOp::create(builder, scope.at("output.dense"), x, dense(scope, wide, "output.dense"));
+  return layerNorm(scope, x, "output.LayerNorm", config.epsilon);
+}
+
+/// The embeddings' sum, normalised.
+Value buildEmbeddings(const Scope &top, const Config &config, Value ids, Value types, Value rowBegin) {
+  OpBuilder &builder = top.builder;
+  auto stream = tensorOf({ShapedType::kDynamic, config.width}, builder.getF32Type());
+  auto look = [&](const char *part, Value indices) -> Value {
+    std::string name = std::string("embeddings.") + part;
+    return attn::EmbeddingOp::create(builder, top.at(name), stream, indices, top.weight(name));
+  };
+  Location loc = top.at("embeddings");
+  Value positions = attn::PositionsOp::create(builder, loc, ids.getType(), ids, rowBegin, /*past=*/Value());
+  Value x = attn::AddOp::create(builder, loc, look("word_embeddings", ids), look("token_type_embeddings", types));
+  x = attn::AddOp::create(builder, loc, x, look("position_embeddings", positions));
+  return layerNorm(top, x, "embeddings.LayerNorm", config.epsilon);
+}
+
+/// The outputs of the head, from the last layer's.
+SmallVector<Value> buildHead(const Scope &top, const Config &config, Value x, Value rowBegin) {
+  OpBuilder &builder = top.builder;
+  auto pool = [&](attn::PoolingKind kind) -> Value {
+    auto type = tensorOf({ShapedType::kDynamic, config.width}, builder.getF32Type());
+    return attn::PoolRowsOp::create(builder, top.at("pooler"), type, kind, x, rowBegin);
+  };
+  auto pooled = [&]() -> Value {
+    Value first = dense(top, pool(attn::PoolingKind::first), "pooler.dense");
+    return attn::ActivationOp::create(builder, top.at("pooler"), attn::ActivationKind::tanh, first);
+  };
+  switch (config.head) {
+  case Head::None: {
+    SmallVector<Value> outputs{x, pool(attn::PoolingKind::mean)};
+    if (config.hasPooler)
+      outputs.push_back(pooled());
+    return outputs;
+  }
+  case Head::MaskedLM: {
+    Value transformed = dense(top, x, "transform.dense");
+    transformed = attn::ActivationOp::create(builder, top.at("transform.dense"), config.activation, transformed);
+    transformed = layerNorm(top, transformed, "transform.LayerNorm", config.epsilon);
+    Value table = top.weight(config.tied ? "embeddings.word_embeddings" : "predictions.weight");
+    return {project(top, transformed, table, "cls.predictions", top.weight("predictions.bias"))};
+  }
+  case Head::SequenceClassification:
+    return {dense(top, pooled(), "classifier")};
+  case Head::TokenClassification:
+    return {dense(top, x, "classifier")};
+  case Head::QuestionAnswering: {
+    Value both = dense(top, x, "qa_outputs");
+    auto column = [&](int64_t i) -> Value { return attn::ColumnOp::create(builder, top.at("qa_outputs"), both, i); };
+    return {column(0), column(1)};
+  }
+  }
+  llvm_unreachable("every head is handled");
+}
+
+SmallVector<EntryBuffer> listOutputs(Builder builder, const Config &config) {
+  int64_t any = ShapedType::kDynamic;
+  Type f32 = builder.getF32Type();
+  auto wide = [&](int64_t columns) { return tensorOf({any, columns}, f32); };
+  switch (config.head) {
+  case Head::None: {
+    SmallVector<EntryBuffer> outputs{{"last_hidden_state", wide(config.width), {"tokens"}},
+                                     {"sentence_embedding", wide(config.width), {"rows"}}};
+    if (config.hasPooler)
+      outputs.push_back({"pooler_output", wide(config.width), {"rows"}});
+    return outputs;
+  }
+  case Head::MaskedLM:
+    return {{"logits", wide(config.vocabulary), {"tokens"}}};
+  case Head::SequenceClassification:
+    return {{"logits", wide(config.labels), {"rows"}}};
+  case Head::TokenClassification:
+    return {{"logits", wide(config.labels), {"tokens"}}};
+  case Head::QuestionAnswering:
+    return {{"start_logits", tensorOf({any}, f32), {"tokens"}}, {"end_logits", tensorOf({any}, f32), {"tokens"}}};
+  }
+  llvm_unreachable("every head is handled");
+}
+
+std::string taskOf(Head head) {
+  switch (head) {
+  case Head::None:
+    return "feature-extraction";
+  case Head::MaskedLM:
+    return "fill-mask";
+  case Head::SequenceClassification:
+    return "text-classification";
+  case Head::TokenClassification:
+    return "token-classification";
+  case Head::QuestionAnswering:
+    return "question-answering";
+  }
+  llvm_unreachable("every head is handled");
+}
+
+Expected<OwningOpRef<ModuleOp>> buildModel(EncoderModule &encoder, const Config &config,
+                                           const ParameterSet &parameters) {
+  OpBuilder &builder = encoder.builder();
+  Scope top{builder, parameters};
+  Value state[] = {buildEmbeddings(top, config, encoder.ids(), encoder.input(0), encoder.rowBegin())};
+  Value shared[] = {encoder.rowBegin()};
+  LayerStack stack{.stack = {config.layers}, .state = state, .shared = shared};
+  Expected<SmallVector<Value>> last = buildLayerStack(
+      builder, encoder.entry(), parameters, stack,
+      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
+        return {buildBlock(Scope{inner, parameters, "encoder.layer.{layer}.", &layer}, config, carried[0], others[0])};
+      });
+  if (!last)
+    return last.error();
+  return encoder.finish(buildHead(top, config, (*last)[0], encoder.rowBegin()));
+}
+
+} // namespace
+
+Expected<OwningOpRef<ModuleOp>> importing::importBert(MLIRContext &context, huggingface::ModelDescription &model,
+                                                      const ImportOptions &options) {
+  Config config = readConfig(model);
+  if (Status status = model.config().finish(harmlessKeys); !status)
+    return status.error();
+  Expected<int64_t> positions =
+      boundPositions(options, config.positions, "position_embeddings (max_position_embeddings)");
+  if (!positions)
+    return positions.error();
+
+  Names names;
+  names.prefix = model.choosePrefix({"bert.", ""}, "embeddings.word_embeddings.weight");
+  bool isOld = model.tensors().find(names.prefix + "embeddings.LayerNorm.gamma");
+  names.norm = isOld ? std::array<std::string, 2>{"gamma", "beta"} : std::array<std::string, 2>{"weight", "bias"};
+  // A base model may have been saved without its pooler; one without weights has it.
+  bool hasTable = model.tensors().find(names.prefix + "embeddings.word_embeddings.weight");
+  bool mayPool = !hasTable || model.tensors().find(names.prefix + "pooler.dense.weight");
+  config.hasPooler = config.classifiesRows() || (config.head == Head::None && mayPool);
+  ParameterSet parameters = listParameters(config, names);
+  if (Status status = parameters.resolve(
+          model, {"*embeddings.position_ids", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias"});
+      !status)
+    return status.error();
+
+  ModelFacts facts{.family = "bert",
+                   .task = taskOf(config.head),
+                   .layers = config.layers,
+                   .hidden = config.width,
+                   .heads = config.heads,
+                   .kvHeads = config.heads,
+                   .headDim = config.headDim(),
+                   .vocabulary = config.vocabulary,
+                   .labels = config.labels,
+                   .positions = *positions};
+  Builder builder(&context);
+  EntryBuffer types{.name = "token_type_ids",
+                    .type = tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
+                    .dims = {"tokens"},
+                    .limit = config.types,
+                    .optional = true};
+  EncoderModule encoder(context, facts, model, parameters, options, {types}, listOutputs(builder, config));
+  return buildModel(encoder, config, parameters);
+}

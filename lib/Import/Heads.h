@@ -1,0 +1,36 @@
+//===- Heads.h - What is computed after a model's last layer ------------*- C++ -*-===//
+#pragma once
+#include "lib/Import/Formats/HuggingFace/ModelDescription.h"
+#include <span>
+
+namespace rapt::importing {
+
+/// A class of a config's `architectures` and the task it stands for.
+template <typename Head> struct HeadName {
+  std::string_view architecture;
+  Head head;
+};
+
+/// The head that `architectures` names; `fallback` where the config names none. Records an error that lists what is
+/// supported.
+template <typename Head>
+Head readHead(huggingface::ModelDescription &model, std::span<const HeadName<Head>> names, Head fallback) {
+  for (const std::string &architecture : model.architectures())
+    for (const HeadName<Head> &name : names)
+      if (name.architecture == architecture)
+        return name.head;
+  if (model.architectures().empty())
+    return fallback;
+  std::string known;
+  for (const HeadName<Head> &name : names)
+    known += (known.empty() ? "" : ", ") + std::string(name.architecture);
+  model.config().fail("architectures is " + model.architectures().front() + ", which is not supported; supported are " +
+                      known);
+  return fallback;
+}
+
+/// Classes of a classification head: the size of `id2label`, else `num_labels`, else 2, as in Hugging Face. Records an
+/// error when the two disagree.
+int64_t readLabelCount(huggingface::ConfigReader &config);
+
+} // namespace rapt::importing

@@ -1,0 +1,66 @@
+// RUN: rapt-opt %s --attn-pad-kernels --split-input-file --verify-diagnostics | FileCheck %s
+
+// CHECK-LABEL: @ragged
+// CHECK-SAME: %[[X:.*]]: tensor<?x33xf32>, %[[W:.*]]: tensor<33xf32>
+// CHECK: %[[PX:.*]] = tensor.pad %[[X]] low[0, 0] high[0, 31]
+// CHECK: %[[PW:.*]] = tensor.pad %[[W]] low[0] high[31]
+// CHECK: %[[N:.*]] = attn.rms_norm %[[PX]], %[[PW]] {{.*}} columns 33 : tensor<?x64xf32>, tensor<64xf32>
+// What one op pads the next takes as it is.
+// CHECK-NOT: tensor.pad
+// CHECK: %[[A:.*]] = attn.activation relu %[[N]] : tensor<?x64xf32>
+// CHECK: %[[CUT:.*]] = tensor.extract_slice %[[A]][0, 0] [%{{.*}}, 33] [1, 1]
+// CHECK: return %[[CUT]]
+func.func @ragged(%x: tensor<?x33xf32>, %w: tensor<33xf32>) -> tensor<?x33xf32> {
+  %n = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x33xf32>, tensor<33xf32>
+  %a = attn.activation relu %n : tensor<?x33xf32>
+  return %a : tensor<?x33xf32>
+}
+
+// A weight that fills panels is read where it lies; nothing is copied.
+// CHECK-LABEL: @whole
+// CHECK-NOT: tensor.pad
+// CHECK-NOT: linalg.pack
+// CHECK: attn.linear {{.*}} : tensor<?x33xf32>, tensor<33x64xf32> -> tensor<?x64xf32>
+// CHECK-NOT: extract_slice
+func.func @whole(%x: tensor<?x33xf32>, %w: tensor<33x64xf32>) -> tensor<?x64xf32> {
+  %y = attn.linear %x, %w : tensor<?x33xf32>, tensor<33x64xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// A product that is returned stores its last panel narrow.
+// CHECK-LABEL: @transposed
+// CHECK: %[[P:.*]] = linalg.pack {{.*}} inner_dims_pos = [0] inner_tiles = [32] into %{{.*}} : tensor<65x7xf32> -> tensor<3x7x32xf32>
+// CHECK: %[[Y:.*]] = attn.linear %{{.*}}, %[[P]] : tensor<?x7xf32>, tensor<3x7x32xf32> -> tensor<?x65xf32>
+// CHECK: return %[[Y]]
+func.func @transposed(%x: tensor<?x7xf32>, %w: tensor<65x7xf32>) -> tensor<?x65xf32> {
+  %y = attn.linear %x, %w transposed : tensor<?x7xf32>, tensor<65x7xf32> -> tensor<?x65xf32>
+  return %y : tensor<?x65xf32>
+}
+
+// -----
+
+func.func @unknown(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  // expected-error@+1 {{has a last extent '?': the columns of a kernel's arrays must be numbers}}
+  %a = attn.activation relu %x : tensor<?x?xf32>
+  return %a : tensor<?x?xf32>
+}
+
+// -----
+
+func.func @turned(%q: tensor<?x2x32xf32>, %k: tensor<2x32x9xf32>, %v: tensor<?x2x32xf32>, %s: f32) -> tensor<?x2x32xf32> {
+  // expected-error@+1 {{needs channels as the last dim of query, key, value and result}}
+  %o = attn.attention %q, %k, %v, %s maps [affine_map<(b, h, g, i, j, c, d) -> (i, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (h, c, j)>, affine_map<(b, h, g, i, j, c, d) -> (j, h, d)>, affine_map<(b, h, g, i, j, c, d) -> (i, h, d)>]
+    : tensor<?x2x32xf32>, tensor<2x32x9xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+  return %o : tensor<?x2x32xf32>
+}
+
+// -----
+
+func.func @cached(%q: tensor<?x?x2x40xf32>, %cache: !attn.kv_cache<1 x 2 x 40, block = 64, f32>, %table: tensor<?x?xi32>, %past: tensor<?xi32>,
+                  %layer: index, %s: f32) -> tensor<?x?x2x40xf32> {
+  %k, %v = attn.kv_view %cache[%layer], %table : !attn.kv_cache<1 x 2 x 40, block = 64, f32>, tensor<?x?xi32> -> tensor<?x?x2x40xf32>
+  // expected-error@+1 {{reads a cache, so its heads must have a multiple of 32 channels}}
+  %o = attn.attention %q, %k, %v, %s kv_length(%past : tensor<?xi32>) maps [affine_map<(b, h, g, i, j, c, d) -> (b, i, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (b, j, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (b, j, h, d)>, affine_map<(b, h, g, i, j, c, d) -> (b, i, h, d)>]
+      : tensor<?x?x2x40xf32>, tensor<?x?x2x40xf32>, tensor<?x?x2x40xf32> -> tensor<?x?x2x40xf32>
+  return %o : tensor<?x?x2x40xf32>
+}
