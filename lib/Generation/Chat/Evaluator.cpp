@@ -6,6 +6,8 @@
 
 namespace rapt::chat {
 
+constexpr int mostNesting = 100;
+
 const Value *Arguments::get(size_t position, std::string_view name) const {
   if (position < values.size())
     return &values[position];
@@ -125,6 +127,10 @@ Evaluator::Flow Evaluator::run(const Node &node) {
       fail(node, "'" + node.names[0] + "' is no namespace, whose members could be set");
       break;
     }
+    if (value.is(Kind::Namespace)) {
+      fail(node, "a namespace inside of one is not supported");
+      break;
+    }
     auto &members = space->members();
     auto found =
         std::find_if(members.begin(), members.end(), [&](auto &entry) { return entry.first == node.names[1]; });
@@ -217,6 +223,9 @@ Value Evaluator::evaluate(const Node &node) {
   ++depth;
   Value value = evaluateInner(node);
   --depth;
+  // What is made of values walks down into them, and so does their end.
+  if (value.nesting() > (value.is(Kind::Namespace) ? Value::namespaceNesting : mostNesting))
+    return fail(node, "nests values deeper than " + std::to_string(mostNesting) + ", or holds a namespace in one");
   return failure ? Value() : value;
 }
 

@@ -72,12 +72,18 @@ Value Value::of(Text text) {
 
 Value Value::of(List list) {
   Value value(Kind::List);
+  for (const Value &entry : list)
+    value.levels = std::max(value.levels, entry.levels);
+  ++value.levels;
   value.heap = std::make_shared<List>(std::move(list));
   return value;
 }
 
 Value Value::of(Dict dict, Kind kind) {
   Value value(kind);
+  for (const auto &[key, member] : dict)
+    value.levels = std::max(value.levels, member.levels);
+  value.levels = std::max(value.levels + 1, kind == Kind::Namespace ? namespaceNesting : 0);
   value.heap = std::make_shared<Dict>(std::move(dict));
   return value;
 }

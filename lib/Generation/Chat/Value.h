@@ -70,12 +70,16 @@ public:
   /// A namespace is the one thing that can change, and all who hold it see that.
   Dict &members() const { return *static_cast<Dict *>(heap.get()); }
   const Macro *macro() const { return callee; }
+  /// Lists and dicts around the deepest value; a namespace, which could hold itself, counts as namespaceNesting.
+  int nesting() const { return levels; }
+  static constexpr int namespaceNesting = 1000;
   const std::string &name() const { return *static_cast<const std::string *>(heap.get()); }
   const Value *find(std::string_view key) const;
 
 private:
   explicit Value(Kind kind) : type(kind) {}
   Kind type = Kind::Undefined;
+  int levels = 0;
   union {
     int64_t number = 0; // also of a Bool
     double floating;

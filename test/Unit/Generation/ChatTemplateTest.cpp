@@ -93,6 +93,12 @@ TEST(ChatTemplate, IsBounded) {
   EXPECT_NE(rendered("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}").find("nested deeper"), std::string::npos);
   EXPECT_NE(rendered("{{ " + std::string(5000, '(') + "1" + std::string(5000, ')') + " }}").find("nested too deeply"),
             std::string::npos);
+  for (const char *made : {"[n.x]", "{'a': n.x}", "dict(a=n.x)", "namespace(a=n.x)", "[n]", "n"})
+    EXPECT_NE(rendered(std::string("{% set n = namespace(x=1) %}{% for i in range(99999) %}{% set n.x = ") + made +
+                       " %}{% endfor %}{{ n }}")
+                  .find("namespace"),
+              std::string::npos)
+        << made;
   std::string signs = "{{ " + std::string(5000, '-') + "1 }}";
   EXPECT_NE(rendered(signs).find("nested too deeply"), std::string::npos);
 }
