@@ -1,5 +1,5 @@
-/* The loop of a process that test/Perf/peers asks to run one engine: a word a line on stdin, an answer a line on stdout.
- * An engine is two functions; one that fails says why on stderr and exits. */
+/* The loop of a process that test/Perf/peers asks to run one engine: a word a line on stdin, an answer a line on
+ * stdout. An engine is two functions; one that fails says why on stderr and exits. */
 #ifndef PEERS_WORKER_H
 #define PEERS_WORKER_H
 #define _POSIX_C_SOURCE 200809L
@@ -14,8 +14,8 @@ enum { PROMPT = 512, STEPS = 64, CAPACITY = PROMPT + STEPS, VOCABULARY = 50257 }
 /* The tokens that every engine reads, so that all do the same work whatever they would have sampled. */
 static int32_t token(int position) { return (int32_t)((uint32_t)(position + 1) * 7919u % VOCABULARY); }
 
-static void forget(int length);                       /* Keeps the first `length` tokens. */
-static const float *feed(int position, int count);    /* Appends tokens, gives the logits of the last: f32 [VOCABULARY]. */
+static void forget(int length);                    /* Keeps the first `length` tokens. */
+static const float *feed(int position, int count); /* Appends tokens, gives the logits of the last: f32 [VOCABULARY]. */
 
 static double seconds(clockid_t clock) {
   struct timespec t;
