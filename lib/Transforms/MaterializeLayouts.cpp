@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace rapt {
@@ -188,7 +189,7 @@ LogicalResult retype(Operation *op) {
   if (auto linear = dyn_cast<attn::LinearOp>(op)) {
     linear.setTransposed(false);
     // An entry's output has exact strides: the product stores its last panel narrow.
-    if (!llvm::any_of(linear->getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); }))
+    if (linear->use_empty() || !llvm::all_of(linear->getUsers(), llvm::IsaPred<func::ReturnOp>))
       linear.getResult().setType(
           withLast(linear.getResult().getType(), linear.getWeight().getType().getDimSize(0) * kPanel));
   } else if (isa<attn::LayerNormOp, attn::RMSNormOp>(op)) {
@@ -268,6 +269,24 @@ bool isState(func::FuncOp entry, BlockArgument argument) {
   return false;
 }
 
+/// Outputs have the strides that their types said before padding: a result that is padded in memory is cut.
+void cutOutputs(func::FuncOp entry, TypeRange declared) {
+  Operation *end = entry.getBody().front().getTerminator();
+  OpBuilder b(end);
+  for (auto [operand, type] : llvm::zip(end->getOpOperands(), declared)) {
+    auto before = dyn_cast<RankedTensorType>(type), now = dyn_cast<RankedTensorType>(operand.get().getType());
+    Attribute name = entry.getResultAttr(operand.getOperandNumber(), attn::AttnDialect::nameAttr);
+    bool isState = llvm::any_of(llvm::seq(entry.getNumArguments()),
+                                [&](unsigned i) { return entry.getArgAttr(i, attn::AttnDialect::nameAttr) == name; });
+    if (!before || !now || isState || before.getRank() == 0 || before.getShape().back() == now.getShape().back())
+      continue;
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, end->getLoc(), operand.get()),
+                              offsets(sizes.size(), b.getIndexAttr(0)), strides(sizes.size(), b.getIndexAttr(1));
+    sizes.back() = b.getIndexAttr(before.getShape().back());
+    operand.set(tensor::ExtractSliceOp::create(b, end->getLoc(), before, operand.get(), offsets, sizes, strides));
+  }
+}
+
 struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLayouts> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -306,6 +325,8 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
       // A kernel's ops have their padding already.
       if (!attn::isKernelModule(module) && failed(retypeBlock(entry.getBody().front())))
         return signalPassFailure();
+      if (entry->hasAttr(attn::AttnDialect::entryAttr))
+        cutOutputs(entry, entry.getResultTypes());
       entry.setFunctionType(FunctionType::get(&getContext(), entry.getBody().front().getArgumentTypes(),
                                               entry.getBody().front().getTerminator()->getOperandTypes()));
     }

@@ -108,6 +108,7 @@ def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"
     ```
     Here `@w` becomes `tensor<3x64x32xf32>` with `layout = #attn.layout<panels, shape = [64, 80], column_group = 0, row_group = 0, k = 1>` at offset 0.
   }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 

@@ -183,3 +183,29 @@ func.func @kernel(%x: tensor<?x33xf32>) -> tensor<?x66xf32> {
   %0 = attn.concat %x, %x : tensor<?x33xf32>, tensor<?x33xf32>
   return %0 : tensor<?x66xf32>
 }
+
+// -----
+
+// An entry's output has the columns that its type says, whatever is padded inside; one that nothing else reads is cut by the product itself.
+module attributes {attn.model = {family = "any"}} {
+attn.dim @n min 0 max 64
+// CHECK: @w
+attn.parameter @w : tensor<33x33xf32> from [#attn.source<"w">]
+attn.parameter @g : tensor<33xf32> from [#attn.source<"g">]
+attn.parameter @table : tensor<5x33xf32> from [#attn.source<"table">]
+// CHECK-LABEL: @outputs
+// CHECK-SAME: -> (tensor<?x33xf32> {attn.dims = ["n"], attn.name = "hidden"}, tensor<?x33xf32> {attn.dims = ["n"], attn.name = "logits"})
+func.func @outputs(%ids: tensor<?xi32> {attn.name = "ids", attn.dims = ["n"]}) -> (tensor<?x33xf32> {attn.name = "hidden", attn.dims = ["n"]}, tensor<?x33xf32> {attn.name = "logits", attn.dims = ["n"]}) attributes {attn.entry} {
+  %table = attn.parameter_slice @table : tensor<5x33xf32>
+  %g = attn.parameter_slice @g : tensor<33xf32>
+  %w = attn.parameter_slice @w : tensor<33x33xf32>
+  %x = attn.embedding %ids, %table : tensor<?xi32>, tensor<5x33xf32> -> tensor<?x33xf32>
+  // CHECK: %[[HIDDEN:.*]] = attn.rms_norm {{.*}} columns 33 : tensor<?x64xf32>
+  %hidden = attn.rms_norm %x, %g epsilon 1.0e-5 : tensor<?x33xf32>, tensor<33xf32>
+  // CHECK: %[[LOGITS:.*]] = attn.linear %[[HIDDEN]], {{.*}} -> tensor<?x33xf32>
+  %logits = attn.linear %hidden, %w : tensor<?x33xf32>, tensor<33x33xf32> -> tensor<?x33xf32>
+  // CHECK: %[[CUT:.*]] = tensor.extract_slice %[[HIDDEN]][0, 0] [%{{.*}}, 33] [1, 1] : tensor<?x64xf32> to tensor<?x33xf32>
+  // CHECK: return %[[CUT]], %[[LOGITS]]
+  return %hidden, %logits : tensor<?x33xf32>, tensor<?x33xf32>
+}
+}
