@@ -103,6 +103,17 @@ private:
         join(op->getOperand(0), 0, result, 0);
     } else if (auto select = dyn_cast<attn::SelectRowsOp>(op)) {
       join(select.getRows(), 0, select.getResult(), 0);
+    } else if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op)) {
+      join(recurrence.getGates(), 0, recurrence.getOutput(), 0);
+      for (ValueRange states : {ValueRange(recurrence.getInitial()), ValueRange(recurrence.getStates())})
+        for (Value state : states)
+          joinAll(state, recurrence.getStates()[0]);
+    } else if (auto update = dyn_cast<attn::UpdateRowsOp>(op)) {
+      joinAll(update.getState(), update.getResult());
+      join(update.getRows(), 0, update.getValues(), 0);
+    } else if (auto concat = dyn_cast<attn::ConcatOp>(op)) {
+      for (Value input : concat.getInputs())
+        join(input, 0, concat.getResult(), 0);
     } else if (auto call = dyn_cast<func::CallOp>(op)) {
       auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
       if (!callee || callee.isDeclaration())

@@ -209,7 +209,7 @@ LogicalResult retype(Operation *op) {
     op->getResult(0).setType(withLast(op->getResult(0).getType(), input.getShape().back()));
   } else if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op)) {
     llvm::for_each(op->getResults(), padLast);
-  } else if (auto concat = dyn_cast<attn::ConcatOp>(op)) {
+  } else if (auto concat = dyn_cast<attn::ConcatOp>(op); concat && concat.getColumns()) {
     for (auto [input, columns] : llvm::zip_equal(concat.getInputs(), *concat.getColumns()))
       if (cast<RankedTensorType>(input.getType()).getDimSize(1) != padToPanel(columns))
         return op->emitOpError() << "joins " << columns << " columns that are padded in groups, as " << input.getType();
@@ -256,7 +256,7 @@ void noteColumns(attn::ConcatOp concat) {
 /// A state of the model: an argument that the entry gives back under its name, as it does the cache. Its rows are
 /// padded in memory, too. A kernel's arguments are arrays of the caller, as they are.
 bool isState(func::FuncOp entry, BlockArgument argument) {
-  if (!entry->getParentOp()->hasAttr(attn::AttnDialect::modelAttr))
+  if (attn::isKernelModule(entry->getParentOp()))
     return false;
   auto type = dyn_cast<RankedTensorType>(argument.getType());
   Attribute name = entry.getArgAttr(argument.getArgNumber(), attn::AttnDialect::nameAttr);
@@ -291,7 +291,9 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
     for (auto parameter : module.getOps<attn::ParameterOp>())
       offset = assign(parameter, wishes.lookup(parameter.getSymNameAttr()), offset);
 
-    module.walk(noteColumns);
+    // A kernel's columns stay as the caller's arrays have them.
+    if (!attn::isKernelModule(module))
+      module.walk(noteColumns);
     for (auto entry : module.getOps<func::FuncOp>()) {
       if (entry.isDeclaration())
         continue;

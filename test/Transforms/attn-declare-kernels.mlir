@@ -28,6 +28,25 @@ func.func @outer(%x: tensor<?x64xf32> {attn.dims = ["rows"]}) -> tensor<?x64xf32
 
 // -----
 
+// Tokens of a recurrence and of what is beside it; rows of its states, all written to one state.
+// CHECK: attn.dim @dim0 min
+// CHECK: attn.dim @dim1 min
+// CHECK: attn.dim @dim2 min
+// CHECK: attn.dim @dim3 min
+// CHECK-NOT: attn.dim
+// CHECK: func.func @cell(%{{[^}]*}}: tensor<?x128xf32> {attn.dims = ["dim0"], {{[^}]*}}}, %{{[^}]*}}: tensor<32x128xf32> {attn.name = "arg1"}, %{{[^}]*}}: tensor<?xi32> {attn.dims = ["dim1"], {{[^}]*}}},
+// CHECK-SAME: %{{[^}]*}}: tensor<?x32xf32> {attn.dims = ["dim2"], {{[^}]*}}}, %{{[^}]*}}: tensor<?x32xf32> {attn.dims = ["dim2"], {{[^}]*}}}, %{{[^}]*}}: tensor<?x32xf32> {attn.dims = ["dim3"], {{[^}]*}}}, %{{[^}]*}}: tensor<?xi32> {attn.dims = ["dim2"], {{[^}]*}}})
+// CHECK-SAME: -> (tensor<?x64xf32> {attn.dims = ["dim0"], {{[^}]*}}}, tensor<?x32xf32> {attn.dims = ["dim3"], {{[^}]*}}})
+func.func @cell(%x: tensor<?x128xf32>, %w: tensor<32x128xf32>, %begin: tensor<?xi32>, %h: tensor<?x32xf32>, %c: tensor<?x32xf32>, %state: tensor<?x32xf32>, %slots: tensor<?xi32>)
+    -> (tensor<?x64xf32>, tensor<?x32xf32>) {
+  %y, %last:2 = attn.recurrence lstm %x, %w rows(%begin) init(%h, %c) : tensor<?x128xf32>, tensor<32x128xf32>, tensor<?xi32>, tensor<?x32xf32>, tensor<?x32xf32>
+  %both = attn.concat %y, %y : tensor<?x32xf32>, tensor<?x32xf32>
+  %new = attn.update_rows %state, %last#0, %slots : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?xi32>
+  return %both, %new : tensor<?x64xf32>, tensor<?x32xf32>
+}
+
+// -----
+
 // A model's entries are declared by its importer.
 // CHECK: func.func @model(%{{.*}}: tensor<?x64xf32>) -> tensor<?x64xf32> {
 module attributes {attn.model = {}} {

@@ -173,3 +173,13 @@ func.func @additive(%x: tensor<?x32xf32>) -> tensor<?x1x33xf32> {
     : tensor<?x1x33xf32>, tensor<?x1x33xf32>, tensor<?x1x33xf32> -> tensor<?x1x33xf32>
   return %o : tensor<?x1x33xf32>
 }
+
+// -----
+
+// Near miss: a kernel's columns are not padded.
+// CHECK-LABEL: @kernel
+func.func @kernel(%x: tensor<?x33xf32>) -> tensor<?x66xf32> {
+  // CHECK: attn.concat %{{.*}}, %{{.*}} : tensor<?x33xf32>, tensor<?x33xf32>
+  %0 = attn.concat %x, %x : tensor<?x33xf32>, tensor<?x33xf32>
+  return %0 : tensor<?x66xf32>
+}

@@ -10,8 +10,10 @@ LogicalResult RecurrenceOp::inferReturnTypes(MLIRContext *, std::optional<Locati
   auto gates = dyn_cast<RankedTensorType>(adaptor.getGates().getType());
   auto begin = dyn_cast<RankedTensorType>(adaptor.getRowBegin().getType());
   int64_t parts = partsOf(adaptor.getKind());
-  if (!gates || gates.getRank() != 2 || gates.isDynamicDim(1) || gates.getDimSize(1) % parts != 0)
-    return emitOptionalError(location, "needs gates [tokens, ", parts, " h], found ", adaptor.getGates().getType());
+  if (!gates || gates.getRank() != 2 || gates.isDynamicDim(1) || gates.getDimSize(1) == 0 ||
+      gates.getDimSize(1) % parts != 0)
+    return emitOptionalError(location, "needs gates [tokens, ", parts, " h] with h above 0, found ",
+                             adaptor.getGates().getType());
   if (!begin || begin.getRank() != 1 || begin.getDimSize(0) == 0)
     return emitOptionalError(location, "needs row_begin [rows + 1], found ", adaptor.getRowBegin().getType());
   auto ofRows = [&](int64_t rows) {

@@ -1,7 +1,7 @@
 // RUN: rapt-opt --split-input-file --verify-diagnostics %s
 
 func.func @gates_rank(%x: tensor<8xf32>, %w: tensor<8x8xf32>, %begin: tensor<?xi32>) {
-  // expected-error@+1 {{needs gates [tokens, 1 h], found 'tensor<8xf32>'}}
+  // expected-error@+1 {{needs gates [tokens, 1 h] with h above 0, found 'tensor<8xf32>'}}
   %y, %l = attn.recurrence rnn_tanh %x, %w rows(%begin) : tensor<8xf32>, tensor<8x8xf32>, tensor<?xi32>
   return
 }
@@ -9,7 +9,7 @@ func.func @gates_rank(%x: tensor<8xf32>, %w: tensor<8x8xf32>, %begin: tensor<?xi
 // -----
 
 func.func @dynamic(%x: tensor<?x?xf32>, %w: tensor<8x8xf32>, %begin: tensor<?xi32>) {
-  // expected-error@+1 {{needs gates [tokens, 1 h], found 'tensor<?x?xf32>'}}
+  // expected-error@+1 {{needs gates [tokens, 1 h] with h above 0, found 'tensor<?x?xf32>'}}
   %y, %l = attn.recurrence rnn_relu %x, %w rows(%begin) : tensor<?x?xf32>, tensor<8x8xf32>, tensor<?xi32>
   return
 }
@@ -17,8 +17,16 @@ func.func @dynamic(%x: tensor<?x?xf32>, %w: tensor<8x8xf32>, %begin: tensor<?xi3
 // -----
 
 func.func @parts(%x: tensor<?x8xf32>, %w: tensor<2x8xf32>, %begin: tensor<?xi32>) {
-  // expected-error@+1 {{needs gates [tokens, 3 h], found 'tensor<?x8xf32>'}}
+  // expected-error@+1 {{needs gates [tokens, 3 h] with h above 0, found 'tensor<?x8xf32>'}}
   %y, %l = attn.recurrence gru %x, %w rows(%begin) : tensor<?x8xf32>, tensor<2x8xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @no_columns(%x: tensor<?x0xf32>, %w: tensor<0x0xf32>, %begin: tensor<?xi32>) {
+  // expected-error@+1 {{needs gates [tokens, 4 h] with h above 0, found 'tensor<?x0xf32>'}}
+  %y, %l:2 = attn.recurrence lstm %x, %w rows(%begin) : tensor<?x0xf32>, tensor<0x0xf32>, tensor<?xi32>
   return
 }
 

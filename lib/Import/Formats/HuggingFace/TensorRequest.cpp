@@ -126,16 +126,17 @@ public:
     if (at == tensors.end())
       return Error{"tensor " + quoted(name) + " is not in the checkpoint"};
     const Entry &entry = at->second;
-    std::string where = shownPath(entry.file->path()) + ": tensor " + quoted(name) + ": ";
+    // Packing reads hundreds of thousands of pieces of rows: no text is made for one that succeeds.
+    auto where = [&] { return shownPath(entry.file->path()) + ": tensor " + quoted(name) + ": "; };
     if (byteOffset > entry.bytes || out.size() > entry.bytes - byteOffset)
-      return Error{where + "bytes " + std::to_string(byteOffset) + " to " + std::to_string(byteOffset + out.size()) +
+      return Error{where() + "bytes " + std::to_string(byteOffset) + " to " + std::to_string(byteOffset + out.size()) +
                    " asked for, it has " + std::to_string(entry.bytes)};
     uint64_t begin = entry.offset + byteOffset;
     Expected<size_t> got = entry.file->readSome(begin, out);
     if (!got)
       return got.error();
     if (*got != out.size())
-      return Error{where + "needs the file's bytes " + std::to_string(begin) + " to " +
+      return Error{where() + "needs the file's bytes " + std::to_string(begin) + " to " +
                    std::to_string(begin + out.size()) + ", the file now ends at byte " +
                    std::to_string(entry.file->sizeNow()) + " (it had " + std::to_string(entry.file->size()) +
                    " bytes when opened)"};
