@@ -44,7 +44,8 @@ Llama3 readLlama3(ConfigReader &config, ConfigReader &scaling, int64_t positions
   llama3.lowFactor = static_cast<float>(scaling.getPositive("low_freq_factor", mostFactor));
   llama3.highFactor = static_cast<float>(scaling.getPositive("high_freq_factor", mostFactor));
   if (scaling.errors() && llama3.lowFactor >= llama3.highFactor)
-    scaling.fail("low_freq_factor must be less than high_freq_factor");
+    scaling.fail(scaling.nameOf("low_freq_factor") + " " + json::write(json::Value(double(llama3.lowFactor))) +
+                 " is not less than high_freq_factor " + json::write(json::Value(double(llama3.highFactor))));
   // A key outside the object has priority.
   int64_t inside = scaling.getInt("original_max_position_embeddings", 1, mostPositions, positions);
   llama3.original = static_cast<float>(config.getInt("original_max_position_embeddings", 1, mostPositions, inside));
@@ -65,7 +66,8 @@ std::vector<float> importing::readRotaryFrequencies(ConfigReader &config, int64_
   // Versions of transformers differ in which of two bases they take.
   double inside = scaling->getPositive("rope_theta", mostTheta, theta);
   if (inside != theta && config.getRaw("rope_theta"))
-    scaling->fail("rope_theta is given here and outside, with different values");
+    scaling->fail(scaling->nameOf("rope_theta") + " " + json::write(json::Value(inside)) +
+                  " differs from the one outside, " + json::write(json::Value(theta)));
   scaling->getFloat("partial_rotary_factor", 1, 1, 1);
   std::string type = scaling->getEnum({"rope_type", "type"}, {"default", "linear", "llama3"}, "default");
   std::vector<float> frequencies = plainFrequencies(inside, channels);

@@ -71,6 +71,9 @@ public:
   /// The key is in the file, as null perhaps: for the few keys where null is not the class's default.
   bool names(std::string_view key) const { return root.find(key); }
 
+  /// The key as messages show it: "rope_scaling.factor" of a reader from `open`.
+  std::string nameOf(std::string_view key) const { return scope + std::string(key); }
+
   /// Records a finding about one or several keys: "n_embd 33 is not a multiple of n_head 2".
   void fail(std::string finding);
 
