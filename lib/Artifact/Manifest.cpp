@@ -22,18 +22,21 @@ Value number(uint64_t n) { return Value(n); }
 Value number(int64_t n) { return Value(n); }
 
 Value modelValue(const Manifest::Model &m) {
-  return Value(Object{{"family", text(m.family)},
-                      {"task", text(m.task)},
-                      {"layers", number(m.layers)},
-                      {"hidden", number(m.hidden)},
-                      {"heads", number(m.heads)},
-                      {"kv_heads", number(m.kvHeads)},
-                      {"head_dim", number(m.headDim)},
-                      {"vocab", number(m.vocabulary)},
-                      {"positions", number(m.positions)},
-                      {"parameters", number(m.parameters)},
-                      {"source_dtype", text(m.sourceDType)},
-                      {"eos", array(m.eos)}});
+  Object object{{"family", text(m.family)},
+                {"task", text(m.task)},
+                {"layers", number(m.layers)},
+                {"hidden", number(m.hidden)},
+                {"heads", number(m.heads)},
+                {"kv_heads", number(m.kvHeads)},
+                {"head_dim", number(m.headDim)},
+                {"vocab", number(m.vocabulary)},
+                {"positions", number(m.positions)},
+                {"parameters", number(m.parameters)},
+                {"source_dtype", text(m.sourceDType)},
+                {"eos", array(m.eos)}};
+  if (m.start)
+    object.emplace_back("start", number(*m.start));
+  return Value(std::move(object));
 }
 
 Value parameterValue(const Parameter &p) {

@@ -162,6 +162,8 @@ void driver::describeModel(ModuleOp module, artifact::Manifest &manifest) {
   if (auto ends = facts.getAs<ArrayAttr>("eos"))
     for (auto id : ends.getAsRange<IntegerAttr>())
       manifest.model->eos.push_back(id.getInt());
+  if (auto start = facts.getAs<IntegerAttr>("start"))
+    manifest.model->start = start.getInt();
   manifest.maxPositions = number("positions");
   for (Operation &op : *module.getBody())
     if (op.hasAttr(attn::AttnDialect::entryAttr))

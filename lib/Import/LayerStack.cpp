@@ -109,7 +109,9 @@ Expected<SmallVector<Value>> importing::buildLayerStack(OpBuilder &builder, Oper
     if (blocks[kind])
       continue;
     OpBuilder outer(entry);
-    std::string name = stack.stack.name.empty() ? "block" : stack.stack.name + "_block";
+    std::string name = stack.function;
+    if (name.empty())
+      name = stack.stack.name.empty() ? "block" : stack.stack.name + "_block";
     if (functions != 1)
       name += "_" + std::to_string(kind);
     blocks[kind] = buildBlock(outer, name, stack, layer, body);

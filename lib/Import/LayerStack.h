@@ -20,6 +20,9 @@ llvm::SmallVector<Segment> findSegments(llvm::ArrayRef<unsigned> kinds);
 /// A stack of layers that pass a state on, such as the residual stream and the cache.
 struct LayerStack {
   Stack stack;
+  /// Of the functions: "STACK_block", or "block" of a stack without name, when empty. Loops of two entries over one
+  /// stack differ in it.
+  std::string function = {};
   /// For each layer what distinguishes it besides its weights' types; empty when nothing does. What differs in a number
   /// alone (a scale, a window) need not be told apart: the body can compute it from the layer's number.
   std::vector<unsigned> kinds = {};
@@ -32,9 +35,9 @@ using BlockBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuil
                                                                     mlir::ValueRange state, mlir::ValueRange shared)>;
 
 /// Emits a loop for each segment of the stack at the builder's place, and before `entry`, which is the function around
-/// it, one private function `block(state..., layer, shared...)` for each kind of layer (STACK_block where the stack has
-/// a name). Gives the state after the last layer. An error when the layers' storage types alternate so much that there
-/// were more than 256 functions.
+/// it, one private function `block(state..., layer, shared...)` for each kind of layer (see LayerStack::function).
+/// Gives the state after the last layer. An error when the layers' storage types alternate so much that there were more
+/// than 256 functions.
 Expected<llvm::SmallVector<mlir::Value>> buildLayerStack(mlir::OpBuilder &builder, mlir::Operation *entry,
                                                          const ParameterSet &parameters, const LayerStack &stack,
                                                          BlockBody body);

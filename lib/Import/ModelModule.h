@@ -15,9 +15,10 @@ struct ModelFacts {
   std::string task; ///< what rapt-run does with it: "decoder", "fill-mask", ...; docs/Semantics.md lists them
   int64_t layers = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0;
   int64_t vocabulary = 0;
-  int64_t labels = 0;             ///< classes of a classification head
-  int64_t positions = 0;          ///< that one sequence may have
-  std::vector<int64_t> endTokens; ///< ascending
+  int64_t labels = 0;                     ///< classes of a classification head
+  int64_t positions = 0;                  ///< that one sequence may have
+  std::vector<int64_t> endTokens;         ///< ascending
+  std::optional<int64_t> startToken = {}; ///< that a decoder with an encoder begins with
 };
 
 /// An argument or a result of an entry; see docs/Semantics.md for the names that the runtime knows.

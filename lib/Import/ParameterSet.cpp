@@ -8,12 +8,17 @@ using namespace rapt;
 using namespace rapt::importing;
 
 void ParameterSet::add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init) {
-  weights.push_back({std::move(symbol), std::move(tensor), std::move(shape), init, std::nullopt, {}});
+  weights.push_back({std::move(symbol), std::move(tensor), std::move(shape), init, std::nullopt, false, {}});
+}
+
+void ParameterSet::addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape,
+                            huggingface::Init init) {
+  weights.push_back({std::move(symbol), std::move(tensor), std::move(shape), init, std::nullopt, true, {}});
 }
 
 void ParameterSet::addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                               huggingface::Init init) {
-  weights.push_back({std::move(symbol), std::move(tensor), std::move(shape), init, stack, {}});
+  weights.push_back({std::move(symbol), std::move(tensor), std::move(shape), init, stack, false, {}});
 }
 
 Status ParameterSet::resolve(huggingface::ModelDescription &model, std::initializer_list<std::string_view> ignored) {
@@ -38,7 +43,7 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, std::initiali
   auto tensor = resolved->begin();
   for (Weight &weight : weights) {
     for (int64_t layer = 0, end = layersOf(weight); layer < end; ++layer, ++tensor) {
-      artifact::DType dtype = weight.shape.size() == 1 ? artifact::DType::F32 : tensor->dtype;
+      artifact::DType dtype = weight.shape.size() == 1 || weight.isTable ? artifact::DType::F32 : tensor->dtype;
       if (weight.runs.empty() || weight.runs.back().dtype != dtype)
         weight.runs.push_back({layer, 0, dtype, weight.symbol});
       ++weight.runs.back().count;

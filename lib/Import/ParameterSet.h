@@ -32,6 +32,8 @@ class ParameterSet {
 public:
   /// A weight that exists once. `shape` is as the checkpoint has it, [in, out] or [rows, columns] or [columns].
   void add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init);
+  /// The same of a small table that regions look up; it is kept in f32, as vectors are.
+  void addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init);
   /// A weight of each layer of a stack; `tensor` holds "{layer}".
   void addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                   huggingface::Init init);
@@ -66,6 +68,7 @@ private:
     std::vector<int64_t> shape;
     huggingface::Init init;
     std::optional<Stack> stack;
+    bool isTable;
     llvm::SmallVector<Run, 1> runs;
   };
   static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }

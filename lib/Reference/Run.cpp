@@ -41,19 +41,26 @@ LogicalResult checkNames(func::FuncOp entry, ArrayRef<std::string> given, ArrayR
   return success();
 }
 
+/// The batch of `ids`, integers [batch, length], with `mask`, where that is given; checked.
+FailureOr<Batch> readIds(func::FuncOp entry, const NamedTensors &inputs, StringRef idsName, StringRef maskName) {
+  auto ids = inputs.find(idsName), mask = inputs.find(maskName);
+  if (ids == inputs.end())
+    return fail(entry) << "the model needs " << idsName;
+  const NpyTensor &tensor = ids->second;
+  if (tensor.shape.size() != 2 || tensor.type == NpyType::F32 || tensor.type == NpyType::F64)
+    return fail(entry) << idsName << " is " << nameOf(tensor.type) << " " << shapeText(tensor.shape)
+                       << ", but integers [batch, length] are needed";
+  return readBatch(entry, tensor.shape[0], tensor.shape[1], mask == inputs.end() ? nullptr : &mask->second);
+}
+
 /// The batch of a decoder's input_ids, checked.
 FailureOr<Batch> batchOf(func::FuncOp step, const NamedTensors &inputs) {
   for (auto &[name, tensor] : inputs)
     if (name != "input_ids" && name != "attention_mask")
       return fail(step) << "a decoder has no input '" << name << "'; it has input_ids and attention_mask";
-  auto ids = inputs.find("input_ids"), mask = inputs.find("attention_mask");
-  if (ids == inputs.end())
+  if (!inputs.count("input_ids"))
     return fail(step) << "a decoder needs input_ids";
-  const NpyTensor &tensor = ids->second;
-  if (tensor.shape.size() != 2 || tensor.type == NpyType::F32 || tensor.type == NpyType::F64)
-    return fail(step) << "input_ids is " << nameOf(tensor.type) << " " << shapeText(tensor.shape)
-                      << ", but integers [batch, length] are needed";
-  return readBatch(step, tensor.shape[0], tensor.shape[1], mask == inputs.end() ? nullptr : &mask->second);
+  return readIds(step, inputs, "input_ids", "attention_mask");
 }
 
 /// The name of an entry's first dim of an argument or result, empty without one.
@@ -127,41 +134,66 @@ FailureOr<NamedTensors> packInputs(PackedEntry &packed, const NamedTensors &inpu
 
 } // namespace
 
+namespace {
+
+/// The results of an entry on named tensors and, where it takes one, a cache.
 template <typename S>
-FailureOr<NamedTensors> runEntry(ModuleOp module, func::FuncOp entry, ParameterReader &parameters,
-                                 const NamedTensors &inputs, ArrayRef<std::string> wanted, int64_t cacheBlocks) {
-  StringRef attribute = attn::AttnDialect::nameAttr;
-  SmallVector<std::string> argumentNames, resultNames, given;
-  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-    argumentNames.push_back(nameOf(entry.getArgAttrOfType<StringAttr>(i, attribute), "arg", i));
-  for (unsigned i = 0; i < entry.getNumResults(); ++i)
-    resultNames.push_back(nameOf(entry.getResultAttrOfType<StringAttr>(i, attribute), "result", i));
-  for (auto &[name, tensor] : inputs)
-    given.push_back(name);
-  if (failed(checkNames(entry, given, argumentNames, "input")) ||
-      failed(checkNames(entry, wanted, resultNames, "output")))
-    return failure();
+FailureOr<SmallVector<Value<S>>> callEntry(ModuleOp module, func::FuncOp entry, ParameterReader &parameters,
+                                           const NamedTensors &inputs, const Value<S> *cache, int64_t cacheBlocks) {
   SmallVector<Value<S>> arguments;
-  for (auto [i, name] : llvm::enumerate(argumentNames)) {
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    if (cache && isa<attn::KVCacheType>(entry.getArgumentTypes()[i])) {
+      arguments.push_back(*cache);
+      continue;
+    }
+    std::string name = nameOf(entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), "arg", i);
     FailureOr<Value<S>> argument = argumentOf<S>(entry, i, name, inputs, cacheBlocks);
     if (failed(argument))
       return failure();
     arguments.push_back(std::move(*argument));
   }
-  Evaluator<S> evaluator(module, parameters);
-  FailureOr<SmallVector<Value<S>>> results = evaluator.runEntry(entry, arguments);
-  if (failed(results))
-    return failure();
+  return Evaluator<S>(module, parameters).runEntry(entry, arguments);
+}
+
+SmallVector<std::string> resultNamesOf(func::FuncOp entry) {
+  SmallVector<std::string> names;
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    names.push_back(nameOf(entry.getResultAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), "result", i));
+  return names;
+}
+
+/// The results that have the names `wanted`.
+template <typename S>
+FailureOr<NamedTensors> outputsOf(func::FuncOp entry, ArrayRef<Value<S>> results, ArrayRef<std::string> wanted) {
   NamedTensors outputs;
-  for (auto [i, name] : llvm::enumerate(resultNames)) {
+  for (auto [i, name] : llvm::enumerate(resultNamesOf(entry))) {
     if (!llvm::is_contained(wanted, name))
       continue;
-    Expected<NpyTensor> tensor = toNpy<S>(name, (*results)[i], entry.getResultTypes()[i]);
+    Expected<NpyTensor> tensor = toNpy<S>(name, results[i], entry.getResultTypes()[i]);
     if (!tensor)
       return fail(entry) << tensor.error().message;
     outputs[name] = std::move(*tensor);
   }
   return outputs;
+}
+
+} // namespace
+
+template <typename S>
+FailureOr<NamedTensors> runEntry(ModuleOp module, func::FuncOp entry, ParameterReader &parameters,
+                                 const NamedTensors &inputs, ArrayRef<std::string> wanted, int64_t cacheBlocks) {
+  SmallVector<std::string> argumentNames, given;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    argumentNames.push_back(nameOf(entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), "arg", i));
+  for (auto &[name, tensor] : inputs)
+    given.push_back(name);
+  if (failed(checkNames(entry, given, argumentNames, "input")) ||
+      failed(checkNames(entry, wanted, resultNamesOf(entry), "output")))
+    return failure();
+  FailureOr<SmallVector<Value<S>>> results = callEntry<S>(module, entry, parameters, inputs, nullptr, cacheBlocks);
+  if (failed(results))
+    return failure();
+  return outputsOf<S>(entry, *results, wanted);
 }
 
 template <typename S>
@@ -195,6 +227,91 @@ FailureOr<NpyTensor> runDecoder(ModuleOp module, func::FuncOp step, ParameterRea
   return padRows(*batch, logits);
 }
 
+/// The step of an encoder-decoder whose `encode` this is, or null.
+static func::FuncOp stepAfter(func::FuncOp entry) {
+  if (entry.getSymName() != "encode")
+    return nullptr;
+  auto step = entry->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>("step");
+  return step && step->hasAttr(attn::AttnDialect::entryAttr) ? step : nullptr;
+}
+
+/// Blocks of a pool for each row: `count` a row, `stride` apart, from `first` on.
+static NpyTensor tableOf(int64_t rows, int64_t count, int64_t stride, int64_t first) {
+  std::vector<int64_t> table;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t i = 0; i < count; ++i)
+      table.push_back(r * stride + first + i);
+  return integerTensor({rows, count}, table);
+}
+
+template <typename S>
+FailureOr<NamedTensors> runEncoderDecoder(ModuleOp module, func::FuncOp encode, func::FuncOp step,
+                                          ParameterReader &parameters, const NamedTensors &inputs,
+                                          ArrayRef<std::string> wanted) {
+  SmallVector<std::string> given;
+  for (auto &[name, tensor] : inputs)
+    given.push_back(name);
+  if (failed(checkNames(encode, given, {"input_ids", "attention_mask", "decoder_input_ids", "decoder_attention_mask"},
+                        "input")) ||
+      failed(checkNames(encode, wanted, {"logits", "encoder_last_hidden_state"}, "output")))
+    return failure();
+  FailureOr<Batch> source = readIds(encode, inputs, "input_ids", "attention_mask");
+  if (failed(source))
+    return failure();
+  FailureOr<Batch> target = readIds(step, inputs, "decoder_input_ids", "decoder_attention_mask");
+  if (failed(target))
+    return failure();
+  int64_t rows = source->rows;
+  if (target->rows != rows)
+    return fail(step) << "decoder_input_ids has " << target->rows << " rows, input_ids " << rows;
+  int64_t block = 0;
+  for (Type type : step.getArgumentTypes())
+    if (auto cache = dyn_cast<attn::KVCacheType>(type))
+      block = cache.getBlock();
+  if (block == 0)
+    return fail(step) << "'step' takes no cache";
+  auto blocksOf = [&](const Batch &batch) { return std::max<int64_t>((batch.length + block - 1) / block, 1); };
+  int64_t sourceBlocks = blocksOf(*source), targetBlocks = blocksOf(*target), each = sourceBlocks + targetBlocks;
+  NpyTensor zeros = integerTensor({rows}, std::vector<int64_t>(rows));
+  NpyTensor sourceTable = tableOf(rows, sourceBlocks, each, targetBlocks);
+
+  NamedTensors arguments;
+  arguments["input_ids"] = packRows(*source, inputs.find("input_ids")->second);
+  arguments["row_begin"] = integerTensor({rows + 1}, source->rowBegin);
+  arguments["past"] = zeros;
+  arguments["source_table"] = sourceTable;
+  FailureOr<SmallVector<Value<S>>> encoded = callEntry<S>(module, encode, parameters, arguments, nullptr, rows * each);
+  if (failed(encoded))
+    return failure();
+  FailureOr<NamedTensors> outputs = outputsOf<S>(encode, *encoded, wanted);
+  if (failed(outputs))
+    return failure();
+  for (auto &[name, tensor] : *outputs)
+    tensor = padRows(*source, tensor);
+
+  std::vector<int64_t> want(target->tokens()), lengths;
+  std::iota(want.begin(), want.end(), 0);
+  for (int64_t r = 0; r < rows; ++r)
+    lengths.push_back(source->rowBegin[r + 1] - source->rowBegin[r]);
+  NamedTensors next;
+  next["tokens"] = packRows(*target, inputs.find("decoder_input_ids")->second);
+  next["row_begin"] = integerTensor({rows + 1}, target->rowBegin);
+  next["past"] = zeros;
+  next["block_table"] = tableOf(rows, targetBlocks, each, 0);
+  next["want"] = integerTensor({target->tokens()}, want);
+  next["source_length"] = integerTensor({rows}, lengths);
+  next["source_table"] = sourceTable;
+  FailureOr<SmallVector<Value<S>>> stepped = callEntry<S>(module, step, parameters, next, &(*encoded)[0], rows * each);
+  if (failed(stepped))
+    return failure();
+  FailureOr<NamedTensors> logits = outputsOf<S>(step, *stepped, wanted);
+  if (failed(logits))
+    return failure();
+  for (auto &[name, tensor] : *logits)
+    (*outputs)[name] = padRows(*target, tensor);
+  return outputs;
+}
+
 namespace {
 
 template <typename S>
@@ -203,6 +320,8 @@ FailureOr<NamedTensors> runRequest(ModuleOp module, func::FuncOp entry, Paramete
   SmallVector<std::string> wanted;
   for (auto &[name, file] : request.outputs)
     wanted.push_back(name);
+  if (func::FuncOp step = stepAfter(entry); step && inputs.count("decoder_input_ids"))
+    return runEncoderDecoder<S>(module, entry, step, parameters, inputs, wanted);
   PackedEntry packed(entry);
   bool isDecoder = inputs.count("input_ids") && !packed.arguments.count("input_ids");
   if (!isDecoder && packed.isPacked() && !inputs.count("row_begin")) {
@@ -271,7 +390,9 @@ LogicalResult runFiles(ModuleOp module, ParameterReader &parameters, const Reque
 #define INSTANTIATE(S)                                                                                                 \
   template FailureOr<NamedTensors> runEntry<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &,        \
                                                ArrayRef<std::string>, int64_t);                                        \
-  template FailureOr<NpyTensor> runDecoder<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &);
+  template FailureOr<NpyTensor> runDecoder<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &);        \
+  template FailureOr<NamedTensors> runEncoderDecoder<S>(ModuleOp, func::FuncOp, func::FuncOp, ParameterReader &,       \
+                                                        const NamedTensors &, ArrayRef<std::string>);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 
 } // namespace rapt::reference

@@ -22,6 +22,15 @@ template <typename Scalar>
 mlir::FailureOr<NpyTensor> runDecoder(mlir::ModuleOp module, mlir::func::FuncOp step, ParameterReader &parameters,
                                       const NamedTensors &inputs);
 
+/// Runs `encode` and `step` of an encoder-decoder on whole sequences: `input_ids` and `decoder_input_ids` (integers
+/// [batch, length], [batch, decoder length]), maybe `attention_mask` and `decoder_attention_mask`, give of `wanted` the
+/// `logits` [batch, decoder length, vocabulary] and `encoder_last_hidden_state` [batch, length, hidden]; 0 behind an
+/// end.
+template <typename Scalar>
+mlir::FailureOr<NamedTensors> runEncoderDecoder(mlir::ModuleOp module, mlir::func::FuncOp encode,
+                                                mlir::func::FuncOp step, ParameterReader &parameters,
+                                                const NamedTensors &inputs, llvm::ArrayRef<std::string> wanted);
+
 /// What rapt-reference is asked for. Files are .npy.
 struct Request {
   std::string entry; ///< empty: the module's first

@@ -22,12 +22,15 @@ rapt_status check(const rapt_context_options &o, const Report &report) {
   return RAPT_OK;
 }
 
-rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, Limits &l, const Report &report) {
+rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, bool hasSource, Limits &l,
+                         const Report &report) {
   l.block = m.cacheBlock;
   l.blockBytes = m.cacheBlockBytes;
   l.positions = m.maxPositions;
   l.vocabulary = m.vocabulary;
-  l.blocks = ceilDivide(o.cache_tokens ? o.cache_tokens : m.maxPositions, l.block);
+  // A sequence with a source holds positions of both.
+  l.blocks =
+      o.cache_tokens ? ceilDivide(o.cache_tokens, l.block) : (hasSource ? 2 : 1) * ceilDivide(m.maxPositions, l.block);
   if (l.blocks > INT32_MAX)
     return report.fail(RAPT_INVALID, "a cache of %lld tokens has more than %d blocks of %lld",
                        (long long)o.cache_tokens, INT32_MAX, (long long)l.block);
@@ -46,12 +49,12 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, Limit
 }
 
 int64_t workspaceBytes(const Entry &entry, const Limits &l, int64_t workers) {
-  return entry.workspace({l.tokens, l.rows, l.tokens, l.table, l.blocks}, workers);
+  return entry.workspace({l.tokens, l.rows, l.tokens, l.table, l.blocks, l.table}, workers);
 }
 
 /// Everything of a context that can be known without memory.
 struct Plan {
-  Entry entry;
+  Entry entry, encode;
   Limits limits{};
   rapt_memory memory{};
 
@@ -75,11 +78,18 @@ struct Plan {
     if (module.findEntry("step") < 0)
       return makeStateless(module, options, report);
     rapt_status status = entry.bindStep(module, report);
+    bool hasSource = module.findEntry("encode") >= 0;
+    if (!status && hasSource)
+      status = encode.bindEncode(module, report);
     if (!status)
-      status = chooseLimits(*module.manifest, options, limits, report);
+      status = chooseLimits(*module.manifest, options, hasSource, limits, report);
     if (status)
       return status;
-    int64_t alone = workspaceBytes(entry, limits, workers), another = workspaceBytes(entry, limits, workers + 1);
+    auto workspace = [&](int64_t workers) {
+      int64_t own = workspaceBytes(entry, limits, workers);
+      return hasSource ? std::max(own, workspaceBytes(encode, limits, workers)) : own;
+    };
+    int64_t alone = workspace(workers), another = workspace(workers + 1);
     if (alone < 0 || another < alone)
       return report.fail(RAPT_BUG, "the model %s asks for %lld bytes of workspace", module.manifest->name.c_str(),
                          (long long)alone);
@@ -95,6 +105,8 @@ struct Plan {
         sizeof(rapt_context) + logitsBytes +
         4 * uint64_t(2 * limits.tokens + 2 * limits.rows + 1 + limits.rows * limits.table + 2 * limits.blocks) +
         uint64_t(limits.blocks) + uint64_t(limits.rows) * sizeof(Piece);
+    if (hasSource)
+      memory.other += 4 * uint64_t(limits.rows) * uint64_t(limits.table + 1);
     return RAPT_OK;
   }
 };
@@ -108,6 +120,8 @@ rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report)
                 c.blockTable.allocate(c.memory, l.rows * l.table) && c.want.allocate(c.memory, l.tokens) &&
                 c.logits.allocate(c.memory, l.vocabulary) && c.pieces.allocate(c.memory, l.rows) &&
                 c.workspace.allocate(c.memory, plan.memory.workspace);
+  if (c.encode.code)
+    enough = enough && c.sourceLength.allocate(c.memory, l.rows) && c.sourceTable.allocate(c.memory, l.rows * l.table);
   if (enough)
     return RAPT_OK;
   return report.fail(RAPT_NOMEM, "no memory for a context: %llu bytes of cache for %lld tokens, %llu of workspace",
@@ -149,7 +163,7 @@ Use::Use(const rapt_context *context, const Report &report) : context(context) {
 rapt_context::~rapt_context() {
   for (size_t i = 0; i < slots.size(); ++i)
     if (slots[i].table)
-      memory.release(slots[i].table, limits.table * sizeof(int32_t));
+      memory.release(slots[i].table, tableBytes());
   rapt_module_release(module);
 }
 
@@ -197,6 +211,7 @@ rapt_status rapt_context_new(rapt_module *module, const rapt_context_options *gi
   if (!status)
     status = plan.make(*module, options, made->execution.workers(), report);
   made->entry = plan.entry;
+  made->encode = plan.encode;
   made->limits = plan.limits;
   made->log = options.log;
   made->progress = options.progress;

@@ -14,23 +14,45 @@
 
 namespace rapt::runtime {
 
-/// What a step's entry is called with, in the manifest's words.
-enum class Role : uint8_t { Weights, Workspace, Cache, Tokens, RowBegin, Past, BlockTable, Want, Logits };
-inline constexpr int roleCount = 9;
-enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks };
-inline constexpr int dimCount = 5;
+/// What an entry that keeps sequences is called with, in the manifest's words.
+enum class Role : uint8_t {
+  Weights,
+  Workspace,
+  Cache,
+  Tokens,
+  RowBegin,
+  Past,
+  BlockTable,
+  Want,
+  Logits,
+  SourceLength,
+  SourceTable,
+  InputIds,
+  Hidden
+};
+inline constexpr int roleCount = 13;
+enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks, SourceBlocks };
+inline constexpr int dimCount = 6;
 
 /// An entry of the artifact with the places of its buffers and dims.
 struct Entry {
   const rapt_artifact_entry *code = nullptr;
+  int buffers = 0, extents = 0; ///< how many of `roles` and `dims` it has
   Role roles[roleCount]{};
   Dim dims[dimCount]{};
+  int64_t columns = 0; ///< of a token of encode's output, whose rows may be padded
 
   /// Finds entry "step" of a decoder; RAPT_UNSUPPORTED when it has a shape this runtime does not know.
   rapt_status bindStep(const rapt_module &module, const Report &report);
+  /// The same of entry "encode", which the model must have.
+  rapt_status bindEncode(const rapt_module &module, const Report &report);
   int64_t workspace(const int64_t (&values)[dimCount], int64_t workers) const;
-  rapt_status run(Execution &execution, void *const (&buffers)[roleCount], const int64_t (&values)[dimCount],
+  rapt_status run(Execution &execution, void *const (&given)[roleCount], const int64_t (&values)[dimCount],
                   const Report &report) const;
+
+private:
+  /// `needed` has a bit for each role that the entry must have, and no other.
+  rapt_status bind(const rapt_module &module, int index, uint32_t needed, const Report &report);
 };
 
 /// Sizes of a context, fixed when it is made.
@@ -47,6 +69,10 @@ struct Sequence {
   int64_t length;     ///< tokens
   int64_t blockCount; ///< valid entries of `table`
   int32_t *table;     ///< [Limits::table], kept when the sequence ends
+  // What an encoder-decoder's sequence is made from; forks share its blocks, which nobody writes again.
+  bool hasSource;
+  int64_t sourceLength, sourceBlocks;
+  int32_t *sourceTable; ///< [Limits::table] behind `table`
   // While a step runs:
   uint64_t step; ///< number of the last step that names this sequence
   int64_t blocksBefore;
@@ -86,7 +112,8 @@ struct rapt_context {
   rapt_module *module = nullptr;
   rapt::runtime::Allocator memory;
   rapt::runtime::Execution execution;
-  rapt::runtime::Entry entry; ///< "step"; without code where the model keeps no sequences
+  rapt::runtime::Entry entry;  ///< "step"; without code where the model keeps no sequences
+  rapt::runtime::Entry encode; ///< without code where sequences have no source
   rapt::runtime::Limits limits{};
   rapt_log_fn log = nullptr;
   rapt_progress_fn progress = nullptr;
@@ -100,9 +127,11 @@ struct rapt_context {
 
   // Arguments of the entry, allocated once for the largest part of a step.
   rapt::runtime::Array<char> workspace;
-  rapt::runtime::Array<int32_t> tokens, rowBegin, past, blockTable, want;
-  rapt::runtime::Array<float> staged; ///< [wanted, vocabulary], for logits that go to scattered places
-  rapt::runtime::Array<float> logits; ///< what rapt_chunk.logits points at, [rows, vocabulary]
+  rapt::runtime::Array<int32_t> tokens, rowBegin, past, blockTable, want, sourceLength, sourceTable;
+  rapt::runtime::Array<int32_t> inputIds; ///< of sources, which may be longer than a part of a step
+  rapt::runtime::Array<float> hidden;     ///< what the encoder gives for them
+  rapt::runtime::Array<float> staged;     ///< [wanted, vocabulary], for logits that go to scattered places
+  rapt::runtime::Array<float> logits;     ///< what rapt_chunk.logits points at, [rows, vocabulary]
   rapt::runtime::Array<rapt::runtime::Piece> pieces;
   rapt::runtime::Array<char> staging; ///< tensors of an EntryRun
 
@@ -111,6 +140,9 @@ struct rapt_context {
   rapt::runtime::Sequence *find(rapt_sequence sequence);
   /// Ends all use of a sequence's blocks from entry `from` on.
   void dropBlocks(rapt::runtime::Sequence &sequence, int64_t from);
+  void dropSource(rapt::runtime::Sequence &sequence);
+  /// Of both tables of a sequence.
+  size_t tableBytes() const { return (encode.code ? 2 : 1) * size_t(limits.table) * sizeof(int32_t); }
   rapt_status newSequence(rapt_sequence &sequence, const rapt::runtime::Report &report);
   void endSequence(rapt::runtime::Sequence &sequence);
   rapt_sequence name(const rapt::runtime::Sequence &sequence) const;

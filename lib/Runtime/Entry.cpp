@@ -10,13 +10,20 @@ struct RoleName {
 };
 
 // In the order of Role and Dim.
-constexpr RoleName roleNames[roleCount] = {
-    {"weights", BufferKind::Weights, ""},      {"workspace", BufferKind::Workspace, ""},
-    {"cache", BufferKind::Cache, ""},          {"tokens", BufferKind::Input, "i32"},
-    {"row_begin", BufferKind::Input, "i32"},   {"past", BufferKind::Input, "i32"},
-    {"block_table", BufferKind::Input, "i32"}, {"want", BufferKind::Input, "i32"},
-    {"logits", BufferKind::Output, "f32"}};
-constexpr const char *dimNames[dimCount] = {"tokens", "rows", "wanted", "table", "blocks"};
+constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
+                                           {"workspace", BufferKind::Workspace, ""},
+                                           {"cache", BufferKind::Cache, ""},
+                                           {"tokens", BufferKind::Input, "i32"},
+                                           {"row_begin", BufferKind::Input, "i32"},
+                                           {"past", BufferKind::Input, "i32"},
+                                           {"block_table", BufferKind::Input, "i32"},
+                                           {"want", BufferKind::Input, "i32"},
+                                           {"logits", BufferKind::Output, "f32"},
+                                           {"source_length", BufferKind::Input, "i32"},
+                                           {"source_table", BufferKind::Input, "i32"},
+                                           {"input_ids", BufferKind::Input, "i32"},
+                                           {"encoder_last_hidden_state", BufferKind::Output, "f32"}};
+constexpr const char *dimNames[dimCount] = {"tokens", "rows", "wanted", "table", "blocks", "source_blocks"};
 
 int findRole(const ManifestBuffer &buffer) {
   for (int i = 0; i < roleCount; ++i)
@@ -32,6 +39,19 @@ int findDim(const std::string &name) {
   return -1;
 }
 
+constexpr Role stepRoles[] = {Role::Weights, Role::Workspace,  Role::Cache, Role::Tokens, Role::RowBegin,
+                              Role::Past,    Role::BlockTable, Role::Want,  Role::Logits};
+constexpr Role sourceRoles[] = {Role::SourceLength, Role::SourceTable};
+constexpr Role encodeRoles[] = {Role::Weights,  Role::Workspace, Role::Cache,       Role::InputIds,
+                                Role::RowBegin, Role::Past,      Role::SourceTable, Role::Hidden};
+
+template <size_t N> constexpr uint32_t bitsOf(const Role (&roles)[N]) {
+  uint32_t bits = 0;
+  for (Role role : roles)
+    bits |= uint32_t(1) << int(role);
+  return bits;
+}
+
 } // namespace
 
 rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
@@ -42,24 +62,51 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   if (index < 0 || !m.hasCache || m.vocabulary < 1 || m.maxTokens < 1 || m.maxRows < 1 || m.maxPositions < 1)
     return report.fail(RAPT_UNSUPPORTED,
                        "the model %s is no decoder: it has no entry step, cache, vocabulary or bounds", m.name.c_str());
+  bool hasSource = module.findEntry("encode") >= 0;
+  return bind(module, index, bitsOf(stepRoles) | (hasSource ? bitsOf(sourceRoles) : 0), report);
+}
+
+rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
+  const Manifest &m = *module.manifest;
+  if (m.hidden < 1)
+    return report.fail(RAPT_UNSUPPORTED, "the model %s has an entry encode, but no hidden size", m.name.c_str());
+  int index = module.findEntry("encode");
+  if (rapt_status status = bind(module, index, bitsOf(encodeRoles), report))
+    return status;
   const ManifestEntry &entry = m.entries[index];
-  if (entry.buffers.size() != roleCount || entry.dims.size() != dimCount)
-    return report.fail(RAPT_UNSUPPORTED,
-                       "entry step of %s takes %zu buffers and %zu dims; this runtime gives %d and %d", m.name.c_str(),
-                       entry.buffers.size(), entry.dims.size(), roleCount, dimCount);
-  for (int i = 0; i < roleCount; ++i) {
-    int role = findRole(entry.buffers[i]);
-    if (role < 0)
-      return report.fail(RAPT_UNSUPPORTED, "entry step of %s has a buffer %s %s that this runtime does not know",
-                         m.name.c_str(), entry.buffers[i].name.c_str(), entry.buffers[i].dtype.c_str());
-    roles[i] = Role(role);
+  const ManifestBuffer &hidden = entry.buffers[entry.findBuffer("encoder_last_hidden_state")];
+  if (hidden.shape.size() != 2 || hidden.shape[1].dim >= 0 || hidden.shape[1].plus < m.hidden)
+    return report.fail(RAPT_UNSUPPORTED, "entry encode of %s gives no %lld columns for a token", m.name.c_str(),
+                       (long long)m.hidden);
+  columns = hidden.shape[1].plus;
+  return RAPT_OK;
+}
+
+rapt_status Entry::bind(const rapt_module &module, int index, uint32_t needed, const Report &report) {
+  const ManifestEntry &entry = module.manifest->entries[index];
+  const char *name = entry.name.c_str(), *model = module.manifest->name.c_str();
+  uint32_t found = 0;
+  for (const ManifestBuffer &buffer : entry.buffers) {
+    int role = findRole(buffer);
+    uint32_t bit = role < 0 ? 0 : uint32_t(1) << role;
+    if (!(bit & needed) || bit & found)
+      return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a buffer %s %s that this runtime does not know", name,
+                         model, buffer.name.c_str(), buffer.dtype.c_str());
+    found |= bit;
+    roles[buffers++] = Role(role);
   }
-  for (int i = 0; i < dimCount; ++i) {
-    int dim = findDim(entry.dims[i].name);
-    if (dim < 0)
-      return report.fail(RAPT_UNSUPPORTED, "entry step of %s has a dim %s that this runtime does not know",
-                         m.name.c_str(), entry.dims[i].name.c_str());
-    dims[i] = Dim(dim);
+  for (int i = 0; i < roleCount; ++i)
+    if ((needed & ~found) >> i & 1)
+      return report.fail(RAPT_UNSUPPORTED, "entry %s of %s takes %d buffers and no %s, which this runtime gives", name,
+                         model, buffers, roleNames[i].name);
+  uint32_t dimsFound = 0;
+  for (const ManifestDim &dim : entry.dims) {
+    int known = findDim(dim.name);
+    if (known < 0 || dimsFound >> known & 1)
+      return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a dim %s that this runtime does not know", name, model,
+                         dim.name.c_str());
+    dimsFound |= uint32_t(1) << known;
+    dims[extents++] = Dim(known);
   }
   code = &module.artifact->entries[index];
   return RAPT_OK;
@@ -67,18 +114,18 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
 
 int64_t Entry::workspace(const int64_t (&values)[dimCount], int64_t workers) const {
   int64_t ordered[dimCount];
-  for (int i = 0; i < dimCount; ++i)
+  for (int i = 0; i < extents; ++i)
     ordered[i] = values[int(dims[i])];
   return code->workspace(ordered, workers);
 }
 
-rapt_status Entry::run(Execution &execution, void *const (&buffers)[roleCount], const int64_t (&values)[dimCount],
+rapt_status Entry::run(Execution &execution, void *const (&given)[roleCount], const int64_t (&values)[dimCount],
                        const Report &report) const {
   void *orderedBuffers[roleCount];
   int64_t orderedDims[dimCount];
-  for (int i = 0; i < roleCount; ++i)
-    orderedBuffers[i] = buffers[int(roles[i])];
-  for (int i = 0; i < dimCount; ++i)
+  for (int i = 0; i < buffers; ++i)
+    orderedBuffers[i] = given[int(roles[i])];
+  for (int i = 0; i < extents; ++i)
     orderedDims[i] = values[int(dims[i])];
   return execution.run(code->run, orderedBuffers, orderedDims, report);
 }

@@ -22,16 +22,16 @@ bool isDenseFrom(const rapt_tensor &t, int first) {
 
 } // namespace
 
-rapt_status readMaskRow(const rapt_tensor &mask, int64_t row, int64_t &used, const Report &report) {
+rapt_status readMaskRow(const rapt_tensor &mask, int64_t row, int64_t &used, const Report &report, const char *name) {
   auto at = [&](int64_t i) { return integerAt(mask, row * strideOf(mask, 0) + i * strideOf(mask, 1)); };
   for (used = 0; used < mask.shape[1] && at(used) == 1;)
     ++used;
   for (int64_t i = used; i < mask.shape[1]; ++i)
     if (at(i))
       return report.fail(RAPT_INVALID,
-                         "attention_mask row %lld is %lld at %lld after a 0 at %lld: only ones and then zeros are "
+                         "%s row %lld is %lld at %lld after a 0 at %lld: only ones and then zeros are "
                          "accepted (pad on the right)",
-                         ll(row), ll(at(i)), ll(i), ll(used));
+                         name, ll(row), ll(at(i)), ll(i), ll(used));
   return RAPT_OK;
 }
 

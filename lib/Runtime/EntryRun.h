@@ -13,8 +13,9 @@
 
 namespace rapt::runtime {
 
-/// Reads ones and then zeros of row `row` of attention_mask [batch, length] into *used; tells of anything else.
-rapt_status readMaskRow(const rapt_tensor &mask, int64_t row, int64_t &used, const Report &report);
+/// Reads ones and then zeros of row `row` of `mask` [batch, length] into *used; tells of anything else.
+rapt_status readMaskRow(const rapt_tensor &mask, int64_t row, int64_t &used, const Report &report,
+                        const char *name = "attention_mask");
 
 class EntryRun {
 public:

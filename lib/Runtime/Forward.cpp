@@ -1,112 +1,181 @@
 // A decoder's "forward" is its step with all logits wanted.
 #include "lib/Runtime/Forward.h"
+#include "lib/Runtime/Encode.h"
 #include "lib/Runtime/EntryRun.h"
 #include <cstring>
 
 namespace rapt::runtime {
+namespace {
+
 using ll = long long;
 
-rapt_status Forward::bind(size_t count, const char *const *names, const rapt_tensor *tensors) {
-  if (count && (!names || !tensors))
-    return report.fail(RAPT_INVALID, "the tensors or their names are NULL");
-  for (size_t i = 0; i < count; ++i) {
-    const char *name = names[i] ? names[i] : "";
-    const rapt_tensor **place = !strcmp(name, "input_ids")        ? &ids
-                                : !strcmp(name, "attention_mask") ? &mask
-                                : !strcmp(name, "logits")         ? &logits
-                                                                  : nullptr;
-    if (!place)
-      return report.fail(RAPT_INVALID, "forward has no tensor %s; it has input_ids, attention_mask and logits", name);
-    if (*place)
-      return report.fail(RAPT_INVALID, "tensor %s is given twice", name);
-    *place = &tensors[i];
-    if (rapt_status status = checkTensor(name, tensors[i], place == &logits ? 3 : 2, report))
-      return status;
-  }
-  return ids ? checkInputs() : report.fail(RAPT_INVALID, "forward needs input_ids");
+/// Row `row` of an output whose rows of `columns` floats are dense.
+float *rowOf(const rapt_tensor &output, int64_t row, int64_t length, int64_t columns) {
+  int64_t stride = output.strides ? output.strides[0] : length * columns;
+  return static_cast<float *>(output.data) + row * stride;
 }
 
-rapt_status Forward::checkInputs() const {
+void clearBehind(float *row, int64_t used, int64_t length, int64_t columns) {
+  memset(row + used * columns, 0, size_t((length - used) * columns) * sizeof(float));
+}
+
+} // namespace
+
+rapt_status PaddedIds::check(int64_t positions, const Report &report) {
+  if (!ids)
+    return report.fail(RAPT_INVALID, "forward needs %s", idsName);
   const int64_t *in = ids->shape;
   if (!isInteger(*ids))
-    return report.fail(RAPT_INVALID, "input_ids must be i64 or i32");
+    return report.fail(RAPT_INVALID, "%s must be i64 or i32", idsName);
   if (mask && !isInteger(*mask))
-    return report.fail(RAPT_INVALID, "attention_mask must be i64 or i32");
+    return report.fail(RAPT_INVALID, "%s must be i64 or i32", maskName);
   if (mask && (mask->shape[0] != in[0] || mask->shape[1] != in[1]))
-    return report.fail(RAPT_INVALID, "attention_mask is [%lld, %lld], input_ids [%lld, %lld]", ll(mask->shape[0]),
-                       ll(mask->shape[1]), ll(in[0]), ll(in[1]));
-  if (in[1] > c.limits.positions)
-    return report.fail(RAPT_TOO_LONG, "input_ids has %lld tokens in a row; the model has %lld positions", ll(in[1]),
-                       ll(c.limits.positions));
-  return RAPT_OK;
-}
-
-rapt_status Forward::shapeOf(const char *name, int64_t *shape, int32_t *rank) const {
-  bool isLogits = !strcmp(name, "logits");
-  if (!isLogits && strcmp(name, "input_ids") && strcmp(name, "attention_mask"))
-    return report.fail(RAPT_INVALID, "forward has no tensor %s; it has input_ids, attention_mask and logits", name);
-  shape[0] = ids->shape[0];
-  shape[1] = ids->shape[1];
-  shape[2] = c.limits.vocabulary;
-  *rank = isLogits ? 3 : 2;
-  return RAPT_OK;
-}
-
-rapt_status Forward::checkLogits() const {
-  const Limits &l = c.limits;
-  if (!logits)
-    return report.fail(RAPT_INVALID, "forward needs logits");
-  const int64_t *in = ids->shape, *out = logits->shape;
-  if (!is(*logits, typeF32) || out[0] != in[0] || out[1] != in[1] || out[2] != l.vocabulary)
-    return report.fail(RAPT_INVALID, "logits is [%lld, %lld, %lld]; f32 [%lld, %lld, %lld] is needed", ll(out[0]),
-                       ll(out[1]), ll(out[2]), ll(in[0]), ll(in[1]), ll(l.vocabulary));
-  const int64_t *s = logits->strides;
-  if (s && (s[2] != 1 || s[1] != l.vocabulary || s[0] < in[1] * l.vocabulary))
-    return report.fail(RAPT_INVALID, "logits has strides [%lld, %lld, %lld]; its rows must be dense", ll(s[0]),
-                       ll(s[1]), ll(s[2]));
-  if (overlap(*logits, *ids) || (mask && overlap(*logits, *mask)))
-    return report.fail(RAPT_INVALID, "logits shares memory with an input");
+    return report.fail(RAPT_INVALID, "%s is [%lld, %lld], %s [%lld, %lld]", maskName, ll(mask->shape[0]),
+                       ll(mask->shape[1]), idsName, ll(in[0]), ll(in[1]));
+  if (in[1] > positions)
+    return report.fail(RAPT_TOO_LONG, "%s has %lld tokens in a row; the model has %lld positions", idsName, ll(in[1]),
+                       ll(positions));
+  batch = in[0];
+  length = in[1];
   return RAPT_OK;
 }
 
 /// Reads a row's tokens up to the mask's first 0.
-rapt_status Forward::readRow(int64_t row) {
+rapt_status PaddedIds::readRow(int64_t row, int64_t vocabulary, const Report &report) {
   int64_t used = length;
-  if (rapt_status status = mask ? readMaskRow(*mask, row, used, report) : RAPT_OK)
+  if (rapt_status status = mask ? readMaskRow(*mask, row, used, report, maskName) : RAPT_OK)
     return status;
   for (int64_t i = 0; i < used; ++i) {
     int64_t id = integerAt(*ids, row * strideOf(*ids, 0) + i * strideOf(*ids, 1));
-    if (id < 0 || id >= c.limits.vocabulary)
-      return report.fail(RAPT_INVALID, "input_ids[%lld, %lld] is %lld; the model's vocabulary is 0 to %lld", ll(row),
-                         ll(i), ll(id), ll(c.limits.vocabulary - 1));
+    if (id < 0 || id >= vocabulary)
+      return report.fail(RAPT_INVALID, "%s[%lld, %lld] is %lld; the model's vocabulary is 0 to %lld", idsName, ll(row),
+                         ll(i), ll(id), ll(vocabulary - 1));
     tokens[row * length + i] = int32_t(id);
   }
   lengths[row] = used;
   return RAPT_OK;
 }
 
-float *Forward::logitsOf(int64_t row) const {
-  int64_t stride = logits->strides ? logits->strides[0] : length * c.limits.vocabulary;
-  return static_cast<float *>(logits->data) + row * stride;
+rapt_status PaddedIds::read(const Allocator &memory, int64_t vocabulary, const Report &report) {
+  if (!tokens.allocate(memory, size_t(batch * length)) || !lengths.allocate(memory, size_t(batch)))
+    return report.fail(RAPT_NOMEM, "no memory for %lld tokens", ll(batch * length));
+  for (int64_t row = 0; row < batch; ++row)
+    if (rapt_status status = readRow(row, vocabulary, report))
+      return status;
+  return RAPT_OK;
+}
+
+const rapt_tensor **Forward::placeOf(const char *name) {
+  bool hasSource = c.encode.code;
+  return !strcmp(name, target.idsName)                             ? &target.ids
+         : !strcmp(name, target.maskName)                          ? &target.mask
+         : !strcmp(name, "logits")                                 ? &logits
+         : hasSource && !strcmp(name, source.idsName)              ? &source.ids
+         : hasSource && !strcmp(name, source.maskName)             ? &source.mask
+         : hasSource && !strcmp(name, "encoder_last_hidden_state") ? &hidden
+                                                                   : nullptr;
+}
+
+rapt_status Forward::unknown(const char *name) const {
+  return report.fail(RAPT_INVALID, "forward has no tensor %s; it has %s", name,
+                     c.encode.code ? "input_ids, attention_mask, decoder_input_ids, decoder_attention_mask, logits and "
+                                     "encoder_last_hidden_state"
+                                   : "input_ids, attention_mask and logits");
+}
+
+rapt_status Forward::bind(size_t count, const char *const *names, const rapt_tensor *tensors) {
+  if (count && (!names || !tensors))
+    return report.fail(RAPT_INVALID, "the tensors or their names are NULL");
+  for (size_t i = 0; i < count; ++i) {
+    const char *name = names[i] ? names[i] : "";
+    const rapt_tensor **place = placeOf(name);
+    if (!place)
+      return unknown(name);
+    if (*place)
+      return report.fail(RAPT_INVALID, "tensor %s is given twice", name);
+    *place = &tensors[i];
+    bool isOutput = place == &logits || place == &hidden;
+    if (rapt_status status = checkTensor(name, tensors[i], isOutput ? 3 : 2, report))
+      return status;
+  }
+  if (rapt_status status = c.encode.code ? source.check(c.limits.positions, report) : RAPT_OK)
+    return status;
+  if (rapt_status status = target.check(c.limits.positions, report))
+    return status;
+  if (c.encode.code && source.batch != target.batch)
+    return report.fail(RAPT_INVALID, "decoder_input_ids has %lld rows, input_ids %lld", ll(target.batch),
+                       ll(source.batch));
+  return RAPT_OK;
+}
+
+rapt_status Forward::shapeOf(const char *name, int64_t *shape, int32_t *rank) const {
+  const rapt_tensor **place = const_cast<Forward *>(this)->placeOf(name);
+  if (!place)
+    return unknown(name);
+  bool ofSource = place == &source.ids || place == &source.mask || place == &hidden;
+  const PaddedIds &rows = ofSource ? source : target;
+  shape[0] = rows.batch;
+  shape[1] = rows.length;
+  shape[2] = place == &hidden ? hiddenSize() : c.limits.vocabulary;
+  *rank = place == &logits || place == &hidden ? 3 : 2;
+  return RAPT_OK;
+}
+
+rapt_status Forward::checkOutput(const char *name, const rapt_tensor &output, const PaddedIds &rows,
+                                 int64_t columns) const {
+  const int64_t *out = output.shape;
+  if (!is(output, typeF32) || out[0] != rows.batch || out[1] != rows.length || out[2] != columns)
+    return report.fail(RAPT_INVALID, "%s is [%lld, %lld, %lld]; f32 [%lld, %lld, %lld] is needed", name, ll(out[0]),
+                       ll(out[1]), ll(out[2]), ll(rows.batch), ll(rows.length), ll(columns));
+  const int64_t *s = output.strides;
+  if (s && (s[2] != 1 || s[1] != columns || s[0] < rows.length * columns))
+    return report.fail(RAPT_INVALID, "%s has strides [%lld, %lld, %lld]; its rows must be dense", name, ll(s[0]),
+                       ll(s[1]), ll(s[2]));
+  for (const rapt_tensor *input : {target.ids, target.mask, source.ids, source.mask})
+    if (input && overlap(output, *input))
+      return report.fail(RAPT_INVALID, "%s shares memory with an input", name);
+  return RAPT_OK;
+}
+
+/// Cache blocks that a row takes.
+int64_t Forward::blocksOf(int64_t row) const {
+  int64_t own = ceilDivide(target.lengths[row], c.limits.block);
+  return c.encode.code ? own + ceilDivide(source.lengths[row], c.limits.block) : own;
 }
 
 /// Adds a row to those that run together, as a sequence of its own.
 rapt_status Forward::addRow(int64_t row, size_t &count) {
-  const int64_t vocabulary = c.limits.vocabulary, used = lengths[row];
-  memset(logitsOf(row) + used * vocabulary, 0, size_t((length - used) * vocabulary) * sizeof(float));
-  if (!used)
-    return RAPT_OK;
+  const int64_t vocabulary = c.limits.vocabulary, used = target.lengths[row];
+  float *out = rowOf(*logits, row, target.length, vocabulary);
+  clearBehind(out, used, target.length, vocabulary);
   rapt_chunk chunk{};
   chunk.size = sizeof chunk;
-  chunk.tokens = &tokens[row * length];
+  chunk.tokens = &target.tokens[row * target.length];
   chunk.count = used;
   chunk.want = RAPT_LOGITS_ALL;
-  chunk.output = logitsOf(row);
+  chunk.output = out;
   chunk.output_bytes = size_t(used * vocabulary) * sizeof(float);
-  rapt_status status = c.newSequence(chunk.sequence, report);
-  if (!status)
-    chunks[count++] = chunk;
-  return status;
+  rapt_source from{};
+  if (c.encode.code) {
+    const int64_t length = source.lengths[row];
+    from.size = sizeof from;
+    from.tokens = &source.tokens[row * source.length];
+    from.count = length;
+    if (hidden) {
+      from.hidden = rowOf(*hidden, row, source.length, hiddenSize());
+      from.hidden_bytes = size_t(length * hiddenSize()) * sizeof(float);
+      clearBehind(from.hidden, length, source.length, hiddenSize());
+    }
+  }
+  if (!used && !from.count)
+    return RAPT_OK;
+  if (rapt_status status = c.newSequence(chunk.sequence, report))
+    return status;
+  from.sequence = chunk.sequence;
+  if (c.encode.code)
+    sources[count] = from;
+  chunks[count++] = chunk;
+  return RAPT_OK;
 }
 
 /// Runs as many rows from `row` on as the cache has blocks for, at least one.
@@ -115,11 +184,17 @@ rapt_status Forward::runRows(int64_t &row) {
   size_t count = 0;
   int64_t free = c.blocks.available();
   do {
-    free -= ceilDivide(lengths[row], c.limits.block);
+    free -= blocksOf(row);
     status = addRow(row++, count);
-  } while (!status && row < batch && ceilDivide(lengths[row], c.limits.block) <= free);
-  if (!status && count)
-    status = step(c, chunks.data(), count, report);
+  } while (!status && row < target.batch && blocksOf(row) <= free);
+  if (!status && count && c.encode.code)
+    status = encode(c, sources.data(), count, report);
+  size_t withTokens = 0;
+  for (size_t i = 0; i < count; ++i) // a row may have a source alone
+    if (!status && chunks[i].count)
+      std::swap(chunks[withTokens++], chunks[i]);
+  if (!status && withTokens)
+    status = step(c, chunks.data(), withTokens, report);
   for (size_t i = 0; i < count; ++i)
     c.endSequence(*c.find(chunks[i].sequence));
   return status;
@@ -127,17 +202,23 @@ rapt_status Forward::runRows(int64_t &row) {
 
 /// All rows are read before any is run, so that a wrong one is told before work is done.
 rapt_status Forward::run() {
-  if (rapt_status status = checkLogits())
+  if (!logits)
+    return report.fail(RAPT_INVALID, "forward needs logits");
+  if (rapt_status status = checkOutput("logits", *logits, target, c.limits.vocabulary))
     return status;
-  batch = ids->shape[0];
-  length = ids->shape[1];
-  if (!tokens.allocate(c.memory, size_t(batch * length)) || !lengths.allocate(c.memory, size_t(batch)) ||
-      !chunks.allocate(c.memory, size_t(batch)))
-    return report.fail(RAPT_NOMEM, "no memory for %lld tokens", ll(batch * length));
-  for (int64_t row = 0; row < batch; ++row)
-    if (rapt_status status = readRow(row))
+  if (hidden)
+    if (rapt_status status = checkOutput("encoder_last_hidden_state", *hidden, source, hiddenSize()))
       return status;
-  for (int64_t row = 0; row < batch;)
+  if (hidden && overlap(*hidden, *logits))
+    return report.fail(RAPT_INVALID, "logits shares memory with encoder_last_hidden_state");
+  const auto rows = size_t(target.batch);
+  if (!chunks.allocate(c.memory, rows) || (c.encode.code && !sources.allocate(c.memory, rows)))
+    return report.fail(RAPT_NOMEM, "no memory for %zu rows", rows);
+  if (rapt_status status = target.read(c.memory, c.limits.vocabulary, report))
+    return status;
+  if (rapt_status status = c.encode.code ? source.read(c.memory, c.limits.vocabulary, report) : RAPT_OK)
+    return status;
+  for (int64_t row = 0; row < target.batch;)
     if (rapt_status status = runRows(row))
       return status;
   return RAPT_OK;

@@ -5,30 +5,50 @@
 
 namespace rapt::runtime {
 
-/// "forward" of a decoder: its step with all logits wanted, on sequences of its own.
+/// Token ids [batch, length], padded on the right.
+struct PaddedIds {
+  const char *idsName, *maskName;
+  const rapt_tensor *ids = nullptr, *mask = nullptr;
+  int64_t batch = 0, length = 0;
+  Array<int32_t> tokens;  ///< [batch, length], once read
+  Array<int64_t> lengths; ///< [batch]: tokens before the padding
+
+  rapt_status check(int64_t positions, const Report &report);
+  rapt_status read(const Allocator &memory, int64_t vocabulary, const Report &report);
+
+private:
+  rapt_status readRow(int64_t row, int64_t vocabulary, const Report &report);
+};
+
+/// "forward" of a model that keeps sequences: its step with all logits wanted, on sequences of its own, which are given
+/// their sources first where the model has an encoder.
 class Forward {
 public:
-  Forward(rapt_context &context, const Report &report) : c(context), report(report) {}
+  Forward(rapt_context &context, const Report &report) : c(context), report(report) {
+    if (c.encode.code)
+      target.idsName = "decoder_input_ids", target.maskName = "decoder_attention_mask";
+  }
   rapt_status bind(size_t count, const char *const *names, const rapt_tensor *tensors);
   /// The shape of an input or output, once the inputs are bound.
   rapt_status shapeOf(const char *name, int64_t *shape, int32_t *rank) const;
   rapt_status run();
 
 private:
-  rapt_status checkInputs() const;
-  rapt_status checkLogits() const;
-  rapt_status readRow(int64_t row);
+  const rapt_tensor **placeOf(const char *name);
+  rapt_status unknown(const char *name) const;
+  rapt_status checkOutput(const char *name, const rapt_tensor &output, const PaddedIds &rows, int64_t columns) const;
   rapt_status addRow(int64_t row, size_t &count);
   rapt_status runRows(int64_t &row);
-  float *logitsOf(int64_t row) const;
+  int64_t blocksOf(int64_t row) const;
+  int64_t hiddenSize() const { return c.module->manifest->hidden; }
 
   rapt_context &c;
   const Report &report;
-  const rapt_tensor *ids = nullptr, *mask = nullptr, *logits = nullptr;
-  int64_t batch = 0, length = 0;
-  Array<int32_t> tokens;    ///< [batch, length]
-  Array<int64_t> lengths;   ///< [batch]: tokens before the padding
+  PaddedIds target{"input_ids", "attention_mask"}; ///< what gets logits
+  PaddedIds source{"input_ids", "attention_mask"}; ///< of an encoder
+  const rapt_tensor *logits = nullptr, *hidden = nullptr;
   Array<rapt_chunk> chunks; ///< rows that run together
+  Array<rapt_source> sources;
 };
 
 } // namespace rapt::runtime

@@ -56,6 +56,7 @@ struct Manifest {
   std::string family, task, sourceDtype;
   int64_t layers, hidden, heads, kvHeads, headDim, vocabulary, positions, parameters; ///< 0 where absent
   std::vector<int32_t> eos;
+  int64_t startToken; ///< that a decoder with an encoder begins with, -1 without
   Id interfaceId, contentId;
   std::string arch, cpu;
   std::vector<std::string> features; ///< LLVM's names

@@ -173,6 +173,8 @@ void readModel(const Json &model, Manifest &m) {
   m.vocabulary = numberOrZero(model, "vocab");
   m.positions = numberOrZero(model, "positions");
   m.parameters = numberOrZero(model, "parameters");
+  if (model.find("start"))
+    m.startToken = number(model, "start", 0, INT32_MAX);
   if (model.find("eos"))
     for (const Json &token : list(model, "eos"))
       m.eos.push_back(int32_t(integer(token, "eos", 0, INT32_MAX)));
@@ -275,6 +277,7 @@ ManifestEntry readEntry(const Json &json) {
 void readAll(const Json &root, Manifest &m) {
   readVersion(root, m);
   readName(root, m);
+  m.startToken = -1;
   if (const Json *model = memberOrNull(root, "model"))
     readModel(*model, m);
   m.interfaceId = id(root, "interface_id");

@@ -281,6 +281,7 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   all.weights_file_bytes = int64_t(m.weightsFileBytes);
   all.target_arch = m.arch.c_str();
   all.target_cpu = m.cpu.c_str();
+  all.start_token = m.startToken;
   all.size = info->size;
   memcpy(info, &all, info->size < sizeof all ? info->size : sizeof all);
   return RAPT_OK;

@@ -21,6 +21,13 @@ void rapt_context::dropBlocks(Sequence &sequence, int64_t from) {
     blocks.drop(sequence.table[--sequence.blockCount]);
 }
 
+void rapt_context::dropSource(Sequence &sequence) {
+  while (sequence.sourceBlocks > 0)
+    blocks.drop(sequence.sourceTable[--sequence.sourceBlocks]);
+  sequence.sourceLength = 0;
+  sequence.hasSource = false;
+}
+
 /// A free slot, after doubling their number when there is none. Null when there is no memory.
 static Sequence *freeSlot(rapt_context &c) {
   for (size_t i = 0; i < c.slots.size(); ++i)
@@ -42,13 +49,14 @@ rapt_status rapt_context::newSequence(rapt_sequence &sequence, const Report &rep
                        module->manifest->name.c_str());
   Sequence *slot = freeSlot(*this);
   if (slot && !slot->table)
-    slot->table = static_cast<int32_t *>(memory.allocate(limits.table * sizeof(int32_t)));
+    slot->table = static_cast<int32_t *>(memory.allocate(tableBytes()));
   if (!slot || !slot->table)
     return report.fail(RAPT_NOMEM, "no memory for a sequence");
   int32_t *table = slot->table;
   uint32_t generation = slot->generation + 1;
   *slot = {};
   slot->table = table;
+  slot->sourceTable = encode.code ? table + limits.table : nullptr;
   slot->generation = generation;
   slot->live = true;
   slot->replaced = -1;
@@ -58,6 +66,7 @@ rapt_status rapt_context::newSequence(rapt_sequence &sequence, const Report &rep
 
 void rapt_context::endSequence(Sequence &sequence) {
   dropBlocks(sequence, 0);
+  dropSource(sequence);
   sequence.live = false;
 }
 
@@ -135,6 +144,11 @@ rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, ra
   to.blockCount = from.blockCount;
   for (int64_t i = 0; i < from.blockCount; ++i)
     context->blocks.share(to.table[i] = from.table[i]);
+  to.hasSource = from.hasSource;
+  to.sourceLength = from.sourceLength;
+  to.sourceBlocks = from.sourceBlocks;
+  for (int64_t i = 0; i < from.sourceBlocks; ++i)
+    context->blocks.share(to.sourceTable[i] = from.sourceTable[i]);
   return RAPT_OK;
 }
 }

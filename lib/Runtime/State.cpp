@@ -92,6 +92,8 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
     return RAPT_INVALID;
   if (!bytes)
     return report.fail(RAPT_INVALID, "the place for the state's size is NULL");
+  if (context->encode.code)
+    return report.fail(RAPT_UNSUPPORTED, "sequences with a source cannot be saved: encode the source again");
   *bytes = sizeof(StateHeader) + size_t(s->blockCount) * size_t(context->limits.blockBytes);
   if (!buffer)
     return RAPT_OK;
@@ -117,6 +119,8 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
     *sequence = 0;
   if (!state || !sequence)
     return report.fail(RAPT_INVALID, "the %s is NULL", state ? "place for the sequence" : "saved state");
+  if (context->encode.code)
+    return report.fail(RAPT_UNSUPPORTED, "sequences with a source cannot be loaded: encode the source again");
   StateHeader header;
   if (bytes < sizeof header)
     return report.fail(RAPT_BAD_FILE, "the saved state has %zu bytes, fewer than its header's %zu", bytes,

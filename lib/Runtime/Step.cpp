@@ -26,6 +26,7 @@ private:
   void collectPart();
   bool addPiece();
   void fillArguments(int64_t table);
+  int64_t fillSources();
   void scatter();
   Sequence &sequence(size_t chunk) { return *c.find(chunks[chunk].sequence); }
 
@@ -65,6 +66,8 @@ rapt_status Step::checkChunk(size_t i) {
   if (s->step == c.steps)
     return report.fail(RAPT_INVALID, "chunk %zu names a sequence that another chunk of the step names", i);
   s->step = c.steps;
+  if (c.encode.code && !s->hasSource)
+    return report.fail(RAPT_INVALID, "chunk %zu: its sequence has no source: give it one with rapt_encode first", i);
   if (!k.tokens || k.count < 1)
     return report.fail(RAPT_INVALID, "chunk %zu has %lld tokens%s", i, ll(k.count), k.tokens ? "" : " at NULL");
   if (k.want < RAPT_LOGITS_NONE || k.want > RAPT_LOGITS_ALL)
@@ -206,6 +209,21 @@ void Step::fillArguments(int64_t table) {
   c.rowBegin[rows] = int32_t(token);
 }
 
+/// Where each row's source lies. Gives the extent of the table.
+int64_t Step::fillSources() {
+  int64_t table = 1;
+  for (size_t r = 0; r < rows; ++r)
+    table = std::max(table, sequence(c.pieces[r].chunk).sourceBlocks);
+  for (size_t r = 0; r < rows && c.encode.code; ++r) {
+    const Sequence &s = sequence(c.pieces[r].chunk);
+    c.sourceLength[r] = int32_t(s.sourceLength);
+    int32_t *row = &c.sourceTable[r * table];
+    memset(row, 0, table * sizeof(int32_t));
+    memcpy(row, s.sourceTable, s.sourceBlocks * sizeof(int32_t));
+  }
+  return table;
+}
+
 void Step::scatter() {
   const float *from = c.staged.data();
   for (size_t r = 0; r < rows; ++r) {
@@ -223,7 +241,7 @@ rapt_status Step::runPart() {
     const Piece &p = c.pieces[r];
     table = std::max(table, ceilDivide(sequence(p.chunk).length + p.begin + p.count, l.block));
   }
-  const int64_t dims[dimCount] = {tokens, int64_t(rows), wanted, table, l.blocks};
+  const int64_t dims[dimCount] = {tokens, int64_t(rows), wanted, table, l.blocks, fillSources()};
   int64_t need = c.entry.workspace(dims, c.execution.workers());
   if (need < 0 || (uint64_t(need) > c.workspace.size() && !c.workspace.allocate(c.memory, uint64_t(need))))
     return report.fail(RAPT_NOMEM, "no memory for %lld bytes of workspace", ll(need));
@@ -240,7 +258,9 @@ rapt_status Step::runPart() {
                                     c.past.data(),
                                     c.blockTable.data(),
                                     c.want.data(),
-                                    logits};
+                                    logits,
+                                    c.sourceLength.data(),
+                                    c.sourceTable.data()};
   rapt_status status = c.entry.run(c.execution, buffers, dims, report);
   if (!status && staged)
     scatter();

@@ -47,6 +47,17 @@ private:
   bool addPrefixSpace, usePattern;
 };
 
+/// White space is dropped, and runs of word characters and of others are pieces: the matches of \w+|[^\w\s]+ as Rust's
+/// regular expressions read it, to which Oniguruma's \w would add superscripts and fractions of Latin-1.
+class WordSplit final : public PreTokenizer {
+public:
+  Status split(Piece piece, PieceSink sink) const override {
+    static const Pattern spaces(unicode::isWhitespace), words(unicode::isWord);
+    return splitAt(spaces, SplitBehavior::Removed, false, piece,
+                   [&](Piece part) { return splitAt(words, SplitBehavior::Contiguous, false, part, sink); });
+  }
+};
+
 /// White space is dropped, and every punctuation character is a piece.
 class BertSplit final : public PreTokenizer {
 public:
@@ -89,13 +100,6 @@ static Status addSplit(Expected<Pattern> pattern, Expected<SplitBehavior> behavi
   return {};
 }
 
-static Status addRegex(std::string_view regex, SplitBehavior behavior, bool invert, PreTokenizerList &list) {
-  Expected<Regex> compiled = Regex::compile(regex);
-  if (!compiled)
-    return compiled.error();
-  return addSplit(Pattern(std::move(*compiled)), behavior, invert, list);
-}
-
 static Status readSplit(JsonFields &fields, const std::string &where, PreTokenizerList &list) {
   bool invert = fields.boolean("invert", false);
   return addSplit(Pattern::fromJson(fields.value("pattern"), where + ".pattern"),
@@ -129,7 +133,7 @@ static Status readInto(const json::Value &value, const std::string &where, PreTo
     status = addSplit(Pattern(unicode::isPunctuation), parseSplitBehavior(fields.string("behavior", "Isolated"), where),
                       false, list);
   } else if (type == "Whitespace") {
-    status = addRegex(R"(\w+|[^\w\s]+)", SplitBehavior::Removed, true, list);
+    list.push_back(std::make_unique<WordSplit>());
   } else if (type == "WhitespaceSplit") {
     status = addSplit(Pattern(unicode::isWhitespace), SplitBehavior::Removed, false, list);
   } else if (type == "CharDelimiterSplit") {

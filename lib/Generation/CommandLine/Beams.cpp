@@ -19,7 +19,7 @@ struct Found {
 
 class BeamRun {
 public:
-  BeamRun(const Options &options, Model &model, const Text &text, const Ids &prompt, int64_t most)
+  BeamRun(const Options &options, Model &model, const Text &text, const Prompt &prompt, int64_t most)
       : options(options), model(model), text(text), prompt(prompt), most(most) {}
   Outcome prepare();
   Outcome search();
@@ -34,7 +34,7 @@ private:
   const Options &options;
   Model &model;
   const Text &text;
-  const Ids &prompt;
+  const Prompt &prompt;
   const int64_t most;
   rapt_beam_options settings = sized<rapt_beam_options>();
   Owned<rapt_beams> beams;
@@ -56,15 +56,14 @@ Outcome BeamRun::prepare() {
   settings.repetition_penalty = options.repetitionPenalty.value_or(text.config.sampler.repetition_penalty);
   rapt_beams *opened = nullptr;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    return rapt_beams_open(&settings, prompt.data(), prompt.size(), &opened, message, size);
+    return rapt_beams_open(&settings, prompt.ids.data(), prompt.ids.size(), &opened, message, size);
   });
   beams.reset(opened);
   if (!outcome)
     return outcome;
   // Beams share the whole blocks of the prompt; each may hold blocks of its own behind them, and one that it copies.
-  int64_t block = std::max<int64_t>(model.info.cache_block, 1);
-  auto rounded = [&](int64_t tokens) { return (tokens + block - 1) / block * block; };
-  int64_t tokens = rounded(int64_t(prompt.size())) + settings.beams * (rounded(most) + 2 * block);
+  int64_t tokens = model.inBlocks(int64_t(prompt.source.size())) + model.inBlocks(int64_t(prompt.ids.size())) +
+                   settings.beams * (model.inBlocks(most) + 2 * model.inBlocks(1));
   if (outcome = makeContext(options, tokens, model); !outcome)
     return outcome;
   char line[160];
@@ -74,8 +73,8 @@ Outcome BeamRun::prepare() {
            : settings.early_stopping == RAPT_STOP_NEVER ? "never"
                                                         : "false",
            grouped(uint64_t(most)).c_str());
-  note(std::string(model.info.name) + ": prompt of " + grouped(prompt.size()) + " tokens, cache for " +
-       grouped(uint64_t(tokens)) + "; " + line);
+  note(std::string(model.info.name) + ": prompt of " + grouped(std::max(prompt.source.size(), prompt.ids.size())) +
+       " tokens, cache for " + grouped(uint64_t(tokens)) + "; " + line);
   return {};
 }
 
@@ -115,7 +114,9 @@ Outcome BeamRun::search() {
   sequences.resize(1);
   if (Outcome outcome = Sequence::make(model.context, sequences[0]); !outcome)
     return outcome;
-  std::vector<Ids> tokens = {prompt};
+  if (Outcome outcome = prompt.begin(model, sequences[0]); !outcome)
+    return outcome;
+  std::vector<Ids> tokens = {prompt.ids};
   while (!tokens.empty()) {
     std::vector<rapt_chunk> chunks;
     for (size_t row = 0; row < tokens.size(); ++row)
@@ -173,7 +174,7 @@ Status BeamRun::tellJson() const {
     list.emplace_back(std::move(object));
   }
   json::Object object;
-  object.emplace_back("prompt_tokens", json::Value(uint64_t(prompt.size())));
+  object.emplace_back("prompt_tokens", json::Value(uint64_t(std::max(prompt.source.size(), prompt.ids.size()))));
   object.emplace_back("sequences", json::Value(std::move(list)));
   object.emplace_back("seconds", json::Value(seconds));
   object.emplace_back("peak_memory", json::Value(peakMemory()));
@@ -199,7 +200,7 @@ Status BeamRun::tell() const {
 
 } // namespace
 
-int searchBeams(const Options &options, Model &model, const Text &text, const Ids &prompt, int64_t most) {
+int searchBeams(const Options &options, Model &model, const Text &text, const Prompt &prompt, int64_t most) {
   BeamRun run(options, model, text, prompt, most);
   for (auto part : {&BeamRun::prepare, &BeamRun::search, &BeamRun::collect})
     if (Outcome outcome = (run.*part)(); !outcome)

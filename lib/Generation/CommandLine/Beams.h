@@ -6,6 +6,6 @@ namespace rapt::run {
 
 /// Searches continuations of `prompt` of up to `most` tokens as the options and generation_config.json say, and prints
 /// them, best first. Makes the model's context. Returns the exit status, and tells its failure itself.
-int searchBeams(const Options &options, Model &model, const Text &text, const Ids &prompt, int64_t most);
+int searchBeams(const Options &options, Model &model, const Text &text, const Prompt &prompt, int64_t most);
 
 } // namespace rapt::run

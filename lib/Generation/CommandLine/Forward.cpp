@@ -79,14 +79,16 @@ Outcome addOutputs(const Options &options, const Model &model, Tensors &tensors)
 
 /// Tokens of cache that a decoder takes for some rows of its input at a time.
 int64_t cacheFor(const Options &options, const Model &model, const Tensors &tensors) {
-  int64_t rows = 1, length = 1;
-  for (size_t i = 0; i < tensors.inputs.size(); ++i)
-    if (options.inputs[i].first == "input_ids" && tensors.inputs[i].shape.size() == 2) {
-      rows = std::clamp<int64_t>(tensors.inputs[i].shape[0], 1, rowsTogether);
-      length = std::clamp<int64_t>(tensors.inputs[i].shape[1], 1, std::max<int64_t>(model.info.max_positions, 1));
-    }
-  const int64_t block = std::max<int64_t>(model.info.cache_block, 1);
-  return options.context.value_or(rows * ((length + block - 1) / block) * block);
+  int64_t rows = 1, each = 0;
+  for (size_t i = 0; i < tensors.inputs.size(); ++i) {
+    const std::string &name = options.inputs[i].first;
+    const std::vector<int64_t> &shape = tensors.inputs[i].shape;
+    if ((name != "input_ids" && name != "decoder_input_ids") || shape.size() != 2)
+      continue;
+    rows = std::clamp<int64_t>(shape[0], 1, rowsTogether);
+    each += model.inBlocks(std::clamp<int64_t>(shape[1], 1, std::max<int64_t>(model.info.max_positions, 1)));
+  }
+  return options.context.value_or(rows * std::max(each, model.inBlocks(1)));
 }
 
 } // namespace

@@ -21,7 +21,8 @@ struct Generation {
   const Options &options;
   Model model;
   Text text;
-  Ids prompt, made;
+  Prompt prompt;
+  Ids made;
   std::string output; ///< text, for --json
   int64_t room = 0;   ///< tokens that fit, prompt and new ones
   int64_t most = -1;  ///< new tokens, -1 for as many as fit
@@ -40,6 +41,9 @@ struct Generation {
 
 private:
   Outcome readPromptIds();
+  Outcome chooseSource();
+  /// Tokens of what the user gave.
+  size_t promptSize() const { return model.hasEncoder() ? prompt.source.size() : prompt.ids.size(); }
   Outcome chooseRoom();
   Outcome openSampler();
   Outcome openStream();
@@ -53,7 +57,7 @@ private:
 
 Outcome Generation::readPromptIds() {
   if (options.tokens) {
-    prompt = *options.tokens;
+    prompt.ids = *options.tokens;
     return {};
   }
   std::string content = options.prompt.value_or("");
@@ -63,23 +67,35 @@ Outcome Generation::readPromptIds() {
       return {RAPT_IO, read.error().message};
     content = std::move(*read);
   }
-  if (Outcome outcome = encode(model, text, content, prompt); !outcome)
+  if (Outcome outcome = encode(model, text, content, prompt.ids); !outcome)
     return outcome;
-  if (prompt.empty()) {
+  if (prompt.ids.empty() && !model.hasEncoder()) {
     int32_t begin = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_BEGIN);
     begin = begin >= 0 ? begin : rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_END);
     if (begin < 0 && !text.ends.empty())
       begin = *text.ends.begin();
     if (begin < 0)
       return {RAPT_INVALID, "the prompt is empty and the model has no token that begins a text"};
-    prompt.push_back(begin);
+    prompt.ids.push_back(begin);
   }
   return {};
 }
 
+/// What was given is the source of a model with an encoder, whose own text starts afresh.
+Outcome Generation::chooseSource() {
+  if (!model.hasEncoder())
+    return {};
+  prompt.source = std::move(prompt.ids);
+  prompt.ids.assign(1, int32_t(model.info.start_token));
+  if (int64_t(prompt.source.size()) <= model.info.max_positions)
+    return {};
+  return {RAPT_TOO_LONG, "the prompt has " + std::to_string(prompt.source.size()) +
+                             " tokens; the model's positions hold " + std::to_string(model.info.max_positions)};
+}
+
 /// Decides how many tokens the cache must hold. Never cuts the prompt or the number of new tokens.
 Outcome Generation::chooseRoom() {
-  int64_t bound = model.info.max_positions, length = int64_t(prompt.size());
+  int64_t bound = model.info.max_positions, length = int64_t(prompt.ids.size());
   auto tooLong = [&](const std::string &what, int64_t limit, const char *of) {
     return Outcome{RAPT_TOO_LONG, what + "; " + of + " " + std::to_string(limit) + " tokens"};
   };
@@ -115,7 +131,7 @@ Outcome Generation::openSampler() {
   if (!outcome)
     return outcome;
   return Outcome::of([&](char *message, size_t size) {
-    return rapt_sampler_accept(opened, prompt.data(), prompt.size(), message, size);
+    return rapt_sampler_accept(opened, prompt.ids.data(), prompt.ids.size(), message, size);
   });
 }
 
@@ -146,7 +162,7 @@ std::string Generation::summary() const {
     snprintf(line, sizeof line, ", repetition penalty %g", sampling.repetition_penalty);
     how += line;
   }
-  return std::string(model.info.name) + ": prompt of " + grouped(prompt.size()) + " tokens, cache for " +
+  return std::string(model.info.name) + ": prompt of " + grouped(promptSize()) + " tokens, cache for " +
          grouped(uint64_t(room)) + "; " + how;
 }
 
@@ -155,7 +171,7 @@ Outcome Generation::open() {
     return outcome;
   if (Outcome outcome = openText(model, !options.tokens, text); !outcome)
     return outcome;
-  for (auto step : {&Generation::readPromptIds, &Generation::chooseRoom})
+  for (auto step : {&Generation::readPromptIds, &Generation::chooseSource, &Generation::chooseRoom})
     if (Outcome outcome = (this->*step)(); !outcome)
       return outcome;
   return {};
@@ -171,7 +187,7 @@ Outcome Generation::prepare() {
   for (auto step : {&Generation::openSampler, &Generation::openStream})
     if (Outcome outcome = (this->*step)(); !outcome)
       return outcome;
-  if (Outcome outcome = makeContext(options, room, model); !outcome)
+  if (Outcome outcome = makeContext(options, room + model.inBlocks(int64_t(prompt.source.size())), model); !outcome)
     return outcome;
   note(summary());
   return {};
@@ -204,8 +220,10 @@ Outcome Generation::emit(int32_t id, bool &stopped) {
 }
 
 Outcome Generation::loop(const Sequence &sequence) {
-  Ids next = prompt;
+  Ids next = prompt.ids;
   auto start = Clock::now();
+  if (Outcome outcome = prompt.begin(model, sequence); !outcome)
+    return outcome;
   while (most < 0 || int64_t(made.size()) < most) {
     rapt_chunk chunk = sequence.chunk(next);
     if (Outcome outcome = model.context.step(chunk); !outcome)
@@ -231,7 +249,7 @@ Outcome Generation::loop(const Sequence &sequence) {
       reason = "stop";
       return {};
     }
-    if (int64_t(prompt.size() + made.size()) >= room)
+    if (int64_t(prompt.ids.size() + made.size()) >= room)
       return {};
     next.assign(1, id);
   }
@@ -261,11 +279,11 @@ void Generation::tellStats() const {
   double decode = total - firstToken;
   snprintf(line, sizeof line,
            "time to first token %.3f s (%.1f prompt tokens/s); %zu new tokens, %.2f tokens/s after the first",
-           firstToken, firstToken > 0 ? double(prompt.size()) / firstToken : 0, made.size(),
+           firstToken, firstToken > 0 ? double(promptSize()) / firstToken : 0, made.size(),
            decode > 0 && made.size() > 1 ? double(made.size() - 1) / decode : 0);
   note(line);
   auto contextOptions = sized<rapt_context_options>();
-  contextOptions.cache_tokens = room;
+  contextOptions.cache_tokens = room + model.inBlocks(int64_t(prompt.source.size()));
   contextOptions.pool = model.pool.get();
   auto memory = sized<rapt_memory>();
   rapt_context_memory(model.module.get(), &contextOptions, &memory, nullptr, 0);
@@ -279,7 +297,7 @@ Status Generation::printJson() const {
   json::Array ids;
   for (int32_t id : made)
     ids.emplace_back(int64_t(id));
-  object.emplace_back("prompt_tokens", json::Value(uint64_t(prompt.size())));
+  object.emplace_back("prompt_tokens", json::Value(uint64_t(promptSize())));
   object.emplace_back("tokens", json::Value(std::move(ids)));
   if (stream)
     object.emplace_back("text", json::Value(output));
@@ -311,7 +329,7 @@ int generate(const Options &options) {
   if (Outcome outcome = generation.open(); !outcome)
     return fail(outcome.message, Failure(outcome).code);
   if (generation.searches()) {
-    int64_t fits = generation.room - int64_t(generation.prompt.size());
+    int64_t fits = generation.room - int64_t(generation.prompt.ids.size());
     int64_t most = generation.most < 0 ? fits : std::min(generation.most, fits);
     return searchBeams(options, generation.model, generation.text, generation.prompt, most);
   }

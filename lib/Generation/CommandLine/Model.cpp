@@ -1,5 +1,6 @@
 #include "lib/Generation/CommandLine/Model.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include <algorithm>
 #include <cstdio>
 
 namespace rapt::run {
@@ -23,6 +24,11 @@ Outcome makeContext(const Options &options, int64_t tokens, Model &model) {
   contextOptions.cache_tokens = tokens;
   contextOptions.pool = model.pool.get();
   return Context::make(model.module, contextOptions, model.context);
+}
+
+int64_t Model::inBlocks(int64_t tokens) const {
+  int64_t block = std::max<int64_t>(info.cache_block, 1);
+  return (tokens + block - 1) / block * block;
 }
 
 std::string grouped(uint64_t number) {

@@ -12,6 +12,11 @@ struct Model {
   Pool pool;
   Context context;
   rapt_module_info info;
+
+  /// Prompts are its sources then; new text begins with a token of its own.
+  bool hasEncoder() const { return info.start_token >= 0; }
+  /// `tokens` in whole blocks of the cache.
+  int64_t inBlocks(int64_t tokens) const;
 };
 
 /// What failed, in one line; a fault of our own exits with 3.

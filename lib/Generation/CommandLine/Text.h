@@ -17,6 +17,17 @@ template <typename T> using Owned = std::unique_ptr<T, TextFree>;
 
 using Ids = std::vector<int32_t>;
 
+/// What generation starts from.
+struct Prompt {
+  Ids source; ///< what the encoder reads, of a model that has one
+  Ids ids;    ///< what the first new token follows
+
+  /// Gives the sequence its source, where the model has an encoder.
+  Outcome begin(const Model &model, const Sequence &sequence) const {
+    return model.hasEncoder() ? sequence.encode(source) : Outcome{};
+  }
+};
+
 /// What a model directory says about text and generation.
 struct Text {
   Owned<rapt_tokenizer> tokenizer; ///< null for a model without one

@@ -44,6 +44,8 @@ TEST(PreTokenizer, KnowsTheKinds) {
   EXPECT_EQ(piecesOf(R"({"type": "Digits", "individual_digits": false})", "a12½b"), (Pieces{"a", "12½", "b"}));
   EXPECT_EQ(piecesOf(R"({"type": "Punctuation"})", "a,b¿¡c"), (Pieces{"a", ",", "b", "¿", "¡", "c"}));
   EXPECT_EQ(piecesOf(R"({"type": "Punctuation", "behavior": "Contiguous"})", "b?!c"), (Pieces{"b", "?!", "c"}));
+  EXPECT_EQ(piecesOf(R"({"type": "Whitespace"})", "m² ½a e\u0301_\u200Dx"),
+            (Pieces{"m", "²", "½", "a", "e\u0301_\u200Dx"}));
   EXPECT_EQ(piecesOf(R"({"type": "Whitespace"})", "Hey friend!  How's_it"),
             (Pieces{"Hey", "friend", "!", "How", "'", "s_it"}));
   EXPECT_EQ(piecesOf(R"({"type": "WhitespaceSplit"})", " a\tb\u3000c! "), (Pieces{"a", "b", "c!"}));

@@ -122,6 +122,7 @@ typedef struct rapt_module_info {
   const char *weights_file;                                      /**< NULL for none, or weights inside. */
   int64_t weights_file_bytes;                                    /**< Of the file or inside the library. */
   const char *target_arch, *target_cpu;
+  int64_t start_token; /**< That the sequences of an encoder-decoder begin with; -1: none. */
 } rapt_module_info;
 
 /** Fills the first info->size bytes of *info. */
@@ -144,10 +145,11 @@ RAPT_API rapt_executor rapt_pool_executor(rapt_pool *pool);
 
 typedef struct rapt_context_options {
   size_t size;
-  int64_t cache_tokens; /**< Over all sequences, rounded up to the block; 0: one sequence of the model's positions. */
-  int64_t max_step_tokens;         /**< rapt_step works in parts of this size; 0: 512 or fewer. Bounds the workspace. */
-  int64_t max_step_rows;           /**< Sequences of one part; 0: min(the model's bound, blocks of the cache). */
-  rapt_pool *pool;                 /**< At most one of pool and executor; none: the caller's thread alone. */
+  int64_t cache_tokens;    /**< Over all sequences and their sources, rounded up to the block; 0: one sequence of the
+                                model's positions, with as long a source where it has one. */
+  int64_t max_step_tokens; /**< rapt_step works in parts of this size; 0: 512 or fewer. Bounds the workspace. */
+  int64_t max_step_rows;   /**< Sequences of one part; 0: min(the model's bound, blocks of the cache). */
+  rapt_pool *pool;         /**< At most one of pool and executor; none: the caller's thread alone. */
   const rapt_executor *executor;   /**< Copied. */
   const rapt_allocator *allocator; /**< Copied. */
   rapt_log_fn log;
@@ -195,8 +197,8 @@ RAPT_API rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence
 /** A new sequence with the same past. Blocks are shared until one of the two writes into them. */
 RAPT_API rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, rapt_sequence *fork,
                                         char *message, size_t message_size);
-/** Writes the sequence's state to `buffer` and its size to *bytes. RAPT_FULL when `capacity` is smaller; with a NULL
- * buffer only the size is told. */
+/** Writes the sequence's state to `buffer` and its size to *bytes; RAPT_UNSUPPORTED for models with sources. RAPT_FULL
+ * when `capacity` is smaller; with a NULL buffer only the size is told. */
 RAPT_API rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, void *buffer, size_t capacity,
                                         size_t *bytes, char *message, size_t message_size);
 /** A new sequence from a saved state of the same interface, weights, layout and cache dtype. */
@@ -204,6 +206,22 @@ RAPT_API rapt_status rapt_sequence_load(rapt_context *context, const void *state
                                         char *message, size_t message_size);
 
 /*===-- Running -----------------------------------------------------------------===*/
+
+/** What an encoder-decoder's sequence is made from. All sources of a call have the same size. */
+typedef struct rapt_source {
+  size_t size;
+  rapt_sequence sequence; /**< Without tokens and without source. */
+  const int32_t *tokens;
+  int64_t count;
+  float *hidden;       /**< NULL, or memory for the encoder's output: f32 [count, hidden]. */
+  size_t hidden_bytes; /**< Of `hidden`. */
+} rapt_source;
+
+/** Runs the encoder and binds each source to its sequence: keys and values of every layer of the decoder go into the
+ * cache once. Forks share them, rapt_sequence_truncate keeps them, rapt_sequence_free drops them. On any failure and
+ * when cancelled no sequence has a source. */
+RAPT_API rapt_status rapt_encode(rapt_context *context, const rapt_source *sources, size_t count, char *message,
+                                 size_t message_size);
 
 typedef enum rapt_logits {
   RAPT_LOGITS_NONE = 0,
@@ -246,8 +264,9 @@ typedef struct rapt_tensor {
 /** Runs a named entry on tensors, inputs and outputs in one list. All tensors have the same size field. Tensors are
  * named as in Hugging Face; rows of unequal length are padded on the right. Decoders have "forward": input_ids i64 or
  * i32 [batch, length]; attention_mask i64, optional, ones then zeros in each row; logits f32 [batch, length,
- * vocabulary], 0 beyond a row's length. It borrows free blocks of the cache and gives them back. Other models have the
- * entries that their manifest lists; an output may be left out. */
+ * vocabulary], 0 beyond a row's length. It borrows free blocks of the cache and gives them back. Encoder-decoders have
+ * decoder_input_ids and decoder_attention_mask for the logits, and encoder_last_hidden_state f32 [batch, length,
+ * hidden], optional, besides. Other models have the entries that their manifest lists; an output may be left out. */
 RAPT_API rapt_status rapt_run(rapt_context *context, const char *entry, size_t count, const char *const *names,
                               const rapt_tensor *tensors, char *message, size_t message_size);
 

@@ -152,6 +152,14 @@ public:
     to = std::move(made);
     return outcome;
   }
+  /// Runs the encoder on `tokens`, which the sequence is made from.
+  Outcome encode(const std::vector<int32_t> &tokens) const {
+    auto source = sized<rapt_source>();
+    source.sequence = id;
+    source.tokens = tokens.data();
+    source.count = int64_t(tokens.size());
+    return Outcome::of([&](char *text, size_t size) { return rapt_encode(context, &source, 1, text, size); });
+  }
   Outcome truncate(int64_t length) const {
     return Outcome::of(
         [&](char *text, size_t size) { return rapt_sequence_truncate(context, id, length, text, size); });

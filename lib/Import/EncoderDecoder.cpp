@@ -1,0 +1,87 @@
+//===- EncoderDecoder.cpp - The module and the entries of an encoder-decoder ---===//
+#include "lib/Import/EncoderDecoder.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+
+static ModelFacts withTask(ModelFacts facts) {
+  facts.task = "text2text-generation";
+  return facts;
+}
+
+EncoderDecoderModule::EncoderDecoderModule(MLIRContext &context, const ModelFacts &given,
+                                           const huggingface::ModelDescription &model, const ParameterSet &parameters,
+                                           const ImportOptions &options)
+    : module(context, withTask(given), model, parameters), facts(withTask(given)) {
+  int64_t blocks = (facts.positions + options.cacheBlock - 1) / options.cacheBlock;
+  module.dim("tokens", 0, options.maxTokens);
+  module.dim("rows", 1, options.maxBatch);
+  module.dim("wanted", 0, options.maxTokens);
+  module.dim("table", 1, blocks);
+  // A row's source and its own tokens have blocks of one pool; the bound only keeps byte offsets in 64 bits.
+  module.dim("blocks", 1, std::max<int64_t>(int64_t(1) << 20, 2 * blocks * options.maxBatch));
+  module.dim("source_blocks", 1, blocks);
+  module.declareParameters();
+  cacheType = attn::KVCacheType::get(&context, facts.layers, facts.kvHeads, facts.headDim, options.cacheBlock,
+                                     builder().getF32Type());
+}
+
+void EncoderDecoderModule::beginEncode() {
+  int64_t any = ShapedType::kDynamic;
+  Type list = tensorOf({any}, builder().getI32Type()), table = tensorOf({any, any}, builder().getI32Type());
+  module.beginEntry("encode",
+                    {{"cache", cacheType, {"blocks"}},
+                     {"input_ids", list, {"tokens"}, facts.vocabulary},
+                     {"row_begin", list, {"rows+1"}},
+                     {"past", list, {"rows"}},
+                     {"source_table", table, {"rows", "source_blocks"}}},
+                    {{"cache", cacheType, {}},
+                     {"encoder_last_hidden_state", tensorOf({any, facts.hidden}, builder().getF32Type()), {"tokens"}}});
+}
+
+void EncoderDecoderModule::beginStep() {
+  int64_t any = ShapedType::kDynamic;
+  Type list = tensorOf({any}, builder().getI32Type()), table = tensorOf({any, any}, builder().getI32Type());
+  module.beginEntry(
+      "step",
+      {{"cache", cacheType, {"blocks"}},
+       {"tokens", list, {"tokens"}},
+       {"row_begin", list, {"rows+1"}},
+       {"past", list, {"rows"}},
+       {"block_table", table, {"rows", "table"}},
+       {"want", list, {"wanted"}},
+       {"source_length", list, {"rows"}},
+       {"source_table", table, {"rows", "source_blocks"}}},
+      {{"cache", cacheType, {}}, {"logits", tensorOf({any, facts.vocabulary}, builder().getF32Type()), {"wanted"}}});
+}
+
+OwningOpRef<ModuleOp> EncoderDecoderModule::finish(Value cache, Value logits) {
+  module.endEntry({cache, logits});
+  return module.take();
+}
+
+Value importing::crossAttention(const Scope &scope, Location loc, Value query, Value scale, Value cache, Value rowBegin,
+                                const Sources &sources) {
+  using A = attn::AttentionOp;
+  OpBuilder &builder = scope.builder;
+  int64_t any = ShapedType::kDynamic;
+  auto cached = cast<attn::KVCacheType>(cache.getType());
+  auto viewType = RankedTensorType::get({any, any, cached.getHeads(), cached.getHeadDim()}, cached.getElementType());
+  auto view = attn::KVViewOp::create(builder, loc, viewType, viewType, cache, scope.layer->number, sources.table);
+  auto map = [&](std::initializer_list<unsigned> dims) {
+    SmallVector<AffineExpr> results;
+    for (unsigned dim : dims)
+      results.push_back(builder.getAffineDimExpr(dim));
+    return AffineMap::get(A::NumDims, 0, results, builder.getContext());
+  };
+  return A::create(builder, loc, query.getType(), query, view.getKeys(), view.getValues(), scale, /*q_begin=*/rowBegin,
+                   /*q_offset=*/nullptr, /*kv_begin=*/nullptr, /*kv_length=*/sources.length, /*extras=*/ValueRange(),
+                   builder.getAffineMapArrayAttr({map({A::Q, A::HKV, A::DQK}), map({A::B, A::KV, A::HKV, A::DQK}),
+                                                  map({A::B, A::KV, A::HKV, A::DV}), map({A::Q, A::HKV, A::DV})}));
+}
+
+Value importing::appendSource(const Scope &scope, Location loc, Value cache, Value key, Value value, const Rows &rows) {
+  return attn::KVAppendOp::create(scope.builder, loc, cache, scope.layer->number, key, value, rows.rowBegin, rows.past,
+                                  rows.table);
+}

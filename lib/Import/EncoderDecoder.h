@@ -1,0 +1,70 @@
+//===- EncoderDecoder.h - The module and the entries of an encoder-decoder -*- C++ -*-===//
+#pragma once
+#include "lib/Import/Blocks.h"
+#include "lib/Import/Decoder.h"
+#include "lib/Import/LayerStack.h"
+#include "lib/Import/ModelModule.h"
+
+namespace rapt::importing {
+
+/// What a decoder's queries see of their sources: keys and values that `encode` left in the cache.
+struct Sources {
+  mlir::Value length; ///< tensor<?xi32>, tokens of each row's source
+  mlir::Value table;  ///< tensor<?x?xi32>, cache block of each source position / block size
+};
+
+/// The module of an encoder-decoder under construction: attn.model, dims, parameters and the entries
+///
+///   encode(cache, input_ids, row_begin, past, source_table) -> (cache, encoder_last_hidden_state)
+///   step(cache, tokens, row_begin, past, block_table, want, source_length, source_table) -> (cache, logits)
+///
+/// which are built in this order; see docs/Semantics.md.
+class EncoderDecoderModule {
+public:
+  /// Declares dims and parameters; the task is "text2text-generation". The parameters are resolved; `facts` have the
+  /// decoder's layers and heads, and the positions of source and target alike.
+  EncoderDecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
+                       const ParameterSet &parameters, const ImportOptions &options);
+
+  mlir::OpBuilder &builder() { return module.builder(); }
+  mlir::Operation *entry() { return module.entry(); }
+
+  /// Opens `encode`.
+  void beginEncode();
+  mlir::Value inputIds() { return argument(1); }
+  /// Of the source's tokens; the table is the sources'.
+  Rows sourceRows() { return {argument(2), argument(3), argument(4)}; }
+  void endEncode(mlir::Value cache, mlir::Value hidden) { module.endEntry({cache, hidden}); }
+
+  /// Opens `step`.
+  void beginStep();
+  mlir::Value tokens() { return argument(1); }
+  Rows rows() { return {argument(2), argument(3), argument(4)}; }
+  /// Indices into the step's tokens whose logits are asked for.
+  mlir::Value want() { return argument(5); }
+  Sources sources() { return {argument(6), argument(7)}; }
+  /// Ends it and hands the module over.
+  mlir::OwningOpRef<mlir::ModuleOp> finish(mlir::Value cache, mlir::Value logits);
+
+  /// Of the entry that is open.
+  mlir::Value cache() { return argument(0); }
+
+private:
+  mlir::Value argument(unsigned i) { return module.entry()->getRegion(0).getArgument(i); }
+
+  ModelModule module;
+  ModelFacts facts;
+  mlir::Type cacheType;
+};
+
+/// softmax(scale * query . key) . value over all positions of each row's source, whose keys and values the cache has.
+/// query is [tokens, heads, channels].
+mlir::Value crossAttention(const Scope &scope, mlir::Location loc, mlir::Value query, mlir::Value scale,
+                           mlir::Value cache, mlir::Value rowBegin, const Sources &sources);
+
+/// The cache with keys and values of each row's source for the decoder's layer `scope.layer`; both are [tokens, heads,
+/// channels].
+mlir::Value appendSource(const Scope &scope, mlir::Location loc, mlir::Value cache, mlir::Value key, mlir::Value value,
+                         const Rows &rows);
+
+} // namespace rapt::importing

@@ -1,0 +1,393 @@
+//===- T5.cpp - The t5 and mt5 families ----------------------------------------===//
+//
+// Raffel et al. 2020, "Exploring the Limits of Transfer Learning with a Unified
+// Text-to-Text Transformer", as Hugging Face's T5ForConditionalGeneration computes
+// it, v1.0, v1.1 (flan) and mt5: pre-norm blocks with RMS norms, no biases, no
+// scaling of scores, and a relative bias that the first block owns and all use.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/EncoderDecoder.h"
+#include "lib/Import/Families/Family.h"
+#include "lib/Import/Heads.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::Init;
+
+namespace {
+
+struct Config {
+  int64_t width, headDim, inner, encoderLayers, decoderLayers, heads, buckets, maxDistance, vocabulary, positions;
+  int64_t startToken;
+  double epsilon;
+  attn::ActivationKind activation;
+  bool gated, tied, scaled;
+};
+
+/// Keys that training or Hugging Face's own code read; no output depends on them.
+constexpr std::initializer_list<std::string_view> harmlessKeys = {
+    "classifier_dropout", "dropout_rate", "gradient_checkpointing", "initializer_factor", "is_encoder_decoder",
+    "output_past",        "use_cache",
+};
+
+enum class Head { ConditionalGeneration };
+constexpr HeadName<Head> heads[] = {{"T5ForConditionalGeneration", Head::ConditionalGeneration},
+                                    {"MT5ForConditionalGeneration", Head::ConditionalGeneration},
+                                    {"T5WithLMHeadModel", Head::ConditionalGeneration}};
+
+/// feed_forward_proj is an activation, or "gated-" and one; "gated-gelu" means the tanh approximation.
+void readFeedForward(huggingface::ConfigReader &reader, Config &config) {
+  std::vector<std::string> names;
+  for (std::string_view name : activationNames())
+    for (const char *gate : {"", "gated-"})
+      names.push_back(gate + std::string(name));
+  std::vector<std::string_view> allowed(names.begin(), names.end());
+  std::string name = reader.getEnum("feed_forward_proj", allowed, "relu");
+  config.gated = StringRef(name).starts_with("gated-");
+  std::string activation = config.gated ? name.substr(6) : name;
+  config.activation = activationNamed(name == "gated-gelu" ? "gelu_new" : activation);
+  if (activationNamed(reader.getEnum("dense_act_fn", activationNames(),
+                                     name == "gated-gelu" ? "gelu_new" : activation)) != config.activation ||
+      reader.getBool("is_gated_act", config.gated) != config.gated)
+    reader.fail("feed_forward_proj \"" + name + "\" and dense_act_fn or is_gated_act disagree");
+}
+
+Config readConfig(huggingface::ModelDescription &model) {
+  huggingface::ConfigReader &reader = model.config();
+  Config config;
+  config.width = reader.getInt({"d_model", "hidden_size"}, 1, 1 << 16, 512);
+  config.headDim = reader.getInt({"d_kv", "head_dim"}, 1, 1 << 12, 64);
+  config.inner = reader.getInt("d_ff", 1, 1 << 20, 2048);
+  config.encoderLayers = reader.getInt({"num_layers", "num_hidden_layers"}, 1, 1 << 17, 6);
+  config.decoderLayers = reader.getInt("num_decoder_layers", 1, 1 << 17, config.encoderLayers);
+  config.heads = reader.getInt({"num_heads", "num_attention_heads"}, 1, 1 << 12, 8);
+  // Each side of the encoder's diagonal has half of the buckets, and half of these are exact.
+  config.buckets = reader.getInt("relative_attention_num_buckets", 4, 256, 32);
+  config.maxDistance = reader.getInt("relative_attention_max_distance", 1, 1 << 20, 128);
+  config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24, 32128);
+  // Relative positions end nowhere; n_positions is the length that the model was trained with.
+  config.positions = reader.getInt("n_positions", 1, 1 << 24, 512);
+  config.epsilon = reader.getPositive("layer_norm_epsilon", 1, 1e-6);
+  config.tied = reader.getBool("tie_word_embeddings", true);
+  config.scaled = reader.getBool("scale_decoder_outputs", config.tied);
+  int64_t pad = reader.getInt("pad_token_id", 0, INT32_MAX, 0);
+  config.startToken = reader.getInt("decoder_start_token_id", 0, INT32_MAX, pad);
+  readFeedForward(reader, config);
+  readHead<Head>(model, heads, Head::ConditionalGeneration);
+  if (reader.errors() && config.maxDistance <= config.buckets / 2)
+    reader.fail("relative_attention_max_distance " + std::to_string(config.maxDistance) +
+                " must be more than half of relative_attention_num_buckets " + std::to_string(config.buckets));
+  if (reader.errors() && config.startToken >= config.vocabulary)
+    reader.fail("decoder_start_token_id " + std::to_string(config.startToken) + " is not below vocab_size " +
+                std::to_string(config.vocabulary));
+  if (reader.errors() && config.width * config.heads * config.headDim > (int64_t(1) << 40))
+    reader.fail("num_heads " + std::to_string(config.heads) + " of d_kv " + std::to_string(config.headDim) +
+                " are too many for d_model " + std::to_string(config.width));
+  return config;
+}
+
+/// One of the two stacks, as the checkpoint names it.
+struct Side {
+  Stack stack;
+  bool isDecoder;
+  /// "decoder." and the number of the part, whose names are symbols too.
+  std::string part(int number, const std::string &name) const {
+    return stack.name + ".layer." + std::to_string(number) + "." + name;
+  }
+  int feedForward() const { return isDecoder ? 2 : 1; }
+  std::string bias() const { return stack.name + ".relative_attention_bias"; }
+};
+
+Side encoderOf(const Config &config) { return {{config.encoderLayers, "encoder"}, false}; }
+Side decoderOf(const Config &config) { return {{config.decoderLayers, "decoder"}, true}; }
+
+void addSide(ParameterSet &parameters, const Config &config, const Side &side) {
+  int64_t width = config.width, inner = config.heads * config.headDim;
+  auto stacked = [&](int number, const std::string &part, std::vector<int64_t> shape, Init init) {
+    parameters.addStacked(side.stack, side.part(number, part + ".weight"),
+                          side.stack.name + ".block.{layer}.layer." + std::to_string(number) + "." + part + ".weight",
+                          std::move(shape), init);
+  };
+  auto product = [&](int number, const std::string &part, int64_t out, int64_t in) {
+    stacked(number, part, {out, in}, Init::weight(in));
+  };
+  auto attention = [&](int number, const std::string &name) {
+    for (const char *part : {"q", "k", "v"})
+      product(number, name + "." + part, inner, width);
+    product(number, name + ".o", width, inner);
+    stacked(number, "layer_norm", {width}, Init::normWeight());
+  };
+  attention(0, "SelfAttention");
+  parameters.addTable(side.bias(), side.stack.name + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+                      {config.buckets, config.heads}, Init::embedding());
+  if (side.isDecoder)
+    attention(1, "EncDecAttention");
+  int last = side.feedForward();
+  for (const char *part : {"wi_0", "wi_1"})
+    if (config.gated)
+      product(last, std::string("DenseReluDense.") + part, config.inner, width);
+  if (!config.gated)
+    product(last, "DenseReluDense.wi", config.inner, width);
+  product(last, "DenseReluDense.wo", width, config.inner);
+  stacked(last, "layer_norm", {width}, Init::normWeight());
+  parameters.add(side.stack.name + ".final_layer_norm.weight", side.stack.name + ".final_layer_norm.weight", {width},
+                 Init::normWeight());
+}
+
+ParameterSet listParameters(const Config &config, const std::string &embedding) {
+  ParameterSet parameters;
+  parameters.add("shared", embedding, {config.vocabulary, config.width}, Init::embedding());
+  addSide(parameters, config, encoderOf(config));
+  addSide(parameters, config, decoderOf(config));
+  if (!config.tied)
+    parameters.add("lm_head", "lm_head.weight", {config.vocabulary, config.width}, Init::weight(config.width));
+  return parameters;
+}
+
+Value rmsNorm(const Scope &scope, Value x, const std::string &part, double epsilon) {
+  return attn::RMSNormOp::create(scope.builder, scope.at(part), x, scope.weight(part + ".weight"),
+                                 scope.builder.getF64FloatAttr(epsilon), /*columns=*/nullptr);
+}
+
+/// The distances from which on a bucket beyond the exact ones is reached, in order: `count` buckets of which the first
+/// half holds a distance each. The logarithm is taken in f32 and truncated, as in Hugging Face.
+std::vector<int64_t> bucketThresholds(int64_t count, int64_t maxDistance) {
+  int64_t exact = count / 2, reached = exact;
+  std::vector<int64_t> thresholds;
+  float range = static_cast<float>(std::log(double(maxDistance) / double(exact)));
+  for (int64_t distance = exact; distance <= maxDistance; ++distance) {
+    float ratio = std::log(float(distance) / float(exact)) / range * float(count - exact);
+    int64_t bucket = std::min(exact + static_cast<int64_t>(ratio), count - 1);
+    for (; reached < bucket; ++reached)
+      thresholds.push_back(distance);
+  }
+  return thresholds;
+}
+
+/// The bucket of the distance from query to key, as an index.
+Value buildBucket(OpBuilder &builder, Location loc, const Config &config, Value query, Value key, bool isDecoder) {
+  Type i32 = builder.getI32Type();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(int32_t(value)));
+  };
+  auto whole = [&](Value index) -> Value { return arith::IndexCastOp::create(builder, loc, i32, index); };
+  int64_t count = isDecoder ? config.buckets : config.buckets / 2;
+  Value back = arith::SubIOp::create(builder, loc, whole(query), whole(key)), zero = constant(0);
+  Value ahead = arith::SubIOp::create(builder, loc, zero, back);
+  // The decoder sees no key ahead; the encoder keeps these in the second half of its buckets.
+  Value distance = arith::MaxSIOp::create(builder, loc, back, isDecoder ? zero : ahead);
+  Value bucket = arith::MinSIOp::create(builder, loc, distance, constant(count / 2));
+  for (int64_t threshold : bucketThresholds(count, config.maxDistance)) {
+    Value over =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, distance, constant(threshold)).getResult();
+    bucket = arith::AddIOp::create(builder, loc, bucket, arith::ExtUIOp::create(builder, loc, i32, over));
+  }
+  if (!isDecoder) {
+    Value isAhead = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, ahead, zero);
+    Value start = arith::SelectOp::create(builder, loc, isAhead, constant(count), zero);
+    bucket = arith::AddIOp::create(builder, loc, bucket, start);
+  }
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), bucket);
+}
+
+/// Adds table[bucket, head] to every score.
+void addRelativeBias(const Scope &scope, const Config &config, attn::AttentionOp attention, Value table,
+                     bool isDecoder) {
+  OpBuilder &builder = scope.builder;
+  Location loc = attention.getLoc();
+  attention.getExtrasMutable().append(table);
+  SmallVector<Attribute> maps(attention.getMaps().begin(), attention.getMaps().end());
+  maps.push_back(AffineMapAttr::get(AffineMap::get(attn::AttentionOp::NumDims, 0, builder.getContext())));
+  attention.setMapsAttr(builder.getArrayAttr(maps));
+  if (!attention.getMask().empty())
+    attention.getMask().front().addArgument(table.getType(), loc);
+  OpBuilder::InsertionGuard guard(builder);
+  Type index = builder.getIndexType();
+  SmallVector<Type> types{builder.getF32Type(), index, index, index, index, table.getType()};
+  Block *score = builder.createBlock(&attention.getScore(), {}, types, SmallVector<Location>(types.size(), loc));
+  Value bucket = buildBucket(builder, loc, config, score->getArgument(3), score->getArgument(4), isDecoder);
+  Value bias = attn::LookupOp::create(builder, loc, builder.getF32Type(), score->getArgument(5),
+                                      ValueRange{bucket, score->getArgument(2)});
+  attn::YieldOp::create(builder, loc, arith::AddFOp::create(builder, loc, score->getArgument(0), bias));
+}
+
+/// DenseReluDense of the side's last part, with its norm and residual.
+Value buildFeedForward(const Scope &scope, const Config &config, const Side &side, Value x) {
+  OpBuilder &builder = scope.builder;
+  std::string part = side.part(side.feedForward(), "DenseReluDense.");
+  Value normed = rmsNorm(scope, x, side.part(side.feedForward(), "layer_norm"), config.epsilon), wide;
+  Location loc = scope.at(part + (config.gated ? "wi_0" : "wi"));
+  if (config.gated) {
+    Value gate = dense(scope, normed, part + "wi_0"), up = dense(scope, normed, part + "wi_1");
+    wide = attn::GLUOp::create(builder, loc, config.activation, gate, up);
+  } else {
+    wide = attn::ActivationOp::create(builder, loc, config.activation, dense(scope, normed, part + "wi"));
+  }
+  return attn::AddOp::create(builder, scope.at(part + "wo"), x, dense(scope, wide, part + "wo"));
+}
+
+/// x + o(merged heads).
+Value addAttended(const Scope &scope, Value x, Value mixed, const std::string &part) {
+  Value merged = mergeHeads(scope, scope.at(part), mixed);
+  return attn::AddOp::create(scope.builder, scope.at(part + ".o"), x, dense(scope, merged, part + ".o"));
+}
+
+/// Heads of x times PART.q, .k or .v.
+Value headsOf(const Scope &scope, const Config &config, Value x, const std::string &part) {
+  return splitHeads(scope, scope.at(part), dense(scope, x, part), config.heads);
+}
+
+/// One block of the encoder. `table` is the stack's relative bias.
+Value buildEncoderBlock(const Scope &scope, const Config &config, Value x, Value rowBegin, Value table) {
+  Side side = encoderOf(config);
+  std::string part = side.part(0, "SelfAttention");
+  Location loc = scope.at(part);
+  Value normed = rmsNorm(scope, x, side.part(0, "layer_norm"), config.epsilon);
+  auto heads = [&](const char *name) { return headsOf(scope, config, normed, part + name); };
+  std::array<Value, 3> queryKeyValue = {heads(".q"), heads(".k"), heads(".v")};
+  attn::AttentionOp mixed = rowAttention(scope, loc, queryKeyValue, constant(scope, loc, 1), rowBegin);
+  addRelativeBias(scope, config, mixed, table, /*isDecoder=*/false);
+  return buildFeedForward(scope, config, side, addAttended(scope, x, mixed, part));
+}
+
+/// One block of the decoder: x and the cache to those after it.
+SmallVector<Value> buildDecoderBlock(const Scope &scope, const Config &config, ValueRange state, const Rows &rows,
+                                     const Sources &sources, Value table) {
+  Side side = decoderOf(config);
+  std::string part = side.part(0, "SelfAttention"), cross = side.part(1, "EncDecAttention");
+  Location loc = scope.at(part), crossLoc = scope.at(cross);
+  Value x = state[0];
+  Value normed = rmsNorm(scope, x, side.part(0, "layer_norm"), config.epsilon);
+  auto heads = [&](const char *name) { return headsOf(scope, config, normed, part + name); };
+  std::array<Value, 3> queryKeyValue = {heads(".q"), heads(".k"), heads(".v")};
+  auto [mixed, cache] = causalAttention(scope, loc, queryKeyValue, constant(scope, loc, 1), state[1], rows);
+  addRelativeBias(scope, config, mixed.getDefiningOp<attn::AttentionOp>(), table, /*isDecoder=*/true);
+  x = addAttended(scope, x, mixed, part);
+
+  Value query = headsOf(scope, config, rmsNorm(scope, x, side.part(1, "layer_norm"), config.epsilon), cross + ".q");
+  Value seen = crossAttention(scope, crossLoc, query, constant(scope, crossLoc, 1), cache, rows.rowBegin, sources);
+  x = addAttended(scope, x, seen, cross);
+  return {buildFeedForward(scope, config, side, x), cache};
+}
+
+Value embed(const Scope &top, const Config &config, Value ids) {
+  auto stream = tensorOf({ShapedType::kDynamic, config.width}, top.builder.getF32Type());
+  return attn::EmbeddingOp::create(top.builder, top.at("shared"), stream, ids, top.weight("shared"));
+}
+
+/// The encoder, and keys and values of its output for every layer of the decoder.
+Status buildEncode(EncoderDecoderModule &model, const Config &config, const ParameterSet &parameters) {
+  model.beginEncode();
+  OpBuilder &builder = model.builder();
+  Scope top{builder, parameters};
+  Rows rows = model.sourceRows();
+  Side encoder = encoderOf(config), decoder = decoderOf(config);
+  Value state[] = {embed(top, config, model.inputIds())}, shared[] = {rows.rowBegin};
+  Expected<SmallVector<Value>> last = buildLayerStack(
+      builder, model.entry(), parameters, {.stack = encoder.stack, .state = state, .shared = shared},
+      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
+        Scope scope{inner, parameters, {}, &layer};
+        Value table = parameters.read(inner, scope.at(encoder.bias()), encoder.bias(), /*layer=*/nullptr);
+        return {buildEncoderBlock(scope, config, carried[0], others[0], table)};
+      });
+  if (!last)
+    return last.error();
+  Value hidden = rmsNorm(top, (*last)[0], "encoder.final_layer_norm", config.epsilon);
+
+  Value cache[] = {model.cache()}, source[] = {hidden, rows.rowBegin, rows.past, rows.table};
+  Expected<SmallVector<Value>> filled = buildLayerStack(
+      builder, model.entry(), parameters,
+      {.stack = decoder.stack, .function = "source_block", .state = cache, .shared = source},
+      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
+        Scope scope{inner, parameters, {}, &layer};
+        std::string part = decoder.part(1, "EncDecAttention");
+        Value key = headsOf(scope, config, others[0], part + ".k"),
+              value = headsOf(scope, config, others[0], part + ".v");
+        return {appendSource(scope, scope.at(part), carried[0], key, value, {others[1], others[2], others[3]})};
+      });
+  if (!filled)
+    return filled.error();
+  model.endEncode((*filled)[0], hidden);
+  return {};
+}
+
+/// d_model^-0.5 times the product where the head is the embedding.
+Value buildHead(const Scope &top, const Config &config, Value x) {
+  Value logits = project(top, x, top.weight(config.tied ? "shared" : "lm_head"), "lm_head");
+  if (!config.scaled)
+    return logits;
+  OpBuilder inner(logits.getDefiningOp<attn::LinearOp>().ensureEpilogue(top.builder)->getTerminator());
+  Operation *yield = inner.getInsertionPoint().operator->();
+  Location loc = logits.getLoc();
+  Scope scope{inner, top.parameters};
+  Value scale = constant(scope, loc, 1 / std::sqrt(double(config.width)));
+  yield->setOperand(0, arith::MulFOp::create(inner, loc, yield->getOperand(0), scale));
+  return logits;
+}
+
+Expected<OwningOpRef<ModuleOp>> buildModel(EncoderDecoderModule &model, const Config &config,
+                                           const ParameterSet &parameters) {
+  if (Status status = buildEncode(model, config, parameters); !status)
+    return status.error();
+  model.beginStep();
+  OpBuilder &builder = model.builder();
+  Scope top{builder, parameters};
+  Rows rows = model.rows();
+  Sources sources = model.sources();
+  Side decoder = decoderOf(config);
+  Value state[] = {embed(top, config, model.tokens()), model.cache()};
+  Value shared[] = {rows.rowBegin, rows.past, rows.table, sources.length, sources.table};
+  Expected<SmallVector<Value>> last =
+      buildLayerStack(builder, model.entry(), parameters, {.stack = decoder.stack, .state = state, .shared = shared},
+                      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
+                        Scope scope{inner, parameters, {}, &layer};
+                        Value table =
+                            parameters.read(inner, scope.at(decoder.bias()), decoder.bias(), /*layer=*/nullptr);
+                        return buildDecoderBlock(scope, config, carried, {others[0], others[1], others[2]},
+                                                 {others[3], others[4]}, table);
+                      });
+  if (!last)
+    return last.error();
+  auto stream = tensorOf({ShapedType::kDynamic, config.width}, builder.getF32Type());
+  Value wanted =
+      attn::SelectRowsOp::create(builder, top.at("decoder.final_layer_norm"), stream, (*last)[0], model.want());
+  Value normed = rmsNorm(top, wanted, "decoder.final_layer_norm", config.epsilon);
+  return model.finish((*last)[1], buildHead(top, config, normed));
+}
+
+} // namespace
+
+Expected<OwningOpRef<ModuleOp>> importing::importT5(MLIRContext &context, huggingface::ModelDescription &model,
+                                                    const ImportOptions &options) {
+  Config config = readConfig(model);
+  Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, config.vocabulary, /*fallback=*/1);
+  if (!endTokens)
+    return endTokens.error();
+  if (Status status = model.config().finish(harmlessKeys); !status)
+    return status.error();
+
+  bool hasShared = model.tensors().find("shared.weight") || !model.tensors().find("encoder.embed_tokens.weight");
+  ParameterSet parameters = listParameters(config, hasShared ? "shared.weight" : "encoder.embed_tokens.weight");
+  // Copies of the embedding, and a table that the cross attention of old checkpoints has and does not use.
+  std::initializer_list<std::string_view> ignored = {
+      "encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight",
+      "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"};
+  if (Status status = parameters.resolve(model, ignored); !status)
+    return status.error();
+
+  ModelFacts facts{.family = model.modelType(),
+                   .layers = config.decoderLayers,
+                   .hidden = config.width,
+                   .heads = config.heads,
+                   .kvHeads = config.heads,
+                   .headDim = config.headDim,
+                   .vocabulary = config.vocabulary,
+                   .positions = options.maxSequenceLength ? options.maxSequenceLength : config.positions,
+                   .endTokens = *endTokens,
+                   .startToken = config.startToken};
+  EncoderDecoderModule module(context, facts, model, parameters, options);
+  return buildModel(module, config, parameters);
+}

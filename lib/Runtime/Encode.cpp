@@ -1,0 +1,191 @@
+// A source is encoded whole: its keys and values for all layers of the decoder go into blocks that the sequence keeps.
+#include "lib/Runtime/Encode.h"
+#include <algorithm>
+#include <cstring>
+
+namespace rapt::runtime {
+namespace {
+
+using ll = long long;
+
+class Encode {
+public:
+  Encode(rapt_context &context, const rapt_source *sources, size_t count, const Report &report)
+      : c(context), l(context.limits), sources(sources), count(count), report(report) {}
+  rapt_status run();
+
+private:
+  rapt_status check();
+  rapt_status checkSource(size_t i);
+  rapt_status makeRoom(int64_t tokens, int64_t rows);
+  rapt_status runRows(size_t first, size_t rows);
+  Sequence &sequence(size_t i) { return *c.find(sources[i].sequence); }
+
+  rapt_context &c;
+  const Limits &l;
+  const rapt_source *sources;
+  size_t count;
+  const Report &report;
+  int64_t total = 0, neededBlocks = 0;
+};
+
+rapt_status Encode::checkSource(size_t i) {
+  const rapt_source &source = sources[i];
+  Sequence *s = findOrTell(c, source.sequence, report);
+  if (!s)
+    return RAPT_INVALID;
+  if (s->step == c.steps)
+    return report.fail(RAPT_INVALID, "source %zu names a sequence that another source of the call names", i);
+  s->step = c.steps;
+  if (s->hasSource || s->length)
+    return report.fail(RAPT_INVALID, "source %zu: its sequence has %s already", i,
+                       s->hasSource ? "a source" : "tokens");
+  if (source.count < 0 || (source.count && !source.tokens))
+    return report.fail(RAPT_INVALID, "source %zu has %lld tokens%s", i, ll(source.count),
+                       source.tokens ? "" : " at NULL");
+  if (source.count > l.positions)
+    return report.fail(RAPT_TOO_LONG, "source %zu has %lld tokens; the model has %lld positions", i, ll(source.count),
+                       ll(l.positions));
+  if (source.count > c.module->manifest->maxTokens)
+    return report.fail(RAPT_TOO_LONG, "source %zu has %lld tokens; the model is compiled for at most %lld at once", i,
+                       ll(source.count), ll(c.module->manifest->maxTokens));
+  uint64_t need = uint64_t(source.count) * uint64_t(c.module->manifest->hidden) * sizeof(float);
+  if (source.hidden && (source.hidden_bytes < need || reinterpret_cast<uintptr_t>(source.hidden) % alignof(float)))
+    return report.fail(RAPT_INVALID, "source %zu: its hidden has %zu bytes at %p; %llu bytes of floats are needed", i,
+                       source.hidden_bytes, static_cast<void *>(source.hidden), (unsigned long long)need);
+  for (int64_t t = 0; t < source.count; ++t)
+    if (source.tokens[t] < 0 || source.tokens[t] >= l.vocabulary)
+      return report.fail(RAPT_INVALID, "source %zu: token %lld is %d; the model's vocabulary is 0 to %lld", i, ll(t),
+                         source.tokens[t], ll(l.vocabulary - 1));
+  neededBlocks += ceilDivide(source.count, l.block);
+  total += source.count;
+  return RAPT_OK;
+}
+
+rapt_status Encode::check() {
+  if (!c.encode.code)
+    return report.fail(RAPT_UNSUPPORTED, "the model %s has no encoder: its sequences take no source",
+                       c.module->manifest->name.c_str());
+  if (!sources || count == 0)
+    return report.fail(RAPT_INVALID, "there are no sources");
+  ++c.steps;
+  for (size_t i = 0; i < count; ++i) {
+    if (sources[i].size != sizeof(rapt_source))
+      return report.fail(RAPT_INVALID, "rapt_source %zu has size %zu, this runtime's has %zu", i, sources[i].size,
+                         sizeof(rapt_source));
+    if (rapt_status status = checkSource(i))
+      return status;
+  }
+  if (neededBlocks > c.blocks.available())
+    return report.fail(RAPT_FULL,
+                       "the sources' %lld tokens need %lld cache blocks of %lld tokens, %lld are free: the cache holds "
+                       "%lld tokens",
+                       ll(total), ll(neededBlocks), ll(l.block), ll(c.blocks.available()), ll(l.blocks * l.block));
+  return RAPT_OK;
+}
+
+/// Memory for the entry's arguments, which grows with the longest source met.
+rapt_status Encode::makeRoom(int64_t tokens, int64_t rows) {
+  auto grow = [&](auto &array, int64_t size) {
+    return array.size() >= size_t(size) || array.allocate(c.memory, size_t(size));
+  };
+  if (grow(c.inputIds, tokens) && grow(c.rowBegin, rows + 1) && grow(c.past, rows) &&
+      grow(c.hidden, tokens * c.encode.columns))
+    return RAPT_OK;
+  return report.fail(RAPT_NOMEM, "no memory for %lld tokens of sources", ll(tokens));
+}
+
+rapt_status Encode::runRows(size_t first, size_t rows) {
+  int64_t tokens = 0, table = 1;
+  for (size_t r = 0; r < rows; ++r) {
+    tokens += sources[first + r].count;
+    table = std::max(table, ceilDivide(sources[first + r].count, l.block));
+  }
+  if (tokens == 0)
+    return RAPT_OK;
+  if (rapt_status status = makeRoom(tokens, int64_t(rows)))
+    return status;
+  int64_t at = 0;
+  for (size_t r = 0; r < rows; ++r) {
+    const rapt_source &source = sources[first + r];
+    const Sequence &s = sequence(first + r);
+    c.rowBegin[r] = int32_t(at);
+    c.past[r] = 0;
+    int32_t *row = &c.sourceTable[r * table];
+    memset(row, 0, table * sizeof(int32_t));
+    memcpy(row, s.sourceTable, s.sourceBlocks * sizeof(int32_t));
+    if (source.count)
+      memcpy(&c.inputIds[at], source.tokens, source.count * sizeof(int32_t));
+    at += source.count;
+  }
+  c.rowBegin[rows] = int32_t(tokens);
+  const int64_t dims[dimCount] = {tokens, int64_t(rows), 0, 1, l.blocks, table};
+  int64_t need = c.encode.workspace(dims, c.execution.workers());
+  if (need < 0 || (uint64_t(need) > c.workspace.size() && !c.workspace.allocate(c.memory, uint64_t(need))))
+    return report.fail(RAPT_NOMEM, "no memory for %lld bytes of workspace", ll(need));
+  void *buffers[roleCount] = {};
+  auto put = [&](Role role, const void *data) { buffers[int(role)] = const_cast<void *>(data); };
+  put(Role::Weights, c.weights());
+  put(Role::Workspace, c.workspace.data());
+  put(Role::Cache, c.blocks.data());
+  put(Role::InputIds, c.inputIds.data());
+  put(Role::RowBegin, c.rowBegin.data());
+  put(Role::Past, c.past.data());
+  put(Role::SourceTable, c.sourceTable.data());
+  put(Role::Hidden, c.hidden.data());
+  if (rapt_status status = c.encode.run(c.execution, buffers, dims, report))
+    return status;
+  const float *from = c.hidden.data();
+  for (size_t r = 0; r < rows; ++r) {
+    const rapt_source &source = sources[first + r];
+    const int64_t hidden = c.module->manifest->hidden;
+    for (int64_t t = 0; t < source.count; ++t, from += c.encode.columns)
+      if (source.hidden)
+        memcpy(source.hidden + t * hidden, from, hidden * sizeof(float));
+  }
+  return RAPT_OK;
+}
+
+rapt_status Encode::run() {
+  if (rapt_status status = check())
+    return status;
+  for (size_t i = 0; i < count; ++i) {
+    Sequence &s = sequence(i);
+    while (s.sourceBlocks * l.block < sources[i].count)
+      s.sourceTable[s.sourceBlocks++] = c.blocks.take();
+    s.sourceLength = sources[i].count;
+    s.hasSource = true;
+  }
+  rapt_status status = RAPT_OK;
+  int64_t done = 0;
+  for (size_t first = 0; first < count && !status;) {
+    size_t rows = 0;
+    int64_t tokens = 0;
+    do
+      tokens += sources[first + rows++].count;
+    while (first + rows < count && int64_t(rows) < l.rows && tokens + sources[first + rows].count <= l.tokens);
+    status = runRows(first, rows);
+    first += rows;
+    done += tokens;
+    if (!status && c.progress && c.progress(c.user, done, total))
+      status = report.fail(RAPT_CANCELLED, "cancelled after %lld of %lld tokens", ll(done), ll(total));
+  }
+  for (size_t i = 0; status && i < count; ++i)
+    c.dropSource(sequence(i));
+  return status;
+}
+
+} // namespace
+
+rapt_status encode(rapt_context &context, const rapt_source *sources, size_t count, const Report &report) {
+  return Encode(context, sources, count, report).run();
+}
+
+} // namespace rapt::runtime
+
+extern "C" rapt_status rapt_encode(rapt_context *context, const rapt_source *sources, size_t count, char *message,
+                                   size_t message_size) {
+  rapt::runtime::Report report(message, message_size);
+  rapt::runtime::Use use(context, report);
+  return use.status ? use.status : rapt::runtime::encode(*context, sources, count, report);
+}

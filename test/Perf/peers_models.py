@@ -1,0 +1,147 @@
+"""Writes a GPT-2 checkpoint of f32 safetensors as the files that llama.cpp (GGUF 3) and ONNX Runtime read."""
+
+import json
+import struct
+
+import numpy as np
+
+
+def read_safetensors(path):
+    """{name: f32 array}, mapped."""
+    with open(path, "rb") as file:
+        size = struct.unpack("<Q", file.read(8))[0]
+        header = json.loads(file.read(size))
+    return {name: np.memmap(path, np.float32, "r", 8 + size + entry["data_offsets"][0], tuple(entry["shape"]))
+            for name, entry in header.items() if name != "__metadata__"}
+
+
+GGUF_NAMES = {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "ln_1": "attn_norm", "ln_2": "ffn_norm",
+              "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
+
+
+def write_gguf(path, tensors, config):
+    """Matrices of the layers are stored output-major in GGUF, input-major in the checkpoint. No vocabulary goes along."""
+    def text(value):
+        return struct.pack("<Q", len(value)) + value.encode()
+
+    entries = {"general.architecture": "gpt2", "general.file_type": 0, "tokenizer.ggml.model": "no_vocab",
+               "gpt2.vocab_size": config["vocab_size"], "gpt2.context_length": config["n_positions"],
+               "gpt2.embedding_length": config["n_embd"], "gpt2.feed_forward_length": 4 * config["n_embd"],
+               "gpt2.block_count": config["n_layer"], "gpt2.attention.head_count": config["n_head"],
+               "gpt2.attention.layer_norm_epsilon": config["layer_norm_epsilon"]}
+    head = b""
+    for key, value in entries.items():
+        kind, data = {str: (8, text), int: (4, lambda v: struct.pack("<I", v)),
+                      float: (6, lambda v: struct.pack("<f", v))}[type(value)]
+        head += text(key) + struct.pack("<I", kind) + data(value)
+    arrays, offset = [], 0
+    for name, array in tensors.items():
+        parts = name.removeprefix("h.").rsplit(".", 1)
+        if name.startswith("h."):
+            layer, part = parts[0].split(".", 1)
+            gguf = f"blk.{layer}.{GGUF_NAMES[part]}.{parts[1]}"
+            array = array.T if array.ndim == 2 else array
+        else:
+            gguf = f"{GGUF_NAMES[parts[0]]}.{parts[1]}"
+        head += text(gguf) + struct.pack(f"<I{array.ndim}QIQ", array.ndim, *reversed(array.shape), 0, offset)
+        arrays.append(array)
+        offset += -(-array.nbytes // 32) * 32
+    with open(path, "wb") as file:
+        file.write(b"GGUF" + struct.pack("<IQQ", 3, len(arrays), len(entries)) + head)
+        for array in arrays:
+            file.write(b"\0" * (-file.tell() % 32))
+            file.write(np.ascontiguousarray(array).tobytes())
+
+
+def field(number, value):
+    """A field of a protobuf message: an int as a varint, a float as 32 bits, bytes and text with their length."""
+    def varint(rest):
+        out = b""
+        while rest > 0x7F:
+            out, rest = out + bytes([rest & 0x7F | 0x80]), rest >> 7
+        return out + bytes([rest])
+
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+FLOAT, INT32, INT64 = 1, 6, 7
+
+
+class Graph:
+    """An ONNX graph in the making; field numbers are those of onnx.proto."""
+
+    def __init__(self):
+        self.data, self.count = b"", 0
+        self.initializers = []
+
+    def node(self, kind, inputs, outputs=1, domain="", **attributes):
+        """Adds a node; gives the name of its output, or names when `outputs` is a list of them."""
+        self.count += 1
+        names = outputs if isinstance(outputs, list) else [f"{kind}_{self.count}"]
+        node = b"".join(field(1, name) for name in inputs) + b"".join(field(2, name) for name in names) + field(4, kind)
+        for name, value in attributes.items():
+            is_float = isinstance(value, float)
+            node += field(5, field(1, name) + field(2 if is_float else 3, value) + field(20, 1 if is_float else 2))
+        self.data += field(1, node + field(7, domain))
+        return names if isinstance(outputs, list) else names[0]
+
+    def constant(self, name, array):
+        kind = {"float32": FLOAT, "int64": INT64}[array.dtype.name]
+        tensor = b"".join(field(1, size) for size in array.shape) + field(2, kind) + field(8, name)
+        self.initializers.append(field(5, tensor + field(9, np.ascontiguousarray(array).tobytes())))
+        return name
+
+    def value(self, number, name, kind, shape):
+        """An input (11) or output (12) of the graph; a text in the shape names a size that varies."""
+        dims = b"".join(field(1, field(1 if isinstance(size, int) else 2, size)) for size in shape)
+        self.data += field(number, field(1, name) + field(2, field(1, field(1, kind) + field(2, dims))))
+
+
+def write_onnx(path, tensors, config, capacity):
+    """One decoding step: any number of new tokens, keys and values in tensors of `capacity` positions, logits of the last
+    token. The operators are those that ONNX Runtime's own generators of decoders use, its optimiser does the rest."""
+    graph, ms, width, heads = Graph(), "com.microsoft", config["n_embd"], config["n_head"]
+    weights = {name: graph.constant(name, array) for name, array in tensors.items()}
+    shapes = {key: graph.constant(key, np.array(shape, np.int64))
+              for key, shape in {"packed": [1, -1, 3 * width], "rows": [-1, width], "end": [-1]}.items()}
+    cache = [1, heads, capacity, width // heads]
+    for name, kind, shape in (("ids", INT64, ["count"]), ("positions", INT64, ["count"]), ("last", INT32, [1]), ("total", INT32, [])):
+        graph.value(11, name, kind, shape)
+
+    def linear(x, name):
+        return graph.node("Gemm", [x, weights[f"{name}.weight"], weights[f"{name}.bias"]])
+
+    def add_norm(x, branch, name):
+        """(norm(x + branch), x + branch)"""
+        total = graph.node("Add", [x, branch])
+        return graph.node("LayerNormalization", [total, weights[f"{name}.weight"], weights[f"{name}.bias"]],
+                          axis=-1 & (1 << 64) - 1, epsilon=config["layer_norm_epsilon"]), total
+
+    token = graph.node("Gather", [weights["wte.weight"], "ids"])
+    place = graph.node("Gather", [weights["wpe.weight"], "positions"])
+    normed, x = add_norm(token, place, "h.0.ln_1")
+    for layer in range(config["n_layer"]):
+        packed = graph.node("Reshape", [linear(normed, f"h.{layer}.attn.c_attn"), shapes["packed"]])
+        names = [f"key_{layer}", f"value_{layer}"]
+        for name in names:
+            graph.value(11, name, FLOAT, cache)
+            graph.value(12, f"present_{name}", FLOAT, cache)
+        attention, *_ = graph.node("GroupQueryAttention", [packed, "", "", *names, "last", "total"],
+                                   [f"attention_{layer}", *(f"present_{name}" for name in names)], ms, num_heads=heads,
+                                   kv_num_heads=heads)
+        attention = graph.node("Reshape", [attention, shapes["rows"]])
+        normed, x = add_norm(x, linear(attention, f"h.{layer}.attn.c_proj"), f"h.{layer}.ln_2")
+        inner = graph.node("FastGelu", [linear(normed, f"h.{layer}.mlp.c_fc")], 1, ms)
+        following = f"h.{layer + 1}.ln_1" if layer + 1 < config["n_layer"] else "ln_f"
+        normed, x = add_norm(x, linear(inner, f"h.{layer}.mlp.c_proj"), following)
+    graph.node("Gemm", [graph.node("Gather", [normed, shapes["end"]]), weights["wte.weight"]], ["logits"], transB=1)
+    graph.value(12, "logits", FLOAT, [1, config["vocab_size"]])
+    opsets = b"".join(field(8, field(1, domain) + field(2, version)) for domain, version in (("", 17), (ms, 1)))
+    body = b"".join([graph.data, field(2, "gpt2"), *graph.initializers])
+    with open(path, "wb") as file:
+        file.write(field(1, 8) + opsets + field(7, body))

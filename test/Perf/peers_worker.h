@@ -1,0 +1,57 @@
+/* The loop of a process that test/Perf/peers asks to run one engine: a word a line on stdin, an answer a line on
+ * stdout. An engine is two functions; one that fails says why on stderr and exits. */
+#ifndef PEERS_WORKER_H
+#define PEERS_WORKER_H
+#define _POSIX_C_SOURCE 200809L
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PROMPT = 512, STEPS = 64, CAPACITY = PROMPT + STEPS, VOCABULARY = 50257 };
+
+/* The tokens that every engine reads, so that all do the same work whatever they would have sampled. */
+static int32_t token(int position) { return (int32_t)((uint32_t)(position + 1) * 7919u % VOCABULARY); }
+
+static void forget(int length);                    /* Keeps the first `length` tokens. */
+static const float *feed(int position, int count); /* Appends tokens, gives the logits of the last: f32 [VOCABULARY]. */
+
+static double seconds(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* "prefill" and "decode" answer with seconds of wall clock and of processor; "logits FILE" writes those of the prompt's
+ * last token and of every later one there. "decode" goes on from the prompt of the last "prefill" or "logits". */
+static int serve(const char *name) {
+  char line[512];
+  printf("%s\n", name);
+  fflush(stdout);
+  while (fgets(line, sizeof line, stdin)) {
+    line[strcspn(line, "\n")] = 0;
+    int prefill = !strcmp(line, "prefill"), logits = !strncmp(line, "logits ", 7);
+    FILE *out = logits ? fopen(line + 7, "wb") : NULL;
+    if (logits && !out)
+      return perror(line + 7), 1;
+    forget(prefill || logits ? 0 : PROMPT);
+    double wall = seconds(CLOCK_MONOTONIC), processor = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    if (prefill || logits) {
+      const float *last = feed(0, PROMPT);
+      if (logits)
+        fwrite(last, sizeof *last, VOCABULARY, out);
+    }
+    for (int step = 0; !prefill && step < STEPS; ++step) {
+      const float *last = feed(PROMPT + step, 1);
+      if (logits)
+        fwrite(last, sizeof *last, VOCABULARY, out);
+    }
+    if (logits && fclose(out))
+      return perror(line + 7), 1;
+    printf("%.9f %.9f\n", seconds(CLOCK_MONOTONIC) - wall, seconds(CLOCK_PROCESS_CPUTIME_ID) - processor);
+    fflush(stdout);
+  }
+  return 0;
+}
+#endif
