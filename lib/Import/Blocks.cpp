@@ -48,6 +48,11 @@ Value importing::layerNorm(const Scope &scope, Value x, StringRef part, double e
                                    scope.builder.getF64FloatAttr(epsilon), /*columns=*/nullptr);
 }
 
+Value importing::rmsNorm(const Scope &scope, Value x, StringRef part, double epsilon) {
+  return attn::RMSNormOp::create(scope.builder, scope.at(part), x, scope.weight((part + ".weight").str()),
+                                 scope.builder.getF64FloatAttr(epsilon), /*columns=*/nullptr);
+}
+
 /// x times the weight, which is [out, in] when `transposed`, plus the bias where there is one.
 static Value product(const Scope &scope, Location loc, Value x, Value weight, Value bias, bool transposed) {
   OpBuilder &builder = scope.builder;
@@ -87,6 +92,12 @@ Value importing::feedForward(const Scope &scope, Value x, StringRef up, attn::Ac
   return linear(scope, active, down);
 }
 
+Value importing::gatedFeedForward(const Scope &scope, Value x, StringRef gate, StringRef up,
+                                  attn::ActivationKind activation, StringRef down) {
+  Value factor = dense(scope, x, gate), wide = dense(scope, x, up);
+  return dense(scope, attn::GLUOp::create(scope.builder, scope.at(gate), activation, factor, wide), down);
+}
+
 Value importing::splitHeads(const Scope &scope, Location loc, Value x, int64_t heads) {
   auto type = cast<RankedTensorType>(x.getType());
   auto split = RankedTensorType::get({type.getDimSize(0), heads, type.getDimSize(1) / heads}, type.getElementType());
@@ -95,8 +106,8 @@ Value importing::splitHeads(const Scope &scope, Location loc, Value x, int64_t h
 
 Value importing::mergeHeads(const Scope &scope, Location loc, Value x) {
   auto type = cast<RankedTensorType>(x.getType());
-  auto merged =
-      RankedTensorType::get({type.getDimSize(0), type.getDimSize(1) * type.getDimSize(2)}, type.getElementType());
+  int64_t columns = llvm::product_of(type.getShape().drop_front());
+  auto merged = RankedTensorType::get({type.getDimSize(0), columns}, type.getElementType());
   return attn::MergeHeadsOp::create(scope.builder, loc, merged, x);
 }
 
@@ -125,21 +136,55 @@ attn::AttentionOp importing::rowAttention(const Scope &scope, Location loc, std:
 }
 
 /// The maps of query, key, value and result where queries are packed over all rows and keys are in the cache.
-static ArrayAttr cachedMaps(OpBuilder &builder) {
+static ArrayAttr cachedMaps(OpBuilder &builder, bool grouped) {
   using A = attn::AttentionOp;
-  return builder.getAffineMapArrayAttr(
-      {attentionMap(builder, {A::Q, A::HKV, A::DQK}), attentionMap(builder, {A::B, A::KV, A::HKV, A::DQK}),
-       attentionMap(builder, {A::B, A::KV, A::HKV, A::DV}), attentionMap(builder, {A::Q, A::HKV, A::DV})});
+  AffineMap query = attentionMap(builder, {A::Q, A::HKV, A::DQK}),
+            result = attentionMap(builder, {A::Q, A::HKV, A::DV});
+  if (grouped) {
+    query = attentionMap(builder, {A::Q, A::HKV, A::G, A::DQK});
+    result = attentionMap(builder, {A::Q, A::HKV, A::G, A::DV});
+  }
+  return builder.getAffineMapArrayAttr({query, attentionMap(builder, {A::B, A::KV, A::HKV, A::DQK}),
+                                        attentionMap(builder, {A::B, A::KV, A::HKV, A::DV}), result});
+}
+
+/// [tokens, heads, channels] as [tokens, groups, heads / groups, channels].
+static Value groupHeads(const Scope &scope, Location loc, Value x, int64_t groups) {
+  auto type = cast<RankedTensorType>(x.getType());
+  auto grouped = RankedTensorType::get({type.getDimSize(0), groups, type.getDimSize(1) / groups, type.getDimSize(2)},
+                                       type.getElementType());
+  return attn::SplitHeadsOp::create(scope.builder, loc, TypeRange{grouped}, mergeHeads(scope, loc, x)).getResult(0);
+}
+
+/// kv <= q, and q - kv < window where there is one.
+static void buildCausalMask(OpBuilder &builder, Location loc, attn::AttentionOp attention,
+                            std::optional<int64_t> window) {
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Type> types(4, builder.getIndexType()); // b, h, q, kv
+  Block *mask = builder.createBlock(&attention.getMask(), {}, types, SmallVector<Location>(4, loc));
+  Value query = mask->getArgument(2), key = mask->getArgument(3);
+  Value keep = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, key, query);
+  if (window) {
+    Value distance = arith::SubIOp::create(builder, loc, query, key);
+    Value near = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, distance,
+                                       arith::ConstantIndexOp::create(builder, loc, *window));
+    keep = arith::AndIOp::create(builder, loc, keep, near);
+  }
+  attn::YieldOp::create(builder, loc, keep);
 }
 
 std::pair<Value, Value> importing::causalAttention(const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue,
-                                                   Value scale, Value cache, const Rows &rows) {
+                                                   Value scale, Value cache, const Rows &rows,
+                                                   std::optional<int64_t> window) {
   OpBuilder &builder = scope.builder;
   auto [query, key, value] = queryKeyValue;
   Value number = scope.layer->number;
   Value updated =
       attn::KVAppendOp::create(builder, loc, cache, number, key, value, rows.rowBegin, rows.past, rows.table);
-  auto keyType = cast<RankedTensorType>(key.getType());
+  auto keyType = cast<RankedTensorType>(key.getType()), queryType = cast<RankedTensorType>(query.getType());
+  bool grouped = queryType.getDimSize(1) != keyType.getDimSize(1);
+  if (grouped)
+    query = groupHeads(scope, loc, query, keyType.getDimSize(1));
   auto viewType =
       RankedTensorType::get({ShapedType::kDynamic, ShapedType::kDynamic, keyType.getDimSize(1), keyType.getDimSize(2)},
                             cast<attn::KVCacheType>(cache.getType()).getElementType());
@@ -147,12 +192,9 @@ std::pair<Value, Value> importing::causalAttention(const Scope &scope, Location 
   auto attention = attn::AttentionOp::create(builder, loc, query.getType(), query, view.getKeys(), view.getValues(),
                                              scale, /*q_begin=*/rows.rowBegin, /*q_offset=*/rows.past,
                                              /*kv_begin=*/nullptr, /*kv_length=*/nullptr, /*extras=*/ValueRange(),
-                                             cachedMaps(builder));
-  OpBuilder::InsertionGuard guard(builder);
-  SmallVector<Type> types(4, builder.getIndexType()); // b, h, q, kv
-  Block *mask = builder.createBlock(&attention.getMask(), {}, types, SmallVector<Location>(4, loc));
-  Value keep =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, mask->getArgument(3), mask->getArgument(2));
-  attn::YieldOp::create(builder, loc, keep);
-  return {attention, updated};
+                                             cachedMaps(builder, grouped));
+  buildCausalMask(builder, loc, attention, window);
+  if (!grouped)
+    return {attention, updated};
+  return {splitHeads(scope, loc, mergeHeads(scope, loc, attention), queryType.getDimSize(1)), updated};
 }

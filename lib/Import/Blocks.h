@@ -40,6 +40,9 @@ mlir::Value constant(const Scope &scope, mlir::Location loc, double value);
 /// (x - mean) / sqrt(variance + epsilon) * PART.weight + PART.bias.
 mlir::Value layerNorm(const Scope &scope, mlir::Value x, llvm::StringRef part, double epsilon);
 
+/// x / sqrt(mean(x^2) + epsilon) * PART.weight.
+mlir::Value rmsNorm(const Scope &scope, mlir::Value x, llvm::StringRef part, double epsilon);
+
 /// x [m, in] times PART.weight [in, out], plus PART.bias [out] where there is one.
 mlir::Value linear(const Scope &scope, mlir::Value x, llvm::StringRef part);
 
@@ -53,11 +56,18 @@ mlir::Value project(const Scope &scope, mlir::Value x, mlir::Value weight, llvm:
 mlir::Value feedForward(const Scope &scope, mlir::Value x, llvm::StringRef up, attn::ActivationKind activation,
                         llvm::StringRef down);
 
-/// softmax(scale * query . key) . value over the positions of each row up to the query's own, through the cache.
-/// query, key and value are [tokens, heads, channels]. Gives the result and the cache with the new keys and values.
+/// DOWN(activation(GATE(x)) * UP(x)), weights as torch.nn.Linear has them (Shazeer 2020).
+mlir::Value gatedFeedForward(const Scope &scope, mlir::Value x, llvm::StringRef gate, llvm::StringRef up,
+                             attn::ActivationKind activation, llvm::StringRef down);
+
+/// softmax(scale * query . key) . value over the positions of each row up to the query's own, the last `window` of them
+/// where there is one, through the cache. query, key and value are [tokens, heads, channels]; a multiple of the keys'
+/// heads are queries' heads, and neighbours share a key. Gives the result, which has the query's type, and the cache
+/// with the new keys and values.
 std::pair<mlir::Value, mlir::Value> causalAttention(const Scope &scope, mlir::Location loc,
                                                     std::array<mlir::Value, 3> queryKeyValue, mlir::Value scale,
-                                                    mlir::Value cache, const Rows &rows);
+                                                    mlir::Value cache, const Rows &rows,
+                                                    std::optional<int64_t> window = std::nullopt);
 
 /// Columns as `heads` heads of equal size: [tokens, heads, columns / heads].
 mlir::Value splitHeads(const Scope &scope, mlir::Location loc, mlir::Value x, int64_t heads);

@@ -9,8 +9,10 @@ template <typename S> SmallVector<Tensor<S>> evaluate(attn::SplitHeadsOp op, con
   int64_t first = 0, tokens = input.dim(0), columns = input.dim(1);
   for (mlir::Value head : op.getHeads()) {
     auto type = cast<RankedTensorType>(head.getType());
-    int64_t width = type.getDimSize(1) * type.getDimSize(2);
-    Tensor<S> result{{tokens, type.getDimSize(1), type.getDimSize(2)}, std::vector<S>(tokens * width), {}};
+    ArrayRef<int64_t> heads = type.getShape().drop_front();
+    int64_t width = llvm::product_of(heads);
+    Tensor<S> result{{tokens}, std::vector<S>(tokens * width), {}};
+    llvm::append_range(result.shape, heads);
     for (int64_t t = 0; t < tokens; ++t)
       std::copy_n(input.floats.begin() + t * columns + first, width, result.floats.begin() + t * width);
     first += width;
@@ -20,7 +22,8 @@ template <typename S> SmallVector<Tensor<S>> evaluate(attn::SplitHeadsOp op, con
 }
 
 template <typename S> Result<S> evaluate(attn::MergeHeadsOp op, const Tensor<S> &input) {
-  return Tensor<S>{{input.dim(0), input.dim(1) * input.dim(2)}, input.floats, {}};
+  int64_t columns = llvm::product_of(ArrayRef<int64_t>(input.shape).drop_front());
+  return Tensor<S>{{input.dim(0), columns}, input.floats, {}};
 }
 
 #define INSTANTIATE(S)                                                                                                 \

@@ -219,8 +219,8 @@ LogicalResult retype(Operation *op) {
                  op)) {
     op->getResult(0).setType(op->getOperand(0).getType());
   } else if (auto merge = dyn_cast<attn::MergeHeadsOp>(op)) {
-    RankedTensorType input = merge.getInput().getType();
-    merge.getResult().setType(withLast(merge.getResult().getType(), input.getDimSize(1) * input.getDimSize(2)));
+    ArrayRef<int64_t> heads = merge.getInput().getType().getShape().drop_front();
+    merge.getResult().setType(withLast(merge.getResult().getType(), llvm::product_of(heads)));
   } else if (auto slice = dyn_cast<attn::ParameterSliceOp>(op)) {
     auto parameter = SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(op, slice.getParameterAttr());
     slice.getValue().setType(parameter.getSliceType());

@@ -6,6 +6,22 @@
 using namespace mlir;
 using namespace rapt::attn;
 
+namespace {
+/// Columns that the heads of one token take; none unless the type is [tokens, heads, channels] or [tokens, groups,
+/// heads, channels] with nothing but tokens dynamic. `overflows` tells that there are too many to count.
+std::optional<int64_t> columnsOf(RankedTensorType heads, bool &overflows) {
+  if (heads.getRank() != 3 && heads.getRank() != 4)
+    return std::nullopt;
+  int64_t columns = 1;
+  for (int64_t extent : heads.getShape().drop_front()) {
+    if (ShapedType::isDynamic(extent))
+      return std::nullopt;
+    overflows |= llvm::MulOverflow(columns, extent, columns);
+  }
+  return columns;
+}
+} // namespace
+
 LogicalResult SplitHeadsOp::verify() {
   RankedTensorType input = getInput().getType();
   if (input.getRank() != 2)
@@ -13,11 +29,14 @@ LogicalResult SplitHeadsOp::verify() {
   int64_t columns = 0;
   for (Value head : getHeads()) {
     auto type = cast<RankedTensorType>(head.getType());
-    if (type.getRank() != 3 || type.getDimSize(0) != input.getDimSize(0) || type.isDynamicDim(1) ||
-        type.isDynamicDim(2))
-      return emitOpError() << "gives [tokens, heads, channels] with static heads and channels, found " << type;
-    int64_t width;
-    if (llvm::MulOverflow(type.getDimSize(1), type.getDimSize(2), width) || llvm::AddOverflow(columns, width, columns))
+    bool overflows = false;
+    std::optional<int64_t> width = columnsOf(type, overflows);
+    if (!width || type.getDimSize(0) != input.getDimSize(0))
+      return emitOpError()
+             << "gives [tokens, heads, channels] or [tokens, groups, heads, channels], nothing but tokens "
+                "dynamic, found "
+             << type;
+    if (overflows || llvm::AddOverflow(columns, *width, columns))
       return emitOpError() << "results take more columns than can be counted";
   }
   if (columns != input.getDimSize(1))
@@ -45,20 +64,20 @@ OpFoldResult MergeHeadsOp::fold(FoldAdaptor) {
 LogicalResult MergeHeadsOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                              SmallVectorImpl<Type> &types) {
   auto input = cast<RankedTensorType>(adaptor.getInput().getType());
-  int64_t columns;
-  if (input.getRank() != 3 || input.isDynamicDim(1) || input.isDynamicDim(2) ||
-      llvm::MulOverflow(input.getDimSize(1), input.getDimSize(2), columns))
+  bool overflows = false;
+  std::optional<int64_t> columns = columnsOf(input, overflows);
+  if (!columns || overflows)
     return emitOptionalError(loc, "no heads to merge in ", input);
-  types.push_back(RankedTensorType::get({input.getDimSize(0), columns}, input.getElementType()));
+  types.push_back(RankedTensorType::get({input.getDimSize(0), *columns}, input.getElementType()));
   return success();
 }
 
 LogicalResult MergeHeadsOp::verify() {
   RankedTensorType input = getInput().getType(), result = getResult().getType();
-  int64_t columns;
-  if (input.getRank() != 3 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0) ||
-      input.isDynamicDim(1) || input.isDynamicDim(2) ||
-      llvm::MulOverflow(input.getDimSize(1), input.getDimSize(2), columns) || columns != result.getDimSize(1))
+  bool overflows = false;
+  std::optional<int64_t> columns = columnsOf(input, overflows);
+  if (!columns || overflows || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0) ||
+      *columns != result.getDimSize(1))
     return emitOpError() << "cannot merge " << input << " into " << result;
   return success();
 }

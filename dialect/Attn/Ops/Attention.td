@@ -10,8 +10,9 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Attn_SplitHeadsOp : Attn_Op<"split_heads", [Pure]> {
   let summary = "cuts the columns of an activation into heads";
   let description = [{
-    The columns are the results' heads one after another: result i takes `heads(i) * head_dim` columns. A view. How
-    the columns are cut is for the results' types to say: they are not inferred.
+    The columns are the results' heads one after another: result i takes `heads(i) * head_dim` columns. A view. Heads of
+    rank 4 are in groups, [tokens, groups, heads of a group, channels], group after group. How the columns are cut is for
+    the results' types to say: they are not inferred.
 
     ```mlir
     func.func @split(%qkv: tensor<?x2304xf32>) -> (tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32>) {
@@ -30,10 +31,17 @@ def Attn_SplitHeadsOp : Attn_Op<"split_heads", [Pure]> {
 def Attn_MergeHeadsOp : Attn_Op<"merge_heads", [Pure, InferTypeOpAdaptor]> {
   let summary = "puts heads side by side in the columns of an activation";
   let description = [{
+    The inverse of `attn.split_heads`. Heads get into groups, as grouped queries are, by the two:
+
     ```mlir
     func.func @merge(%o: tensor<?x12x64xf32>) -> tensor<?x768xf32> {
       %x = attn.merge_heads %o : tensor<?x12x64xf32> -> tensor<?x768xf32>
       return %x : tensor<?x768xf32>
+    }
+    func.func @group(%q: tensor<?x12x64xf32>) -> tensor<?x4x3x64xf32> {
+      %x = attn.merge_heads %q : tensor<?x12x64xf32> -> tensor<?x768xf32>
+      %y = attn.split_heads %x : tensor<?x768xf32> -> tensor<?x4x3x64xf32>
+      return %y : tensor<?x4x3x64xf32>
     }
     ```
   }];

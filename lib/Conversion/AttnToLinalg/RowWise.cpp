@@ -125,6 +125,11 @@ struct TileColumn : OpRewritePattern<attn::ColumnOp> {
   }
 };
 
+/// [tokens, columns] and heads of rank `rank`.
+SmallVector<ReassociationIndices> headGroups(int64_t rank) {
+  return {{0}, llvm::to_vector<2>(llvm::seq<int64_t>(1, rank))};
+}
+
 /// Views: a slice of the columns, cut into heads.
 struct TileSplitHeads : OpRewritePattern<attn::SplitHeadsOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -132,16 +137,18 @@ struct TileSplitHeads : OpRewritePattern<attn::SplitHeadsOp> {
   LogicalResult matchAndRewrite(attn::SplitHeadsOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     OpFoldResult rows = extent(b, op.getInput(), 0);
-    SmallVector<ReassociationIndices> groups{{0}, {1, 2}};
     SmallVector<Value> results;
     int64_t column = 0;
     for (Value head : op.getHeads()) {
       auto type = cast<RankedTensorType>(head.getType());
-      int64_t columns = type.getDimSize(1) * type.getDimSize(2);
+      ArrayRef<int64_t> heads = type.getShape().drop_front();
+      int64_t columns = llvm::product_of(heads);
       Value slice = extract(b, op.getInput(), {b.getIndexAttr(0), b.getIndexAttr(column)},
                             {rows, b.getIndexAttr(columns)}, {type.getDimSize(0), columns});
-      SmallVector<OpFoldResult> shape{rows, b.getIndexAttr(type.getDimSize(1)), b.getIndexAttr(type.getDimSize(2))};
-      results.push_back(tensor::ExpandShapeOp::create(b, type, slice, groups, shape));
+      SmallVector<OpFoldResult> shape{rows};
+      for (int64_t extent : heads)
+        shape.push_back(b.getIndexAttr(extent));
+      results.push_back(tensor::ExpandShapeOp::create(b, type, slice, headGroups(type.getRank()), shape));
       column += columns;
     }
     rewriter.replaceOp(op, results);
@@ -153,8 +160,8 @@ struct TileMergeHeads : OpRewritePattern<attn::MergeHeadsOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::MergeHeadsOp op, PatternRewriter &rewriter) const override {
-    SmallVector<ReassociationIndices> groups{{0}, {1, 2}};
-    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, op.getResult().getType(), op.getInput(), groups);
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, op.getResult().getType(), op.getInput(),
+                                                         headGroups(op.getInput().getType().getRank()));
     return success();
   }
 };

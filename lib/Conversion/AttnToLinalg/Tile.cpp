@@ -13,6 +13,9 @@ OpFoldResult tile::extent(ImplicitLocOpBuilder &b, Value tensor, int64_t i) {
   Operation *op = tensor.getDefiningOp();
   if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op))
     return expand.getMixedOutputShape()[i];
+  if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op);
+      collapse && collapse.getReassociationIndices()[i].size() == 1)
+    return extent(b, collapse.getSrc(), collapse.getReassociationIndices()[i].front());
   if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op); slice && slice.getDroppedDims().none())
     return slice.getMixedSizes()[i];
   if (auto empty = dyn_cast_or_null<tensor::EmptyOp>(op))

@@ -147,11 +147,6 @@ ParameterSet listParameters(const Config &config, const std::string &embedding) 
   return parameters;
 }
 
-Value rmsNorm(const Scope &scope, Value x, const std::string &part, double epsilon) {
-  return attn::RMSNormOp::create(scope.builder, scope.at(part), x, scope.weight(part + ".weight"),
-                                 scope.builder.getF64FloatAttr(epsilon), /*columns=*/nullptr);
-}
-
 /// The distances from which on a bucket beyond the exact ones is reached, in order: `count` buckets of which the first
 /// half holds a distance each. The logarithm is taken in f32 and truncated, as in Hugging Face.
 std::vector<int64_t> bucketThresholds(int64_t count, int64_t maxDistance) {

@@ -9,7 +9,7 @@ func.func @split_rank(%x: tensor<?x4x16xf32>) {
 // -----
 
 func.func @split_result(%x: tensor<?x64xf32>) {
-  // expected-error@+1 {{gives [tokens, heads, channels] with static heads and channels, found 'tensor<?x64xf32>'}}
+  // expected-error@+1 {{gives [tokens, heads, channels] or [tokens, groups, heads, channels], nothing but tokens dynamic, found 'tensor<?x64xf32>'}}
   %0 = attn.split_heads %x : tensor<?x64xf32> -> tensor<?x64xf32>
   return
 }
@@ -17,7 +17,7 @@ func.func @split_result(%x: tensor<?x64xf32>) {
 // -----
 
 func.func @split_dynamic(%x: tensor<?x64xf32>) {
-  // expected-error@+1 {{gives [tokens, heads, channels] with static heads and channels, found 'tensor<?x?x16xf32>'}}
+  // expected-error@+1 {{gives [tokens, heads, channels] or [tokens, groups, heads, channels], nothing but tokens dynamic, found 'tensor<?x?x16xf32>'}}
   %0 = attn.split_heads %x : tensor<?x64xf32> -> tensor<?x?x16xf32>
   return
 }

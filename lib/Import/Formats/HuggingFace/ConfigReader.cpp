@@ -123,7 +123,7 @@ ConfigReader::Found ConfigReader::find(const Keys &keys) {
     if (!found.value)
       found = {name, value};
     else if (!sameValue(*found.value, *value))
-      fail(shownKey(found.name) + " is " + shownValue(*found.value) + " and " + shownKey(name) +
+      fail(scope + shownKey(found.name) + " is " + shownValue(*found.value) + " and " + scope + shownKey(name) +
            ", which means the same, is " + shownValue(*value));
   }
   return found;
@@ -131,9 +131,9 @@ ConfigReader::Found ConfigReader::find(const Keys &keys) {
 
 void ConfigReader::wrong(const Found &found, const std::string &needed) {
   if (found.value)
-    fail(shownKey(found.name) + " is " + shownValue(*found.value) + ", must be " + needed);
+    fail(scope + shownKey(found.name) + " is " + shownValue(*found.value) + ", must be " + needed);
   else
-    fail(shownKey(found.name) + " is missing, must be " + needed);
+    fail(scope + shownKey(found.name) + " is missing, must be " + needed);
 }
 
 void ConfigReader::fail(std::string finding) { findings.push_back(std::move(finding)); }
@@ -233,6 +233,25 @@ std::string ConfigReader::getEnum(Keys keys, std::span<const std::string_view> a
 
 const json::Value *ConfigReader::getRaw(Keys keys) { return find(keys).value; }
 
+std::optional<ConfigReader> ConfigReader::open(Keys keys) {
+  Found found = find(keys);
+  if (!found.value)
+    return std::nullopt;
+  if (!found.value->isObject()) {
+    wrong(found, "an object");
+    return std::nullopt;
+  }
+  ConfigReader nested(*found.value, path, ignored);
+  nested.scope = found.name + ".";
+  return nested;
+}
+
+void ConfigReader::close(ConfigReader nested) {
+  nested.checkUnknown({});
+  needed.merge(nested.needed);
+  findings.insert(findings.end(), nested.findings.begin(), nested.findings.end());
+}
+
 //===----------------------------------------------------------------------===//
 // The end
 //===----------------------------------------------------------------------===//
@@ -246,7 +265,7 @@ Status ConfigReader::errors() const {
   return Error{message};
 }
 
-Status ConfigReader::finish(std::initializer_list<std::string_view> harmless) {
+void ConfigReader::checkUnknown(std::initializer_list<std::string_view> harmless) {
   constexpr size_t mostNamed = 50;
   std::vector<std::string> unknown;
   auto contains = [](const auto &list, std::string_view key) {
@@ -259,13 +278,17 @@ Status ConfigReader::finish(std::initializer_list<std::string_view> harmless) {
       if (contains(ignored, key))
         needed.insert(key);
       else
-        unknown.push_back("unknown key " + shownKey(key) + " with value " + shownValue(value) +
+        unknown.push_back("unknown key " + scope + shownKey(key) + " with value " + shownValue(value) +
                           " may change the results; if it does not: --ignore-config-key=" + shownKey(key));
     }
   for (size_t i = 0; i < unknown.size() && i < mostNamed; ++i)
     fail(std::move(unknown[i]));
   if (unknown.size() > mostNamed)
     fail("and " + std::to_string(unknown.size() - mostNamed) + " more unknown keys");
+}
+
+Status ConfigReader::finish(std::initializer_list<std::string_view> harmless) {
+  checkUnknown(harmless);
   return errors();
 }
 

@@ -63,6 +63,17 @@ public:
   /// The value as it is, null when absent or null; counts as read. For lists and nested objects.
   const json::Value *getRaw(Keys keys);
 
+  /// A reader of the object that the value is, nothing when absent or null. `close` it when all of it is read.
+  std::optional<ConfigReader> open(Keys keys);
+  /// Takes over the findings of a reader from `open`, keys among them that nobody asked for.
+  void close(ConfigReader nested);
+
+  /// The key is in the file, as null perhaps: for the few keys where null is not the class's default.
+  bool names(std::string_view key) const { return root.find(key); }
+
+  /// The key as messages show it: "rope_scaling.factor" of a reader from `open`.
+  std::string nameOf(std::string_view key) const { return scope + std::string(key); }
+
   /// Records a finding about one or several keys: "n_embd 33 is not a multiple of n_head 2".
   void fail(std::string finding);
 
@@ -90,9 +101,11 @@ private:
   std::optional<double> readFloat(const Keys &keys, double least, double most, bool required, bool positive);
   std::optional<std::string> readEnum(const Keys &keys, std::span<const std::string_view> allowed, bool required);
   void wrong(const Found &found, const std::string &needed);
+  void checkUnknown(std::initializer_list<std::string_view> harmless);
 
   json::Value root;
   std::string path;
+  std::string scope; ///< put before the names of keys: "rope_scaling." in a nested object
   std::vector<std::string> ignored;
   std::set<std::string, std::less<>> needed; ///< of `ignored`
   std::set<std::string, std::less<>> read;

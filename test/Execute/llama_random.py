@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Compiles random models of the llama, mistral and qwen2 families and compares them with test/Reference/numpy/llama.py.
+
+    llama_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
+    llama_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
+
+Every configuration is run on one batch of sequences of different lengths and on one sequence that fills all positions.
+Relative L2 of all logits against float64 over the stored weights must be at most 1e-5, and the rows behind a sequence's
+end must be 0. Compiled models also continue a prompt greedily, one token a step through the cache, and must give
+numpy's tokens. Prints "N passed, N failed"; exit status 1 if any failed.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+import numpy
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
+
+import llama  # noqa: E402
+
+TOLERANCE = 1e-5
+SEED = 11
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 32}
+MISTRAL = {"model_type": "mistral", "num_key_value_heads": 2, "max_position_embeddings": 150}
+QWEN2 = {"model_type": "qwen2", "num_key_value_heads": 2, "tie_word_embeddings": True}
+
+# name -> (config, options of llama.makeModel)
+CASES = {
+    "plain": ({}, {}),
+    "one-layer-tied": ({"num_hidden_layers": 1, "tie_word_embeddings": True}, {"bare": True}),
+    "grouped": ({"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 12, "hidden_size": 60}, {}),
+    "one-key-head": ({"num_attention_heads": 5, "num_key_value_heads": 1, "head_dim": 6, "hidden_size": 35}, {"bare": True}),
+    "wide-head": ({"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 80, "hidden_size": 48}, {}),
+    "head-2": ({"num_attention_heads": 3, "head_dim": 2, "hidden_size": 31, "intermediate_size": 1}, {}),
+    "biases": ({"attention_bias": True, "mlp_bias": True, "intermediate_size": 77, "num_key_value_heads": 2}, {}),
+    "attention-bias": ({"attention_bias": True, "hidden_size": 40, "vocab_size": 1}, {"buffers": True}),
+    "gelu": ({"hidden_act": "gelu", "rms_norm_eps": 0.1}, {}),
+    "relu": ({"hidden_act": "relu", "num_hidden_layers": 5, "hidden_size": 32, "num_attention_heads": 2}, {}),
+    "linear": ({"rope_scaling": {"type": "linear", "factor": 2.5}, "rope_theta": 500.0}, {"buffers": True}),
+    "llama3": ({"rope_scaling": LLAMA3, "rope_theta": 500000.0, "max_position_embeddings": 200, "head_dim": 32}, {}),
+    "llama3-v5": (
+        {"rope_parameters": {**LLAMA3, "rope_theta": 1000.0}, "max_position_embeddings": 200, "head_dim": 32},
+        {"dtype": "BF16", "shards": 3},
+    ),
+    "bf16": ({"num_key_value_heads": 2, "num_hidden_layers": 3}, {"dtype": "BF16", "shards": 2}),
+    "f16": ({"num_key_value_heads": 1}, {"dtype": "F16"}),
+    "mistral-window": ({**MISTRAL, "sliding_window": 7}, {}),
+    "mistral-window-1": ({**MISTRAL, "sliding_window": 1, "num_hidden_layers": 1}, {}),
+    "mistral-window-64": ({**MISTRAL, "sliding_window": 64}, {"dtype": "BF16"}),
+    "mistral-null": ({**MISTRAL, "sliding_window": None}, {}),
+    "mistral-default": ({"model_type": "mistral", "num_attention_heads": 8, "max_position_embeddings": 40}, {}),
+    "qwen2": (QWEN2, {}),
+    "qwen2-untied": ({**QWEN2, "tie_word_embeddings": False, "sliding_window": 3, "hidden_size": 56}, {"dtype": "BF16"}),
+    "qwen2-later-layers": (
+        {**QWEN2, "use_sliding_window": True, "sliding_window": 5, "max_window_layers": 2, "num_hidden_layers": 5}, {},
+    ),
+    "qwen2-types": (
+        {**QWEN2, "use_sliding_window": True, "sliding_window": 9, "num_hidden_layers": 3,
+         "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}, {"bare": True},
+    ),
+}
+
+
+def run(command):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        raise AssertionError(f"exit status {done.returncode} of {' '.join(command)}\n{done.stdout}{done.stderr}".rstrip())
+    return done.stdout
+
+
+def inputs(config):
+    """[(name, ids [batch, length], mask or None)]"""
+    random, positions, vocabulary = numpy.random.RandomState(3), config["max_position_embeddings"], config["vocab_size"]
+    length = min(positions, 41)
+    ragged = random.randint(0, vocabulary, (3, length))
+    mask = numpy.zeros((3, length), numpy.int64)
+    for row, used in enumerate((9, length, 1)):
+        mask[row, :used] = 1
+    return [("ragged", ragged, mask), ("whole", random.randint(0, vocabulary, (1, positions)), None)]
+
+
+def greedy(model, prompt, count):
+    cache, ids = model.emptyCache(), list(prompt)
+    logits = model.logits(ids, cache)
+    for _ in range(count):
+        ids.append(int(logits[-1].argmax()))
+        logits = model.logits(ids[-1:], cache)
+    return ids[len(prompt) :]
+
+
+def checkDecode(library, model, options):
+    """The tokens after a prompt, each computed alone over what the cache holds."""
+    config = model.config
+    prompt = numpy.random.RandomState(5).randint(0, config["vocab_size"], 11).tolist()
+    count = min(25, config["max_position_embeddings"] - len(prompt))
+    printed = run([options.rapt_run, library, "--tokens", ",".join(map(str, prompt)), "-n", str(count), "--temperature",
+                   "0", "--repetition-penalty", "1", "--ignore-eos"])
+    tokens = [int(word) for word in printed.replace(",", " ").split()]
+    expected = greedy(model, prompt, count)
+    assert tokens == expected, f"decode gives {tokens}, expected {expected}"
+
+
+def check(name, options, work):
+    """Raises AssertionError with what is wrong, or returns the largest relative L2."""
+    directory = os.path.join(work, name)
+    model = os.path.join(directory, "model")
+    config = llama.makeModel(model, CASES[name][0], SEED, **CASES[name][1])
+    reference, library = llama.load(model), os.path.join(directory, "model.so")
+    if options.rapt_reference:
+        text = os.path.join(directory, "imported.mlir")
+        run([options.raptc, model, "--emit=imported", "-o", text])
+        program = [options.rapt_reference, text, f"--weights={model}"]
+    else:
+        run([options.raptc, model, "-o", library])
+        program = [options.rapt_run, library]
+    worst = 0.0
+    for label, ids, mask in inputs(config):
+        at = lambda part: os.path.join(directory, f"{label}-{part}.npy")
+        numpy.save(at("ids"), ids.astype(numpy.int64))
+        command = program + ["--input", f"input_ids={at('ids')}"]
+        if mask is not None:
+            numpy.save(at("mask"), mask)
+            command += ["--input", f"attention_mask={at('mask')}"]
+        run(command + ["--output", f"logits={at('logits')}"])
+        expected, logits = reference.batch(ids, mask), numpy.load(at("logits"))
+        assert logits.shape == expected.shape, f"{label}: logits are {logits.shape}, expected {expected.shape}"
+        if mask is not None:
+            assert not logits[mask == 0].any(), f"{label}: logits behind a row's end are not 0"
+        error = numpy.linalg.norm(logits - expected) / numpy.linalg.norm(expected)
+        assert error <= TOLERANCE, f"{label}: relative L2 {error:.2e}, allowed {TOLERANCE:.0e}"
+        worst = max(worst, error)
+    if options.rapt_run:
+        checkDecode(library, reference, options)
+    return worst
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--raptc", required=True)
+    parser.add_argument("--rapt-run")
+    parser.add_argument("--rapt-reference")
+    parser.add_argument("--work", help="keep the models and outputs in this folder")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", nargs="*", choices=list(CASES))
+    options = parser.parse_args()
+    if bool(options.rapt_reference) == bool(options.rapt_run):
+        parser.error("give one of --rapt-run and --rapt-reference")
+    names, failed = options.only or list(CASES), 0
+    work = options.work or tempfile.mkdtemp(prefix="rapt-llama-")
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = [(name, pool.submit(check, name, options, work)) for name in names]
+        for name, result in results:
+            try:
+                print(f"PASS {name}: relative L2 {result.result():.1e}", flush=True)
+            except AssertionError as error:
+                failed += 1
+                print(f"FAIL {name}: {error}", flush=True)
+            except Exception:
+                failed += 1
+                print(f"FAIL {name}:\n{traceback.format_exc()}", flush=True)
+    if not options.work:
+        shutil.rmtree(work)
+    print(f"{len(names) - failed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
