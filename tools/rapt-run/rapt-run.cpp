@@ -20,5 +20,5 @@ int main(int argc, char **argv) {
   if (options->perplexityFile && !options->info)
     return measurePerplexity(*options);
   bool hasPrompt = options->prompt || options->promptFile || options->tokens;
-  return hasPrompt && !options->info ? generate(*options) : printCard(*options);
+  return hasPrompt && !options->info ? runPrompt(*options) : printCard(*options);
 }
