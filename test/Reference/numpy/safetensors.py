@@ -51,11 +51,12 @@ def readDirectory(directory):
 
 
 def write(path, tensors, dtype):
-    """Writes {name: float32 array} as F32, F16 or BF16 in the order given. Returns the bytes of the tensors."""
+    """Writes {name: float32 array} as F32, F16 or BF16 in the order given, int64 arrays as I64. Returns the bytes of the tensors."""
     header, parts, offset = {"__metadata__": {"format": "pt"}}, [], 0
     for name, values in tensors.items():
-        data = (bf16Bits(values) if dtype == "BF16" else numpy.asarray(values, DTYPES[dtype])).tobytes()
-        header[name] = {"dtype": dtype, "shape": list(values.shape), "data_offsets": [offset, offset + len(data)]}
+        kind = "I64" if values.dtype == numpy.int64 else dtype
+        data = (bf16Bits(values) if kind == "BF16" else numpy.asarray(values, DTYPES[kind])).tobytes()
+        header[name] = {"dtype": kind, "shape": list(values.shape), "data_offsets": [offset, offset + len(data)]}
         parts.append(data)
         offset += len(data)
     encoded = json.dumps(header, separators=(",", ":")).encode()

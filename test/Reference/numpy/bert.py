@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""The bert family in float64 with numpy alone: independent of Rapt's code, written from the formulas of Devlin et al. 2019
+and the details of Hugging Face's BertModel and its heads.
+
+    bert.py DIR    writes a small random model there
+
+    model = bert.Model(config, tensors);  outputs = model.forward(ids, types)
+
+make(directory, config, seed, ...) writes a random model as a Hugging Face directory; tensors(config, seed) gives the
+values of docs/RandomWeights.md.
+"""
+
+import json
+import math
+import os
+import sys
+
+import numpy
+
+import gpt2
+import randomweights
+import safetensors
+
+DEFAULTS = {
+    "vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072,
+    "hidden_act": "gelu", "max_position_embeddings": 512, "type_vocab_size": 2, "layer_norm_eps": 1e-12,
+    "tie_word_embeddings": True, "architectures": ["BertModel"],
+}
+SMALL = {
+    "architectures": ["BertModel"], "model_type": "bert", "vocab_size": 101, "hidden_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "intermediate_size": 96, "max_position_embeddings": 160, "pad_token_id": 0,
+}
+ACTIVATIONS = {
+    **gpt2.ACTIVATIONS, "tanh": numpy.tanh, "quick_gelu": lambda x: x / (1 + numpy.exp(-1.702 * x)),
+    "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)),
+}
+
+
+def settings(config):
+    result = {key: config.get(key, value) for key, value in DEFAULTS.items()}
+    result["labels"] = len(config["id2label"]) if "id2label" in config else config.get("num_labels", 2)
+    result["head"] = result["architectures"][0]
+    return result
+
+
+def shapes(config, pooler=True):
+    """Tensor name of a model with a head -> (shape, kind, fan in)."""
+    s = settings(config)
+    width, inner, head, table = s["hidden_size"], s["intermediate_size"], s["head"], {}
+
+    def dense(name, rows, columns):
+        table[name + ".weight"], table[name + ".bias"] = ((rows, columns), "weight", columns), ((rows,), "bias", 1)
+
+    def norm(name):
+        table[name + ".weight"], table[name + ".bias"] = ((width,), "norm", 1), ((width,), "bias", 1)
+
+    for part, rows in (("word", "vocab_size"), ("position", "max_position_embeddings"), ("token_type", "type_vocab_size")):
+        table[f"bert.embeddings.{part}_embeddings.weight"] = ((s[rows], width), "embedding", 1)
+    norm("bert.embeddings.LayerNorm")
+    for layer in range(s["num_hidden_layers"]):
+        at = f"bert.encoder.layer.{layer}."
+        for part in ("query", "key", "value"):
+            dense(at + "attention.self." + part, width, width)
+        dense(at + "attention.output.dense", width, width)
+        norm(at + "attention.output.LayerNorm")
+        dense(at + "intermediate.dense", inner, width)
+        dense(at + "output.dense", width, inner)
+        norm(at + "output.LayerNorm")
+    if head in ("BertForSequenceClassification", "BertForPreTraining") or (head == "BertModel" and pooler):
+        dense("bert.pooler.dense", width, width)
+    if head in ("BertForMaskedLM", "BertForPreTraining"):
+        dense("cls.predictions.transform.dense", width, width)
+        norm("cls.predictions.transform.LayerNorm")
+        table["cls.predictions.bias"] = ((s["vocab_size"],), "bias", 1)
+        if not s["tie_word_embeddings"]:
+            table["cls.predictions.decoder.weight"] = ((s["vocab_size"], width), "weight", width)
+    if head == "BertForPreTraining":
+        dense("cls.seq_relationship", 2, width)
+    if head in ("BertForSequenceClassification", "BertForTokenClassification"):
+        dense("classifier", s["labels"], width)
+    if head == "BertForQuestionAnswering":
+        dense("qa_outputs", 2, width)
+    return table
+
+
+def tensors(config, seed):
+    return {name: randomweights.values(seed, name, shape, kind, fan) for name, (shape, kind, fan) in shapes(config).items()}
+
+
+def weights(config, seed, pooler=True):
+    """Values for tests: no gain is 1, no bias 0, and attention is far from uniform."""
+    random, result = numpy.random.RandomState(seed), {}
+    for name, (shape, kind, fan) in shapes(config, pooler).items():
+        values = random.standard_normal(shape)
+        if kind == "norm":
+            values = 1 + 0.2 * values
+        elif kind == "bias":
+            values *= 0.2
+        elif kind == "weight":
+            values /= math.sqrt(fan)
+        result[name] = values.astype(numpy.float32)
+    return result
+
+
+def make(directory, config, seed=0, dtype="F32", prefix=True, pooler=True, oldNames=False, extra=None):
+    """Writes the directory and returns its full configuration. `oldNames` are those converted from TensorFlow; `prefix`
+    tells whether a model without head has "bert." before its names."""
+    config = {**SMALL, **config}
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
+        json.dump(config, file, indent=2)
+    stored = {**weights(config, seed, pooler), **(extra or {})}
+    if oldNames:
+        old = lambda name: name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+        stored = {old(name): values for name, values in stored.items()}
+    if not prefix:
+        stored = {name.removeprefix("bert."): values for name, values in stored.items()}
+    safetensors.writeDirectory(directory, stored, dtype)
+    return config
+
+
+class Model:
+    """tensors: {name: array}, names with or without "bert.", norms with weight and bias or gamma and beta."""
+
+    def __init__(self, config, tensors, kind=numpy.float64):
+        self.settings, self.kind = settings(config), kind
+        new = lambda name: name.removeprefix("bert.").replace(".gamma", ".weight").replace(".beta", ".bias")
+        self.tensors = {new(name): values for name, values in tensors.items()}
+        self.act = ACTIVATIONS[self.settings["hidden_act"]]
+
+    def weight(self, name):
+        return self.tensors[name].astype(self.kind)
+
+    def dense(self, x, name):
+        return x @ self.weight(name + ".weight").T + self.weight(name + ".bias")
+
+    def norm(self, x, name):
+        centred = x - x.mean(-1, keepdims=True)
+        scaled = centred / numpy.sqrt((centred**2).mean(-1, keepdims=True) + self.settings["layer_norm_eps"])
+        return scaled * self.weight(name + ".weight") + self.weight(name + ".bias")
+
+    def attention(self, x, at):
+        heads = self.settings["num_attention_heads"]
+        cut = lambda part: self.dense(x, at + "self." + part).reshape(len(x), heads, -1).transpose(1, 0, 2)
+        q, k, v = cut("query"), cut("key"), cut("value")
+        scores = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[-1])
+        powers = numpy.exp(scores - scores.max(-1, keepdims=True))
+        mixed = (powers / powers.sum(-1, keepdims=True)) @ v
+        return self.dense(mixed.transpose(1, 0, 2).reshape(len(x), -1), at + "output.dense")
+
+    def hidden(self, ids, types):
+        table = lambda part: self.weight(f"embeddings.{part}_embeddings.weight")
+        x = self.norm(table("word")[ids] + table("position")[: len(ids)] + table("token_type")[types], "embeddings.LayerNorm")
+        for layer in range(self.settings["num_hidden_layers"]):
+            at = f"encoder.layer.{layer}."
+            x = self.norm(x + self.attention(x, at + "attention."), at + "attention.output.LayerNorm")
+            wide = self.act(self.dense(x, at + "intermediate.dense"))
+            x = self.norm(x + self.dense(wide, at + "output.dense"), at + "output.LayerNorm")
+        return x
+
+    def forward(self, ids, types=None):
+        """{name: array} of the outputs for one text without padding: [length, ...], or [...] for the whole text."""
+        x = self.hidden(ids, numpy.zeros_like(ids) if types is None else types)
+        head = self.settings["head"]
+        pooled = lambda: numpy.tanh(self.dense(x[0], "pooler.dense"))
+        if head == "BertModel":
+            outputs = {"last_hidden_state": x, "sentence_embedding": x.mean(0)}
+            if "pooler.dense.weight" in self.tensors:
+                outputs["pooler_output"] = pooled()
+            return outputs
+        if head in ("BertForMaskedLM", "BertForPreTraining"):
+            x = self.norm(self.act(self.dense(x, "cls.predictions.transform.dense")), "cls.predictions.transform.LayerNorm")
+            tied = self.settings["tie_word_embeddings"]
+            table = self.weight("embeddings.word_embeddings.weight" if tied else "cls.predictions.decoder.weight")
+            return {"logits": x @ table.T + self.weight("cls.predictions.bias")}
+        if head == "BertForSequenceClassification":
+            return {"logits": self.dense(pooled(), "classifier")}
+        if head == "BertForTokenClassification":
+            return {"logits": self.dense(x, "classifier")}
+        both = self.dense(x, "qa_outputs")
+        return {"start_logits": both[:, 0], "end_logits": both[:, 1]}
+
+
+def load(directory, kind=numpy.float64):
+    with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    return Model(config, safetensors.readDirectory(directory), kind)
+
+
+if __name__ == "__main__":
+    make(sys.argv[1], json.loads(sys.argv[2]) if len(sys.argv) > 2 else {})
