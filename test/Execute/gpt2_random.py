@@ -95,12 +95,13 @@ def main():
     parser.add_argument("--rapt-reference")
     parser.add_argument("--work", help="keep the models and outputs in this folder")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--few", action="store_true", help="those models alone that code generation tells apart")
     parser.add_argument("--only", nargs="*", choices=[*cases.CASES, *cases.SEEDED])
     options = parser.parse_args()
     if bool(options.rapt_reference) == bool(options.rapt_run):
         parser.error("give one of --rapt-run and --rapt-reference")
     known = list(cases.CASES) + ([] if options.rapt_reference else list(cases.SEEDED))
-    names, failed = options.only or known, 0
+    names, failed = options.only or (cases.FEW if options.few else known), 0
     work = options.work or tempfile.mkdtemp(prefix="rapt-gpt2-")
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = [(name, pool.submit(check, name, options, work)) for name in names]

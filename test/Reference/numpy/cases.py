@@ -1,6 +1,7 @@
 """Configurations that together show every quirk of the gpt2 family; shared by the tests that use random models.
 
 CASES: name -> (config, options of make_model.makeModel).
+FEW: names of those that differ in the code that is made, not in the checkpoint alone.
 SEEDED: name -> config of models that get their weights from --random-weights.
 """
 
@@ -45,3 +46,6 @@ SEEDED = {
     "seeded": {"n_layer": 3, "n_embd": 96, "n_head": 3, "vocab_size": 301},
     "seeded-untied": {"tie_word_embeddings": False, "n_inner": 99, "activation_function": "gelu"},
 }
+
+FEW = ["one-layer", "deep", "head-16", "head-33", "head-80", "head-128", "inner-odd", "vocab-1", "gelu", "relu", "silu", "inverse-layer",
+       "untied-prefix", "f16", "bf16-sharded-untied", "long", "seeded", "seeded-untied"]
