@@ -127,10 +127,13 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
       .Case([&](attn::ResizePositionsOp typed) {
         return out(evaluate(typed, in(0), integer(frame, typed.getHeight()), integer(frame, typed.getWidth())));
       })
+      .Case([&](attn::UnpackRowsOp typed) {
+        return out(evaluate(typed, in(0), integer(frame, typed.getLength())));
+      })
       .Case([&](attn::EqualRowsOp typed) {
         return out(evaluate<S>(typed, integer(frame, typed.getRows()), integer(frame, typed.getLength())));
       })
-      .template Case<attn::ActivationOp, attn::MergeHeadsOp, attn::ColumnOp, attn::PatchesOp, attn::UnpackRowsOp>(
+      .template Case<attn::ActivationOp, attn::MergeHeadsOp, attn::ColumnOp, attn::PatchesOp>(
           [&](auto typed) { return out(evaluate(typed, in(0))); })
       .Case([&](attn::SplitHeadsOp typed) {
         for (auto [result, value] : llvm::zip(typed.getHeads(), evaluate(typed, in(0))))

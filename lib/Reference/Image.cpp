@@ -92,10 +92,9 @@ template <typename S> Result<S> evaluate(attn::EqualRowsOp op, int64_t rows, int
   return result;
 }
 
-template <typename S> Result<S> evaluate(attn::UnpackRowsOp op, const Tensor<S> &input) {
-  int64_t length = op.getResult().getType().getDimSize(1);
-  if (input.dim(0) % length != 0)
-    return op.emitOpError() << "has " << input.dim(0) << " tokens, which is no multiple of " << length;
+template <typename S> Result<S> evaluate(attn::UnpackRowsOp op, const Tensor<S> &input, int64_t length) {
+  if (length < 1 || input.dim(0) % length != 0)
+    return op.emitOpError() << "has " << input.dim(0) << " tokens for rows of " << length;
   Tensor<S> result = input;
   result.shape = {input.dim(0) / length, length, input.dim(1)};
   return result;
@@ -106,7 +105,7 @@ template <typename S> Result<S> evaluate(attn::UnpackRowsOp op, const Tensor<S> 
   template Result<S> evaluate(attn::ResizePositionsOp, const Tensor<S> &, int64_t, int64_t);                           \
   template Result<S> evaluate(attn::ImageTokensOp, const Tensor<S> &, const Tensor<S> &, const Tensor<S> &);           \
   template Result<S> evaluate(attn::EqualRowsOp, int64_t, int64_t);                                                    \
-  template Result<S> evaluate(attn::UnpackRowsOp, const Tensor<S> &);
+  template Result<S> evaluate(attn::UnpackRowsOp, const Tensor<S> &, int64_t);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 
 } // namespace rapt::reference

@@ -44,7 +44,7 @@ template <typename S>
 Result<S> evaluate(attn::ImageTokensOp op, const Tensor<S> &patches, const Tensor<S> &learned,
                    const Tensor<S> &positions);
 template <typename S> Result<S> evaluate(attn::EqualRowsOp op, int64_t rows, int64_t length);
-template <typename S> Result<S> evaluate(attn::UnpackRowsOp op, const Tensor<S> &input);
+template <typename S> Result<S> evaluate(attn::UnpackRowsOp op, const Tensor<S> &input, int64_t length);
 
 // Pooling.cpp
 template <typename S> Result<S> evaluate(attn::PoolRowsOp op, const Tensor<S> &input, const Tensor<S> &rowBegin);

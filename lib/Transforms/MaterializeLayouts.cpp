@@ -205,7 +205,7 @@ LogicalResult retype(Operation *op) {
     retypeTables(attention);
   } else if (isa<attn::EmbeddingOp, attn::KVViewOp, attn::PatchesOp, attn::ResizePositionsOp, attn::SplitHeadsOp>(op)) {
     llvm::for_each(op->getResults(), padLast);
-  } else if (isa<attn::ImageTokensOp, attn::PoolRowsOp, attn::SelectRowsOp, attn::UnpackRowsOp>(op)) {
+  } else if (isa<attn::ImageTokensOp, attn::PoolRowsOp, attn::SelectRowsOp>(op)) {
     auto input = cast<RankedTensorType>(op->getOperand(0).getType());
     op->getResult(0).setType(withLast(op->getResult(0).getType(), input.getShape().back()));
   } else if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op)) {

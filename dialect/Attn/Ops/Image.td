@@ -98,21 +98,21 @@ def Attn_EqualRowsOp : Attn_Op<"equal_rows", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Attn_UnpackRowsOp : Attn_Op<"unpack_rows", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+def Attn_UnpackRowsOp : Attn_Op<"unpack_rows", [Pure]> {
   let summary = "packed rows that are all of one length, as a dim of their own";
   let description = [{
-    `result[r, t, :] = input[r length + t, :]`, where the result is [rows, length, columns] and the length is static. A view.
+    `result[r, t, :] = input[r length + t, :]`, where the result is [rows, length, columns].
 
     ```mlir
-    func.func @unpack(%x: tensor<?x768xf32>) -> tensor<?x197x768xf32> {
-      %y = attn.unpack_rows %x : tensor<?x768xf32> -> tensor<?x197x768xf32>
-      return %y : tensor<?x197x768xf32>
+    func.func @unpack(%x: tensor<?x768xf32>, %length: index) -> tensor<?x?x768xf32> {
+      %y = attn.unpack_rows %x, %length : tensor<?x768xf32> -> tensor<?x?x768xf32>
+      return %y : tensor<?x?x768xf32>
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input);
+  let arguments = (ins RankedTensorOf<[F32]>:$input, Index:$length);
   let results = (outs RankedTensorOf<[F32]>:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input `,` $length attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 

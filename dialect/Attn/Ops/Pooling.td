@@ -28,8 +28,6 @@ def Attn_PoolRowsOp : Attn_Op<"pool_rows", [Pure, AllElementTypesMatch<["input",
     $kind $input `,` $row_begin (`skip` $skip^)? attr-dict `:` type($input) `,` type($row_begin) `->` type($result)
   }];
   let hasVerifier = 1;
-  let builders = [OpBuilder<(ins "::mlir::Type":$result, "PoolingKind":$kind, "::mlir::Value":$input, "::mlir::Value":$row_begin),
-                            [{ build($_builder, $_state, result, kind, input, row_begin, /*skip=*/0); }]>];
 }
 
 #endif

@@ -207,17 +207,29 @@ struct TileEqualRows : OpRewritePattern<attn::EqualRowsOp> {
   }
 };
 
+/// A grid over rows and their tokens: each task copies one line, without its padding where the result has none.
 struct TileUnpackRows : OpRewritePattern<attn::UnpackRowsOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::UnpackRowsOp op, PatternRewriter &rewriter) const override {
+    if (!isPadded(op.getInput()))
+      return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    Value rows = quotient(b, asValue(b, extent(b, op.getInput(), 0)), index(b, type.getDimSize(1)));
-    SmallVector<OpFoldResult> shape{OpFoldResult(rows), b.getIndexAttr(type.getDimSize(1)),
-                                    b.getIndexAttr(type.getDimSize(2))};
-    SmallVector<ReassociationIndices> groups{{0, 1}, {2}};
-    rewriter.replaceOp(op, tensor::ExpandShapeOp::create(b, type, op.getInput(), groups, shape).getResult());
+    int64_t columns = type.getDimSize(2);
+    Value length = op.getLength(), rows = quotient(b, asValue(b, extent(b, op.getInput(), 0)), length);
+    OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), width = b.getIndexAttr(columns);
+    Value dest = empty(b, type, {OpFoldResult(rows), OpFoldResult(length), width});
+    auto body = [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+      Insertion out{{}, {OpFoldResult(ids[0]), OpFoldResult(ids[1]), zero}, {one, one, width}};
+      Value token = sum(b, product(b, ids[0], length), ids[1]);
+      Value line = extract(b, dests[0], out.offsets, out.sizes, {columns});
+      out.tile = forPanels(b, columns, line, [&](ImplicitLocOpBuilder &b, Value column, Value) {
+        return readPanel(b, op.getInput(), {token, column});
+      });
+      return SmallVector<Insertion>{out};
+    };
+    rewriter.replaceOp(op, grid(b, {OpFoldResult(rows), OpFoldResult(length)}, dest, body));
     return success();
   }
 };

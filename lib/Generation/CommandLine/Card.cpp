@@ -35,8 +35,9 @@ std::string modelLine(const rapt_module_info &i) {
   std::string line = std::string(i.name) + ": " + i.family + " " + i.task;
   if (i.layers)
     line += ", " + std::to_string(i.layers) + (i.layers == 1 ? " layer" : " layers") + " of width " +
-            std::to_string(i.hidden) + ", " + std::to_string(i.heads) + " heads of " + std::to_string(i.head_dim) +
-            ", vocabulary " + grouped(i.vocabulary);
+            std::to_string(i.hidden) + ", " + std::to_string(i.heads) + " heads of " + std::to_string(i.head_dim);
+  if (i.vocabulary)
+    line += ", vocabulary " + grouped(i.vocabulary);
   return line + ", " + grouped(uint64_t(i.parameters)) + " parameters (" + i.source_dtype + ")";
 }
 
@@ -82,7 +83,7 @@ int printCard(const Options &options) {
               " bytes a token (" + info.cache_dtype + ")\n";
     bool plain = options.library.find('/') == std::string::npos;
     card += "try: rapt-run " + std::string(plain ? "./" : "") + json::printable(options.library) +
-            " -p \"Once upon a time\"\n";
+            (std::string_view(info.task).starts_with("image-") ? " --image photo.jpg\n" : " -p \"Once upon a time\"\n");
   }
   Status status = print(card);
   return status ? 0 : fail(status.error().message);
