@@ -127,9 +127,7 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
       .Case([&](attn::ResizePositionsOp typed) {
         return out(evaluate(typed, in(0), integer(frame, typed.getHeight()), integer(frame, typed.getWidth())));
       })
-      .Case([&](attn::UnpackRowsOp typed) {
-        return out(evaluate(typed, in(0), integer(frame, typed.getLength())));
-      })
+      .Case([&](attn::UnpackRowsOp typed) { return out(evaluate(typed, in(0), integer(frame, typed.getLength()))); })
       .Case([&](attn::EqualRowsOp typed) {
         return out(evaluate<S>(typed, integer(frame, typed.getRows()), integer(frame, typed.getLength())));
       })

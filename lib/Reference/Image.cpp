@@ -68,8 +68,8 @@ Result<S> evaluate(attn::ImageTokensOp op, const Tensor<S> &patches, const Tenso
                    const Tensor<S> &positions) {
   int64_t first = learned.dim(0), tokens = positions.dim(0), each = tokens - first, columns = patches.dim(1);
   if (each < 1 || patches.dim(0) % each != 0)
-    return op.emitOpError() << "has " << patches.dim(0) << " patches for images of " << tokens << " tokens, "
-                            << first << " of them learned";
+    return op.emitOpError() << "has " << patches.dim(0) << " patches for images of " << tokens << " tokens, " << first
+                            << " of them learned";
   int64_t images = patches.dim(0) / each;
   Result<S> result = makeTensor<S>(op, {images * tokens, columns});
   if (failed(result))
@@ -77,8 +77,8 @@ Result<S> evaluate(attn::ImageTokensOp op, const Tensor<S> &patches, const Tenso
   for (int64_t t = 0; t < images * tokens; ++t)
     for (int64_t i = t % tokens, c = 0; c < columns; ++c)
       result->floats[t * columns + c] =
-          positions.floats[i * columns + c] + (i < first ? learned.floats[i * columns + c]
-                                                         : patches.floats[(t / tokens * each + i - first) * columns + c]);
+          positions.floats[i * columns + c] +
+          (i < first ? learned.floats[i * columns + c] : patches.floats[(t / tokens * each + i - first) * columns + c]);
   return result;
 }
 

@@ -15,7 +15,8 @@ namespace rapt::runtime {
 
 enum class BufferKind : uint8_t { Weights, Workspace, Cache, Input, Output };
 
-/// An extent of a buffer: a number, the value of a dim and `plus`, or of an output (dim / divisor) (other / otherDivisor)
+/// An extent of a buffer: a number, the value of a dim and `plus`, or of an output (dim / divisor) (other /
+/// otherDivisor)
 /// + plus, rounded down: the tokens of an image that is cut into patches.
 struct ManifestExtent {
   int dim; ///< index into the entry's dims, -1 for a number

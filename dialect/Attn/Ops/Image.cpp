@@ -43,8 +43,9 @@ LogicalResult ImageTokensOp::verify() {
                               getResult().getType()};
   for (RankedTensorType type : types)
     if (type.getRank() != 2 || type.getDimSize(1) != types[0].getDimSize(1))
-      return emitOpError() << "needs patches, learned tokens, positions and a result of rank 2 and as many columns, found "
-                           << type << " beside " << types[0];
+      return emitOpError()
+             << "needs patches, learned tokens, positions and a result of rank 2 and as many columns, found " << type
+             << " beside " << types[0];
   RankedTensorType learned = types[1], positions = types[2];
   if (learned.isDynamicDim(0))
     return emitOpError() << "needs a static number of learned tokens, found " << learned;

@@ -63,9 +63,8 @@ struct TilePatches : OpRewritePattern<attn::PatchesOp> {
       });
     };
     return loop(b, zero, index(b, channels), 1, line, [&](ImplicitLocOpBuilder &b, Value channel, Value carried) {
-      return loop(b, zero, extent, 1, carried, [&](ImplicitLocOpBuilder &b, Value i, Value inner) {
-        return copyLine(b, channel, i, inner);
-      });
+      return loop(b, zero, extent, 1, carried,
+                  [&](ImplicitLocOpBuilder &b, Value i, Value inner) { return copyLine(b, channel, i, inner); });
     });
   }
 };
@@ -149,7 +148,8 @@ struct TileResizePositions : OpRewritePattern<attn::ResizePositionsOp> {
     Taps taps;
     for (int m = 0; m < 4; ++m) {
       Value index = sum(b, below, tile::index(b, m - 1));
-      index = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, index, tile::index(b, extent - 1)), tile::index(b, 0));
+      index =
+          arith::MaxSIOp::create(b, arith::MinSIOp::create(b, index, tile::index(b, extent - 1)), tile::index(b, 0));
       taps.index[m] = index;
       taps.weight[m] = cubic(b, m == 1 || m == 2 ? near : far, distance[m]);
     }
@@ -197,12 +197,11 @@ struct TileEqualRows : OpRewritePattern<attn::EqualRowsOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value count = sum(b, op.getRows(), index(b, 1));
     Value dest = empty(b, cast<RankedTensorType>(op.getResult().getType()), {OpFoldResult(count)});
-    rewriter.replaceOp(op, loop(b, index(b, 0), count, 1, dest,
-                                [&](ImplicitLocOpBuilder &b, Value row, Value carried) -> Value {
-                                  Value offset = arith::IndexCastOp::create(b, b.getI32Type(),
-                                                                            product(b, row, op.getLength()));
-                                  return tensor::InsertOp::create(b, offset, carried, row);
-                                }));
+    rewriter.replaceOp(
+        op, loop(b, index(b, 0), count, 1, dest, [&](ImplicitLocOpBuilder &b, Value row, Value carried) -> Value {
+          Value offset = arith::IndexCastOp::create(b, b.getI32Type(), product(b, row, op.getLength()));
+          return tensor::InsertOp::create(b, offset, carried, row);
+        }));
     return success();
   }
 };

@@ -143,8 +143,7 @@ Value buildEmbeddings(const Scope &top, const Config &config, Images &images) {
   Value size = number(config.patch);
   Value height = arith::DivUIOp::create(builder, loc, extent(2), size);
   Value width = arith::DivUIOp::create(builder, loc, extent(3), size);
-  images.length =
-      arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, height, width), number(1));
+  images.length = arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, height, width), number(1));
   images.rowBegin = attn::EqualRowsOp::create(builder, loc, tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
                                               extent(0), images.length);
 
@@ -153,9 +152,9 @@ Value buildEmbeddings(const Scope &top, const Config &config, Images &images) {
   auto stream = tensorOf({ShapedType::kDynamic, config.width}, f32);
   Value patches = attn::PatchesOp::create(builder, top.at(part), cut, images.pixels, config.patch);
   patches = dense(top, patches, part);
-  Value positions = attn::ResizePositionsOp::create(
-      builder, top.at("embeddings.position_embeddings"), stream, top.weight("embeddings.position_embeddings"), height,
-      width, ArrayRef<int64_t>{config.grid(), config.grid()});
+  Value positions = attn::ResizePositionsOp::create(builder, top.at("embeddings.position_embeddings"), stream,
+                                                    top.weight("embeddings.position_embeddings"), height, width,
+                                                    ArrayRef<int64_t>{config.grid(), config.grid()});
   return attn::ImageTokensOp::create(builder, loc, stream, patches, top.weight("embeddings.cls_token"), positions);
 }
 
@@ -187,8 +186,8 @@ SmallVector<Value> buildHead(const Scope &top, const Config &config, Value x, co
   };
   if (config.head == Head::Classification) {
     // The norm of the class token alone; of the patches, the mean is that of their norms.
-    Value pooled = config.takesMean ? pool(norm(x), attn::PoolingKind::mean, 1)
-                                    : norm(pool(x, attn::PoolingKind::first, 0));
+    Value pooled =
+        config.takesMean ? pool(norm(x), attn::PoolingKind::mean, 1) : norm(pool(x, attn::PoolingKind::first, 0));
     return {dense(top, pooled, "classifier")};
   }
   x = norm(x);

@@ -3,8 +3,9 @@
 // A grid over patches, whose lines are copied as vectors; columns behind them are zero.
 // CHECK-LABEL: @patches
 func.func @patches(%pixels: tensor<?x3x?x?xf32>) -> tensor<?x160xf32> {
-  // CHECK: %[[ROWS:.*]] = arith.muli
-  // CHECK: tensor.empty(%[[ROWS]]) : tensor<?x160xf32>
+  // CHECK: %[[EACH:.*]] = arith.muli
+  // CHECK: %[[ROWS:.*]] = arith.muli %{{.*}}, %[[EACH]]
+  // CHECK-NEXT: tensor.empty(%[[ROWS]]) : tensor<?x160xf32>
   // CHECK: scf.forall (%[[ROW:.*]]) in (%[[ROWS]])
   // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<32xf32>
   // CHECK: vector.transfer_write %[[ZERO]]
