@@ -2,6 +2,8 @@
 #include "lib/Artifact/Parameter.h"
 #include <algorithm>
 #include <cassert>
+#include <functional>
+#include <numeric>
 
 namespace rapt::artifact {
 
@@ -33,6 +35,17 @@ std::string sourceName(const Source &source, int64_t layer) {
   if (const size_t at = name.find(mark); at != std::string::npos)
     name.replace(at, mark.size(), std::to_string(layer));
   return name;
+}
+
+std::vector<int64_t> matrixShape(const std::vector<int64_t> &shape, int64_t rows, bool transpose) {
+  for (size_t cut = 1; shape.size() > 2 && cut < shape.size(); ++cut) {
+    const auto middle = shape.begin() + int64_t(cut);
+    auto product = [](auto from, auto to) { return std::accumulate(from, to, int64_t(1), std::multiplies<>()); };
+    const std::vector<int64_t> matrix = {product(shape.begin(), middle), product(middle, shape.end())};
+    if (matrix[transpose ? 1 : 0] == rows)
+      return matrix;
+  }
+  return shape;
 }
 
 std::vector<std::string> sourceTensors(const std::vector<Parameter> &parameters) {

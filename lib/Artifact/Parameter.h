@@ -55,6 +55,11 @@ struct Parameter {
   uint64_t layerStride = 0; ///< bytes from one layer to the next, multiple of 64
 };
 
+/// The shape of a tensor as a source of a matrix with `rows` rows, or `rows` columns before it is transposed: a tensor
+/// of more than two dims (the kernel of a convolution) counts as a matrix, cut between two dims where that fits. Others
+/// keep their shape.
+std::vector<int64_t> matrixShape(const std::vector<int64_t> &shape, int64_t rows, bool transpose);
+
 /// Names of all source tensors of `parameters`, layers expanded, each once, sorted.
 std::vector<std::string> sourceTensors(const std::vector<Parameter> &parameters);
 

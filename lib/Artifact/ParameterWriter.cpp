@@ -150,12 +150,12 @@ Status ParameterWriter::checkLayer(int64_t layer) {
     const TensorInfo *info = reader->find(name);
     if (!info)
       return Error{"tensor '" + name + "' is missing"};
-    const bool flip = source.transpose;
-    if (info->shape.size() != parameter->shape.size() || (flip && info->shape.size() != 2) ||
-        (info->shape.size() == 2 && info->shape[flip ? 1 : 0] != rows))
+    const bool flip = source.transpose, isMatrix = parameter->shape.size() == 2;
+    const std::vector<int64_t> shape = isMatrix ? matrixShape(info->shape, rows, flip) : info->shape;
+    if (shape.size() != parameter->shape.size() || (flip && !isMatrix) || (isMatrix && shape[flip ? 1 : 0] != rows))
       return Error{"tensor '" + name + "' is " + shapeText(info->shape) + ", which gives no part of " +
                    shapeText(parameter->shape) + (flip ? " transposed" : "")};
-    const int64_t own = info->shape[flip ? 0 : info->shape.size() - 1];
+    const int64_t own = shape[flip ? 0 : shape.size() - 1];
     if (own < 1 || own > columns - begins.back())
       return Error{"tensor '" + name + "' is " + shapeText(info->shape) + ": column " +
                    std::to_string(begins.back() + own) + " of " + std::to_string(columns)};

@@ -42,7 +42,7 @@ constexpr Text texts[] = {
     {"--mcpu", &Options::cpu, "native, x86-64-v3, or another CPU; help lists them"},
     {"-march", &Options::cpu, "the same as --mcpu"},
     {"--mattr", &Options::attributes, "+feature,-feature,..."},
-    {"--dtype", &Options::dtype, "storage of weights and cache: auto, f32, bf16, f16"},
+    {"--dtype", &Options::dtype, "storage of the weights: auto (the checkpoint's), f32, bf16, f16"},
     {"--weights", &Options::weights, "model directory or weight file of a .mlir input"},
     {"--save-weights", &Options::saveWeights, "write the random weights as safetensors"},
     {"--prefix", &Options::prefix, "prefix of the exported symbol"},
@@ -94,12 +94,12 @@ Status apply(Options &options, const std::string &name, const std::string &value
   }
   if (name == "--quantize" && value == "none")
     return {};
-  if (name == "--cache-dtype" && value == "auto")
+  if (name == "--cache-dtype" && (value == "auto" || value == "f32"))
     return {};
   if (name == "--quantize")
     return usage("--quantize=" + value + " is not supported; --dtype=bf16 or f16 halves the weights");
   if (name == "--cache-dtype")
-    return usage("--cache-dtype=" + value + " is not supported; the cache is stored as --dtype says");
+    return usage("--cache-dtype=" + value + " is not supported; the cache is kept in f32");
   return usage("unknown option " + name);
 }
 
@@ -220,7 +220,10 @@ std::string helpText(bool hidden) {
   line("--max-batch=N", "sequences of one step; default 64");
   line("--random-weights=SEED", "weights from a seed instead of the directory's");
   line("--ignore-config-key=K", "go on in spite of a config key that is not understood");
+  line("--quantize=VALUE", "none");
+  line("--cache-dtype=VALUE", "storage of the KV cache: auto, f32");
   line("-j N", "threads for packing; default: all processors");
+  line("-S, -c", "the same as --emit=asm, --emit=obj");
   for (const Flag &flag : flags)
     if (hidden || !flag.hidden)
       line(flag.name, flag.help);

@@ -44,9 +44,9 @@ std::string modelLine(const artifact::Manifest &m) {
     return m.name + ": kernels without a model";
   return m.name + ": " + m.model->family + " " + m.model->task + ", " + std::to_string(m.model->layers) +
          (m.model->layers == 1 ? " layer" : " layers") + " of width " + std::to_string(m.model->hidden) + ", " +
-         std::to_string(m.model->heads) + " heads of " + std::to_string(m.model->headDim) + ", vocabulary " +
-         grouped(m.model->vocabulary) + ", " + grouped(m.model->parameters) + " parameters (" + m.model->sourceDType +
-         ")";
+         std::to_string(m.model->heads) + " heads of " + std::to_string(m.model->headDim) + ", " +
+         (m.model->vocabulary ? "vocabulary " + grouped(m.model->vocabulary) + ", " : "") +
+         grouped(m.model->parameters) + " parameters (" + m.model->sourceDType + ")";
 }
 
 std::string targetLine(const artifact::Manifest &m) {
@@ -66,7 +66,8 @@ std::string boundsLine(const artifact::Manifest &m) {
   std::string line = "bounds: ";
   if (m.maxPositions)
     line += grouped(m.maxPositions) + " positions, ";
-  line += grouped(m.maxTokens) + " tokens of " + grouped(m.maxRows) + " sequences a step";
+  line += m.maxTokens ? grouped(m.maxTokens) + " tokens of " + grouped(m.maxRows) + " sequences a step"
+                      : grouped(m.maxRows) + " images a step";
   if (m.cache)
     line += "; cache: " + grouped(m.cache->bytesPerToken) + " bytes a token (" + m.cache->dtype + ")";
   return line;
@@ -86,9 +87,14 @@ std::string driver::report(const artifact::Manifest &manifest, const OutputPaths
   files += "; compiled in " + seconds(costs.compileSeconds) + ", packed in " + seconds(costs.packSeconds) +
            ", peak memory " + inUnits(uint64_t(usage.ru_maxrss) * 1024);
   std::string attempt = "try: ";
+  const bool takesImages = manifest.model && manifest.model->task.starts_with("image-");
   if (emit == Emit::Library)
     attempt += "rapt-run " + std::string(paths.main.find('/') == std::string::npos ? "./" : "") +
+<<<<<<< HEAD
                shownPath(paths.main) + " " + std::string(exampleArguments(manifest.model ? manifest.model->task : ""));
+=======
+               shownPath(paths.main) + (takesImages ? " --image photo.jpg" : " -p \"Once upon a time\"");
+>>>>>>> main
   else
     attempt += "#include \"" + shownPath(paths.base) + ".h\" and link " + shownPath(paths.main);
   return modelLine(manifest) + "\n" + targetLine(manifest) + "\n" + files + "\n" + boundsLine(manifest) + "\n" +

@@ -104,17 +104,18 @@ Expected<Preprocessing> defaultsOf(const json::Value &root, bool &sizeSquares) {
   for (std::string_view end : {"Fast", "ImageProcessor", "FeatureExtractor"})
     if (base.ends_with(end))
       base.resize(base.size() - end.size());
-  if (base == "ViT")
+  base += "ImageProcessor";
+  if (base == "ViTImageProcessor")
     return how;
   how.crops = true;
   how.filter = Filter::Bicubic;
-  if (base == "DeiT") {
+  if (base == "DeiTImageProcessor") {
     how.size.width = how.size.height = 256;
     constexpr double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
     std::copy_n(mean, 3, how.mean), std::copy_n(deviation, 3, how.deviation);
     return how;
   }
-  if (base == "CLIP") {
+  if (base == "CLIPImageProcessor") {
     how.size.shortestEdge = 224;
     sizeSquares = false;
     constexpr double mean[] = {0.48145466, 0.4578275, 0.40821073};

@@ -8,24 +8,30 @@ using namespace rapt;
 using namespace rapt::importing;
 
 void ParameterSet::add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init) {
-  weights.push_back({std::move(symbol), std::move(tensor), std::move(shape), init, std::nullopt, false, {}});
+  weights.push_back({std::move(symbol), std::move(tensor), shape, shape, init, std::nullopt, false, {}});
+}
+
+void ParameterSet::addView(std::string symbol, std::string tensor, std::vector<int64_t> shape,
+                           std::vector<int64_t> stored, huggingface::Init init) {
+  weights.push_back(
+      {std::move(symbol), std::move(tensor), std::move(shape), std::move(stored), init, std::nullopt, false, {}});
 }
 
 void ParameterSet::addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape,
                             huggingface::Init init) {
-  weights.push_back({std::move(symbol), std::move(tensor), std::move(shape), init, std::nullopt, true, {}});
+  weights.push_back({std::move(symbol), std::move(tensor), shape, shape, init, std::nullopt, true, {}});
 }
 
 void ParameterSet::addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                               huggingface::Init init) {
-  weights.push_back({std::move(symbol), std::move(tensor), std::move(shape), init, stack, false, {}});
+  weights.push_back({std::move(symbol), std::move(tensor), shape, shape, init, stack, false, {}});
 }
 
 Status ParameterSet::resolve(huggingface::ModelDescription &model, std::initializer_list<std::string_view> ignored) {
   std::vector<huggingface::TensorRequest> requests;
   for (const Weight &weight : weights) {
     if (!weight.stack) {
-      requests.push_back({weight.tensor, weight.shape, weight.init});
+      requests.push_back({weight.tensor, weight.stored, weight.init});
       continue;
     }
     size_t at = StringRef(weight.tensor).find(layerPlaceholder);
@@ -33,7 +39,7 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, std::initiali
     for (int64_t layer = 0; layer < weight.stack->layers; ++layer) {
       std::string name = weight.tensor;
       name.replace(at, layerPlaceholder.size(), std::to_string(layer));
-      requests.push_back({std::move(name), weight.shape, weight.init});
+      requests.push_back({std::move(name), weight.stored, weight.init});
     }
   }
   Expected<std::vector<huggingface::ResolvedTensor>> resolved = model.resolve(std::move(requests), ignored);

@@ -32,6 +32,10 @@ class ParameterSet {
 public:
   /// A weight that exists once. `shape` is as the checkpoint has it, [in, out] or [rows, columns] or [columns].
   void add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init);
+  /// The same of a tensor that is [rows, columns] by grouping its dims: the kernel of a convolution, [out, channels,
+  /// height, width], as the matrix of a product, or rows below dims of 1. `stored` is the checkpoint's shape.
+  void addView(std::string symbol, std::string tensor, std::vector<int64_t> shape, std::vector<int64_t> stored,
+               huggingface::Init init);
   /// The same of a small table that regions look up; it is kept in f32, as vectors are.
   void addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init);
   /// A weight of each layer of a stack; `tensor` holds "{layer}".
@@ -65,7 +69,7 @@ private:
   };
   struct Weight {
     std::string symbol, tensor;
-    std::vector<int64_t> shape;
+    std::vector<int64_t> shape, stored; ///< in the module, in the checkpoint
     huggingface::Init init;
     std::optional<Stack> stack;
     bool isTable;

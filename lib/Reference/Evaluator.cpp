@@ -119,12 +119,19 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .template Case<attn::EmbeddingOp, attn::PoolRowsOp, attn::RMSNormOp, attn::GLUOp, attn::AddOp>(
           [&](auto typed) { return out(evaluate(typed, in(0), in(1))); })
-      .template Case<attn::LayerNormOp, attn::RopeOp>(
+      .template Case<attn::LayerNormOp, attn::RopeOp, attn::ImageTokensOp>(
           [&](auto typed) { return out(evaluate(typed, in(0), in(1), in(2))); })
       .Case([&](attn::PositionsOp typed) {
         return out(evaluate(typed, in(0), in(1), optionalTensor(frame, typed.getPast())));
       })
-      .template Case<attn::ActivationOp, attn::MergeHeadsOp, attn::ColumnOp>(
+      .Case([&](attn::ResizePositionsOp typed) {
+        return out(evaluate(typed, in(0), integer(frame, typed.getHeight()), integer(frame, typed.getWidth())));
+      })
+      .Case([&](attn::UnpackRowsOp typed) { return out(evaluate(typed, in(0), integer(frame, typed.getLength()))); })
+      .Case([&](attn::EqualRowsOp typed) {
+        return out(evaluate<S>(typed, integer(frame, typed.getRows()), integer(frame, typed.getLength())));
+      })
+      .template Case<attn::ActivationOp, attn::MergeHeadsOp, attn::ColumnOp, attn::PatchesOp>(
           [&](auto typed) { return out(evaluate(typed, in(0))); })
       .Case([&](attn::SplitHeadsOp typed) {
         for (auto [result, value] : llvm::zip(typed.getHeads(), evaluate(typed, in(0))))

@@ -36,6 +36,16 @@ mlir::FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp op
 template <typename S>
 Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &cosines, const Tensor<S> &sines);
 
+// Image.cpp
+template <typename S> Result<S> evaluate(attn::PatchesOp op, const Tensor<S> &pixels);
+template <typename S>
+Result<S> evaluate(attn::ResizePositionsOp op, const Tensor<S> &table, int64_t height, int64_t width);
+template <typename S>
+Result<S> evaluate(attn::ImageTokensOp op, const Tensor<S> &patches, const Tensor<S> &learned,
+                   const Tensor<S> &positions);
+template <typename S> Result<S> evaluate(attn::EqualRowsOp op, int64_t rows, int64_t length);
+template <typename S> Result<S> evaluate(attn::UnpackRowsOp op, const Tensor<S> &input, int64_t length);
+
 // Pooling.cpp
 template <typename S> Result<S> evaluate(attn::PoolRowsOp op, const Tensor<S> &input, const Tensor<S> &rowBegin);
 

@@ -77,7 +77,9 @@ Expected<std::vector<double>> SourceParameters::read(attn::ParameterOp parameter
     const artifact::TensorInfo *info = tensors.find(name);
     if (!info)
       return wrong(parameter, "there is no tensor '" + name + "'");
-    SmallVector<int64_t> shape(info->shape.begin(), info->shape.end());
+    std::vector<int64_t> shape = info->shape;
+    if (parameter.getSliceType().getRank() == 2)
+      shape = artifact::matrixShape(shape, rows, source.getTranspose());
     if (source.getTranspose())
       std::reverse(shape.begin(), shape.end());
     int64_t width = shape.empty() ? 1 : shape.back();

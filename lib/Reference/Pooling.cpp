@@ -12,7 +12,7 @@ template <typename S> Result<S> evaluate(attn::PoolRowsOp op, const Tensor<S> &i
   if (failed(result))
     return failure();
   for (int64_t r = 0; r < rows; ++r) {
-    int64_t begin = rowBegin.ints[r], end = rowBegin.ints[r + 1];
+    int64_t end = rowBegin.ints[r + 1], begin = std::min(end, rowBegin.ints[r] + int64_t(op.getSkip()));
     for (int64_t c = 0; c < columns; ++c) {
       auto at = [&](int64_t t) { return input.floats[t * columns + c]; };
       S value = 0;

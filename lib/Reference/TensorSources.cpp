@@ -18,7 +18,8 @@ namespace {
 /// What a use says a parameter is for; `slice` is one layer's type.
 Init purposeOf(OpOperand &use, RankedTensorType slice) {
   Operation *user = use.getOwner();
-  if (isa<attn::EmbeddingOp>(user) && use.getOperandNumber() == 1)
+  if ((isa<attn::EmbeddingOp, attn::ImageTokensOp>(user) && use.getOperandNumber() >= 1) ||
+      isa<attn::ResizePositionsOp>(user))
     return Init::embedding();
   if (auto linear = dyn_cast<attn::LinearOp>(user); linear && use.getOperandNumber() == 1 && slice.getRank() == 2)
     return Init::weight(slice.getDimSize(linear.getTransposed() ? 1 : 0));

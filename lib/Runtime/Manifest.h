@@ -15,10 +15,17 @@ namespace rapt::runtime {
 
 enum class BufferKind : uint8_t { Weights, Workspace, Cache, Input, Output };
 
-/// An extent of a buffer: a number, or the value of a dim and `plus`.
+/// An extent of a buffer: a number, the value of a dim and `plus`, or of an output (dim / divisor) (other /
+/// otherDivisor)
+/// + plus, rounded down: the tokens of an image that is cut into patches.
 struct ManifestExtent {
   int dim; ///< index into the entry's dims, -1 for a number
   int64_t plus;
+  int64_t divisor = 1;
+  int other = -1; ///< index of a second dim, -1 without
+  int64_t otherDivisor = 1;
+
+  bool isProduct() const { return divisor != 1 || other >= 0; }
 };
 
 struct ManifestBuffer {

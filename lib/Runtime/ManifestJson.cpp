@@ -227,16 +227,46 @@ BufferKind bufferKind(const std::string &kind) {
   wrong("buffer kind \"" + kind + "\" is unknown");
 }
 
-/// A number, a dim's name, or "dim+1".
-ManifestExtent readExtent(const Json &item, const ManifestEntry &entry) {
+/// The number behind the last `mark` of `text`, which is cut there; `otherwise` where there is no such mark.
+int64_t cutNumber(std::string &text, char mark, int64_t otherwise) {
+  size_t at = text.rfind(mark);
+  if (at == std::string::npos)
+    return otherwise;
+  const std::string digits = text.substr(at + 1);
+  if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos)
+    wrong("extent \"" + text + "\" has no number behind '" + mark + "'");
+  text.resize(at);
+  return std::stoll(digits);
+}
+
+/// "dim" or "dim/N"; what it names has at most 2^31 values, so that a product of two fits.
+int readFactor(std::string text, const ManifestEntry &entry, int64_t &divisor) {
+  divisor = cutNumber(text, '/', 1);
+  int dim = entry.findDim(text);
+  if (dim < 0)
+    wrong("entry \"" + entry.name + "\" has no dim \"" + text + "\"");
+  if (divisor < 1)
+    wrong("an extent divides \"" + text + "\" by 0");
+  return dim;
+}
+
+/// A number, or "dim+N", "dim/N*dim/N+N" without what is 1, none or 0.
+ManifestExtent readExtent(const Json &item, const ManifestEntry &entry, bool isOutput) {
   if (item.kind == Json::Integer)
     return {-1, integer(item, "shape", 0, maxNumber)};
-  std::string name = textOf(item, "shape");
-  bool plus = name.size() > 2 && name.compare(name.size() - 2, 2, "+1") == 0;
-  int dim = entry.findDim(plus ? name.substr(0, name.size() - 2) : name);
-  if (dim < 0)
-    wrong("entry \"" + entry.name + "\" has no dim \"" + name + "\"");
-  return {dim, plus};
+  std::string text = textOf(item, "shape");
+  const std::string whole = text;
+  ManifestExtent extent{-1, cutNumber(text, '+', 0)};
+  const size_t times = text.find('*');
+  extent.dim = readFactor(text.substr(0, times), entry, extent.divisor);
+  if (times != std::string::npos)
+    extent.other = readFactor(text.substr(times + 1), entry, extent.otherDivisor);
+  for (int dim : {extent.dim, extent.other})
+    if (extent.isProduct() && dim >= 0 && entry.dims[dim].most > INT32_MAX)
+      wrong("extent \"" + whole + "\" has a dim without a bound");
+  if (extent.isProduct() && !isOutput)
+    wrong("extent \"" + whole + "\" of an input is no dim");
+  return extent;
 }
 
 ManifestBuffer readBuffer(const Json &item, const ManifestEntry &entry) {
@@ -245,7 +275,7 @@ ManifestBuffer readBuffer(const Json &item, const ManifestEntry &entry) {
     return buffer;
   buffer.dtype = text(item, "dtype");
   for (const Json &extent : list(item, "shape"))
-    buffer.shape.push_back(readExtent(extent, entry));
+    buffer.shape.push_back(readExtent(extent, entry, buffer.kind == BufferKind::Output));
   if (buffer.shape.size() > 8)
     wrong("buffer \"" + buffer.name + "\" has more than 8 dimensions");
   buffer.limit = numberOrZero(item, "limit");

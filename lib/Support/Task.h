@@ -15,7 +15,7 @@ constexpr std::string_view exampleArguments(std::string_view task) {
     return "-p \"Paris is the [MASK] of France.\"";
   if (task == "question-answering")
     return "--question \"Where is Paris?\" -p \"Paris is in France.\"";
-  if (task == "image-classification")
+  if (task.starts_with("image-"))
     return "--image photo.jpg";
   return "-p \"Once upon a time\"";
 }

@@ -82,7 +82,7 @@ FailureOr<Wish> wishOf(OpOperand &use) {
     wish.columnGroup = groupOf(recurrence.getHidden());
     return wish;
   }
-  if (isa<attn::EmbeddingOp, attn::LayerNormOp, attn::RMSNormOp>(op))
+  if (isa<attn::EmbeddingOp, attn::ImageTokensOp, attn::LayerNormOp, attn::ResizePositionsOp, attn::RMSNormOp>(op))
     return wish;
   if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
     if (use.get() == attention.getAdditive())
@@ -203,9 +203,9 @@ LogicalResult retype(Operation *op) {
     shape[*attention.dimOf(3, attn::AttentionOp::DV)] = value.getDimSize(*attention.dimOf(2, attn::AttentionOp::DV));
     attention.getResult().setType(RankedTensorType::get(shape, attention.getResult().getType().getElementType()));
     retypeTables(attention);
-  } else if (isa<attn::EmbeddingOp, attn::SplitHeadsOp, attn::KVViewOp>(op)) {
+  } else if (isa<attn::EmbeddingOp, attn::KVViewOp, attn::PatchesOp, attn::ResizePositionsOp, attn::SplitHeadsOp>(op)) {
     llvm::for_each(op->getResults(), padLast);
-  } else if (isa<attn::SelectRowsOp, attn::PoolRowsOp>(op)) {
+  } else if (isa<attn::ImageTokensOp, attn::PoolRowsOp, attn::SelectRowsOp>(op)) {
     auto input = cast<RankedTensorType>(op->getOperand(0).getType());
     op->getResult(0).setType(withLast(op->getResult(0).getType(), input.getShape().back()));
   } else if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op)) {

@@ -81,7 +81,45 @@ def pooling():
         expected = np.array([formula(row) if len(row) else np.zeros(5) for row in rows])
         case(f"pool_rows {kind}", "pooling", kind, {"x": x, "row_begin": row_begin}, {"result0": expected})
         case(f"pool_rows {kind} without rows", "pooling", kind, {"x": x, "row_begin": ints(0)}, {"result0": np.zeros((0, 5))})
+    means = [row[1:].mean(0) if len(row) > 1 else np.zeros(5) for row in np.split(x.astype(np.float64), (4, 4, 5))]
+    case("pool_rows skip", "pooling", "skip", {"x": x, "row_begin": row_begin}, {"result0": np.array(means)})
     error("pooling", "mean", {"x": x, "row_begin": ints(0, 10)}, "'attn.pool_rows' op row_begin[1] is 10, but must be within 0..9")
+
+
+def image():
+    import vit
+
+    pixels = normal(2, 3, 7, 5)
+    for name, shape in {"whole": (2, 3, 6, 4), "ragged": (2, 3, 7, 5), "one": (1, 3, 2, 3), "none": (0, 3, 4, 4), "narrow": (2, 3, 7, 1)}.items():
+        x = pixels[: shape[0], :, : shape[2], : shape[3]]
+        rows, columns = shape[2] // 2, shape[3] // 2
+        cut = x[:, :, : 2 * rows, : 2 * columns].reshape(shape[0], 3, rows, 2, columns, 2).transpose(0, 2, 4, 1, 3, 5)
+        case(f"patches {name}", "image", "cut", {"pixels": x}, {"result0": cut.reshape(-1, 12)})
+
+    table = normal(2 + 3 * 4, 5)
+    for height, width in ((3, 4), (4, 3), (1, 1), (7, 5), (2, 11), (6, 8)):
+        grid = np.einsum("ym,xn,mnc->yxc", vit.interpolation(3, height), vit.interpolation(4, width), table[2:].reshape(3, 4, 5))
+        expected = np.concatenate([table[:2], grid.reshape(-1, 5)])
+        inputs = {"table": table, "h": np.array(height, np.int64), "w": np.array(width, np.int64)}
+        case(f"resize_positions {height} x {width}", "image", "resize", inputs, {"result0": expected})
+    huge = {"table": table, "h": np.array(1 << 20, np.int64), "w": np.array(1 << 20, np.int64)}
+    error("image", "resize", huge, "'attn.resize_positions' op makes positions for 1048576 x 1048576 patches")
+
+    patches, learned, positions = normal(6, 5), normal(2, 5), normal(5, 5)
+    tokens = [np.concatenate([learned, patches[3 * b : 3 * b + 3]]) + positions.astype(np.float64) for b in range(2)]
+    inputs = {"patches": patches, "learned": learned, "positions": positions}
+    case("image_tokens", "image", "tokens", inputs, {"result0": np.concatenate(tokens)})
+    case("image_tokens none", "image", "tokens", {**inputs, "patches": patches[:0]}, {"result0": np.zeros((0, 5))})
+    for bad in ({"patches": patches[:5]}, {"positions": positions[:2]}):
+        error("image", "tokens", {**inputs, **bad}, "learned")
+
+    number = lambda value: np.array(value, np.int64)
+    for rows, length in ((3, 7), (0, 5), (2, 0)):
+        case(f"equal_rows {rows} x {length}", "image", "offsets", {"rows": number(rows), "length": number(length)}, {"result0": np.arange(rows + 1) * length})
+    error("image", "offsets", {"rows": number(65536), "length": number(32768)}, "gives offsets of 65536 rows of 32768 tokens")
+    case("unpack_rows", "image", "unpack", {"x": patches, "length": number(3)}, {"result0": patches.reshape(2, 3, 5)})
+    for bad in (4, 0):
+        error("image", "unpack", {"x": patches, "length": number(bad)}, f"'attn.unpack_rows' op has 6 tokens for rows of {bad}")
 
 
 def norm():
@@ -493,7 +531,7 @@ def main():
     parser.add_argument("--tool", required=True)
     parser.add_argument("--work")
     options = parser.parse_args()
-    for make in (embedding, pooling, norm, position, feedforward, attention, attention_state, attention_merge, kvcache, recurrence, program, decoder):
+    for make in (embedding, pooling, image, norm, position, feedforward, attention, attention_state, attention_merge, kvcache, recurrence, program, decoder):
         make()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         work = options.work or WORK.name

@@ -6,6 +6,8 @@
 #   rapt_add_mlir_library(NAME SOURCES ... [LINK ...] [DEPENDS ...])
 #     the same for code that includes LLVM or MLIR headers: system headers, the shared precompiled header, libMLIR/libLLVM.
 #   rapt_add_tool(NAME [MLIR] SOURCES ... LINK ...)     an executable in build/bin
+#   rapt_add_merged_archive(NAME FILE PARTS target ... [INSIDE archive ...])
+#     libFILE.a: one object of the parts and the C++ library, in which only rapt_... is global
 #   rapt_add_unittest(NAME [MLIR] SOURCES ... LINK ...) a gtest executable in build/test, registered for the test command
 
 include(RaptCompiler)
@@ -62,6 +64,36 @@ function(rapt_add_tool name)
   if(A_DEPENDS)
     add_dependencies(${name} ${A_DEPENDS})
   endif()
+endfunction()
+
+# A C program needs no C++ library to link the archive, and a C++ program's own never meets the one inside, whose groups
+# are dissolved for that.
+function(rapt_add_merged_archive name file)
+  cmake_parse_arguments(A "" "" "PARTS;INSIDE" ${ARGN})
+  foreach(library libstdc++.a libgcc_eh.a)
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${library} OUTPUT_VARIABLE path
+                    OUTPUT_STRIP_TRAILING_WHITESPACE)
+    list(APPEND A_INSIDE ${path})
+  endforeach()
+  set(linker ${RAPT_LLD})
+  if(NOT linker)
+    set(linker ${CMAKE_LINKER})
+  endif()
+  set(objects)
+  foreach(part ${A_PARTS})
+    list(APPEND objects $<TARGET_OBJECTS:${part}>)
+  endforeach()
+  set(global --keep-global-symbol=rapt_*)
+  if(RAPT_SANITIZE) # a common symbol of AddressSanitizer that only stays addressable as a global one
+    list(APPEND global --keep-global-symbol=*asan*)
+  endif()
+  set(whole ${CMAKE_CURRENT_BINARY_DIR}/${file}.o)
+  add_custom_command(OUTPUT ${whole}
+    COMMAND ${linker} -r --force-group-allocation -o ${whole} ${objects} ${A_INSIDE}
+    COMMAND ${CMAKE_OBJCOPY} --wildcard ${global} ${whole}
+    DEPENDS ${A_PARTS} COMMAND_EXPAND_LISTS VERBATIM)
+  add_library(${name} STATIC ${whole})
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${file} LINKER_LANGUAGE C)
 endfunction()
 
 function(rapt_add_unittest name)

@@ -49,4 +49,27 @@ inline void printNamedRegions(mlir::OpAsmPrinter &printer, mlir::Operation *, ml
   }
 }
 
+/// custom<Frequencies>($frequencies): `[0.5, ...]` with as many digits as give the same bits again; the array's own
+/// form has seven.
+inline mlir::ParseResult parseFrequencies(mlir::OpAsmParser &parser, mlir::DenseF32ArrayAttr &frequencies) {
+  llvm::SmallVector<float> values;
+  auto parse = [&] {
+    double value = 0;
+    const mlir::ParseResult result = parser.parseFloat(value);
+    values.push_back(float(value));
+    return result;
+  };
+  if (parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Square, parse))
+    return mlir::failure();
+  frequencies = parser.getBuilder().getDenseF32ArrayAttr(values);
+  return mlir::success();
+}
+
+inline void printFrequencies(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::DenseF32ArrayAttr frequencies) {
+  printer << '[';
+  llvm::interleaveComma(frequencies.asArrayRef(), printer,
+                        [&](float value) { printer.printFloat(llvm::APFloat(value)); });
+  printer << ']';
+}
+
 } // namespace rapt::attn

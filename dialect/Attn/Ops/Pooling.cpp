@@ -9,6 +9,8 @@ LogicalResult PoolRowsOp::verify() {
   auto result = cast<RankedTensorType>(getResult().getType());
   if (input.getRank() != 2 || offsets.getRank() != 1)
     return emitOpError() << "needs an input of rank 2 and offsets of rank 1, found " << input << " and " << offsets;
+  if (static_cast<int64_t>(getSkip()) < 0)
+    return emitOpError() << "skips " << static_cast<int64_t>(getSkip()) << " tokens";
   bool fits = result.getRank() == 2 && result.getDimSize(1) == input.getDimSize(1) &&
               (offsets.isDynamicDim(0) ? result.isDynamicDim(0) : result.getDimSize(0) == offsets.getDimSize(0) - 1);
   if (!fits)

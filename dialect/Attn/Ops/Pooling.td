@@ -9,19 +9,24 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Attn_PoolRowsOp : Attn_Op<"pool_rows", [Pure, AllElementTypesMatch<["input", "result"]>]> {
   let summary = "one vector for each row of packed tokens";
   let description = [{
-    Of the tokens `row_begin[r] <= t < row_begin[r + 1]` of row r the `first` (a class token), the `last`, the `mean`, or column by
-    column the `max`. A row without tokens gives 0.
+    Of the tokens `row_begin[r] + skip <= t < row_begin[r + 1]` of row r the `first` (a class token), the `last`, the `mean`, or column by
+    column the `max`. A row without such tokens gives 0.
 
     ```mlir
     func.func @pool(%x: tensor<?x768xf32>, %row_begin: tensor<?xi32>) -> tensor<?x768xf32> {
       %y = attn.pool_rows mean %x, %row_begin : tensor<?x768xf32>, tensor<?xi32> -> tensor<?x768xf32>
-      return %y : tensor<?x768xf32>
+      %z = attn.pool_rows mean %x, %row_begin skip 1 : tensor<?x768xf32>, tensor<?xi32> -> tensor<?x768xf32>
+      %sum = attn.add %y, %z : tensor<?x768xf32>
+      return %sum : tensor<?x768xf32>
     }
     ```
   }];
-  let arguments = (ins Attn_PoolingAttr:$kind, RankedTensorOf<[F32]>:$input, RankedTensorOf<[I32]>:$row_begin);
+  let arguments = (ins Attn_PoolingAttr:$kind, RankedTensorOf<[F32]>:$input, RankedTensorOf<[I32]>:$row_begin,
+                       DefaultValuedAttr<I64Attr, "0">:$skip);
   let results = (outs RankedTensorOf<[F32]>:$result);
-  let assemblyFormat = "$kind $input `,` $row_begin attr-dict `:` type($input) `,` type($row_begin) `->` type($result)";
+  let assemblyFormat = [{
+    $kind $input `,` $row_begin (`skip` $skip^)? attr-dict `:` type($input) `,` type($row_begin) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 

@@ -40,7 +40,7 @@ def Attn_RotaryTableOp : Attn_Op<"rotary_table", [Pure, AllTypesMatch<["cosines"
                        DefaultValuedAttr<F32Attr, "1.0f">:$magnitude);
   let results = (outs RankedTensorOf<[F32]>:$cosines, RankedTensorOf<[F32]>:$sines);
   let assemblyFormat = [{
-    $positions `frequencies` $frequencies attr-dict `:` type($positions) `->` type($cosines)
+    $positions `frequencies` custom<Frequencies>($frequencies) attr-dict `:` type($positions) `->` type($cosines)
   }];
   let hasVerifier = 1;
 }

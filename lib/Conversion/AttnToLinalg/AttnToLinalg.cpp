@@ -42,6 +42,7 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
     populateLinearTilingPatterns(patterns);
     populateRowWiseTilingPatterns(patterns);
     populateNormTilingPatterns(patterns);
+    populateImageTilingPatterns(patterns);
     populatePoolingTilingPatterns(patterns);
     populatePositionTilingPatterns(patterns);
     populateKVCacheTilingPatterns(patterns);

@@ -10,6 +10,7 @@ namespace rapt {
 void populateLinearTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateRowWiseTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateNormTilingPatterns(mlir::RewritePatternSet &patterns);
+void populateImageTilingPatterns(mlir::RewritePatternSet &patterns);
 void populatePoolingTilingPatterns(mlir::RewritePatternSet &patterns);
 void populatePositionTilingPatterns(mlir::RewritePatternSet &patterns);
 void populatePaddingTilingPatterns(mlir::RewritePatternSet &patterns);

@@ -27,6 +27,8 @@ struct TilePoolRows : OpRewritePattern<attn::PoolRowsOp> {
       SmallVector<OpFoldResult> offsets{OpFoldResult(ids[0]), zero}, sizes{one, width};
       Value slice = extract(b, dests[0], offsets, sizes, {columns});
       Value begin = readIndex(b, op.getRowBegin(), ids[0]);
+      if (op.getSkip() != 0)
+        begin = arith::AddIOp::create(b, begin, index(b, op.getSkip()));
       Value end = readIndex(b, op.getRowBegin(), arith::AddIOp::create(b, ids[0], index(b, 1)).getResult());
       slice = loop(b, index(b, 0), index(b, columns), kPanel, slice,
                    [&](ImplicitLocOpBuilder &b, Value column, Value carried) {

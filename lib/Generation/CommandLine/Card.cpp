@@ -36,8 +36,9 @@ std::string modelLine(const rapt_module_info &i) {
   std::string line = std::string(i.name) + ": " + i.family + " " + i.task;
   if (i.layers)
     line += ", " + std::to_string(i.layers) + (i.layers == 1 ? " layer" : " layers") + " of width " +
-            std::to_string(i.hidden) + ", " + std::to_string(i.heads) + " heads of " + std::to_string(i.head_dim) +
-            ", vocabulary " + grouped(i.vocabulary);
+            std::to_string(i.hidden) + ", " + std::to_string(i.heads) + " heads of " + std::to_string(i.head_dim);
+  if (i.vocabulary)
+    line += ", vocabulary " + grouped(i.vocabulary);
   return line + ", " + grouped(uint64_t(i.parameters)) + " parameters (" + i.source_dtype + ")";
 }
 

@@ -108,8 +108,8 @@ Outcome TaskRun::checkLength(const TextRow &row) const {
   const int64_t most = model.info.max_positions, length = int64_t(row.ids.size());
   if (most == 0 || length <= most)
     return {};
-  return {RAPT_TOO_LONG, "the text has " + std::to_string(length) + " tokens; the model's positions hold " +
-                             std::to_string(most)};
+  return {RAPT_TOO_LONG,
+          "the text has " + std::to_string(length) + " tokens; the model's positions hold " + std::to_string(most)};
 }
 
 Outcome TaskRun::encodeTexts(std::vector<std::string> given) {

@@ -62,14 +62,29 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
 
   Value constant(ImplicitLocOpBuilder &b, int64_t value) { return LLVM::ConstantOp::create(b, b.getI64Type(), value); }
 
-  /// The value of a dim's name, which may end in "+1".
-  FailureOr<Value> dimValue(ImplicitLocOpBuilder &b, Operation *entry, StringRef name, Value array) {
-    bool plus = name.consume_back("+1");
-    auto *it = llvm::find(dims, name);
-    if (it == dims.end())
-      return entry->emitOpError() << "names the dim '" << name << "', which is not declared", failure();
-    Value value = loadAt(b, b.getI64Type(), array, it - dims.begin());
-    return plus ? Value(LLVM::AddOp::create(b, value, constant(b, 1))) : value;
+  /// The value of an extent's text: a dim's name, or more (docs/Semantics.md): "rows+1", "height/16*width/16+1".
+  FailureOr<Value> dimValue(ImplicitLocOpBuilder &b, Operation *entry, StringRef text, Value array) {
+    auto [product, plus] = text.split('+');
+    SmallVector<StringRef, 2> factors;
+    product.split(factors, '*');
+    Value value;
+    for (StringRef factor : factors) {
+      auto [name, divisor] = factor.split('/');
+      auto *it = llvm::find(dims, name);
+      if (it == dims.end())
+        return entry->emitOpError() << "names the dim '" << name << "', which is not declared", failure();
+      Value part = loadAt(b, b.getI64Type(), array, it - dims.begin());
+      int64_t number = 1;
+      if (!divisor.empty() && (divisor.getAsInteger(10, number) || number < 1))
+        return entry->emitOpError() << "names the extent '" << text << "', which divides by no number", failure();
+      if (number != 1)
+        part = LLVM::SDivOp::create(b, part, constant(b, number));
+      value = value ? Value(LLVM::MulOp::create(b, value, part)) : part;
+    }
+    int64_t number = 0;
+    if (!plus.empty() && plus.getAsInteger(10, number))
+      return entry->emitOpError() << "names the extent '" << text << "', which adds no number", failure();
+    return number ? Value(LLVM::AddOp::create(b, value, constant(b, number))) : value;
   }
 
   /// pointer, pointer, 0, sizes, strides: the fields of a dense memref.

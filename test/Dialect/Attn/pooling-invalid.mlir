@@ -22,3 +22,11 @@ func.func @kind(%x: tensor<?x64xf32>, %row_begin: tensor<?xi32>) {
   %0 = attn.pool_rows median %x, %row_begin : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
   return
 }
+
+// -----
+
+func.func @skip(%x: tensor<?x64xf32>, %row_begin: tensor<?xi32>) {
+  // expected-error@+1 {{'attn.pool_rows' op skips -1 tokens}}
+  %0 = attn.pool_rows mean %x, %row_begin skip -1 : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
+  return
+}

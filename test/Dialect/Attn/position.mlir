@@ -10,10 +10,13 @@ func.func @positions(%tokens: tensor<?xi32>, %begin: tensor<?xi32>, %past: tenso
 
 // CHECK-LABEL: @rope
 func.func @rope(%x: tensor<?x8x4xf32>, %p: tensor<?xi32>) -> tensor<?x8x4xf32> {
-  // CHECK: attn.rotary_table %{{.*}} frequencies [1.000000e+00, 1.000000e-02] : tensor<?xi32> -> tensor<?x2xf32>
+  // CHECK: attn.rotary_table %{{.*}} frequencies [1.000000e+00, 0.00999999977] : tensor<?xi32> -> tensor<?x2xf32>
   %cos, %sin = attn.rotary_table %p frequencies [1.0, 0.01] : tensor<?xi32> -> tensor<?x2xf32>
   // CHECK: attn.rotary_table %{{.*}} frequencies [1.000000e+00] {magnitude = 1.250000e+00 : f32} : tensor<?xi32> -> tensor<?x1xf32>
   %cos1, %sin1 = attn.rotary_table %p frequencies [1.0] {magnitude = 1.25 : f32} : tensor<?xi32> -> tensor<?x1xf32>
+  // Frequencies keep their bits, with nine digits where it takes as many.
+  // CHECK: frequencies [1.000000e-01, 1.000000e-03, 0.316227764, 1.7782794E-4]
+  attn.rotary_table %p frequencies [0.1, 0.001, 0.31622776, 1.7782794e-04] : tensor<?xi32> -> tensor<?x4xf32>
   // CHECK: attn.rope %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x8x4xf32>, tensor<?x2xf32>
   %0 = attn.rope %x, %cos, %sin : tensor<?x8x4xf32>, tensor<?x2xf32>
   // CHECK: attn.rope %{{.*}}, %{{.*}}, %{{.*}} interleaved : tensor<?x8x4xf32>, tensor<?x1xf32>

@@ -229,6 +229,8 @@ def check(scratch, command, name, change, texts):
     change(model)
     model.write(directory)
     os.mkdir(out)
+    if texts is None and name != "0-no-fault" and "{out}" in command:  # one fixture is compiled to the end
+        command = [*command, "--dry-run"]
     words = [word.replace("{model}", directory).replace("{out}", os.path.join(out, "model.so")) for word in command]
     done = subprocess.run(words, capture_output=True, timeout=120)
     message = done.stderr.decode(errors="replace").rstrip("\n")

@@ -33,6 +33,53 @@ llvm.func @step(%env: !llvm.ptr, %p: !llvm.ptr, %a: !llvm.ptr, %o: i64, %s: i64,
 }
 // -----
 
+// An output's extent may be a product of quotients.
+module attributes {attn.model = {}} {
+attn.dim @h min 8 max 64
+attn.dim @w min 8 max 64
+// CHECK: llvm.func @forward(
+// CHECK: %[[H:.*]] = llvm.load %{{.*}} -> i64
+// CHECK: %[[ROWS:.*]] = llvm.sdiv %[[H]], %{{.*}} : i64
+// CHECK: %[[W:.*]] = llvm.load %{{.*}} -> i64
+// CHECK: %[[COLUMNS:.*]] = llvm.sdiv %[[W]], %{{.*}} : i64
+// CHECK: %[[PATCHES:.*]] = llvm.mul %[[ROWS]], %[[COLUMNS]] : i64
+// CHECK: %[[TOKENS:.*]] = llvm.add %[[PATCHES]], %{{.*}} : i64
+// CHECK: llvm.call @forward.body({{.*}}, %[[TOKENS]], %{{.*}})
+llvm.func @forward(%env: !llvm.ptr, %p: !llvm.ptr, %a: !llvm.ptr, %o: i64, %s: i64, %t: i64) -> i32
+    attributes {attn.entry, attn.buffers = [{attn.name = "y", attn.dims = ["h/8*w/8+1"], kind = "output", type = memref<?xf32>}]} {
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %0 : i32
+}
+llvm.func @forward.workspace(%h: i64, %w: i64, %workers: i64) -> i64 {
+  llvm.return %workers : i64
+}
+}
+
+// -----
+
+module attributes {attn.model = {}} {
+attn.dim @h min 8 max 64
+// expected-error@+1 {{names the extent 'h/0+1', which divides by no number}}
+llvm.func @forward(%env: !llvm.ptr, %p: !llvm.ptr, %a: !llvm.ptr, %o: i64, %s: i64, %t: i64) -> i32
+    attributes {attn.entry, attn.buffers = [{attn.name = "y", attn.dims = ["h/0+1"], kind = "output", type = memref<?xf32>}]} {
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %0 : i32
+}
+}
+
+// -----
+
+module attributes {attn.model = {}} {
+attn.dim @h min 8 max 64
+// expected-error@+1 {{names the extent 'h+one', which adds no number}}
+llvm.func @forward(%env: !llvm.ptr, %p: !llvm.ptr, %a: !llvm.ptr, %o: i64, %s: i64, %t: i64) -> i32
+    attributes {attn.entry, attn.buffers = [{attn.name = "y", attn.dims = ["h+one"], kind = "output", type = memref<?xf32>}]} {
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %0 : i32
+}
+}
+// -----
+
 // A module without a model: a bare kernel with its buffers as arguments. Without an executor its tasks run in the
 // caller's thread; dims that give no size give a status.
 // CHECK: llvm.func @scale(%[[ENV:.*]]: !llvm.ptr, %[[X:.*]]: !llvm.ptr, %[[Y:.*]]: !llvm.ptr, %[[DIMS:.*]]: !llvm.ptr, %[[SCRATCH:.*]]: !llvm.ptr) -> i32

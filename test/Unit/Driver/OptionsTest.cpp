@@ -38,7 +38,8 @@ TEST(Options, UsageErrorsSayWhatToWrite) {
   EXPECT_NE(failure({"a", "--max-seq-len=12x"}).find("not '12x'"), std::string::npos);
   EXPECT_NE(failure({"a", "--target=cuda"}).find("--target=cpu is"), std::string::npos);
   EXPECT_NE(failure({"a", "--quantize=w4"}).find("--dtype=bf16"), std::string::npos);
-  EXPECT_NE(failure({"a", "--cache-dtype=f16"}).find("--dtype says"), std::string::npos);
+  EXPECT_NE(failure({"a", "--cache-dtype=f16"}).find("kept in f32"), std::string::npos);
+  EXPECT_NE(failure({"a", "--save-weights=w.safetensors"}).find("needs --random-weights=SEED"), std::string::npos);
   EXPECT_NE(failure({"a", "--emit=ptx"}).find("is no stage"), std::string::npos);
   EXPECT_EQ(failure({"a", "--quantize=none", "--cache-dtype=auto"}), "");
 }

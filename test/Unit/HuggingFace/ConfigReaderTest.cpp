@@ -56,3 +56,32 @@ TEST(ConfigReader, NeedlessIgnoresAreTold) {
                                       start + "use_cache was not needed: it does not change the results",
                                       start + "y was not needed: there is no such key"}));
 }
+
+TEST(ConfigReader, NestedObjectsNameTheirKeysInFull) {
+  ConfigReader config =
+      readerOf(R"({"rope_scaling": {"factor": 0, "type": "linear", "beta": 3}, "gone": null, "list": [1]})");
+  EXPECT_FALSE(config.open("gone"));
+  EXPECT_FALSE(config.open("absent"));
+  auto scaling = config.open("rope_scaling");
+  ASSERT_TRUE(scaling);
+  EXPECT_EQ(scaling->getString("type", ""), "linear");
+  EXPECT_EQ(scaling->getFloat("factor", 1, 64), 1.0);
+  EXPECT_EQ(scaling->nameOf("factor"), "rope_scaling.factor");
+  config.close(std::move(*scaling));
+  EXPECT_FALSE(config.open("list"));
+  const std::string errors = errorOf(config.finish({}));
+  EXPECT_NE(errors.find("rope_scaling.factor is 0, must be a number from 1 to 64"), std::string::npos) << errors;
+  EXPECT_NE(errors.find("rope_scaling.beta"), std::string::npos) << errors;
+  EXPECT_NE(errors.find("list is "), std::string::npos) << errors;
+}
+
+TEST(ConfigReader, KeysOfNestedObjectsAreIgnoredByTheirFullNames) {
+  auto errors = [](std::vector<std::string> ignored) {
+    ConfigReader config = readerOf(R"({"rope_scaling": {"beta": 3}})", std::move(ignored));
+    auto scaling = config.open("rope_scaling");
+    config.close(std::move(*scaling));
+    return errorOf(config.finish({}));
+  };
+  EXPECT_NE(errors({}).find("rope_scaling.beta"), std::string::npos);
+  EXPECT_EQ(errors({"rope_scaling.beta"}), "");
+}

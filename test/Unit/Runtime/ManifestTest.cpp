@@ -67,6 +67,26 @@ TEST(Manifest, DeepAndLargeNumbers) {
   EXPECT_EQ(parse(with("\"weights\": {", "\"weights\": null, \"unused\": {")), RAPT_OK); // a bare kernel
 }
 
+TEST(Manifest, ExtentsOfOutputs) {
+  const std::string good = goodManifest(), old = "[\"wanted\", 257]";
+  auto with = [&](const std::string &text) {
+    std::string changed = good;
+    return changed.replace(changed.find(old), old.size(), "[\"" + text + "\", 257]");
+  };
+  for (const char *text : {"wanted+1", "wanted/16", "tokens/2*rows/3+17", "tokens*rows"})
+    EXPECT_EQ(parse(with(text)), RAPT_OK) << text;
+  std::string why;
+  for (const char *text : {"", "+1", "wanted+", "wanted+-1", "wanted+x", "wanted+9999999999", "wanted/0", "wanted/",
+                           "/2", "wanted*", "wanted*rows*tokens", "width/2", "wanted/2/2"}) {
+    EXPECT_EQ(parse(with(text), &why), RAPT_BAD_FILE) << text;
+    EXPECT_NE(why.find("x.so: the manifest"), std::string::npos) << why;
+  }
+  std::string input = good;
+  input.replace(input.find("[\"rows+1\"]"), 10, "[\"rows/2\"]");
+  EXPECT_EQ(parse(input, &why), RAPT_BAD_FILE);
+  EXPECT_NE(why.find("extent \"rows/2\" of an input is no dim"), std::string::npos) << why;
+}
+
 TEST(Manifest, ChangedLibrariesNeverCrash) {
   std::ifstream file(FAKE_DIRECTORY "/fake.so", std::ios::binary);
   std::stringstream content;

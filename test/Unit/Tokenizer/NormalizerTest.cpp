@@ -33,11 +33,12 @@ TEST(Normalizer, KnowsTheKinds) {
 }
 
 TEST(Normalizer, CleansTextAsBertDoes) {
+  using namespace std::string_view_literals;
   auto bert = [](const std::string &members, std::string_view text) {
     return normal(R"({"type": "BertNormalizer")" + members + "}", text);
   };
   // Controls go, of which U+0085 is one; tabs and all white space become blanks.
-  EXPECT_EQ(bert("", std::string_view("a\0\x01\u0085\uFFFD\u200D\uE000b\t\r\n\u3000c", 24)), "ab    c");
+  EXPECT_EQ(bert("", "a\0\x01\u0085\uFFFD\u200D\uE000b\t\r\n\u3000c"sv), "ab    c");
   EXPECT_EQ(bert("", "ab中\U0002B820\U0002B920é"), "ab 中 \U0002B820 \U0002B920 e");
   EXPECT_EQ(bert("", "ÀÉ Σ\u0130ſ"), "ae σiſ");
   EXPECT_EQ(bert(R"(, "strip_accents": false)", "ÀÉ"), "àé");

@@ -275,11 +275,11 @@ void ConfigReader::checkUnknown(std::initializer_list<std::string_view> harmless
     for (const auto &[key, value] : *members) {
       if (isAbsent(value) || read.contains(key) || contains(harmlessForAll, key) || contains(harmless, key))
         continue;
-      if (contains(ignored, key))
-        needed.insert(key);
+      if (contains(ignored, nameOf(key)))
+        needed.insert(nameOf(key));
       else
         unknown.push_back("unknown key " + scope + shownKey(key) + " with value " + shownValue(value) +
-                          " may change the results; if it does not: --ignore-config-key=" + shownKey(key));
+                          " may change the results; if it does not: --ignore-config-key=" + scope + shownKey(key));
     }
   for (size_t i = 0; i < unknown.size() && i < mostNamed; ++i)
     fail(std::move(unknown[i]));

@@ -32,7 +32,8 @@ public:
 class ConfigReader {
 public:
   ConfigReader() = default;
-  /// `file` is named in every message. `ignoreKeys` are the user's --ignore-config-key.
+  /// `file` is named in every message. `ignoreKeys` are the user's --ignore-config-key, nested keys by their full
+  /// names.
   ConfigReader(json::Value object, std::string file, std::vector<std::string> ignoreKeys);
 
   /// Integers in [least, most]; an integral float counts as an integer.

@@ -155,16 +155,14 @@ typedef struct rapt_chat_message {
   rapt_text_view content; /**< The text of a special token in it is ordinary text. */
 } rapt_chat_message;
 
-/** `template_jinja` is the content of chat_template.jinja; without it, it is the chat_template of
- * tokenizer_config.json. *result is NULL where there is none. BAD_FILE: a template with a construct of Jinja that is
- * not supported, named. */
+/** The content of chat_template.jinja, or else tokenizer_config.json with a chat_template; *result is NULL where there
+ * is none. BAD_FILE: a construct of Jinja that is not supported, named. */
 RAPT_TEXT_API rapt_status rapt_chat_open(rapt_text_view template_jinja, rapt_text_view tokenizer_config,
                                          rapt_chat **result, char *message, size_t message_size);
 /** NULL is allowed. */
 RAPT_TEXT_API void rapt_chat_free(rapt_chat *chat);
-/** Ids of the prompt for the next answer to `count` messages. Special tokens are only those that the template wrote.
- * `now` is the time that a template may ask for, in seconds since 1970. INVALID: as rapt_tokenizer_encode, and what the
- * template refuses. */
+/** Ids of the prompt for the next answer. Special tokens are only those that the template wrote. `now`: seconds since
+ * 1970, for templates that ask. INVALID: as rapt_tokenizer_encode, and what the template refuses. */
 RAPT_TEXT_API rapt_status rapt_chat_encode(const rapt_chat *chat, const rapt_tokenizer *tokenizer,
                                            const rapt_chat_message *messages, size_t message_count, int64_t now,
                                            const rapt_encode_options *options, int32_t *ids, size_t capacity,
