@@ -87,14 +87,9 @@ std::string driver::report(const artifact::Manifest &manifest, const OutputPaths
   files += "; compiled in " + seconds(costs.compileSeconds) + ", packed in " + seconds(costs.packSeconds) +
            ", peak memory " + inUnits(uint64_t(usage.ru_maxrss) * 1024);
   std::string attempt = "try: ";
-  const bool takesImages = manifest.model && manifest.model->task.starts_with("image-");
   if (emit == Emit::Library)
     attempt += "rapt-run " + std::string(paths.main.find('/') == std::string::npos ? "./" : "") +
-<<<<<<< HEAD
                shownPath(paths.main) + " " + std::string(exampleArguments(manifest.model ? manifest.model->task : ""));
-=======
-               shownPath(paths.main) + (takesImages ? " --image photo.jpg" : " -p \"Once upon a time\"");
->>>>>>> main
   else
     attempt += "#include \"" + shownPath(paths.base) + ".h\" and link " + shownPath(paths.main);
   return modelLine(manifest) + "\n" + targetLine(manifest) + "\n" + files + "\n" + boundsLine(manifest) + "\n" +
