@@ -17,6 +17,12 @@ void ParameterSet::addView(std::string symbol, std::string tensor, std::vector<i
       {std::move(symbol), std::move(tensor), std::move(shape), std::move(stored), init, std::nullopt, false, {}});
 }
 
+void ParameterSet::addTransposed(std::string symbol, std::string tensor, std::vector<int64_t> stored,
+                                 huggingface::Init init) {
+  addView(std::move(symbol), std::move(tensor), {stored[1], stored[0]}, stored, init);
+  weights.back().transposed = true;
+}
+
 void ParameterSet::addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape,
                             huggingface::Init init) {
   weights.push_back({std::move(symbol), std::move(tensor), shape, shape, init, std::nullopt, true, {}});
@@ -81,7 +87,7 @@ void ParameterSet::declare(OpBuilder &builder) const {
   MLIRContext *context = builder.getContext();
   for (const Weight &weight : weights) {
     Location loc = NameLoc::get(builder.getStringAttr(weight.tensor));
-    auto source = attn::SourceAttr::get(context, weight.tensor, /*transpose=*/false);
+    auto source = attn::SourceAttr::get(context, weight.tensor, weight.transposed);
     for (const Run &run : weight.runs) {
       RankedTensorType type = sliceType(context, weight, run);
       IntegerAttr layers;

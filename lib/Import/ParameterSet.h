@@ -36,6 +36,8 @@ public:
   /// height, width], as the matrix of a product, or rows below dims of 1. `stored` is the checkpoint's shape.
   void addView(std::string symbol, std::string tensor, std::vector<int64_t> shape, std::vector<int64_t> stored,
                huggingface::Init init);
+  /// The same of a matrix that is used as its transpose: `stored` is the checkpoint's shape, [out, in].
+  void addTransposed(std::string symbol, std::string tensor, std::vector<int64_t> stored, huggingface::Init init);
   /// The same of a small table that regions look up; it is kept in f32, as vectors are.
   void addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init);
   /// A weight of each layer of a stack; `tensor` holds "{layer}".
@@ -74,6 +76,7 @@ private:
     std::optional<Stack> stack;
     bool isTable;
     llvm::SmallVector<Run, 1> runs;
+    bool transposed = false;
   };
   static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }
   const Weight *find(llvm::StringRef symbol) const;

@@ -23,6 +23,10 @@ Init purposeOf(OpOperand &use, RankedTensorType slice) {
     return Init::embedding();
   if (auto linear = dyn_cast<attn::LinearOp>(user); linear && use.getOperandNumber() == 1 && slice.getRank() == 2)
     return Init::weight(slice.getDimSize(linear.getTransposed() ? 1 : 0));
+  if (auto recurrence = dyn_cast<attn::RecurrenceOp>(user); recurrence && use.get() == recurrence.getWeight())
+    return Init::weight(slice.getDimSize(0));
+  if (auto attention = dyn_cast<attn::AttentionOp>(user); attention && use.get() == attention.getAdditive())
+    return Init::weight(slice.getDimSize(0));
   if (isa<attn::LayerNormOp, attn::RMSNormOp>(user) && use.getOperandNumber() == 1)
     return Init::normWeight();
   return Init::bias();

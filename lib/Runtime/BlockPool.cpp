@@ -16,6 +16,27 @@ bool BlockPool::allocate(const Allocator &memory, int64_t blocks, int64_t bytes)
   return true;
 }
 
+bool BlockPool::reserve(const Allocator &memory, int64_t wanted) {
+  if (free >= wanted)
+    return true;
+  int64_t before = size(), after = 2 * before > before + wanted - free ? 2 * before : before + wanted - free;
+  BlockPool more;
+  if (after > INT32_MAX || !more.allocate(memory, after, blockBytes))
+    return false;
+  memcpy(more.cache.data(), cache.data(), size_t(before * blockBytes));
+  memcpy(more.uses.data(), uses.data(), size_t(before) * sizeof(int32_t));
+  memcpy(more.written.data(), written.data(), size_t(before));
+  memcpy(more.freeBlocks.data() + after - before, freeBlocks.data(), size_t(free) * sizeof(int32_t));
+  for (int64_t i = 0; i < after - before; ++i)
+    more.freeBlocks[i] = int32_t(after - 1 - i);
+  free += after - before;
+  cache.swap(more.cache);
+  uses.swap(more.uses);
+  written.swap(more.written);
+  freeBlocks.swap(more.freeBlocks);
+  return true;
+}
+
 int32_t BlockPool::take() {
   int32_t block = freeBlocks[--free];
   uses[block] = 1;

@@ -22,20 +22,24 @@ rapt_status check(const rapt_context_options &o, const Report &report) {
   return RAPT_OK;
 }
 
-rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, bool hasSource, Limits &l,
-                         const Report &report) {
-  l.block = m.cacheBlock;
+rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const Entry &entry, bool hasSource,
+                         Limits &l, const Report &report) {
+  const bool keepsTokens = entry.has(Role::BlockTable); // a recurrent sequence has a state, and its source's positions
+  l.stateBytes = entry.stateBytes;
+  l.block = m.hasCache ? m.cacheBlock : 1;
   l.blockBytes = m.cacheBlockBytes;
   l.positions = m.maxPositions;
   l.vocabulary = m.vocabulary;
   // A sequence with a source holds positions of both.
-  l.blocks =
-      o.cache_tokens ? ceilDivide(o.cache_tokens, l.block) : (hasSource ? 2 : 1) * ceilDivide(m.maxPositions, l.block);
+  l.blocks = o.cache_tokens ? ceilDivide(o.cache_tokens, l.block)
+                            : (hasSource && keepsTokens ? 2 : 1) * ceilDivide(m.maxPositions, l.block);
+  if (!m.hasCache)
+    l.blocks = 0;
   if (l.blocks > INT32_MAX)
     return report.fail(RAPT_INVALID, "a cache of %lld tokens has more than %d blocks of %lld",
                        (long long)o.cache_tokens, INT32_MAX, (long long)l.block);
-  l.table = std::min(ceilDivide(l.positions, l.block), l.blocks);
-  int64_t cacheTokens = l.blocks * l.block;
+  l.table = std::max<int64_t>(std::min(ceilDivide(l.positions, l.block), l.blocks), 1);
+  int64_t cacheTokens = keepsTokens ? l.blocks * l.block : m.maxTokens;
   l.tokens = std::min({o.max_step_tokens ? o.max_step_tokens : defaultStepTokens, m.maxTokens, cacheTokens});
   if (o.max_step_tokens > m.maxTokens)
     return report.fail(RAPT_INVALID, "max_step_tokens is %lld; the model is compiled for at most %lld",
@@ -43,13 +47,17 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, bool 
   if (o.max_step_rows > m.maxRows)
     return report.fail(RAPT_INVALID, "max_step_rows is %lld; the model is compiled for at most %lld",
                        (long long)o.max_step_rows, (long long)m.maxRows);
-  l.rows = std::min(o.max_step_rows ? o.max_step_rows : std::min(m.maxRows, l.blocks), l.tokens);
+  l.rows = std::min(o.max_step_rows ? o.max_step_rows : std::min(m.maxRows, keepsTokens ? l.blocks : m.maxRows), l.tokens);
   l.wanted = std::min(defaultWanted, l.tokens);
   return RAPT_OK;
 }
 
+/// Recurrent states that a context has room for at first: of the sequences of a part, before and after it.
+int64_t firstSlots(const Limits &l) { return 1 + 2 * l.rows; }
+
 int64_t workspaceBytes(const Entry &entry, const Limits &l, int64_t workers) {
-  return entry.workspace({l.tokens, l.rows, l.tokens, l.table, l.blocks, l.table}, workers);
+  int64_t tokens = entry.isSerial ? l.rows : l.tokens;
+  return entry.workspace({tokens, l.rows, tokens, l.table, l.blocks, l.table, firstSlots(l)}, workers);
 }
 
 /// Everything of a context that can be known without memory.
@@ -82,7 +90,9 @@ struct Plan {
     if (!status && hasSource)
       status = encode.bindEncode(module, report);
     if (!status)
-      status = chooseLimits(*module.manifest, options, hasSource, limits, report);
+      status = chooseLimits(*module.manifest, options, entry, hasSource, limits, report);
+    if (!status && hasSource && entry.stateBytes != encode.stateBytes)
+      status = report.fail(RAPT_UNSUPPORTED, "the entries of %s disagree about the state", module.manifest->name.c_str());
     if (status)
       return status;
     auto workspace = [&](int64_t workers) {
@@ -107,6 +117,8 @@ struct Plan {
         uint64_t(limits.blocks) + uint64_t(limits.rows) * sizeof(Piece);
     if (hasSource)
       memory.other += 4 * uint64_t(limits.rows) * uint64_t(limits.table + 1);
+    if (limits.stateBytes)
+      memory.other += uint64_t(firstSlots(limits)) * uint64_t(limits.stateBytes + 9) + 8 * uint64_t(limits.rows);
     return RAPT_OK;
   }
 };
@@ -122,6 +134,12 @@ rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report)
                 c.workspace.allocate(c.memory, plan.memory.workspace);
   if (c.encode.code)
     enough = enough && c.sourceLength.allocate(c.memory, l.rows) && c.sourceTable.allocate(c.memory, l.rows * l.table);
+  if (enough && c.isRecurrent()) {
+    enough = c.states.allocate(c.memory, firstSlots(l), l.stateBytes) && c.stateSlot.allocate(c.memory, l.rows) &&
+             c.stateTarget.allocate(c.memory, l.rows);
+    if (enough)
+      c.states.take(); // slot 0
+  }
   if (enough)
     return RAPT_OK;
   return report.fail(RAPT_NOMEM, "no memory for a context: %llu bytes of cache for %lld tokens, %llu of workspace",

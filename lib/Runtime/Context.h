@@ -28,11 +28,14 @@ enum class Role : uint8_t {
   SourceLength,
   SourceTable,
   InputIds,
-  Hidden
+  Hidden,
+  State,
+  StateSlot,
+  StateTarget
 };
-inline constexpr int roleCount = 13;
-enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks, SourceBlocks };
-inline constexpr int dimCount = 6;
+inline constexpr int roleCount = 16;
+enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks, SourceBlocks, Slots };
+inline constexpr int dimCount = 7;
 
 /// An entry of the artifact with the places of its buffers and dims.
 struct Entry {
@@ -40,7 +43,11 @@ struct Entry {
   int buffers = 0, extents = 0; ///< how many of `roles` and `dims` it has
   Role roles[roleCount]{};
   Dim dims[dimCount]{};
-  int64_t columns = 0; ///< of a token of encode's output, whose rows may be padded
+  int64_t columns = 0;    ///< of a token of encode's output, whose rows may be padded
+  int64_t stateBytes = 0; ///< of what a sequence keeps beside the cache; 0 where it keeps nothing
+  bool isSerial = false;  ///< takes exactly one token of each row
+
+  bool has(Role role) const;
 
   /// Finds entry "step" of a decoder; RAPT_UNSUPPORTED when it has a shape this runtime does not know.
   rapt_status bindStep(const rapt_module &module, const Report &report);
@@ -61,6 +68,7 @@ struct Limits {
   int64_t tokens, rows, wanted;      ///< of one part of a step
   int64_t table;                     ///< blocks of the longest sequence
   int64_t positions, vocabulary;
+  int64_t stateBytes; ///< of one sequence's recurrent state
 };
 
 struct Sequence {
@@ -73,16 +81,21 @@ struct Sequence {
   bool hasSource;
   int64_t sourceLength, sourceBlocks;
   int32_t *sourceTable; ///< [Limits::table] behind `table`
+  int32_t state;        ///< slot of the recurrent state, 0 for zeros; nobody writes it, so forks share it
   // While a step runs:
   uint64_t step; ///< number of the last step that names this sequence
   int64_t blocksBefore;
-  int32_t replaced; ///< the shared last block that a copy stands in for, -1 for none
+  int32_t replaced;             ///< the shared last block that a copy stands in for, -1 for none
+  int32_t stateRead, stateNext; ///< slots that the next part reads and writes
 };
 
-/// Which blocks are free, shared, or hold old values.
+/// Which blocks are free, shared, or hold old values. Recurrent states are blocks of a pool of their own.
 class BlockPool {
 public:
   bool allocate(const Allocator &memory, int64_t blocks, int64_t blockBytes);
+  /// Grows until `wanted` blocks are free. False when there is no memory; nothing changes then.
+  bool reserve(const Allocator &memory, int64_t wanted);
+  int64_t size() const { return int64_t(uses.size()); }
   int64_t available() const { return free; }
   bool isShared(int32_t block) const { return uses[block] > 1; }
   /// A block of zeros; `available` must not be 0.
@@ -122,12 +135,14 @@ struct rapt_context {
   mutable std::atomic<bool> busy{false};
 
   rapt::runtime::BlockPool blocks;
+  rapt::runtime::BlockPool states; ///< slot 0 stays zero: the state of a new sequence
   rapt::runtime::Array<rapt::runtime::Sequence> slots;
   uint64_t steps = 0;
 
   // Arguments of the entry, allocated once for the largest part of a step.
   rapt::runtime::Array<char> workspace;
-  rapt::runtime::Array<int32_t> tokens, rowBegin, past, blockTable, want, sourceLength, sourceTable;
+  rapt::runtime::Array<int32_t> tokens, rowBegin, past, blockTable, want, sourceLength, sourceTable, stateSlot,
+      stateTarget;
   rapt::runtime::Array<int32_t> inputIds; ///< of sources, which may be longer than a part of a step
   rapt::runtime::Array<float> hidden;     ///< what the encoder gives for them
   rapt::runtime::Array<float> staged;     ///< [wanted, vocabulary], for logits that go to scattered places
@@ -141,6 +156,11 @@ struct rapt_context {
   /// Ends all use of a sequence's blocks from entry `from` on.
   void dropBlocks(rapt::runtime::Sequence &sequence, int64_t from);
   void dropSource(rapt::runtime::Sequence &sequence);
+  void dropState(rapt::runtime::Sequence &sequence);
+  bool isRecurrent() const { return limits.stateBytes > 0; }
+  /// Cache blocks of a sequence's own tokens, and of a source; a recurrent sequence keeps none of its tokens.
+  int64_t blocksFor(int64_t length) const;
+  int64_t sourceBlocksFor(int64_t length) const;
   /// Of both tables of a sequence.
   size_t tableBytes() const { return (encode.code ? 2 : 1) * size_t(limits.table) * sizeof(int32_t); }
   rapt_status newSequence(rapt_sequence &sequence, const rapt::runtime::Report &report);

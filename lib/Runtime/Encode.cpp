@@ -57,7 +57,7 @@ rapt_status Encode::checkSource(size_t i) {
     if (source.tokens[t] < 0 || source.tokens[t] >= l.vocabulary)
       return report.fail(RAPT_INVALID, "source %zu: token %lld is %d; the model's vocabulary is 0 to %lld", i, ll(t),
                          source.tokens[t], ll(l.vocabulary - 1));
-  neededBlocks += ceilDivide(source.count, l.block);
+  neededBlocks += c.sourceBlocksFor(source.count);
   total += source.count;
   return RAPT_OK;
 }
@@ -81,6 +81,8 @@ rapt_status Encode::check() {
                        "the sources' %lld tokens need %lld cache blocks of %lld tokens, %lld are free: the cache holds "
                        "%lld tokens",
                        ll(total), ll(neededBlocks), ll(l.block), ll(c.blocks.available()), ll(l.blocks * l.block));
+  if (c.isRecurrent() && !c.states.reserve(c.memory, int64_t(count)))
+    return report.fail(RAPT_NOMEM, "no memory for the states of %zu sequences", count);
   return RAPT_OK;
 }
 
@@ -99,9 +101,9 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
   int64_t tokens = 0, table = 1;
   for (size_t r = 0; r < rows; ++r) {
     tokens += sources[first + r].count;
-    table = std::max(table, ceilDivide(sources[first + r].count, l.block));
+    table = std::max(table, c.sourceBlocksFor(sources[first + r].count));
   }
-  if (tokens == 0)
+  if (tokens == 0 && !c.isRecurrent()) // no token leaves anything, but a state
     return RAPT_OK;
   if (rapt_status status = makeRoom(tokens, int64_t(rows)))
     return status;
@@ -111,15 +113,19 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
     const Sequence &s = sequence(first + r);
     c.rowBegin[r] = int32_t(at);
     c.past[r] = 0;
-    int32_t *row = &c.sourceTable[r * table];
-    memset(row, 0, table * sizeof(int32_t));
-    memcpy(row, s.sourceTable, s.sourceBlocks * sizeof(int32_t));
+    if (c.encode.has(Role::SourceTable)) {
+      int32_t *row = &c.sourceTable[r * table];
+      memset(row, 0, table * sizeof(int32_t));
+      memcpy(row, s.sourceTable, s.sourceBlocks * sizeof(int32_t));
+    }
+    if (c.isRecurrent())
+      c.stateTarget[r] = s.state;
     if (source.count)
       memcpy(&c.inputIds[at], source.tokens, source.count * sizeof(int32_t));
     at += source.count;
   }
   c.rowBegin[rows] = int32_t(tokens);
-  const int64_t dims[dimCount] = {tokens, int64_t(rows), 0, 1, l.blocks, table};
+  const int64_t dims[dimCount] = {tokens, int64_t(rows), 0, 1, l.blocks, table, c.states.size()};
   int64_t need = c.encode.workspace(dims, c.execution.workers());
   if (need < 0 || (uint64_t(need) > c.workspace.size() && !c.workspace.allocate(c.memory, uint64_t(need))))
     return report.fail(RAPT_NOMEM, "no memory for %lld bytes of workspace", ll(need));
@@ -133,6 +139,8 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
   put(Role::Past, c.past.data());
   put(Role::SourceTable, c.sourceTable.data());
   put(Role::Hidden, c.hidden.data());
+  put(Role::State, c.states.data());
+  put(Role::StateTarget, c.stateTarget.data());
   if (rapt_status status = c.encode.run(c.execution, buffers, dims, report))
     return status;
   const float *from = c.hidden.data();
@@ -151,7 +159,9 @@ rapt_status Encode::run() {
     return status;
   for (size_t i = 0; i < count; ++i) {
     Sequence &s = sequence(i);
-    while (s.sourceBlocks * l.block < sources[i].count)
+    if (c.isRecurrent())
+      s.state = c.states.take();
+    while (s.sourceBlocks < c.sourceBlocksFor(sources[i].count))
       s.sourceTable[s.sourceBlocks++] = c.blocks.take();
     s.sourceLength = sources[i].count;
     s.hasSource = true;
@@ -170,8 +180,10 @@ rapt_status Encode::run() {
     if (!status && c.progress && c.progress(c.user, done, total))
       status = report.fail(RAPT_CANCELLED, "cancelled after %lld of %lld tokens", ll(done), ll(total));
   }
-  for (size_t i = 0; status && i < count; ++i)
+  for (size_t i = 0; status && i < count; ++i) {
     c.dropSource(sequence(i));
+    c.dropState(sequence(i));
+  }
   return status;
 }
 

@@ -22,8 +22,11 @@ constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
                                            {"source_length", BufferKind::Input, "i32"},
                                            {"source_table", BufferKind::Input, "i32"},
                                            {"input_ids", BufferKind::Input, "i32"},
-                                           {"encoder_last_hidden_state", BufferKind::Output, "f32"}};
-constexpr const char *dimNames[dimCount] = {"tokens", "rows", "wanted", "table", "blocks", "source_blocks"};
+                                           {"encoder_last_hidden_state", BufferKind::Output, "f32"},
+                                           {"state", BufferKind::Cache, "f32"},
+                                           {"state_slot", BufferKind::Input, "i32"},
+                                           {"state_target", BufferKind::Input, "i32"}};
+constexpr const char *dimNames[dimCount] = {"tokens", "rows", "wanted", "table", "blocks", "source_blocks", "slots"};
 
 int findRole(const ManifestBuffer &buffer) {
   for (int i = 0; i < roleCount; ++i)
@@ -39,11 +42,13 @@ int findDim(const std::string &name) {
   return -1;
 }
 
-constexpr Role stepRoles[] = {Role::Weights, Role::Workspace,  Role::Cache, Role::Tokens, Role::RowBegin,
-                              Role::Past,    Role::BlockTable, Role::Want,  Role::Logits};
-constexpr Role sourceRoles[] = {Role::SourceLength, Role::SourceTable};
-constexpr Role encodeRoles[] = {Role::Weights,  Role::Workspace, Role::Cache,       Role::InputIds,
-                                Role::RowBegin, Role::Past,      Role::SourceTable, Role::Hidden};
+constexpr Role stepRoles[] = {Role::Weights, Role::Workspace, Role::Tokens, Role::RowBegin, Role::Want, Role::Logits};
+constexpr Role pagedRoles[] = {Role::Cache, Role::Past, Role::BlockTable};
+constexpr Role stateRoles[] = {Role::State, Role::StateSlot, Role::StateTarget};
+constexpr Role sourceRoles[] = {Role::Cache, Role::SourceLength, Role::SourceTable};
+constexpr Role encodeRoles[] = {Role::Weights, Role::Workspace, Role::InputIds, Role::RowBegin, Role::Hidden};
+constexpr Role encodedRoles[] = {Role::Cache, Role::Past, Role::SourceTable};
+constexpr Role firstStateRoles[] = {Role::State, Role::StateTarget};
 
 template <size_t N> constexpr uint32_t bitsOf(const Role (&roles)[N]) {
   uint32_t bits = 0;
@@ -52,18 +57,47 @@ template <size_t N> constexpr uint32_t bitsOf(const Role (&roles)[N]) {
   return bits;
 }
 
+bool names(const ManifestEntry &entry, Role role) { return entry.findBuffer(roleNames[int(role)].name) >= 0; }
+
+/// Bytes of a slot of `state` [slots, ...]; 0 when its shape is not of that form.
+int64_t bytesOfSlot(const ManifestEntry &entry) {
+  const ManifestBuffer &state = entry.buffers[size_t(entry.findBuffer("state"))];
+  uint64_t bytes = sizeof(float);
+  for (size_t i = 0; i < state.shape.size(); ++i) {
+    bool isNumber = state.shape[i].dim < 0;
+    if (isNumber == (i == 0) || (isNumber && !multiply(bytes, uint64_t(state.shape[i].plus), bytes)))
+      return 0;
+  }
+  return bytes > INT32_MAX ? 0 : int64_t(bytes);
+}
+
 } // namespace
+
+bool Entry::has(Role role) const {
+  for (int i = 0; i < buffers; ++i)
+    if (roles[i] == role)
+      return true;
+  return false;
+}
 
 rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   const Manifest &m = *module.manifest;
   int index = module.findEntry("step");
   if (!module.artifact)
     return report.fail(RAPT_INVALID, "the module %s was only inspected, so it cannot run", m.name.c_str());
-  if (index < 0 || !m.hasCache || m.vocabulary < 1 || m.maxTokens < 1 || m.maxRows < 1 || m.maxPositions < 1)
+  bool isRecurrent = index >= 0 && names(m.entries[index], Role::State);
+  if (index < 0 || !(m.hasCache || isRecurrent) || m.vocabulary < 1 || m.maxTokens < 1 || m.maxRows < 1 ||
+      m.maxPositions < 1)
     return report.fail(RAPT_UNSUPPORTED,
                        "the model %s is no decoder: it has no entry step, cache, vocabulary or bounds", m.name.c_str());
-  bool hasSource = module.findEntry("encode") >= 0;
-  return bind(module, index, bitsOf(stepRoles) | (hasSource ? bitsOf(sourceRoles) : 0), report);
+  bool readsSource = module.findEntry("encode") >= 0 && m.hasCache;
+  uint32_t needed = bitsOf(stepRoles) | (isRecurrent ? bitsOf(stateRoles) : bitsOf(pagedRoles));
+  if (rapt_status status = bind(module, index, needed | (readsSource ? bitsOf(sourceRoles) : 0), report))
+    return status;
+  const ManifestEntry &entry = m.entries[index];
+  const ManifestBuffer &tokens = entry.buffers[size_t(entry.findBuffer("tokens"))];
+  isSerial = isRecurrent && tokens.shape.size() == 1 && tokens.shape[0].dim == entry.findDim("rows");
+  return RAPT_OK;
 }
 
 rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
@@ -71,9 +105,11 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
   if (m.hidden < 1)
     return report.fail(RAPT_UNSUPPORTED, "the model %s has an entry encode, but no hidden size", m.name.c_str());
   int index = module.findEntry("encode");
-  if (rapt_status status = bind(module, index, bitsOf(encodeRoles), report))
-    return status;
   const ManifestEntry &entry = m.entries[index];
+  uint32_t needed = bitsOf(encodeRoles) | (m.hasCache ? bitsOf(encodedRoles) : 0) |
+                    (names(entry, Role::State) ? bitsOf(firstStateRoles) : 0);
+  if (rapt_status status = bind(module, index, needed, report))
+    return status;
   const ManifestBuffer &hidden = entry.buffers[entry.findBuffer("encoder_last_hidden_state")];
   if (hidden.shape.size() != 2 || hidden.shape[1].dim >= 0 || hidden.shape[1].plus < m.hidden)
     return report.fail(RAPT_UNSUPPORTED, "entry encode of %s gives no %lld columns for a token", m.name.c_str(),
@@ -109,6 +145,8 @@ rapt_status Entry::bind(const rapt_module &module, int index, uint32_t needed, c
     dims[extents++] = Dim(known);
   }
   code = &module.artifact->entries[index];
+  if (has(Role::State) && (stateBytes = bytesOfSlot(entry)) == 0)
+    return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a state that is not [slots, ...]", name, model);
   return RAPT_OK;
 }
 

@@ -139,8 +139,7 @@ rapt_status Forward::checkOutput(const char *name, const rapt_tensor &output, co
 
 /// Cache blocks that a row takes.
 int64_t Forward::blocksOf(int64_t row) const {
-  int64_t own = ceilDivide(target.lengths[row], c.limits.block);
-  return c.encode.code ? own + ceilDivide(source.lengths[row], c.limits.block) : own;
+  return c.blocksFor(target.lengths[row]) + (c.encode.code ? c.sourceBlocksFor(source.lengths[row]) : 0);
 }
 
 /// Adds a row to those that run together, as a sequence of its own.

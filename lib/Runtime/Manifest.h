@@ -31,7 +31,7 @@ struct ManifestExtent {
 struct ManifestBuffer {
   std::string name;
   BufferKind kind;
-  std::string dtype; ///< of inputs and outputs, as are all that follow
+  std::string dtype; ///< of inputs, outputs and states, as are all that follow; empty of others
   std::vector<ManifestExtent> shape;
   int64_t limit; ///< integers are less than this; 0: any
   bool optional; ///< zeros where a caller leaves it out
@@ -47,7 +47,7 @@ struct ManifestEntry {
   std::vector<ManifestDim> dims;
   std::vector<ManifestBuffer> buffers;
 
-  /// The index of a dim or of an input or output, -1 where there is none.
+  /// The index of a dim or of an input, output or state, -1 where there is none.
   int findDim(const std::string &dim) const;
   int findBuffer(const char *buffer) const;
 };

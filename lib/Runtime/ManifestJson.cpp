@@ -271,7 +271,8 @@ ManifestExtent readExtent(const Json &item, const ManifestEntry &entry, bool isO
 
 ManifestBuffer readBuffer(const Json &item, const ManifestEntry &entry) {
   ManifestBuffer buffer{text(item, "name"), bufferKind(text(item, "kind")), {}, {}, 0, false};
-  if (buffer.kind != BufferKind::Input && buffer.kind != BufferKind::Output)
+  bool isState = buffer.kind == BufferKind::Cache && buffer.name != "cache";
+  if (buffer.kind != BufferKind::Input && buffer.kind != BufferKind::Output && !isState)
     return buffer;
   buffer.dtype = text(item, "dtype");
   for (const Json &extent : list(item, "shape"))
@@ -343,7 +344,7 @@ int ManifestEntry::findDim(const std::string &dim) const {
 
 int ManifestEntry::findBuffer(const char *buffer) const {
   for (size_t i = 0; i < buffers.size(); ++i)
-    if ((buffers[i].kind == BufferKind::Input || buffers[i].kind == BufferKind::Output) && buffers[i].name == buffer)
+    if (!buffers[i].dtype.empty() && buffers[i].name == buffer)
       return int(i);
   return -1;
 }

@@ -28,6 +28,20 @@ void rapt_context::dropSource(Sequence &sequence) {
   sequence.hasSource = false;
 }
 
+void rapt_context::dropState(Sequence &sequence) {
+  if (sequence.state)
+    states.drop(sequence.state);
+  sequence.state = 0;
+}
+
+int64_t rapt_context::blocksFor(int64_t length) const {
+  return entry.has(Role::BlockTable) ? ceilDivide(length, limits.block) : 0;
+}
+
+int64_t rapt_context::sourceBlocksFor(int64_t length) const {
+  return encode.code && encode.has(Role::SourceTable) ? ceilDivide(length, limits.block) : 0;
+}
+
 /// A free slot, after doubling their number when there is none. Null when there is no memory.
 static Sequence *freeSlot(rapt_context &c) {
   for (size_t i = 0; i < c.slots.size(); ++i)
@@ -67,6 +81,7 @@ rapt_status rapt_context::newSequence(rapt_sequence &sequence, const Report &rep
 void rapt_context::endSequence(Sequence &sequence) {
   dropBlocks(sequence, 0);
   dropSource(sequence);
+  dropState(sequence);
   sequence.live = false;
 }
 
@@ -120,7 +135,14 @@ rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence sequence
   if (length < 0 || length > found->length)
     return report.fail(RAPT_INVALID, "cannot truncate to %lld tokens: the sequence has %lld", (long long)length,
                        (long long)found->length);
-  context->dropBlocks(*found, ceilDivide(length, context->limits.block));
+  // Without a source the state before the first token is zeros; any other is gone.
+  if (context->isRecurrent() && length < found->length && (length > 0 || found->hasSource))
+    return report.fail(RAPT_UNSUPPORTED,
+                       "cannot truncate to %lld tokens: the model keeps one state, that after the last of %lld",
+                       (long long)length, (long long)found->length);
+  if (length < found->length)
+    context->dropState(*found);
+  context->dropBlocks(*found, context->blocksFor(length));
   found->length = length;
   return RAPT_OK;
 }
@@ -144,6 +166,8 @@ rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, ra
   to.blockCount = from.blockCount;
   for (int64_t i = 0; i < from.blockCount; ++i)
     context->blocks.share(to.table[i] = from.table[i]);
+  if ((to.state = from.state))
+    context->states.share(to.state);
   to.hasSource = from.hasSource;
   to.sourceLength = from.sourceLength;
   to.sourceBlocks = from.sourceBlocks;

@@ -1,4 +1,4 @@
-// A sequence's cache as bytes: this header, then its blocks in order of position.
+// A sequence as bytes: this header, its blocks in order of position, and its recurrent state.
 #include "lib/Runtime/Context.h"
 #include <cstddef>
 #include <cstring>
@@ -68,7 +68,7 @@ rapt_status checkState(const rapt_context &c, const StateHeader &h, size_t bytes
   if (h.length > uint64_t(c.limits.positions))
     return report.fail(RAPT_TOO_LONG, "the saved state has %llu tokens, the model %lld positions", ull(h.length),
                        (long long)c.limits.positions);
-  uint64_t expected = sizeof h + uint64_t(ceilDivide(int64_t(h.length), c.limits.block)) * h.blockBytes;
+  uint64_t expected = sizeof h + uint64_t(c.blocksFor(int64_t(h.length))) * h.blockBytes + c.limits.stateBytes;
   if (bytes != expected)
     return report.fail(RAPT_BAD_FILE, "the saved state has %zu bytes; %llu tokens take %llu", bytes, ull(h.length),
                        ull(expected));
@@ -94,15 +94,19 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
     return report.fail(RAPT_INVALID, "the place for the state's size is NULL");
   if (context->encode.code)
     return report.fail(RAPT_UNSUPPORTED, "sequences with a source cannot be saved: encode the source again");
-  *bytes = sizeof(StateHeader) + size_t(s->blockCount) * size_t(context->limits.blockBytes);
+  const Limits &l = context->limits;
+  *bytes = sizeof(StateHeader) + size_t(s->blockCount) * size_t(l.blockBytes) + size_t(l.stateBytes);
   if (!buffer)
     return RAPT_OK;
   if (capacity < *bytes)
     return report.fail(RAPT_FULL, "the state takes %zu bytes, the buffer has %zu", *bytes, capacity);
   StateHeader header = describe(*context, uint64_t(s->length));
   char *to = static_cast<char *>(buffer) + sizeof header;
-  for (int64_t i = 0; i < s->blockCount; ++i, to += context->limits.blockBytes)
-    memcpy(to, context->blocks.at(s->table[i]), context->limits.blockBytes);
+  for (int64_t i = 0; i < s->blockCount; ++i, to += l.blockBytes)
+    memcpy(to, context->blocks.at(s->table[i]), l.blockBytes);
+  if (l.stateBytes)
+    memcpy(to, context->states.at(s->state), l.stateBytes);
+  to += l.stateBytes;
   char *blocks = static_cast<char *>(buffer) + sizeof header;
   header.checksum = XXH3_64bits_withSeed(blocks, size_t(to - blocks), headerSeed(header));
   memcpy(buffer, &header, sizeof header);
@@ -133,17 +137,21 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
   if (XXH3_64bits_withSeed(blocks, bytes - sizeof header, headerSeed(header)) != header.checksum)
     return report.fail(RAPT_BAD_FILE, "the saved state's checksum is wrong: it is damaged");
   const Limits &l = context->limits;
-  int64_t need = ceilDivide(int64_t(header.length), l.block);
+  int64_t need = context->blocksFor(int64_t(header.length));
   if (need > context->blocks.available())
     return report.fail(RAPT_FULL, "the saved state's %llu tokens need %lld cache blocks, %lld of %lld are free",
                        ull(header.length), (long long)need, (long long)context->blocks.available(),
                        (long long)l.blocks);
+  if (l.stateBytes && !context->states.reserve(context->memory, 1))
+    return report.fail(RAPT_NOMEM, "no memory for a sequence's state");
   if ((status = context->newSequence(*sequence, report)))
     return status;
   Sequence &s = *context->find(*sequence);
   s.length = int64_t(header.length);
   for (; s.blockCount < need; ++s.blockCount, blocks += l.blockBytes)
     memcpy(context->blocks.at(s.table[s.blockCount] = context->blocks.take()), blocks, l.blockBytes);
+  if (l.stateBytes)
+    memcpy(context->states.at(s.state = context->states.take()), blocks, l.stateBytes);
   return RAPT_OK;
 }
 }

@@ -18,13 +18,20 @@ private:
   rapt_status check();
   rapt_status checkChunk(size_t i);
   rapt_status checkTokens(size_t i);
+  /// The sequence's last block has room but is shared, so that a copy takes the new tokens.
+  bool copiesLast(const Sequence &s) const {
+    return s.blockCount && s.length % l.block && c.blocks.isShared(s.table[s.blockCount - 1]);
+  }
   rapt_status placeLogits();
   void takeBlocks(size_t i);
   void giveBack(size_t i);
   rapt_status runParts();
   rapt_status runPart();
+  bool isDone() const { return c.entry.isSerial ? at >= longest : chunk >= count; }
   void collectPart();
+  void collectColumn();
   bool addPiece();
+  void place(int64_t take, int64_t rowsHere);
   void fillArguments(int64_t table);
   int64_t fillSources();
   void scatter();
@@ -35,7 +42,7 @@ private:
   rapt_chunk *chunks;
   size_t count;
   const Report &report;
-  int64_t total = 0, neededBlocks = 0;
+  int64_t total = 0, neededBlocks = 0, longest = 0;
   size_t chunk = 0; ///< where the next part starts: chunk and token in it
   int64_t at = 0;
   // The part that is being put together:
@@ -80,10 +87,9 @@ rapt_status Step::checkChunk(size_t i) {
   if (k.output && (k.output_bytes < need || reinterpret_cast<uintptr_t>(k.output) % alignof(float)))
     return report.fail(RAPT_INVALID, "chunk %zu: its output has %zu bytes at %p; %llu bytes of floats are needed", i,
                        k.output_bytes, static_cast<void *>(k.output), (unsigned long long)need);
-  int64_t blocksAfter = ceilDivide(s->length + k.count, l.block);
-  bool copies = s->length % l.block && c.blocks.isShared(s->table[s->blockCount - 1]);
-  neededBlocks += blocksAfter - s->blockCount + copies;
+  neededBlocks += c.blocksFor(s->length + k.count) - s->blockCount + copiesLast(*s);
   total += k.count;
+  longest = std::max(longest, k.count);
   return checkTokens(i);
 }
 
@@ -104,6 +110,8 @@ rapt_status Step::check() {
         "the step's %lld tokens need %lld more cache blocks of %lld tokens, %lld are free: the cache holds "
         "%lld tokens",
         ll(total), ll(neededBlocks), ll(l.block), ll(c.blocks.available()), ll(l.blocks * l.block));
+  if (c.isRecurrent() && !c.states.reserve(c.memory, int64_t(count)))
+    return report.fail(RAPT_NOMEM, "no memory for the states of %zu sequences", count);
   return RAPT_OK;
 }
 
@@ -132,13 +140,15 @@ void Step::takeBlocks(size_t i) {
   Sequence &s = sequence(i);
   s.blocksBefore = s.blockCount;
   s.replaced = -1;
-  if (s.length % l.block && c.blocks.isShared(s.table[s.blockCount - 1])) {
+  s.stateRead = s.state;
+  s.stateNext = c.isRecurrent() ? c.states.take() : 0;
+  if (copiesLast(s)) {
     s.replaced = s.table[s.blockCount - 1]; // held until the step succeeds
     int32_t copy = c.blocks.take();
     memcpy(c.blocks.at(copy), c.blocks.at(s.replaced), l.blockBytes);
     s.table[s.blockCount - 1] = copy;
   }
-  while (s.blockCount * l.block < s.length + chunks[i].count)
+  while (s.blockCount < c.blocksFor(s.length + chunks[i].count))
     s.table[s.blockCount++] = c.blocks.take();
 }
 
@@ -149,7 +159,24 @@ void Step::giveBack(size_t i) {
     c.blocks.drop(s.table[s.blockCount - 1]);
     s.table[s.blockCount - 1] = s.replaced;
   }
+  if (s.stateNext)
+    c.states.drop(s.stateNext);
   chunks[i].logits = nullptr;
+}
+
+/// Adds `take` tokens of the chunk from `at` on, of which the last `rowsHere` want logits.
+void Step::place(int64_t take, int64_t rowsHere) {
+  const rapt_chunk &k = chunks[chunk];
+  if (rowsHere) {
+    float *to = const_cast<float *>(k.logits) + (k.want == RAPT_LOGITS_ALL ? at * l.vocabulary : 0);
+    if (!wanted)
+      direct = to;
+    else if (direct && to != direct + wanted * l.vocabulary)
+      direct = nullptr;
+  }
+  c.pieces[rows++] = {chunk, at, take, rowsHere};
+  tokens += take;
+  wanted += rowsHere;
 }
 
 /// Adds tokens of the next chunk to the part. False when the part is full. How a step is cut decides how its sums are
@@ -164,16 +191,7 @@ bool Step::addPiece() {
       return false;
     take = k.want == RAPT_LOGITS_ALL ? rowsHere : take;
   }
-  if (rowsHere) {
-    float *to = const_cast<float *>(k.logits) + (k.want == RAPT_LOGITS_ALL ? at * l.vocabulary : 0);
-    if (!wanted)
-      direct = to;
-    else if (direct && to != direct + wanted * l.vocabulary)
-      direct = nullptr;
-  }
-  c.pieces[rows++] = {chunk, at, take, rowsHere};
-  tokens += take;
-  wanted += rowsHere;
+  place(take, rowsHere);
   at += take;
   if (at < k.count)
     return false; // a sequence has one row in a part
@@ -182,10 +200,29 @@ bool Step::addPiece() {
   return true;
 }
 
+/// Adds token `at` of every chunk that has as many, as far as there is room.
+void Step::collectColumn() {
+  while (rows == 0 && !isDone()) {
+    for (; chunk < count && int64_t(rows) < l.rows; ++chunk) {
+      const rapt_chunk &k = chunks[chunk];
+      if (at >= k.count)
+        continue;
+      bool wants = k.want == RAPT_LOGITS_ALL || (k.want == RAPT_LOGITS_LAST && at + 1 == k.count);
+      if (wants && wanted == l.wanted)
+        return;
+      place(1, wants);
+    }
+    if (chunk == count)
+      chunk = 0, ++at;
+  }
+}
+
 void Step::collectPart() {
   rows = 0;
   tokens = wanted = 0;
   direct = nullptr;
+  if (c.entry.isSerial)
+    return collectColumn();
   while (chunk < count && int64_t(rows) < l.rows && tokens < l.tokens && addPiece()) {
   }
 }
@@ -197,6 +234,8 @@ void Step::fillArguments(int64_t table) {
     const Sequence &s = sequence(p.chunk);
     c.rowBegin[r] = int32_t(token);
     c.past[r] = int32_t(s.length + p.begin);
+    if (c.isRecurrent())
+      c.stateSlot[r] = s.stateRead, c.stateTarget[r] = s.stateNext;
     int32_t *row = &c.blockTable[r * table];
     int64_t used = std::min(s.blockCount, table);
     memcpy(row, s.table, used * sizeof(int32_t));
@@ -214,7 +253,7 @@ int64_t Step::fillSources() {
   int64_t table = 1;
   for (size_t r = 0; r < rows; ++r)
     table = std::max(table, sequence(c.pieces[r].chunk).sourceBlocks);
-  for (size_t r = 0; r < rows && c.encode.code; ++r) {
+  for (size_t r = 0; r < rows && c.entry.has(Role::SourceTable); ++r) {
     const Sequence &s = sequence(c.pieces[r].chunk);
     c.sourceLength[r] = int32_t(s.sourceLength);
     int32_t *row = &c.sourceTable[r * table];
@@ -239,9 +278,10 @@ rapt_status Step::runPart() {
   int64_t table = 1;
   for (size_t r = 0; r < rows; ++r) {
     const Piece &p = c.pieces[r];
-    table = std::max(table, ceilDivide(sequence(p.chunk).length + p.begin + p.count, l.block));
+    table = std::max(table, c.blocksFor(sequence(p.chunk).length + p.begin + p.count));
   }
-  const int64_t dims[dimCount] = {tokens, int64_t(rows), wanted, table, l.blocks, fillSources()};
+  const int64_t dims[dimCount] = {tokens, int64_t(rows), wanted, table, l.blocks, fillSources(),
+                                  c.states.size()};
   int64_t need = c.entry.workspace(dims, c.execution.workers());
   if (need < 0 || (uint64_t(need) > c.workspace.size() && !c.workspace.allocate(c.memory, uint64_t(need))))
     return report.fail(RAPT_NOMEM, "no memory for %lld bytes of workspace", ll(need));
@@ -250,27 +290,38 @@ rapt_status Step::runPart() {
     return report.fail(RAPT_NOMEM, "no memory for %lld rows of logits", ll(l.wanted));
   fillArguments(table);
   float *logits = staged ? c.staged.data() : direct ? direct : c.logits.data();
-  void *const buffers[roleCount] = {const_cast<void *>(c.weights()),
-                                    c.workspace.data(),
-                                    c.blocks.data(),
-                                    c.tokens.data(),
-                                    c.rowBegin.data(),
-                                    c.past.data(),
-                                    c.blockTable.data(),
-                                    c.want.data(),
-                                    logits,
-                                    c.sourceLength.data(),
-                                    c.sourceTable.data()};
+  void *buffers[roleCount] = {};
+  auto put = [&](Role role, const void *data) { buffers[int(role)] = const_cast<void *>(data); };
+  put(Role::Weights, c.weights());
+  put(Role::Workspace, c.workspace.data());
+  put(Role::Cache, c.blocks.data());
+  put(Role::Tokens, c.tokens.data());
+  put(Role::RowBegin, c.rowBegin.data());
+  put(Role::Past, c.past.data());
+  put(Role::BlockTable, c.blockTable.data());
+  put(Role::Want, c.want.data());
+  put(Role::Logits, logits);
+  put(Role::SourceLength, c.sourceLength.data());
+  put(Role::SourceTable, c.sourceTable.data());
+  put(Role::State, c.states.data());
+  put(Role::StateSlot, c.stateSlot.data());
+  put(Role::StateTarget, c.stateTarget.data());
   rapt_status status = c.entry.run(c.execution, buffers, dims, report);
   if (!status && staged)
     scatter();
+  for (size_t r = 0; r < rows; ++r) { // the next part goes on from what this one left
+    Sequence &s = sequence(c.pieces[r].chunk);
+    s.stateRead = s.stateNext;
+  }
   return status;
 }
 
 rapt_status Step::runParts() {
   int64_t done = 0;
-  while (chunk < count) {
+  while (!isDone()) {
     collectPart();
+    if (rows == 0)
+      break;
     if (rapt_status status = runPart())
       return status;
     done += tokens;
@@ -296,6 +347,10 @@ rapt_status Step::run() {
     }
     Sequence &s = sequence(i);
     s.length += chunks[i].count;
+    if (c.isRecurrent()) {
+      c.dropState(s);
+      s.state = s.stateNext;
+    }
     if (s.replaced >= 0)
       c.blocks.drop(s.replaced);
   }

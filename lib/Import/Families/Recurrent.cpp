@@ -1,0 +1,152 @@
+//===- Recurrent.cpp - Recurrent language models and classifiers ---------------===//
+//
+// Layers of torch.nn.RNN, GRU or LSTM over an embedding, by the schema of
+// docs/Recurrent.md: a language model, whose sequences keep the layers' states, or a
+// classifier of whole rows.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/Decoder.h"
+#include "lib/Import/Encoder.h"
+#include "lib/Import/Families/Family.h"
+#include "lib/Import/Heads.h"
+#include "lib/Import/Recurrent.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::Init;
+
+namespace {
+
+enum class Head { CausalLM, SequenceClassification };
+constexpr HeadName<Head> heads[] = {{"RecurrentForCausalLM", Head::CausalLM},
+                                    {"RecurrentForSequenceClassification", Head::SequenceClassification}};
+
+struct Config {
+  RecurrentStack stack;
+  int64_t vocabulary, positions, labels = 0;
+  Head head;
+  bool tied;
+  std::string pooling; ///< "last": the states after a row's last step
+};
+
+Config readConfig(huggingface::ModelDescription &model) {
+  huggingface::ConfigReader &reader = model.config();
+  Config config;
+  config.head = readHead<Head>(model, heads, Head::CausalLM);
+  bool classifies = config.head == Head::SequenceClassification;
+  config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24);
+  RecurrentStack &stack = config.stack;
+  stack = {readCell(reader), "rnn", 0, readHiddenSize(reader, "hidden_size"), readLayerCount(reader, "num_layers", 1),
+           reader.getBool("bidirectional", false), reader.getBool("bias", true)};
+  stack.inputs = readHiddenSize(reader, "embedding_size", stack.hidden);
+  // A state has no positions; this bounds what one sequence may have.
+  config.positions = reader.getInt("max_length", 1, 1 << 24, 4096);
+  config.tied = reader.getBool("tie_word_embeddings", false);
+  if (classifies) {
+    config.labels = readLabelCount(reader);
+    config.pooling = reader.getEnum("pooling", {"last", "mean", "max"}, "last");
+    if (config.tied)
+      reader.fail("tie_word_embeddings is true, but a classifier has no output embedding");
+  } else if (stack.bidirectional) {
+    reader.fail("bidirectional is true, but a language model cannot see the tokens behind");
+  }
+  if (config.tied && stack.inputs != stack.hidden)
+    reader.fail("tie_word_embeddings needs embedding_size " + std::to_string(stack.inputs) + " and hidden_size " +
+                std::to_string(stack.hidden) + " to be equal");
+  return config;
+}
+
+ParameterSet listParameters(const Config &config) {
+  ParameterSet parameters;
+  auto dense = [&](const std::string &part, int64_t out, int64_t in) {
+    parameters.add(part + ".weight", part + ".weight", {out, in}, Init::weight(in));
+    parameters.add(part + ".bias", part + ".bias", {out}, Init::bias());
+  };
+  parameters.add("embedding.weight", "embedding.weight", {config.vocabulary, config.stack.inputs}, Init::embedding());
+  config.stack.addTo(parameters);
+  if (config.head == Head::SequenceClassification)
+    dense("classifier", config.labels, config.stack.outputs());
+  else if (config.tied)
+    parameters.add("lm_head.bias", "lm_head.bias", {config.vocabulary}, Init::bias());
+  else
+    dense("lm_head", config.vocabulary, config.stack.hidden);
+  return parameters;
+}
+
+OwningOpRef<ModuleOp> buildClassifier(EncoderModule &module, const Config &config, const ParameterSet &parameters) {
+  OpBuilder &builder = module.builder();
+  Scope top{builder, parameters};
+  Value x = embedTokens(top, "embedding", module.ids(), config.stack.inputs);
+  RecurrentEncoding encoding = recurrentLayers(top, config.stack, x, module.rowBegin());
+  Value pooled = encoding.states.back().front();
+  if (config.pooling != "last") {
+    auto type = tensorOf({ShapedType::kDynamic, config.stack.outputs()}, builder.getF32Type());
+    auto kind = config.pooling == "mean" ? attn::PoolingKind::mean : attn::PoolingKind::max;
+    pooled = attn::PoolRowsOp::create(builder, top.at("pooling"), type, kind, encoding.output, module.rowBegin());
+  }
+  return module.finish(dense(top, pooled, "classifier"));
+}
+
+/// The entry step(state, tokens, row_begin, state_slot, state_target, want) -> (state, logits).
+OwningOpRef<ModuleOp> buildLanguageModel(ModelModule &module, const Config &config, const ParameterSet &parameters,
+                                         const ImportOptions &options) {
+  OpBuilder &builder = module.builder();
+  const RecurrentStack &stack = config.stack;
+  int64_t any = ShapedType::kDynamic;
+  Type list = tensorOf({any}, builder.getI32Type());
+  RankedTensorType state = keptType(builder, stack.layers * stack.states(), stack.hidden);
+  module.dim("tokens", 0, options.maxTokens);
+  module.dim("rows", 1, options.maxBatch);
+  module.dim("wanted", 0, options.maxTokens);
+  module.dim("slots", 1, int64_t(1) << 20);
+  module.declareParameters();
+  func::FuncOp step = module.beginEntry(
+      "step",
+      {{"state", state, {"slots"}},
+       {"tokens", list, {"tokens"}},
+       {"row_begin", list, {"rows+1"}},
+       {"state_slot", list, {"rows"}},
+       {"state_target", list, {"rows"}},
+       {"want", list, {"wanted"}}},
+      {{"state", state, {}}, {"logits", tensorOf({any, config.vocabulary}, builder.getF32Type()), {"wanted"}}});
+  Scope top{builder, parameters};
+  KeptStates kept{step.getArgument(0), step.getArgument(3), step.getArgument(4)};
+  Value x = embedTokens(top, "embedding", step.getArgument(1), stack.inputs);
+  x = stepLayers(top, stack, readStates(top, stack, kept), x, step.getArgument(2), kept);
+  Value wanted = attn::SelectRowsOp::create(builder, top.at("lm_head"), x.getType(), x, step.getArgument(5));
+  Value table = top.weight(config.tied ? "embedding.weight" : "lm_head.weight");
+  module.endEntry({kept.state, project(top, wanted, table, "lm_head", top.weight("lm_head.bias"))});
+  return module.take();
+}
+
+} // namespace
+
+Expected<OwningOpRef<ModuleOp>> importing::importRecurrent(MLIRContext &context, huggingface::ModelDescription &model,
+                                                           const ImportOptions &options) {
+  Config config = readConfig(model);
+  Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt);
+  if (!endTokens)
+    return endTokens.error();
+  if (Status status = model.config().finish({"dropout"}); !status)
+    return status.error();
+  ParameterSet parameters = listParameters(config);
+  if (Status status = parameters.resolve(model, {}); !status)
+    return status.error();
+  bool classifies = config.head == Head::SequenceClassification;
+  ModelFacts facts{.family = "recurrent",
+                   .task = classifies ? "text-classification" : "decoder",
+                   .layers = config.stack.layers,
+                   .hidden = config.stack.hidden,
+                   .vocabulary = config.vocabulary,
+                   .labels = config.labels,
+                   .positions = options.maxSequenceLength ? options.maxSequenceLength : config.positions,
+                   .endTokens = *endTokens};
+  if (!classifies) {
+    ModelModule module(context, facts, model, parameters);
+    return buildLanguageModel(module, config, parameters, options);
+  }
+  Type logits = tensorOf({ShapedType::kDynamic, config.labels}, Float32Type::get(&context));
+  EncoderModule module(context, facts, model, parameters, options, {}, {{"logits", logits, {"rows"}}});
+  return buildClassifier(module, config, parameters);
+}
