@@ -2,13 +2,14 @@
 #include "lib/Reference/Run.h"
 #include "lib/Reference/Arguments.h"
 #include "lib/Reference/Batch.h"
+#include "lib/Reference/RunSequences.h"
 
 using namespace mlir;
 namespace rapt::reference {
 
-namespace {
-
 InFlightDiagnostic fail(Operation *op) { return emitError(UnknownLoc::get(op->getContext())); }
+
+namespace {
 
 template <typename S>
 FailureOr<Value<S>> argumentOf(func::FuncOp entry, unsigned i, StringRef name, const NamedTensors &inputs,
@@ -33,6 +34,8 @@ std::string nameOf(StringAttr given, const char *otherwise, unsigned i) {
   return given ? given.str() : otherwise + std::to_string(i);
 }
 
+} // namespace
+
 LogicalResult checkNames(func::FuncOp entry, ArrayRef<std::string> given, ArrayRef<std::string> known, StringRef what) {
   for (const std::string &name : given)
     if (!llvm::is_contained(known, name))
@@ -41,7 +44,6 @@ LogicalResult checkNames(func::FuncOp entry, ArrayRef<std::string> given, ArrayR
   return success();
 }
 
-/// The batch of `ids`, integers [batch, length], with `mask`, where that is given; checked.
 FailureOr<Batch> readIds(func::FuncOp entry, const NamedTensors &inputs, StringRef idsName, StringRef maskName) {
   auto ids = inputs.find(idsName), mask = inputs.find(maskName);
   if (ids == inputs.end())
@@ -52,6 +54,8 @@ FailureOr<Batch> readIds(func::FuncOp entry, const NamedTensors &inputs, StringR
                        << ", but integers [batch, length] are needed";
   return readBatch(entry, tensor.shape[0], tensor.shape[1], mask == inputs.end() ? nullptr : &mask->second);
 }
+
+namespace {
 
 /// The batch of a decoder's input_ids, checked.
 FailureOr<Batch> batchOf(func::FuncOp step, const NamedTensors &inputs) {
@@ -134,19 +138,16 @@ FailureOr<NamedTensors> packInputs(PackedEntry &packed, const NamedTensors &inpu
 
 } // namespace
 
-namespace {
-
-/// The results of an entry on named tensors and, where it takes one, a cache.
 template <typename S>
 FailureOr<SmallVector<Value<S>>> callEntry(ModuleOp module, func::FuncOp entry, ParameterReader &parameters,
-                                           const NamedTensors &inputs, const Value<S> *cache, int64_t cacheBlocks) {
+                                           const NamedTensors &inputs, const Kept<S> &kept, int64_t cacheBlocks) {
   SmallVector<Value<S>> arguments;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
-    if (cache && isa<attn::KVCacheType>(entry.getArgumentTypes()[i])) {
-      arguments.push_back(*cache);
+    std::string name = nameOf(entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), "arg", i);
+    if (auto known = kept.find(name); known != kept.end()) {
+      arguments.push_back(known->second);
       continue;
     }
-    std::string name = nameOf(entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), "arg", i);
     FailureOr<Value<S>> argument = argumentOf<S>(entry, i, name, inputs, cacheBlocks);
     if (failed(argument))
       return failure();
@@ -162,7 +163,6 @@ SmallVector<std::string> resultNamesOf(func::FuncOp entry) {
   return names;
 }
 
-/// The results that have the names `wanted`.
 template <typename S>
 FailureOr<NamedTensors> outputsOf(func::FuncOp entry, ArrayRef<Value<S>> results, ArrayRef<std::string> wanted) {
   NamedTensors outputs;
@@ -177,8 +177,6 @@ FailureOr<NamedTensors> outputsOf(func::FuncOp entry, ArrayRef<Value<S>> results
   return outputs;
 }
 
-} // namespace
-
 template <typename S>
 FailureOr<NamedTensors> runEntry(ModuleOp module, func::FuncOp entry, ParameterReader &parameters,
                                  const NamedTensors &inputs, ArrayRef<std::string> wanted, int64_t cacheBlocks) {
@@ -190,7 +188,7 @@ FailureOr<NamedTensors> runEntry(ModuleOp module, func::FuncOp entry, ParameterR
   if (failed(checkNames(entry, given, argumentNames, "input")) ||
       failed(checkNames(entry, wanted, resultNamesOf(entry), "output")))
     return failure();
-  FailureOr<SmallVector<Value<S>>> results = callEntry<S>(module, entry, parameters, inputs, nullptr, cacheBlocks);
+  FailureOr<SmallVector<Value<S>>> results = callEntry<S>(module, entry, parameters, inputs, {}, cacheBlocks);
   if (failed(results))
     return failure();
   return outputsOf<S>(entry, *results, wanted);
@@ -235,8 +233,7 @@ static func::FuncOp stepAfter(func::FuncOp entry) {
   return step && step->hasAttr(attn::AttnDialect::entryAttr) ? step : nullptr;
 }
 
-/// Blocks of a pool for each row: `count` a row, `stride` apart, from `first` on.
-static NpyTensor tableOf(int64_t rows, int64_t count, int64_t stride, int64_t first) {
+NpyTensor tableOf(int64_t rows, int64_t count, int64_t stride, int64_t first) {
   std::vector<int64_t> table;
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t i = 0; i < count; ++i)
@@ -280,7 +277,7 @@ FailureOr<NamedTensors> runEncoderDecoder(ModuleOp module, func::FuncOp encode, 
   arguments["row_begin"] = integerTensor({rows + 1}, source->rowBegin);
   arguments["past"] = zeros;
   arguments["source_table"] = sourceTable;
-  FailureOr<SmallVector<Value<S>>> encoded = callEntry<S>(module, encode, parameters, arguments, nullptr, rows * each);
+  FailureOr<SmallVector<Value<S>>> encoded = callEntry<S>(module, encode, parameters, arguments, {}, rows * each);
   if (failed(encoded))
     return failure();
   FailureOr<NamedTensors> outputs = outputsOf<S>(encode, *encoded, wanted);
@@ -301,7 +298,7 @@ FailureOr<NamedTensors> runEncoderDecoder(ModuleOp module, func::FuncOp encode, 
   next["want"] = integerTensor({target->tokens()}, want);
   next["source_length"] = integerTensor({rows}, lengths);
   next["source_table"] = sourceTable;
-  FailureOr<SmallVector<Value<S>>> stepped = callEntry<S>(module, step, parameters, next, &(*encoded)[0], rows * each);
+  FailureOr<SmallVector<Value<S>>> stepped = callEntry<S>(module, step, parameters, next, {{"cache", (*encoded)[0]}}, rows * each);
   if (failed(stepped))
     return failure();
   FailureOr<NamedTensors> logits = outputsOf<S>(step, *stepped, wanted);
@@ -320,7 +317,11 @@ FailureOr<NamedTensors> runRequest(ModuleOp module, func::FuncOp entry, Paramete
   SmallVector<std::string> wanted;
   for (auto &[name, file] : request.outputs)
     wanted.push_back(name);
-  if (func::FuncOp step = stepAfter(entry); step && inputs.count("decoder_input_ids"))
+  func::FuncOp step = stepAfter(entry);
+  bool isWhole = inputs.count(step ? "decoder_input_ids" : "input_ids");
+  if (func::FuncOp last = step ? step : entry; isWhole && keepsState(last))
+    return runRecurrent<S>(module, step ? entry : nullptr, last, parameters, inputs, wanted);
+  if (step && isWhole)
     return runEncoderDecoder<S>(module, entry, step, parameters, inputs, wanted);
   PackedEntry packed(entry);
   bool isDecoder = inputs.count("input_ids") && !packed.arguments.count("input_ids");
@@ -392,7 +393,10 @@ LogicalResult runFiles(ModuleOp module, ParameterReader &parameters, const Reque
                                                ArrayRef<std::string>, int64_t);                                        \
   template FailureOr<NpyTensor> runDecoder<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &);        \
   template FailureOr<NamedTensors> runEncoderDecoder<S>(ModuleOp, func::FuncOp, func::FuncOp, ParameterReader &,       \
-                                                        const NamedTensors &, ArrayRef<std::string>);
+                                                        const NamedTensors &, ArrayRef<std::string>);                   \
+  template FailureOr<SmallVector<Value<S>>> callEntry<S>(ModuleOp, func::FuncOp, ParameterReader &,                    \
+                                                         const NamedTensors &, const Kept<S> &, int64_t);              \
+  template FailureOr<NamedTensors> outputsOf<S>(func::FuncOp, ArrayRef<Value<S>>, ArrayRef<std::string>);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 
 } // namespace rapt::reference
