@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Compiles random recurrent models, runs them and compares them with test/Reference/numpy/recurrent.py.
+
+    recurrent_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
+    recurrent_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
+
+Every cell with every head and attention, on batches of unequal lengths. Relative L2 of every output against float64 over
+the stored weights; what stands behind a row's end must be 0; compiled code must give the same bits with 1, 2 and 7
+threads. Prints "N passed, N failed"; exit status 1 if any failed.
+"""
+
+import argparse
+import os
+import sys
+
+import numpy
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
+
+import encoder_decoder  # noqa: E402
+import encoders  # noqa: E402
+import recurrent  # noqa: E402
+
+CELLS = ("rnn_tanh", "rnn_relu", "gru", "lstm")
+ATTENTIONS = ("none", "bahdanau", "luong_dot", "luong_general")
+ODD = {"vocab_size": 37, "embedding_size": 9, "hidden_size": 21}
+
+
+def cases():
+    """name: (configuration, storage)."""
+    lm, classifier, seq2seq = recurrent.LM, recurrent.CLASSIFIER, recurrent.SEQ2SEQ
+    for cell in CELLS:
+        yield f"lm_{cell}", {**lm, **ODD, "cell": cell, "num_layers": 2}, "F32"
+        yield f"classifier_{cell}", {**classifier, **ODD, "cell": cell, "num_layers": 2, "bidirectional": True}, "F32"
+        for attention in ATTENTIONS:
+            yield f"{attention}_{cell}", {**seq2seq, "cell": cell, "attention": attention}, "F32"
+        # Several layers, two directions, odd sizes.
+        both = {**seq2seq, **ODD, "cell": cell, "encoder_layers": 2, "bidirectional": True}
+        yield f"both_none_{cell}", {**both, "encoder_hidden_size": 11, "decoder_layers": 1}, "F32"
+        yield f"both_bahdanau_{cell}", {**both, "attention": "bahdanau", "encoder_hidden_size": 33}, "F32"
+        yield f"both_luong_general_{cell}", {**both, "attention": "luong_general", "encoder_hidden_size": 7, "decoder_layers": 3}, "F32"
+    yield "lm_one", {**lm, "num_layers": 1, "embedding_size": 1}, "F32"
+    yield "lm_tied", {**lm, "tie_word_embeddings": True, "cell": "gru"}, "F32"
+    yield "lm_unbiased", {**lm, "bias": False, "num_layers": 3, "hidden_size": 1}, "F32"
+    yield "classifier_mean", {**classifier, "pooling": "mean", "bidirectional": True, "num_labels": 1}, "F32"
+    yield "classifier_max", {**classifier, "pooling": "max", "cell": "gru"}, "F32"
+    yield "copies_both", {**seq2seq, "encoder_hidden_size": 16, "bidirectional": True, "bridge": "copy", "encoder_layers": 2}, "F32"
+    yield "dense_bridge", {**seq2seq, "bridge": "dense", "decoder_layers": 2, "cell": "gru"}, "F32"
+    yield "one_key", {**seq2seq, **ODD, "attention": "bahdanau", "encoder_hidden_size": 17, "bidirectional": True, "attention_size": 34}, "F32"
+    yield "luong_dot_both", {**seq2seq, "attention": "luong_dot", "encoder_hidden_size": 16, "bidirectional": True, "bridge": "dense"}, "F32"
+    yield "unfed_dot", {**seq2seq, "attention": "luong_dot", "input_feeding": False, "encoder_layers": 2}, "F32"
+    yield "unfed_general", {**seq2seq, **ODD, "attention": "luong_general", "input_feeding": False, "encoder_hidden_size": 33, "bridge": "dense"}, "F32"
+    yield "shared_tied", {**seq2seq, "share_embeddings": True, "tie_word_embeddings": True, "attention": "luong_dot", "bias": False}, "F32"
+    for storage in ("BF16", "F16"):
+        yield f"lm_{storage}", {**lm, "num_layers": 2}, storage
+        yield f"classifier_{storage}", {**classifier, "cell": "gru"}, storage
+        yield f"bahdanau_{storage}", {**seq2seq, **ODD, "attention": "bahdanau", "bidirectional": True}, storage
+
+
+CASES = {name: (config, storage) for name, config, storage in cases()}
+FEW = ("lm_lstm", "classifier_gru", "both_bahdanau_lstm", "unfed_general", "bahdanau_BF16")
+# Lengths of sources and targets: 1, primes, a cache block and one more.
+LENGTHS = ((5, 67, 1), (9, 1, 33))
+
+
+def build(name, directory):
+    config, storage = CASES[name]
+    recurrent.make(directory, config, 7, storage)
+    return recurrent.load(directory)
+
+
+def whole(model, inputs):
+    """Every output of a batch, NaN behind a row's end."""
+    lengths = lambda mask: inputs[mask].sum(1)
+    outputs = {}
+
+    def put(name, row, values, length):
+        shape = (len(inputs["input_ids"]), *((length,) if values.ndim == 2 else ()), values.shape[-1])
+        place = outputs.setdefault(name, numpy.full(shape, numpy.nan))
+        place[row if values.ndim == 1 else (row, slice(len(values)))] = values
+
+    for row, length in enumerate(lengths("attention_mask")):
+        ids = inputs["input_ids"][row, :length]
+        if "decoder_input_ids" not in inputs:
+            put("logits", row, model.forward(ids), inputs["input_ids"].shape[1])
+            continue
+        put("encoder_last_hidden_state", row, model.encode(ids), inputs["input_ids"].shape[1])
+        target = inputs["decoder_input_ids"][row, :lengths("decoder_attention_mask")[row]]
+        put("logits", row, model.decode(target, None), inputs["decoder_input_ids"].shape[1])
+    return outputs
+
+
+def check(name, options, directory):
+    source = os.path.join(directory, "model")
+    model = build(name, source)
+    command = encoders.program(options, source, directory)
+    random, inputs = numpy.random.RandomState(3), {}
+    isDecoder = model.settings["model_type"] != "recurrent"
+    for prefix, lengths in zip(("", "decoder_")[:1 + isDecoder], LENGTHS):
+        ids, mask = encoder_decoder.batch(lengths, model.settings["vocab_size"], random)
+        inputs[prefix + "input_ids"], inputs[prefix + "attention_mask"] = ids, mask
+    return encoders.check_batch(options, command, "ragged", directory, inputs, whole(model, inputs), encoder_decoder.TOLERANCE[CASES[name][1]])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    encoders.main(parser, CASES, FEW, check)
+
+
+if __name__ == "__main__":
+    main()
