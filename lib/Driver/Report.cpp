@@ -1,6 +1,7 @@
 //===- Report.cpp - What raptc says at its end -------------------------------------------------===//
 #include "lib/Driver/Report.h"
 #include "lib/Support/File.h"
+#include "lib/Support/Task.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cstdio>
 #include <sys/resource.h>
@@ -86,10 +87,9 @@ std::string driver::report(const artifact::Manifest &manifest, const OutputPaths
   files += "; compiled in " + seconds(costs.compileSeconds) + ", packed in " + seconds(costs.packSeconds) +
            ", peak memory " + inUnits(uint64_t(usage.ru_maxrss) * 1024);
   std::string attempt = "try: ";
-  const bool takesImages = manifest.model && manifest.model->task.starts_with("image-");
   if (emit == Emit::Library)
     attempt += "rapt-run " + std::string(paths.main.find('/') == std::string::npos ? "./" : "") +
-               shownPath(paths.main) + (takesImages ? " --image photo.jpg" : " -p \"Once upon a time\"");
+               shownPath(paths.main) + " " + std::string(exampleArguments(manifest.model ? manifest.model->task : ""));
   else
     attempt += "#include \"" + shownPath(paths.base) + ".h\" and link " + shownPath(paths.main);
   return modelLine(manifest) + "\n" + targetLine(manifest) + "\n" + files + "\n" + boundsLine(manifest) + "\n" +

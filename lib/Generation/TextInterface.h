@@ -43,6 +43,9 @@ template <typename Body> rapt_status guarded(char *message, size_t messageSize, 
   }
 }
 
+/// The options of a call as the tokenizer takes them.
+Outcome readOptions(const rapt_encode_options *options, EncodeOptions &settings);
+
 inline Outcome invalid(std::string message) { return {RAPT_INVALID, std::move(message)}; }
 
 /// Copies a struct of the caller's, which may be of an older or newer version: members it lacks are zero, members this

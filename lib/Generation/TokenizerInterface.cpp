@@ -67,6 +67,8 @@ int32_t rapt_tokenizer_role(const rapt_tokenizer *tokenizer, rapt_token_role rol
     return ids.unknown.value_or(-1);
   case RAPT_TOKEN_PADDING:
     return ids.padding.value_or(-1);
+  case RAPT_TOKEN_MASK:
+    return ids.mask.value_or(-1);
   }
   return -1;
 }
@@ -75,7 +77,7 @@ int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, const char *token, 
   return tokenizer && token ? tokenizer->tokenizer->tokenId({token, size}).value_or(-1) : -1;
 }
 
-static Outcome readOptions(const rapt_encode_options *options, EncodeOptions &settings) {
+Outcome rapt::text::readOptions(const rapt_encode_options *options, EncodeOptions &settings) {
   rapt_encode_options given;
   if (Outcome read = readStruct(options, sizeof(rapt_encode_options), "rapt_encode_options", given); read.status)
     return read;
@@ -114,6 +116,12 @@ rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, const char *t
   });
 }
 
+static Expected<Encoding> encodeTexts(const rapt_tokenizer *tokenizer, std::string_view first, const char *second,
+                                      size_t secondSize, const EncodeOptions &settings) {
+  return second ? tokenizer->tokenizer->encodePair(first, {second, secondSize}, settings)
+                : tokenizer->tokenizer->encodeTyped(first, settings);
+}
+
 rapt_status rapt_tokenizer_encode_pair(const rapt_tokenizer *tokenizer, const char *first, size_t first_size,
                                        const char *second, size_t second_size, const rapt_encode_options *options,
                                        int32_t *ids, int32_t *types, size_t capacity, size_t *count, char *message,
@@ -125,9 +133,7 @@ rapt_status rapt_tokenizer_encode_pair(const rapt_tokenizer *tokenizer, const ch
     EncodeOptions settings;
     if (Outcome read = readOptions(options, settings); read.status)
       return read;
-    std::string_view text(first, first_size);
-    Expected<Encoding> encoding = second ? tokenizer->tokenizer->encodePair(text, {second, second_size}, settings)
-                                         : tokenizer->tokenizer->encodeTyped(text, settings);
+    Expected<Encoding> encoding = encodeTexts(tokenizer, {first, first_size}, second, second_size, settings);
     if (!encoding)
       return invalid(encoding.error().message);
     if (encoding->ids.size() > settings.stopAbove)
@@ -136,6 +142,28 @@ rapt_status rapt_tokenizer_encode_pair(const rapt_tokenizer *tokenizer, const ch
     if (types && capacity >= given.size())
       std::copy(given.begin(), given.end(), types);
     return give(encoding->ids.data(), encoding->ids.size(), ids, capacity, count, "ids");
+  });
+}
+
+rapt_status rapt_tokenizer_spans(const rapt_tokenizer *tokenizer, const char *first, size_t first_size,
+                                 const char *second, size_t second_size, const rapt_encode_options *options,
+                                 rapt_token_span *spans, size_t capacity, size_t *count, char *message,
+                                 size_t message_size) {
+  return guarded(message, message_size, [&]() -> Outcome {
+    if (!tokenizer || (!first && first_size > 0) || (!second && second_size > 0) || !count)
+      return invalid("rapt_tokenizer_spans: tokenizer, first, second or count is NULL");
+    *count = 0;
+    EncodeOptions settings;
+    if (Outcome read = readOptions(options, settings); read.status)
+      return read;
+    settings.wantSpans = true;
+    Expected<Encoding> encoding = encodeTexts(tokenizer, {first, first_size}, second, second_size, settings);
+    if (!encoding)
+      return invalid(encoding.error().message);
+    std::vector<rapt_token_span> result;
+    for (const TokenSpan &span : encoding->spans)
+      result.push_back({span.source, span.word, span.bytes.begin, span.bytes.end});
+    return give(result.data(), result.size(), spans, capacity, count, "spans");
   });
 }
 

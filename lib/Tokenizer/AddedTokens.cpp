@@ -56,7 +56,7 @@ static size_t endOfSpaces(std::string_view text, size_t offset) {
   return offset;
 }
 
-Status TokenFinder::cut(std::string_view text, bool plainSpecials,
+Status TokenFinder::cut(std::string_view text, FunctionRef<bool(size_t, size_t)> isPlain,
                         FunctionRef<Status(size_t, size_t, const AddedToken *)> visit) const {
   size_t done = 0;
   for (size_t offset = 0, next; offset < text.size(); offset = next) {
@@ -67,7 +67,7 @@ Status TokenFinder::cut(std::string_view text, bool plainSpecials,
     if (!token)
       continue;
     // A match that is not wanted is still consumed: what it covers is ordinary text as a whole.
-    if ((plainSpecials && token->special) || offset < done ||
+    if (offset < done || (token->special && isPlain(offset, next)) ||
         (token->singleWord && (wordBefore(text, offset) || wordBehind(text, next))))
       continue;
     size_t begin = token->stripLeft ? beginOfSpaces(text, offset, done) : offset;

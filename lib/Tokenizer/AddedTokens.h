@@ -31,8 +31,8 @@ public:
   bool empty() const { return nodes.size() <= 1; }
 
   /// Passes on, in order and without gaps, stretches of ordinary text (token = null) and found tokens.
-  /// With `plainSpecials`, special tokens are ordinary text.
-  Status cut(std::string_view text, bool plainSpecials,
+  /// A special token at bytes of which `isPlain` says so is ordinary text.
+  Status cut(std::string_view text, FunctionRef<bool(size_t begin, size_t end)> isPlain,
              FunctionRef<Status(size_t begin, size_t end, const AddedToken *token)> visit) const;
 
 private:

@@ -33,46 +33,91 @@ std::optional<std::string> Tokenizer::tokenBytes(int32_t id) const {
 /// Stops the chain of callbacks without being a failure of the text.
 static const std::string kStopped = "stopped";
 
-Status Tokenizer::encodeStretch(std::string_view text, bool atStart, const EncodeOptions &options,
-                                Model::Scratch &scratch, std::vector<int32_t> &ids) const {
+/// One text on its way to ids.
+struct Tokenizer::Job {
+  const EncodeOptions &options;
+  Model::Scratch &scratch;
+  Encoding &encoding;
+  const std::vector<ByteRange> &plain; ///< where special tokens are ordinary text
+  int32_t source = 0;                  ///< of the text, for TokenSpan
+  int32_t words = 0;                   ///< counted so far
+
+  bool isPlain(ByteRange range) const {
+    return !options.parseSpecialTokens || std::any_of(plain.begin(), plain.end(), [&](const ByteRange &other) {
+      return range.begin < other.end && other.begin < range.end;
+    });
+  }
+  /// An added token.
+  Status add(int32_t id, ByteRange range) {
+    encoding.ids.push_back(id);
+    if (options.wantSpans)
+      encoding.spans.push_back({source, words, range});
+    ++words;
+    return {};
+  }
+};
+
+/// Encodes the bytes of the text from `base` on that no added token of the first list takes.
+Status Tokenizer::encodeStretch(std::string_view text, size_t base, Job &job) const {
+  std::vector<int32_t> &ids = job.encoding.ids;
   std::string rewritten;
+  std::string_view normal = text;
   if (!normalizers.empty()) {
     Expected<std::string> result = normalize(normalizers, text);
     if (!result)
       return result.error();
     rewritten = std::move(*result);
-    text = rewritten;
+    normal = rewritten;
   }
+  std::optional<Alignment> alignment;
+  if (job.options.wantSpans || !job.plain.empty()) {
+    Expected<Alignment> found = Alignment::of(normalizers, text, normal, base);
+    if (!found)
+      return found.error();
+    alignment = std::move(*found);
+  }
+  std::optional<SpanFinder> finder;
+  if (job.options.wantSpans)
+    finder.emplace(normal, *alignment, job.source, job.words, job.encoding.spans);
   auto encodePiece = [&](Piece piece) -> Status {
-    if (Status status = model->encode(piece.text, scratch, ids); !status)
+    const size_t before = ids.size();
+    if (Status status = model->encode(piece.text, job.scratch, ids); !status)
       return status;
-    return ids.size() > options.stopAbove ? Status(Error{kStopped}) : Status();
+    if (finder) {
+      std::vector<std::string> bytes;
+      for (size_t i = before; i < ids.size(); ++i)
+        bytes.push_back(tokenBytes(ids[i]).value_or(""));
+      finder->add(piece.text, bytes);
+    }
+    return ids.size() > job.options.stopAbove ? Status(Error{kStopped}) : Status();
+  };
+  auto original = [&](size_t begin, size_t end) {
+    return alignment ? alignment->original({begin, end}) : ByteRange{base + begin, base + end};
   };
   auto visit = [&](size_t begin, size_t end, const AddedToken *token) -> Status {
     if (token)
-      return ids.push_back(token->id), Status();
-    return preTokenize(preTokenizers, {text.substr(begin, end - begin), atStart && begin == 0}, encodePiece);
+      return job.add(token->id, original(begin, end));
+    return preTokenize(preTokenizers, {normal.substr(begin, end - begin), base + begin == 0}, encodePiece);
   };
   if (normalizedFinder.empty())
-    return text.empty() ? Status() : visit(0, text.size(), nullptr);
-  return normalizedFinder.cut(text, !options.parseSpecialTokens, visit);
+    return normal.empty() ? Status() : visit(0, normal.size(), nullptr);
+  return normalizedFinder.cut(
+      normal, [&](size_t begin, size_t end) { return job.isPlain(original(begin, end)); }, visit);
 }
 
 static std::string describeCount(std::string_view what, int64_t count) {
   return std::string(what) + std::to_string(count);
 }
 
-Status Tokenizer::encodeText(std::string_view text, const EncodeOptions &options, Model::Scratch &scratch,
-                             std::vector<int32_t> &ids) const {
+Status Tokenizer::encodeText(std::string_view text, Job &job) const {
   if (std::optional<size_t> offset = unicode::findInvalid(text))
     return Error{"the text is not valid UTF-8 at byte " + std::to_string(*offset) + " of " +
                  std::to_string(text.size())};
-  return plainFinder.cut(text, !options.parseSpecialTokens,
-                         [&](size_t begin, size_t end, const AddedToken *token) -> Status {
-                           if (token)
-                             return ids.push_back(token->id), Status();
-                           return encodeStretch(text.substr(begin, end - begin), begin == 0, options, scratch, ids);
-                         });
+  return plainFinder.cut(
+      text, [&](size_t begin, size_t end) { return job.isPlain({begin, end}); },
+      [&](size_t begin, size_t end, const AddedToken *token) -> Status {
+        return token ? job.add(token->id, {begin, end}) : encodeStretch(text.substr(begin, end - begin), begin, job);
+      });
 }
 
 Status Tokenizer::checkRows(const std::vector<int32_t> &ids, int64_t embeddingRows) const {
@@ -86,53 +131,63 @@ Status Tokenizer::checkRows(const std::vector<int32_t> &ids, int64_t embeddingRo
   return {};
 }
 
-Expected<std::vector<int32_t>> Tokenizer::encodeParts(const std::vector<FramePart> &parts, std::string_view first,
-                                                      std::string_view second, const EncodeOptions &options,
-                                                      std::vector<int32_t> *types) const {
-  std::vector<int32_t> ids;
+Expected<Encoding> Tokenizer::encodeFramed(const std::vector<FramePart> &parts, std::string_view first,
+                                           std::string_view second, const EncodeOptions &options,
+                                           const std::vector<ByteRange> &plain) const {
+  Encoding encoding;
   std::unique_ptr<Model::Scratch> scratch = model->newScratch();
   scratch->stopAbove = options.stopAbove;
   for (const FramePart &part : parts) {
     if (part.kind == FramePart::Kind::Special) {
       if (options.addSpecialTokens)
-        ids.push_back(part.id);
+        encoding.ids.push_back(part.id);
     } else {
-      std::string_view text = part.kind == FramePart::Kind::First ? first : second;
-      Status status = encodeText(text, options, *scratch, ids);
+      bool isFirst = part.kind == FramePart::Kind::First;
+      Job job{options, *scratch, encoding, plain, isFirst ? 1 : 2};
+      Status status = encodeText(isFirst ? first : second, job);
       if (!status && status.error().message != kStopped)
         return status.error();
     }
-    if (types)
-      types->resize(ids.size(), part.type);
+    encoding.types.resize(encoding.ids.size(), part.type);
+    if (options.wantSpans)
+      encoding.spans.resize(encoding.ids.size());
   }
-  if (Status status = checkRows(ids, options.embeddingRows); !status)
+  if (Status status = checkRows(encoding.ids, options.embeddingRows); !status)
     return status.error();
-  return ids;
+  return encoding;
+}
+
+static Expected<std::vector<int32_t>> idsOf(Expected<Encoding> encoding) {
+  if (!encoding)
+    return encoding.error();
+  return std::move(encoding->ids);
 }
 
 Expected<std::vector<int32_t>> Tokenizer::encode(std::string_view text, const EncodeOptions &options) const {
-  return encodeParts(around.single, text, {}, options, nullptr);
+  return idsOf(encodeFramed(around.single, text, {}, options));
+}
+
+Expected<std::vector<int32_t>> Tokenizer::encodeParts(const std::vector<TextPart> &parts,
+                                                      const EncodeOptions &options) const {
+  std::string text;
+  std::vector<ByteRange> plain;
+  for (const TextPart &part : parts) {
+    if (part.isPlain && !part.text.empty())
+      plain.push_back({text.size(), text.size() + part.text.size()});
+    text += part.text;
+  }
+  return idsOf(encodeFramed(around.single, text, {}, options, plain));
 }
 
 Expected<Encoding> Tokenizer::encodeTyped(std::string_view text, const EncodeOptions &options) const {
-  Encoding encoding;
-  Expected<std::vector<int32_t>> ids = encodeParts(around.single, text, {}, options, &encoding.types);
-  if (!ids)
-    return ids.error();
-  encoding.ids = std::move(*ids);
-  return encoding;
+  return encodeFramed(around.single, text, {}, options);
 }
 
 Expected<Encoding> Tokenizer::encodePair(std::string_view first, std::string_view second,
                                          const EncodeOptions &options) const {
   if (!canEncodePairs())
     return Error{"the tokenizer's post-processor does not say how two texts are put together"};
-  Encoding encoding;
-  Expected<std::vector<int32_t>> ids = encodeParts(around.pair, first, second, options, &encoding.types);
-  if (!ids)
-    return ids.error();
-  encoding.ids = std::move(*ids);
-  return encoding;
+  return encodeFramed(around.pair, first, second, options);
 }
 
 Status Tokenizer::decodeNext(Decoding &decoding, int32_t id, bool skipSpecialTokens, std::string &text) const {

@@ -9,6 +9,7 @@
 #pragma once
 #include "lib/Support/Expected.h"
 #include "lib/Tokenizer/AddedTokens.h"
+#include "lib/Tokenizer/Alignment.h"
 #include "lib/Tokenizer/Decoder.h"
 #include "lib/Tokenizer/Model.h"
 #include "lib/Tokenizer/Normalizer.h"
@@ -40,16 +41,24 @@ struct EncodeOptions {
   bool parseSpecialTokens = true;    ///< False: the text of a special token is ordinary text (a user's chat message).
   size_t stopAbove = SIZE_MAX;       ///< Encoding may stop once there are more ids than this; compare sizes.
   int64_t embeddingRows = INT64_MAX; ///< An id at or above this is an error that names its token.
+  bool wantSpans = false;            ///< Fill Encoding::spans.
 };
 
-/// What a model with token types takes: `types[i]` is the segment of `ids[i]`.
+/// What a model with token types takes: `types[i]` is the segment of `ids[i]`, `spans[i]` the text that it stands for.
 struct Encoding {
   std::vector<int32_t> ids, types;
+  std::vector<TokenSpan> spans;
+};
+
+/// A stretch of a text that has several authors.
+struct TextPart {
+  std::string_view text;
+  bool isPlain = false; ///< The text of a special token in it, or partly in it, is ordinary text.
 };
 
 /// Ids of the tokens that have a role; an absent one is empty.
 struct SpecialTokenIds {
-  std::optional<int32_t> begin, end, unknown, padding;
+  std::optional<int32_t> begin, end, unknown, padding, mask;
 };
 
 /// Immutable after it is made; every const member may be called from many threads at once.
@@ -63,6 +72,9 @@ public:
   /// without a token. Time and memory are linear in the text, but for stretches that cannot be split (see
   /// BytePairModel).
   Expected<std::vector<int32_t>> encode(std::string_view text, const EncodeOptions &options = {}) const;
+  /// The parts as one text, of which only some may write special tokens: a chat.
+  Expected<std::vector<int32_t>> encodeParts(const std::vector<TextPart> &parts,
+                                             const EncodeOptions &options = {}) const;
   /// As `encode`, with the types of the ids.
   Expected<Encoding> encodeTyped(std::string_view text, const EncodeOptions &options = {}) const;
   /// Two texts, put together as the post-processor says: a question and its passage, a premise and a hypothesis.
@@ -93,14 +105,12 @@ public:
 private:
   friend class TokenizerReader;
   Tokenizer() = default;
-  Expected<std::vector<int32_t>> encodeParts(const std::vector<FramePart> &parts, std::string_view first,
-                                             std::string_view second, const EncodeOptions &options,
-                                             std::vector<int32_t> *types) const;
-  Status encodeText(std::string_view text, const EncodeOptions &options, Model::Scratch &scratch,
-                    std::vector<int32_t> &ids) const;
+  struct Job;
+  Expected<Encoding> encodeFramed(const std::vector<FramePart> &parts, std::string_view first, std::string_view second,
+                                  const EncodeOptions &options, const std::vector<ByteRange> &plain = {}) const;
+  Status encodeText(std::string_view text, Job &job) const;
   Status checkRows(const std::vector<int32_t> &ids, int64_t embeddingRows) const;
-  Status encodeStretch(std::string_view text, bool atStart, const EncodeOptions &options, Model::Scratch &scratch,
-                       std::vector<int32_t> &ids) const;
+  Status encodeStretch(std::string_view text, size_t base, Job &job) const;
   const AddedToken *addedToken(int32_t id) const;
 
   std::vector<std::unique_ptr<AddedToken>> added; // sorted by id

@@ -168,7 +168,7 @@ Status TokenizerReader::nameSpecialTokens() {
     return text ? tokenizer->tokenId(*text) : std::nullopt;
   };
   SpecialTokenIds &ids = tokenizer->specials;
-  ids = {find("bos_token"), find("eos_token"), find("unk_token"), find("pad_token")};
+  ids = {find("bos_token"), find("eos_token"), find("unk_token"), find("pad_token"), find("mask_token")};
   nameOlderDefaults();
   // A token that has a role is special even where only the configuration says so.
   for (std::string_view role :

@@ -73,8 +73,9 @@ Outcome BeamRun::prepare() {
            : settings.early_stopping == RAPT_STOP_NEVER ? "never"
                                                         : "false",
            grouped(uint64_t(most)).c_str());
-  note(std::string(model.info.name) + ": prompt of " + grouped(std::max(prompt.source.size(), prompt.ids.size())) +
-       " tokens, cache for " + grouped(uint64_t(tokens)) + "; " + line);
+  note(std::string(model.info.name) + ": " + model.info.task + ", prompt of " +
+       grouped(std::max(prompt.source.size(), prompt.ids.size())) + " tokens, cache for " + grouped(uint64_t(tokens)) +
+       "; " + line);
   return {};
 }
 

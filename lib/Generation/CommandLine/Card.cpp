@@ -3,6 +3,7 @@
 #include "lib/Generation/CommandLine/Model.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
+#include "lib/Support/Task.h"
 #include <algorithm>
 #include <sys/stat.h>
 
@@ -82,8 +83,8 @@ int printCard(const Options &options) {
               grouped(info.max_rows) + " sequences a step; cache: " + grouped(info.cache_bytes_per_token) +
               " bytes a token (" + info.cache_dtype + ")\n";
     bool plain = options.library.find('/') == std::string::npos;
-    card += "try: rapt-run " + std::string(plain ? "./" : "") + json::printable(options.library) +
-            (std::string_view(info.task).starts_with("image-") ? " --image photo.jpg\n" : " -p \"Once upon a time\"\n");
+    card += "try: rapt-run " + std::string(plain ? "./" : "") + json::printable(options.library) + " " +
+            std::string(exampleArguments(info.task)) + "\n";
   }
   Status status = print(card);
   return status ? 0 : fail(status.error().message);

@@ -32,7 +32,7 @@ struct Generation {
   const char *reason = "length";
   double firstToken = 0, total = 0, prefill = 0;
 
-  explicit Generation(const Options &options) : options(options) {}
+  Generation(const Options &options, Model model) : options(options), model(std::move(model)) {}
   Outcome open();
   Outcome prepare();
   Outcome run();
@@ -67,6 +67,10 @@ Outcome Generation::readPromptIds() {
       return {RAPT_IO, read.error().message};
     content = std::move(*read);
   }
+  if (options.chat)
+    return encodeChat(model, text, options.system ? &*options.system : nullptr, content, prompt.ids);
+  if (!options.raw && hasChatTemplate(model))
+    note(std::string(model.info.name) + " has a chat template: --chat uses it, --raw says that it is not wanted");
   if (Outcome outcome = encode(model, text, content, prompt.ids); !outcome)
     return outcome;
   if (prompt.ids.empty() && !model.hasEncoder()) {
@@ -162,13 +166,11 @@ std::string Generation::summary() const {
     snprintf(line, sizeof line, ", repetition penalty %g", sampling.repetition_penalty);
     how += line;
   }
-  return std::string(model.info.name) + ": prompt of " + grouped(promptSize()) + " tokens, cache for " +
-         grouped(uint64_t(room)) + "; " + how;
+  return std::string(model.info.name) + ": " + model.info.task + ", prompt of " + grouped(promptSize()) +
+         " tokens, cache for " + grouped(uint64_t(room)) + "; " + how;
 }
 
 Outcome Generation::open() {
-  if (Outcome outcome = openModule(options, model); !outcome)
-    return outcome;
   if (Outcome outcome = openText(model, !options.tokens, text); !outcome)
     return outcome;
   for (auto step : {&Generation::readPromptIds, &Generation::chooseSource, &Generation::chooseRoom})
@@ -324,8 +326,8 @@ int Generation::finish(const Outcome &outcome) {
 
 } // namespace
 
-int generate(const Options &options) {
-  Generation generation(options);
+int generate(const Options &options, Model model) {
+  Generation generation(options, std::move(model));
   if (Outcome outcome = generation.open(); !outcome)
     return fail(outcome.message, Failure(outcome).code);
   if (generation.searches()) {

@@ -40,7 +40,10 @@ std::string inUnits(uint64_t bytes);
 int printCard(const Options &options);
 int runForward(const Options &options);
 int runReference(const Options &options, const char *self);
-int generate(const Options &options);
+int runPrompt(const Options &options);
+int generate(const Options &options, Model model);
+int runImages(const Options &options);
+int runTextTask(const Options &options, Model model);
 int measurePerplexity(const Options &options);
 
 } // namespace rapt::run

@@ -97,6 +97,11 @@ std::string setEarlyStopping(Options &options, const std::string &value) {
   return found == std::end(names) ? "is neither false, true nor never" : "";
 }
 
+std::string addImage(Options &options, const std::string &value) {
+  options.images.push_back(value);
+  return value.empty() ? "is empty" : "";
+}
+
 std::string addStop(Options &options, const std::string &value) {
   options.stops.push_back(value);
   return value.empty() ? "is empty" : "";
@@ -104,14 +109,22 @@ std::string addStop(Options &options, const std::string &value) {
 
 const std::vector<Option> &table() {
   static const std::vector<Option> options = {
-      {"prompt", "p", "TEXT", "continue this text", text(&Options::prompt)},
-      {"file", "f", "FILE", "continue the text of a file; - is the standard input", text(&Options::promptFile)},
-      {"tokens", nullptr, "1,2,3", "continue these token ids; prints ids", setTokens},
+      {"prompt", "p", "TEXT", "continue this text, or judge it, as the model does", text(&Options::prompt)},
+      {"file", "f", "FILE", "the text of a file, or a text a line for models that judge; -: standard input",
+       text(&Options::promptFile)},
+      {"question", nullptr, "TEXT", "find the answer in the prompt", text(&Options::question)},
+      {"pair", nullptr, "TEXT", "classify the prompt and this text together", text(&Options::pair)},
+      {"chat", nullptr, nullptr, "the prompt is a message: use the model's chat template", flag(&Options::chat)},
+      {"raw", nullptr, nullptr, "the prompt is the text itself, template or not (default)", flag(&Options::raw)},
+      {"system", nullptr, "TEXT", "with --chat: what the system says first", text(&Options::system)},
+      {"tokens", nullptr, "1,2,3", "the prompt as token ids; prints ids", setTokens},
+      {"image", nullptr, "FILE", "look at a JPEG or PNG image; may be repeated", addImage},
       {"max-new-tokens", "n", "N", "stop after N new tokens", integer(&Options::maxNewTokens, 0)},
       {"context", nullptr, "N", "tokens of the cache", integer(&Options::context, 1)},
       {"seed", nullptr, "N", "of the sampling (0)", setSeed},
       {"temperature", nullptr, "X", "0 takes the most likely token", real(&Options::temperature, 0, 1e6, "from 0 on")},
-      {"top-k", nullptr, "K", "sample from the K most likely tokens; 0: all", integer(&Options::topK, 0)},
+      {"top-k", nullptr, "K", "sample from the K most likely tokens (0: all), or print the K best results",
+       integer(&Options::topK, 0)},
       {"top-p", nullptr, "P", "sample from the likeliest tokens that make up P",
        real(&Options::topP, 1e-9, 1, "above 0, at most 1")},
       {"min-p", nullptr, "P", "drop tokens less likely than P times the likeliest",
@@ -131,7 +144,8 @@ const std::vector<Option> &table() {
       {"stride", nullptr, "N", "of --perplexity's windows (window - 1: each token is predicted once)",
        integer(&Options::stride, 1)},
       {"input", nullptr, "NAME=F.npy", "run forward on tensors; may be repeated", namedFile(&Options::inputs)},
-      {"output", nullptr, "NAME=F.npy", "where a tensor of forward goes", namedFile(&Options::outputs)},
+      {"output", nullptr, "NAME=F.npy", "where a tensor of forward goes; may be repeated",
+       namedFile(&Options::outputs)},
       {"reference", nullptr, "IR.mlir", "run the reference evaluator on --input and --output instead",
        path(&Options::reference)},
       {"weights", nullptr, "FILE", "another weight file than the one beside the library", path(&Options::weights)},
@@ -166,12 +180,22 @@ Status checkTogether(const Options &o) {
     return {};
   if (o.library.empty() && o.reference.empty())
     return usage("no compiled model is named");
-  bool tensors = !o.inputs.empty() || !o.outputs.empty();
-  int ways = !!o.prompt + !!o.promptFile + !!o.tokens + !!o.perplexityFile + tensors;
+  bool tensors = !o.inputs.empty(), texts = o.prompt || o.promptFile || o.tokens, images = !o.images.empty();
+  int ways = !!o.prompt + !!o.promptFile + !!o.tokens + !!o.perplexityFile + tensors + images;
   if (ways > 1)
-    return usage("only one of --prompt, --file, --tokens, --perplexity and --input can be given");
-  if (tensors && (o.inputs.empty() || o.outputs.empty()))
+    return usage("only one of --prompt, --file, --tokens, --image, --perplexity and --input can be given");
+  if (tensors ? o.outputs.empty() : !o.outputs.empty() && !texts && !images)
     return usage("--input and --output go together");
+  if ((o.question || o.pair) && !(o.prompt || o.promptFile))
+    return usage("--question and --pair need --prompt or --file");
+  if (o.question && o.pair)
+    return usage("--question and --pair do not go together");
+  if (o.chat && o.raw)
+    return usage("--chat and --raw exclude each other");
+  if (o.chat && !(o.prompt || o.promptFile))
+    return usage("--chat needs a message: --prompt or --file");
+  if (o.system && !o.chat)
+    return usage("--system belongs to --chat");
   if (!o.reference.empty() && !tensors)
     return usage("--reference needs --input and --output");
   if ((o.returns || o.lengthPenalty || o.earlyStopping) && !o.beams)

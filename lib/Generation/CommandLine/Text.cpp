@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <unistd.h>
 
 namespace rapt::run {
@@ -73,29 +74,66 @@ Outcome openText(const Model &model, bool needed, Text &text) {
   return {};
 }
 
-Outcome encode(const Model &model, const Text &text, const std::string &content, Ids &ids) {
+/// Ids of `call(options, ids, capacity, count, message, size)`, whose text has `bytes` bytes.
+template <typename Call> static Outcome collectIds(const Model &model, size_t bytes, Ids &ids, Call call) {
   auto options = sized<rapt_encode_options>();
   options.embedding_rows = model.info.vocabulary;
   options.most_ids = mostIds;
   size_t count = 0;
-  ids.resize(content.size() + 8);
-  auto call = [&](char *message, size_t size) {
-    return rapt_tokenizer_encode(text.tokenizer.get(), content.data(), content.size(), &options, ids.data(), ids.size(),
-                                 &count, message, size);
-  };
-  Outcome outcome = Outcome::of(call);
+  ids.resize(bytes + 8);
+  auto fill = [&](char *message, size_t size) { return call(&options, ids.data(), ids.size(), &count, message, size); };
+  Outcome outcome = Outcome::of(fill);
   if (outcome.status == RAPT_FULL) {
     ids.resize(count);
-    outcome = Outcome::of(call);
+    outcome = Outcome::of(fill);
   }
   ids.resize(outcome ? count : 0);
   return outcome;
 }
 
-Outcome decode(const Text &text, const Ids &ids, std::string &content) {
+Outcome encode(const Model &model, const Text &text, const std::string &content, Ids &ids) {
+  return collectIds(model, content.size(), ids, [&](auto... rest) {
+    return rapt_tokenizer_encode(text.tokenizer.get(), content.data(), content.size(), rest...);
+  });
+}
+
+static Outcome openChat(const Model &model, Owned<rapt_chat> &chat) {
+  rapt_chat *opened = nullptr;
+  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+    return rapt_chat_open(section(model, "chat_template.jinja"), section(model, "tokenizer_config.json"), &opened,
+                          message, size);
+  });
+  chat.reset(opened);
+  return outcome;
+}
+
+bool hasChatTemplate(const Model &model) {
+  Owned<rapt_chat> chat;
+  return !openChat(model, chat) || chat;
+}
+
+Outcome encodeChat(const Model &model, const Text &text, const std::string *system, const std::string &content,
+                   Ids &ids) {
+  Owned<rapt_chat> chat;
+  if (Outcome outcome = openChat(model, chat); !outcome)
+    return outcome;
+  if (!chat)
+    return {RAPT_UNSUPPORTED, std::string(model.info.name) + " has no chat template: leave out --chat"};
+  auto view = [](std::string_view bytes) { return rapt_text_view{bytes.data(), bytes.size()}; };
+  std::vector<rapt_chat_message> messages;
+  if (system)
+    messages.push_back({view("system"), view(*system)});
+  messages.push_back({view("user"), view(content)});
+  return collectIds(model, content.size() + (system ? system->size() : 0) + 256, ids, [&](auto... rest) {
+    return rapt_chat_encode(chat.get(), text.tokenizer.get(), messages.data(), messages.size(), int64_t(time(nullptr)),
+                            rest...);
+  });
+}
+
+Outcome decode(const Text &text, const Ids &ids, std::string &content, uint32_t flags) {
   size_t bytes = 0;
   auto call = [&](char *message, size_t size) {
-    return rapt_tokenizer_decode(text.tokenizer.get(), ids.data(), ids.size(), 0, content.data(), content.size(),
+    return rapt_tokenizer_decode(text.tokenizer.get(), ids.data(), ids.size(), flags, content.data(), content.size(),
                                  &bytes, message, size);
   };
   content.resize(ids.size() * 8 + 8);

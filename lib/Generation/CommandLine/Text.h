@@ -12,6 +12,7 @@ struct TextFree {
   void operator()(rapt_text_stream *p) const { rapt_text_stream_free(p); }
   void operator()(rapt_sampler *p) const { rapt_sampler_free(p); }
   void operator()(rapt_beams *p) const { rapt_beams_free(p); }
+  void operator()(rapt_chat *p) const { rapt_chat_free(p); }
 };
 template <typename T> using Owned = std::unique_ptr<T, TextFree>;
 
@@ -42,8 +43,16 @@ Outcome openText(const Model &model, bool needed, Text &text);
 /// Ids of a text, checked against the model's vocabulary.
 Outcome encode(const Model &model, const Text &text, const std::string &content, Ids &ids);
 
-/// Text of ids, special tokens left out.
-Outcome decode(const Text &text, const Ids &ids, std::string &content);
+/// Ids of the prompt that the model's chat template makes of a message of the user and, where `system` is not null, one
+/// of the system's.
+Outcome encodeChat(const Model &model, const Text &text, const std::string *system, const std::string &content,
+                   Ids &ids);
+
+/// Whether the model's directory has a chat template, be it one that can be used or not.
+bool hasChatTemplate(const Model &model);
+
+/// Text of ids; special tokens are left out unless `flags` (RAPT_DECODE_...) keep them.
+Outcome decode(const Text &text, const Ids &ids, std::string &content, uint32_t flags = 0);
 
 /// The bytes of a file, or of the standard input for "-"; at most 1 GiB.
 Expected<std::string> readPrompt(const std::string &path);

@@ -111,6 +111,59 @@ static void check_encode_pair(rapt_tokenizer *tokenizer) {
         RAPT_INVALID);
 }
 
+static void check_spans(rapt_tokenizer *tokenizer) {
+  rapt_token_span spans[8] = {{7, 7, 7, 7}};
+  size_t count = 99;
+  CHECK(rapt_tokenizer_spans(tokenizer, "cab", 3, "<e>", 3, NULL, spans, 8, &count, message, sizeof message) ==
+        RAPT_OK);
+  CHECK(count == 3 && spans[0].source == 1 && spans[0].begin == 0 && spans[0].end == 1);
+  CHECK(spans[1].begin == 1 && spans[1].end == 3 && spans[1].word == spans[0].word);
+  CHECK(spans[2].source == 2 && spans[2].begin == 0 && spans[2].end == 3 && spans[2].word == 0);
+  CHECK(rapt_tokenizer_spans(tokenizer, "cab", 3, NULL, 0, NULL, spans, 1, &count, message, sizeof message) ==
+        RAPT_FULL);
+  CHECK(count == 2);
+  CHECK(rapt_tokenizer_spans(tokenizer, "\xff", 1, NULL, 0, NULL, spans, 8, &count, message, sizeof message) ==
+        RAPT_INVALID);
+  CHECK(rapt_tokenizer_spans(NULL, "a", 1, NULL, 0, NULL, spans, 8, &count, message, sizeof message) == RAPT_INVALID);
+}
+
+static rapt_text_view view_of(const char *text) {
+  rapt_text_view view;
+  view.data = text;
+  view.size = strlen(text);
+  return view;
+}
+
+static void check_chat(rapt_tokenizer *tokenizer) {
+  const rapt_text_view none = {NULL, 0};
+  rapt_chat_message messages[2] = {{{NULL, 0}, {NULL, 0}}};
+  rapt_chat *chat;
+  int32_t ids[8];
+  size_t count;
+  messages[0].role = view_of("user");
+  messages[0].content = view_of("a<e>b");
+  CHECK(rapt_chat_open(none, view_of("{}"), &chat, message, sizeof message) == RAPT_OK && chat == NULL);
+  CHECK(rapt_chat_open(none, view_of("{\"chat_template\": 3}"), &chat, message, sizeof message) == RAPT_BAD_FILE);
+  CHECK(rapt_chat_open(view_of("{% cycle %}"), none, &chat, message, sizeof message) == RAPT_BAD_FILE && chat == NULL);
+  CHECK(rapt_chat_open(none, none, NULL, message, sizeof message) == RAPT_INVALID);
+  CHECK(rapt_chat_open(view_of("{% if messages|length > 1 %}{{ raise_exception('too many') }}{% endif %}"
+                               "{{ eos_token + messages[0].content }}"),
+                       view_of("{\"eos_token\": \"<e>\"}"), &chat, message, sizeof message) == RAPT_OK);
+  CHECK(rapt_chat_encode(chat, tokenizer, messages, 1, 0, NULL, ids, 8, &count, message, sizeof message) ==
+        RAPT_INVALID); /* the user's <e> is no token, and this vocabulary has no < */
+  messages[0].content = view_of("ab");
+  CHECK(rapt_chat_encode(chat, tokenizer, messages, 1, 0, NULL, ids, 8, &count, message, sizeof message) == RAPT_OK);
+  CHECK(count == 2 && ids[0] == 5 && ids[1] == 3);
+  CHECK(rapt_chat_encode(chat, tokenizer, messages, 1, 0, NULL, ids, 1, &count, message, sizeof message) == RAPT_FULL);
+  CHECK(rapt_chat_encode(chat, tokenizer, messages, 2, 0, NULL, ids, 8, &count, message, sizeof message) ==
+            RAPT_INVALID &&
+        strstr(message, "too many"));
+  CHECK(rapt_chat_encode(NULL, tokenizer, messages, 1, 0, NULL, ids, 8, &count, message, sizeof message) ==
+        RAPT_INVALID);
+  rapt_chat_free(chat);
+  rapt_chat_free(NULL);
+}
+
 static void check_decode(rapt_tokenizer *tokenizer) {
   const int32_t ids[] = {4, 5, 3};
   char text[16];
@@ -269,6 +322,8 @@ int main(void) {
   check_future_struct();
   check_encode(tokenizer);
   check_encode_pair(tokenizer);
+  check_spans(tokenizer);
+  check_chat(tokenizer);
   check_decode(tokenizer);
   check_stream();
   check_sampler();

@@ -129,6 +129,12 @@ Status ModelDescription::readSideFiles(const std::string &directory) {
       return text.error();
     sideFiles.emplace(name, std::move(*text));
   }
+  json::Object labels;
+  for (const char *key : {"id2label", "problem_type"})
+    if (const json::Value *value = reader.getRaw(key); value && !value->isNull())
+      labels.emplace_back(key, *value);
+  if (!labels.empty())
+    sideFiles.emplace("labels.json", json::write(json::Value(std::move(labels))));
   return {};
 }
 

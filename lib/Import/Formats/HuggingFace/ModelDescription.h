@@ -82,7 +82,7 @@ public:
 
   /// Side files as they are: tokenizer.json, tokenizer_config.json, special_tokens_map.json, added_tokens.json,
   /// vocab.json, merges.txt, vocab.txt, generation_config.json, chat_template.jinja, preprocessor_config.json. Absent
-  /// ones are missing.
+  /// ones are missing. labels.json holds the config's id2label and problem_type, where it has them.
   const std::map<std::string, std::string, std::less<>> &files() const { return sideFiles; }
 
   /// One line each, for the user; no prefix.

@@ -84,7 +84,8 @@ typedef enum rapt_token_role {
   RAPT_TOKEN_BEGIN = 0, /**< bos_token: what an empty prompt starts with, where it is there; else RAPT_TOKEN_END. */
   RAPT_TOKEN_END = 1,   /**< eos_token. More ids may end a text: see rapt_generation_config_read. */
   RAPT_TOKEN_UNKNOWN = 2,
-  RAPT_TOKEN_PADDING = 3
+  RAPT_TOKEN_PADDING = 3,
+  RAPT_TOKEN_MASK = 4 /**< mask_token: what a masked language model fills in. */
 } rapt_token_role;
 
 /** The id of the token with `role`, or -1. */
@@ -120,6 +121,20 @@ RAPT_TEXT_API rapt_status rapt_tokenizer_encode_pair(const rapt_tokenizer *token
                                                      size_t capacity, size_t *count, char *message,
                                                      size_t message_size);
 
+/** The text that an id stands for: bytes [begin, end) of it, without white space around them. */
+typedef struct rapt_token_span {
+  int32_t source; /**< 1: the first text, 2: the second; 0: a token that the tokenizer put around them. */
+  int32_t word;   /**< The number of its word in that text, as the tokenizer cuts text into words; -1: none. */
+  size_t begin, end;
+} rapt_token_span;
+
+/** The spans of the ids that rapt_tokenizer_encode_pair gives for the same arguments. Where a tokenizer rewrites text
+ * in a way that tells no place, a span is larger than need be. */
+RAPT_TEXT_API rapt_status rapt_tokenizer_spans(const rapt_tokenizer *tokenizer, const char *first, size_t first_size,
+                                               const char *second, size_t second_size,
+                                               const rapt_encode_options *options, rapt_token_span *spans,
+                                               size_t capacity, size_t *count, char *message, size_t message_size);
+
 enum { RAPT_DECODE_KEEP_SPECIAL = 1 /**< Give the text of special tokens too; by default they are left out. */ };
 
 /** Text of `ids`: valid UTF-8, with U+FFFD for bytes that form no character. */
@@ -130,6 +145,29 @@ RAPT_TEXT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer,
 /** The bytes that one token stands for: possibly a part of a character. */
 RAPT_TEXT_API rapt_status rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id, char *bytes,
                                                size_t capacity, size_t *size, char *message, size_t message_size);
+
+/*===-- Chats -----------------------------------------------------------------===*/
+
+/** The template that turns a conversation into a model's prompt. Immutable: any number of threads may use it. */
+typedef struct rapt_chat rapt_chat;
+
+typedef struct rapt_chat_message {
+  rapt_text_view role;    /**< "system", "user", "assistant" */
+  rapt_text_view content; /**< The text of a special token in it is ordinary text. */
+} rapt_chat_message;
+
+/** The content of chat_template.jinja, or else tokenizer_config.json with a chat_template; *result is NULL where there
+ * is none. BAD_FILE: a construct of Jinja that is not supported, named. */
+RAPT_TEXT_API rapt_status rapt_chat_open(rapt_text_view template_jinja, rapt_text_view tokenizer_config,
+                                         rapt_chat **result, char *message, size_t message_size);
+/** NULL is allowed. */
+RAPT_TEXT_API void rapt_chat_free(rapt_chat *chat);
+/** Ids of the prompt for the next answer. Special tokens are only those that the template wrote. `now`: seconds since
+ * 1970, for templates that ask. INVALID: as rapt_tokenizer_encode, and what the template refuses. */
+RAPT_TEXT_API rapt_status rapt_chat_encode(const rapt_chat *chat, const rapt_tokenizer *tokenizer,
+                                           const rapt_chat_message *messages, size_t message_count, int64_t now,
+                                           const rapt_encode_options *options, int32_t *ids, size_t capacity,
+                                           size_t *count, char *message, size_t message_size);
 
 /*===-- Streams ---------------------------------------------------------------===*/
 

@@ -1,0 +1,96 @@
+// The likeliest tokens at the places of a text that are masked.
+#include "lib/Generation/CommandLine/TextTask.h"
+#include <algorithm>
+
+namespace rapt::run {
+namespace {
+
+class FillMask final : public TextTask {
+public:
+  using TextTask::TextTask;
+  std::vector<std::string> outputs() const override { return {"logits"}; }
+  Outcome plan(TextRow row, std::vector<TextRow> &rows) const override;
+  Outcome judge(const TextRow &row, size_t index, std::span<const RowOutput> outputs,
+                json::Value &result) const override;
+  std::string show(const json::Value &result) const override;
+
+private:
+  int32_t mask() const;
+  Outcome fill(const TextRow &row, size_t place, std::span<const float> logits, bool isOnly, json::Value &result) const;
+};
+
+int32_t FillMask::mask() const {
+  int32_t id = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_MASK);
+  for (std::string_view usual : {"[MASK]", "<mask>"})
+    id = id < 0 ? rapt_tokenizer_find(text.tokenizer.get(), usual.data(), usual.size()) : id;
+  return id;
+}
+
+Outcome FillMask::plan(TextRow row, std::vector<TextRow> &rows) const {
+  const int32_t id = mask();
+  if (id < 0)
+    return {RAPT_UNSUPPORTED, std::string(model.info.name) + ": its tokenizer has no mask_token"};
+  if (std::find(row.ids.begin(), row.ids.end(), id) == row.ids.end()) {
+    std::string token;
+    if (Outcome outcome = tokenText(id, token); !outcome)
+      return outcome;
+    return {RAPT_INVALID, "the text has no " + token + ", which stands for what is to be filled in"};
+  }
+  rows.push_back(std::move(row));
+  return {};
+}
+
+Outcome FillMask::fill(const TextRow &row, size_t place, std::span<const float> logits, bool isOnly,
+                       json::Value &result) const {
+  const std::vector<double> scores = score(logits, Scoring::Softmax);
+  json::Array list;
+  for (size_t id : largest(std::span(scores).first(size_t(text.vocabulary)), wanted(5))) {
+    std::string token, sequence;
+    Ids filled = row.ids;
+    filled[place] = int32_t(id);
+    Outcome outcome = tokenText(int32_t(id), token);
+    if (outcome) // where other masks remain they are shown
+      outcome = decode(text, filled, sequence, isOnly ? 0 : RAPT_DECODE_KEEP_SPECIAL);
+    if (!outcome)
+      return outcome;
+    list.emplace_back(json::Object{{"score", json::Value(scores[id])},
+                                   {"token", json::Value(int64_t(id))},
+                                   {"token_str", json::Value(token)},
+                                   {"sequence", json::Value(sequence)}});
+  }
+  result = json::Value(std::move(list));
+  return {};
+}
+
+/// A list for each mask, in their order.
+Outcome FillMask::judge(const TextRow &row, size_t index, std::span<const RowOutput> outputs,
+                        json::Value &result) const {
+  const int32_t id = mask();
+  const bool isOnly = std::count(row.ids.begin(), row.ids.end(), id) == 1;
+  json::Array masks;
+  for (size_t place = 0; place < row.ids.size(); ++place)
+    if (row.ids[place] == id)
+      if (Outcome outcome = fill(row, place, outputs[0].token(index, place), isOnly, masks.emplace_back()); !outcome)
+        return outcome;
+  result = json::Value(std::move(masks));
+  return {};
+}
+
+std::string FillMask::show(const json::Value &result) const {
+  const json::Array &masks = *result.asArray();
+  std::string lines;
+  for (size_t i = 0; i < masks.size(); ++i)
+    for (const json::Value &one : *masks[i].asArray())
+      lines += (masks.size() > 1 ? std::to_string(i + 1) + "\t" : "") + shownScore(*one.find("score")->asNumber()) +
+               "\t" + *one.find("token_str")->asString() + "\t" + *one.find("sequence")->asString() + "\n";
+  return lines;
+}
+
+} // namespace
+
+std::unique_ptr<TextTask> makeFillMask(const Options &options, const Model &model, const Text &text,
+                                       const Labels &labels) {
+  return std::make_unique<FillMask>(options, model, text, labels);
+}
+
+} // namespace rapt::run

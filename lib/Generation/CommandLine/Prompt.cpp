@@ -1,0 +1,25 @@
+// Picks what a model does with a text.
+#include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/TextTask.h"
+
+namespace rapt::run {
+
+int runPrompt(const Options &options) {
+  Model model;
+  if (Outcome outcome = openModule(options, model); !outcome)
+    return fail(outcome.message, Failure(outcome).code);
+  const std::string_view task = model.info.task;
+  if (isTextTask(task))
+    return runTextTask(options, std::move(model));
+  const std::string name = std::string(model.info.name) + ": " + model.info.task;
+  if (task != "decoder" && task != "text2text-generation")
+    return fail(name + " takes no text");
+  for (const auto &[isGiven, option] : {std::pair{!options.outputs.empty(), "--output"},
+                                        {options.question.has_value(), "--question"},
+                                        {options.pair.has_value(), "--pair"}})
+    if (isGiven)
+      return fail(name + " goes on with a text: it has no use for " + option + " beside it");
+  return generate(options, std::move(model));
+}
+
+} // namespace rapt::run

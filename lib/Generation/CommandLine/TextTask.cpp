@@ -1,0 +1,252 @@
+// Runs a model's task on texts of the command line or lines of a file.
+#include "lib/Generation/CommandLine/TextTask.h"
+#include "lib/Generation/CommandLine/Console.h"
+#include "lib/Support/Npy.h"
+#include <algorithm>
+
+namespace rapt::run {
+
+Outcome TextTask::plan(TextRow row, std::vector<TextRow> &rows) const {
+  rows.push_back(std::move(row));
+  return {};
+}
+
+Outcome TextTask::tokenText(int32_t id, std::string &content) const {
+  return decode(text, {id}, content, RAPT_DECODE_KEEP_SPECIAL);
+}
+
+namespace {
+
+constexpr struct {
+  std::string_view name;
+  std::unique_ptr<TextTask> (*make)(const Options &, const Model &, const Text &, const Labels &);
+} tasks[] = {{"fill-mask", makeFillMask},
+             {"text-classification", makeTextClassification},
+             {"token-classification", makeTokenClassification},
+             {"question-answering", makeQuestionAnswering},
+             {"feature-extraction", makeFeatureExtraction}};
+
+} // namespace
+
+bool isTextTask(std::string_view name) {
+  return std::any_of(std::begin(tasks), std::end(tasks), [&](const auto &task) { return task.name == name; });
+}
+
+namespace {
+
+/// The lines of a file; the newline at its end begins none.
+std::vector<std::string> linesOf(const std::string &content) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < content.size();) {
+    size_t end = std::min(content.find('\n', begin), content.size());
+    size_t last = end > begin && content[end - 1] == '\r' ? end - 1 : end;
+    lines.push_back(content.substr(begin, last - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+class TaskRun {
+public:
+  TaskRun(const Options &options, Model model) : options(options), model(std::move(model)) {}
+  Outcome prepare();
+  Outcome run();
+  Status finish() const;
+
+private:
+  Outcome checkOptions() const;
+  Outcome readRows();
+  Outcome checkLength(const TextRow &row) const;
+  Outcome encodeTexts(std::vector<std::string> texts);
+  Outcome runGroup(std::span<const TextRow> group);
+  Outcome tell(json::Value result);
+  Status writeOutputs(const std::vector<RowOutput> &outputs) const;
+
+  const Options &options;
+  Model model;
+  Text text;
+  Labels labels;
+  std::unique_ptr<TextTask> task;
+  std::vector<std::string> tensors, names;
+  std::vector<TextRow> rows;
+  std::vector<json::Value> pending; ///< of the rows of one text
+  size_t texts = 0, told = 0;
+  json::Array results; ///< for --json
+};
+
+Outcome TaskRun::checkOptions() const {
+  const std::string name = std::string(model.info.name) + ": " + model.info.task;
+  auto refuse = [&](const char *option, const char *what) {
+    return Outcome{RAPT_INVALID, name + " has no use for " + option + ", which belongs to " + what};
+  };
+  const std::string_view task = model.info.task;
+  if (options.question && task != "question-answering")
+    return refuse("--question", "question-answering");
+  if (!options.question && task == "question-answering")
+    return {RAPT_INVALID, name + " needs --question beside the text that has the answer"};
+  if (options.pair && task != "text-classification" && task != "feature-extraction")
+    return refuse("--pair", "text-classification and feature-extraction");
+  if (options.tokens && task != "text-classification" && task != "feature-extraction")
+    return {RAPT_INVALID, name + " needs a text: --prompt or --file"};
+  if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature || options.chat)
+    return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop, --temperature and --chat have no meaning"};
+  return {};
+}
+
+Outcome TaskRun::checkLength(const TextRow &row) const {
+  const int64_t most = model.info.max_positions, length = int64_t(row.ids.size());
+  if (most == 0 || length <= most)
+    return {};
+  return {RAPT_TOO_LONG,
+          "the text has " + std::to_string(length) + " tokens; the model's positions hold " + std::to_string(most)};
+}
+
+Outcome TaskRun::encodeTexts(std::vector<std::string> given) {
+  texts = given.size();
+  for (size_t i = 0; i < given.size(); ++i) {
+    TextRow row;
+    row.origin = i;
+    row.text = options.question ? *options.question : std::move(given[i]);
+    if (options.question)
+      row.second = std::move(given[i]);
+    else
+      row.second = options.pair;
+    Outcome outcome = encodeRow(model, text, row);
+    if (outcome)
+      outcome = task->plan(std::move(row), rows);
+    if (outcome)
+      outcome = checkLength(rows.back());
+    if (!outcome && options.promptFile)
+      outcome.message = "line " + std::to_string(i + 1) + ": " + outcome.message;
+    if (!outcome)
+      return outcome;
+  }
+  return {};
+}
+
+Outcome TaskRun::readRows() {
+  if (options.tokens) {
+    TextRow &row = rows.emplace_back();
+    row.ids = *options.tokens;
+    row.types.resize(row.ids.size());
+    row.spans.resize(row.ids.size());
+    texts = 1;
+    return {};
+  }
+  if (!options.promptFile)
+    return encodeTexts({*options.prompt});
+  Expected<std::string> content = readPrompt(*options.promptFile);
+  if (!content)
+    return {RAPT_IO, content.error().message};
+  std::vector<std::string> lines = linesOf(*content);
+  if (lines.empty())
+    return {RAPT_INVALID, json::printable(*options.promptFile) + " is empty: a line is a text"};
+  return encodeTexts(std::move(lines));
+}
+
+Outcome TaskRun::prepare() {
+  if (Outcome outcome = checkOptions(); !outcome)
+    return outcome;
+  if (Outcome outcome = openText(model, !options.tokens, text); !outcome)
+    return outcome;
+  if (Outcome outcome = openLabels(model, labels); !outcome)
+    return outcome;
+  Expected<std::vector<std::string>> found = forwardTensors(model);
+  if (!found)
+    return {RAPT_BAD_FILE, found.error().message};
+  tensors = std::move(*found);
+  for (const auto &known : tasks)
+    if (known.name == model.info.task)
+      task = known.make(options, model, text, labels);
+  names = task->outputs();
+  for (const auto &[name, file] : options.outputs)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  if (Outcome outcome = readRows(); !outcome)
+    return outcome;
+  if (Outcome outcome = makeContext(options, 0, model); !outcome)
+    return outcome;
+  size_t tokens = 0;
+  for (const TextRow &row : rows)
+    tokens += row.ids.size();
+  note(std::string(model.info.name) + ": " + model.info.task + ", " + grouped(texts) +
+       (texts == 1 ? " text of " : " texts of together ") + grouped(tokens) + " tokens");
+  return {};
+}
+
+/// Prints the result of one text, or keeps it for the one object at the end.
+Outcome TaskRun::tell(json::Value result) {
+  if (options.json) {
+    results.push_back(std::move(result));
+    return {};
+  }
+  Status status = printGenerated((told++ && texts > 1 ? "\n" : "") + task->show(result));
+  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+}
+
+Status TaskRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
+  for (const auto &[name, file] : options.outputs) {
+    const RowOutput &output = outputs[size_t(std::find(names.begin(), names.end(), name) - names.begin())];
+    if (Status status = writeNpy(file, NpyType::F32, output.shape, std::as_bytes(std::span(output.data))); !status)
+      return status;
+  }
+  return {};
+}
+
+Outcome TaskRun::runGroup(std::span<const TextRow> group) {
+  std::vector<RowOutput> outputs;
+  if (Outcome outcome = runRows(model, tensors, group, names, outputs); !outcome)
+    return outcome;
+  for (size_t i = 0; i < group.size(); ++i) {
+    if (Outcome outcome = task->judge(group[i], i, outputs, pending.emplace_back()); !outcome)
+      return outcome;
+    const TextRow *next = &group[i] + 1;
+    if (next < rows.data() + rows.size() && next->origin == group[i].origin)
+      continue;
+    Outcome outcome = tell(task->join(std::move(pending)));
+    pending.clear();
+    if (!outcome)
+      return outcome;
+  }
+  Status status = writeOutputs(outputs);
+  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+}
+
+Outcome TaskRun::run() {
+  const std::span<const TextRow> all = rows;
+  if (!options.outputs.empty()) // a file holds all rows
+    return runGroup(all);
+  const int64_t columns = std::string_view(model.info.task) == "fill-mask" ? model.info.vocabulary : model.info.hidden;
+  for (size_t first = 0; first < all.size();) {
+    size_t count = rowsTogether(all.subspan(first), columns);
+    if (Outcome outcome = runGroup(all.subspan(first, count)); !outcome)
+      return outcome;
+    first += count;
+  }
+  return {};
+}
+
+Status TaskRun::finish() const {
+  if (!options.json)
+    return {};
+  return print(json::write(json::Value(
+                   json::Object{{"task", json::Value(model.info.task)}, {"results", json::Value(results)}})) +
+               "\n");
+}
+
+} // namespace
+
+int runTextTask(const Options &options, Model model) {
+  TaskRun run(options, std::move(model));
+  Outcome outcome = run.prepare();
+  if (outcome)
+    outcome = run.run();
+  if (outcome.status == RAPT_CANCELLED && Interrupts::caught())
+    return Interrupts::caught();
+  if (!outcome)
+    return fail(outcome.message, Failure(outcome).code);
+  Status status = run.finish();
+  return status ? 0 : fail(status.error().message);
+}
+
+} // namespace rapt::run

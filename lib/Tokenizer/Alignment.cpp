@@ -1,0 +1,108 @@
+//===- Alignment.cpp -------------------------------------------------------===//
+#include "lib/Tokenizer/Alignment.h"
+#include "lib/Tokenizer/Unicode.h"
+#include <algorithm>
+#include <functional>
+
+namespace rapt {
+
+/// The end of the character at `offset` and the marks behind it, which normal forms may join with it.
+static size_t endOfCluster(std::string_view text, size_t offset) {
+  do
+    offset += unicode::lengthOf(static_cast<unsigned char>(text[offset]));
+  while (offset < text.size() && unicode::isMark(unicode::decode(text, offset)));
+  return offset;
+}
+
+Expected<Alignment> Alignment::of(const NormalizerList &normalizers, std::string_view text, std::string_view normal,
+                                  size_t base) {
+  Alignment alignment(base, text.size());
+  if (text == normal)
+    return alignment;
+  std::vector<ByteRange> &each = alignment.each;
+  each.reserve(normal.size());
+  for (size_t begin = 0, end; begin < text.size(); begin = end) {
+    end = endOfCluster(text, begin);
+    Expected<std::string> part = normalize(normalizers, text.substr(begin, end - begin));
+    if (!part)
+      return part.error();
+    if (!normal.substr(each.size()).starts_with(*part))
+      break;
+    each.resize(each.size() + part->size(), {begin, end});
+  }
+  if (each.size() != normal.size()) // it depends on the neighbours: no more is known than that it is in here
+    each.assign(normal.size(), {0, text.size()});
+  return alignment;
+}
+
+ByteRange Alignment::original(ByteRange range) const {
+  if (each.empty())
+    return {base + std::min(range.begin, size), base + std::min(range.end, size)};
+  if (range.begin == range.end) {
+    size_t at = range.begin < each.size() ? each[range.begin].begin : size;
+    return {base + at, base + at};
+  }
+  return {base + each[range.begin].begin, base + each[range.end - 1].end};
+}
+
+/// Where `word` lies in the normalised text: by its address, or by the bytes of its tokens, which may begin with a
+/// blank that the pre-tokenizer added.
+ByteRange SpanFinder::locate(std::string_view word, const std::string &bytes) {
+  std::less_equal<const char *> notBehind;
+  if (notBehind(normal.data(), word.data()) && notBehind(word.data() + word.size(), normal.data() + normal.size())) {
+    size_t begin = size_t(word.data() - normal.data());
+    return {begin, begin + word.size()};
+  }
+  std::string_view added = bytes;
+  added.remove_prefix(bytes.starts_with(' ') ? 1 : 0);
+  for (size_t at = done; at <= normal.size();) {
+    for (std::string_view candidate : {std::string_view(bytes), added})
+      if (normal.substr(at).starts_with(candidate))
+        return {at, at + candidate.size()};
+    if (at == normal.size() || !unicode::isWhitespace(unicode::decode(normal, at)))
+      break;
+    at += unicode::lengthOf(static_cast<unsigned char>(normal[at]));
+  }
+  return {0, normal.size()};
+}
+
+void SpanFinder::append(ByteRange range) {
+  auto isBlank = [&](size_t at) { return unicode::isWhitespace(unicode::decode(normal, at)); };
+  auto isInside = [&](size_t at) { return at < normal.size() && (normal[at] & 0xC0) == 0x80; };
+  while (range.begin < range.end && isInside(range.begin)) // bytes of a character stand for all of it
+    --range.begin;
+  while (isInside(range.end))
+    ++range.end;
+  ByteRange trimmed = range;
+  while (trimmed.begin < trimmed.end && isBlank(trimmed.begin))
+    trimmed.begin += unicode::lengthOf(static_cast<unsigned char>(normal[trimmed.begin]));
+  while (trimmed.begin < trimmed.end && isBlank(unicode::previous(normal, trimmed.end)))
+    trimmed.end = unicode::previous(normal, trimmed.end);
+  spans.push_back({source, words, alignment.original(trimmed.begin < trimmed.end ? trimmed : range)});
+}
+
+void SpanFinder::add(std::string_view word, const std::vector<std::string> &tokens) {
+  std::string bytes;
+  for (const std::string &token : tokens)
+    bytes += token;
+  const ByteRange whole = locate(word, bytes);
+  if (whole.begin >= done)
+    done = whole.end;
+  const std::string_view text = normal.substr(whole.begin, whole.end - whole.begin);
+  const bool blankAdded = bytes.starts_with(' ') && std::string_view(bytes).substr(1) == text;
+  if (bytes != text && !blankAdded) {
+    for (size_t i = 0; i < tokens.size(); ++i) // an unknown token, for example
+      append(whole);
+  } else {
+    size_t at = whole.begin, added = blankAdded;
+    for (const std::string &token : tokens) {
+      const size_t skipped = std::min(added, token.size()), end = at + token.size() - skipped;
+      added -= skipped;
+      append({at, end});
+      at = end;
+    }
+  }
+  ++words;
+}
+
+} // namespace rapt

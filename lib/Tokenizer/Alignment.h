@@ -1,0 +1,70 @@
+//===- Alignment.h - Where in a text its tokens come from ------------------===//
+//
+// Normalisers and pre-tokenizers rewrite text without keeping book. The places
+// are found afterwards: what the normalisers make of each character is compared
+// with what they made of the whole, and the bytes of a word's tokens with the
+// word. Where the two do not fit, a range is larger than need be, never wrong.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Support/Expected.h"
+#include "lib/Tokenizer/Normalizer.h"
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rapt {
+
+/// Bytes [begin, end) of a text.
+struct ByteRange {
+  size_t begin = 0, end = 0;
+};
+
+/// The text that an id stands for.
+struct TokenSpan {
+  int32_t source = 0; ///< 1: the first text, 2: the second; 0: a token that the post-processor put between them
+  int32_t word = -1;  ///< the number of its word in that text: what the pre-tokenizer cut out; -1: none
+  ByteRange bytes;    ///< without white space around it
+};
+
+/// From the bytes of a normalised text to those of the original.
+class Alignment {
+public:
+  /// `normal` is what `normalizers` made of `text`, whose first byte has the offset `base` in the original.
+  static Expected<Alignment> of(const NormalizerList &normalizers, std::string_view text, std::string_view normal,
+                                size_t base);
+  /// The original of a range of the normalised text.
+  ByteRange original(ByteRange range) const;
+
+private:
+  Alignment(size_t base, size_t size) : base(base), size(size) {}
+  size_t base, size;           // of the original
+  std::vector<ByteRange> each; // of each byte, relative to base; empty: text and original are the same
+};
+
+/// Appends the spans of a stretch's tokens, word by word.
+class SpanFinder {
+public:
+  /// `normal` is the text that the pre-tokenizer got. `words` counts on.
+  SpanFinder(std::string_view normal, const Alignment &alignment, int32_t source, int32_t &words,
+             std::vector<TokenSpan> &spans)
+      : normal(normal), alignment(alignment), source(source), words(words), spans(spans) {}
+
+  /// A word, as the pre-tokenizer gave it (a view into `normal`, or a text of its own), and the bytes of its tokens.
+  void add(std::string_view word, const std::vector<std::string> &tokens);
+
+private:
+  ByteRange locate(std::string_view word, const std::string &bytes);
+  void append(ByteRange range);
+
+  std::string_view normal;
+  const Alignment &alignment;
+  int32_t source;
+  int32_t &words;
+  std::vector<TokenSpan> &spans;
+  size_t done = 0; // of `normal`
+};
+
+} // namespace rapt

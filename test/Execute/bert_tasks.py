@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""What rapt-run says with each head of a bert, against numpy on the outputs that rapt-run itself writes for the ids.
+
+    bert_tasks.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR]
+
+The models are seeded; the tokenizer is a WordPiece that this script writes.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+WORDS = ("[PAD] [UNK] [CLS] [SEP] [MASK] paris is the capital of france where city what he did n't un ##aff ##able "
+         "a ##a b ##b c ##é e ##e , . ? ! - ' cafe berlin lies in").split()
+ID = {word: i for i, word in enumerate(WORDS)}
+CONFIG = {"model_type": "bert", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64,
+          "vocab_size": len(WORDS) + 3, "max_position_embeddings": 24, "type_vocab_size": 2}
+HEADS = {
+    "mask": ("MaskedLM", {}),
+    "class": ("SequenceClassification", {"id2label": {"0": "good", "1": "bad", "2": "\u00fcgly"}}),
+    "tokens": ("TokenClassification", {"id2label": {"0": "I-LOC", "1": "B-LOC", "2": "O"}}),
+    "answer": ("QuestionAnswering", {}),
+    "embed": (None, {}),
+}
+
+
+def tokenizer():
+    special = lambda word: {"id": ID[word], "content": word, "single_word": False, "lstrip": word == "[MASK]", "rstrip": False,
+                            "normalized": False, "special": True}
+    piece = lambda name, kind: {"Sequence": {"id": name, "type_id": kind}}
+    mark = lambda name, kind: {"SpecialToken": {"id": name, "type_id": kind}}
+    single = [mark("[CLS]", 0), piece("A", 0), mark("[SEP]", 0)]
+    return {
+        "added_tokens": [special(word) for word in WORDS[:5]],
+        "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
+                       "lowercase": True},
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {"type": "TemplateProcessing", "single": single, "pair": single + [piece("B", 1), mark("[SEP]", 1)],
+                           "special_tokens": {word: {"id": word, "ids": [ID[word]], "tokens": [word]}
+                                              for word in ("[CLS]", "[SEP]")}},
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                  "max_input_chars_per_word": 100, "vocab": ID},
+    }
+
+
+def softmax(logits):
+    shifted = numpy.exp(logits.astype(numpy.float64) - logits.max(-1, keepdims=True))
+    return shifted / shifted.sum(-1, keepdims=True)
+
+
+class Models:
+    def __init__(self, options, work):
+        self.options, self.work, self.done = options, work, {}
+
+    def library(self, name):
+        if name in self.done:
+            return self.done[name]
+        head, config = HEADS[name]
+        folder = os.path.join(self.work, name)
+        os.makedirs(folder)
+        architecture = "BertFor" + head if head else "BertModel"
+        for file, content in (("config.json", {**CONFIG, **config, "architectures": [architecture]}),
+                              ("tokenizer.json", tokenizer()), ("tokenizer_config.json", {"mask_token": "[MASK]"})):
+            with open(os.path.join(folder, file), "w") as out:
+                json.dump(content, out)
+        library = self.done[name] = os.path.join(self.work, name + ".so")
+        subprocess.run([self.options.raptc, folder, "--random-weights=3", "-o", library], check=True, capture_output=True)
+        return library
+
+    def run(self, name, *arguments, fails=None):
+        done = subprocess.run([self.options.rapt_run, self.library(name), *arguments], capture_output=True, text=True)
+        if fails is not None:
+            assert done.returncode == 1 and fails in done.stderr and done.stderr.count("\n") <= 2, (arguments, done)
+        else:
+            assert done.returncode == 0, (arguments, done.stderr)
+        return done
+
+    def results(self, name, *arguments):
+        done = self.run(name, *arguments, "--json")
+        parsed = json.loads(done.stdout)
+        assert parsed["task"] in done.stderr, done.stderr
+        return parsed["results"]
+
+    def forward(self, name, rows, outputs, types=None):
+        """The outputs for rows of ids of unequal length, padded."""
+        shape = len(rows), max(len(row) for row in rows)
+        ids, mask, kinds = (numpy.zeros(shape, numpy.int64) for _ in range(3))
+        for i, row in enumerate(rows):
+            ids[i, :len(row)], mask[i, :len(row)] = row, 1
+            if types:
+                kinds[i, :len(row)] = types[i]
+        at = lambda part: os.path.join(self.work, part + ".npy")
+        command = []
+        for part, tensor in (("input_ids", ids), ("attention_mask", mask), ("token_type_ids", kinds)):
+            numpy.save(at(part), tensor)
+            command += ["--input", f"{part}={at(part)}"]
+        for part in outputs:
+            command += ["--output", f"{part}={at(part)}"]
+        self.run(name, *command)
+        return [numpy.load(at(part)) for part in outputs]
+
+
+def ids_of(words):
+    return [ID[word] for word in words.split()]
+
+
+def close(got, wanted):
+    assert numpy.allclose(got, wanted, rtol=1e-6, atol=1e-9), (got, wanted)
+
+
+def check_fill_mask(models):
+    text, ids = "Paris is the [MASK] of France.", ids_of("[CLS] paris is the [MASK] of france . [SEP]")
+    [[best]] = models.results("mask", "-p", text)
+    [logits] = models.forward("mask", [ids], ["logits"])
+    wanted = softmax(logits[0, 4])
+    order = [i for i in numpy.argsort(-wanted, kind="stable") if i < len(WORDS)][:5]
+    assert [one["token"] for one in best] == order
+    close([one["score"] for one in best], wanted[order])
+    for one in best:
+        assert one["token_str"] == WORDS[one["token"]]
+        joined = "paris is the" + (WORDS[one["token"]][2:] if WORDS[one["token"]].startswith("##") else " " + one["token_str"])
+        if one["token"] > 4 and one["token_str"] not in ",.?!'n't":
+            assert one["sequence"] == joined + " of france.", one
+    shown = models.run("mask", "-p", text, "--top-k", "2").stdout.splitlines()
+    assert shown == [f"{one['score']:.4f}\t{one['token_str']}\t{one['sequence']}" for one in best[:2]], shown
+    # Several masks, several lines, unequal lengths.
+    file = os.path.join(models.work, "lines.txt")
+    with open(file, "w") as out:
+        out.write("[MASK] is [MASK]\nthe [MASK]\r\n")
+    two, one = models.results("mask", "-f", file, "--top-k", "1")
+    [logits] = models.forward("mask", [ids_of("[CLS] [MASK] is [MASK] [SEP]"), ids_of("[CLS] the [MASK] [SEP]")], ["logits"])
+    for got, place in ((two[0], (0, 1)), (two[1], (0, 3)), (one[0], (1, 2))):
+        close(got[0]["score"], softmax(logits[place])[got[0]["token"]])
+    assert "[MASK]" in two[0][0]["sequence"] and "[MASK]" not in one[0][0]["sequence"]
+    models.run("mask", "-p", "paris", fails="the text has no [MASK], which stands for what is to be filled in")
+    models.run("mask", "-f", file + "x", fails="lines.txtx")
+    models.run("mask", "-p", "a " * 23, fails="the text has no [MASK]")
+    models.run("mask", "-p", "[MASK]" + " a" * 23, fails="the text has 26 tokens; the model's positions hold 24")
+    models.run("mask", "-p", "[MASK]", "-n", "3", fails="mask: fill-mask writes no text")
+    models.run("mask", "-p", "[MASK]", "--question", "a", fails="mask: fill-mask has no use for --question, which belongs to")
+    models.run("mask", "--tokens", "2,4,3", fails="mask: fill-mask needs a text")
+
+
+def check_classes(models):
+    names = HEADS["class"][1]["id2label"]
+    rows = [ids_of("[CLS] cafe [SEP]"), ids_of("[CLS] he did n't ? [SEP] un ##aff ##able [SEP]")]
+    pair = models.results("class", "-p", "he didn't?", "--pair", "Unaffable")
+    assert pair, "the vocabulary has no word for didn't"
+    rows[1] = ids_of("[CLS] he did ? [SEP] un ##aff ##able [SEP]")
+    [logits] = models.forward("class", rows, ["logits"], [0, [0] * 5 + [1] * 4])
+    for got, row in ((models.results("class", "-p", "Caf\u00e9")[0], 0),
+                     (models.results("class", "-p", "he did?", "--pair", "Unaffable")[0], 1)):
+        wanted = softmax(logits[row])
+        order = numpy.argsort(-wanted, kind="stable")
+        assert [one["label"] for one in got] == [names[str(i)] for i in order], got
+        close([one["score"] for one in got], wanted[order])
+    by_ids = models.results("class", "--tokens", ",".join(map(str, rows[0])))[0]
+    assert by_ids == models.results("class", "-p", "cafe")[0]
+    shown = models.run("class", "-p", "cafe", "--top-k", "1").stdout
+    assert shown == f"{by_ids[0]['score']:.4f}\t{by_ids[0]['label']}\n", shown
+    models.run("class", "-p", "a", "--chat", fails="class: text-classification writes no text")
+
+
+def check_tokens(models):
+    names = ["I-LOC", "B-LOC", "O"]
+    text = "\u4e2d Caf\u00e9-unaffable  [SEP]x, paris caf\u0065\u0301!"
+    ids = ids_of("[CLS] [UNK] cafe - un ##aff ##able [SEP] [UNK] , paris cafe ! [SEP]")
+    spans = ["\u4e2d", "Caf\u00e9", "-", "un", "aff", "able", "[SEP]", "x", ",", "paris", "cafe\u0301", "!"]
+    [got] = models.results("tokens", "-p", text)
+    [logits] = models.forward("tokens", [ids], ["logits"])
+    wanted = softmax(logits[0])
+    expected = [i for i in range(1, len(ids) - 1) if wanted[i].argmax() != 2]
+    assert [one["index"] for one in got] == expected and 2 < len(expected) < 12, (got, expected)
+    for one in got:
+        place = one["index"]
+        assert one["entity"] == names[wanted[place].argmax()] and one["word"] == WORDS[ids[place]], one
+        assert text.encode()[one["start"]:one["end"]].decode() == spans[place - 1], one
+        close(one["score"], wanted[place].max())
+    shown = models.run("tokens", "-p", text).stdout.splitlines()
+    assert shown[0] == f"{got[0]['score']:.4f}\t{got[0]['entity']}\t{got[0]['start']}-{got[0]['end']}\t{got[0]['word']}", shown
+
+
+def best_span(logits, ids, begin, end):
+    """The best (score, first, last) among tokens [begin, end), as Hugging Face's pipeline counts."""
+    scores = []
+    for part in logits:
+        masked = numpy.full(len(ids), -10000.0)
+        masked[0], masked[begin:end] = part[0], part[begin:end]
+        scores.append(softmax(masked))
+        scores[-1][0] = 0
+    outer = numpy.tril(numpy.triu(numpy.outer(*scores)), 14)
+    outer[:begin], outer[:, end:] = -1, -1
+    first, last = numpy.unravel_index(outer.argmax(), outer.shape)
+    return outer[first, last], first, last
+
+
+def check_answers(models):
+    question, text = "Where is Paris?", "Berlin lies in, Caf\u00e9 unaffable  city."
+    asked = ids_of("[CLS] where is paris ? [SEP]")
+    words = ids_of("berlin lies in , cafe un ##aff ##able city . [SEP]")
+    spans = [(0, 6), (7, 11), (12, 14), (14, 15), (16, 21), (22, 31), (22, 31), (22, 31), (33, 37), (37, 38)]
+    [got] = models.results("answer", "--question", question, "-p", text)
+    ids = asked + words
+    types = [0] * len(asked) + [1] * len(words)
+    logits = [part[0] for part in models.forward("answer", [ids], ["start_logits", "end_logits"], [types])]
+    wanted, first, last = best_span(logits, ids, len(asked), len(ids) - 1)
+    close(got["score"], wanted)
+    begin, end = spans[first - len(asked)][0], spans[last - len(asked)][1]
+    assert (got["start"], got["end"]) == (begin, end), (got, first, last)
+    assert got["answer"] == text.encode()[begin:end].decode()
+    shown = models.run("answer", "--question", question, "-p", text).stdout
+    assert shown == f"{got['score']:.4f}\t{begin}-{end}\t{got['answer']}\n", shown
+    # Windows: 24 positions, 7 of them for the question, and 12 tokens that a window shares with the next.
+    words = [word for word in ("a b c e is in the city of he".split() * 4)]
+    [got] = models.results("answer", "--question", question, "-p", " ".join(words))
+    best = (-1, 0, 0)
+    for at in range(0, len(words), 5):
+        part = words[at:at + 17]
+        ids = asked + [ID[word] for word in part] + [ID["[SEP]"]]
+        types = [0] * len(asked) + [1] * (len(part) + 1)
+        logits = [p[0] for p in models.forward("answer", [ids], ["start_logits", "end_logits"], [types])]
+        wanted, first, last = best_span(logits, ids, len(asked), len(ids) - 1)
+        best = max(best, (wanted, first - len(asked) + at, last - len(asked) + at))
+        if at + 17 >= len(words):
+            break
+    close(got["score"], best[0])
+    assert got["answer"] == " ".join(words[best[1]:best[2] + 1]), (got, best)
+    models.run("answer", "-p", "a", fails="answer: question-answering needs --question beside the text")
+    models.run("answer", "--question", "a", "-p", " ", fails="the text that has the answer is empty")
+    models.run("answer", "--question", "a " * 20, "-p", "a b c d", fails="the question takes 23 of 24 tokens")
+
+
+def check_embeddings(models):
+    file, out = os.path.join(models.work, "texts.txt"), os.path.join(models.work, "vectors.npy")
+    with open(file, "w") as lines:
+        lines.write("paris is the capital\n\nunaffable")
+    got = models.results("embed", "-f", file)
+    rows = [ids_of("[CLS] paris is the capital [SEP]"), ids_of("[CLS] [SEP]"), ids_of("[CLS] un ##aff ##able [SEP]")]
+    [wanted] = models.forward("embed", rows, ["sentence_embedding"])
+    assert numpy.array_equal(numpy.array(got, numpy.float32), wanted)
+    assert models.run("embed", "-f", file, "--output", f"sentence_embedding={out}").stdout.count("\n") == 5
+    assert numpy.array_equal(numpy.load(out), wanted)
+    pooled = os.path.join(models.work, "pooled.npy")
+    models.run("embed", "-p", "paris", "--output", f"pooler_output={pooled}", "--output", f"last_hidden_state={out}")
+    hidden, pooler = models.forward("embed", [ids_of("[CLS] paris [SEP]")], ["last_hidden_state", "pooler_output"])
+    assert numpy.array_equal(numpy.load(out), hidden) and numpy.array_equal(numpy.load(pooled), pooler)
+    models.run("embed", "-p", "paris", "--output", f"logits={out}", fails="no tensor logits")
+    card = models.run("mask").stdout
+    assert card.endswith("mask.so -p \"Paris is the [MASK] of France.\"\n"), card
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--raptc", required=True)
+    parser.add_argument("--rapt-run", required=True)
+    parser.add_argument("--work")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rapt-tasks-") as folder:
+        models = Models(options, options.work or folder)
+        checks = (check_fill_mask, check_classes, check_tokens, check_answers, check_embeddings)
+        for check in checks:
+            check(models)
+        print(f"{len(checks)} heads passed")
+
+
+sys.exit(main())
