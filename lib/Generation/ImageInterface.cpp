@@ -1,6 +1,7 @@
 //===- ImageInterface.cpp - rapt_image_processor_... -----------------------===//
 #include "lib/Generation/TextInterface.h"
 #include "lib/Image/Preprocess.h"
+#include "rapt/rapt_image.h"
 
 using namespace rapt;
 using namespace rapt::text;

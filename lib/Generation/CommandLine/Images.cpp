@@ -5,6 +5,7 @@
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Npy.h"
+#include "rapt/rapt_image.h"
 #include <algorithm>
 
 namespace rapt::run {

@@ -102,8 +102,7 @@ Outcome runRows(const Model &model, const std::vector<std::string> &tensors, std
     std::fill_n(mask.begin() + ptrdiff_t(at), rows[r].ids.size(), 1);
   }
   std::vector<const char *> given = {"input_ids", "attention_mask"};
-  std::vector<rapt_tensor> all = {tensorOf(shape, ids.data()),
-                                  tensorOf(shape, mask.data())};
+  std::vector<rapt_tensor> all = {tensorOf(shape, ids.data()), tensorOf(shape, mask.data())};
   if (std::find(tensors.begin(), tensors.end(), "token_type_ids") != tensors.end()) {
     given.push_back("token_type_ids");
     all.push_back(tensorOf(shape, types.data()));

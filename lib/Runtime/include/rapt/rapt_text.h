@@ -1,8 +1,7 @@
 /*===- rapt_text.h - Text around compiled models ------------------------------===*\
 |*
-|* C99. Turns text into token ids, ids into text as they are generated, logits
-|* into the next id, and images into pixels. Needs no model and no rapt.h; link
-|* librapt_text.
+|* C99. Turns text into token ids, ids into text as they are generated, and
+|* logits into the next id. Needs no model and no rapt.h; link librapt_text.
 |*
 |*   rapt_tokenizer *tokenizer;  rapt_sampler *sampler;  rapt_text_stream *stream;
 |*   rapt_tokenizer_files files = {sizeof files};
@@ -289,28 +288,6 @@ typedef struct rapt_generation_config {
 RAPT_TEXT_API rapt_status rapt_generation_config_read(const char *json, size_t json_size,
                                                       rapt_generation_config *config, int32_t *end_ids, size_t capacity,
                                                       size_t *count, char *message, size_t message_size);
-
-/*===-- Images ----------------------------------------------------------------===*/
-
-/** How image files become the pixel_values of a model. Immutable: any number of threads may use one at once. */
-typedef struct rapt_image_processor rapt_image_processor;
-
-/** Reads the content of preprocessor_config.json. BAD_FILE: not JSON, or of a kind that is not supported; the message
- * names the member and its value. */
-RAPT_TEXT_API rapt_status rapt_image_processor_open(const char *json, size_t json_size, rapt_image_processor **result,
-                                                    char *message, size_t message_size);
-/** NULL is allowed. */
-RAPT_TEXT_API void rapt_image_processor_free(rapt_image_processor *processor);
-
-/** Decodes the content of a JPEG or PNG file, turns it upright, resizes, crops, rescales and normalises it, with the
- * numbers that Hugging Face's processors make with Pillow. `values` receives f32 [channels, height, width], whose extents
- * `shape` (never NULL) tells. BAD_FILE: neither JPEG nor PNG, damaged, or with more than 65,535 pixels on a side or 2^26
- * in all, which is told before anything is decoded. */
-RAPT_TEXT_API rapt_status rapt_image_processor_run(const rapt_image_processor *processor, const void *file,
-                                                   size_t file_size, float *values, size_t capacity, int64_t shape[3],
-                                                   char *message, size_t message_size);
-
-/*===-- Measures --------------------------------------------------------------===*/
 
 /** Negative log likelihood of id `target` in nats, from logits[0 .. count), computed in double. */
 RAPT_TEXT_API rapt_status rapt_negative_log_likelihood(const float *logits, size_t count, int32_t target, double *nats,
