@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Draws the pictures that tiny-vit is trained on: one shape of any colour, size, place and turn before a background.
+"""Draws the pictures that tiny-vit is trained on: one light shape of any colour, size, place and turn
+before a dark background.
 
     shapes.py DIR [--seed N] [--count N]    writes them as PNG, named by number and class; needs python3-pil
 
@@ -52,13 +53,10 @@ def draw(seed, number):
     """(pixels uint8 [64, 64, 3], class)"""
     random = numpy.random.RandomState([seed, number])
     kind = random.randint(len(CLASSES))
-    size = random.uniform(13, 25)
+    size = random.uniform(14, 26)
     place = random.uniform(size + 1, SIDE - 1 - size, 2)
     turn = random.uniform(0, 2 * numpy.pi)
-    while True:
-        ground, paint = random.uniform(0, 255, (2, 3))
-        if numpy.linalg.norm(ground - paint) > 110:
-            break
+    ground, paint = random.uniform(0, 110, 3), random.uniform(140, 255, 3)
     slope = random.uniform(-40, 40, (2, 3))
     grid = (numpy.arange(SIDE) + 0.5) / SIDE - 0.5
     picture = ground + grid[:, None, None] * slope[0] + grid[None, :, None] * slope[1]

@@ -28,7 +28,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "Reference", "numpy"))
 import safetensors  # noqa: E402
 
 SEED = 2021
-IMAGE, PATCH, WIDTH, LAYERS, HEADS, INNER, EPSILON = 32, 4, 48, 4, 3, 96, 1e-6
+IMAGE, PATCH, WIDTH, LAYERS, HEADS, INNER, EPSILON = 32, 8, 64, 4, 4, 128, 1e-6
 PICTURES, HELD_OUT, BATCH, RATE, WARMUP, DECAY = 12288, 2000, 96, 2e-3, 150, 0.05
 GOLDEN = 12
 
@@ -38,7 +38,7 @@ CONFIG = {
     "image_size": IMAGE, "initializer_range": 0.02, "intermediate_size": INNER,
     "label2id": {name: i for i, name in enumerate(shapes.CLASSES)}, "layer_norm_eps": EPSILON, "model_type": "vit",
     "num_attention_heads": HEADS, "num_channels": 3, "num_hidden_layers": LAYERS, "patch_size": PATCH, "qkv_bias": True,
-    "torch_dtype": "float32",
+    "torch_dtype": "float16",
 }
 PREPROCESSOR = {
     "do_normalize": True, "do_rescale": True, "do_resize": True, "image_mean": [0.5, 0.5, 0.5],
@@ -124,8 +124,7 @@ def varied(pixels):
     pixels = pixels[:, torch.randperm(3)]
     for flips, dims in ((torch.rand(len(pixels)) < 0.5, [2]), (torch.rand(len(pixels)) < 0.5, [1])):
         pixels = torch.where(flips[:, None, None, None], pixels.flip([d + 1 for d in dims]), pixels)
-    turned = torch.where((torch.rand(len(pixels)) < 0.5)[:, None, None, None], pixels.transpose(2, 3), pixels)
-    return torch.where((torch.rand(len(pixels)) < 0.5)[:, None, None, None], -turned, turned)
+    return torch.where((torch.rand(len(pixels)) < 0.5)[:, None, None, None], pixels.transpose(2, 3), pixels)
 
 
 def fit(model, values, kinds, steps, rate, vary):
@@ -145,6 +144,14 @@ def fit(model, values, kinds, steps, rate, vary):
         if (step + 1) % 250 == 0:
             print(f"step {step + 1}: loss {total / 250:.4f}, {time.time() - begin:.0f} s", flush=True)
             total = 0.0
+
+
+def load():
+    """The model of model.safetensors, whose numbers are rounded to f16."""
+    model, stored = Model(), safetensors.read(os.path.join(HERE, "model.safetensors"))
+    for name, part in model.parts():
+        part.data = torch.tensor(stored[name].astype(numpy.float32))
+    return model
 
 
 def predict(model, values):
@@ -184,27 +191,23 @@ def evaluate(model, linear):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=6000)
+    parser.add_argument("--steps", type=int, default=2500)
     parser.add_argument("--evaluate", action="store_true")
     options = parser.parse_args()
     torch.manual_seed(SEED)
     torch.set_num_threads(1)
     model, linear = Model(), None
-    if options.evaluate:
-        stored = safetensors.read(os.path.join(HERE, "model.safetensors"))
-        for name, part in model.parts():
-            part.data = torch.tensor(numpy.array(stored[name]))
-    else:
+    if not options.evaluate:
         values, kinds = pictures(shapes.TRAINING, PICTURES)
         print(f"{PICTURES} pictures, {sum(part.numel() for part in model.parameters())} parameters", flush=True)
         linear = torch.nn.Sequential(torch.nn.Flatten(), dense(len(shapes.CLASSES), 3 * IMAGE * IMAGE))
         fit(linear, values, kinds, 3000, 1e-3, lambda pixels: pixels)
         fit(model, values, kinds, options.steps, RATE, varied)
         tensors = {name: part.detach().numpy() for name, part in model.parts()}
-        safetensors.write(os.path.join(HERE, "model.safetensors"), tensors, "F32")
+        safetensors.write(os.path.join(HERE, "model.safetensors"), tensors, "F16")
         write("config.json", CONFIG)
         write("preprocessor_config.json", PREPROCESSOR)
-    evaluate(model, linear)
+    evaluate(load(), linear)
 
 
 if __name__ == "__main__":
