@@ -13,6 +13,7 @@ config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.rapt_binary_dir, "test")
 
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
+config.environment["RAPT_PASSED"] = os.path.join(config.test_exec_root, "passed")  # see Execute/passed.py
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.rapt_binary_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]])
 for name in ("HOME", "TERM", "RAPT_CACHE"):

@@ -15,6 +15,8 @@ import tempfile
 
 import numpy
 
+import passed
+
 WORDS = ("[PAD] [UNK] [CLS] [SEP] [MASK] paris is the capital of france where city what he did n't un ##aff ##able "
          "a ##a b ##b c ##é e ##e , . ? ! - ' cafe berlin lies in").split()
 ID = {word: i for i, word in enumerate(WORDS)}
@@ -267,6 +269,7 @@ def main():
         for check in checks:
             check(models)
         print(f"{len(checks)} heads passed")
+        passed.note("compiled", "family bert tokenizer WordPiece")
 
 
 sys.exit(main())

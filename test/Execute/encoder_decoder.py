@@ -10,6 +10,8 @@ import traceback
 
 import numpy
 
+import passed
+
 TOLERANCE = {"F32": 1e-5, "BF16": 1e-2, "F16": 1e-3}
 # Lengths of sources and targets of each batch: 1, primes, a tile and one more, longer than a cache block.
 BATCHES = {"ragged": ((5, 70, 1), (9, 1, 33)), "whole": ((129,), (67,)), "short": ((1, 1), (1, 2))}
@@ -87,6 +89,8 @@ def run_all(options, names, work, build, storage):
         for name, result in results:
             try:
                 print(f"PASS {name}: relative L2 {result.result():.1e}", flush=True)
+                way, cells = ("compiled", ["prefill"]) if options.rapt_run else ("reference", [])
+                passed.model(way, os.path.join(work, name, "model"), options.raptc, *cells)
             except AssertionError as error:
                 failed += 1
                 print(f"FAIL {name}: {error}", flush=True)

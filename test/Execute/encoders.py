@@ -9,6 +9,7 @@ import traceback
 
 import numpy
 
+import passed
 from encoder_decoder import TOLERANCE, run
 
 THREADS = (1, 2, 7)
@@ -74,6 +75,8 @@ def main(parser, cases, few, check):
         for name, result in results:
             try:
                 print(f"PASS {name}: relative L2 {result.result():.1e}", flush=True)
+                way, cells = ("compiled", ["prefill"]) if options.rapt_run else ("reference", [])
+                passed.model(way, os.path.join(work, name, "model"), options.raptc, *cells)
             except AssertionError as error:
                 failed += 1
                 print(f"FAIL {name}: {error}", flush=True)

@@ -26,6 +26,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 import cases  # noqa: E402
 import gpt2  # noqa: E402
 import make_model  # noqa: E402
+import passed  # noqa: E402
 import randomweights  # noqa: E402
 
 TOLERANCE = 1e-5
@@ -108,6 +109,8 @@ def main():
         for name, result in results:
             try:
                 print(f"PASS {name}: relative L2 {result.result():.1e}", flush=True)
+                way, cells = ("compiled", ["prefill"]) if options.rapt_run else ("reference", [])
+                passed.model(way, os.path.join(work, name, "model"), options.raptc, *cells)
             except AssertionError as error:
                 failed += 1
                 print(f"FAIL {name}: {error}", flush=True)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+import passed
+
 TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 PARALLEL_FOR = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, TASK, ctypes.c_void_p, ctypes.c_int64)
 GUARD = 64  # elements behind a buffer
@@ -64,6 +66,8 @@ def aligned(shape, dtype):
 class Program:
     """The entries of `text`, MLIR of the stage imported."""
 
+    made = []  # the texts of all
+
     def __init__(self, tools, name, text):
         self.tools, self.file = tools, Path(tools.scratch) / f"{name}.mlir"
         self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -74,6 +78,7 @@ class Program:
         assert set(undefined.stdout.split()) <= {"memcpy", "memmove", "memset"}, f"{name} calls {undefined.stdout}"
         subprocess.run([tools.clang, "-shared", str(made), "-o", str(library)], check=True)
         self.library = ctypes.CDLL(str(library))
+        Program.made.append(text)
 
     def used(self, entry, dims):
         """Of all dims that the program declares, those of the entry's own arrays: what its C function takes."""
@@ -144,6 +149,8 @@ class Checks:
 
     def finish(self):
         print(f"{self.passed} passed, {self.failed} failed")
+        if not self.failed:
+            passed.ops("compiled", "\n".join(Program.made))
         sys.exit(self.failed > 0 or self.passed == 0)
 
 

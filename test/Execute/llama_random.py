@@ -25,6 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
 import llama  # noqa: E402
+import passed  # noqa: E402
 
 TOLERANCE = 1e-5
 SEED = 11
@@ -166,6 +167,8 @@ def main():
         for name, result in results:
             try:
                 print(f"PASS {name}: relative L2 {result.result():.1e}", flush=True)
+                way, cells = ("compiled", ["prefill", "decode"]) if options.rapt_run else ("reference", [])
+                passed.model(way, os.path.join(work, name, "model"), options.raptc, *cells)
             except AssertionError as error:
                 failed += 1
                 print(f"FAIL {name}: {error}", flush=True)

@@ -177,4 +177,5 @@ for slots, lengths in (([4, 0, 2], [1, 1, 1]), ([2, 5], [3, 0]), ([4, 2, 0, 1], 
     checks.near(f"step of {lengths}", logits, expected, 3e-6)
     for name in "hc":
         checks.near(f"{name} after {lengths}", kept[name], np.pad(state[name], ((0, 0), (0, 0), (0, WIDE - H))), 3e-6)
+kernels.Program.made.append(TEXT)
 checks.finish()

@@ -3,7 +3,6 @@
 import re
 
 OP = re.compile(r'^def Attn_(\w+) : Attn_(?:State)?Op<"([\w.]+)"(.*?)(?=^def |\Z)', re.DOTALL | re.MULTILINE)
-LOWERINGS = ("lib/Conversion", "lib/Target")
 
 
 def ops(checkout):

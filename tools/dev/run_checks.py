@@ -130,6 +130,8 @@ def lit(build, jobs, filters):
     tally = Tally()
     results = build / "check" / "lit.json"
     results.unlink(missing_ok=True)
+    if not filters:
+        shutil.rmtree(build / "test" / "passed", ignore_errors=True)
     program = subprocess.run(["cmake", "-L", "-N", str(build)], capture_output=True, text=True).stdout
     program = [line.split("=", 1)[1] for line in program.splitlines() if line.startswith("RAPT_LIT:")]
     command = [program[0], "-s", "-v", "-j", str(jobs), "-o", str(results), "--timeout", "600", str(build / "test")]

@@ -1,0 +1,91 @@
+"""What tests have shown to work: used by generate-docs and check-coverage.
+
+Comparisons note what they have shown when they pass (test/Execute/passed.py). docs/generated/Support.json keeps the notes of
+each script and way of running it; those of the tests that were run last take the place of what it has. The tables are made
+from it alone, so that a cell stands for a comparison that passed.
+"""
+
+import json
+from pathlib import Path
+
+FILE = "docs/generated/Support.json"
+COLUMNS = ("import", "f32", "bf16", "f16", "prefill", "decode", "tokenizer", "head")
+MARKS = ("<!-- families: tools/dev/generate-docs writes this table -->", "<!-- end of families -->")
+
+
+def committed(root):
+    path = Path(root) / FILE
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def merged(root, build):
+    """{script and way: facts}: what is committed, with the results of this build's tests. Results older than the
+    committed file say nothing: it may know more."""
+    facts, folder = committed(root), Path(build) / "test" / "passed"
+    file = Path(root) / FILE
+    known = file.stat().st_mtime if file.exists() else 0
+    for path in sorted(folder.glob("* *")) if folder.is_dir() else []:
+        if path.stat().st_mtime > known:
+            facts[path.name] = path.read_text().splitlines()
+    scripts = {path.name for path in (Path(root) / "test").rglob("*.py")}
+    return {name: facts[name] for name in sorted(facts) if name.split()[0] in scripts}
+
+
+def as_json(facts):
+    return json.dumps(facts, indent=1) + "\n"
+
+
+def words(facts, kind):
+    """The words behind `kind` of every fact, with the script that noted it."""
+    for name, lines in facts.items():
+        for line in lines:
+            first, *rest = line.split(" ")
+            if first == kind:
+                yield rest, name.split()[0].removesuffix(".py")
+
+
+def families(facts):
+    """The table's lines."""
+    cells = {}
+    for (family, column, *detail), _ in words(facts, "family"):
+        cells.setdefault(family, {}).setdefault(column, set()).add(" ".join(detail))
+
+    def show(column, found):
+        if column == "head":
+            names = {name.split("For", 1)[1] if "For" in name else "base" for name in found if not name.endswith("LMHeadModel")}
+            return ", ".join(sorted(names - {"CausalLM", "ConditionalGeneration"}, key=lambda name: (name == "base", name)))
+        return ", ".join(sorted(found)) or "yes"
+
+    rows = ["| family | " + " | ".join(COLUMNS) + " |", "| --- |" + " --- |" * len(COLUMNS)]
+    for family, own in sorted(cells.items()):
+        shown = [show(column, own[column]) if column in own else "" for column in COLUMNS]
+        rows.append(f"| {family} | " + " | ".join(cell or "-" for cell in shown) + " |")
+    return rows
+
+
+def ops(facts):
+    """{op: {"reference" or "compiled": scripts}}"""
+    found = {}
+    for (op, way), script in words(facts, "op"):
+        found.setdefault(op, {}).setdefault(way, set()).add(script)
+    return found
+
+
+def page(facts, names):
+    lines = ["# Support", "", "Each cell is of a test that passed and compared numbers with an independent implementation:",
+             "import by the reference evaluator, the rest by compiled code.", "", "## Families", "", *families(facts), "",
+             "## Ops", "", "| op | reference | CPU | tests |", "| --- | --- | --- | --- |"]
+    found = ops(facts)
+    for name in names:
+        own = found.get(name, {})
+        tests = sorted(set().union(*own.values())) if own else []
+        yes = ["yes" if way in own else "-" for way in ("reference", "compiled")]
+        lines.append(f"| `attn.{name}` | {yes[0]} | {yes[1]} | {', '.join(tests) or '-'} |")
+    return "\n".join(lines)
+
+
+def readme(text, facts):
+    begin, end = (text.find(mark) for mark in MARKS)
+    if begin < 0 or end < begin:
+        return text
+    return text[:begin + len(MARKS[0])] + "\n" + "\n".join(families(facts)) + "\n" + text[end:]
