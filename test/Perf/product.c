@@ -1,7 +1,7 @@
 /* Times the product 768 x 768 of M rows, one thread, beside the rate of the same FMA instruction in the same run:
  * repetitions alternate, medians count. AVX-512 only. Use test/Perf/run. */
-#include "limits.h"
 #include "product.h"
+#include "limits.h"
 
 enum { K = 768, N = 768, REPETITIONS = 31 };
 
