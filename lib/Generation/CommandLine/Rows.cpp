@@ -9,18 +9,6 @@ namespace {
 constexpr int64_t outputElements = 16 << 20; // of an output that is held at a time
 constexpr size_t rowsAtATime = 64;
 
-template <typename T> rapt_tensor tensorOf(const std::vector<int64_t> &shape, T *data, int code) {
-  auto tensor = sized<rapt_tensor>();
-  tensor.data = data;
-  tensor.device_type = RAPT_DEVICE_CPU;
-  tensor.dtype_code = uint8_t(code);
-  tensor.dtype_bits = 8 * sizeof(T);
-  tensor.dtype_lanes = 1;
-  tensor.rank = int32_t(shape.size());
-  tensor.shape = shape.data();
-  return tensor;
-}
-
 int64_t lengthOf(std::span<const TextRow> rows) {
   size_t length = 0;
   for (const TextRow &row : rows)
@@ -114,12 +102,16 @@ Outcome runRows(const Model &model, const std::vector<std::string> &tensors, std
     std::fill_n(mask.begin() + ptrdiff_t(at), rows[r].ids.size(), 1);
   }
   std::vector<const char *> given = {"input_ids", "attention_mask"};
-  std::vector<rapt_tensor> all = {tensorOf(shape, ids.data(), RAPT_DTYPE_INT),
-                                  tensorOf(shape, mask.data(), RAPT_DTYPE_INT)};
+  std::vector<rapt_tensor> all = {tensorOf(shape, ids.data()), tensorOf(shape, mask.data())};
   if (std::find(tensors.begin(), tensors.end(), "token_type_ids") != tensors.end()) {
     given.push_back("token_type_ids");
-    all.push_back(tensorOf(shape, types.data(), RAPT_DTYPE_INT));
+    all.push_back(tensorOf(shape, types.data()));
   }
+  return runTensors(model, std::move(given), std::move(all), names, outputs);
+}
+
+Outcome runTensors(const Model &model, std::vector<const char *> given, std::vector<rapt_tensor> all,
+                   const std::vector<std::string> &names, std::vector<RowOutput> &outputs) {
   const size_t inputs = all.size();
   outputs.assign(names.size(), {});
   for (size_t i = 0; i < names.size(); ++i) {
@@ -140,7 +132,7 @@ Outcome runRows(const Model &model, const std::vector<std::string> &tensors, std
   }
   for (size_t i = 0; i < names.size(); ++i) {
     given.push_back(names[i].c_str());
-    all.push_back(tensorOf(outputs[i].shape, outputs[i].data.data(), RAPT_DTYPE_FLOAT));
+    all.push_back(tensorOf(outputs[i].shape, outputs[i].data.data()));
   }
   Interrupts interrupts(model.context.get());
   return Outcome::of([&](char *text, size_t size) {

@@ -58,7 +58,6 @@ private:
   Outcome readRows();
   Outcome checkLength(const TextRow &row) const;
   Outcome encodeTexts(std::vector<std::string> texts);
-  Outcome readLabels();
   Outcome runGroup(std::span<const TextRow> group);
   Outcome tell(json::Value result);
   Status writeOutputs(const std::vector<RowOutput> &outputs) const;
@@ -91,16 +90,6 @@ Outcome TaskRun::checkOptions() const {
     return {RAPT_INVALID, name + " needs a text: --prompt or --file"};
   if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature || options.chat)
     return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop, --temperature and --chat have no meaning"};
-  return {};
-}
-
-Outcome TaskRun::readLabels() {
-  size_t bytes = 0;
-  const void *content = rapt_module_section(model.module.get(), "labels.json", &bytes);
-  Expected<Labels> read = Labels::read({static_cast<const char *>(content), bytes});
-  if (!read)
-    return {RAPT_BAD_FILE, read.error().message};
-  labels = std::move(*read);
   return {};
 }
 
@@ -160,7 +149,7 @@ Outcome TaskRun::prepare() {
     return outcome;
   if (Outcome outcome = openText(model, !options.tokens, text); !outcome)
     return outcome;
-  if (Outcome outcome = readLabels(); !outcome)
+  if (Outcome outcome = openLabels(model, labels); !outcome)
     return outcome;
   Expected<std::vector<std::string>> found = forwardTensors(model);
   if (!found)
