@@ -49,10 +49,9 @@ RecurrentOutput importing::recurrentLayer(const Scope &scope, const RecurrentSta
   auto biasOf = [&](const char *kind) { return stack.bias ? scope.weight(named(kind)) : Value(); };
   std::string input = named("weight_ih"), state = named("weight_hh");
   Value gates = project(scope, x, scope.weight(input), input, biasOf("bias_ih"));
-  auto recurrence =
-      attn::RecurrenceOp::create(builder, scope.at(state), attn::RecurrenceKindAttr::get(builder.getContext(), stack.cell),
-                                 gates, scope.weight(state), biasOf("bias_hh"), rowBegin, initial,
-                                 reverse ? builder.getUnitAttr() : UnitAttr());
+  auto recurrence = attn::RecurrenceOp::create(
+      builder, scope.at(state), attn::RecurrenceKindAttr::get(builder.getContext(), stack.cell), gates,
+      scope.weight(state), biasOf("bias_hh"), rowBegin, initial, reverse ? builder.getUnitAttr() : UnitAttr());
   return {recurrence.getOutput(), llvm::to_vector_of<Value, 2>(recurrence.getStates())};
 }
 

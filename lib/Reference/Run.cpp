@@ -298,7 +298,8 @@ FailureOr<NamedTensors> runEncoderDecoder(ModuleOp module, func::FuncOp encode, 
   next["want"] = integerTensor({target->tokens()}, want);
   next["source_length"] = integerTensor({rows}, lengths);
   next["source_table"] = sourceTable;
-  FailureOr<SmallVector<Value<S>>> stepped = callEntry<S>(module, step, parameters, next, {{"cache", (*encoded)[0]}}, rows * each);
+  FailureOr<SmallVector<Value<S>>> stepped =
+      callEntry<S>(module, step, parameters, next, {{"cache", (*encoded)[0]}}, rows * each);
   if (failed(stepped))
     return failure();
   FailureOr<NamedTensors> logits = outputsOf<S>(step, *stepped, wanted);
@@ -393,7 +394,7 @@ LogicalResult runFiles(ModuleOp module, ParameterReader &parameters, const Reque
                                                ArrayRef<std::string>, int64_t);                                        \
   template FailureOr<NpyTensor> runDecoder<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &);        \
   template FailureOr<NamedTensors> runEncoderDecoder<S>(ModuleOp, func::FuncOp, func::FuncOp, ParameterReader &,       \
-                                                        const NamedTensors &, ArrayRef<std::string>);                   \
+                                                        const NamedTensors &, ArrayRef<std::string>);                  \
   template FailureOr<SmallVector<Value<S>>> callEntry<S>(ModuleOp, func::FuncOp, ParameterReader &,                    \
                                                          const NamedTensors &, const Kept<S> &, int64_t);              \
   template FailureOr<NamedTensors> outputsOf<S>(func::FuncOp, ArrayRef<Value<S>>, ArrayRef<std::string>);

@@ -47,7 +47,8 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const
   if (o.max_step_rows > m.maxRows)
     return report.fail(RAPT_INVALID, "max_step_rows is %lld; the model is compiled for at most %lld",
                        (long long)o.max_step_rows, (long long)m.maxRows);
-  l.rows = std::min(o.max_step_rows ? o.max_step_rows : std::min(m.maxRows, keepsTokens ? l.blocks : m.maxRows), l.tokens);
+  l.rows =
+      std::min(o.max_step_rows ? o.max_step_rows : std::min(m.maxRows, keepsTokens ? l.blocks : m.maxRows), l.tokens);
   l.wanted = std::min(defaultWanted, l.tokens);
   return RAPT_OK;
 }
@@ -92,7 +93,8 @@ struct Plan {
     if (!status)
       status = chooseLimits(*module.manifest, options, entry, hasSource, limits, report);
     if (!status && hasSource && entry.stateBytes != encode.stateBytes)
-      status = report.fail(RAPT_UNSUPPORTED, "the entries of %s disagree about the state", module.manifest->name.c_str());
+      status =
+          report.fail(RAPT_UNSUPPORTED, "the entries of %s disagree about the state", module.manifest->name.c_str());
     if (status)
       return status;
     auto workspace = [&](int64_t workers) {

@@ -280,8 +280,7 @@ rapt_status Step::runPart() {
     const Piece &p = c.pieces[r];
     table = std::max(table, c.blocksFor(sequence(p.chunk).length + p.begin + p.count));
   }
-  const int64_t dims[dimCount] = {tokens, int64_t(rows), wanted, table, l.blocks, fillSources(),
-                                  c.states.size()};
+  const int64_t dims[dimCount] = {tokens, int64_t(rows), wanted, table, l.blocks, fillSources(), c.states.size()};
   int64_t need = c.entry.workspace(dims, c.execution.workers());
   if (need < 0 || (uint64_t(need) > c.workspace.size() && !c.workspace.allocate(c.memory, uint64_t(need))))
     return report.fail(RAPT_NOMEM, "no memory for %lld bytes of workspace", ll(need));

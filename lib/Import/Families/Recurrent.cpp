@@ -5,11 +5,11 @@
 // classifier of whole rows.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/Recurrent.h"
 #include "lib/Import/Decoder.h"
 #include "lib/Import/Encoder.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Heads.h"
-#include "lib/Import/Recurrent.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -37,8 +37,13 @@ Config readConfig(huggingface::ModelDescription &model) {
   bool classifies = config.head == Head::SequenceClassification;
   config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24);
   RecurrentStack &stack = config.stack;
-  stack = {readCell(reader), "rnn", 0, readHiddenSize(reader, "hidden_size"), readLayerCount(reader, "num_layers", 1),
-           reader.getBool("bidirectional", false), reader.getBool("bias", true)};
+  stack = {readCell(reader),
+           "rnn",
+           0,
+           readHiddenSize(reader, "hidden_size"),
+           readLayerCount(reader, "num_layers", 1),
+           reader.getBool("bidirectional", false),
+           reader.getBool("bias", true)};
   stack.inputs = readHiddenSize(reader, "embedding_size", stack.hidden);
   // A state has no positions; this bounds what one sequence may have.
   config.positions = reader.getInt("max_length", 1, 1 << 24, 4096);
@@ -125,7 +130,8 @@ OwningOpRef<ModuleOp> buildLanguageModel(ModelModule &module, const Config &conf
 Expected<OwningOpRef<ModuleOp>> importing::importRecurrent(MLIRContext &context, huggingface::ModelDescription &model,
                                                            const ImportOptions &options) {
   Config config = readConfig(model);
-  Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt);
+  Expected<std::vector<int64_t>> endTokens =
+      readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt);
   if (!endTokens)
     return endTokens.error();
   if (Status status = model.config().finish({"dropout"}); !status)

@@ -57,11 +57,10 @@ Attention readAttention(huggingface::ConfigReader &reader) {
 void checkSizes(huggingface::ConfigReader &reader, const Config &config) {
   auto number = [](int64_t value) { return std::to_string(value); };
   const std::string memory = "the encoder's output of " + number(config.memory()) + " columns";
-  if (config.copies &&
-      (config.encoder.layers != config.decoder.layers || config.memory() != config.decoder.hidden))
-    reader.fail("bridge \"copy\" needs as many decoder_layers " + number(config.decoder.layers) + " as encoder_layers " +
-                number(config.encoder.layers) + ", and hidden_size " + number(config.decoder.hidden) + " equal to " +
-                memory);
+  if (config.copies && (config.encoder.layers != config.decoder.layers || config.memory() != config.decoder.hidden))
+    reader.fail("bridge \"copy\" needs as many decoder_layers " + number(config.decoder.layers) +
+                " as encoder_layers " + number(config.encoder.layers) + ", and hidden_size " +
+                number(config.decoder.hidden) + " equal to " + memory);
   if (config.attention == Attention::LuongDot && config.memory() != config.decoder.hidden)
     reader.fail("attention \"luong_dot\" needs hidden_size " + number(config.decoder.hidden) + " equal to " + memory);
   if (config.attention == Attention::Bahdanau && config.attentionSize != config.memory() &&
@@ -85,10 +84,20 @@ Config readConfig(huggingface::ModelDescription &model) {
   int64_t hidden = readHiddenSize(reader, "hidden_size");
   config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24);
   config.embedding = readHiddenSize(reader, "embedding_size", hidden);
-  config.encoder = {cell, "encoder", config.embedding, readHiddenSize(reader, "encoder_hidden_size", hidden),
-                    readLayerCount(reader, "encoder_layers", 1), bidirectional, bias};
-  config.decoder = {cell, "decoder", config.embedding, hidden,
-                    readLayerCount(reader, "decoder_layers", config.encoder.layers), /*bidirectional=*/false, bias};
+  config.encoder = {cell,
+                    "encoder",
+                    config.embedding,
+                    readHiddenSize(reader, "encoder_hidden_size", hidden),
+                    readLayerCount(reader, "encoder_layers", 1),
+                    bidirectional,
+                    bias};
+  config.decoder = {cell,
+                    "decoder",
+                    config.embedding,
+                    hidden,
+                    readLayerCount(reader, "decoder_layers", config.encoder.layers),
+                    /*bidirectional=*/false,
+                    bias};
   config.attention = readAttention(reader);
   config.feeds = config.isLuong() && reader.getBool("input_feeding", true);
   config.copies = reader.getEnum("bridge", {"copy", "dense"}, bidirectional ? "dense" : "copy") == "copy";
@@ -247,12 +256,11 @@ Value Entries::appendMemory(const RecurrentEncoding &encoding) {
   Rows rows{argument("row_begin"), argument("past"), argument("source_table")};
   Value cache = argument("cache");
   Location loc = top.at("attention");
+  bool isAdditive = config.attention == Attention::Bahdanau;
+  Value keys = splitHeads(top, loc, isAdditive ? dense(top, encoding.output, "attention.key") : encoding.output, 1);
   for (int64_t i = 0; i < config.cacheLayers(); ++i) {
-    Value values = config.cacheLayers() == 1 ? encoding.output : encoding.directions[i], keys = values;
-    if (config.attention == Attention::Bahdanau)
-      keys = dense(top, encoding.output, "attention.key");
-    cache = appendSource(CacheLayer(top, i).scope, loc, cache, splitHeads(top, loc, keys, 1),
-                         splitHeads(top, loc, values, 1), rows);
+    Value values = config.cacheLayers() == 1 ? encoding.output : encoding.directions[i];
+    cache = appendSource(CacheLayer(top, i).scope, loc, cache, keys, splitHeads(top, loc, values, 1), rows);
   }
   return cache;
 }
@@ -280,8 +288,8 @@ Value Entries::attend(Value query) {
   Value additive = config.attention == Attention::Bahdanau ? top.weight("attention.score") : Value();
   SmallVector<Value, 2> parts;
   for (int64_t i = 0; i < config.cacheLayers(); ++i) {
-    Value seen = crossAttention(CacheLayer(top, i).scope, loc, heads, scale, argument("cache"), argument("row_begin"),
-                                sources);
+    Value seen =
+        crossAttention(CacheLayer(top, i).scope, loc, heads, scale, argument("cache"), argument("row_begin"), sources);
     if (additive)
       seen.getDefiningOp<attn::AttentionOp>().getAdditiveMutable().assign(additive);
     parts.push_back(mergeHeads(top, loc, seen));
@@ -329,11 +337,12 @@ void Entries::buildStep() {
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>>
-importing::importRecurrentEncoderDecoder(MLIRContext &context, huggingface::ModelDescription &model,
-                                         const ImportOptions &options) {
+Expected<OwningOpRef<ModuleOp>> importing::importRecurrentEncoderDecoder(MLIRContext &context,
+                                                                         huggingface::ModelDescription &model,
+                                                                         const ImportOptions &options) {
   Config config = readConfig(model);
-  Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt);
+  Expected<std::vector<int64_t>> endTokens =
+      readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt);
   if (!endTokens)
     return endTokens.error();
   if (Status status = model.config().finish({"dropout", "is_encoder_decoder"}); !status)

@@ -2,7 +2,7 @@
 """Recurrent models in float64 with numpy alone: independent of Rapt's code, written from the equations of torch.nn.RNN, GRU and LSTM,
 of Bahdanau et al. 2015 and Luong et al. 2015, and the schema of docs/Recurrent.md.
 
-    recurrent.py DIR    writes a small random model there
+    recurrent.py DIR [language-model]    writes a small random model there, an encoder-decoder if not the other
 
     model = recurrent.load(directory);  logits = model.forward(ids)                      a language model, or a classifier of one row
     hidden = model.encode(source);  logits = model.decode(target, hidden)               an encoder-decoder
@@ -243,4 +243,4 @@ def load(directory):
 
 
 if __name__ == "__main__":
-    make(sys.argv[1], SEQ2SEQ)
+    make(sys.argv[1], LM if sys.argv[2:] == ["language-model"] else SEQ2SEQ)

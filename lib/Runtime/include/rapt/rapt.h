@@ -191,7 +191,8 @@ RAPT_API rapt_status rapt_sequence_free(rapt_context *context, rapt_sequence seq
                                         size_t message_size);
 /** Tokens in the cache; -1 when there is no such sequence or another thread is using the context. */
 RAPT_API int64_t rapt_sequence_length(const rapt_context *context, rapt_sequence sequence);
-/** Forgets the tokens from `length` on. */
+/** Forgets the tokens from `length` on. RAPT_UNSUPPORTED for recurrent models, which keep one state and not the tokens,
+ * but to the length that the sequence has, or to 0 where it has no source. */
 RAPT_API rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence sequence, int64_t length,
                                             char *message, size_t message_size);
 /** A new sequence with the same past. Blocks are shared until one of the two writes into them. */
