@@ -142,4 +142,73 @@ Status writeAttentionMaps(const std::string &folder, const std::string &name, co
   return {};
 }
 
+/// Names of the attention outputs of all entries.
+static Expected<std::vector<std::string>> attentionOutputs(const Model &model) {
+  size_t bytes = 0;
+  const char *text = rapt_module_manifest(model.module.get(), &bytes);
+  Expected<json::Value> manifest = json::parse(std::string_view(text, bytes));
+  if (!manifest)
+    return Error{"the manifest of " + std::string(model.info.name) + ": " + manifest.error().message};
+  std::vector<std::string> names;
+  const json::Value *entries = manifest->find("entries");
+  for (const json::Value &entry : entries && entries->asArray() ? *entries->asArray() : json::Array()) {
+    const json::Value *buffers = entry.find("buffers");
+    for (const json::Value &buffer : buffers && buffers->asArray() ? *buffers->asArray() : json::Array())
+      if (const json::Value *name = buffer.find("name");
+          name && name->asString() && name->asString()->ends_with("attentions"))
+        names.push_back(*name->asString());
+  }
+  return names;
+}
+
+Outcome prepareAttention(const Options &options, const Model &model) {
+  if (options.attention.empty())
+    return {};
+  Expected<std::vector<std::string>> names = attentionOutputs(model);
+  if (!names)
+    return {RAPT_BAD_FILE, names.error().message};
+  return checkAttention(model, *names, names->empty() ? "attentions" : names->front());
+}
+
+Outcome drawGeneration(const Options &options, const Model &model, const Text &text, const Prompt &prompt,
+                       const Ids &made) {
+  Expected<std::vector<std::string>> names = attentionOutputs(model);
+  Expected<AttentionChoice> choice = AttentionChoice::of(model);
+  if (!names || !choice)
+    return {RAPT_BAD_FILE, (!names ? names.error() : choice.error()).message};
+  Ids read = prompt.ids;
+  read.insert(read.end(), made.begin(), made.end());
+  if (model.hasEncoder() && !made.empty())
+    read.pop_back(); // each line is that of the token that came of it
+  auto inputOf = [](const char *name, const Ids &ids) {
+    return RowInput{name, {1, int64_t(ids.size())}, std::vector<int64_t>(ids.begin(), ids.end())};
+  };
+  std::vector<RowInput> inputs = {inputOf(model.hasEncoder() ? "decoder_input_ids" : "input_ids", read)};
+  if (model.hasEncoder())
+    inputs.push_back(inputOf("input_ids", prompt.source));
+  std::vector<RowOutput> outputs;
+  std::vector<std::string> wanted = *names;
+  wanted.push_back("logits");
+  if (Outcome outcome = runInputs(model, inputs, wanted, outputs); !outcome)
+    return outcome;
+  std::vector<std::string> source, target, chosen;
+  for (auto [ids, labels] :
+       {std::pair(&prompt.source, &source), std::pair<const Ids *, std::vector<std::string> *>(&read, &target),
+        std::pair(&made, &chosen)})
+    if (Outcome outcome = axisOf(text, *ids, *labels); !outcome)
+      return outcome;
+  for (size_t i = 0; i < names->size(); ++i) {
+    const std::string &name = (*names)[i];
+    const bool isCross = name == "cross_attentions", isSource = name == "encoder_attentions";
+    Status status = writeAttentionMaps(options.attention, name, *choice, outputs[i], 0,
+                                       isCross    ? (made.empty() ? target : chosen)
+                                       : isSource ? source
+                                                  : target,
+                                       isCross || isSource ? source : target);
+    if (!status)
+      return {RAPT_IO, status.error().message};
+  }
+  return {};
+}
+
 } // namespace rapt::run

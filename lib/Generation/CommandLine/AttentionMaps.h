@@ -21,6 +21,14 @@ Status writeAttentionMaps(const std::string &folder, const std::string &name, co
                           const RowOutput &output, size_t row, const std::vector<std::string> &queries,
                           const std::vector<std::string> &keys);
 
+/// Checks that the attention of what is generated can be drawn, before it is.
+Outcome prepareAttention(const Options &options, const Model &model);
+
+/// Draws the attention of a model that generates, over all that it was given and made: of an encoder-decoder that of
+/// the source, of the text, and of the text to the source, whose lines are named by the tokens that were made there.
+Outcome drawGeneration(const Options &options, const Model &model, const Text &text, const Prompt &prompt,
+                       const Ids &made);
+
 /// The text of each id, for an axis.
 Outcome axisOf(const Text &text, const Ids &ids, std::vector<std::string> &labels);
 

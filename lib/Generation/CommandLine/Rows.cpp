@@ -101,33 +101,21 @@ size_t rowsTogether(std::span<const TextRow> rows, int64_t columns) {
   return count;
 }
 
-Outcome runRows(const Model &model, const std::vector<std::string> &tensors, std::span<const TextRow> rows,
-                const std::vector<std::string> &names, std::vector<RowOutput> &outputs) {
-  const std::vector<int64_t> shape = {int64_t(rows.size()), lengthOf(rows)};
-  const size_t elements = size_t(shape[0] * shape[1]);
-  std::vector<int32_t> ids(elements), types(elements);
-  std::vector<int64_t> mask(elements);
-  for (size_t r = 0; r < rows.size(); ++r) {
-    const size_t at = r * size_t(shape[1]);
-    std::copy(rows[r].ids.begin(), rows[r].ids.end(), ids.begin() + ptrdiff_t(at));
-    std::copy(rows[r].types.begin(), rows[r].types.end(), types.begin() + ptrdiff_t(at));
-    std::fill_n(mask.begin() + ptrdiff_t(at), rows[r].ids.size(), 1);
+Outcome runInputs(const Model &model, std::vector<RowInput> &inputs, const std::vector<std::string> &names,
+                  std::vector<RowOutput> &outputs) {
+  std::vector<const char *> given;
+  std::vector<rapt_tensor> all;
+  for (RowInput &input : inputs) {
+    given.push_back(input.name);
+    all.push_back(tensorOf(input.shape, input.data.data(), RAPT_DTYPE_INT));
   }
-  std::vector<const char *> given = {"input_ids", "attention_mask"};
-  std::vector<rapt_tensor> all = {tensorOf(shape, ids.data(), RAPT_DTYPE_INT),
-                                  tensorOf(shape, mask.data(), RAPT_DTYPE_INT)};
-  if (std::find(tensors.begin(), tensors.end(), "token_type_ids") != tensors.end()) {
-    given.push_back("token_type_ids");
-    all.push_back(tensorOf(shape, types.data(), RAPT_DTYPE_INT));
-  }
-  const size_t inputs = all.size();
   outputs.assign(names.size(), {});
   for (size_t i = 0; i < names.size(); ++i) {
     int64_t extents[9];
     int32_t rank = 0;
     Outcome outcome = Outcome::of([&](char *text, size_t size) {
-      return rapt_run_shape(model.context.get(), "forward", inputs, given.data(), all.data(), names[i].c_str(), extents,
-                            &rank, text, size);
+      return rapt_run_shape(model.context.get(), "forward", inputs.size(), given.data(), all.data(), names[i].c_str(),
+                            extents, &rank, text, size);
     });
     if (!outcome)
       return outcome;
@@ -146,6 +134,23 @@ Outcome runRows(const Model &model, const std::vector<std::string> &tensors, std
   return Outcome::of([&](char *text, size_t size) {
     return rapt_run(model.context.get(), "forward", all.size(), given.data(), all.data(), text, size);
   });
+}
+
+Outcome runRows(const Model &model, const std::vector<std::string> &tensors, std::span<const TextRow> rows,
+                const std::vector<std::string> &names, std::vector<RowOutput> &outputs) {
+  const std::vector<int64_t> shape = {int64_t(rows.size()), lengthOf(rows)};
+  const std::vector<int64_t> zeros(size_t(shape[0] * shape[1]));
+  std::vector<RowInput> inputs = {{"input_ids", shape, zeros}, {"attention_mask", shape, zeros}};
+  if (std::find(tensors.begin(), tensors.end(), "token_type_ids") != tensors.end())
+    inputs.push_back({"token_type_ids", shape, zeros});
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const ptrdiff_t at = ptrdiff_t(r) * ptrdiff_t(shape[1]);
+    std::copy(rows[r].ids.begin(), rows[r].ids.end(), inputs[0].data.begin() + at);
+    std::fill_n(inputs[1].data.begin() + at, rows[r].ids.size(), 1);
+    if (inputs.size() > 2)
+      std::copy(rows[r].types.begin(), rows[r].types.end(), inputs[2].data.begin() + at);
+  }
+  return runInputs(model, inputs, names, outputs);
 }
 
 } // namespace rapt::run

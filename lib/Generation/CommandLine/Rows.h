@@ -24,6 +24,12 @@ struct RowOutput {
   std::span<const float> token(size_t row, size_t token) const;
 };
 
+/// An input of forward, [rows, tokens].
+struct RowInput {
+  const char *name;
+  std::vector<int64_t> shape, data;
+};
+
 /// Makes ids, types and spans of the row's texts.
 Outcome encodeRow(const Model &model, const Text &text, TextRow &row);
 
@@ -32,6 +38,10 @@ Expected<std::vector<std::string>> forwardTensors(const Model &model);
 
 /// How many of the rows, one at least, run together such that `output` stays small.
 size_t rowsTogether(std::span<const TextRow> rows, int64_t columns);
+
+/// Runs forward on inputs; gives the outputs `names`.
+Outcome runInputs(const Model &model, std::vector<RowInput> &inputs, const std::vector<std::string> &names,
+                  std::vector<RowOutput> &outputs);
 
 /// Runs forward on the rows, padded to the longest; gives the outputs `names`, of which there is one at least.
 Outcome runRows(const Model &model, const std::vector<std::string> &tensors, std::span<const TextRow> rows,
