@@ -207,8 +207,6 @@ static SmallVector<std::string> tokenResultsOf(func::FuncOp entry) {
 template <typename S>
 FailureOr<NamedTensors> runDecoder(ModuleOp module, func::FuncOp step, ParameterReader &parameters,
                                    const NamedTensors &inputs, ArrayRef<std::string> wanted) {
-  if (failed(checkNames(step, wanted, tokenResultsOf(step), "output")))
-    return failure();
   FailureOr<Batch> batch = batchOf(step, inputs);
   if (failed(batch))
     return failure();
@@ -218,6 +216,8 @@ FailureOr<NamedTensors> runDecoder(ModuleOp module, func::FuncOp step, Parameter
       block = cache.getBlock();
   if (block == 0)
     return fail(step) << "'" << step.getSymName() << "' takes no cache: it is not the step of a decoder";
+  if (failed(checkNames(step, wanted, tokenResultsOf(step), "output")))
+    return failure();
   int64_t blocks = std::max<int64_t>((batch->length + block - 1) / block, 1);
   std::vector<int64_t> table(batch->rows * blocks), want(batch->tokens());
   std::iota(table.begin(), table.end(), 0);
