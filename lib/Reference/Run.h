@@ -17,8 +17,8 @@ mlir::FailureOr<NamedTensors> runEntry(mlir::ModuleOp module, mlir::func::FuncOp
                                        int64_t cacheBlocks);
 
 /// Runs a decoder's step on whole sequences: `input_ids` (integers [batch, length]) and maybe `attention_mask` (as
-/// large; ones, then zeros) give of `wanted` the `logits` [batch, length, vocabulary] and attention's weights, where the
-/// step has them; what is behind a sequence's end is 0.
+/// large; ones, then zeros) give of `wanted` the `logits` [batch, length, vocabulary] and attention's weights, where
+/// the step has them; what is behind a sequence's end is 0.
 template <typename Scalar>
 mlir::FailureOr<NamedTensors> runDecoder(mlir::ModuleOp module, mlir::func::FuncOp step, ParameterReader &parameters,
                                          const NamedTensors &inputs, llvm::ArrayRef<std::string> wanted);

@@ -1,6 +1,6 @@
 # What is installed, in three components:
 #   Runtime   librapt_runtime, <rapt/rapt.h> and what it includes
-#   Text      librapt_text, <rapt/rapt_text.h>, rapt-run and rapt-bench
+#   Text      librapt_text, <rapt/rapt_text.h>, <rapt/rapt_image.h>, rapt-run and rapt-bench
 #   Compiler  raptc and the tools around it, rapt_add_model() for CMake projects
 # Everything finds the rest by its own place, so an installed tree can be moved. The build tree serves the same package.
 
@@ -51,8 +51,8 @@ rapt_install(Compiler raptc rapt-opt rapt-reference rapt-lsp-server rapt-reduce)
 # Headers: each component's own.
 set(headers ${PROJECT_SOURCE_DIR}/lib/Runtime/include/rapt)
 install(DIRECTORY ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT Runtime
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "rapt_text.*" EXCLUDE)
-file(GLOB text_headers CONFIGURE_DEPENDS ${headers}/rapt_text.h* ${PROJECT_SOURCE_DIR}/lib/Generation/include/rapt/*.h)
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "rapt_text.*" EXCLUDE PATTERN "rapt_image.h" EXCLUDE)
+file(GLOB text_headers CONFIGURE_DEPENDS ${headers}/rapt_text.h* ${headers}/rapt_image.h ${PROJECT_SOURCE_DIR}/lib/Generation/include/rapt/*.h)
 install(FILES ${text_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rapt COMPONENT Text)
 
 # The CMake package. Its version follows the C ABI: same major version is compatible.

@@ -1,5 +1,5 @@
 // The command line is lib/Generation/CommandLine.
-// Runs compiled models: text, tensors, perplexity, or a card that says what the model is.
+// Runs compiled models: text, images, tensors, perplexity, or a card that says what the model is.
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Model.h"
 
@@ -19,6 +19,8 @@ int main(int argc, char **argv) {
     return runForward(*options);
   if (options->perplexityFile && !options->info)
     return measurePerplexity(*options);
+  if (!options->images.empty() && !options->info)
+    return runImages(*options);
   bool hasPrompt = options->prompt || options->promptFile || options->tokens;
   return hasPrompt && !options->info ? runPrompt(*options) : printCard(*options);
 }

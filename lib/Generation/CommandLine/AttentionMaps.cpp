@@ -180,16 +180,18 @@ Outcome drawGeneration(const Options &options, const Model &model, const Text &t
   read.insert(read.end(), made.begin(), made.end());
   if (model.hasEncoder() && !made.empty())
     read.pop_back(); // each line is that of the token that came of it
-  auto inputOf = [](const char *name, const Ids &ids) {
-    return RowInput{name, {1, int64_t(ids.size())}, std::vector<int64_t>(ids.begin(), ids.end())};
-  };
-  std::vector<RowInput> inputs = {inputOf(model.hasEncoder() ? "decoder_input_ids" : "input_ids", read)};
-  if (model.hasEncoder())
-    inputs.push_back(inputOf("input_ids", prompt.source));
+  const std::vector<int64_t> readShape = {1, int64_t(read.size())}, sourceShape = {1, int64_t(prompt.source.size())};
+  Ids sourceIds = prompt.source, readIds = read;
+  std::vector<const char *> given = {model.hasEncoder() ? "decoder_input_ids" : "input_ids"};
+  std::vector<rapt_tensor> inputs = {tensorOf(readShape, readIds.data())};
+  if (model.hasEncoder()) {
+    given.push_back("input_ids");
+    inputs.push_back(tensorOf(sourceShape, sourceIds.data()));
+  }
   std::vector<RowOutput> outputs;
   std::vector<std::string> wanted = *names;
   wanted.push_back("logits");
-  if (Outcome outcome = runInputs(model, inputs, wanted, outputs); !outcome)
+  if (Outcome outcome = runTensors(model, given, inputs, wanted, outputs); !outcome)
     return outcome;
   std::vector<std::string> source, target, chosen;
   for (auto [ids, labels] :

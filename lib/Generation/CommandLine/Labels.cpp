@@ -44,6 +44,16 @@ Scoring Labels::scoring(size_t classes) const {
   return problem == "multi_label_classification" || classes == 1 ? Scoring::Sigmoid : Scoring::Softmax;
 }
 
+Outcome openLabels(const Model &model, Labels &labels) {
+  size_t bytes = 0;
+  const void *content = rapt_module_section(model.module.get(), "labels.json", &bytes);
+  Expected<Labels> read = Labels::read({static_cast<const char *>(content), bytes});
+  if (!read)
+    return {RAPT_BAD_FILE, read.error().message};
+  labels = std::move(*read);
+  return {};
+}
+
 std::vector<double> score(std::span<const float> logits, Scoring scoring) {
   std::vector<double> scores(logits.begin(), logits.end());
   if (scoring == Scoring::Sigmoid)

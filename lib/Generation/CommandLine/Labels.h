@@ -1,6 +1,6 @@
 //===- Labels.h - From logits to names and probabilities ------------------------===//
 #pragma once
-#include "lib/Support/Expected.h"
+#include "lib/Generation/CommandLine/Model.h"
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +30,9 @@ private:
   std::vector<std::string> names;
   std::string problem;
 };
+
+/// Those of the module's section, or none.
+Outcome openLabels(const Model &model, Labels &labels);
 
 /// The scores of logits, in double.
 std::vector<double> score(std::span<const float> logits, Scoring scoring);

@@ -42,6 +42,7 @@ int runForward(const Options &options);
 int runReference(const Options &options, const char *self);
 int runPrompt(const Options &options);
 int generate(const Options &options, Model model);
+int runImages(const Options &options);
 int runTextTask(const Options &options, Model model);
 int measurePerplexity(const Options &options);
 

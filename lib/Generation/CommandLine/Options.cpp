@@ -97,6 +97,11 @@ std::string setEarlyStopping(Options &options, const std::string &value) {
   return found == std::end(names) ? "is neither false, true nor never" : "";
 }
 
+std::string addImage(Options &options, const std::string &value) {
+  options.images.push_back(value);
+  return value.empty() ? "is empty" : "";
+}
+
 std::string addStop(Options &options, const std::string &value) {
   options.stops.push_back(value);
   return value.empty() ? "is empty" : "";
@@ -113,6 +118,7 @@ const std::vector<Option> &table() {
       {"raw", nullptr, nullptr, "the prompt is the text itself, template or not (default)", flag(&Options::raw)},
       {"system", nullptr, "TEXT", "with --chat: what the system says first", text(&Options::system)},
       {"tokens", nullptr, "1,2,3", "the prompt as token ids; prints ids", setTokens},
+      {"image", nullptr, "FILE", "look at a JPEG or PNG image; may be repeated", addImage},
       {"max-new-tokens", "n", "N", "stop after N new tokens", integer(&Options::maxNewTokens, 0)},
       {"context", nullptr, "N", "tokens of the cache", integer(&Options::context, 1)},
       {"seed", nullptr, "N", "of the sampling (0)", setSeed},
@@ -176,11 +182,11 @@ Status checkTogether(const Options &o) {
     return {};
   if (o.library.empty() && o.reference.empty())
     return usage("no compiled model is named");
-  bool tensors = !o.inputs.empty(), texts = o.prompt || o.promptFile || o.tokens;
-  int ways = !!o.prompt + !!o.promptFile + !!o.tokens + !!o.perplexityFile + tensors;
+  bool tensors = !o.inputs.empty(), texts = o.prompt || o.promptFile || o.tokens, images = !o.images.empty();
+  int ways = !!o.prompt + !!o.promptFile + !!o.tokens + !!o.perplexityFile + tensors + images;
   if (ways > 1)
-    return usage("only one of --prompt, --file, --tokens, --perplexity and --input can be given");
-  if (tensors ? o.outputs.empty() : !o.outputs.empty() && !texts)
+    return usage("only one of --prompt, --file, --tokens, --image, --perplexity and --input can be given");
+  if (tensors ? o.outputs.empty() : !o.outputs.empty() && !texts && !images)
     return usage("--input and --output go together");
   if (!o.attention.empty() && !texts)
     return usage("--attention-weights belongs to a prompt");

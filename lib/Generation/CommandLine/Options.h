@@ -19,6 +19,7 @@ struct Options {
   std::optional<std::vector<int32_t>> tokens; ///< the prompt as ids
   std::optional<std::string> perplexityFile;
   std::optional<std::string> pair, question; ///< texts beside the prompt
+  std::vector<std::string> images;           ///< files
   bool chat = false, raw = false;
   std::optional<std::string> system;
   std::vector<NamedFile> inputs, outputs;

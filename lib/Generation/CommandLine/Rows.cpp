@@ -9,18 +9,6 @@ namespace {
 constexpr int64_t outputElements = 16 << 20; // of an output that is held at a time
 constexpr size_t rowsAtATime = 64;
 
-template <typename T> rapt_tensor tensorOf(const std::vector<int64_t> &shape, T *data, int code) {
-  auto tensor = sized<rapt_tensor>();
-  tensor.data = data;
-  tensor.device_type = RAPT_DEVICE_CPU;
-  tensor.dtype_code = uint8_t(code);
-  tensor.dtype_bits = 8 * sizeof(T);
-  tensor.dtype_lanes = 1;
-  tensor.rank = int32_t(shape.size());
-  tensor.shape = shape.data();
-  return tensor;
-}
-
 int64_t lengthOf(std::span<const TextRow> rows) {
   size_t length = 0;
   for (const TextRow &row : rows)
@@ -101,21 +89,37 @@ size_t rowsTogether(std::span<const TextRow> rows, int64_t columns) {
   return count;
 }
 
-Outcome runInputs(const Model &model, std::vector<RowInput> &inputs, const std::vector<std::string> &names,
-                  std::vector<RowOutput> &outputs) {
-  std::vector<const char *> given;
-  std::vector<rapt_tensor> all;
-  for (RowInput &input : inputs) {
-    given.push_back(input.name);
-    all.push_back(tensorOf(input.shape, input.data.data(), RAPT_DTYPE_INT));
+Outcome runRows(const Model &model, const std::vector<std::string> &tensors, std::span<const TextRow> rows,
+                const std::vector<std::string> &names, std::vector<RowOutput> &outputs) {
+  const std::vector<int64_t> shape = {int64_t(rows.size()), lengthOf(rows)};
+  const size_t elements = size_t(shape[0] * shape[1]);
+  std::vector<int32_t> ids(elements), types(elements);
+  std::vector<int64_t> mask(elements);
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const size_t at = r * size_t(shape[1]);
+    std::copy(rows[r].ids.begin(), rows[r].ids.end(), ids.begin() + ptrdiff_t(at));
+    std::copy(rows[r].types.begin(), rows[r].types.end(), types.begin() + ptrdiff_t(at));
+    std::fill_n(mask.begin() + ptrdiff_t(at), rows[r].ids.size(), 1);
   }
+  std::vector<const char *> given = {"input_ids", "attention_mask"};
+  std::vector<rapt_tensor> all = {tensorOf(shape, ids.data()), tensorOf(shape, mask.data())};
+  if (std::find(tensors.begin(), tensors.end(), "token_type_ids") != tensors.end()) {
+    given.push_back("token_type_ids");
+    all.push_back(tensorOf(shape, types.data()));
+  }
+  return runTensors(model, std::move(given), std::move(all), names, outputs);
+}
+
+Outcome runTensors(const Model &model, std::vector<const char *> given, std::vector<rapt_tensor> all,
+                   const std::vector<std::string> &names, std::vector<RowOutput> &outputs) {
+  const size_t inputs = all.size();
   outputs.assign(names.size(), {});
   for (size_t i = 0; i < names.size(); ++i) {
     int64_t extents[9];
     int32_t rank = 0;
     Outcome outcome = Outcome::of([&](char *text, size_t size) {
-      return rapt_run_shape(model.context.get(), "forward", inputs.size(), given.data(), all.data(), names[i].c_str(),
-                            extents, &rank, text, size);
+      return rapt_run_shape(model.context.get(), "forward", inputs, given.data(), all.data(), names[i].c_str(), extents,
+                            &rank, text, size);
     });
     if (!outcome)
       return outcome;
@@ -128,29 +132,12 @@ Outcome runInputs(const Model &model, std::vector<RowInput> &inputs, const std::
   }
   for (size_t i = 0; i < names.size(); ++i) {
     given.push_back(names[i].c_str());
-    all.push_back(tensorOf(outputs[i].shape, outputs[i].data.data(), RAPT_DTYPE_FLOAT));
+    all.push_back(tensorOf(outputs[i].shape, outputs[i].data.data()));
   }
   Interrupts interrupts(model.context.get());
   return Outcome::of([&](char *text, size_t size) {
     return rapt_run(model.context.get(), "forward", all.size(), given.data(), all.data(), text, size);
   });
-}
-
-Outcome runRows(const Model &model, const std::vector<std::string> &tensors, std::span<const TextRow> rows,
-                const std::vector<std::string> &names, std::vector<RowOutput> &outputs) {
-  const std::vector<int64_t> shape = {int64_t(rows.size()), lengthOf(rows)};
-  const std::vector<int64_t> zeros(size_t(shape[0] * shape[1]));
-  std::vector<RowInput> inputs = {{"input_ids", shape, zeros}, {"attention_mask", shape, zeros}};
-  if (std::find(tensors.begin(), tensors.end(), "token_type_ids") != tensors.end())
-    inputs.push_back({"token_type_ids", shape, zeros});
-  for (size_t r = 0; r < rows.size(); ++r) {
-    const ptrdiff_t at = ptrdiff_t(r) * ptrdiff_t(shape[1]);
-    std::copy(rows[r].ids.begin(), rows[r].ids.end(), inputs[0].data.begin() + at);
-    std::fill_n(inputs[1].data.begin() + at, rows[r].ids.size(), 1);
-    if (inputs.size() > 2)
-      std::copy(rows[r].types.begin(), rows[r].types.end(), inputs[2].data.begin() + at);
-  }
-  return runInputs(model, inputs, names, outputs);
 }
 
 } // namespace rapt::run

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Generation/CommandLine/Text.h"
 #include <span>
+#include <type_traits>
 
 namespace rapt::run {
 
@@ -24,12 +25,6 @@ struct RowOutput {
   std::span<const float> token(size_t row, size_t token) const;
 };
 
-/// An input of forward, [rows, tokens].
-struct RowInput {
-  const char *name;
-  std::vector<int64_t> shape, data;
-};
-
 /// Makes ids, types and spans of the row's texts.
 Outcome encodeRow(const Model &model, const Text &text, TextRow &row);
 
@@ -39,9 +34,22 @@ Expected<std::vector<std::string>> forwardTensors(const Model &model);
 /// How many of the rows, one at least, run together such that `output` stays small.
 size_t rowsTogether(std::span<const TextRow> rows, int64_t columns);
 
-/// Runs forward on inputs; gives the outputs `names`.
-Outcome runInputs(const Model &model, std::vector<RowInput> &inputs, const std::vector<std::string> &names,
-                  std::vector<RowOutput> &outputs);
+/// Runs forward on the tensors `given` has the names of; gives the outputs `names`, of which there is one at least.
+Outcome runTensors(const Model &model, std::vector<const char *> given, std::vector<rapt_tensor> all,
+                   const std::vector<std::string> &names, std::vector<RowOutput> &outputs);
+
+/// A dense tensor in memory of the caller's, f32 or integers.
+template <typename T> rapt_tensor tensorOf(const std::vector<int64_t> &shape, T *data) {
+  auto tensor = sized<rapt_tensor>();
+  tensor.data = data;
+  tensor.device_type = RAPT_DEVICE_CPU;
+  tensor.dtype_code = std::is_floating_point_v<T> ? RAPT_DTYPE_FLOAT : RAPT_DTYPE_INT;
+  tensor.dtype_bits = 8 * sizeof(T);
+  tensor.dtype_lanes = 1;
+  tensor.rank = int32_t(shape.size());
+  tensor.shape = shape.data();
+  return tensor;
+}
 
 /// Runs forward on the rows, padded to the longest; gives the outputs `names`, of which there is one at least.
 Outcome runRows(const Model &model, const std::vector<std::string> &tensors, std::span<const TextRow> rows,

@@ -59,12 +59,15 @@ private:
   Outcome readRows();
   Outcome checkLength(const TextRow &row) const;
   Outcome encodeTexts(std::vector<std::string> texts);
-  Outcome readLabels();
   Outcome prepareAttention();
   Outcome runGroup(std::span<const TextRow> group);
   Outcome drawAttention(const TextRow &row, const RowOutput &attentions, size_t index) const;
   Outcome tell(json::Value result);
   Status writeOutputs(const std::vector<RowOutput> &outputs) const;
+  /// That of the name, which is one of `names`.
+  const RowOutput &output(const std::vector<RowOutput> &outputs, const std::string &name) const {
+    return outputs[size_t(std::find(names.begin(), names.end(), name) - names.begin())];
+  }
 
   const Options &options;
   Model model;
@@ -95,16 +98,6 @@ Outcome TaskRun::checkOptions() const {
     return {RAPT_INVALID, name + " needs a text: --prompt or --file"};
   if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature || options.chat)
     return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop, --temperature and --chat have no meaning"};
-  return {};
-}
-
-Outcome TaskRun::readLabels() {
-  size_t bytes = 0;
-  const void *content = rapt_module_section(model.module.get(), "labels.json", &bytes);
-  Expected<Labels> read = Labels::read({static_cast<const char *>(content), bytes});
-  if (!read)
-    return {RAPT_BAD_FILE, read.error().message};
-  labels = std::move(*read);
   return {};
 }
 
@@ -164,7 +157,7 @@ Outcome TaskRun::prepare() {
     return outcome;
   if (Outcome outcome = openText(model, !options.tokens, text); !outcome)
     return outcome;
-  if (Outcome outcome = readLabels(); !outcome)
+  if (Outcome outcome = openLabels(model, labels); !outcome)
     return outcome;
   Expected<std::vector<std::string>> found = forwardTensors(model);
   if (!found)
@@ -203,8 +196,8 @@ Outcome TaskRun::tell(json::Value result) {
 
 Status TaskRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
   for (const auto &[name, file] : options.outputs) {
-    const RowOutput &output = outputs[size_t(std::find(names.begin(), names.end(), name) - names.begin())];
-    if (Status status = writeNpy(file, NpyType::F32, output.shape, std::as_bytes(std::span(output.data))); !status)
+    const RowOutput &tensor = output(outputs, name);
+    if (Status status = writeNpy(file, NpyType::F32, tensor.shape, std::as_bytes(std::span(tensor.data))); !status)
       return status;
   }
   return {};
@@ -219,7 +212,8 @@ Outcome TaskRun::prepareAttention() {
   if (!found)
     return {RAPT_BAD_FILE, found.error().message};
   choice = std::move(*found);
-  names.push_back("attentions");
+  if (std::find(names.begin(), names.end(), "attentions") == names.end())
+    names.push_back("attentions");
   return {};
 }
 
@@ -242,7 +236,7 @@ Outcome TaskRun::runGroup(std::span<const TextRow> group) {
     if (Outcome outcome = task->judge(group[i], i, outputs, pending.emplace_back()); !outcome)
       return outcome;
     if (!options.attention.empty())
-      if (Outcome outcome = drawAttention(group[i], outputs.back(), i); !outcome)
+      if (Outcome outcome = drawAttention(group[i], output(outputs, "attentions"), i); !outcome)
         return outcome;
     const TextRow *next = &group[i] + 1;
     if (next < rows.data() + rows.size() && next->origin == group[i].origin)

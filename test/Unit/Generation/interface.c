@@ -2,6 +2,7 @@
  * of failed checks. */
 #include <math.h>
 #include <pthread.h>
+#include <rapt/rapt_image.h>
 #include <rapt/rapt_text.h>
 #include <stdio.h>
 #include <string.h>
@@ -315,6 +316,49 @@ static void check_threads(rapt_tokenizer *tokenizer) {
     CHECK(pthread_join(threads[index], &wrong) == 0 && wrong == NULL);
 }
 
+/* Red with a little blue, green; blue, white. */
+static const unsigned char picture[] = {
+    137, 80, 78, 71,  13,  10,  26,  10, 0, 0,   0,   13,  73, 72, 68, 82,  0,   0,  0,   2,   0,   0,   0,   2,   8, 2,
+    0,   0,  0,  253, 212, 154, 115, 0,  0, 0,   19,  73,  68, 65, 84, 120, 218, 99, 248, 207, 96,  204, 240, 159, 1, 8,
+    254, 3,  1,  0,   34,  31,  6,   46, 5, 107, 122, 205, 0,  0,  0,  0,   73,  69, 78,  68,  174, 66,  96,  130};
+
+static void check_images(void) {
+  static const char plain[] = "{\"do_resize\": false}", resized[] = "{\"size\": {\"height\": 1, \"width\": 3}}";
+  static const float expected[] = {1, -1, -1, 1, -1, 1, -1, 1, -0.6f, -1, 1, 1};
+  rapt_image_processor *processor;
+  int64_t shape[3];
+  float values[12];
+  int index;
+  CHECK(rapt_image_processor_open("{", 1, &processor, message, sizeof message) == RAPT_BAD_FILE && !processor);
+  CHECK(rapt_image_processor_open("{\"do_pad\": true}", 16, &processor, message, sizeof message) == RAPT_BAD_FILE);
+  CHECK(strstr(message, "preprocessor_config.json: do_pad is true, which could change the numbers") != NULL);
+  CHECK(rapt_image_processor_open(NULL, 0, &processor, message, sizeof message) == RAPT_INVALID);
+  rapt_image_processor_free(NULL);
+
+  CHECK(rapt_image_processor_open(resized, sizeof resized - 1, &processor, message, sizeof message) == RAPT_OK);
+  CHECK(rapt_image_processor_run(processor, picture, sizeof picture, NULL, 0, shape, message, sizeof message) ==
+        RAPT_OK);
+  CHECK(shape[0] == 3 && shape[1] == 1 && shape[2] == 3);
+  rapt_image_processor_free(processor);
+
+  CHECK(rapt_image_processor_open(plain, sizeof plain - 1, &processor, message, sizeof message) == RAPT_OK);
+  CHECK(rapt_image_processor_run(processor, picture, sizeof picture, values, 12, shape, message, sizeof message) ==
+        RAPT_OK);
+  CHECK(shape[0] == 3 && shape[1] == 2 && shape[2] == 2);
+  for (index = 0; index < 12; ++index)
+    CHECK(fabs(values[index] - expected[index]) < 1e-6);
+  CHECK(rapt_image_processor_run(processor, picture, sizeof picture, values, 11, shape, message, sizeof message) ==
+        RAPT_FULL);
+  CHECK(strcmp(message, "the result has 12 numbers, but there is room for 11") == 0);
+  CHECK(rapt_image_processor_run(processor, picture, 50, values, 12, shape, message, sizeof message) == RAPT_BAD_FILE);
+  CHECK(rapt_image_processor_run(processor, "GIF89a", 6, values, 12, shape, message, sizeof message) == RAPT_BAD_FILE);
+  CHECK(strstr(message, "is neither a JPEG nor a PNG image") != NULL);
+  CHECK(rapt_image_processor_run(processor, NULL, 0, values, 12, shape, message, sizeof message) == RAPT_BAD_FILE);
+  CHECK(strcmp(message, "the image file is empty") == 0);
+  CHECK(rapt_image_processor_run(processor, picture, 1, values, 12, NULL, message, sizeof message) == RAPT_INVALID);
+  rapt_image_processor_free(processor);
+}
+
 int main(void) {
   rapt_tokenizer *tokenizer = open_tokenizer(json, sizeof json - 1, RAPT_OK);
   CHECK(strcmp(rapt_text_version(), "") != 0);
@@ -329,6 +373,7 @@ int main(void) {
   check_sampler();
   check_config();
   check_beams();
+  check_images();
   check_threads(tokenizer);
   rapt_tokenizer_free(tokenizer);
   return failures;

@@ -1,0 +1,214 @@
+// --image: what a model says about image files.
+#include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/Labels.h"
+#include "lib/Generation/CommandLine/Rows.h"
+#include "lib/Support/File.h"
+#include "lib/Support/Json.h"
+#include "lib/Support/Npy.h"
+#include "rapt/rapt_image.h"
+#include <algorithm>
+
+namespace rapt::run {
+namespace {
+
+constexpr uint64_t mostFileBytes = uint64_t(1) << 28;
+constexpr size_t numbersTogether = 16 << 20; // pixels' values that are held at a time
+constexpr size_t usualLabels = 5;
+
+struct ProcessorFree {
+  void operator()(rapt_image_processor *p) const { rapt_image_processor_free(p); }
+};
+
+/// Images of one size that run together.
+struct Batch {
+  std::vector<int64_t> shape = {0, 0, 0, 0}; ///< images, channels, height, width
+  std::vector<float> values;
+
+  bool takes(const int64_t (&image)[3], size_t count) const {
+    return shape[0] == 0 ||
+           (std::equal(image, image + 3, shape.begin() + 1) && values.size() + count <= numbersTogether);
+  }
+  void add(const int64_t (&image)[3], const std::vector<float> &more) {
+    ++shape[0];
+    std::copy_n(image, 3, shape.begin() + 1);
+    values.insert(values.end(), more.begin(), more.end());
+  }
+};
+
+class ImageRun {
+public:
+  explicit ImageRun(const Options &options) : options(options) {}
+  Outcome prepare();
+  Outcome run();
+  Status finish() const;
+
+private:
+  Outcome checkTask() const;
+  Outcome openProcessor();
+  Outcome readImage(const std::string &path, int64_t (&shape)[3], std::vector<float> &values) const;
+  Outcome runBatch(const Batch &batch);
+  Outcome tell(std::span<const float> logits);
+  Status writeOutputs(const std::vector<RowOutput> &outputs) const;
+  bool classifies() const { return std::string_view(model.info.task) == "image-classification"; }
+
+  const Options &options;
+  Model model;
+  Labels labels;
+  std::unique_ptr<rapt_image_processor, ProcessorFree> processor;
+  std::vector<std::string> names; ///< of outputs; the logits first where the model classifies
+  size_t told = 0;
+  json::Array results; ///< for --json
+};
+
+Outcome ImageRun::checkTask() const {
+  const std::string name = std::string(model.info.name) + ": " + model.info.task;
+  if (!std::string_view(model.info.task).starts_with("image-"))
+    return {RAPT_INVALID, name + " takes no images"};
+  if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature)
+    return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop and --temperature have no meaning"};
+  if (!classifies() && options.outputs.empty())
+    return {RAPT_INVALID, name + " has no labels: say where its tensors go, --output last_hidden_state=FILE.npy"};
+  return {};
+}
+
+Outcome ImageRun::openProcessor() {
+  size_t bytes = 0;
+  const void *json = rapt_module_section(model.module.get(), "preprocessor_config.json", &bytes);
+  if (!json)
+    return {RAPT_UNSUPPORTED, std::string(model.info.name) +
+                                  " was compiled without a preprocessor_config.json, which says how images are resized "
+                                  "and normalised: give pixels with --input pixel_values=FILE.npy"};
+  rapt_image_processor *opened = nullptr;
+  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+    return rapt_image_processor_open(static_cast<const char *>(json), bytes, &opened, message, size);
+  });
+  processor.reset(opened);
+  return outcome;
+}
+
+Outcome ImageRun::prepare() {
+  if (Outcome outcome = openModule(options, model); !outcome)
+    return outcome;
+  if (Outcome outcome = checkTask(); !outcome)
+    return outcome;
+  if (Outcome outcome = openProcessor(); !outcome)
+    return outcome;
+  if (Outcome outcome = openLabels(model, labels); !outcome)
+    return outcome;
+  if (classifies())
+    names.push_back("logits");
+  for (const auto &[name, file] : options.outputs)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  if (Outcome outcome = makeContext(options, 0, model); !outcome)
+    return outcome;
+  note(std::string(model.info.name) + ": " + model.info.task + ", " + grouped(options.images.size()) +
+       (options.images.size() == 1 ? " image" : " images"));
+  return {};
+}
+
+Outcome ImageRun::readImage(const std::string &path, int64_t (&shape)[3], std::vector<float> &values) const {
+  Expected<std::string> file = readFile(path, mostFileBytes);
+  if (!file)
+    return {RAPT_IO, file.error().message};
+  auto call = [&](char *message, size_t size) {
+    return rapt_image_processor_run(processor.get(), file->data(), file->size(), values.data(), values.size(), shape,
+                                    message, size);
+  };
+  values.resize(3 * 224 * 224); // of most models
+  Outcome outcome = Outcome::of(call);
+  const auto count = [&] { return size_t(shape[0] * shape[1] * shape[2]); };
+  if (outcome.status == RAPT_FULL) {
+    values.resize(count());
+    outcome = Outcome::of(call);
+  }
+  if (!outcome)
+    return {outcome.status, json::printable(path) + ": " + outcome.message};
+  values.resize(count());
+  return {};
+}
+
+/// Prints what the model says about the next image, or keeps it for the one object at the end.
+Outcome ImageRun::tell(std::span<const float> logits) {
+  std::vector<double> scores = score(logits, labels.scoring(logits.size()));
+  json::Array list;
+  std::string lines = options.images.size() > 1 ? json::printable(options.images[told]) + "\n" : std::string();
+  for (size_t best : largest(scores, size_t(options.topK.value_or(usualLabels)))) {
+    list.emplace_back(json::Object{{"label", json::Value(labels.name(best))}, {"score", json::Value(scores[best])}});
+    lines += shownScore(scores[best]) + "\t" + labels.name(best) + "\n";
+  }
+  const bool isFirst = told++ == 0;
+  if (options.json) {
+    results.emplace_back(std::move(list));
+    return {};
+  }
+  Status status = printGenerated((isFirst ? "" : "\n") + lines);
+  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+}
+
+Status ImageRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
+  for (const auto &[name, file] : options.outputs) {
+    const RowOutput &output = outputs[size_t(std::find(names.begin(), names.end(), name) - names.begin())];
+    if (Status status = writeNpy(file, NpyType::F32, output.shape, std::as_bytes(std::span(output.data))); !status)
+      return status;
+  }
+  return {};
+}
+
+Outcome ImageRun::runBatch(const Batch &batch) {
+  std::vector<RowOutput> outputs;
+  std::vector<rapt_tensor> tensors = {tensorOf(batch.shape, const_cast<float *>(batch.values.data()))};
+  if (Outcome outcome = runTensors(model, {"pixel_values"}, std::move(tensors), names, outputs); !outcome)
+    return outcome;
+  for (int64_t i = 0; classifies() && i < batch.shape[0]; ++i)
+    if (Outcome outcome = tell(outputs[0].row(size_t(i))); !outcome)
+      return outcome;
+  Status status = writeOutputs(outputs);
+  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+}
+
+Outcome ImageRun::run() {
+  Batch batch;
+  for (const std::string &path : options.images) {
+    int64_t shape[3];
+    std::vector<float> values;
+    if (Outcome outcome = readImage(path, shape, values); !outcome)
+      return outcome;
+    if (!batch.takes(shape, options.outputs.empty() ? values.size() : 0)) {
+      if (!options.outputs.empty())
+        return {RAPT_INVALID, json::printable(path) + ": becomes " + std::to_string(shape[2]) + " x " +
+                                  std::to_string(shape[1]) + " pixels, an image before it " +
+                                  std::to_string(batch.shape[3]) + " x " + std::to_string(batch.shape[2]) +
+                                  ": the images of one --output have one size"};
+      if (Outcome outcome = runBatch(batch); !outcome)
+        return outcome;
+      batch = {};
+    }
+    batch.add(shape, values);
+  }
+  return runBatch(batch);
+}
+
+Status ImageRun::finish() const {
+  if (!options.json)
+    return {};
+  json::Object object{{"task", json::Value(model.info.task)}, {"results", json::Value(results)}};
+  return print(json::write(json::Value(std::move(object))) + "\n");
+}
+
+} // namespace
+
+int runImages(const Options &options) {
+  ImageRun run(options);
+  Outcome outcome = run.prepare();
+  if (outcome)
+    outcome = run.run();
+  if (outcome.status == RAPT_CANCELLED && Interrupts::caught())
+    return Interrupts::caught();
+  if (!outcome)
+    return fail(outcome.message, Failure(outcome).code);
+  Status status = run.finish();
+  return status ? 0 : fail(status.error().message);
+}
+
+} // namespace rapt::run
