@@ -257,6 +257,18 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
     return success();
   }
 
+  /// A caller gives a result's memory by extents of arguments, of which the numbers of patches and tokens are none.
+  static LogicalResult checkOps(func::FuncOp entry) {
+    WalkResult result = entry.walk([](Operation *op) {
+      if (!isa<attn::EqualRowsOp, attn::ImageTokensOp, attn::PatchesOp, attn::ResizePositionsOp, attn::UnpackRowsOp>(
+              op))
+        return WalkResult::advance();
+      op->emitOpError("makes as many rows as no argument of a kernel has: it belongs in a model");
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+
   LogicalResult declareKernel(func::FuncOp entry, Extents &extents) {
     Builder b(&getContext());
     SmallVector<Array> arrays;
@@ -268,7 +280,7 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
       if (failed(check(entry, array)))
         return failure();
     llvm::MapVector<unsigned, Dim> dims;
-    if (failed(nameArrays(entry, arrays)) || failed(readDims(entry, arrays, extents, dims)))
+    if (failed(checkOps(entry)) || failed(nameArrays(entry, arrays)) || failed(readDims(entry, arrays, extents, dims)))
       return failure();
     for (const Array &array : arrays) {
       auto type = dyn_cast<RankedTensorType>(array.value.getType());

@@ -97,3 +97,11 @@ func.func @odd(%x: tensor<?x64xf32> {attn.dims = [3]}) -> tensor<?x64xf32> {
 func.func @f(%x: tensor<?x64xf32> {attn.dims = ["f"]}) -> tensor<?x64xf32> {
   return %x : tensor<?x64xf32>
 }
+
+// -----
+
+func.func @tokens(%x: tensor<?x64xf32>, %class: tensor<1x64xf32>, %positions: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  // expected-error@+1 {{'attn.image_tokens' op makes as many rows as no argument of a kernel has: it belongs in a model}}
+  %0 = attn.image_tokens %x, %class, %positions : tensor<?x64xf32>, tensor<1x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
+  return %0 : tensor<?x64xf32>
+}
