@@ -31,11 +31,23 @@ enum class Role : uint8_t {
   Hidden,
   State,
   StateSlot,
-  StateTarget
+  StateTarget,
+  Attentions,
+  DecoderAttentions,
+  CrossAttentions,
+  EncoderAttentions
 };
-inline constexpr int roleCount = 16;
+inline constexpr int roleCount = 20;
 enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks, SourceBlocks, Slots };
 inline constexpr int dimCount = 7;
+
+/// An output that an artifact has on request: attention's weights, [tokens, layers, heads, positions].
+struct Look {
+  Role role;
+  const char *name;
+  int64_t shape[3], columns; ///< of a token
+};
+inline constexpr int mostLooks = 2; ///< of an entry
 
 /// An entry of the artifact with the places of its buffers and dims.
 struct Entry {
@@ -46,6 +58,8 @@ struct Entry {
   int64_t columns = 0;    ///< of a token of encode's output, whose rows may be padded
   int64_t stateBytes = 0; ///< of what a sequence keeps beside the cache; 0 where it keeps nothing
   bool isSerial = false;  ///< takes exactly one token of each row
+  int looks = 0;          ///< how many of `look` it has
+  Look look[mostLooks]{};
 
   bool has(Role role) const;
 
@@ -58,8 +72,20 @@ struct Entry {
                   const Report &report) const;
 
 private:
-  /// `needed` has a bit for each role that the entry must have, and no other.
-  rapt_status bind(const rapt_module &module, int index, uint32_t needed, const Report &report);
+  /// `needed` has a bit for each role that the entry must have, `possible` for those that it may have besides.
+  rapt_status bind(const rapt_module &module, int index, uint32_t needed, uint32_t possible, const Report &report);
+  bool addLook(const ManifestBuffer &buffer, Role role);
+};
+
+/// Memory for the looks of an entry, and where each chunk's or source's go.
+struct Looking {
+  Array<float> staged[mostLooks];   ///< [tokens of a call, columns]
+  Array<float *> wanted[mostLooks]; ///< one for each chunk, [its tokens, columns]; empty: nobody looks
+  float *of(int look, size_t chunk) const { return wanted[look].size() ? wanted[look][chunk] : nullptr; }
+  void forget() {
+    for (Array<float *> &list : wanted)
+      list.clear();
+  }
 };
 
 /// Sizes of a context, fixed when it is made.
@@ -149,6 +175,7 @@ struct rapt_context {
   rapt::runtime::Array<float> logits;     ///< what rapt_chunk.logits points at, [rows, vocabulary]
   rapt::runtime::Array<rapt::runtime::Piece> pieces;
   rapt::runtime::Array<char> staging; ///< tensors of an EntryRun
+  rapt::runtime::Looking stepLooks, encodeLooks;
 
   ~rapt_context();
   const void *weights() const { return module->weights.present() ? module->weights.data() : nullptr; }
@@ -169,6 +196,12 @@ struct rapt_context {
 };
 
 namespace rapt::runtime {
+
+/// Puts memory for the entry's looks at `tokens` tokens among its buffers.
+rapt_status placeLooks(rapt_context &context, const Entry &entry, Looking &looking, int64_t tokens,
+                       void *(&buffers)[roleCount], const Report &report);
+/// Copies the looks of `count` tokens from `from` of the call on to those of a chunk from `at` on.
+void keepLooks(const Entry &entry, const Looking &looking, size_t chunk, int64_t at, int64_t from, int64_t count);
 
 /// One call's hold of a context: tells a second thread BUSY and a forked child FORKED.
 class Use {

@@ -305,13 +305,17 @@ rapt_status Step::runPart() {
   put(Role::State, c.states.data());
   put(Role::StateSlot, c.stateSlot.data());
   put(Role::StateTarget, c.stateTarget.data());
-  rapt_status status = c.entry.run(c.execution, buffers, dims, report);
+  rapt_status status = placeLooks(c, c.entry, c.stepLooks, tokens, buffers, report);
+  if (!status)
+    status = c.entry.run(c.execution, buffers, dims, report);
   if (!status && staged)
     scatter();
   for (size_t r = 0; r < rows; ++r) { // the next part goes on from what this one left
     Sequence &s = sequence(c.pieces[r].chunk);
     s.stateRead = s.stateNext;
   }
+  for (size_t r = 0; r < rows && !status; ++r)
+    keepLooks(c.entry, c.stepLooks, c.pieces[r].chunk, c.pieces[r].begin, c.rowBegin[r], c.pieces[r].count);
   return status;
 }
 
