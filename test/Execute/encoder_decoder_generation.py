@@ -48,7 +48,7 @@ def checkBeams(options, library, model, count):
         found = run(options.rapt_run, library, "--tokens", ",".join(map(str, SOURCE)), "-n", str(count), "--beams", str(beams), "--returns", str(returned),
                     "--json", *line)
         found = json.loads(found)
-        results = found.get("results") or [found]
+        results = found["sequences"]
         assert len(results) == len(expected), f"{beams} beams: {results}, expected {expected}"
         for one, (tokens, score) in zip(results, expected):
             tokens = [token for token in tokens if token != 1]

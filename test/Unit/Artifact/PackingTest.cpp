@@ -255,6 +255,10 @@ TEST(Packing, ErrorsNameParameterTensorAndShapes) {
   Small shape;
   shape.reader.add("w.0", {DType::F32, {3, 3}}, std::vector<std::byte>(36));
   EXPECT_EQ(shape.failure(), "parameter 'w': tensor 'w.0' is [3, 3], which gives no part of [2, 3]");
+  Small rows;
+  rows.parameters[0].sources[0].beginRow = 1;
+  rows.parameters[0].sources[0].endRow = 3;
+  EXPECT_EQ(rows.failure(), "parameter 'w': tensor 'w.0' is [2, 3], which has no rows 1 to 3");
   Small few;
   few.reader.add("w.0", {DType::F32, {2, 2}}, std::vector<std::byte>(16));
   EXPECT_EQ(few.failure(), "parameter 'w': the sources of layer 0 have 2 columns, the parameter has 3");
