@@ -358,8 +358,8 @@ Expected<ParameterWriter::Rectangle> ParameterWriter::load(int64_t layer, size_t
   const auto &[type, shape] = *reader->find(name);
   const int64_t element = sizeOf(type), count = rowCount * columnCount;
   // The elements before the rows that the source takes.
-  const int64_t before = std::accumulate(shape.begin() + 1, shape.end(), parameter->sources[source].beginRow,
-                                         std::multiplies<>());
+  const int64_t before =
+      std::accumulate(shape.begin() + 1, shape.end(), parameter->sources[source].beginRow, std::multiplies<>());
   const int64_t ownColumns = firstColumns[source + 1] - firstColumns[source];
   const int64_t outerBegin = r.transposed ? r.columnBegin - firstColumns[source] : r.rowBegin;
   const int64_t innerBegin = r.transposed ? r.rowBegin : r.columnBegin - firstColumns[source];

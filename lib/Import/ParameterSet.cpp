@@ -31,8 +31,8 @@ void ParameterSet::addStackedRows(const Stack &stack, std::string symbol, std::s
                                   std::vector<int64_t> shape, int64_t first, int64_t rows, huggingface::Init init) {
   std::vector<int64_t> stored = shape;
   stored[0] = rows;
-  weights.push_back({std::move(symbol), std::move(tensor), std::move(shape), std::move(stored), init, stack, false, {},
-                     first});
+  weights.push_back(
+      {std::move(symbol), std::move(tensor), std::move(shape), std::move(stored), init, stack, false, {}, first});
 }
 
 Status ParameterSet::resolve(huggingface::ModelDescription &model, std::initializer_list<std::string_view> ignored) {

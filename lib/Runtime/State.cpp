@@ -20,7 +20,7 @@ struct StateHeader {
   char layout[32], dtype[8]; ///< as in the manifest, NUL-padded
   uint64_t blockBytes, length;
   uint64_t sourceLength; ///< noSource for a sequence without one
-  uint64_t checksum; ///< XXH3-64 of this header with checksum 0, seeding that of the blocks
+  uint64_t checksum;     ///< XXH3-64 of this header with checksum 0, seeding that of the blocks
 };
 static_assert(sizeof(StateHeader) == 120);
 

@@ -251,16 +251,18 @@ def checkThreads(options, library, work, vocabulary):
     assert len(seen) == 1, "the bits depend on the number of threads"
 
 
-def runProgram(description, build, further=None):
-    """build(directory) writes a model there and gives its numpy implementation; further(options, library, model)."""
+def runProgram(description, build, further=(), *flags):
+    """build(directory) writes a model there and gives its numpy implementation; `further` are functions of the options, the
+    library and the model; `flags` are raptc's."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("raptc", "rapt-run", "runtime"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument("--rapt-reference")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rapt-generation-") as work:
         directory, library = os.path.join(work, "model"), os.path.join(work, "model.so")
         model = build(directory)
-        run(options.raptc, directory, "-o", library)
+        run(options.raptc, directory, *flags, "-o", library)
         source, expected = ",".join(map(str, SOURCE)), greedy(model, SOURCE, 20)
         found = run(options.rapt_run, library, "--tokens", source, "-n", "20", "--ignore-eos")
         assert found == ",".join(map(str, expected)), f"greedy: {found}, expected {expected}"
@@ -268,7 +270,7 @@ def runProgram(description, build, further=None):
         assert one == found, f"one beam: {one}, expected {found}"
         checkThreads(options, library, work, model.settings["vocab_size"])
         checkBeams(options, library, model, 12)
-        if further:
-            further(options, library, model)
+        for check in further:
+            check(options, library, model)
         checkSequences(options.runtime, library, model)
     print("generation: all as expected")

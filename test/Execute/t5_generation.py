@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What follows the encoder, on a random model of the t5 family: see encoder_decoder_generation.py. A text prompt is the
-source.
+source; the weights of its three kinds of attention are the reference evaluator's, and are drawn.
 
-    t5_generation.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --runtime build/lib/librapt_runtime.so
+    t5_generation.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --rapt-reference build/bin/rapt-reference
+                     --runtime build/lib/librapt_runtime.so
 """
 
 import json
@@ -10,9 +11,12 @@ import os
 import subprocess
 import sys
 
+import numpy
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
+import attention_weights  # noqa: E402
 import passed  # noqa: E402
 import t5  # noqa: E402
 from encoder_decoder_generation import greedy, run, runProgram  # noqa: E402
@@ -54,6 +58,32 @@ def checkText(options, library, model):
     assert refused.returncode == 1 and "the prompt has 201 tokens; the model's positions hold 200" in refused.stderr, refused.stderr
 
 
+def checkAttention(options, library, model):
+    """Of the source, of the text, and of the text to the source."""
+    names = [piece for piece, _ in PIECES]
+    work = os.path.dirname(library)
+    directory = os.path.join(work, "model")
+    random, outputs = numpy.random.RandomState(4), {}
+    masks = [(numpy.arange(max(lengths))[None] < numpy.array(lengths)[:, None]).astype(int) for lengths in ((70, 3, 1), (5, 67, 0))]
+    inputs = {name: random.randint(0, 101, mask.shape) for name, mask in zip(("input_ids", "decoder_input_ids"), masks)}
+    outputs = {"encoder_attentions": masks[0], "decoder_attentions": masks[1], "cross_attentions": masks[1]}
+    given = {"attention_mask": masks[0], "decoder_attention_mask": masks[1]}
+    got = attention_weights.compare(options, work, library, directory, inputs, given, outputs, "--attention-weights=0")
+    assert not got["cross_attentions"][1, :, :, :, 3:].any() and got["cross_attentions"].shape[2:4] == (1, 5)
+    maps = os.path.join(work, "maps")
+    made = json.loads(run(options.rapt_run, library, "-p", "the cat", "-n", "4", "--ignore-eos", "--attention-weights", maps, "--json"))["tokens"]
+    source = [names.index(token) for token in ("\u2581the", "\u2581", "c", "a", "t", "</s>")]
+    inputs = {"input_ids": numpy.array([source]), "decoder_input_ids": numpy.array([[0, *made[:-1]]])}
+    whole = {"encoder_attentions": numpy.ones((1, 6)), "decoder_attentions": numpy.ones((1, 4)), "cross_attentions": numpy.ones((1, 4))}
+    got = attention_weights.compare(options, work, library, directory, inputs, {}, whole, "--attention-weights=0")
+    for name, queries, keys in (("encoder_attentions", 6, 6), ("decoder_attentions", 4, 4), ("cross_attentions", 4, 6)):
+        drawn = numpy.load(os.path.join(maps, f"{name}-layer0-head4.npy"))
+        assert numpy.abs(drawn - got[name][0, :queries, 0, 4, :keys]).max() <= 1e-6, name
+    with open(os.path.join(maps, "cross_attentions-layer0-head0.svg"), encoding="utf-8") as file:
+        svg = file.read()
+    assert all(f">{label}</text>" in svg for label in ("the", "c", "a", "t", "&lt;/s&gt;")), svg[:2000]
+
+
 def build(directory):
     t5.make(directory, CONFIG, 5)
     tokenizer(directory)
@@ -61,5 +91,5 @@ def build(directory):
 
 
 if __name__ == "__main__":
-    runProgram(__doc__, build, checkText)
+    runProgram(__doc__, build, (checkText, checkAttention), "--attention-weights=0")
     passed.note("compiled", "family t5 decode", "family t5 tokenizer Unigram")

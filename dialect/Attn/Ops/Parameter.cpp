@@ -62,8 +62,8 @@ LogicalResult ParameterOp::verify() {
                                                  : "names {layer}, but the parameter is not stacked");
     ArrayRef<int64_t> rows = source.getRows();
     if (!rows.empty() && (rows.size() != 2 || rows[0] < 0 || rows[1] <= rows[0]))
-      return emitOpError() << "source '" << source.getName() << "' needs rows (begin, end) with 0 <= begin < end, found ("
-                           << rows << ")";
+      return emitOpError() << "source '" << source.getName()
+                           << "' needs rows (begin, end) with 0 <= begin < end, found (" << rows << ")";
     if (source.getTranspose() && !getLayout() && getSliceType().getRank() != 2)
       return emitOpError() << "source '" << source.getName() << "' is transposed, but a slice is " << getSliceType();
   }

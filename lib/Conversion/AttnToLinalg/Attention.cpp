@@ -1,14 +1,15 @@
 //===- Attention.cpp - attn.attention as loops over blocks of keys ------------------------===//
 //
-// The grid is (row, tile of 8 queries, key/value head, query head of its group). A task
-// carries the state of online softmax over blocks of keys: blocks that the mask
-// excludes are not visited, blocks that it keeps whole are visited without it. A
-// row's last queries go one by one.
+// The grid is (row, block of queries, key/value head, query head of its group). A block is
+// one tile of 8 queries where keys come from a cache, which holds them as products read
+// them; else it has up to 128 queries, which share the keys that the task packs. The state
+// of online softmax is carried over blocks of keys: those that the mask excludes are not
+// visited, those that it keeps whole are visited without it. A row's last queries go one
+// by one.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Analysis/Mask.h"
+#include "lib/Conversion/AttnToLinalg/AttentionTask.h"
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
-#include "lib/Conversion/AttnToLinalg/Tile.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -20,176 +21,13 @@ using attn::kPanel;
 
 namespace {
 
-/// Keys of a block where they are not in a cache.
-constexpr int64_t kBlock = 64;
+/// Queries of a task where keys are not in a cache: enough of them to pay for packing the keys.
+constexpr int64_t kTaskQueries = 128;
 /// The running maximum starts here: finite, so that a masked score minus it is -inf and not NaN.
 constexpr float kFloor = -1.0e30f;
 
-/// The attention as one task sees it.
-struct Task {
-  AttentionOp op;
-  MaskBounds bounds;
-  attn::KVViewOp view; ///< null when keys and values are plain tensors
-  int64_t channels, valueChannels, block;
-  Value row, kvHead, group, head;
-  Value firstQuery; ///< of the row, in the dim q
-  Value offset;     ///< absolute position of the row's first query
-  Value firstKey;   ///< of the row, in the dim kv of plain tensors
-  Value keyCount;
-};
-
-/// Offsets and sizes of a tile of operand `i`: one row, head and group; `m` queries from `q`, `n` keys from `kv`.
-void tileOf(ImplicitLocOpBuilder &b, const Task &task, unsigned i, Value q, int64_t m, Value kv, int64_t n,
-            SmallVector<OpFoldResult> &offsets, SmallVector<OpFoldResult> &sizes) {
-  AttentionOp op = task.op;
-  for (AffineExpr expr : op.getMap(i).getResults()) {
-    OpFoldResult offset = b.getIndexAttr(0), size = b.getIndexAttr(1);
-    switch (cast<AffineDimExpr>(expr).getPosition()) {
-    case AttentionOp::B:
-      offset = task.row;
-      break;
-    case AttentionOp::HKV:
-      offset = task.kvHead;
-      break;
-    case AttentionOp::G:
-      offset = task.group;
-      break;
-    case AttentionOp::Q:
-      offset = q, size = b.getIndexAttr(m);
-      break;
-    case AttentionOp::KV:
-      offset = kv, size = b.getIndexAttr(n);
-      break;
-    case AttentionOp::DQK:
-    case AttentionOp::DV: {
-      Value operands[] = {op.getQuery(), op.getKey(), op.getValue(), op.getResult()};
-      size = b.getIndexAttr(cast<RankedTensorType>(operands[i].getType()).getDimSize(offsets.size()));
-      break;
-    }
-    }
-    offsets.push_back(offset);
-    sizes.push_back(size);
-  }
-}
-
-/// Key and value tiles [block/32, channels, 32] and [value channels/32, block, 32] of block `nth`.
-std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Task &task, Value nth) {
-  attn::KVViewOp view = task.view;
-  Value blockId = readIndex(b, view.getTable(), {task.row, nth});
-  int64_t lines = task.block * task.channels / kPanel;
-  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
-  auto part = [&](int64_t which, ArrayRef<int64_t> shape) -> Value {
-    Value slice =
-        extract(b, view.getCache(), {blockId, view.getLayer(), task.kvHead, b.getIndexAttr(which), zero, zero},
-                {one, one, one, one, b.getIndexAttr(lines), b.getIndexAttr(kPanel)}, {lines, kPanel});
-    auto type = RankedTensorType::get(shape, getElementTypeOrSelf(slice.getType()));
-    SmallVector<ReassociationIndices> groups{{0, 1}, {2}};
-    return tensor::ExpandShapeOp::create(b, type, slice, groups);
-  };
-  return {part(0, {task.block / kPanel, task.channels, kPanel}), part(1, {task.channels / kPanel, task.block, kPanel})};
-}
-
-/// The same from plain tensors: keys are transposed into panels. Keys beyond the row's count repeat the last one, so
-/// that what is masked is finite.
-std::pair<Value, Value> packedTiles(ImplicitLocOpBuilder &b, const Task &task, Value nth) {
-  AttentionOp op = task.op;
-  Type f32 = b.getF32Type();
-  auto keyType = RankedTensorType::get({task.block / kPanel, task.channels, kPanel}, f32);
-  auto valueType = RankedTensorType::get({task.valueChannels / kPanel, task.block, kPanel}, f32);
-  Value first = arith::MulIOp::create(b, nth, index(b, task.block));
-  Value last = arith::SubIOp::create(b, task.keyCount, index(b, 1));
-  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  auto source = [&](ImplicitLocOpBuilder &b, unsigned i, Value place, Value channel) {
-    Value key = arith::MinSIOp::create(b, arith::AddIOp::create(b, first, place), last);
-    key = arith::AddIOp::create(b, key, task.firstKey);
-    SmallVector<OpFoldResult> offsets, sizes;
-    tileOf(b, task, i, Value(), 0, key, 1, offsets, sizes);
-    SmallVector<Value> indices;
-    for (auto [expr, offset] : llvm::zip(op.getMap(i).getResults(), offsets)) {
-      unsigned dim = cast<AffineDimExpr>(expr).getPosition();
-      indices.push_back(dim == AttentionOp::DQK || dim == AttentionOp::DV ? channel : asValue(b, offset));
-    }
-    return readPanel(b, i == 1 ? op.getKey() : op.getValue(), indices);
-  };
-  Value places = index(b, task.block), zero = index(b, 0);
-  Value keys = loop(b, zero, places, 1, tensor::EmptyOp::create(b, keyType.getShape(), f32),
-                    [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
-                      Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(place)}));
-                      Value lane = asValue(b, affineOf(b, d0 % kPanel, {OpFoldResult(place)}));
-                      return loop(b, zero, index(b, task.channels), kPanel, carried,
-                                  [&](ImplicitLocOpBuilder &b, Value channel, Value inner) -> Value {
-                                    return vector::TransferWriteOp::create(
-                                               b, source(b, 1, place, channel), inner, ValueRange{panel, channel, lane},
-                                               AffineMap::get(3, 0, d1), ArrayRef<bool>{true})
-                                        .getResult();
-                                  });
-                    });
-  Value values = loop(b, zero, places, 1, tensor::EmptyOp::create(b, valueType.getShape(), f32),
-                      [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
-                        return loop(b, zero, index(b, task.valueChannels), kPanel, carried,
-                                    [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
-                                      Value panel =
-                                          asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)}));
-                                      return writePanel(b, source(b, 2, place, channel), inner, {panel, place, zero});
-                                    });
-                      });
-  return {keys, values};
-}
-
-/// The extra operands as a tile of queries sees them.
-struct Extras {
-  /// Slices of one row and head with dims of q and kv, and whole tables: operands of attention_state.
-  SmallVector<Value> tensors;
-  SmallVector<AffineMap> maps;
-  /// Per extra operand: its element where that does not depend on q or kv, else null.
-  SmallVector<Value> elements;
-};
-
-/// Slices for queries [inRow, inRow + m) of the row and all of its keys. Without b in its map, an extra's q and kv are
-/// packed as the query's and the key's.
-Extras sliceExtras(ImplicitLocOpBuilder &b, const Task &task, Value inRow, int64_t m) {
-  AttentionOp op = task.op;
-  Extras extras;
-  for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
-    AffineMap map = op.getMap(4 + i);
-    if (op.isTable(i)) {
-      extras.tensors.push_back(extra);
-      extras.maps.push_back(AffineMap::get(2, 0, b.getContext()));
-      extras.elements.push_back(Value());
-      continue;
-    }
-    bool packed = !op.dimOf(4 + i, AttentionOp::B);
-    Value q = packed ? Value(arith::AddIOp::create(b, task.firstQuery, inRow)) : inRow;
-    Value kv = packed ? task.firstKey : index(b, 0);
-    SmallVector<OpFoldResult> offsets, sizes;
-    tileOf(b, task, 4 + i, q, m, kv, 1, offsets, sizes);
-    SmallVector<int64_t> shape;
-    SmallVector<AffineExpr> dims;
-    for (auto [place, expr] : llvm::enumerate(map.getResults())) {
-      unsigned dim = cast<AffineDimExpr>(expr).getPosition();
-      if (dim == AttentionOp::KV)
-        sizes[place] = task.keyCount;
-      if (dim == AttentionOp::Q || dim == AttentionOp::KV) {
-        shape.push_back(dim == AttentionOp::Q ? m : ShapedType::kDynamic);
-        dims.push_back(b.getAffineDimExpr(dim == AttentionOp::Q ? 0 : 1));
-      }
-    }
-    if (dims.empty()) {
-      SmallVector<Value> indices;
-      for (OpFoldResult offset : offsets)
-        indices.push_back(asValue(b, offset));
-      extras.elements.push_back(tensor::ExtractOp::create(b, extra, indices));
-      continue;
-    }
-    extras.tensors.push_back(extract(b, extra, offsets, sizes, shape));
-    extras.maps.push_back(AffineMap::get(2, 0, dims, b.getContext()));
-    extras.elements.push_back(Value());
-  }
-  return extras;
-}
-
 /// A region of attention becomes that of a state: elements that do not change are values from outside.
-void cloneRegion(Region &from, Region &to, const Extras &extras, unsigned firstExtra) {
+void cloneRegion(Region &from, Region &to, const AttentionExtras &extras, unsigned firstExtra) {
   IRMapping mapping;
   from.cloneInto(&to, mapping);
   if (to.empty())
@@ -205,26 +43,31 @@ void cloneRegion(Region &from, Region &to, const Extras &extras, unsigned firstE
   }
 }
 
+/// A tile of queries as attention_state takes it.
+struct QueryTile {
+  int64_t rows;
+  Value query;
+  AttentionExtras extras;
+  Value position; ///< absolute, of the first query
+};
+
 /// State (acc, max, sum) after blocks [from, to).
-SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const Task &task, Value query, Value q, const Extras &extras,
-                              Value from, Value to, bool masked, ValueRange init) {
-  auto loop = scf::ForOp::create(b, from, to, index(b, 1), init);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value nth = loop.getInductionVar();
-  auto [keys, values] = task.view ? cacheTiles(b, task, nth) : packedTiles(b, task, nth);
-  Value firstKey = arith::MulIOp::create(b, nth, index(b, task.block));
-  ValueRange state = loop.getRegionIterArgs();
-  AttentionOp op = task.op;
-  auto step = attn::AttentionStateOp::create(
-      b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], query, keys, values, op.getScale(), task.row,
-      task.head, q, firstKey, masked ? task.keyCount : Value(), extras.tensors, op.getAdditive(), state[0], state[1],
-      state[2], extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(extras.maps));
-  cloneRegion(op.getScore(), step.getScore(), extras, 5);
-  if (masked)
-    cloneRegion(op.getMask(), step.getMask(), extras, 4);
-  scf::YieldOp::create(b, step->getResults());
-  return SmallVector<Value>(loop.getResults());
+SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
+                              const KeyBlocks &blocks, Value from, Value to, bool masked, ValueRange init) {
+  return loop(b, from, to, 1, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
+    auto [keys, values] = keyTiles(b, task, blocks, nth);
+    Value firstKey = arith::MulIOp::create(b, nth, index(b, task.block));
+    AttentionOp op = task.op;
+    auto step = attn::AttentionStateOp::create(
+        b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], tile.query, keys, values, op.getScale(),
+        task.row, task.head, tile.position, firstKey, masked ? task.keyCount : Value(), tile.extras.tensors,
+        op.getAdditive(), state[0], state[1], state[2],
+        tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps));
+    cloneRegion(op.getScore(), step.getScore(), tile.extras, 5);
+    if (masked)
+      cloneRegion(op.getMask(), step.getMask(), tile.extras, 4);
+    return SmallVector<Value>(step->getResults());
+  });
 }
 
 /// acc / sum, 0 where no key took part, into rows of `dest`.
@@ -260,64 +103,152 @@ Value paddedQuery(ImplicitLocOpBuilder &b, Value tile, int64_t channels) {
               });
 }
 
-/// Queries [first + r, first + r + m) of the row into `dest`, the slice of the result that the task owns (rank kept).
-Value emitTile(ImplicitLocOpBuilder &b, const Task &task, int64_t m, Value first, Value r, Value dest) {
+/// Queries [inRow, inRow + m) of the row.
+QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow) {
   AttentionOp op = task.op;
-  Value inRow = arith::AddIOp::create(b, first, r);
   SmallVector<OpFoldResult> offsets, sizes;
   tileOf(b, task, 0, arith::AddIOp::create(b, task.firstQuery, inRow), m, Value(), 0, offsets, sizes);
-  Value query = paddedQuery(
-      b, extract(b, op.getQuery(), offsets, sizes, {m, channelsOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK))}),
-      task.channels);
-  Extras extras = sliceExtras(b, task, inRow, m);
-  Value q = arith::AddIOp::create(b, task.offset, inRow);
+  Value query =
+      extract(b, op.getQuery(), offsets, sizes, {m, channelsOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK))});
+  return {m, paddedQuery(b, query, task.channels), sliceExtras(b, task, inRow, m),
+          arith::AddIOp::create(b, task.offset, inRow)};
+}
 
+/// What no key has taken part in: (acc, max, sum) of `m` queries.
+SmallVector<Value> emptyState(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m) {
   auto fill = [&](float value, ArrayRef<int64_t> shape) -> Value {
     Value e = tensor::EmptyOp::create(b, shape, b.getF32Type());
     return linalg::FillOp::create(b, Value(arith::ConstantOp::create(b, b.getF32FloatAttr(value))), e).getResult(0);
   };
-  SmallVector<Value> state{fill(0, {m, task.valueChannels}), fill(kFloor, {m}), fill(0, {m})};
+  return {fill(0, {m, task.valueChannels}), fill(kFloor, {m}), fill(0, {m})};
+}
 
-  // Keys that any query of the tile can see are [from, end); keys that all of them see are [wholeFrom, wholeEnd).
+/// Blocks of keys: any of some queries sees those of [from, end), all of them see those of [wholeFrom, wholeEnd).
+struct BlockRange {
+  Value from, wholeFrom, wholeEnd, end;
+};
+
+/// The blocks of `count` queries from the absolute position `q` on.
+BlockRange blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Value q, Value count) {
   AffineExpr d0 = b.getAffineDimExpr(0);
-  Value zero = index(b, 0);
-  auto plus = [&](Value value, int64_t c) { return asValue(b, affineOf(b, d0 + c, {OpFoldResult(value)})); };
-  auto atLeast0 = [&](Value v) -> Value { return arith::MaxSIOp::create(b, v, zero); };
+  Value zero = index(b, 0), lastQuery = arith::SubIOp::create(b, arith::AddIOp::create(b, q, count), index(b, 1));
+  auto key = [&](Value query, int64_t distance) -> Value {
+    Value sum = asValue(b, affineOf(b, d0 + distance, {OpFoldResult(query)}));
+    return arith::MaxSIOp::create(b, sum, zero);
+  };
   Value end = task.keyCount, wholeEnd = task.keyCount, from = zero, wholeFrom = zero;
   if (task.bounds.upper) {
-    end = arith::MinSIOp::create(b, end, atLeast0(plus(q, m - 1 + *task.bounds.upper)));
-    wholeEnd = arith::MinSIOp::create(b, wholeEnd, atLeast0(plus(q, *task.bounds.upper)));
+    end = arith::MinSIOp::create(b, end, key(lastQuery, *task.bounds.upper));
+    wholeEnd = arith::MinSIOp::create(b, wholeEnd, key(q, *task.bounds.upper));
   }
   if (task.bounds.lower) {
-    from = atLeast0(plus(q, *task.bounds.lower));
-    wholeFrom = atLeast0(plus(q, m - 1 + *task.bounds.lower));
+    from = key(q, *task.bounds.lower);
+    wholeFrom = key(lastQuery, *task.bounds.lower);
   }
   auto floorBlock = [&](Value v) { return asValue(b, affineOf(b, d0.floorDiv(task.block), {OpFoldResult(v)})); };
   auto ceilBlock = [&](Value v) { return asValue(b, affineOf(b, d0.ceilDiv(task.block), {OpFoldResult(v)})); };
-  Value blockEnd = ceilBlock(end), blockFrom = floorBlock(from);
-  if (task.bounds.exact) {
-    Value wholeBlockEnd = floorBlock(wholeEnd), wholeBlockFrom = blockFrom;
-    if (task.bounds.lower) {
-      wholeBlockFrom = arith::MinSIOp::create(b, ceilBlock(wholeFrom), blockEnd);
-      state = overBlocks(b, task, query, q, extras, blockFrom, wholeBlockFrom, /*masked=*/true, state);
-      wholeBlockEnd = arith::MaxSIOp::create(b, wholeBlockEnd, wholeBlockFrom);
-    }
-    state = overBlocks(b, task, query, q, extras, wholeBlockFrom, wholeBlockEnd, /*masked=*/false, state);
-    blockFrom = wholeBlockEnd;
+  BlockRange range{floorBlock(from), {}, {}, ceilBlock(end)};
+  if (!task.bounds.exact) {
+    range.wholeFrom = range.wholeEnd = range.from;
+    return range;
   }
-  state = overBlocks(b, task, query, q, extras, blockFrom, blockEnd, /*masked=*/true, state);
+  range.wholeFrom = task.bounds.lower ? Value(arith::MinSIOp::create(b, ceilBlock(wholeFrom), range.end)) : range.from;
+  range.wholeEnd = floorBlock(wholeEnd);
+  if (task.bounds.lower)
+    range.wholeEnd = arith::MaxSIOp::create(b, range.wholeEnd, range.wholeFrom);
+  return range;
+}
 
-  SmallVector<OpFoldResult> destOffsets(cast<RankedTensorType>(dest.getType()).getRank(), b.getIndexAttr(0)), unused,
-      destSizes;
-  destOffsets[*op.dimOf(3, AttentionOp::Q)] = r;
-  tileOf(b, task, 3, r, m, Value(), 0, unused, destSizes);
+/// The state after the blocks of `range`.
+SmallVector<Value> update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
+                          const KeyBlocks &blocks, const BlockRange &range, ValueRange init) {
+  SmallVector<Value> state(init);
+  if (task.bounds.exact && task.bounds.lower)
+    state = overBlocks(b, task, tile, blocks, range.from, range.wholeFrom, /*masked=*/true, state);
+  if (task.bounds.exact)
+    state = overBlocks(b, task, tile, blocks, range.wholeFrom, range.wholeEnd, /*masked=*/false, state);
+  return overBlocks(b, task, tile, blocks, range.wholeEnd, range.end, /*masked=*/true, state);
+}
+
+/// The tile's rows of `dest`, the slice of the result that the task owns (rank kept), from row `r` of it on.
+Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, ValueRange state, Value dest) {
+  AttentionOp op = task.op;
+  SmallVector<OpFoldResult> offsets(cast<RankedTensorType>(dest.getType()).getRank(), b.getIndexAttr(0)), unused, sizes;
+  offsets[*op.dimOf(3, AttentionOp::Q)] = r;
+  tileOf(b, task, 3, r, m, Value(), 0, unused, sizes);
   int64_t width = channelsOf(op.getResult(), *op.dimOf(3, AttentionOp::DV));
-  Value tile = extract(b, dest, destOffsets, destSizes, {m, width});
-  return insert(b, normalize(b, state[0], state[2], m, task.valueChannels, tile), dest, destOffsets, destSizes);
+  Value tile = extract(b, dest, offsets, sizes, {m, width});
+  return insert(b, normalize(b, state[0], state[2], m, task.valueChannels, tile), dest, offsets, sizes);
+}
+
+/// Tiles of 8 of the `count` queries of a task, then single ones.
+SmallVector<Value>
+overTiles(ImplicitLocOpBuilder &b, Value count, ValueRange init,
+          function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, int64_t, Value, ValueRange)> body) {
+  Value full = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(kTileRows) * kTileRows, {OpFoldResult(count)}));
+  SmallVector<Value> tiles =
+      loop(b, index(b, 0), full, kTileRows, init,
+           [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) { return body(b, kTileRows, r, carried); });
+  return loop(b, full, count, 1, tiles,
+              [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) { return body(b, 1, r, carried); });
+}
+
+/// Queries [first, first + count) of the row into `dest`, from a cache: tile by tile.
+Value overCache(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value dest) {
+  auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value r, ValueRange carried) {
+    QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, r));
+    BlockRange range = blocksOf(b, task, tile.position, index(b, m));
+    SmallVector<Value> state = update(b, task, tile, {}, range, emptyState(b, task, m));
+    return SmallVector<Value>{finish(b, task, m, r, state, carried[0])};
+  };
+  return overTiles(b, count, dest, body)[0];
+}
+
+/// Rows [r, r + m) of each tensor of a state.
+SmallVector<Value> stateOf(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange states, int64_t m, Value r) {
+  OpFoldResult zero = b.getIndexAttr(0), rows = b.getIndexAttr(m), width = b.getIndexAttr(task.valueChannels);
+  return {extract(b, states[0], {OpFoldResult(r), zero}, {rows, width}, {m, task.valueChannels}),
+          extract(b, states[1], {OpFoldResult(r)}, {rows}, {m}), extract(b, states[2], {OpFoldResult(r)}, {rows}, {m})};
+}
+SmallVector<Value> withState(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange states, int64_t m, Value r,
+                             ValueRange state) {
+  OpFoldResult zero = b.getIndexAttr(0), rows = b.getIndexAttr(m), width = b.getIndexAttr(task.valueChannels);
+  return {insert(b, state[0], states[0], {OpFoldResult(r), zero}, {rows, width}),
+          insert(b, state[1], states[1], {OpFoldResult(r)}, {rows}),
+          insert(b, state[2], states[2], {OpFoldResult(r)}, {rows})};
+}
+
+/// The same from plain tensors: some blocks of keys at a time are packed and serve all tiles.
+Value overPlainKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value dest) {
+  SmallVector<Value> states;
+  for (SmallVector<int64_t> shape :
+       {SmallVector<int64_t>{kTaskQueries, task.valueChannels}, {kTaskQueries}, {kTaskQueries}})
+    states.push_back(tensor::EmptyOp::create(b, shape, b.getF32Type()));
+  states = overTiles(b, count, states, [&](ImplicitLocOpBuilder &b, int64_t m, Value r, ValueRange carried) {
+    return withState(b, task, carried, m, r, emptyState(b, task, m));
+  });
+  BlockRange all = blocksOf(b, task, arith::AddIOp::create(b, task.offset, first), count);
+  int64_t most = blocksTogether(task);
+  states = loop(b, all.from, all.end, most, states, [&](ImplicitLocOpBuilder &b, Value begin, ValueRange carried) {
+    Value some = arith::MinSIOp::create(b, index(b, most), arith::SubIOp::create(b, all.end, begin));
+    KeyBlocks blocks = packBlocks(b, task, begin, some);
+    Value end = arith::AddIOp::create(b, begin, some);
+    return overTiles(b, count, carried, [&](ImplicitLocOpBuilder &b, int64_t m, Value r, ValueRange carried) {
+      QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, r));
+      BlockRange range = blocksOf(b, task, tile.position, index(b, m));
+      for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
+        *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
+      SmallVector<Value> state = update(b, task, tile, blocks, range, stateOf(b, task, carried, m, r));
+      return withState(b, task, carried, m, r, state);
+    });
+  });
+  return overTiles(b, count, dest, [&](ImplicitLocOpBuilder &b, int64_t m, Value r, ValueRange carried) {
+    return SmallVector<Value>{finish(b, task, m, r, stateOf(b, task, states, m, r), carried[0])};
+  })[0];
 }
 
 /// Queries and keys of the task's row, and where they begin.
-Value locateRow(ImplicitLocOpBuilder &b, Task &task, OpFoldResult queryExtent, OpFoldResult keyExtent) {
+Value locateRow(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult queryExtent, OpFoldResult keyExtent) {
   AttentionOp op = task.op;
   Value zero = index(b, 0), next = arith::AddIOp::create(b, task.row, index(b, 1));
   Value queryCount;
@@ -393,24 +324,26 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     OpFoldResult rows = op.getQBegin() ? affineOf(b, d0 - 1, {extent(b, op.getQBegin(), 0)}) : extentOf(AttentionOp::B);
     OpFoldResult groups = extentOf(AttentionOp::G), queries = extentOf(AttentionOp::Q),
                  keys = extentOf(AttentionOp::KV);
-    OpFoldResult tiles = affineOf(b, d0.ceilDiv(kTileRows), {longestRow(b, op, rows, queries)});
+    int64_t together = view ? kTileRows : kTaskQueries; // queries of a task
+    OpFoldResult tasks = affineOf(b, d0.ceilDiv(together), {longestRow(b, op, rows, queries)});
     SmallVector<OpFoldResult> resultExtents;
     for (AffineExpr expr : op.getMap(3).getResults())
       resultExtents.push_back(extentOf(static_cast<AttentionOp::Dim>(cast<AffineDimExpr>(expr).getPosition())));
-    Value dest = empty(b, cast<RankedTensorType>(op.getResult().getType()), resultExtents);
+    Value dest = destination(b, op.getResult(), resultExtents);
 
-    SmallVector<OpFoldResult> extents{rows, tiles, extentOf(AttentionOp::HKV), groups};
+    SmallVector<OpFoldResult> extents{rows, tasks, extentOf(AttentionOp::HKV), groups};
     SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-      Task task{op, analyzeMask(op.getMask()), view, channels, valueChannels, kBlock, {}, {}, {}, {}, {}, {}, {}, {}};
+      AttentionTask task{
+          op, analyzeMask(op.getMask()), view, channels, valueChannels, kBlock, {}, {}, {}, {}, {}, {}, {}, {}};
       if (view)
         task.block = cast<RankedTensorType>(view.getCache().getType()).getDimSize(4) * kPanel / channels;
       task.row = ids[0], task.kvHead = ids[2], task.group = ids[3];
       Value groupCount = asValue(b, groups);
       task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
       Value queryCount = locateRow(b, task, queries, keys);
-      Value first = asValue(b, affineOf(b, d0 * kTileRows, {OpFoldResult(ids[1])}));
+      Value first = asValue(b, affineOf(b, d0 * together, {OpFoldResult(ids[1])}));
       Value left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, queryCount, first), index(b, 0));
-      Value count = arith::MinSIOp::create(b, left, index(b, kTileRows));
+      Value count = arith::MinSIOp::create(b, left, index(b, together));
       // A task beyond its row's tiles has no query; it points at the row's first, and writes nothing.
       Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
       first = arith::SelectOp::create(b, isEmpty, index(b, 0), first);
@@ -423,13 +356,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       for (OpFoldResult size : out.sizes)
         shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
       Value slice = extract(b, dests[0], out.offsets, out.sizes, shape);
-      Value full = asValue(b, affineOf(b, d0.floorDiv(kTileRows) * kTileRows, {OpFoldResult(count)}));
-      slice = loop(b, index(b, 0), full, kTileRows, slice, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
-        return emitTile(b, task, kTileRows, first, r, carried);
-      });
-      out.tile = loop(b, full, count, 1, slice, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
-        return emitTile(b, task, 1, first, r, carried);
-      });
+      out.tile = view ? overCache(b, task, first, count, slice) : overPlainKeys(b, task, first, count, slice);
       return SmallVector<Insertion>{out};
     });
     rewriter.replaceOp(op, results);

@@ -100,7 +100,7 @@ template <typename Op> struct TileNorm : OpRewritePattern<Op> {
     bool inPlace = isReadLastBy(op, op.getInput());
     Value init = op.getInput();
     if (!inPlace)
-      init = empty(b, type, {extent(b, op.getInput(), 0), b.getIndexAttr(width)});
+      init = destination(b, op.getResult(), {extent(b, op.getInput(), 0), b.getIndexAttr(width)});
     rewriter.replaceOp(op, rowGrid(b, init, [&](ImplicitLocOpBuilder &b, Value number, Value dest) -> Value {
                          OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
                          Row row{dest, width, columns};

@@ -14,9 +14,10 @@ using attn::kPanel;
 
 namespace {
 
-/// An empty tensor of `type` with as many rows as `like`.
-Value rowsLike(ImplicitLocOpBuilder &b, RankedTensorType type, Value like) {
-  return empty(b, type, {extent(b, like, 0), b.getIndexAttr(type.getDimSize(1))});
+/// Where `result` goes, which has as many rows as `like`.
+Value rowsLike(ImplicitLocOpBuilder &b, Value result, Value like) {
+  const int64_t width = cast<RankedTensorType>(result.getType()).getDimSize(1);
+  return destination(b, result, {extent(b, like, 0), b.getIndexAttr(width)});
 }
 
 /// Activations, gates and sums that no product took into its epilogue.
@@ -28,8 +29,8 @@ template <typename Op> struct TileElementwise : OpRewritePattern<Op> {
       return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op->getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    Value result =
-        rowGrid(b, rowsLike(b, type, op->getOperand(0)), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
+    Value result = rowGrid(
+        b, rowsLike(b, op->getResult(0), op->getOperand(0)), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
           return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
             SmallVector<Value> panels;
             for (Value operand : op->getOperands())
@@ -51,14 +52,15 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     auto table = cast<RankedTensorType>(op.getTable().getType());
-    Value result = rowGrid(b, rowsLike(b, type, op.getIds()), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
-      Value id = readIndex(b, op.getIds(), row);
-      if (table.getRank() == 2)
-        return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
-          return scaled(b, op, readPanel(b, op.getTable(), {id, column}));
+    Value result =
+        rowGrid(b, rowsLike(b, op.getResult(), op.getIds()), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
+          Value id = readIndex(b, op.getIds(), row);
+          if (table.getRank() == 2)
+            return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
+              return scaled(b, op, readPanel(b, op.getTable(), {id, column}));
+            });
+          return fromPanels(b, op, id, dest);
         });
-      return fromPanels(b, op, id, dest);
-    });
     rewriter.replaceOp(op, result);
     return success();
   }
@@ -105,15 +107,16 @@ struct TileSelectRows : OpRewritePattern<attn::SelectRowsOp> {
       return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    Value result = rowGrid(b, rowsLike(b, type, op.getRows()), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
-      Value from = readIndex(b, op.getRows(), row);
-      return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
-        SmallVector<Value> at{from, column};
-        if (op.getLayer())
-          at.insert(at.begin() + 1, op.getLayer());
-        return readPanel(b, op.getInput(), at);
-      });
-    });
+    Value result =
+        rowGrid(b, rowsLike(b, op.getResult(), op.getRows()), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
+          Value from = readIndex(b, op.getRows(), row);
+          return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
+            SmallVector<Value> at{from, column};
+            if (op.getLayer())
+              at.insert(at.begin() + 1, op.getLayer());
+            return readPanel(b, op.getInput(), at);
+          });
+        });
     rewriter.replaceOp(op, result);
     return success();
   }

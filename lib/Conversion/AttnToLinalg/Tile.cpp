@@ -37,6 +37,10 @@ OpFoldResult tile::affineMin(ImplicitLocOpBuilder &b, OFRs values) {
   return affine::makeComposedFoldedAffineMin(b, b.getLoc(), b.getMultiDimIdentityMap(values.size()), values);
 }
 
+OpFoldResult tile::affineMax(ImplicitLocOpBuilder &b, OFRs values) {
+  return affine::makeComposedFoldedAffineMax(b, b.getLoc(), b.getMultiDimIdentityMap(values.size()), values);
+}
+
 Value tile::extract(ImplicitLocOpBuilder &b, Value source, OFRs offsets, OFRs sizes, ArrayRef<int64_t> shape) {
   auto type = RankedTensorType::get(shape, cast<RankedTensorType>(source.getType()).getElementType());
   SmallVector<OpFoldResult> strides(offsets.size(), b.getIndexAttr(1));
@@ -52,6 +56,25 @@ Value tile::empty(ImplicitLocOpBuilder &b, RankedTensorType type, OFRs extents) 
   return tensor::EmptyOp::create(b, extents, type.getElementType());
 }
 
+/// Rows whose distance is a multiple of this many bytes lie on the same few lines of a first-level cache.
+constexpr int64_t kAliasingBytes = 2048;
+
+Value tile::destination(ImplicitLocOpBuilder &b, Value result, OFRs extents) {
+  auto type = cast<RankedTensorType>(result.getType());
+  int64_t row = 1;
+  for (int64_t extent : type.getShape().drop_front())
+    row = row < 0 || ShapedType::isDynamic(extent) ? -1 : row * extent;
+  bool isOutput =
+      llvm::any_of(result.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::ReturnLike>(); });
+  if (isOutput || type.getRank() < 2 || !type.isDynamicDim(0) || row <= 0 || !type.getElementType().isF32() ||
+      row * 4 % kAliasingBytes != 0)
+    return empty(b, type, extents);
+  const int64_t inner = row / type.getDimSize(1), line = std::max<int64_t>(1, 16 / inner);
+  SmallVector<OpFoldResult> wider(extents), zeros(extents.size(), b.getIndexAttr(0));
+  wider[1] = b.getIndexAttr(type.getDimSize(1) + line);
+  return extract(b, empty(b, type, wider), zeros, extents, type.getShape());
+}
+
 SmallVector<Value> tile::grid(ImplicitLocOpBuilder &b, OFRs extents, ValueRange destinations, TaskBody body) {
   auto forall = scf::ForallOp::create(b, extents, destinations, /*mapping=*/std::nullopt);
   OpBuilder::InsertionGuard guard(b);
@@ -65,14 +88,21 @@ SmallVector<Value> tile::grid(ImplicitLocOpBuilder &b, OFRs extents, ValueRange 
   return SmallVector<Value>(forall.getResults());
 }
 
-Value tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step, Value init,
-                 function_ref<Value(ImplicitLocOpBuilder &, Value, Value)> body) {
-  auto loop = scf::ForOp::create(b, lower, upper, index(b, step), ValueRange{init});
+SmallVector<Value> tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step, ValueRange init,
+                              function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(b, lower, upper, index(b, step), init);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Value next = body(b, loop.getInductionVar(), loop.getRegionIterArg(0));
-  scf::YieldOp::create(b, next);
-  return loop.getResult(0);
+  scf::YieldOp::create(b, body(b, loop.getInductionVar(), loop.getRegionIterArgs()));
+  return SmallVector<Value>(loop.getResults());
+}
+
+Value tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step, Value init,
+                 function_ref<Value(ImplicitLocOpBuilder &, Value, Value)> body) {
+  auto one = [&](ImplicitLocOpBuilder &b, Value i, ValueRange carried) {
+    return SmallVector<Value>{body(b, i, carried[0])};
+  };
+  return loop(b, lower, upper, step, ValueRange(init), one)[0];
 }
 
 /// Whether a panel that begins within the last dim ends there too.

@@ -26,6 +26,7 @@ Value asValue(ImplicitLocOpBuilder &b, OpFoldResult value);
 /// An affine expression of d0, d1, ... over `operands`, folded.
 OpFoldResult affineOf(ImplicitLocOpBuilder &b, mlir::AffineExpr expr, OFRs operands);
 OpFoldResult affineMin(ImplicitLocOpBuilder &b, OFRs values);
+OpFoldResult affineMax(ImplicitLocOpBuilder &b, OFRs values);
 
 /// source[offsets][sizes], as a tensor of `shape` (the slice without its unit dims, in order).
 Value extract(ImplicitLocOpBuilder &b, Value source, OFRs offsets, OFRs sizes, llvm::ArrayRef<int64_t> shape);
@@ -33,6 +34,10 @@ Value insert(ImplicitLocOpBuilder &b, Value tile, Value dest, OFRs offsets, OFRs
 
 /// An empty tensor of `like`'s type; dynamic extents are those given.
 Value empty(ImplicitLocOpBuilder &b, mlir::RankedTensorType type, OFRs extents);
+/// The same for what becomes `result`. A product reads one element of each of 14 rows at a time: rows that would push
+/// one another out of a cache are kept a line apart, in a slice of a tensor that is wider. Outputs have their exact
+/// strides.
+Value destination(ImplicitLocOpBuilder &b, Value result, OFRs extents);
 
 /// Where a task's result goes in its destination.
 struct Insertion {
@@ -45,7 +50,10 @@ using TaskBody =
 /// A parallel grid: one insertion per destination and task. Returns the results.
 llvm::SmallVector<Value> grid(ImplicitLocOpBuilder &b, OFRs extents, ValueRange destinations, TaskBody body);
 
-/// for i = lower to upper step `step` with one carried value.
+/// for i = lower to upper step `step` with carried values, or one.
+llvm::SmallVector<Value>
+loop(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step, ValueRange init,
+     llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &, Value i, ValueRange carried)> body);
 Value loop(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step, Value init,
            llvm::function_ref<Value(ImplicitLocOpBuilder &, Value i, Value carried)> body);
 

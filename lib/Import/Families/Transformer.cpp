@@ -200,8 +200,7 @@ SmallVector<Value> buildDecoderBlock(const Scope &scope, const Config &config, V
   x = sublayer(scope, config, x, side + "norm2", cross + ".out_proj", [&](Value y) {
     Location loc = scope.at(cross);
     Value query = projectHeads(scope, config, y, cross + ".query", 1)[0];
-    Value mixed =
-        crossAttention(scope, loc, query, scaleOf(scope, config, loc), cache, rows.rowBegin, sources);
+    Value mixed = crossAttention(scope, loc, query, scaleOf(scope, config, loc), cache, rows.rowBegin, sources);
     return dense(scope, mergeHeads(scope, loc, mixed), cross + ".out_proj");
   });
   return {feedForwardSublayer(scope, config, side, x, 3), cache};
@@ -271,8 +270,7 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderDecoderModule &model, const Co
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importTransformer(MLIRContext &context,
-                                                             huggingface::ModelDescription &model,
+Expected<OwningOpRef<ModuleOp>> importing::importTransformer(MLIRContext &context, huggingface::ModelDescription &model,
                                                              const ImportOptions &options) {
   Config config = readConfig(model.config());
   Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, config.vocabulary, /*fallback=*/{});

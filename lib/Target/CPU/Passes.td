@@ -80,6 +80,27 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def AttnPrefetchPanels : Pass<"attn-prefetch-panels"> {
+  let summary = "register tiles read their panel ahead";
+  let description = [{
+    A loop over k of several rows, as attn-lower-products makes it, fetches the panel's vectors 8 steps ahead into the first-level
+    cache. At the panel's end it names addresses behind it, which a prefetch may. Loops of a single row are left to the
+    processor.
+
+    ```mlir
+    func.func @f(%panel: memref<64x32xf32>, %n: index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %k = %c0 to %n step %c1 {
+        memref.prefetch %panel[%k, %c0], read, locality<3>, data : memref<64x32xf32>
+      }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
   let summary = "everything becomes the llvm dialect";
   let description = [{

@@ -34,6 +34,7 @@ void rapt::cpu::addBackendPasses(OpPassManager &passes) {
   passes.addPass(createAttnOutlineParallel());
   passes.addPass(createAttnPlanMemory());
   passes.addPass(createCanonicalizerPass());
+  passes.addPass(createAttnPrefetchPanels());
   passes.addPass(createAttnVerifyBackend());
 }
 

@@ -5,17 +5,20 @@
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// Online softmax over blocks of 64 keys; the only state between blocks is (acc, max, sum). Blocks below the diagonal
-// are visited without the mask, the rest with it.
+// Online softmax over blocks of 64 keys; the only state between blocks is (acc, max, sum), of 128 queries that share 8
+// packed blocks. Blocks below the diagonal are visited without the mask, the rest with it.
 // CHECK-LABEL: @causal
 func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>) -> tensor<?x12x64xf32> {
   %scale = arith.constant 0.125 : f32
   // CHECK: scf.forall
+  // CHECK: scf.for {{.*}} -> (tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>)
+  // CHECK: tensor.empty() : tensor<8x2x64x32xf32>
+  // CHECK: scf.for {{.*}} -> (tensor<8x2x64x32xf32>)
+  // CHECK: tensor.empty() : tensor<8x2x64x32xf32>
   // CHECK: scf.for %[[NTH:.*]] = {{.*}} iter_args({{.*}}) -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>)
-  // CHECK: %[[BLOCK:.*]] = arith.constant 64 : index
-  // CHECK: arith.muli %[[NTH]], %[[BLOCK]] : index
-  // CHECK: tensor.empty() : tensor<2x64x32xf32>
-  // CHECK: tensor.empty() : tensor<2x64x32xf32>
+  // CHECK: tensor.extract_slice {{.*}} tensor<8x2x64x32xf32> to tensor<2x64x32xf32>
+  // CHECK: tensor.extract_slice {{.*}} tensor<8x2x64x32xf32> to tensor<2x64x32xf32>
+  // CHECK: arith.muli %[[NTH]], %{{.*}} : index
   // CHECK: attn.attention_state
   // CHECK-SAME: : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   // CHECK-NOT: limit

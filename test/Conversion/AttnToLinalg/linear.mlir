@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-to-linalg --split-input-file | FileCheck %s
 
-// A grid over blocks of 112 rows and panels, tiles of 14 rows, of 4, then single rows; the bias in one generic.
+// A grid over blocks of at most 210 rows and panels, tiles of 14 rows, of 4, then single rows; the bias in one generic.
 // CHECK-LABEL: @bias
 func.func @bias(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>, %b: tensor<64xf32>) -> tensor<?x64xf32> {
   // CHECK: scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, 2) shared_outs
@@ -49,4 +49,30 @@ func.func @read_again(%r: tensor<?x32xf32>, %x: tensor<?x64xf32>, %w: tensor<1x6
     attn.yield %0 : f32
   }
   return %y, %r : tensor<?x32xf32>, tensor<?x32xf32>
+}
+
+// -----
+
+// Rows of 2 KiB would fall on one another in the cache: what a product reads has rows a line longer. An output has not.
+// CHECK-LABEL: @rows_apart
+func.func @rows_apart(%x: tensor<?x64xf32>, %w: tensor<16x64x32xf32>, %v: tensor<16x512x32xf32>) -> tensor<?x512xf32> {
+  // CHECK: %[[WIDE:.*]] = tensor.empty(%{{.*}}) : tensor<?x528xf32>
+  // CHECK: %[[ROWS:.*]] = tensor.extract_slice %[[WIDE]][0, 0] [%{{.*}}, 512] [1, 1] : tensor<?x528xf32> to tensor<?x512xf32>
+  // CHECK: shared_outs(%{{.*}} = %[[ROWS]])
+  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<16x64x32xf32> -> tensor<?x512xf32>
+  // CHECK: %[[OUT:.*]] = tensor.empty(%{{.*}}) : tensor<?x512xf32>
+  // CHECK: shared_outs(%{{.*}} = %[[OUT]])
+  %z = attn.linear %y, %v : tensor<?x512xf32>, tensor<16x512x32xf32> -> tensor<?x512xf32>
+  return %z : tensor<?x512xf32>
+}
+
+// -----
+
+// Near miss: rows of 1,920 bytes.
+// CHECK-LABEL: @rows_close
+func.func @rows_close(%x: tensor<?x64xf32>, %w: tensor<15x64x32xf32>, %v: tensor<1x480x32xf32>) -> tensor<?x32xf32> {
+  // CHECK: tensor.empty(%{{.*}}) : tensor<?x480xf32>
+  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<15x64x32xf32> -> tensor<?x480xf32>
+  %z = attn.linear %y, %v : tensor<?x480xf32>, tensor<1x480x32xf32> -> tensor<?x32xf32>
+  return %z : tensor<?x32xf32>
 }
