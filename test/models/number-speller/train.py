@@ -221,7 +221,7 @@ def evaluate(model):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=4000)
+    parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--evaluate", action="store_true")
     options = parser.parse_args()
     torch.manual_seed(SEED)
