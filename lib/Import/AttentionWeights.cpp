@@ -43,7 +43,7 @@ private:
   func::FuncOp callee(func::CallOp call) { return module.lookupSymbol<func::FuncOp>(call.getCallee()); }
   void measure(Block &block, int64_t layersAround);
   Status choose(std::vector<int64_t> &chosen, const std::vector<int64_t> &asked, int64_t count, const char *what);
-  Value tokenCount(OpBuilder &builder);
+  std::optional<unsigned> findTokens();
   Value thread(Block &block, Value weights, Value layer);
   Value record(attn::AttentionOp attention, Value weights, Value layer);
   Value throughCall(func::CallOp call, Value weights);
@@ -101,15 +101,14 @@ Status Export::choose(std::vector<int64_t> &chosen, const std::vector<int64_t> &
   return {};
 }
 
-/// The extent of the entry's tokens; null where they have none.
-Value Export::tokenCount(OpBuilder &builder) {
+/// The argument that has the ids of the tokens whose attention it is.
+std::optional<unsigned> Export::findTokens() {
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
-    auto dims = entry.getArgAttrOfType<ArrayAttr>(i, AttnDialect::dimsAttr);
-    auto type = dyn_cast<RankedTensorType>(entry.getArgument(i).getType());
-    if (dims && type && type.isDynamicDim(0) && cast<StringAttr>(dims[0]).getValue() == "tokens")
-      return tensor::DimOp::create(builder, entry.getLoc(), entry.getArgument(i), 0);
+    auto name = entry.getArgAttrOfType<StringAttr>(i, AttnDialect::nameAttr);
+    if (name && (name.getValue() == "tokens" || name.getValue() == "input_ids"))
+      return i;
   }
-  return Value();
+  return std::nullopt;
 }
 
 /// `weights` with those of one attention.
@@ -203,16 +202,18 @@ Status Export::run(StringRef name, int64_t positions) {
     return Error{"--attention-weights: the model has " + std::to_string(positions) + " positions, at most " +
                  std::to_string(mostPositions) + " can be looked at: shorten them with --max-seq-len"};
   OpBuilder builder = OpBuilder::atBlockBegin(&entry.getBody().front());
-  Value tokens = tokenCount(builder);
-  if (!tokens)
+  std::optional<unsigned> ids = findTokens();
+  if (!ids)
     return Error{"--attention-weights: the entry " + entry.getSymName().str() + " takes no tokens"};
   int64_t shape[] = {ShapedType::kDynamic, int64_t(layers.size()), int64_t(heads.size()), positions};
   auto type = RankedTensorType::get(shape, builder.getF32Type());
+  Value tokens = tensor::DimOp::create(builder, entry.getLoc(), entry.getArgument(*ids), 0);
   Value empty = tensor::EmptyOp::create(builder, entry.getLoc(), type, ValueRange{tokens});
   Value after = thread(entry.getBody().front(), empty, Value());
   NamedAttrList attributes;
   attributes.set(AttnDialect::nameAttr, builder.getStringAttr(name));
-  attributes.set(AttnDialect::dimsAttr, builder.getStrArrayAttr({"tokens"}));
+  // A step may take one token of each row: then the dim of its tokens is that of the rows.
+  attributes.set(AttnDialect::dimsAttr, entry.getArgAttr(*ids, AttnDialect::dimsAttr));
   (void)entry.insertResult(entry.getNumResults(), type, attributes.getDictionary(entry.getContext()));
   Operation *exit = entry.getBody().front().getTerminator();
   exit->insertOperands(exit->getNumOperands(), after);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What rapt-run says with each head of a bert, against numpy on the outputs that rapt-run itself writes for the ids.
+"""What rapt-run says with each head of a bert, against the outputs that it writes for the ids, which are compared with numpy in
+float64.
 
     bert_tasks.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --rapt-reference build/bin/rapt-reference [--work DIR]
 
@@ -17,6 +18,10 @@ import numpy
 
 import attention_weights
 import passed
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Reference", "numpy"))
+
+import bert  # noqa: E402
 
 WORDS = ("[PAD] [UNK] [CLS] [SEP] [MASK] paris is the capital of france where city what he did n't un ##aff ##able "
          "a ##a b ##b c ##é e ##e , . ? ! - ' cafe berlin lies in").split()
@@ -107,7 +112,17 @@ class Models:
         for part in outputs:
             command += ["--output", f"{part}={at(part)}"]
         self.run(name, *command)
-        return [numpy.load(at(part)) for part in outputs]
+        found = [numpy.load(at(part)) for part in outputs]
+        with open(os.path.join(self.work, name, "config.json"), encoding="utf-8") as file:
+            config = json.load(file)
+        model = bert.Model(config, bert.tensors(config, 3))
+        for i, row in enumerate(rows):
+            wanted = model.forward(numpy.array(row), numpy.array(kinds[i, :len(row)]))
+            for part, got in zip(outputs, found):
+                own = got[i, :len(row)] if wanted[part].shape[0] == len(row) and got.shape[1] == shape[1] else got[i]
+                error = numpy.linalg.norm(own - wanted[part]) / numpy.linalg.norm(wanted[part])
+                assert error <= 1e-5, (name, part, error)
+        return found
 
 
 def ids_of(words):
