@@ -111,6 +111,15 @@ def translator(context, model, first, second):
     fork = context.fork(a)
     after = stepped(context, [(b, [7]), (fork, [7])])
     yield "a fork of a decoder", near(after[0], wanted[1][2:3]) and near(after[1], wanted[0][5:6]), "logits"
+    size, loaded = ctypes.c_size_t(), ctypes.c_uint64()
+    save = lambda buffer, capacity: context.call("sequence_save", context.context, ctypes.c_uint64(b), buffer, ctypes.c_size_t(capacity), ctypes.byref(size))
+    context.must(save(None, 0))
+    buffer = ctypes.create_string_buffer(size.value)
+    context.must(save(buffer, size.value))
+    context.must(context.call("sequence_load", context.context, buffer, size, ctypes.byref(loaded)))
+    after = stepped(context, [(loaded.value, [8])])
+    yield "a loaded decoder", near(after[0], wanted[1][3:]), f"{size.value} bytes"
+    context.free(loaded.value)
     yield ("a cancelled decoder", *cancelled(context, b, [8, 9, 10]))
     after = stepped(context, [(a, [7, 8]), (b, [8])])
     yield "a decoder after it", near(after[0], wanted[0][5:]) and near(after[1], wanted[1][3:]), "logits"
