@@ -100,8 +100,8 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
                        "the model %s is no decoder: it has no entry step, cache, vocabulary or bounds", m.name.c_str());
   bool readsSource = module.findEntry("encode") >= 0 && m.hasCache;
   uint32_t needed = bitsOf(stepRoles) | (isRecurrent ? bitsOf(stateRoles) : bitsOf(pagedRoles));
-  if (rapt_status status = bind(module, index, needed | (readsSource ? bitsOf(sourceRoles) : 0), bitsOf(stepLooks),
-                                 report))
+  if (rapt_status status =
+          bind(module, index, needed | (readsSource ? bitsOf(sourceRoles) : 0), bitsOf(stepLooks), report))
     return status;
   const ManifestEntry &entry = m.entries[index];
   const ManifestBuffer &tokens = entry.buffers[size_t(entry.findBuffer("tokens"))];

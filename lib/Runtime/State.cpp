@@ -65,7 +65,8 @@ rapt_status checkLengths(const rapt_context &c, const StateHeader &h, size_t byt
   if (hasSource && h.sourceLength > uint64_t(c.limits.positions))
     return report.fail(RAPT_TOO_LONG, "the saved state has a source of %llu tokens, the model %lld positions",
                        ull(h.sourceLength), (long long)c.limits.positions);
-  uint64_t expected = sizeof h + uint64_t(ownBlocks(c, h) + sourceBlocks(c, h)) * h.blockBytes + uint64_t(c.limits.stateBytes);
+  uint64_t expected =
+      sizeof h + uint64_t(ownBlocks(c, h) + sourceBlocks(c, h)) * h.blockBytes + uint64_t(c.limits.stateBytes);
   if (bytes != expected)
     return report.fail(RAPT_BAD_FILE, "the saved state has %zu bytes; %llu tokens and %llu of a source take %llu",
                        bytes, ull(h.length), hasSource ? ull(h.sourceLength) : 0, ull(expected));

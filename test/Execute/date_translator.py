@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 import passed  # noqa: E402
 import recurrent  # noqa: E402
 import recurrent_states  # noqa: E402
-from t5_generation import Context, run  # noqa: E402
+from encoder_decoder_generation import Context, run  # noqa: E402
 
 MODEL = os.path.join(HERE, "..", "models", "date-translator")
 LARGEST = 4_000_000

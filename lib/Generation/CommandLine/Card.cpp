@@ -80,8 +80,11 @@ int printCard(const Options &options) {
     card = modelLine(info) + "\n" + targetLine(info, *manifest) + "\n" + filesLine(options, info) + "\n";
     if (info.max_positions)
       card += "bounds: " + grouped(info.max_positions) + " positions, " + grouped(info.max_tokens) + " tokens of " +
-              grouped(info.max_rows) + " sequences a step; cache: " + grouped(info.cache_bytes_per_token) +
-              " bytes a token (" + info.cache_dtype + ")\n";
+              grouped(info.max_rows) + " sequences a step" +
+              (info.cache_bytes_per_token
+                   ? "; cache: " + grouped(info.cache_bytes_per_token) + " bytes a token (" + info.cache_dtype + ")"
+                   : std::string()) +
+              "\n";
     bool plain = options.library.find('/') == std::string::npos;
     card += "try: rapt-run " + std::string(plain ? "./" : "") + json::printable(options.library) + " " +
             std::string(exampleArguments(info.task)) + "\n";
