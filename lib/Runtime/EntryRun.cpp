@@ -7,7 +7,8 @@ namespace {
 
 using ll = long long;
 
-constexpr int64_t imagesTogether = 8; ///< rows of a group where nothing tells how long a row is
+// Of a group where nothing tells how long a row is: most rows, and most numbers of their inputs.
+constexpr int64_t imagesTogether = 8, numbersTogether = int64_t(1) << 23;
 
 size_t bytesOf(const ManifestBuffer &buffer) { return buffer.dtype == "i64" ? 8 : 4; }
 
@@ -233,8 +234,13 @@ int64_t EntryRun::chooseGroup(int64_t first) {
   if (rowsDim < 0)
     return 1;
   int64_t mostRows = std::min(entry.dims[rowsDim].most, c.limits.rows ? c.limits.rows : int64_t(INT32_MAX));
-  if (packedDim < 0)
-    mostRows = std::min(mostRows, c.limits.rows ? mostRows : imagesTogether);
+  if (packedDim < 0 && !c.limits.rows) {
+    int64_t numbers = 1;
+    for (size_t i = 0; i < slots.size(); ++i)
+      if (slots[i].tensor && slots[i].place == Place::Rows && entry.buffers[i].kind == BufferKind::Input)
+        numbers += inner(i);
+    mostRows = std::min({mostRows, imagesTogether, std::max<int64_t>(numbersTogether / numbers, 1)});
+  }
   int64_t rows = 0, tokens = 0;
   while (first + rows < batch && rows < mostRows) {
     int64_t more = packedDim < 0 ? 0 : lengths[first + rows];
