@@ -36,6 +36,10 @@ Value modelValue(const Manifest::Model &m) {
                 {"eos", array(m.eos)}};
   if (m.start)
     object.emplace_back("start", number(*m.start));
+  if (!m.attentionLayers.empty())
+    object.emplace_back("attention_layers", array(m.attentionLayers));
+  if (!m.attentionHeads.empty())
+    object.emplace_back("attention_heads", array(m.attentionHeads));
   return Value(std::move(object));
 }
 

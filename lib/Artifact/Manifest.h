@@ -18,7 +18,8 @@ struct Manifest {
     int64_t layers = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0, vocabulary = 0, positions = 0, parameters = 0;
     std::string sourceDType;
     std::vector<int64_t> eos;
-    std::optional<int64_t> start = {}; ///< that a decoder with an encoder begins with
+    std::optional<int64_t> start = {};                              ///< that a decoder with an encoder begins with
+    std::vector<int64_t> attentionLayers = {}, attentionHeads = {}; ///< whose weights are outputs; empty: all
   };
   std::optional<Model> model; ///< none for a bare kernel
   Id interfaceId, contentId;  ///< an all-zero content id: the weights were not packed, any content fits

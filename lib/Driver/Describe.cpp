@@ -159,9 +159,14 @@ void driver::describeModel(ModuleOp module, artifact::Manifest &manifest) {
       artifact::Manifest::Model{text("family"),      text("task"),         number("layers"),     number("hidden"),
                                 number("heads"),     number("kv_heads"),   number("head_dim"),   number("vocab"),
                                 number("positions"), number("parameters"), text("source_dtype"), {}};
-  if (auto ends = facts.getAs<ArrayAttr>("eos"))
-    for (auto id : ends.getAsRange<IntegerAttr>())
-      manifest.model->eos.push_back(id.getInt());
+  auto list = [&](StringRef name, std::vector<int64_t> &numbers) {
+    if (auto values = facts.getAs<ArrayAttr>(name))
+      for (auto value : values.getAsRange<IntegerAttr>())
+        numbers.push_back(value.getInt());
+  };
+  list("eos", manifest.model->eos);
+  list("attention_layers", manifest.model->attentionLayers);
+  list("attention_heads", manifest.model->attentionHeads);
   if (auto start = facts.getAs<IntegerAttr>("start"))
     manifest.model->start = start.getInt();
   manifest.maxPositions = number("positions");

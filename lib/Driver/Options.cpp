@@ -2,6 +2,7 @@
 #include "lib/Driver/Options.h"
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 namespace rapt::driver {
 
@@ -66,6 +67,38 @@ Expected<uint64_t> number(const std::string &name, const std::string &text, uint
   return value;
 }
 
+/// "0,2-5": numbers and ranges, ascending. "all" and an empty text give none.
+std::optional<std::vector<int64_t>> numbers(const std::string &text) {
+  std::vector<int64_t> result;
+  if (text.empty() || text == "all")
+    return result;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, end - at), first = part.substr(0, part.find('-'));
+    Expected<uint64_t> from = number("", first, 0, 65535);
+    Expected<uint64_t> to = first == part ? from : number("", part.substr(first.size() + 1), 0, 65535);
+    if (!from || !to || *to < *from || (!result.empty() && int64_t(*from) <= result.back()))
+      return std::nullopt;
+    for (uint64_t i = *from; i <= *to; ++i)
+      result.push_back(int64_t(i));
+    at = end + 1;
+  }
+  return result;
+}
+
+/// LAYERS/HEADS of --attention-weights.
+Status applyAttentionWeights(Options &options, const std::string &value) {
+  const size_t slash = std::min(value.find('/'), value.size());
+  std::optional<std::vector<int64_t>> layers = numbers(value.substr(0, slash)),
+                                      heads = numbers(slash < value.size() ? value.substr(slash + 1) : "");
+  if (!layers || !heads)
+    return usage("--attention-weights takes LAYERS/HEADS, such as 0,2-5/all, not '" + value + "'");
+  options.attentionWeights = true;
+  options.attentionLayers = *layers;
+  options.attentionHeads = *heads;
+  return {};
+}
+
 /// Options with values that need more than storing.
 Status apply(Options &options, const std::string &name, const std::string &value) {
   auto store = [&](auto &field, uint64_t least, uint64_t most) -> Status {
@@ -82,6 +115,8 @@ Status apply(Options &options, const std::string &name, const std::string &value
     }
   if (name == "--max-seq-len")
     return store(options.maxSequenceLength, 1, uint64_t(1) << 30);
+  if (name == "--attention-weights")
+    return applyAttentionWeights(options, value);
   if (name == "--max-batch")
     return store(options.maxBatch, 1, 65536);
   if (name == "--random-weights")
@@ -194,6 +229,8 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
     } else if (name.size() > 2 && name[1] != '-' && (name[1] == 'o' || name[1] == 'j')) {
       value = name.substr(2);
       name.resize(2);
+    } else if (name == "--attention-weights") {
+      value = "all";
     } else if (takesValue(name) && i + 1 < arguments.size()) {
       value = arguments[++i];
     } else if (takesValue(name)) {
@@ -218,6 +255,7 @@ std::string helpText(bool hidden) {
       line(std::string(option.name) + (option.name[1] == 'o' ? " F" : "=VALUE"), option.help);
   line("--max-seq-len=N", "positions of one sequence; default: as many as the model has");
   line("--max-batch=N", "sequences of one step; default 64");
+  line("--attention-weights[=LAYERS/HEADS]", "attention's weights become outputs, to look at; all, or 0,2-5/3");
   line("--random-weights=SEED", "weights from a seed instead of the directory's");
   line("--ignore-config-key=K", "go on in spite of a config key that is not understood");
   line("--quantize=VALUE", "none");

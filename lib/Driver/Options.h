@@ -14,6 +14,8 @@ struct Options {
   std::string target = "cpu", cpu = "native", attributes, dtype = "auto", weights, saveWeights, prefix, dumpDirectory;
   std::string fault; ///< KIND@PLACE, see FaultInjection.h
   int64_t maxSequenceLength = 0, maxBatch = 64;
+  bool attentionWeights = false;                        ///< outputs to look at
+  std::vector<int64_t> attentionLayers, attentionHeads; ///< of these; empty: all
   std::optional<uint64_t> randomSeed;
   std::vector<std::string> ignoreKeys;
   unsigned jobs = 0;

@@ -3,10 +3,16 @@
 #include "lib/Import/Formats/HuggingFace/ModelDescription.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include <optional>
 #include <string_view>
 #include <vector>
 
 namespace rapt {
+
+/// Layers and heads, by their numbers; empty: all.
+struct AttentionSelection {
+  std::vector<int64_t> layers, heads;
+};
 
 /// Bounds of the program to make. The checkpoint decides everything else.
 struct ImportOptions {
@@ -14,6 +20,7 @@ struct ImportOptions {
   int64_t maxBatch = 64;         ///< sequences of one step
   int64_t maxTokens = 65536;     ///< tokens of one step over all its sequences
   int64_t cacheBlock = 64;       ///< positions of one block of the key/value cache, a multiple of 32
+  std::optional<AttentionSelection> attentionWeights = {}; ///< outputs to look at; see AttentionWeights.h
 };
 
 /// Makes the module of stage `imported` of a model, by its config's model_type. Parameters have the checkpoint's

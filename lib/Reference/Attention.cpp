@@ -9,6 +9,7 @@ namespace rapt::reference {
 namespace {
 
 using Op = attn::AttentionOp;
+using WeightsOp = attn::AttentionWeightsOp;
 
 /// query . key, or v . tanh(query + key).
 template <typename S>
@@ -25,7 +26,7 @@ S similarity(const Tensor<S> *v, int64_t channels, const S *query, int64_t query
 /// An operand's element stride along each iteration dim; 0 where its map lacks the dim.
 using Strides = std::array<int64_t, Op::NumDims>;
 
-Strides stridesOf(Op op, unsigned operand, ArrayRef<int64_t> shape) {
+template <typename O> Strides stridesOf(O op, unsigned operand, ArrayRef<int64_t> shape) {
   Strides strides{};
   AffineMap map = op.getMap(operand);
   if (map.getNumResults() != shape.size()) // a table
@@ -40,14 +41,14 @@ Strides stridesOf(Op op, unsigned operand, ArrayRef<int64_t> shape) {
 
 /// Finds the extents of all dims, on which every operand must agree. The extents of q and kv are those of the operands
 /// whose maps leave b out, where rows are packed.
-template <typename S> class Shapes {
+template <typename S, typename O> class Shapes {
 public:
-  Shapes(Op op, const AttentionOperands<S> &o) : op(op), o(o) { std::fill_n(extents, Op::NumDims, -1); }
+  Shapes(O op, const AttentionOperands<S> &o) : op(op), o(o) { std::fill_n(extents, Op::NumDims, -1); }
 
   LogicalResult run() {
     const Tensor<S> *first[] = {o.query, o.key, o.value};
     for (unsigned i = 0; i < 3; ++i)
-      if (failed(take(i, *first[i])))
+      if (first[i] && failed(take(i, *first[i])))
         return failure();
     for (auto [i, extra] : llvm::enumerate(o.extras))
       if (failed(take(4 + i, *extra)))
@@ -55,12 +56,9 @@ public:
     if (failed(rowsOf("q_begin", o.qBegin, 1)) || failed(rowsOf("q_offset", o.qOffset, 0)) ||
         failed(rowsOf("kv_begin", o.kvBegin, 1)) || failed(rowsOf("kv_length", o.kvLength, 0)))
       return failure();
-    // Static extents of the result count too: nothing else may give a head count.
-    auto type = cast<RankedTensorType>(op.getResult().getType());
-    for (auto [expr, size] : llvm::zip(op.getMap(3).getResults(), type.getShape()))
-      if (unsigned dim = cast<AffineDimExpr>(expr).getPosition(); !ShapedType::isDynamic(size))
-        if (failed(agree(dim, size)))
-          return failure();
+    if constexpr (std::is_same_v<O, Op>)
+      if (failed(takeResult()))
+        return failure();
     for (int64_t &extent : extents)
       extent = extent < 0 ? 1 : extent;
     if (o.qBegin && failed(checkOffsets(op, "q_begin", *o.qBegin, extents[Op::Q])))
@@ -81,6 +79,16 @@ private:
     return success();
   }
 
+  /// Static extents of the result count too: nothing else may give a head count.
+  LogicalResult takeResult() {
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    for (auto [expr, size] : llvm::zip(op.getMap(3).getResults(), type.getShape()))
+      if (unsigned dim = cast<AffineDimExpr>(expr).getPosition(); !ShapedType::isDynamic(size))
+        if (failed(agree(dim, size)))
+          return failure();
+    return success();
+  }
+
   LogicalResult take(unsigned operand, const Tensor<S> &tensor) {
     for (auto [expr, size] : llvm::zip(op.getMap(operand).getResults(), tensor.shape)) {
       unsigned dim = cast<AffineDimExpr>(expr).getPosition();
@@ -98,17 +106,18 @@ private:
     return tensor ? agree(Op::B, tensor->dim(0) - more) : success();
   }
 
-  Op op;
+  O op;
   const AttentionOperands<S> &o;
 };
 
 /// The attention of one query: `score(j)` for each key that is kept, then the weighted sum of values.
-template <typename S> class Row {
+template <typename S, typename O> class Row {
 public:
-  Row(Op op, const AttentionOperands<S> &o, const int64_t *extents) : op(op), o(o), extents(extents) {
+  Row(O op, const AttentionOperands<S> &o, const int64_t *extents) : op(op), o(o), extents(extents) {
     query = stridesOf(op, 0, o.query->shape);
     key = stridesOf(op, 1, o.key->shape);
-    value = stridesOf(op, 2, o.value->shape);
+    if (o.value)
+      value = stridesOf(op, 2, o.value->shape);
     for (auto [i, extra] : llvm::enumerate(o.extras))
       extras.push_back(stridesOf(op, 4 + i, extra->shape));
   }
@@ -116,21 +125,20 @@ public:
   int64_t b = 0, hkv = 0, g = 0, q = 0; ///< q within the row
   int64_t packedQ = 0, absoluteQ = 0, firstKV = 0, keys = 0;
 
-  LogicalResult run(S *out, int64_t outStride) {
-    probabilities.assign(keys, S(0));
-    kept.assign(keys, false);
-    S max = std::numeric_limits<S>::lowest(), sum = 0;
-    for (int64_t j = 0; j < keys; ++j) {
-      if (failed(keep(j)))
-        return failure();
-      if (!kept[j])
-        continue;
-      probabilities[j] = score(j);
-      max = std::max(max, probabilities[j]);
-    }
+  /// The weight of each key into out[0 .. keys).
+  LogicalResult weigh(S *out) {
+    S sum = 0;
+    if (failed(prepare(sum)))
+      return failure();
     for (int64_t j = 0; j < keys; ++j)
-      if (kept[j])
-        sum += probabilities[j] = std::exp(probabilities[j] - max);
+      out[j] = kept[j] && sum != 0 ? probabilities[j] / sum : S(0);
+    return success();
+  }
+
+  LogicalResult run(S *out, int64_t outStride) {
+    S sum = 0;
+    if (failed(prepare(sum)))
+      return failure();
     for (int64_t d = 0; d < extents[Op::DV]; ++d) {
       S total = 0;
       for (int64_t j = 0; j < keys; ++j)
@@ -142,6 +150,25 @@ public:
   }
 
 private:
+  /// e^(score - maximum) of each key that is kept, and their sum.
+  LogicalResult prepare(S &sum) {
+    probabilities.assign(keys, S(0));
+    kept.assign(keys, false);
+    S max = std::numeric_limits<S>::lowest();
+    for (int64_t j = 0; j < keys; ++j) {
+      if (failed(keep(j)))
+        return failure();
+      if (!kept[j])
+        continue;
+      probabilities[j] = score(j);
+      max = std::max(max, probabilities[j]);
+    }
+    for (int64_t j = 0; j < keys; ++j)
+      if (kept[j])
+        sum += probabilities[j] = std::exp(probabilities[j] - max);
+    return success();
+  }
+
   /// Offset of the operand's element at channel 0 and key j. q and kv are packed unless its map has b.
   int64_t at(const Strides &s, bool packed, int64_t j) const {
     return b * s[Op::B] + hkv * s[Op::HKV] + g * s[Op::G] + (packed ? packedQ : q) * s[Op::Q] +
@@ -189,7 +216,7 @@ private:
     }
   }
 
-  Op op;
+  O op;
   const AttentionOperands<S> &o;
   const int64_t *extents;
   Strides query, key, value;
@@ -199,8 +226,8 @@ private:
 };
 
 /// Keys of row b, checked against the extent of the dim kv.
-template <typename S>
-FailureOr<int64_t> keysOf(Op op, const AttentionOperands<S> &o, int64_t extent, int64_t b, int64_t queries) {
+template <typename S, typename O>
+FailureOr<int64_t> keysOf(O op, const AttentionOperands<S> &o, int64_t extent, int64_t b, int64_t queries) {
   int64_t first = o.kvBegin ? o.kvBegin->ints[b] : 0, keys = extent;
   if (o.kvLength)
     keys = o.kvLength->ints[b];
@@ -217,7 +244,7 @@ FailureOr<int64_t> keysOf(Op op, const AttentionOperands<S> &o, int64_t extent, 
 } // namespace
 
 template <typename S> Result<S> evaluate(Op op, const AttentionOperands<S> &o) {
-  Shapes<S> shapes(op, o);
+  Shapes<S, Op> shapes(op, o);
   if (failed(shapes.run()))
     return failure();
   const int64_t *extents = shapes.extents;
@@ -228,7 +255,7 @@ template <typename S> Result<S> evaluate(Op op, const AttentionOperands<S> &o) {
   if (failed(result))
     return failure();
   Strides out = stridesOf(op, 3, shape);
-  Row<S> row(op, o, extents);
+  Row<S, Op> row(op, o, extents);
   for (row.b = 0; row.b < extents[Op::B]; ++row.b) {
     int64_t firstQ = o.qBegin ? o.qBegin->ints[row.b] : 0;
     int64_t queries = o.qBegin ? o.qBegin->ints[row.b + 1] - firstQ : extents[Op::Q];
@@ -246,6 +273,41 @@ template <typename S> Result<S> evaluate(Op op, const AttentionOperands<S> &o) {
           if (failed(row.run(result->floats.data() + at, out[Op::DV])))
             return failure();
         }
+  }
+  return result;
+}
+
+template <typename S>
+Result<S> evaluate(WeightsOp op, const AttentionOperands<S> &o, int64_t layer, const Tensor<S> &weights) {
+  Shapes<S, WeightsOp> shapes(op, o);
+  if (failed(shapes.run()))
+    return failure();
+  const int64_t *extents = shapes.extents, layers = weights.dim(1), heads = weights.dim(2), most = weights.dim(3);
+  if (weights.dim(0) != extents[Op::Q])
+    return op.emitOpError() << "has " << extents[Op::Q] << " queries for weights of " << weights.dim(0);
+  Tensor<S> result = weights;
+  Row<S, WeightsOp> row(op, o, extents);
+  for (row.b = 0; layer >= 0 && layer < layers && row.b < extents[Op::B]; ++row.b) {
+    int64_t firstQ = o.qBegin ? o.qBegin->ints[row.b] : 0;
+    int64_t queries = o.qBegin ? o.qBegin->ints[row.b + 1] - firstQ : extents[Op::Q];
+    FailureOr<int64_t> keys = keysOf(op, o, extents[Op::KV], row.b, queries);
+    if (failed(keys))
+      return failure();
+    if (*keys > most)
+      return op.emitOpError() << "row " << row.b << " has " << *keys << " keys for weights of " << most;
+    row.keys = *keys;
+    row.firstKV = o.kvBegin ? o.kvBegin->ints[row.b] : 0;
+    for (auto [i, head] : llvm::enumerate(op.getHeads())) {
+      row.hkv = head / extents[Op::G], row.g = head % extents[Op::G];
+      for (row.q = 0; row.q < queries; ++row.q) {
+        row.packedQ = firstQ + row.q;
+        row.absoluteQ = (o.qOffset ? o.qOffset->ints[row.b] : 0) + row.q;
+        S *out = result.floats.data() + ((row.packedQ * layers + layer) * heads + int64_t(i)) * most;
+        std::fill_n(out, most, S(0));
+        if (failed(row.weigh(out)))
+          return failure();
+      }
+    }
   }
   return result;
 }
@@ -364,6 +426,7 @@ FailureOr<AttentionState<S>> evaluate(attn::AttentionMergeOp op, const Attention
 
 #define INSTANTIATE(S)                                                                                                 \
   template Result<S> evaluate(Op, const AttentionOperands<S> &);                                                       \
+  template Result<S> evaluate(WeightsOp, const AttentionOperands<S> &, int64_t, const Tensor<S> &);                    \
   template FailureOr<AttentionState<S>> evaluate(attn::AttentionStateOp, const AttentionStateOperands<S> &,            \
                                                  AttentionState<S>);                                                   \
   template FailureOr<AttentionState<S>> evaluate(attn::AttentionMergeOp, const AttentionState<S> &, AttentionState<S>);

@@ -67,6 +67,10 @@ template <typename S> struct AttentionOperands {
   ScalarProgram<S> *score = nullptr, *mask = nullptr; ///< null without a region
 };
 template <typename S> Result<S> evaluate(attn::AttentionOp op, const AttentionOperands<S> &operands);
+/// `operands` have no value. Gives `weights` with those of the layer.
+template <typename S>
+Result<S> evaluate(attn::AttentionWeightsOp op, const AttentionOperands<S> &operands, int64_t layer,
+                   const Tensor<S> &weights);
 
 template <typename S> struct AttentionState {
   Tensor<S> acc, max, sum;

@@ -196,9 +196,17 @@ FailureOr<NamedTensors> runEntry(ModuleOp module, func::FuncOp entry, ParameterR
   return outputsOf<S>(entry, *results, wanted);
 }
 
+/// What an entry gives for tokens besides the cache: logits of those that are wanted, which are all, and attention's
+/// weights.
+static SmallVector<std::string> tokenResultsOf(func::FuncOp entry) {
+  SmallVector<std::string> names = resultNamesOf(entry);
+  llvm::erase(names, "cache");
+  return names;
+}
+
 template <typename S>
-FailureOr<NpyTensor> runDecoder(ModuleOp module, func::FuncOp step, ParameterReader &parameters,
-                                const NamedTensors &inputs) {
+FailureOr<NamedTensors> runDecoder(ModuleOp module, func::FuncOp step, ParameterReader &parameters,
+                                   const NamedTensors &inputs, ArrayRef<std::string> wanted) {
   FailureOr<Batch> batch = batchOf(step, inputs);
   if (failed(batch))
     return failure();
@@ -208,6 +216,8 @@ FailureOr<NpyTensor> runDecoder(ModuleOp module, func::FuncOp step, ParameterRea
       block = cache.getBlock();
   if (block == 0)
     return fail(step) << "'" << step.getSymName() << "' takes no cache: it is not the step of a decoder";
+  if (failed(checkNames(step, wanted, tokenResultsOf(step), "output")))
+    return failure();
   int64_t blocks = std::max<int64_t>((batch->length + block - 1) / block, 1);
   std::vector<int64_t> table(batch->rows * blocks), want(batch->tokens());
   std::iota(table.begin(), table.end(), 0);
@@ -218,13 +228,15 @@ FailureOr<NpyTensor> runDecoder(ModuleOp module, func::FuncOp step, ParameterRea
   arguments["past"] = integerTensor({batch->rows}, std::vector<int64_t>(batch->rows));
   arguments["block_table"] = integerTensor({batch->rows, blocks}, table);
   arguments["want"] = integerTensor({batch->tokens()}, want);
-  FailureOr<NamedTensors> outputs = runEntry<S>(module, step, parameters, arguments, {"logits"}, batch->rows * blocks);
+  FailureOr<NamedTensors> outputs = runEntry<S>(module, step, parameters, arguments, wanted, batch->rows * blocks);
   if (failed(outputs))
     return failure();
-  const NpyTensor &logits = outputs->find("logits")->second;
-  if (logits.shape.size() != 2)
-    return fail(step) << "its logits are " << shapeText(logits.shape) << ", but must be [wanted, vocabulary]";
-  return padRows(*batch, logits);
+  for (auto &[name, tensor] : *outputs) {
+    if (name == "logits" && tensor.shape.size() != 2)
+      return fail(step) << "its logits are " << shapeText(tensor.shape) << ", but must be [wanted, vocabulary]";
+    tensor = padRows(*batch, tensor);
+  }
+  return outputs;
 }
 
 /// The step of an encoder-decoder whose `encode` this is, or null.
@@ -251,9 +263,11 @@ FailureOr<NamedTensors> runEncoderDecoder(ModuleOp module, func::FuncOp encode, 
   SmallVector<std::string> given;
   for (auto &[name, tensor] : inputs)
     given.push_back(name);
+  SmallVector<std::string> known = tokenResultsOf(step);
+  llvm::append_range(known, tokenResultsOf(encode));
   if (failed(checkNames(encode, given, {"input_ids", "attention_mask", "decoder_input_ids", "decoder_attention_mask"},
                         "input")) ||
-      failed(checkNames(encode, wanted, {"logits", "encoder_last_hidden_state"}, "output")))
+      failed(checkNames(encode, wanted, known, "output")))
     return failure();
   FailureOr<Batch> source = readIds(encode, inputs, "input_ids", "attention_mask");
   if (failed(source))
@@ -339,12 +353,7 @@ FailureOr<NamedTensors> runRequest(ModuleOp module, func::FuncOp entry, Paramete
   }
   if (!isDecoder)
     return runEntry<S>(module, entry, parameters, inputs, wanted, request.cacheBlocks);
-  if (failed(checkNames(entry, wanted, {"logits"}, "output")))
-    return failure();
-  FailureOr<NpyTensor> logits = runDecoder<S>(module, entry, parameters, inputs);
-  if (failed(logits))
-    return failure();
-  return NamedTensors{{"logits", std::move(*logits)}};
+  return runDecoder<S>(module, entry, parameters, inputs, wanted);
 }
 
 } // namespace
@@ -390,7 +399,8 @@ LogicalResult runFiles(ModuleOp module, ParameterReader &parameters, const Reque
 #define INSTANTIATE(S)                                                                                                 \
   template FailureOr<NamedTensors> runEntry<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &,        \
                                                ArrayRef<std::string>, int64_t);                                        \
-  template FailureOr<NpyTensor> runDecoder<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &);        \
+  template FailureOr<NamedTensors> runDecoder<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &,      \
+                                                 ArrayRef<std::string>);                                               \
   template FailureOr<NamedTensors> runEncoderDecoder<S>(ModuleOp, func::FuncOp, func::FuncOp, ParameterReader &,       \
                                                         const NamedTensors &, ArrayRef<std::string>);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)

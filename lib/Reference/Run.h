@@ -17,10 +17,11 @@ mlir::FailureOr<NamedTensors> runEntry(mlir::ModuleOp module, mlir::func::FuncOp
                                        int64_t cacheBlocks);
 
 /// Runs a decoder's step on whole sequences: `input_ids` (integers [batch, length]) and maybe `attention_mask` (as
-/// large; ones, then zeros) give `logits` [batch, length, vocabulary]; those behind a sequence's end are 0.
+/// large; ones, then zeros) give of `wanted` the `logits` [batch, length, vocabulary] and attention's weights, where
+/// the step has them; what is behind a sequence's end is 0.
 template <typename Scalar>
-mlir::FailureOr<NpyTensor> runDecoder(mlir::ModuleOp module, mlir::func::FuncOp step, ParameterReader &parameters,
-                                      const NamedTensors &inputs);
+mlir::FailureOr<NamedTensors> runDecoder(mlir::ModuleOp module, mlir::func::FuncOp step, ParameterReader &parameters,
+                                         const NamedTensors &inputs, llvm::ArrayRef<std::string> wanted);
 
 /// Runs `encode` and `step` of an encoder-decoder on whole sequences: `input_ids` and `decoder_input_ids` (integers
 /// [batch, length], [batch, decoder length]), maybe `attention_mask` and `decoder_attention_mask`, give of `wanted` the

@@ -28,11 +28,23 @@ enum class Role : uint8_t {
   SourceLength,
   SourceTable,
   InputIds,
-  Hidden
+  Hidden,
+  Attentions,
+  DecoderAttentions,
+  CrossAttentions,
+  EncoderAttentions
 };
-inline constexpr int roleCount = 13;
+inline constexpr int roleCount = 17;
 enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks, SourceBlocks };
 inline constexpr int dimCount = 6;
+
+/// An output that an artifact has on request: attention's weights, [tokens, layers, heads, positions].
+struct Look {
+  Role role;
+  const char *name;
+  int64_t shape[3], columns; ///< of a token
+};
+inline constexpr int mostLooks = 2; ///< of an entry
 
 /// An entry of the artifact with the places of its buffers and dims.
 struct Entry {
@@ -41,6 +53,8 @@ struct Entry {
   Role roles[roleCount]{};
   Dim dims[dimCount]{};
   int64_t columns = 0; ///< of a token of encode's output, whose rows may be padded
+  int looks = 0;       ///< how many of `look` it has
+  Look look[mostLooks]{};
 
   /// Finds entry "step" of a decoder; RAPT_UNSUPPORTED when it has a shape this runtime does not know.
   rapt_status bindStep(const rapt_module &module, const Report &report);
@@ -51,8 +65,20 @@ struct Entry {
                   const Report &report) const;
 
 private:
-  /// `needed` has a bit for each role that the entry must have, and no other.
-  rapt_status bind(const rapt_module &module, int index, uint32_t needed, const Report &report);
+  /// `needed` has a bit for each role that the entry must have, `possible` for those that it may have besides.
+  rapt_status bind(const rapt_module &module, int index, uint32_t needed, uint32_t possible, const Report &report);
+  bool addLook(const ManifestBuffer &buffer, Role role);
+};
+
+/// Memory for the looks of an entry, and where each chunk's or source's go.
+struct Looking {
+  Array<float> staged[mostLooks];   ///< [tokens of a call, columns]
+  Array<float *> wanted[mostLooks]; ///< one for each chunk, [its tokens, columns]; empty: nobody looks
+  float *of(int look, size_t chunk) const { return wanted[look].size() ? wanted[look][chunk] : nullptr; }
+  void forget() {
+    for (Array<float *> &list : wanted)
+      list.clear();
+  }
 };
 
 /// Sizes of a context, fixed when it is made.
@@ -134,6 +160,7 @@ struct rapt_context {
   rapt::runtime::Array<float> logits;     ///< what rapt_chunk.logits points at, [rows, vocabulary]
   rapt::runtime::Array<rapt::runtime::Piece> pieces;
   rapt::runtime::Array<char> staging; ///< tensors of an EntryRun
+  rapt::runtime::Looking stepLooks, encodeLooks;
 
   ~rapt_context();
   const void *weights() const { return module->weights.present() ? module->weights.data() : nullptr; }
@@ -149,6 +176,12 @@ struct rapt_context {
 };
 
 namespace rapt::runtime {
+
+/// Puts memory for the entry's looks at `tokens` tokens among its buffers.
+rapt_status placeLooks(rapt_context &context, const Entry &entry, Looking &looking, int64_t tokens,
+                       void *(&buffers)[roleCount], const Report &report);
+/// Copies the looks of `count` tokens from `from` of the call on to those of a chunk from `at` on.
+void keepLooks(const Entry &entry, const Looking &looking, size_t chunk, int64_t at, int64_t from, int64_t count);
 
 /// One call's hold of a context: tells a second thread BUSY and a forked child FORKED.
 class Use {

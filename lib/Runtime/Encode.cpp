@@ -133,8 +133,12 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
   put(Role::Past, c.past.data());
   put(Role::SourceTable, c.sourceTable.data());
   put(Role::Hidden, c.hidden.data());
+  if (rapt_status status = placeLooks(c, c.encode, c.encodeLooks, tokens, buffers, report))
+    return status;
   if (rapt_status status = c.encode.run(c.execution, buffers, dims, report))
     return status;
+  for (size_t r = 0; r < rows; ++r)
+    keepLooks(c.encode, c.encodeLooks, first + r, 0, c.rowBegin[r], sources[first + r].count);
   const float *from = c.hidden.data();
   for (size_t r = 0; r < rows; ++r) {
     const rapt_source &source = sources[first + r];

@@ -1,4 +1,5 @@
 #include "lib/Runtime/Context.h"
+#include <cstring>
 
 namespace rapt::runtime {
 namespace {
@@ -22,7 +23,11 @@ constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
                                            {"source_length", BufferKind::Input, "i32"},
                                            {"source_table", BufferKind::Input, "i32"},
                                            {"input_ids", BufferKind::Input, "i32"},
-                                           {"encoder_last_hidden_state", BufferKind::Output, "f32"}};
+                                           {"encoder_last_hidden_state", BufferKind::Output, "f32"},
+                                           {"attentions", BufferKind::Output, "f32"},
+                                           {"decoder_attentions", BufferKind::Output, "f32"},
+                                           {"cross_attentions", BufferKind::Output, "f32"},
+                                           {"encoder_attentions", BufferKind::Output, "f32"}};
 constexpr const char *dimNames[dimCount] = {"tokens", "rows", "wanted", "table", "blocks", "source_blocks"};
 
 int findRole(const ManifestBuffer &buffer) {
@@ -45,6 +50,9 @@ constexpr Role sourceRoles[] = {Role::SourceLength, Role::SourceTable};
 constexpr Role encodeRoles[] = {Role::Weights,  Role::Workspace, Role::Cache,       Role::InputIds,
                                 Role::RowBegin, Role::Past,      Role::SourceTable, Role::Hidden};
 
+constexpr Role stepLooks[] = {Role::Attentions, Role::DecoderAttentions, Role::CrossAttentions};
+constexpr Role encodeLooks[] = {Role::EncoderAttentions};
+
 template <size_t N> constexpr uint32_t bitsOf(const Role (&roles)[N]) {
   uint32_t bits = 0;
   for (Role role : roles)
@@ -63,7 +71,7 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
     return report.fail(RAPT_UNSUPPORTED,
                        "the model %s is no decoder: it has no entry step, cache, vocabulary or bounds", m.name.c_str());
   bool hasSource = module.findEntry("encode") >= 0;
-  return bind(module, index, bitsOf(stepRoles) | (hasSource ? bitsOf(sourceRoles) : 0), report);
+  return bind(module, index, bitsOf(stepRoles) | (hasSource ? bitsOf(sourceRoles) : 0), bitsOf(stepLooks), report);
 }
 
 rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
@@ -71,7 +79,7 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
   if (m.hidden < 1)
     return report.fail(RAPT_UNSUPPORTED, "the model %s has an entry encode, but no hidden size", m.name.c_str());
   int index = module.findEntry("encode");
-  if (rapt_status status = bind(module, index, bitsOf(encodeRoles), report))
+  if (rapt_status status = bind(module, index, bitsOf(encodeRoles), bitsOf(encodeLooks), report))
     return status;
   const ManifestEntry &entry = m.entries[index];
   const ManifestBuffer &hidden = entry.buffers[entry.findBuffer("encoder_last_hidden_state")];
@@ -82,14 +90,34 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
   return RAPT_OK;
 }
 
-rapt_status Entry::bind(const rapt_module &module, int index, uint32_t needed, const Report &report) {
+/// False where the buffer is not of the form of a look.
+bool Entry::addLook(const ManifestBuffer &buffer, Role role) {
+  if (looks == mostLooks || buffer.shape.size() != 4)
+    return false;
+  Look &added = look[looks++];
+  added = {role, roleNames[int(role)].name, {}, 1};
+  uint64_t columns = 1;
+  for (int i = 0; i < 3; ++i) {
+    const ManifestExtent &extent = buffer.shape[i + 1];
+    if (extent.dim >= 0 || extent.plus < 1 || !multiply(columns, uint64_t(extent.plus), columns) ||
+        columns > uint64_t(INT32_MAX))
+      return false;
+    added.shape[i] = extent.plus;
+  }
+  added.columns = int64_t(columns);
+  return true;
+}
+
+rapt_status Entry::bind(const rapt_module &module, int index, uint32_t needed, uint32_t possible,
+                        const Report &report) {
   const ManifestEntry &entry = module.manifest->entries[index];
   const char *name = entry.name.c_str(), *model = module.manifest->name.c_str();
   uint32_t found = 0;
   for (const ManifestBuffer &buffer : entry.buffers) {
     int role = findRole(buffer);
     uint32_t bit = role < 0 ? 0 : uint32_t(1) << role;
-    if (!(bit & needed) || bit & found)
+    bool isLook = bit & possible;
+    if (!(bit & (needed | possible)) || bit & found || (isLook && !addLook(buffer, Role(role))))
       return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a buffer %s %s that this runtime does not know", name,
                          model, buffer.name.c_str(), buffer.dtype.c_str());
     found |= bit;
@@ -128,6 +156,26 @@ rapt_status Entry::run(Execution &execution, void *const (&given)[roleCount], co
   for (int i = 0; i < extents; ++i)
     orderedDims[i] = values[int(dims[i])];
   return execution.run(code->run, orderedBuffers, orderedDims, report);
+}
+
+rapt_status placeLooks(rapt_context &context, const Entry &entry, Looking &looking, int64_t tokens,
+                       void *(&buffers)[roleCount], const Report &report) {
+  for (int i = 0; i < entry.looks; ++i) {
+    uint64_t size;
+    if (!multiply(uint64_t(tokens), uint64_t(entry.look[i].columns), size) ||
+        (size > looking.staged[i].size() && !looking.staged[i].allocate(context.memory, size)))
+      return report.fail(RAPT_NOMEM, "no memory for the %s of %lld tokens", entry.look[i].name, (long long)tokens);
+    buffers[int(entry.look[i].role)] = looking.staged[i].data();
+  }
+  return RAPT_OK;
+}
+
+void keepLooks(const Entry &entry, const Looking &looking, size_t chunk, int64_t at, int64_t from, int64_t count) {
+  for (int i = 0; i < entry.looks; ++i)
+    if (float *to = looking.of(i, chunk)) {
+      const int64_t columns = entry.look[i].columns;
+      memcpy(to + at * columns, looking.staged[i].data() + from * columns, size_t(count * columns) * sizeof(float));
+    }
 }
 
 } // namespace rapt::runtime

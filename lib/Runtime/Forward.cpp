@@ -67,6 +67,12 @@ rapt_status PaddedIds::read(const Allocator &memory, int64_t vocabulary, const R
 
 const rapt_tensor **Forward::placeOf(const char *name) {
   bool hasSource = c.encode.code;
+  for (int i = 0; i < c.entry.looks; ++i)
+    if (!strcmp(name, c.entry.look[i].name))
+      return &stepLooks[i];
+  for (int i = 0; i < c.encode.looks; ++i)
+    if (!strcmp(name, c.encode.look[i].name))
+      return &encodeLooks[i];
   return !strcmp(name, target.idsName)                             ? &target.ids
          : !strcmp(name, target.maskName)                          ? &target.mask
          : !strcmp(name, "logits")                                 ? &logits
@@ -74,6 +80,15 @@ const rapt_tensor **Forward::placeOf(const char *name) {
          : hasSource && !strcmp(name, source.maskName)             ? &source.mask
          : hasSource && !strcmp(name, "encoder_last_hidden_state") ? &hidden
                                                                    : nullptr;
+}
+
+const Look *Forward::lookAt(const rapt_tensor *const *place, const PaddedIds *&rows) const {
+  for (int i = 0; i < mostLooks; ++i) {
+    rows = place == &stepLooks[i] ? &target : place == &encodeLooks[i] ? &source : nullptr;
+    if (rows)
+      return rows == &target ? &c.entry.look[i] : &c.encode.look[i];
+  }
+  return nullptr;
 }
 
 rapt_status Forward::unknown(const char *name) const {
@@ -95,7 +110,8 @@ rapt_status Forward::bind(size_t count, const char *const *names, const rapt_ten
       return report.fail(RAPT_INVALID, "tensor %s is given twice", name);
     *place = &tensors[i];
     bool isOutput = place == &logits || place == &hidden;
-    if (rapt_status status = checkTensor(name, tensors[i], isOutput ? 3 : 2, report))
+    const PaddedIds *rows = nullptr;
+    if (rapt_status status = checkTensor(name, tensors[i], lookAt(place, rows) ? 5 : isOutput ? 3 : 2, report))
       return status;
   }
   if (rapt_status status = c.encode.code ? source.check(c.limits.positions, report) : RAPT_OK)
@@ -112,6 +128,15 @@ rapt_status Forward::shapeOf(const char *name, int64_t *shape, int32_t *rank) co
   const rapt_tensor **place = const_cast<Forward *>(this)->placeOf(name);
   if (!place)
     return unknown(name);
+  const PaddedIds *looked = nullptr;
+  if (const Look *look = lookAt(place, looked)) {
+    shape[0] = looked->batch;
+    shape[1] = looked->length;
+    for (int i = 0; i < 3; ++i)
+      shape[2 + i] = look->shape[i];
+    *rank = 5;
+    return RAPT_OK;
+  }
   bool ofSource = place == &source.ids || place == &source.mask || place == &hidden;
   const PaddedIds &rows = ofSource ? source : target;
   shape[0] = rows.batch;
@@ -135,6 +160,52 @@ rapt_status Forward::checkOutput(const char *name, const rapt_tensor &output, co
     if (input && overlap(output, *input))
       return report.fail(RAPT_INVALID, "%s shares memory with an input", name);
   return RAPT_OK;
+}
+
+rapt_status Forward::checkLooks() const {
+  for (const rapt_tensor *const *places : {stepLooks, encodeLooks})
+    for (int i = 0; i < mostLooks; ++i) {
+      const rapt_tensor *t = places[i];
+      const PaddedIds *rows = nullptr;
+      const Look *look = t ? lookAt(&places[i], rows) : nullptr;
+      if (!look)
+        continue;
+      const int64_t shape[] = {rows->batch, rows->length, look->shape[0], look->shape[1], look->shape[2]};
+      bool dense = is(*t, typeF32);
+      int64_t stride = 1;
+      for (int d = 4; d >= 0; stride *= shape[d--])
+        dense = dense && t->shape[d] == shape[d] && (!t->strides || shape[d] == 1 || t->strides[d] == stride);
+      if (!dense)
+        return report.fail(RAPT_INVALID, "%s is %s; dense f32 %s is needed", look->name,
+                           showShape(t->shape, t->rank).text, showShape(shape, 5).text);
+      for (const rapt_tensor *other : {target.ids, target.mask, source.ids, source.mask, logits, hidden})
+        if (other && overlap(*t, *other))
+          return report.fail(RAPT_INVALID, "%s shares memory with another tensor", look->name);
+    }
+  return RAPT_OK;
+}
+
+rapt_status Forward::prepareLooks(size_t rows) {
+  for (int i = 0; i < mostLooks; ++i)
+    if ((stepLooks[i] && !c.stepLooks.wanted[i].allocate(c.memory, rows)) ||
+        (encodeLooks[i] && !c.encodeLooks.wanted[i].allocate(c.memory, rows)))
+      return report.fail(RAPT_NOMEM, "no memory for %zu rows", rows);
+  return RAPT_OK;
+}
+
+/// Where the looks of row `row` go, which is the `place`-th that runs.
+void Forward::addLooks(int64_t row, size_t place) {
+  for (int i = 0; i < mostLooks; ++i)
+    for (bool isStep : {true, false}) {
+      const rapt_tensor *tensor = isStep ? stepLooks[i] : encodeLooks[i];
+      if (!tensor)
+        continue;
+      const PaddedIds &rows = isStep ? target : source;
+      const int64_t columns = (isStep ? c.entry : c.encode).look[i].columns;
+      float *to = static_cast<float *>(tensor->data) + row * rows.length * columns;
+      clearBehind(to, rows.lengths[row], rows.length, columns);
+      (isStep ? c.stepLooks : c.encodeLooks).wanted[i][place] = to;
+    }
 }
 
 /// Cache blocks that a row takes.
@@ -167,6 +238,7 @@ rapt_status Forward::addRow(int64_t row, size_t &count) {
       clearBehind(from.hidden, length, source.length, hiddenSize());
     }
   }
+  addLooks(row, count);
   if (!used && !from.count)
     return RAPT_OK;
   if (rapt_status status = c.newSequence(chunk.sequence, report))
@@ -191,8 +263,12 @@ rapt_status Forward::runRows(int64_t &row) {
     status = encode(c, sources.data(), count, report);
   size_t withTokens = 0;
   for (size_t i = 0; i < count; ++i) // a row may have a source alone
-    if (!status && chunks[i].count)
+    if (!status && chunks[i].count) {
+      for (int look = 0; look < mostLooks; ++look)
+        if (stepLooks[look])
+          std::swap(c.stepLooks.wanted[look][withTokens], c.stepLooks.wanted[look][i]);
       std::swap(chunks[withTokens++], chunks[i]);
+    }
   if (!status && withTokens)
     status = step(c, chunks.data(), withTokens, report);
   for (size_t i = 0; i < count; ++i)
@@ -211,6 +287,8 @@ rapt_status Forward::run() {
       return status;
   if (hidden && overlap(*hidden, *logits))
     return report.fail(RAPT_INVALID, "logits shares memory with encoder_last_hidden_state");
+  if (rapt_status status = checkLooks())
+    return status;
   const auto rows = size_t(target.batch);
   if (!chunks.allocate(c.memory, rows) || (c.encode.code && !sources.allocate(c.memory, rows)))
     return report.fail(RAPT_NOMEM, "no memory for %zu rows", rows);
@@ -218,10 +296,12 @@ rapt_status Forward::run() {
     return status;
   if (rapt_status status = c.encode.code ? source.read(c.memory, c.limits.vocabulary, report) : RAPT_OK)
     return status;
-  for (int64_t row = 0; row < target.batch;)
-    if (rapt_status status = runRows(row))
-      return status;
-  return RAPT_OK;
+  rapt_status status = prepareLooks(rows);
+  for (int64_t row = 0; row < target.batch && !status;)
+    status = runRows(row);
+  c.stepLooks.forget();
+  c.encodeLooks.forget();
+  return status;
 }
 
 } // namespace rapt::runtime

@@ -37,6 +37,11 @@ private:
   const rapt_tensor **placeOf(const char *name);
   rapt_status unknown(const char *name) const;
   rapt_status checkOutput(const char *name, const rapt_tensor &output, const PaddedIds &rows, int64_t columns) const;
+  /// The look that `place` is for, with its rows; null for other tensors.
+  const Look *lookAt(const rapt_tensor *const *place, const PaddedIds *&rows) const;
+  rapt_status checkLooks() const;
+  rapt_status prepareLooks(size_t rows);
+  void addLooks(int64_t row, size_t place);
   rapt_status addRow(int64_t row, size_t &count);
   rapt_status runRows(int64_t &row);
   int64_t blocksOf(int64_t row) const;
@@ -47,7 +52,8 @@ private:
   PaddedIds target{"input_ids", "attention_mask"}; ///< what gets logits
   PaddedIds source{"input_ids", "attention_mask"}; ///< of an encoder
   const rapt_tensor *logits = nullptr, *hidden = nullptr;
-  Array<rapt_chunk> chunks; ///< rows that run together
+  const rapt_tensor *stepLooks[mostLooks]{}, *encodeLooks[mostLooks]{}; ///< attention's weights, as Entry::look
+  Array<rapt_chunk> chunks;                                             ///< rows that run together
   Array<rapt_source> sources;
 };
 

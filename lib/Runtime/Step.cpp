@@ -250,20 +250,24 @@ rapt_status Step::runPart() {
     return report.fail(RAPT_NOMEM, "no memory for %lld rows of logits", ll(l.wanted));
   fillArguments(table);
   float *logits = staged ? c.staged.data() : direct ? direct : c.logits.data();
-  void *const buffers[roleCount] = {const_cast<void *>(c.weights()),
-                                    c.workspace.data(),
-                                    c.blocks.data(),
-                                    c.tokens.data(),
-                                    c.rowBegin.data(),
-                                    c.past.data(),
-                                    c.blockTable.data(),
-                                    c.want.data(),
-                                    logits,
-                                    c.sourceLength.data(),
-                                    c.sourceTable.data()};
-  rapt_status status = c.entry.run(c.execution, buffers, dims, report);
+  void *buffers[roleCount] = {const_cast<void *>(c.weights()),
+                              c.workspace.data(),
+                              c.blocks.data(),
+                              c.tokens.data(),
+                              c.rowBegin.data(),
+                              c.past.data(),
+                              c.blockTable.data(),
+                              c.want.data(),
+                              logits,
+                              c.sourceLength.data(),
+                              c.sourceTable.data()};
+  rapt_status status = placeLooks(c, c.entry, c.stepLooks, tokens, buffers, report);
+  if (!status)
+    status = c.entry.run(c.execution, buffers, dims, report);
   if (!status && staged)
     scatter();
+  for (size_t r = 0; r < rows && !status; ++r)
+    keepLooks(c.entry, c.stepLooks, c.pieces[r].chunk, c.pieces[r].begin, c.rowBegin[r], c.pieces[r].count);
   return status;
 }
 

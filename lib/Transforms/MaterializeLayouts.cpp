@@ -64,6 +64,14 @@ int64_t columnGroup(Value value) {
   return 0;
 }
 
+/// Whether attention, or its weights, read the operand by element.
+template <typename Op> bool isTableOrVector(Op op, OpOperand &use) {
+  OperandRange extras = op.getExtras();
+  unsigned first = extras.getBeginOperandIndex(), place = use.getOperandNumber();
+  return use.get() == op.getAdditive() ||
+         (place >= first && place < first + extras.size() && op.isTable(place - first));
+}
+
 FailureOr<Wish> wishOf(OpOperand &use) {
   Operation *op = use.getOwner();
   Wish wish;
@@ -84,13 +92,10 @@ FailureOr<Wish> wishOf(OpOperand &use) {
   }
   if (isa<attn::EmbeddingOp, attn::ImageTokensOp, attn::LayerNormOp, attn::ResizePositionsOp, attn::RMSNormOp>(op))
     return wish;
-  if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
-    if (use.get() == attention.getAdditive())
-      return wish;
-    unsigned firstExtra = attention.getODSOperandIndexAndLength(8).first;
-    if (use.getOperandNumber() >= firstExtra && attention.isTable(use.getOperandNumber() - firstExtra))
-      return wish;
-  }
+  if (auto attention = dyn_cast<attn::AttentionOp>(op); attention && isTableOrVector(attention, use))
+    return wish;
+  if (auto weights = dyn_cast<attn::AttentionWeightsOp>(op); weights && isTableOrVector(weights, use))
+    return wish;
   return op->emitOpError("reads a parameter, but no layout is known for its use");
 }
 
@@ -154,7 +159,7 @@ RankedTensorType cacheType(attn::KVCacheType type) {
 
 /// The regions' tables take the types of the operands. Where padding made a row longer, its end is still the logical
 /// one.
-void retypeTables(attn::AttentionOp op) {
+template <typename Op> void retypeTables(Op op) {
   for (Region *region : {&op.getScore(), &op.getMask()}) {
     for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
       if (region->empty() || !op.isTable(i))
@@ -203,6 +208,8 @@ LogicalResult retype(Operation *op) {
     shape[*attention.dimOf(3, attn::AttentionOp::DV)] = value.getDimSize(*attention.dimOf(2, attn::AttentionOp::DV));
     attention.getResult().setType(RankedTensorType::get(shape, attention.getResult().getType().getElementType()));
     retypeTables(attention);
+  } else if (auto weights = dyn_cast<attn::AttentionWeightsOp>(op)) {
+    retypeTables(weights);
   } else if (isa<attn::EmbeddingOp, attn::KVViewOp, attn::PatchesOp, attn::ResizePositionsOp, attn::SplitHeadsOp>(op)) {
     llvm::for_each(op->getResults(), padLast);
   } else if (isa<attn::ImageTokensOp, attn::PoolRowsOp, attn::SelectRowsOp>(op)) {

@@ -135,8 +135,9 @@ LogicalResult checkColumns(Operation *op) {
            tensor.isDynamicDim(tensor.getRank() - 1);
   };
   // Extra operands of attention are indexed element by element: they need no panels.
-  auto attention = dyn_cast<attn::AttentionOp>(op);
-  ValueRange operands = attention ? op->getOperands().take_front(3) : op->getOperands();
+  ValueRange operands = isa<attn::AttentionOp>(op)          ? op->getOperands().take_front(3)
+                        : isa<attn::AttentionWeightsOp>(op) ? op->getOperands().take_front(4)
+                                                            : op->getOperands();
   if (llvm::any_of(operands.getTypes(), isUnknown) || llvm::any_of(op->getResultTypes(), isUnknown))
     return op->emitOpError("has a last extent '?': the columns of a kernel's arrays must be numbers");
   return success();

@@ -51,7 +51,7 @@ struct SelectStorage : rapt::impl::AttnSelectStorageBase<SelectStorage> {
     auto retype = [&](RankedTensorType old) { return RankedTensorType::get(old.getShape(), type); };
     llvm::StringSet<> matrices, tables;
     getOperation().walk([&](attn::ParameterSliceOp slice) {
-      if (llvm::any_of(slice->getUsers(), llvm::IsaPred<attn::AttentionOp>))
+      if (llvm::any_of(slice->getUsers(), llvm::IsaPred<attn::AttentionOp, attn::AttentionWeightsOp>))
         tables.insert(slice.getParameter());
     });
     for (auto parameter : getOperation().getOps<attn::ParameterOp>()) {

@@ -41,7 +41,35 @@ def entry(name, heads, dqk, dv, masked, scored):
 """
 
 
-text = "".join(f"attn.dim @{dim} min 0 max 65536\n" for dim in ("queries", "keys", "rows")) + "".join(entry(name, *case) for name, case in CASES.items())
+text = "".join(f"attn.dim @{dim} min 0 max 65536\n" for dim in ("queries", "keys", "rows", "longest_queries", "longest_keys")) + "".join(entry(name, *case) for name, case in CASES.items())
+# Its weights, with everything that attention may have: grouped heads, an extra operand of queries and keys, a table, a score, a mask.
+Q, K, W, X = "tensor<?x2x3x33xf32>", "tensor<?x2x33xf32>", "tensor<?x3x4x141xf32>", "tensor<?x?x?xf32>"
+WEIGHT_MAPS = ", ".join(f"affine_map<{DIMS} -> {m}>" for m in ("(q, hkv, g, dqk)", "(kv, hkv, dqk)", "(b, q, kv)", "()"))
+for layer in (1, 3):
+    text += f"""func.func @look{layer}(%w: {W} {{attn.name = "w", attn.dims = ["queries"]}}, %q: {Q} {{attn.name = "q", attn.dims = ["queries"]}},
+    %k: {K} {{attn.name = "k", attn.dims = ["keys"]}}, %qb: tensor<?xi32> {{attn.name = "qb", attn.dims = ["rows+1"]}},
+    %kb: tensor<?xi32> {{attn.name = "kb", attn.dims = ["rows+1"]}}, %v: tensor<33xf32> {{attn.name = "v"}},
+    %x: {X} {{attn.name = "x", attn.dims = ["rows", "longest_queries", "longest_keys"]}}, %t: tensor<6x5xf32> {{attn.name = "t"}})
+    -> ({W} {{attn.name = "w", attn.dims = ["queries"]}}) attributes {{attn.entry}} {{
+  %scale = arith.constant 0.75 : f32
+  %layer = arith.constant {layer} : index
+  %o = attn.attention_weights %w[%layer], %q, %k, %scale heads [0, 2, 4, 5] q_begin(%qb : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>)
+    extras(%x, %t : {X}, tensor<6x5xf32>) additive(%v : tensor<33xf32>) maps [{WEIGHT_MAPS}] : {W}, {Q}, {K} score {{
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %e: f32, %all: tensor<6x5xf32>):
+      %d = arith.subi %j, %i : index
+      %c = attn.lookup %all[%h, %d] : tensor<6x5xf32> -> f32
+      %y = arith.addf %s, %c : f32
+      %z = arith.addf %y, %e : f32
+      attn.yield %z : f32
+    }} mask {{
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %e: f32, %all: tensor<6x5xf32>):
+      %two = arith.constant 2 : index
+      %keep = arith.cmpi ne, %j, %two : index
+      attn.yield %keep : i1
+    }}
+  return %o : {W}
+}}
+"""
 program = kernels.Program(tools, "additive", text)
 LENGTHS = (((1,), (1,)), ((7, 0, 1, 17), (67, 5, 0, 130)), ((8, 3), (64, 3)))
 for name, (heads, dqk, dv, masked, scored) in CASES.items():
@@ -62,4 +90,19 @@ for name, (heads, dqk, dv, masked, scored) in CASES.items():
                 checks.near(f"{name} {queries} {keys}", got, expected, 3e-6)
             else:
                 checks.equal(f"{name} {queries} {keys}, {workers} workers", got, first)
+for queries, keys in LENGTHS:
+    qb, kb = (np.concatenate([[0], np.cumsum(n)]).astype(np.int32) for n in (queries, keys))
+    named = {"w": random.standard_normal((qb[-1], 3, 4, 141)), "q": random.standard_normal((qb[-1], 2, 3, 33)), "k": random.standard_normal((kb[-1], 2, 33)),
+             "qb": qb, "kb": kb, "v": random.standard_normal(33), "x": random.standard_normal((len(queries), max(queries), max(keys))), "t": random.standard_normal((6, 5))}
+    named = {name: array.astype(np.int32 if array.dtype == np.int32 else np.float32) for name, array in named.items()}
+    extents = (qb[-1], kb[-1], len(queries), max(queries), max(keys))
+    for layer in (1, 3):
+        expected, = program.reference(f"look{layer}", named, ["w"])
+        got, = program.compiled(f"look{layer}", list(named.values()), [], extents, in_place=(0,))
+        checks.near(f"weights in layer {layer} {queries} {keys}", got, expected, 3e-6)
+        kept = np.delete(expected, layer, 1) if layer < 3 else expected
+        checks.equal(f"other layers than {layer} {queries} {keys}", np.ascontiguousarray(np.delete(got, layer, 1) if layer < 3 else got), np.ascontiguousarray(kept, np.float32))
+        some = np.array([any(j != 2 for j in range(n)) for n, m in zip(keys, queries) for _ in range(m)])
+        if layer < 3:
+            checks.near(f"sums {queries} {keys}", got[:, layer].sum(-1), np.repeat(some[:, None], 4, 1).astype(float), 1e-5)
 checks.finish()

@@ -58,7 +58,8 @@ CASES = {
     "seeded_masked": (head("MaskedLM", tie_word_embeddings=False), "seeded"),
     "seeded_base": (ODD, "seeded"),
 }
-FEW = ("base", "masked_untied", "sequence", "odd_tokens", "odd_question", "bf16", "f16_odd", "seeded_base")
+# bert_tasks.py compiles each head of a seeded model besides.
+FEW = ("masked_untied", "odd_tokens", "odd_question", "bf16", "f16_odd")
 
 
 def build(name, directory):

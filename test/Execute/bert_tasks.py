@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What rapt-run says with each head of a bert, against numpy on the outputs that rapt-run itself writes for the ids.
+"""What rapt-run says with each head of a bert, against the outputs that it writes for the ids, which are compared with numpy in
+float64.
 
-    bert_tasks.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR]
+    bert_tasks.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --rapt-reference build/bin/rapt-reference [--work DIR]
 
 The models are seeded; the tokenizer is a WordPiece that this script writes.
 """
@@ -15,7 +16,12 @@ import tempfile
 
 import numpy
 
+import attention_weights
 import passed
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Reference", "numpy"))
+
+import bert  # noqa: E402
 
 WORDS = ("[PAD] [UNK] [CLS] [SEP] [MASK] paris is the capital of france where city what he did n't un ##aff ##able "
          "a ##a b ##b c ##é e ##e , . ? ! - ' cafe berlin lies in").split()
@@ -72,7 +78,8 @@ class Models:
             with open(os.path.join(folder, file), "w") as out:
                 json.dump(content, out)
         library = self.done[name] = os.path.join(self.work, name + ".so")
-        subprocess.run([self.options.raptc, folder, "--random-weights=3", "-o", library], check=True, capture_output=True)
+        flags = ["--random-weights=3", *(["--attention-weights"] if name == "embed" else [])]
+        subprocess.run([self.options.raptc, folder, *flags, "-o", library], check=True, capture_output=True)
         return library
 
     def run(self, name, *arguments, fails=None):
@@ -105,7 +112,17 @@ class Models:
         for part in outputs:
             command += ["--output", f"{part}={at(part)}"]
         self.run(name, *command)
-        return [numpy.load(at(part)) for part in outputs]
+        found = [numpy.load(at(part)) for part in outputs]
+        with open(os.path.join(self.work, name, "config.json"), encoding="utf-8") as file:
+            config = json.load(file)
+        model = bert.Model(config, bert.tensors(config, 3))
+        for i, row in enumerate(rows):
+            wanted = model.forward(numpy.array(row), numpy.array(kinds[i, :len(row)]))
+            for part, got in zip(outputs, found):
+                own = got[i, :len(row)] if wanted[part].shape[0] == len(row) and got.shape[1] == shape[1] else got[i]
+                error = numpy.linalg.norm(own - wanted[part]) / numpy.linalg.norm(wanted[part])
+                assert error <= 1e-5, (name, part, error)
+        return found
 
 
 def ids_of(words):
@@ -257,18 +274,40 @@ def check_embeddings(models):
     assert card.endswith("mask.so -p \"Paris is the [MASK] of France.\"\n"), card
 
 
+def check_attention(models):
+    """The weights of the encoder are the reference evaluator's, and are drawn with the tokens of each text."""
+    ids, mask = numpy.zeros((2, 13), int), numpy.zeros((2, 13), int)
+    rows = [ids_of("[CLS] paris is the capital [SEP]"), ids_of("[CLS] un ##aff ##able [SEP]")]
+    for i, row in enumerate(rows):
+        ids[i, :len(row)], mask[i, :len(row)] = row, 1
+    folder, flags = os.path.join(models.work, "embed"), ("--random-weights=3", "--attention-weights")
+    got = attention_weights.compare(models.options, models.work, models.library("embed"), folder, {"input_ids": ids},
+                                    {"attention_mask": mask}, {"attentions": mask}, *flags, more=("last_hidden_state",))
+    maps, file = os.path.join(models.work, "maps"), os.path.join(models.work, "looked.txt")
+    with open(file, "w") as lines:
+        lines.write("paris is the capital\nunaffable\n")
+    models.run("embed", "-f", file, "--attention-weights", maps)
+    assert len(os.listdir(maps)) == 2 * 2 * 3
+    for i, row in enumerate(rows):
+        tokens = [WORDS[token] for token in row]
+        attention_weights.check_files(maps, f"row{i}-attentions", got["attentions"][i], (0,), (0, 1), tokens, tokens)
+    models.run("class", "-p", "a", "--attention-weights", maps, fails="class does not give its attention weights: compile it with raptc --attention-weights")
+    models.run("embed", "-p", "a", "--attention-weights", file, fails="looked.txt")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--raptc", required=True)
     parser.add_argument("--rapt-run", required=True)
+    parser.add_argument("--rapt-reference", required=True)
     parser.add_argument("--work")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rapt-tasks-") as folder:
         models = Models(options, options.work or folder)
-        checks = (check_fill_mask, check_classes, check_tokens, check_answers, check_embeddings)
+        checks = (check_fill_mask, check_classes, check_tokens, check_answers, check_embeddings, check_attention)
         for check in checks:
             check(models)
-        print(f"{len(checks)} heads passed")
+        print(f"{len(checks)} checks passed")
         passed.note("compiled", "family bert tokenizer WordPiece")
 
 

@@ -25,6 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
 import llama  # noqa: E402
+import llama_chat  # noqa: E402
 import passed  # noqa: E402
 
 TOLERANCE = 1e-5
@@ -33,6 +34,8 @@ LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_fr
           "original_max_position_embeddings": 32}
 MISTRAL = {"model_type": "mistral", "num_key_value_heads": 2, "max_position_embeddings": 150}
 QWEN2 = {"model_type": "qwen2", "num_key_value_heads": 2, "tie_word_embeddings": True}
+
+CHAT = "one-key-head"  # the one with a tokenizer and a chat template
 
 # What differs in the code that is made, not in the checkpoint alone.
 FEW = ("one-layer-tied", "grouped", "one-key-head", "wide-head", "head-2", "biases", "gelu", "linear", "llama3-v5", "f16",
@@ -43,7 +46,7 @@ CASES = {
     "plain": ({}, {}),
     "one-layer-tied": ({"num_hidden_layers": 1, "tie_word_embeddings": True}, {"bare": True}),
     "grouped": ({"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 12, "hidden_size": 60}, {}),
-    "one-key-head": ({"num_attention_heads": 5, "num_key_value_heads": 1, "head_dim": 6, "hidden_size": 35}, {"bare": True}),
+    "one-key-head": ({"num_attention_heads": 5, "num_key_value_heads": 1, "head_dim": 6, "hidden_size": 35, "vocab_size": llama_chat.VOCABULARY}, {"bare": True}),
     "wide-head": ({"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 80, "hidden_size": 48}, {}),
     "head-2": ({"num_attention_heads": 3, "head_dim": 2, "hidden_size": 31, "intermediate_size": 1}, {}),
     "biases": ({"attention_bias": True, "mlp_bias": True, "intermediate_size": 77, "num_key_value_heads": 2}, {}),
@@ -120,6 +123,8 @@ def check(name, options, work):
     model = os.path.join(directory, "model")
     config = llama.makeModel(model, CASES[name][0], SEED, **CASES[name][1])
     reference, library = llama.load(model), os.path.join(directory, "model.so")
+    if name == CHAT:
+        llama_chat.write(model)
     if options.rapt_reference:
         text = os.path.join(directory, "imported.mlir")
         run([options.raptc, model, "--emit=imported", "-o", text])
@@ -145,6 +150,8 @@ def check(name, options, work):
         worst = max(worst, error)
     if options.rapt_run:
         checkDecode(library, reference, options)
+    if options.rapt_run and name == CHAT:
+        llama_chat.check(options.rapt_run, library)
     return worst
 
 

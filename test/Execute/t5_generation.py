@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """What follows the encoder, on a random model of the t5 family.
 
-    t5_generation.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --runtime build/lib/librapt_runtime.so
+    t5_generation.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --rapt-reference build/bin/rapt-reference
+                     --runtime build/lib/librapt_runtime.so
 
 Greedy tokens of rapt-run equal those of test/Reference/numpy/t5.py, one by one; logits have the same bits with 1, 2 and
 7 threads; through the C interface, cached decode equals decode of all tokens at once, forks share a source, blocks come
-back, and each misuse is told; a text prompt is the source.
+back, and each misuse is told; a text prompt is the source. The weights of its three kinds of attention are the reference
+evaluator's, and are drawn.
 """
 
 import argparse
@@ -21,6 +23,7 @@ import numpy
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
+import attention_weights  # noqa: E402
 import passed  # noqa: E402
 import t5  # noqa: E402
 
@@ -211,9 +214,32 @@ def checkSequences(runtime, library, model):
     assert context.available() == 512, context.available()
 
 
+def checkAttention(options, work, library, directory, names):
+    """Of the source, of the text, and of the text to the source."""
+    random, outputs = numpy.random.RandomState(4), {}
+    masks = [(numpy.arange(max(lengths))[None] < numpy.array(lengths)[:, None]).astype(int) for lengths in ((70, 3, 1), (5, 67, 0))]
+    inputs = {name: random.randint(0, 101, mask.shape) for name, mask in zip(("input_ids", "decoder_input_ids"), masks)}
+    outputs = {"encoder_attentions": masks[0], "decoder_attentions": masks[1], "cross_attentions": masks[1]}
+    given = {"attention_mask": masks[0], "decoder_attention_mask": masks[1]}
+    got = attention_weights.compare(options, work, library, directory, inputs, given, outputs, "--attention-weights=0")
+    assert not got["cross_attentions"][1, :, :, :, 3:].any() and got["cross_attentions"].shape[2:4] == (1, 5)
+    maps = os.path.join(work, "maps")
+    made = json.loads(run(options.rapt_run, library, "-p", "the cat", "-n", "4", "--ignore-eos", "--attention-weights", maps, "--json"))["tokens"]
+    source = [names.index(token) for token in ("\u2581the", "\u2581", "c", "a", "t", "</s>")]
+    inputs = {"input_ids": numpy.array([source]), "decoder_input_ids": numpy.array([[0, *made[:-1]]])}
+    whole = {"encoder_attentions": numpy.ones((1, 6)), "decoder_attentions": numpy.ones((1, 4)), "cross_attentions": numpy.ones((1, 4))}
+    got = attention_weights.compare(options, work, library, directory, inputs, {}, whole, "--attention-weights=0")
+    for name, queries, keys in (("encoder_attentions", 6, 6), ("decoder_attentions", 4, 4), ("cross_attentions", 4, 6)):
+        drawn = numpy.load(os.path.join(maps, f"{name}-layer0-head4.npy"))
+        assert numpy.abs(drawn - got[name][0, :queries, 0, 4, :keys]).max() <= 1e-6, name
+    with open(os.path.join(maps, "cross_attentions-layer0-head0.svg"), encoding="utf-8") as file:
+        svg = file.read()
+    assert all(f">{label}</text>" in svg for label in ("the", "c", "a", "t", "&lt;/s&gt;")), svg[:2000]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("raptc", "rapt-run", "runtime"):
+    for name in ("raptc", "rapt-run", "rapt-reference", "runtime"):
         parser.add_argument("--" + name, required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rapt-t5-") as work:
@@ -221,7 +247,7 @@ def main():
         t5.make(directory, CONFIG, 5)
         numbers, names = tokenizer(directory)
         model = t5.load(directory)
-        run(options.raptc, directory, "-o", library)
+        run(options.raptc, directory, "--attention-weights=0", "-o", library)
         source, expected = ",".join(map(str, SOURCE)), greedy(model, SOURCE, 20)
         found = run(options.rapt_run, library, "--tokens", source, "-n", "20", "--ignore-eos")
         assert found == ",".join(map(str, expected)), f"greedy: {found}, expected {expected}"
@@ -240,6 +266,7 @@ def main():
             seen.add(b"".join(numpy.load(output).tobytes() for output in outputs))
         assert len(seen) == 1, "the bits depend on the number of threads"
         checkText(options, library, model, numbers, names)
+        checkAttention(options, work, library, directory, names)
         checkSequences(options.runtime, library, model)
     print("generation: all as expected")
     passed.note("compiled", "family t5 decode", "family t5 tokenizer Unigram")

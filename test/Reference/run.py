@@ -230,6 +230,23 @@ def attention():
         return np.einsum("ijhg,jhd->ihgd", p, v[own]) / np.maximum(p.sum(1), 1e-300)[..., None]
 
     case("attention additive", "attention", "additive", {**documents, "vector": vector}, {"result0": rows(bahdanau)})
+    eye = np.eye(13)
+
+    def look(b, at):
+        """Weights are what attention gives for values that tell keys apart."""
+        own = np.repeat(eye[:keys[b], None, :], 2, 1)
+        return attend(q[at], k[kb[b]:kb[b + 1]], own, 0.5, mask=lambda h, i, j: j != 1).reshape(lengths[b], 6, 13)[:, [0, 4, 5]]
+
+    before = normal(9, 3, 3, 13)
+    looked = before.astype(np.float64)
+    looked[:, 1] = rows(look)
+    weights = {**{name: documents[name] for name in ("q", "k", "q_begin", "kv_begin")}, "w": before}
+    case("attention_weights", "attention", "weights", {**weights, "layer": np.array(1)}, {"result0": looked})
+    for outside in (-1, 3):
+        case(f"attention_weights of layer {outside}", "attention", "weights", {**weights, "layer": np.array(outside)}, {"result0": before})
+    error("attention", "weights", {**weights, "w": before[1:], "layer": np.array(1)}, "'attn.attention_weights' op has 9 queries for weights of 8")
+    error("attention", "weights", {**weights, "k": normal(20, 2, 5), "kv_begin": kb + ints(0, 0, 0, 0, 7), "layer": np.array(0)},
+          "'attn.attention_weights' op row 3 has 14 keys for weights of 13")
     error("attention", "documents", {**documents, "kv_begin": kb[:-1]}, "'attn.attention' op extent of dim b is both 4 and 3")
     error("attention", "documents", {**documents, "q_begin": qb + ints(0, 0, 0, 0, 1)}, "q_begin[4] is 10, but must be within 4..9")
     error("attention", "documents", {**documents, "v": v[1:]}, "extent of dim kv is both 13 and 12")

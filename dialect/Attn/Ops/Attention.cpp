@@ -206,3 +206,68 @@ LogicalResult AttentionOp::verify() {
   }
   return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
 }
+
+std::optional<unsigned> AttentionWeightsOp::dimOf(unsigned i, unsigned dim) {
+  for (auto [position, expr] : llvm::enumerate(getMap(i).getResults()))
+    if (cast<AffineDimExpr>(expr).getPosition() == dim)
+      return position;
+  return std::nullopt;
+}
+
+bool AttentionWeightsOp::isTable(unsigned i) { return isTableWith(getMap(4 + i), getExtras()[i]); }
+
+/// What the maps hold, and the extents of the heads' dims; -1 where nothing says them.
+static LogicalResult verifyWeightMaps(AttentionWeightsOp op, int64_t (&extents)[AttentionOp::NumDims]) {
+  using A = AttentionOp;
+  SmallVector<Value> operands = {op.getQuery(), op.getKey()};
+  llvm::append_range(operands, op.getExtras());
+  if (op.getMaps().size() != operands.size())
+    return op.emitOpError() << "needs a map for query, key and each extra operand: " << operands.size() << ", found "
+                            << op.getMaps().size();
+  std::fill_n(extents, A::NumDims, -1);
+  for (auto [place, operand] : llvm::enumerate(operands)) {
+    unsigned i = place < 2 ? place : place + 2;
+    AffineMap map = op.getMap(i);
+    auto type = cast<RankedTensorType>(operand.getType());
+    if (map.getNumDims() != A::NumDims || map.getNumSymbols() != 0 || !map.isProjectedPermutation())
+      return op.emitOpError() << "map " << place << " must be a projected permutation of (b, hkv, g, q, kv, dqk, dv)";
+    if (map.getNumResults() != type.getRank() && (i < 4 || !op.isTable(i - 4)))
+      return op.emitOpError() << "map " << place << " has " << map.getNumResults() << " results for " << type;
+    for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape()))
+      if (unsigned dim = cast<AffineDimExpr>(expr).getPosition(); extents[dim] == -1 && !ShapedType::isDynamic(size))
+        extents[dim] = size;
+    bool banned = op.dimOf(i, A::DV) || (i == 0 && op.dimOf(i, A::KV)) || (i == 1 && op.dimOf(i, A::Q)) ||
+                  (i >= 4 && op.dimOf(i, A::DQK));
+    bool complete = i >= 4 || (op.dimOf(i, i == 0 ? A::Q : A::KV) && op.dimOf(i, A::DQK));
+    if (banned || !complete)
+      return op.emitOpError() << "map " << place << " must be that of "
+                              << (i == 0   ? "a query: q and dqk, not kv and dv"
+                                  : i == 1 ? "a key: kv and dqk, not q and dv"
+                                           : "an extra operand: not dqk and dv");
+  }
+  if (op.dimOf(0, A::B) || (op.getKvBegin() && op.dimOf(1, A::B)))
+    return op.emitOpError("needs packed queries, and with kv_begin packed keys, whose maps leave b out");
+  return success();
+}
+
+LogicalResult AttentionWeightsOp::verify() {
+  int64_t extents[NumDims];
+  if (failed(verifyWeightMaps(*this, extents)))
+    return failure();
+  RankedTensorType weights = getWeights().getType();
+  if (weights.getRank() != 4 || ShapedType::isDynamic(weights.getDimSize(1)) ||
+      ShapedType::isDynamic(weights.getDimSize(2)) || ShapedType::isDynamic(weights.getDimSize(3)))
+    return emitOpError() << "updates [tokens, layers, heads, keys], nothing but tokens dynamic, found " << weights;
+  if (getHeads().empty() || int64_t(getHeads().size()) != weights.getDimSize(2))
+    return emitOpError() << "names " << getHeads().size() << " heads for " << weights;
+  for (int64_t head : getHeads())
+    if (head < 0 || (extents[HKV] > 0 && head >= extents[HKV] * std::max<int64_t>(extents[G], 1)))
+      return emitOpError() << "names head " << head << " of " << extents[HKV] * std::max<int64_t>(extents[G], 1);
+  if (getAdditive()) {
+    int64_t size = cast<RankedTensorType>(getAdditive().getType()).getDimSize(0);
+    if (ShapedType::isDynamic(size) || (size != extents[DQK] && padToPanel(size) != extents[DQK]))
+      return emitOpError() << "needs an additive vector with an element for each of the static channels dqk, found "
+                           << getAdditive().getType() << " for " << getQuery().getType();
+  }
+  return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
+}

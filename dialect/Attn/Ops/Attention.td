@@ -130,7 +130,58 @@ def Attn_AttentionOp : Attn_Op<"attention", [
   }];
 }
 
-def Attn_LookupOp : Attn_Op<"lookup", [Pure, ParentOneOf<["AttentionOp", "AttentionStateOp"]>]> {
+def Attn_AttentionWeightsOp : Attn_Op<"attention_weights", [Pure, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+  let summary = "the weights by which attn.attention mixes values";
+  let description = [{
+    Operands, regions and dims are those of `attn.attention`; `maps` are those of query, key and the extra operands, and queries are
+    packed: b is not in the query's map. The result is `weights`, [tokens, layers, heads, keys], with the weights of `heads` (query
+    heads) in the layer: `result[t, layer, i, j]` is the weight of key j of the row of t for head `heads[i]`, 0 of keys that the row
+    does not have or the mask excludes. Where nothing reads `weights` afterwards it is updated in place. A layer outside of the
+    tensor changes nothing, so that a loop over all layers keeps those that are asked for. A row has at most as many keys as the
+    last dim.
+
+    ```mlir
+    #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+    #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+    func.func @look(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %rows: tensor<?xi32>, %layer: index,
+                    %w: tensor<?x6x2x512xf32>) -> tensor<?x6x2x512xf32> {
+      %scale = arith.constant 0.125 : f32
+      %new = attn.attention_weights %w[%layer], %q, %k, %scale heads [0, 7] q_begin(%rows : tensor<?xi32>) kv_begin(%rows : tensor<?xi32>)
+        maps [#q, #k] : tensor<?x6x2x512xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32>
+      return %new : tensor<?x6x2x512xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$weights, Index:$layer, RankedTensorOf<[F32]>:$query, RankedTensorOf<[AnyFloat]>:$key,
+                       F32:$scale, Optional<1DTensorOf<[I32]>>:$q_begin, Optional<1DTensorOf<[I32]>>:$q_offset,
+                       Optional<1DTensorOf<[I32]>>:$kv_begin, Optional<1DTensorOf<[I32]>>:$kv_length,
+                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<1DTensorOf<[F32]>>:$additive,
+                       DenseI64ArrayAttr:$heads, AffineMapArrayAttr:$maps);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let regions = (region AnyRegion:$score, AnyRegion:$mask);
+  let assemblyFormat = [{
+    $weights `[` $layer `]` `,` $query `,` $key `,` $scale `heads` $heads
+    (`q_begin` `(` $q_begin^ `:` type($q_begin) `)`)? (`q_offset` `(` $q_offset^ `:` type($q_offset) `)`)?
+    (`kv_begin` `(` $kv_begin^ `:` type($kv_begin) `)`)? (`kv_length` `(` $kv_length^ `:` type($kv_length) `)`)?
+    (`extras` `(` $extras^ `:` type($extras) `)`)? (`additive` `(` $additive^ `:` type($additive) `)`)? `maps` $maps attr-dict
+    `:` type($weights) `,` type($query) `,` type($key) custom<SameType>(type($result), ref(type($weights)))
+    custom<NamedRegions>($score, $mask)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Maps, dims and tables by the numbers that they have in attn.attention: 0 the query, 1 the key, 4 + i extra operand i.
+    using Dim = AttentionOp::Dim;
+    enum : unsigned { B = AttentionOp::B, HKV = AttentionOp::HKV, G = AttentionOp::G, Q = AttentionOp::Q, KV = AttentionOp::KV,
+                      DQK = AttentionOp::DQK, DV = AttentionOp::DV, NumDims = AttentionOp::NumDims };
+    ::mlir::AffineMap getMap(unsigned i) {
+      return ::llvm::cast<::mlir::AffineMapAttr>(getMaps()[i < 2 ? i : i - 2]).getValue();
+    }
+    std::optional<unsigned> dimOf(unsigned i, unsigned dim);
+    bool isTable(unsigned i);
+  }];
+}
+
+def Attn_LookupOp : Attn_Op<"lookup", [Pure, ParentOneOf<["AttentionOp", "AttentionStateOp", "AttentionWeightsOp"]>]> {
   let summary = "reads a table in a score or mask region";
   let description = [{
     The element of a table (an extra operand with an empty map) at indices that may depend on anything, as f32 or i32. An index

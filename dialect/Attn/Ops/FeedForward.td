@@ -47,7 +47,7 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
   }];
 }
 
-def Attn_YieldOp : Attn_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["LinearOp", "AttentionOp", "AttentionStateOp"]>]> {
+def Attn_YieldOp : Attn_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["LinearOp", "AttentionOp", "AttentionStateOp", "AttentionWeightsOp"]>]> {
   let summary = "gives a region's result";
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";

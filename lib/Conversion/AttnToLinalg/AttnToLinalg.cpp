@@ -47,6 +47,7 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
     populatePositionTilingPatterns(patterns);
     populateKVCacheTilingPatterns(patterns);
     populateAttentionTilingPatterns(patterns);
+    populateAttentionWeightsTilingPatterns(patterns);
     populateRecurrenceTilingPatterns(patterns);
     populatePaddingTilingPatterns(patterns);
     // Each op is rewritten once: a walk, not a fixpoint.

@@ -16,6 +16,7 @@ void populatePositionTilingPatterns(mlir::RewritePatternSet &patterns);
 void populatePaddingTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateKVCacheTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateAttentionTilingPatterns(mlir::RewritePatternSet &patterns);
+void populateAttentionWeightsTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateRecurrenceTilingPatterns(mlir::RewritePatternSet &patterns);
 
 #define GEN_PASS_DECL

@@ -1,4 +1,5 @@
 // Text from a prompt, as it comes.
+#include "lib/Generation/CommandLine/AttentionMaps.h"
 #include "lib/Generation/CommandLine/Beams.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Text.h"
@@ -173,6 +174,8 @@ std::string Generation::summary() const {
 Outcome Generation::open() {
   if (Outcome outcome = openText(model, !options.tokens, text); !outcome)
     return outcome;
+  if (Outcome outcome = prepareAttention(options, model); !outcome)
+    return outcome;
   for (auto step : {&Generation::readPromptIds, &Generation::chooseSource, &Generation::chooseRoom})
     if (Outcome outcome = (this->*step)(); !outcome)
       return outcome;
@@ -331,13 +334,18 @@ int generate(const Options &options, Model model) {
   if (Outcome outcome = generation.open(); !outcome)
     return fail(outcome.message, Failure(outcome).code);
   if (generation.searches()) {
+    if (!options.attention.empty())
+      return fail("--attention-weights does not go with beams");
     int64_t fits = generation.room - int64_t(generation.prompt.ids.size());
     int64_t most = generation.most < 0 ? fits : std::min(generation.most, fits);
     return searchBeams(options, generation.model, generation.text, generation.prompt, most);
   }
   if (Outcome outcome = generation.prepare(); !outcome)
     return fail(outcome.message, Failure(outcome).code);
-  return generation.finish(generation.run());
+  Outcome outcome = generation.run();
+  if (outcome && !options.attention.empty())
+    outcome = drawGeneration(options, generation.model, generation.text, generation.prompt, generation.made);
+  return generation.finish(outcome);
 }
 
 } // namespace rapt::run

@@ -146,6 +146,8 @@ const std::vector<Option> &table() {
       {"input", nullptr, "NAME=F.npy", "run forward on tensors; may be repeated", namedFile(&Options::inputs)},
       {"output", nullptr, "NAME=F.npy", "where a tensor of forward goes; may be repeated",
        namedFile(&Options::outputs)},
+      {"attention-weights", nullptr, "FOLDER", "write what looks at what there: .npy, .svg, .png",
+       path(&Options::attention)},
       {"reference", nullptr, "IR.mlir", "run the reference evaluator on --input and --output instead",
        path(&Options::reference)},
       {"weights", nullptr, "FILE", "another weight file than the one beside the library", path(&Options::weights)},
@@ -186,6 +188,8 @@ Status checkTogether(const Options &o) {
     return usage("only one of --prompt, --file, --tokens, --image, --perplexity and --input can be given");
   if (tensors ? o.outputs.empty() : !o.outputs.empty() && !texts && !images)
     return usage("--input and --output go together");
+  if (!o.attention.empty() && !texts)
+    return usage("--attention-weights belongs to a prompt");
   if ((o.question || o.pair) && !(o.prompt || o.promptFile))
     return usage("--question and --pair need --prompt or --file");
   if (o.question && o.pair)

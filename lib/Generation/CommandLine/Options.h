@@ -33,6 +33,7 @@ struct Options {
   uint64_t seed = 0;
   std::vector<std::string> stops;
 
+  std::string attention; ///< folder for the weights of attention
   std::string weights;
   bool anyWeights = false, verify = false, readWeights = false;
   bool ignoreEnd = false; ///< go on after a token that ends a text

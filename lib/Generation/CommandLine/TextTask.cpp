@@ -1,5 +1,6 @@
 // Runs a model's task on texts of the command line or lines of a file.
 #include "lib/Generation/CommandLine/TextTask.h"
+#include "lib/Generation/CommandLine/AttentionMaps.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Support/Npy.h"
 #include <algorithm>
@@ -58,9 +59,15 @@ private:
   Outcome readRows();
   Outcome checkLength(const TextRow &row) const;
   Outcome encodeTexts(std::vector<std::string> texts);
+  Outcome prepareAttention();
   Outcome runGroup(std::span<const TextRow> group);
+  Outcome drawAttention(const TextRow &row, const RowOutput &attentions, size_t index) const;
   Outcome tell(json::Value result);
   Status writeOutputs(const std::vector<RowOutput> &outputs) const;
+  /// That of the name, which is one of `names`.
+  const RowOutput &output(const std::vector<RowOutput> &outputs, const std::string &name) const {
+    return outputs[size_t(std::find(names.begin(), names.end(), name) - names.begin())];
+  }
 
   const Options &options;
   Model model;
@@ -70,6 +77,7 @@ private:
   std::vector<std::string> tensors, names;
   std::vector<TextRow> rows;
   std::vector<json::Value> pending; ///< of the rows of one text
+  AttentionChoice choice;
   size_t texts = 0, told = 0;
   json::Array results; ///< for --json
 };
@@ -162,6 +170,8 @@ Outcome TaskRun::prepare() {
   for (const auto &[name, file] : options.outputs)
     if (std::find(names.begin(), names.end(), name) == names.end())
       names.push_back(name);
+  if (Outcome outcome = prepareAttention(); !outcome)
+    return outcome;
   if (Outcome outcome = readRows(); !outcome)
     return outcome;
   if (Outcome outcome = makeContext(options, 0, model); !outcome)
@@ -186,11 +196,36 @@ Outcome TaskRun::tell(json::Value result) {
 
 Status TaskRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
   for (const auto &[name, file] : options.outputs) {
-    const RowOutput &output = outputs[size_t(std::find(names.begin(), names.end(), name) - names.begin())];
-    if (Status status = writeNpy(file, NpyType::F32, output.shape, std::as_bytes(std::span(output.data))); !status)
+    const RowOutput &tensor = output(outputs, name);
+    if (Status status = writeNpy(file, NpyType::F32, tensor.shape, std::as_bytes(std::span(tensor.data))); !status)
       return status;
   }
   return {};
+}
+
+Outcome TaskRun::prepareAttention() {
+  if (options.attention.empty())
+    return {};
+  if (Outcome outcome = checkAttention(model, tensors, "attentions"); !outcome)
+    return outcome;
+  Expected<AttentionChoice> found = AttentionChoice::of(model);
+  if (!found)
+    return {RAPT_BAD_FILE, found.error().message};
+  choice = std::move(*found);
+  if (std::find(names.begin(), names.end(), "attentions") == names.end())
+    names.push_back("attentions");
+  return {};
+}
+
+/// Rows of several have their number in the files' names.
+Outcome TaskRun::drawAttention(const TextRow &row, const RowOutput &attentions, size_t index) const {
+  std::vector<std::string> labels;
+  if (Outcome outcome = axisOf(text, row.ids, labels); !outcome)
+    return outcome;
+  const std::string before = rows.size() > 1 ? "row" + std::to_string(&row - rows.data()) + "-" : "";
+  Status status =
+      writeAttentionMaps(options.attention, before + "attentions", choice, attentions, index, labels, labels);
+  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
 }
 
 Outcome TaskRun::runGroup(std::span<const TextRow> group) {
@@ -200,6 +235,9 @@ Outcome TaskRun::runGroup(std::span<const TextRow> group) {
   for (size_t i = 0; i < group.size(); ++i) {
     if (Outcome outcome = task->judge(group[i], i, outputs, pending.emplace_back()); !outcome)
       return outcome;
+    if (!options.attention.empty())
+      if (Outcome outcome = drawAttention(group[i], output(outputs, "attentions"), i); !outcome)
+        return outcome;
     const TextRow *next = &group[i] + 1;
     if (next < rows.data() + rows.size() && next->origin == group[i].origin)
       continue;
@@ -218,7 +256,7 @@ Outcome TaskRun::run() {
     return runGroup(all);
   const int64_t columns = std::string_view(model.info.task) == "fill-mask" ? model.info.vocabulary : model.info.hidden;
   for (size_t first = 0; first < all.size();) {
-    size_t count = rowsTogether(all.subspan(first), columns);
+    size_t count = options.attention.empty() ? rowsTogether(all.subspan(first), columns) : 1;
     if (Outcome outcome = runGroup(all.subspan(first, count)); !outcome)
       return outcome;
     first += count;

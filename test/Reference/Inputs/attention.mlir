@@ -136,3 +136,18 @@ func.func @merge(%accs: tensor<?x?x32xf32> {attn.name = "accs"}, %maxs: tensor<?
     : tensor<?x?x32xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x32xf32>, tensor<?xf32>, tensor<?xf32>
   return %0#0, %0#1, %0#2 : tensor<?x32xf32>, tensor<?xf32>, tensor<?xf32>
 }
+// The weights of three of six heads, in one layer of three; key 1 is masked.
+func.func @weights(%w: tensor<?x3x3x13xf32> {attn.name = "w"}, %layer: index {attn.name = "layer"}, %q: tensor<?x2x3x5xf32> {attn.name = "q"},
+                   %k: tensor<?x2x5xf32> {attn.name = "k"}, %qb: tensor<?xi32> {attn.name = "q_begin"}, %kb: tensor<?xi32> {attn.name = "kv_begin"})
+    -> tensor<?x3x3x13xf32> {
+  %scale = arith.constant 0.5 : f32
+  %0 = attn.attention_weights %w[%layer], %q, %k, %scale heads [0, 4, 5] q_begin(%qb : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>) maps [#qp, #kp]
+    : tensor<?x3x3x13xf32>, tensor<?x2x3x5xf32>, tensor<?x2x5xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %one = arith.constant 1 : index
+      %keep = arith.cmpi ne, %j, %one : index
+      attn.yield %keep : i1
+    }
+  return %0 : tensor<?x3x3x13xf32>
+}

@@ -266,7 +266,9 @@ typedef struct rapt_tensor {
  * i32 [batch, length]; attention_mask i64, optional, ones then zeros in each row; logits f32 [batch, length,
  * vocabulary], 0 beyond a row's length. It borrows free blocks of the cache and gives them back. Encoder-decoders have
  * decoder_input_ids and decoder_attention_mask for the logits, and encoder_last_hidden_state f32 [batch, length,
- * hidden], optional, besides. Other models have the entries that their manifest lists; an output may be left out. */
+ * hidden], optional, besides. Compiled to be looked into, both have attentions f32 [batch, length, layers, heads,
+ * positions], or encoder_, decoder_ and cross_attentions. Other models have the entries that their manifest lists; an
+ * output may be left out. */
 RAPT_API rapt_status rapt_run(rapt_context *context, const char *entry, size_t count, const char *const *names,
                               const rapt_tensor *tensors, char *message, size_t message_size);
 
