@@ -64,12 +64,15 @@ def Attn_SourceAttr : Attn_Attr<"Source", "source"> {
   let summary = "a tensor of the checkpoint that becomes (part of) a parameter";
   let description = [{
     `{layer}` in the name stands for the layer of a stacked parameter. With `transpose` the checkpoint stores [N, K]
-    (nn.Linear) where the parameter is [K, N].
+    (nn.Linear) where the parameter is [K, N]. `rows(a, b)` takes rows a to b - 1 of the checkpoint's tensor alone, as of
+    one that packs several projections.
 
-    Example: `#attn.source<"model.layers.{layer}.self_attn.q_proj.weight", transpose = true>`
+    Example: `#attn.source<"model.layers.{layer}.self_attn.q_proj.weight", transpose = true>`,
+    `#attn.source<"decoder.layers.{layer}.multihead_attn.in_proj_weight" rows(0, 512)>`
   }];
-  let parameters = (ins StringRefParameter<"tensor name">:$name, DefaultValuedParameter<"bool", "false">:$transpose);
-  let assemblyFormat = "`<` $name (`,` `transpose` `=` $transpose^)? `>`";
+  let parameters = (ins StringRefParameter<"tensor name">:$name, DefaultValuedParameter<"bool", "false">:$transpose,
+                        OptionalArrayRefParameter<"int64_t", "first row and the one after the last">:$rows);
+  let assemblyFormat = "`<` $name (`rows` `(` $rows^ `)`)? (`,` `transpose` `=` $transpose^)? `>`";
 }
 
 def Attn_LayoutAttr : Attn_Attr<"Layout", "layout"> {

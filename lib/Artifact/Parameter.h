@@ -21,6 +21,10 @@ struct Source {
   std::string name;
   /// The checkpoint stores [N, K] (nn.Linear) where the parameter is [K, N].
   bool transpose = false;
+  /// Of the checkpoint's tensor, rows [beginRow, endRow).
+  int64_t beginRow = 0, endRow = allRows;
+
+  static constexpr int64_t allRows = -1;
 };
 
 /// Name of the source's tensor in layer number `layer`.

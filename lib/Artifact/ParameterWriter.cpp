@@ -4,6 +4,7 @@
 #include "lib/Artifact/Transposition.h"
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace rapt::artifact {
 
@@ -151,7 +152,14 @@ Status ParameterWriter::checkLayer(int64_t layer) {
     if (!info)
       return Error{"tensor '" + name + "' is missing"};
     const bool flip = source.transpose, isMatrix = parameter->shape.size() == 2;
-    const std::vector<int64_t> shape = isMatrix ? matrixShape(info->shape, rows, flip) : info->shape;
+    std::vector<int64_t> taken = info->shape;
+    if (source.endRow != Source::allRows) {
+      if (taken.empty() || source.beginRow < 0 || source.endRow <= source.beginRow || source.endRow > taken[0])
+        return Error{"tensor '" + name + "' is " + shapeText(info->shape) + ", which has no rows " +
+                     std::to_string(source.beginRow) + " to " + std::to_string(source.endRow)};
+      taken[0] = source.endRow - source.beginRow;
+    }
+    const std::vector<int64_t> shape = isMatrix ? matrixShape(taken, rows, flip) : taken;
     if (shape.size() != parameter->shape.size() || (flip && !isMatrix) || (isMatrix && shape[flip ? 1 : 0] != rows))
       return Error{"tensor '" + name + "' is " + shapeText(info->shape) + ", which gives no part of " +
                    shapeText(parameter->shape) + (flip ? " transposed" : "")};
@@ -347,8 +355,11 @@ Expected<ParameterWriter::Rectangle> ParameterWriter::load(int64_t layer, size_t
     return r;
 
   const std::string name = tensorName(layer, source);
-  const DType type = reader->find(name)->dtype;
+  const auto &[type, shape] = *reader->find(name);
   const int64_t element = sizeOf(type), count = rowCount * columnCount;
+  // The elements before the rows that the source takes.
+  const int64_t before =
+      std::accumulate(shape.begin() + 1, shape.end(), parameter->sources[source].beginRow, std::multiplies<>());
   const int64_t ownColumns = firstColumns[source + 1] - firstColumns[source];
   const int64_t outerBegin = r.transposed ? r.columnBegin - firstColumns[source] : r.rowBegin;
   const int64_t innerBegin = r.transposed ? r.rowBegin : r.columnBegin - firstColumns[source];
@@ -361,7 +372,7 @@ Expected<ParameterWriter::Rectangle> ParameterWriter::load(int64_t layer, size_t
   const bool same = type == parameter->storage, useDirect = direct && !r.transposed;
   std::byte *raw = same && useDirect ? direct : scratch.reserve(0, count * element);
   for (int64_t i = 0; i < outerCount; ++i) {
-    const uint64_t offset = uint64_t((outerBegin + i) * innerExtent + innerBegin) * element;
+    const uint64_t offset = uint64_t(before + (outerBegin + i) * innerExtent + innerBegin) * element;
     Status status = reader->read(name, offset, {raw + i * innerCount * element, size_t(innerCount * element)});
     if (!status)
       return status.error();

@@ -37,7 +37,9 @@ Expected<artifact::Parameter> describe(attn::ParameterOp op) {
   parameter.firstLayer = op.getFirstLayer();
   for (Attribute attribute : op.getSources()) {
     auto source = cast<attn::SourceAttr>(attribute);
-    parameter.sources.push_back({source.getName().str(), source.getTranspose()});
+    ArrayRef<int64_t> rows = source.getRows();
+    parameter.sources.push_back({source.getName().str(), source.getTranspose(), rows.empty() ? 0 : rows[0],
+                                 rows.empty() ? artifact::Source::allRows : rows[1]});
   }
   parameter.layout.kind =
       layout->getKind() == attn::LayoutKind::panels ? artifact::Layout::Panels : artifact::Layout::RowMajor;

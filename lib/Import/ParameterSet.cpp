@@ -27,6 +27,14 @@ void ParameterSet::addStacked(const Stack &stack, std::string symbol, std::strin
   weights.push_back({std::move(symbol), std::move(tensor), shape, shape, init, stack, false, {}});
 }
 
+void ParameterSet::addStackedRows(const Stack &stack, std::string symbol, std::string tensor,
+                                  std::vector<int64_t> shape, int64_t first, int64_t rows, huggingface::Init init) {
+  std::vector<int64_t> stored = shape;
+  stored[0] = rows;
+  weights.push_back(
+      {std::move(symbol), std::move(tensor), std::move(shape), std::move(stored), init, stack, false, {}, first});
+}
+
 Status ParameterSet::resolve(huggingface::ModelDescription &model, std::initializer_list<std::string_view> ignored) {
   std::vector<huggingface::TensorRequest> requests;
   for (const Weight &weight : weights) {
@@ -81,7 +89,10 @@ void ParameterSet::declare(OpBuilder &builder) const {
   MLIRContext *context = builder.getContext();
   for (const Weight &weight : weights) {
     Location loc = NameLoc::get(builder.getStringAttr(weight.tensor));
-    auto source = attn::SourceAttr::get(context, weight.tensor, /*transpose=*/false);
+    SmallVector<int64_t, 2> rows;
+    if (weight.isPart())
+      rows = {weight.firstRow, weight.firstRow + weight.shape[0]};
+    auto source = attn::SourceAttr::get(context, weight.tensor, /*transpose=*/false, rows);
     for (const Run &run : weight.runs) {
       RankedTensorType type = sliceType(context, weight, run);
       IntegerAttr layers;

@@ -41,6 +41,9 @@ public:
   /// A weight of each layer of a stack; `tensor` holds "{layer}".
   void addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                   huggingface::Init init);
+  /// The same of rows `first` to first + shape[0] - 1 of a tensor with `rows` rows, which packs several weights.
+  void addStackedRows(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
+                      int64_t first, int64_t rows, huggingface::Init init);
 
   /// Finds all weights in the checkpoint; see ModelDescription::resolve. Call it once, after the last add.
   Status resolve(huggingface::ModelDescription &model, std::initializer_list<std::string_view> ignored);
@@ -74,6 +77,8 @@ private:
     std::optional<Stack> stack;
     bool isTable;
     llvm::SmallVector<Run, 1> runs;
+    int64_t firstRow = 0; ///< of the tensor's rows, where the shape has fewer than are stored
+    bool isPart() const { return stored.size() == shape.size() && stored != shape; }
   };
   static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }
   const Weight *find(llvm::StringRef symbol) const;

@@ -11,14 +11,15 @@ template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &
   Result<S> result = makeTensor<S>(op, {ids.dim(0), width});
   if (failed(result))
     return failure();
+  S scale = op.getScale() ? S(op.getScale()->convertToFloat()) : S(1);
   for (int64_t i = 0; i < ids.dim(0); ++i) {
     int64_t id = ids.ints[i];
     if (id < 0 || id >= rows)
       return op.emitOpError() << "looks id " << id << " (element " << i << ") up in a table of " << rows << " rows";
     for (int64_t c = 0; c < columns; ++c)
       result->floats[i * width + c] =
-          packed ? table.floats[(id / attn::kPanel * columns + c) * attn::kPanel + id % attn::kPanel]
-                 : table.floats[id * columns + c];
+          scale * (packed ? table.floats[(id / attn::kPanel * columns + c) * attn::kPanel + id % attn::kPanel]
+                          : table.floats[id * columns + c]);
   }
   return result;
 }

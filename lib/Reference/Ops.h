@@ -31,6 +31,7 @@ template <typename S> Result<S> evaluate(attn::RMSNormOp op, const Tensor<S> &in
 // Position.cpp
 template <typename S>
 Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S> &rowBegin, const Tensor<S> *past);
+template <typename S> Result<S> evaluate(attn::SinusoidsOp op, const Tensor<S> &positions);
 template <typename S>
 mlir::FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp op, const Tensor<S> &positions);
 template <typename S>

@@ -44,12 +44,11 @@ std::string rapt::reference::tensorName(attn::ParameterOp parameter, attn::Sourc
   return (before + Twine(parameter.getFirstLayer() + layer) + after).str();
 }
 
-Expected<std::vector<double>> SourceParameters::readTensor(StringRef name, const artifact::TensorInfo &info) {
-  int64_t count = 1;
-  for (int64_t size : info.shape)
-    count *= size;
+Expected<std::vector<double>> SourceParameters::readTensor(StringRef name, const artifact::TensorInfo &info,
+                                                           int64_t begin) {
+  int64_t count = llvm::product_of(info.shape), line = llvm::product_of(ArrayRef(info.shape).drop_front());
   std::vector<std::byte> bytes(count * artifact::sizeOf(info.dtype));
-  if (Status status = tensors.read(name.str(), 0, bytes); !status)
+  if (Status status = tensors.read(name.str(), begin * line * artifact::sizeOf(info.dtype), bytes); !status)
     return status.error();
   std::vector<double> values(count);
   for (int64_t i = 0; i < count; ++i) {
@@ -77,7 +76,16 @@ Expected<std::vector<double>> SourceParameters::read(attn::ParameterOp parameter
     const artifact::TensorInfo *info = tensors.find(name);
     if (!info)
       return wrong(parameter, "there is no tensor '" + name + "'");
-    std::vector<int64_t> shape = info->shape;
+    artifact::TensorInfo part = *info;
+    int64_t begin = 0;
+    if (ArrayRef<int64_t> taken = source.getRows(); !taken.empty()) {
+      if (info->shape.empty() || taken[1] > info->shape[0])
+        return wrong(parameter, "tensor '" + name + "' of shape " + shown(info->shape) + " has no rows up to " +
+                                    std::to_string(taken[1]));
+      begin = taken[0];
+      part.shape[0] = taken[1] - taken[0];
+    }
+    std::vector<int64_t> shape = part.shape;
     if (parameter.getSliceType().getRank() == 2)
       shape = artifact::matrixShape(shape, rows, source.getTranspose());
     if (source.getTranspose())
@@ -89,12 +97,12 @@ Expected<std::vector<double>> SourceParameters::read(attn::ParameterOp parameter
       return wrong(parameter, "tensor '" + name + "' of shape " + shown(info->shape) + " does not fit columns " +
                                   std::to_string(first) + " to " + std::to_string(columns) + " of " +
                                   shown(parameter.getSliceType().getShape()));
-    Expected<std::vector<double>> part = readTensor(name, *info);
-    if (!part)
-      return part.error();
+    Expected<std::vector<double>> read = readTensor(name, part, begin);
+    if (!read)
+      return read.error();
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < width; ++c)
-        values[r * columns + first + c] = (*part)[source.getTranspose() ? c * rows + r : r * width + c];
+        values[r * columns + first + c] = (*read)[source.getTranspose() ? c * rows + r : r * width + c];
     first += width;
   }
   if (first != columns)

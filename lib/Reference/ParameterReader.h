@@ -28,7 +28,8 @@ public:
   Expected<std::vector<double>> read(attn::ParameterOp parameter, int64_t layer) override;
 
 private:
-  Expected<std::vector<double>> readTensor(llvm::StringRef name, const artifact::TensorInfo &info);
+  /// Values of `info`'s shape, from the tensor's row `begin` on.
+  Expected<std::vector<double>> readTensor(llvm::StringRef name, const artifact::TensorInfo &info, int64_t begin);
   const artifact::TensorReader &tensors;
 };
 

@@ -33,6 +33,19 @@ Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S
   return result;
 }
 
+template <typename S> Result<S> evaluate(attn::SinusoidsOp op, const Tensor<S> &positions) {
+  int64_t width = op.getResult().getType().getDimSize(1);
+  Result<S> result = makeTensor<S>(op, {positions.dim(0), width});
+  if (failed(result))
+    return failure();
+  for (int64_t t = 0; t < positions.dim(0); ++t)
+    for (auto [c, frequency] : llvm::enumerate(op.getFrequencies())) {
+      S angle = S(positions.ints[t]) * S(frequency);
+      result->floats[t * width + int64_t(c)] = c % 2 ? std::cos(angle) : std::sin(angle);
+    }
+  return result;
+}
+
 template <typename S>
 FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp op, const Tensor<S> &positions) {
   ArrayRef<float> frequencies = op.getFrequencies();
@@ -70,6 +83,7 @@ Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &cos
 #define INSTANTIATE(S)                                                                                                 \
   template LogicalResult checkOffsets(Operation *, StringRef, const Tensor<S> &, int64_t);                             \
   template Result<S> evaluate(attn::PositionsOp, const Tensor<S> &, const Tensor<S> &, const Tensor<S> *);             \
+  template Result<S> evaluate(attn::SinusoidsOp, const Tensor<S> &);                                                   \
   template FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp, const Tensor<S> &);                \
   template Result<S> evaluate(attn::RopeOp, const Tensor<S> &, const Tensor<S> &, const Tensor<S> &);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)

@@ -42,6 +42,16 @@ llvm::StringMap<Init> purposesOf(ModuleOp module) {
   return purposes;
 }
 
+/// Rows of each tensor that parameters take a part of: as many as they take together.
+llvm::StringMap<int64_t> packedRows(ModuleOp module) {
+  llvm::StringMap<int64_t> rows;
+  for (auto parameter : module.getOps<attn::ParameterOp>())
+    for (auto source : parameter.getSources().getAsRange<attn::SourceAttr>())
+      if (!source.getRows().empty())
+        rows[source.getName()] = std::max(rows[source.getName()], source.getRows()[1]);
+  return rows;
+}
+
 } // namespace
 
 Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::openTensors(const std::string &directory) {
@@ -54,6 +64,7 @@ Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::openTensors(c
 
 Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::makeRandomTensors(ModuleOp module, uint64_t seed) {
   llvm::StringMap<Init> purposes = purposesOf(module);
+  llvm::StringMap<int64_t> packed = packedRows(module);
   std::vector<huggingface::TensorRequest> requests;
   artifact::DType dtype = artifact::DType::F32;
   for (auto parameter : module.getOps<attn::ParameterOp>()) {
@@ -66,6 +77,8 @@ Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::makeRandomTen
     std::vector<int64_t> shape(slice.getShape().begin(), slice.getShape().end());
     if (source.getTranspose())
       std::reverse(shape.begin(), shape.end());
+    if (!source.getRows().empty())
+      shape[0] = packed[source.getName()];
     if (slice.getElementType().isBF16() || slice.getElementType().isF16())
       dtype = slice.getElementType().isBF16() ? artifact::DType::BF16 : artifact::DType::F16;
     auto purpose = purposes.find(parameter.getSymName());

@@ -1,4 +1,4 @@
-// A sequence's cache as bytes: this header, then its blocks in order of position.
+// A sequence's cache as bytes: this header, its blocks in order of position, then those of its source.
 #include "lib/Runtime/Context.h"
 #include <cstddef>
 #include <cstring>
@@ -19,20 +19,24 @@ struct StateHeader {
   uint8_t interfaceId[16], contentId[16];
   char layout[32], dtype[8]; ///< as in the manifest, NUL-padded
   uint64_t blockBytes, length;
-  uint64_t checksum; ///< XXH3-64 of this header with checksum 0, seeding that of the blocks
+  uint64_t sourceLength; ///< noSource for a sequence without one
+  uint64_t checksum;     ///< XXH3-64 of this header with checksum 0, seeding that of the blocks
 };
-static_assert(sizeof(StateHeader) == 112);
+static_assert(sizeof(StateHeader) == 120);
+
+constexpr uint32_t stateVersion = 2;
+constexpr uint64_t noSource = UINT64_MAX;
 
 uint64_t headerSeed(StateHeader header) {
   header.checksum = 0;
   return XXH3_64bits(&header, sizeof header);
 }
 
-StateHeader describe(const rapt_context &c, uint64_t length) {
+StateHeader describe(const rapt_context &c, uint64_t length, uint64_t sourceLength) {
   const Manifest &m = *c.module->manifest;
   StateHeader h{};
   h.magic = stateMagic;
-  h.version = 1;
+  h.version = stateVersion;
   h.block = uint32_t(c.limits.block);
   memcpy(h.interfaceId, m.interfaceId.bytes, 16);
   memcpy(h.contentId, m.contentId.bytes, 16);
@@ -40,16 +44,55 @@ StateHeader describe(const rapt_context &c, uint64_t length) {
   strncpy(h.dtype, m.cacheDtype.c_str(), sizeof h.dtype - 1);
   h.blockBytes = uint64_t(c.limits.blockBytes);
   h.length = length;
+  h.sourceLength = sourceLength;
   return h;
 }
 
+/// Cache blocks of a sequence's tokens and of its source. The lengths are at most the model's positions.
+int64_t ownBlocks(const rapt_context &c, const StateHeader &h) { return ceilDivide(int64_t(h.length), c.limits.block); }
+int64_t sourceBlocks(const rapt_context &c, const StateHeader &h) {
+  return h.sourceLength == noSource ? 0 : ceilDivide(int64_t(h.sourceLength), c.limits.block);
+}
+
+/// The lengths are ones that a sequence of this model can have, and `bytes` is what they take.
+rapt_status checkLengths(const rapt_context &c, const StateHeader &h, size_t bytes, const Report &report) {
+  const bool hasSource = h.sourceLength != noSource;
+  if (h.length > uint64_t(c.limits.positions))
+    return report.fail(RAPT_TOO_LONG, "the saved state has %llu tokens, the model %lld positions", ull(h.length),
+                       (long long)c.limits.positions);
+  if (hasSource && !c.encode.code)
+    return report.fail(RAPT_MISMATCH, "the saved state has a source, but the model's sequences take none");
+  if (hasSource && h.sourceLength > uint64_t(c.limits.positions))
+    return report.fail(RAPT_TOO_LONG, "the saved state has a source of %llu tokens, the model %lld positions",
+                       ull(h.sourceLength), (long long)c.limits.positions);
+  uint64_t expected = sizeof h + uint64_t(ownBlocks(c, h) + sourceBlocks(c, h)) * h.blockBytes;
+  if (bytes != expected)
+    return report.fail(RAPT_BAD_FILE, "the saved state has %zu bytes; %llu tokens and %llu of a source take %llu",
+                       bytes, ull(h.length), hasSource ? ull(h.sourceLength) : 0, ull(expected));
+  return RAPT_OK;
+}
+
+/// Copies blocks into the state; gives the place behind them.
+char *saveBlocks(rapt_context &c, const int32_t *table, int64_t count, char *to) {
+  for (int64_t i = 0; i < count; ++i, to += c.limits.blockBytes)
+    memcpy(to, c.blocks.at(table[i]), c.limits.blockBytes);
+  return to;
+}
+
+/// Takes blocks and fills them from the state; gives the place behind what was read.
+const char *loadBlocks(rapt_context &c, int32_t *table, int64_t count, const char *from) {
+  for (int64_t i = 0; i < count; ++i, from += c.limits.blockBytes)
+    memcpy(c.blocks.at(table[i] = c.blocks.take()), from, c.limits.blockBytes);
+  return from;
+}
+
 rapt_status checkState(const rapt_context &c, const StateHeader &h, size_t bytes, const Report &report) {
-  StateHeader mine = describe(c, h.length);
+  StateHeader mine = describe(c, h.length, h.sourceLength);
   if (h.magic != stateMagic)
     return report.fail(RAPT_BAD_FILE, "the saved state is not one of Rapt");
-  if (h.version != 1)
-    return report.fail(RAPT_MISMATCH, "the saved state has version %u, this runtime (Rapt %s) reads version 1",
-                       h.version, rapt_version());
+  if (h.version != stateVersion)
+    return report.fail(RAPT_MISMATCH, "the saved state has version %u, this runtime (Rapt %s) reads version %u",
+                       h.version, rapt_version(), stateVersion);
   if (memcmp(h.interfaceId, mine.interfaceId, 16) || memcmp(h.contentId, mine.contentId, 16)) {
     Id theirs[2], ours[2];
     memcpy(theirs, h.interfaceId, 32);
@@ -65,14 +108,7 @@ rapt_status checkState(const rapt_context &c, const StateHeader &h, size_t bytes
         "the saved state has layout %.31s, dtype %.7s, %u tokens in %llu bytes; this model has %s, %s, %u "
         "in %llu",
         h.layout, h.dtype, h.block, ull(h.blockBytes), mine.layout, mine.dtype, mine.block, ull(mine.blockBytes));
-  if (h.length > uint64_t(c.limits.positions))
-    return report.fail(RAPT_TOO_LONG, "the saved state has %llu tokens, the model %lld positions", ull(h.length),
-                       (long long)c.limits.positions);
-  uint64_t expected = sizeof h + uint64_t(ceilDivide(int64_t(h.length), c.limits.block)) * h.blockBytes;
-  if (bytes != expected)
-    return report.fail(RAPT_BAD_FILE, "the saved state has %zu bytes; %llu tokens take %llu", bytes, ull(h.length),
-                       ull(expected));
-  return RAPT_OK;
+  return checkLengths(c, h, bytes, report);
 }
 
 static_assert(offsetof(StateHeader, contentId) == offsetof(StateHeader, interfaceId) + 16, "copied as a pair");
@@ -92,18 +128,15 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
     return RAPT_INVALID;
   if (!bytes)
     return report.fail(RAPT_INVALID, "the place for the state's size is NULL");
-  if (context->encode.code)
-    return report.fail(RAPT_UNSUPPORTED, "sequences with a source cannot be saved: encode the source again");
-  *bytes = sizeof(StateHeader) + size_t(s->blockCount) * size_t(context->limits.blockBytes);
+  *bytes = sizeof(StateHeader) + size_t(s->blockCount + s->sourceBlocks) * size_t(context->limits.blockBytes);
   if (!buffer)
     return RAPT_OK;
   if (capacity < *bytes)
     return report.fail(RAPT_FULL, "the state takes %zu bytes, the buffer has %zu", *bytes, capacity);
-  StateHeader header = describe(*context, uint64_t(s->length));
-  char *to = static_cast<char *>(buffer) + sizeof header;
-  for (int64_t i = 0; i < s->blockCount; ++i, to += context->limits.blockBytes)
-    memcpy(to, context->blocks.at(s->table[i]), context->limits.blockBytes);
+  StateHeader header = describe(*context, uint64_t(s->length), s->hasSource ? uint64_t(s->sourceLength) : noSource);
   char *blocks = static_cast<char *>(buffer) + sizeof header;
+  char *to = saveBlocks(*context, s->table, s->blockCount, blocks);
+  to = saveBlocks(*context, s->sourceTable, s->sourceBlocks, to);
   header.checksum = XXH3_64bits_withSeed(blocks, size_t(to - blocks), headerSeed(header));
   memcpy(buffer, &header, sizeof header);
   return RAPT_OK;
@@ -119,8 +152,6 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
     *sequence = 0;
   if (!state || !sequence)
     return report.fail(RAPT_INVALID, "the %s is NULL", state ? "place for the sequence" : "saved state");
-  if (context->encode.code)
-    return report.fail(RAPT_UNSUPPORTED, "sequences with a source cannot be loaded: encode the source again");
   StateHeader header;
   if (bytes < sizeof header)
     return report.fail(RAPT_BAD_FILE, "the saved state has %zu bytes, fewer than its header's %zu", bytes,
@@ -133,7 +164,7 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
   if (XXH3_64bits_withSeed(blocks, bytes - sizeof header, headerSeed(header)) != header.checksum)
     return report.fail(RAPT_BAD_FILE, "the saved state's checksum is wrong: it is damaged");
   const Limits &l = context->limits;
-  int64_t need = ceilDivide(int64_t(header.length), l.block);
+  int64_t need = ownBlocks(*context, header) + sourceBlocks(*context, header);
   if (need > context->blocks.available())
     return report.fail(RAPT_FULL, "the saved state's %llu tokens need %lld cache blocks, %lld of %lld are free",
                        ull(header.length), (long long)need, (long long)context->blocks.available(),
@@ -142,8 +173,14 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
     return status;
   Sequence &s = *context->find(*sequence);
   s.length = int64_t(header.length);
-  for (; s.blockCount < need; ++s.blockCount, blocks += l.blockBytes)
-    memcpy(context->blocks.at(s.table[s.blockCount] = context->blocks.take()), blocks, l.blockBytes);
+  s.blockCount = ownBlocks(*context, header);
+  blocks = loadBlocks(*context, s.table, s.blockCount, blocks);
+  if (header.sourceLength == noSource)
+    return RAPT_OK;
+  s.hasSource = true;
+  s.sourceLength = int64_t(header.sourceLength);
+  s.sourceBlocks = sourceBlocks(*context, header);
+  loadBlocks(*context, s.sourceTable, s.sourceBlocks, blocks);
   return RAPT_OK;
 }
 }

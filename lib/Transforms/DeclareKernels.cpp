@@ -98,7 +98,7 @@ private:
       join(linear.getInput(), 0, linear.getResult(), 0);
       for (Value extra : linear.getExtras())
         joinAll(extra, linear.getResult());
-    } else if (isa<attn::SplitHeadsOp, attn::MergeHeadsOp, attn::EmbeddingOp>(op)) {
+    } else if (isa<attn::SplitHeadsOp, attn::MergeHeadsOp, attn::EmbeddingOp, attn::SinusoidsOp>(op)) {
       for (Value result : op->getResults())
         join(op->getOperand(0), 0, result, 0);
     } else if (auto select = dyn_cast<attn::SelectRowsOp>(op)) {

@@ -123,7 +123,7 @@ int64_t assign(attn::ParameterOp parameter, const Wish &wish, int64_t offset) {
     std::swap(shape[0], shape[1]);
     for (Attribute &source : sources) {
       auto s = cast<attn::SourceAttr>(source);
-      source = attn::SourceAttr::get(context, s.getName(), !s.getTranspose());
+      source = attn::SourceAttr::get(context, s.getName(), !s.getTranspose(), s.getRows());
     }
   }
   int64_t columns = padded(shape.back(), wish.columnGroup, /*padSingle=*/true);
@@ -210,7 +210,8 @@ LogicalResult retype(Operation *op) {
     retypeTables(attention);
   } else if (auto weights = dyn_cast<attn::AttentionWeightsOp>(op)) {
     retypeTables(weights);
-  } else if (isa<attn::EmbeddingOp, attn::KVViewOp, attn::PatchesOp, attn::ResizePositionsOp, attn::SplitHeadsOp>(op)) {
+  } else if (isa<attn::EmbeddingOp, attn::KVViewOp, attn::PatchesOp, attn::ResizePositionsOp, attn::SinusoidsOp,
+                 attn::SplitHeadsOp>(op)) {
     llvm::for_each(op->getResults(), padLast);
   } else if (isa<attn::ImageTokensOp, attn::PoolRowsOp, attn::SelectRowsOp>(op)) {
     auto input = cast<RankedTensorType>(op->getOperand(0).getType());

@@ -63,6 +63,7 @@ def embedding():
     table = normal(11, 7)
     for name, ids in {"some": ints(3, 0, 10, 3), "one": ints(7), "none": ints()}.items():
         case(f"embedding {name}", "embedding", "embed", {"ids": ids, "table": table}, {"result0": table[ids]})
+    case("embedding scaled", "embedding", "scaled", {"ids": ints(1, 9), "table": table}, {"result0": 2.5 * table[[1, 9]].astype(np.float64)})
     case("embedding bf16", "embedding", "embed_bf16", {"ids": ints(1, 9), "table": table}, {"result0": bf16(table)[[1, 9]]})
     large = normal(64, 7)
     wide = np.zeros((64, 32), np.float32)
@@ -165,6 +166,11 @@ def position():
         y[..., pairs[0]], y[..., pairs[1]] = turned.real, turned.imag
         error("position", entry, {"x": x, "p": p[1:]}, "'attn.rope' op has a table of 3 and 3 tokens for 4 tokens")
         case(entry, "position", entry, {"x": x, "p": p}, {"result0": y})
+    for entry, width, frequencies in (("sinusoids", 5, [1.0, 1.0, 0.25, 0.25, 0.0625]), ("sinusoids_padded", 32, [0.5, 1.0, 0.25])):
+        y = np.zeros((4, width))
+        for column, frequency in enumerate(frequencies):
+            y[:, column] = (np.cos if column % 2 else np.sin)(p * frequency)
+        case(entry, "position", entry, {"p": p}, {"result0": y})
 
 
 def feedforward():

@@ -22,6 +22,8 @@ LogicalResult EmbeddingOp::verify() {
   auto result = cast<RankedTensorType>(getResult().getType());
   if (ids.getRank() != 1)
     return emitOpError() << "needs ids of rank 1, found " << ids;
+  if (getScale() && !getScale()->isFinite())
+    return emitOpError("needs a finite scale");
   if (table.getRank() != 2 && table.getRank() != 3)
     return emitOpError() << "needs a table of rank 2, or 3 in panels, found " << table;
   if (table.getRank() == 3 && table.getDimSize(2) != kPanel)

@@ -9,7 +9,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Attn_EmbeddingOp : Attn_Op<"embedding", [Pure, InferTypeOpAdaptor]> {
   let summary = "looks rows of a table up by id";
   let description = [{
-    `result[i, :] = table[ids[i], :]`. An id outside the table is the caller's error: entries check ids before they run.
+    `result[i, :] = scale * table[ids[i], :]`, where there is a scale. An id outside the table is the caller's error: entries check ids before they run.
     The table is [rows, columns]; after `attn-materialize-layouts` it may be in panels, [rows/32, columns, 32].
 
     ```mlir
@@ -19,10 +19,12 @@ def Attn_EmbeddingOp : Attn_Op<"embedding", [Pure, InferTypeOpAdaptor]> {
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[I32]>:$ids, RankedTensorOf<[AnyFloat]>:$table);
+  let arguments = (ins RankedTensorOf<[I32]>:$ids, RankedTensorOf<[AnyFloat]>:$table, OptionalAttr<F32Attr>:$scale);
   let results = (outs RankedTensorOf<[F32]>:$result);
-  let assemblyFormat = "$ids `,` $table attr-dict `:` type($ids) `,` type($table) `->` type($result)";
+  let assemblyFormat = "$ids `,` $table (`scale` $scale^)? attr-dict `:` type($ids) `,` type($table) `->` type($result)";
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$ids, "::mlir::Value":$table),
+                            [{ build($_builder, $_state, result, ids, table, /*scale=*/nullptr); }]>];
 }
 
 def Attn_SelectRowsOp : Attn_Op<"select_rows", [Pure, InferTypeOpAdaptor]> {

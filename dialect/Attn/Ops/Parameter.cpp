@@ -60,6 +60,10 @@ LogicalResult ParameterOp::verify() {
                            << (placeholders == 0 ? "must name {layer}, because the parameter is stacked"
                                : getLayers()     ? "names {layer} more than once"
                                                  : "names {layer}, but the parameter is not stacked");
+    ArrayRef<int64_t> rows = source.getRows();
+    if (!rows.empty() && (rows.size() != 2 || rows[0] < 0 || rows[1] <= rows[0]))
+      return emitOpError() << "source '" << source.getName()
+                           << "' needs rows (begin, end) with 0 <= begin < end, found (" << rows << ")";
     if (source.getTranspose() && !getLayout() && getSliceType().getRank() != 2)
       return emitOpError() << "source '" << source.getName() << "' is transposed, but a slice is " << getSliceType();
   }

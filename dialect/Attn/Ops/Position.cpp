@@ -12,19 +12,39 @@ LogicalResult PositionsOp::verify() {
   return success();
 }
 
+/// Frequencies are some finite numbers.
+static LogicalResult verifyFrequencies(Operation *op, ArrayRef<float> frequencies) {
+  if (frequencies.empty())
+    return op->emitOpError("needs at least one frequency");
+  for (float frequency : frequencies)
+    if (!std::isfinite(frequency))
+      return op->emitOpError() << "needs finite frequencies, found " << frequency;
+  return success();
+}
+
+LogicalResult SinusoidsOp::verify() {
+  auto positions = cast<RankedTensorType>(getPositions().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  int64_t count = getFrequencies().size();
+  if (failed(verifyFrequencies(*this, getFrequencies())))
+    return failure();
+  if (positions.getRank() != 1 || result.getRank() != 2 || result.getDimSize(0) != positions.getDimSize(0) ||
+      (result.getDimSize(1) != count && result.getDimSize(1) != padToPanel(count)))
+    return emitOpError() << "needs positions [tokens] and gives [tokens, " << count << "], found " << positions
+                         << " and " << result;
+  return success();
+}
+
 LogicalResult RotaryTableOp::verify() {
   auto positions = cast<RankedTensorType>(getPositions().getType());
   auto table = cast<RankedTensorType>(getCosines().getType());
   int64_t count = getFrequencies().size();
-  if (count == 0)
-    return emitOpError("needs at least one frequency");
+  if (failed(verifyFrequencies(*this, getFrequencies())))
+    return failure();
   if (positions.getRank() != 1 || table.getRank() != 2 || table.getDimSize(0) != positions.getDimSize(0) ||
       table.getDimSize(1) != count)
     return emitOpError() << "needs positions [tokens] and gives [tokens, " << count << "], found " << positions
                          << " and " << table;
-  for (float frequency : getFrequencies())
-    if (!std::isfinite(frequency))
-      return emitOpError() << "needs finite frequencies, found " << frequency;
   return success();
 }
 

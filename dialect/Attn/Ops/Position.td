@@ -23,6 +23,28 @@ def Attn_PositionsOp : Attn_Op<"positions", [Pure, AllTypesMatch<["tokens", "res
   let hasVerifier = 1;
 }
 
+def Attn_SinusoidsOp : Attn_Op<"sinusoids", [Pure]> {
+  let summary = "sines and cosines of positions, to be added to embeddings";
+  let description = [{
+    `result[t, c] = sin(positions[t] * frequencies[c])` in even columns, the cosine in odd ones (Vaswani et al. 2017, section 3.5, where
+    frequency c is 10000^(-2 floor(c / 2) / columns)). Frequencies are radians a position. Columns beyond them, which
+    `attn-materialize-layouts` adds, are 0.
+
+    ```mlir
+    func.func @positions(%p: tensor<?xi32>) -> tensor<?x4xf32> {
+      %y = attn.sinusoids %p frequencies [1.0, 1.0, 0.01, 0.01] : tensor<?xi32> -> tensor<?x4xf32>
+      return %y : tensor<?x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[I32]>:$positions, DenseF32ArrayAttr:$frequencies);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = [{
+    $positions `frequencies` custom<Frequencies>($frequencies) attr-dict `:` type($positions) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Attn_RotaryTableOp : Attn_Op<"rotary_table", [Pure, AllTypesMatch<["cosines", "sines"]>]> {
   let summary = "cosines and sines of rotary position embedding";
   let description = [{

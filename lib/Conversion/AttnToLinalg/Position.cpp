@@ -49,8 +49,67 @@ Value write(ImplicitLocOpBuilder &b, Value chunk, Value tensor, ValueRange indic
   return vector::TransferWriteOp::create(b, chunk, tensor, indices, ArrayRef<bool>{true}).getResult();
 }
 
-/// Angles are counted in turns, with the frequency over 2 pi and the product each in two floats: what is left after the
-/// whole turns is right to a float's precision for any position that a float holds.
+/// Cosines and sines of position * frequency. Angles are counted in turns, with the frequency over 2 pi and the product
+/// each in two floats: what is left after the whole turns is right to a float's precision for any position that a float
+/// holds.
+std::pair<Value, Value> turn(ImplicitLocOpBuilder &b, Value position, ArrayRef<float> frequencies) {
+  auto type = VectorType::get({int64_t(frequencies.size())}, b.getF32Type());
+  SmallVector<float> high, low;
+  for (float frequency : frequencies) {
+    double turns = frequency / (2 * std::numbers::pi);
+    high.push_back(turns);
+    low.push_back(turns - high.back());
+  }
+  auto constant = [&](ArrayRef<float> values) -> Value {
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, values));
+  };
+  Value p = vector::BroadcastOp::create(b, type, position), factor = constant(high);
+  Value turns = arith::MulFOp::create(b, p, factor);
+  Value rest = math::FmaOp::create(b, p, factor, arith::NegFOp::create(b, turns));
+  rest = math::FmaOp::create(b, p, constant(low), rest);
+  Value part = arith::SubFOp::create(b, turns, math::RoundEvenOp::create(b, turns));
+  part = arith::AddFOp::create(b, part, rest);
+  Value angle = arith::MulFOp::create(b, part, constant({float(2 * std::numbers::pi)}));
+  return {math::CosOp::create(b, angle), math::SinOp::create(b, angle)};
+}
+
+Value readPosition(ImplicitLocOpBuilder &b, Value positions, Value token) {
+  Value position = tensor::ExtractOp::create(b, positions, token);
+  return arith::SIToFPOp::create(b, b.getF32Type(), position);
+}
+
+/// A grid over tokens; columns of padding have the sine of a frequency 0.
+struct TileSinusoids : OpRewritePattern<attn::SinusoidsOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::SinusoidsOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    int64_t width = type.getDimSize(1), count = op.getFrequencies().size();
+    OpFoldResult tokens = extent(b, op.getPositions(), 0), columns = b.getIndexAttr(width);
+    Value dest = empty(b, type, {tokens, columns});
+    SmallVector<Value> results = grid(b, {tokens}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
+      SmallVector<OpFoldResult> offsets{ids[0], b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), columns};
+      Value out = extract(b, outs[0], offsets, sizes, {width});
+      Value position = readPosition(b, op.getPositions(), ids[0]);
+      forChunks(width, attn::kPanel, [&](int64_t first, int64_t size) {
+        SmallVector<float> frequencies(size, 0);
+        SmallVector<int64_t> chosen;
+        for (int64_t i = 0; i < size; ++i) {
+          bool counts = first + i < count;
+          frequencies[i] = counts ? op.getFrequencies()[first + i] : 0;
+          chosen.push_back(counts && (first + i) % 2 ? size + i : i);
+        }
+        auto [cosines, sines] = turn(b, position, frequencies);
+        out = write(b, vector::ShuffleOp::create(b, sines, cosines, chosen), out, index(b, first));
+      });
+      return SmallVector<Insertion>{{out, offsets, sizes}};
+    });
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
 struct TileRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -65,44 +124,22 @@ struct TileRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
           SmallVector<OpFoldResult> offsets{ids[0], b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), columns};
           Value cosines = extract(b, outs[0], offsets, sizes, {count}),
                 sines = extract(b, outs[1], offsets, sizes, {count});
-          Value position = tensor::ExtractOp::create(b, op.getPositions(), ids[0]);
-          position = arith::SIToFPOp::create(b, b.getF32Type(), position);
+          Value position = readPosition(b, op.getPositions(), ids[0]);
           forChunks(count, attn::kPanel, [&](int64_t first, int64_t size) {
-            auto [c, s] =
-                turn(b, position, op.getFrequencies().slice(first, size), op.getMagnitude().convertToDouble());
-            cosines = write(b, c, cosines, index(b, first));
-            sines = write(b, s, sines, index(b, first));
+            auto [c, s] = turn(b, position, op.getFrequencies().slice(first, size));
+            auto scaled = [&](Value x) -> Value {
+              auto magnitude = b.getF32FloatAttr(op.getMagnitude().convertToFloat());
+              auto vector = cast<VectorType>(x.getType());
+              return arith::MulFOp::create(
+                  b, x, arith::ConstantOp::create(b, SplatElementsAttr::get(vector, Attribute(magnitude))));
+            };
+            cosines = write(b, scaled(c), cosines, index(b, first));
+            sines = write(b, scaled(s), sines, index(b, first));
           });
           return SmallVector<Insertion>{{cosines, offsets, sizes}, {sines, offsets, sizes}};
         });
     rewriter.replaceOp(op, results);
     return success();
-  }
-
-  /// Cosines and sines of position * frequency.
-  static std::pair<Value, Value> turn(ImplicitLocOpBuilder &b, Value position, ArrayRef<float> frequencies,
-                                      double magnitude) {
-    auto type = VectorType::get({int64_t(frequencies.size())}, b.getF32Type());
-    SmallVector<float> high, low;
-    for (float frequency : frequencies) {
-      double turns = frequency / (2 * std::numbers::pi);
-      high.push_back(turns);
-      low.push_back(turns - high.back());
-    }
-    auto constant = [&](ArrayRef<float> values) -> Value {
-      return arith::ConstantOp::create(b, DenseElementsAttr::get(type, values));
-    };
-    auto splat = [&](double value) { return constant({float(value)}); };
-    Value p = vector::BroadcastOp::create(b, type, position), factor = constant(high);
-    Value turns = arith::MulFOp::create(b, p, factor);
-    Value rest = math::FmaOp::create(b, p, factor, arith::NegFOp::create(b, turns));
-    rest = math::FmaOp::create(b, p, constant(low), rest);
-    Value part = arith::SubFOp::create(b, turns, math::RoundEvenOp::create(b, turns));
-    part = arith::AddFOp::create(b, part, rest);
-    Value angle = arith::MulFOp::create(b, part, splat(2 * std::numbers::pi));
-    Value scale = splat(magnitude);
-    return {arith::MulFOp::create(b, math::CosOp::create(b, angle), scale),
-            arith::MulFOp::create(b, math::SinOp::create(b, angle), scale)};
   }
 };
 
@@ -179,5 +216,5 @@ struct TileRope : OpRewritePattern<attn::RopeOp> {
 } // namespace
 
 void rapt::populatePositionTilingPatterns(RewritePatternSet &patterns) {
-  patterns.add<TilePositions, TileRotaryTable, TileRope>(patterns.getContext());
+  patterns.add<TilePositions, TileSinusoids, TileRotaryTable, TileRope>(patterns.getContext());
 }

@@ -57,17 +57,28 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
           Value id = readIndex(b, op.getIds(), row);
           if (table.getRank() == 2)
             return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
-              return readPanel(b, op.getTable(), {id, column});
+              return scaled(b, op, readPanel(b, op.getTable(), {id, column}));
             });
-          return fromPanels(b, op.getTable(), id, dest);
+          return fromPanels(b, op, id, dest);
         });
     rewriter.replaceOp(op, result);
     return success();
   }
 
+  /// x, a number or a panel of them, times the op's scale.
+  static Value scaled(ImplicitLocOpBuilder &b, attn::EmbeddingOp op, Value x) {
+    if (!op.getScaleAttr())
+      return x;
+    Value scale = arith::ConstantOp::create(b, op.getScaleAttr());
+    if (auto type = dyn_cast<VectorType>(x.getType()))
+      scale = vector::BroadcastOp::create(b, type, scale);
+    return arith::MulFOp::create(b, x, scale);
+  }
+
   /// Row `id` of a table in panels [rows/32, columns, 32]: one element of each line of a panel; zero beyond the
   /// columns.
-  static Value fromPanels(ImplicitLocOpBuilder &b, Value table, Value id, Value dest) {
+  static Value fromPanels(ImplicitLocOpBuilder &b, attn::EmbeddingOp op, Value id, Value dest) {
+    Value table = op.getTable();
     auto type = cast<RankedTensorType>(table.getType());
     AffineExpr d0 = b.getAffineDimExpr(0);
     Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(id)}));
@@ -77,7 +88,7 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
                   Value element = tensor::ExtractOp::create(b, table, ValueRange{panel, column, lane});
                   if (!element.getType().isF32())
                     element = arith::ExtFOp::create(b, b.getF32Type(), element);
-                  return tensor::InsertOp::create(b, element, carried, column);
+                  return tensor::InsertOp::create(b, scaled(b, op, element), carried, column);
                 });
     int64_t width = cast<RankedTensorType>(dest.getType()).getDimSize(0);
     Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));

@@ -59,3 +59,38 @@ func.func @interleaved(%x: tensor<?x8x20xf32>, %c: tensor<?x10xf32>, %s: tensor<
   %y = attn.rope %x, %c, %s interleaved : tensor<?x8x20xf32>, tensor<?x10xf32>
   return %y : tensor<?x8x20xf32>
 }
+
+// -----
+
+// A grid over tokens; 40 columns of 64 count: what is beyond them is the sine of 0.
+// CHECK-LABEL: @sinusoids
+func.func @sinusoids(%p: tensor<?xi32>) -> tensor<?x64xf32> {
+  // CHECK: scf.forall (%[[T:.*]]) in
+  // CHECK: %[[C:.*]] = math.cos {{.*}} : vector<32xf32>
+  // CHECK: %[[S:.*]] = math.sin {{.*}} : vector<32xf32>
+  // CHECK: vector.shuffle %[[S]], %[[C]] [0, 33, 2, 35,
+  // CHECK: arith.constant dense<{{\[}}0.0795774{{.*}}, 0.000000e+00, 0.000000e+00]> : vector<32xf32>
+  // CHECK: vector.shuffle {{.*}} [0, 33, 2, 35, 4, 37, 6, 39, 8, 9, 10, 11,
+  // CHECK-NOT: math.
+  %y = attn.sinusoids %p frequencies [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0,
+    0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5] : tensor<?xi32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// Rows of a table, and elements of one in panels, times the scale; no product where there is none.
+// CHECK-LABEL: @scaled
+func.func @scaled(%ids: tensor<?xi32>, %t: tensor<97x64xbf16>, %panels: tensor<4x40x32xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>) {
+  // CHECK: %[[ROW:.*]] = arith.extf {{.*}} vector<32xf32>
+  // CHECK: arith.mulf %[[ROW]]
+  %x = attn.embedding %ids, %t scale 8.0 : tensor<?xi32>, tensor<97x64xbf16> -> tensor<?x64xf32>
+  // CHECK: %[[ELEMENT:.*]] = tensor.extract %{{.*}} : tensor<4x40x32xf32>
+  // CHECK: arith.mulf %[[ELEMENT]], %{{.*}} : f32
+  %y = attn.embedding %ids, %panels scale 8.0 : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
+  // CHECK: tensor<4x40x32xf32>
+  // CHECK-NOT: arith.mulf
+  // CHECK: return
+  %z = attn.embedding %ids, %panels : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
+  return %x, %y, %z : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>
+}

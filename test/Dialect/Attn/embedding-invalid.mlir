@@ -93,3 +93,11 @@ func.func @column_result(%x: tensor<5x2xf32>) {
   %0 = attn.column %x[0] : tensor<5x2xf32> -> tensor<?xf32>
   return
 }
+
+// -----
+
+func.func @embedding_scale(%ids: tensor<?xi32>, %table: tensor<97x64xf32>) {
+  // expected-error@+1 {{'attn.embedding' op needs a finite scale}}
+  %0 = attn.embedding %ids, %table scale 1.0e39 : tensor<?xi32>, tensor<97x64xf32> -> tensor<?x64xf32>
+  return
+}

@@ -7,6 +7,8 @@ func.func @embed(%ids: tensor<?xi32>, %table: tensor<97x64xbf16>, %packed: tenso
   %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<97x64xbf16> -> tensor<?x64xf32>
   // CHECK: attn.embedding %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
   %1 = attn.embedding %ids, %packed : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
+  // CHECK: attn.embedding %{{.*}}, %{{.*}} scale 8.000000e+00 : tensor<?xi32>, tensor<97x64xbf16> -> tensor<?x64xf32>
+  %2 = attn.embedding %ids, %table scale 8.0 : tensor<?xi32>, tensor<97x64xbf16> -> tensor<?x64xf32>
   return %0, %1 : tensor<?x64xf32>, tensor<?x64xf32>
 }
 

@@ -110,3 +110,18 @@ func.func @slice_type(%i: index) {
   %0 = attn.parameter_slice @w[%i] : tensor<2x64xf32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{source 'w' needs rows (begin, end) with 0 <= begin < end, found (64, 64)}}
+attn.parameter @w : tensor<64xf32> from [#attn.source<"w" rows(64, 64)>]
+
+// -----
+
+// expected-error@+1 {{source 'w' needs rows (begin, end) with 0 <= begin < end, found (-1, 63)}}
+attn.parameter @w : tensor<64xf32> from [#attn.source<"w" rows(-1, 63)>]
+
+// -----
+
+// expected-error@+1 {{source 'w' needs rows (begin, end) with 0 <= begin < end, found (64)}}
+attn.parameter @w : tensor<64xf32> from [#attn.source<"w" rows(64)>]

@@ -20,3 +20,8 @@ func.func @read(%layer: index) -> (index, tensor<97x64xf32>, tensor<64x96xbf16>)
   %1 = attn.parameter_slice @qkv[%layer] : tensor<64x96xbf16>
   return %n, %0, %1 : index, tensor<97x64xf32>, tensor<64x96xbf16>
 }
+
+// CHECK: attn.parameter @query layers 2 : tensor<2x64x64xf32> from [#attn.source<"h.{layer}.in_proj" rows(0, 64)>]
+attn.parameter @query layers 2 : tensor<2x64x64xf32> from [#attn.source<"h.{layer}.in_proj" rows(0, 64)>]
+// CHECK: attn.parameter @key : tensor<48x64xf32> from [#attn.source<"in_proj" rows(64, 128), transpose = true>]
+attn.parameter @key : tensor<48x64xf32> from [#attn.source<"in_proj" rows(64, 128), transpose = true>]

@@ -93,3 +93,43 @@ func.func @table_infinite(%p: tensor<?xi32>) {
   %0:2 = attn.rotary_table %p frequencies [1.0e39] : tensor<?xi32> -> tensor<?x1xf32>
   return
 }
+
+// -----
+
+func.func @sinusoids_none(%p: tensor<?xi32>) {
+  // expected-error@+1 {{'attn.sinusoids' op needs at least one frequency}}
+  %0 = attn.sinusoids %p frequencies [] : tensor<?xi32> -> tensor<?x0xf32>
+  return
+}
+
+// -----
+
+func.func @sinusoids_infinite(%p: tensor<?xi32>) {
+  // expected-error@+1 {{'attn.sinusoids' op needs finite frequencies, found INF}}
+  %0 = attn.sinusoids %p frequencies [1.0e39] : tensor<?xi32> -> tensor<?x1xf32>
+  return
+}
+
+// -----
+
+func.func @sinusoids_columns(%p: tensor<?xi32>) {
+  // expected-error@+1 {{needs positions [tokens] and gives [tokens, 2], found 'tensor<?xi32>' and 'tensor<?x3xf32>'}}
+  %0 = attn.sinusoids %p frequencies [1.0, 0.5] : tensor<?xi32> -> tensor<?x3xf32>
+  return
+}
+
+// -----
+
+func.func @sinusoids_tokens(%p: tensor<3xi32>) {
+  // expected-error@+1 {{found 'tensor<3xi32>' and 'tensor<4x1xf32>'}}
+  %0 = attn.sinusoids %p frequencies [1.0] : tensor<3xi32> -> tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @sinusoids_rank(%p: tensor<?x?xi32>) {
+  // expected-error@+1 {{needs positions [tokens]}}
+  %0 = attn.sinusoids %p frequencies [1.0] : tensor<?x?xi32> -> tensor<?x1xf32>
+  return
+}

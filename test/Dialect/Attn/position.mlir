@@ -23,3 +23,12 @@ func.func @rope(%x: tensor<?x8x4xf32>, %p: tensor<?xi32>) -> tensor<?x8x4xf32> {
   %1 = attn.rope %0, %cos1, %sin1 interleaved : tensor<?x8x4xf32>, tensor<?x1xf32>
   return %1 : tensor<?x8x4xf32>
 }
+
+// CHECK-LABEL: @sinusoids
+func.func @sinusoids(%p: tensor<?xi32>) -> (tensor<?x3xf32>, tensor<?x32xf32>) {
+  // CHECK: attn.sinusoids %{{.*}} frequencies [1.000000e+00, 1.000000e+00, 0.00999999977] : tensor<?xi32> -> tensor<?x3xf32>
+  %0 = attn.sinusoids %p frequencies [1.0, 1.0, 0.01] : tensor<?xi32> -> tensor<?x3xf32>
+  // CHECK: attn.sinusoids %{{.*}} : tensor<?xi32> -> tensor<?x32xf32>
+  %1 = attn.sinusoids %p frequencies [1.0, 1.0, 0.01] : tensor<?xi32> -> tensor<?x32xf32>
+  return %0, %1 : tensor<?x3xf32>, tensor<?x32xf32>
+}

@@ -24,3 +24,7 @@ func.func @column(%x: tensor<?x5xf32> {attn.name = "x"}) -> tensor<?xf32> {
   %0 = attn.column %x[3] : tensor<?x5xf32> -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+func.func @scaled(%ids: tensor<?xi32> {attn.name = "ids"}, %table: tensor<11x7xf32> {attn.name = "table"}) -> tensor<?x7xf32> {
+  %0 = attn.embedding %ids, %table scale 2.5 : tensor<?xi32>, tensor<11x7xf32> -> tensor<?x7xf32>
+  return %0 : tensor<?x7xf32>
+}

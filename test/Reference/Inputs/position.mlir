@@ -18,3 +18,11 @@ func.func @rope_magnitude(%x: tensor<?x3x4xf32> {attn.name = "x"}, %p: tensor<?x
   %0 = attn.rope %x, %cos, %sin : tensor<?x3x4xf32>, tensor<?x2xf32>
   return %0 : tensor<?x3x4xf32>
 }
+func.func @sinusoids(%p: tensor<?xi32> {attn.name = "p"}) -> tensor<?x5xf32> {
+  %0 = attn.sinusoids %p frequencies [1.0, 1.0, 0.25, 0.25, 0.0625] : tensor<?xi32> -> tensor<?x5xf32>
+  return %0 : tensor<?x5xf32>
+}
+func.func @sinusoids_padded(%p: tensor<?xi32> {attn.name = "p"}) -> tensor<?x32xf32> {
+  %0 = attn.sinusoids %p frequencies [0.5, 1.0, 0.25] : tensor<?xi32> -> tensor<?x32xf32>
+  return %0 : tensor<?x32xf32>
+}

@@ -56,8 +56,12 @@ Column columnOf(const Parameter &parameter, MemoryReader &reader, int64_t layer,
   for (const Source &source : parameter.sources) {
     const std::string name = sourceName(source, parameter.firstLayer + layer);
     const TensorInfo *info = reader.find(name);
-    const int64_t own = source.transpose ? info->shape[0] : info->shape.back(), size = sizeOf(info->dtype);
-    const std::byte *data = reader.bytesOf(name).data();
+    std::vector<int64_t> shape = info->shape;
+    int64_t line = shape.size() == 2 ? shape[1] : 1, size = sizeOf(info->dtype);
+    if (source.endRow != Source::allRows)
+      shape[0] = source.endRow - source.beginRow;
+    const int64_t own = source.transpose ? shape[0] : shape.back();
+    const std::byte *data = reader.bytesOf(name).data() + source.beginRow * line * size;
     if (column < own)
       return source.transpose ? Column{info->dtype, data + column * info->shape[1] * size, size}
                               : Column{info->dtype, data + column * size, own * size};
@@ -95,11 +99,19 @@ void addSource(std::mt19937 &random, Parameter &parameter, MemoryReader &reader,
   const bool matrix = parameter.shape.size() == 2;
   Source source{parameter.name + ".s" + std::to_string(parameter.sources.size()) + ".{layer}", matrix && random() % 2};
   const int64_t rows = matrix ? parameter.shape[0] : 1;
+  const bool isPart = random() % 3 == 0;
+  const int64_t first = isPart ? random() % 5 : 0, more = isPart ? random() % 5 : 0;
   for (int64_t layer = 0; layer < parameter.layers; ++layer) {
     TensorInfo info{DType(random() % 3), {own}};
     if (matrix)
       info.shape = source.transpose ? std::vector<int64_t>{own, rows} : std::vector<int64_t>{rows, own};
-    reader.add(sourceName(source, parameter.firstLayer + layer), info, randomValues(random, info.dtype, rows * own));
+    if (isPart) {
+      source.beginRow = first;
+      source.endRow = first + info.shape[0];
+      info.shape[0] += first + more;
+    }
+    const int64_t count = info.shape[0] * (matrix ? info.shape[1] : 1);
+    reader.add(sourceName(source, parameter.firstLayer + layer), info, randomValues(random, info.dtype, count));
   }
   parameter.sources.push_back(source);
 }
@@ -243,6 +255,10 @@ TEST(Packing, ErrorsNameParameterTensorAndShapes) {
   Small shape;
   shape.reader.add("w.0", {DType::F32, {3, 3}}, std::vector<std::byte>(36));
   EXPECT_EQ(shape.failure(), "parameter 'w': tensor 'w.0' is [3, 3], which gives no part of [2, 3]");
+  Small rows;
+  rows.parameters[0].sources[0].beginRow = 1;
+  rows.parameters[0].sources[0].endRow = 3;
+  EXPECT_EQ(rows.failure(), "parameter 'w': tensor 'w.0' is [2, 3], which has no rows 1 to 3");
   Small few;
   few.reader.add("w.0", {DType::F32, {2, 2}}, std::vector<std::byte>(16));
   EXPECT_EQ(few.failure(), "parameter 'w': the sources of layer 0 have 2 columns, the parameter has 3");

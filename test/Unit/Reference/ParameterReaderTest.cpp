@@ -67,6 +67,25 @@ TEST_F(Parameters, AreConcatenatedAndTransposed) {
   EXPECT_EQ(missing.error().message, "parameter 'w': there is no tensor 'h.4.q'");
 }
 
+TEST_F(Parameters, AreRowsOfATensor) {
+  tensors.add("w", {3, 2}, 1); // [[1 2] [3 4] [5 6]]
+  tensors.add("b", {4}, 10);
+  SourceParameters reader(tensors);
+  auto read = [&](const char *text) {
+    auto values = reader.read(parse(text), 0);
+    return values ? *values : std::vector<double>{};
+  };
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<2x2xf32> from [#attn.source<"w" rows(1, 3)>])"),
+            (std::vector<double>{3, 4, 5, 6}));
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<2x2xf32> from [#attn.source<"w" rows(0, 2), transpose = true>])"),
+            (std::vector<double>{1, 3, 2, 4}));
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<2xf32> from [#attn.source<"b" rows(2, 4)>])"),
+            (std::vector<double>{12, 13}));
+  auto beyond = reader.read(parse(R"(attn.parameter @w : tensor<2x2xf32> from [#attn.source<"w" rows(2, 4)>])"), 0);
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().message, "parameter 'w': tensor 'w' of shape [3, 2] has no rows up to 4");
+}
+
 TEST_F(Parameters, OfRankOneAreConcatenated) {
   tensors.add("a", {2}, 1);
   tensors.add("b", {3}, 10);

@@ -197,8 +197,8 @@ RAPT_API rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence
 /** A new sequence with the same past. Blocks are shared until one of the two writes into them. */
 RAPT_API rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, rapt_sequence *fork,
                                         char *message, size_t message_size);
-/** Writes the sequence's state to `buffer` and its size to *bytes; RAPT_UNSUPPORTED for models with sources. RAPT_FULL
- * when `capacity` is smaller; with a NULL buffer only the size is told. */
+/** Writes the sequence's state, its source's with it, to `buffer` and its size to *bytes. RAPT_FULL when `capacity` is
+ * smaller; with a NULL buffer only the size is told. */
 RAPT_API rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, void *buffer, size_t capacity,
                                         size_t *bytes, char *message, size_t message_size);
 /** A new sequence from a saved state of the same interface, weights, layout and cache dtype. */
