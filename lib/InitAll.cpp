@@ -77,7 +77,6 @@ void rapt::registerAllPasses() {
   mlir::registerInlinerPass();
   mlir::registerSymbolDCEPass();
   bufferization::registerOneShotBufferizePass();
-  bufferization::registerEmptyTensorEliminationPass();
   memref::registerExpandStridedMetadataPass();
   memref::registerResolveRankedShapeTypeResultDimsPass();
   registerPass([] { return createConvertVectorToSCFPass(); });

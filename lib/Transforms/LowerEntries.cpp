@@ -12,6 +12,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace rapt {
@@ -45,6 +47,20 @@ LogicalResult lowerSlice(attn::ParameterSliceOp slice, Value weights) {
       bufferization::ToTensorOp::create(b, slice.getValue().getType(), view, /*restrict=*/true, /*writable=*/false));
   slice.erase();
   return success();
+}
+
+/// The empty tensor that loops fill to make `value`, if nothing else is made in it.
+Value emptyOrigin(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    if (auto forall = dyn_cast<scf::ForallOp>(op))
+      value = forall.getOutputs()[number];
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      value = loop.getInitArgs()[number];
+    else
+      return isa<tensor::EmptyOp>(op) && op->hasOneUse() ? value : Value();
+  }
+  return {};
 }
 
 /// What the C entry and the manifest need to know about each buffer, kept where conversions leave it alone.
@@ -113,7 +129,14 @@ LogicalResult lowerEntry(func::FuncOp entry) {
   for (auto [i, value] : llvm::enumerate(terminator.getOperands())) {
     Value target =
         inPlace[i] ? memory[*inPlace[i]] : Value(body.addArgument(memoryOf(value.getType()), entry.getLoc()));
-    auto store = bufferization::MaterializeInDestinationOp::create(b, TypeRange(), value, target);
+    // An output is made in the caller's memory.
+    if (Value empty = inPlace[i] ? Value() : emptyOrigin(value)) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointAfterValue(empty);
+      empty.replaceAllUsesWith(
+          bufferization::ToTensorOp::create(b, value.getType(), target, /*restrict=*/true, /*writable=*/true));
+    }
+    auto store = bufferization::MaterializeInDestinationOp::create(b, TypeRange(), terminator.getOperand(i), target);
     store.setRestrict(true);
     store.setWritable(true);
   }

@@ -1,6 +1,7 @@
 /* Times a compiled model's forward beside the rate of the FMA instruction in the same run, medians of alternating
  * repetitions:
  *     forward MODEL.so THREADS GFLOP OUTPUT INPUT=SHAPE[:MOST] ...
+ *     forward MODEL.so THREADS GFLOP encode input_ids=1xCOUNT:MOST     what an encoder-decoder does once per source
  * INPUT is random: tokens below MOST, or f32 pixels without it; "input_ids=1x128:30522". Use test/Perf/run. */
 #include "limits.h"
 #include <rapt/rapt.h>
@@ -34,20 +35,41 @@ static void fill(rapt_tensor *tensor, int64_t *shape, char *text) {
   tensor->dtype_code = most ? RAPT_DTYPE_INT : RAPT_DTYPE_FLOAT, tensor->dtype_bits = most ? 64 : 32;
 }
 
+static rapt_context *context;
+static const char *names[INPUTS + 1];
+static rapt_tensor tensors[INPUTS + 1];
+static int64_t shapes[INPUTS + 1][9];
+
+/* The output `name` behind the inputs. */
+static void add_output(size_t inputs, const char *name) {
+  int32_t rank;
+  check(rapt_run_shape(context, "forward", inputs, names, tensors, name, shapes[inputs], &rank, why, sizeof why));
+  tensors[inputs] = tensors[0], names[inputs] = name;
+  size_t bytes = sizeof(float);
+  for (int i = 0; i < rank; ++i)
+    bytes *= (size_t)shapes[inputs][i];
+  tensors[inputs].data = malloc(bytes), tensors[inputs].shape = shapes[inputs], tensors[inputs].rank = rank;
+  tensors[inputs].dtype_code = RAPT_DTYPE_FLOAT, tensors[inputs].dtype_bits = 32;
+}
+
+static void encode(const int32_t *tokens, int64_t count) {
+  rapt_source source = {sizeof source};
+  source.tokens = tokens, source.count = count;
+  check(rapt_sequence_new(context, &source.sequence, why, sizeof why));
+  check(rapt_encode(context, &source, 1, why, sizeof why));
+  check(rapt_sequence_free(context, source.sequence, why, sizeof why));
+}
+
 int main(int argc, char **argv) {
   if (argc < 6 || argc > 5 + INPUTS)
     return 2;
   rapt_module *module;
   rapt_pool *pool;
-  rapt_context *context;
   rapt_context_options options = {sizeof options};
   check(rapt_module_open(argv[1], NULL, &module, why, sizeof why));
   check(rapt_pool_new(atoi(argv[2]), &pool, why, sizeof why));
-  options.pool = pool;
+  options.pool = pool, options.cache_tokens = strcmp(argv[4], "encode") ? 0 : 4096;
   check(rapt_context_new(module, &options, &context, why, sizeof why));
-  const char *names[INPUTS + 1];
-  rapt_tensor tensors[INPUTS + 1];
-  int64_t shapes[INPUTS + 1][9];
   size_t count = (size_t)argc - 5;
   for (size_t i = 0; i < count; ++i) {
     char *text = strchr(argv[5 + i], '=');
@@ -57,19 +79,22 @@ int main(int argc, char **argv) {
     names[i] = argv[5 + i];
     fill(&tensors[i], shapes[i], text + 1);
   }
-  int32_t rank;
-  check(rapt_run_shape(context, "forward", count, names, tensors, argv[4], shapes[count], &rank, why, sizeof why));
-  tensors[count] = tensors[0], names[count] = argv[4];
-  size_t bytes = sizeof(float);
-  for (int i = 0; i < rank; ++i)
-    bytes *= (size_t)shapes[count][i];
-  tensors[count].data = malloc(bytes), tensors[count].shape = shapes[count], tensors[count].rank = rank;
-  tensors[count].dtype_code = RAPT_DTYPE_FLOAT, tensors[count].dtype_bits = 32;
+  int32_t *source = NULL;
+  if (!strcmp(argv[4], "encode")) {
+    source = malloc((size_t)shapes[0][1] * sizeof *source);
+    for (long i = 0; i < shapes[0][1]; ++i)
+      source[i] = (int32_t)((const int64_t *)tensors[0].data)[i];
+  } else {
+    add_output(count, argv[4]);
+  }
   const float seed[4] = {0.1f, 0.2f, 0.3f, 0.4f};
   double seconds[REPETITIONS], limits[REPETITIONS];
   for (int r = -1; r < REPETITIONS; ++r) {
     double limit = fma_limit(seed), begin = now();
-    check(rapt_run(context, "forward", count + 1, names, tensors, why, sizeof why));
+    if (source)
+      encode(source, shapes[0][1]);
+    else
+      check(rapt_run(context, "forward", count + 1, names, tensors, why, sizeof why));
     if (r >= 0) /* the first one reads the weights */
       seconds[r] = now() - begin, limits[r] = limit;
   }

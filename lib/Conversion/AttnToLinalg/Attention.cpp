@@ -114,13 +114,20 @@ QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t 
           arith::AddIOp::create(b, task.offset, inRow)};
 }
 
-/// What no key has taken part in: (acc, max, sum) of `m` queries.
-SmallVector<Value> emptyState(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m) {
-  auto fill = [&](float value, ArrayRef<int64_t> shape) -> Value {
-    Value e = tensor::EmptyOp::create(b, shape, b.getF32Type());
-    return linalg::FillOp::create(b, Value(arith::ConstantOp::create(b, b.getF32FloatAttr(value))), e).getResult(0);
+/// What no key has taken part in: (acc, max, sum) in `dest`.
+SmallVector<Value> emptyState(ImplicitLocOpBuilder &b, ValueRange dest) {
+  auto fill = [&](float value, Value dest) -> Value {
+    return linalg::FillOp::create(b, Value(arith::ConstantOp::create(b, b.getF32FloatAttr(value))), dest).getResult(0);
   };
-  return {fill(0, {m, task.valueChannels}), fill(kFloor, {m}), fill(0, {m})};
+  return {fill(0, dest[0]), fill(kFloor, dest[1]), fill(0, dest[2])};
+}
+
+/// Room for the state of `m` queries.
+SmallVector<Value> stateRoom(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m) {
+  SmallVector<Value> room;
+  for (SmallVector<int64_t> shape : {SmallVector<int64_t>{m, task.valueChannels}, {m}, {m}})
+    room.push_back(tensor::EmptyOp::create(b, shape, b.getF32Type()));
+  return room;
 }
 
 /// Blocks of keys: any of some queries sees those of [from, end), all of them see those of [wholeFrom, wholeEnd).
@@ -198,7 +205,7 @@ Value overCache(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first,
   auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value r, ValueRange carried) {
     QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, r));
     BlockRange range = blocksOf(b, task, tile.position, index(b, m));
-    SmallVector<Value> state = update(b, task, tile, {}, range, emptyState(b, task, m));
+    SmallVector<Value> state = update(b, task, tile, {}, range, emptyState(b, stateRoom(b, task, m)));
     return SmallVector<Value>{finish(b, task, m, r, state, carried[0])};
   };
   return overTiles(b, count, dest, body)[0];
@@ -220,12 +227,9 @@ SmallVector<Value> withState(ImplicitLocOpBuilder &b, const AttentionTask &task,
 
 /// The same from plain tensors: some blocks of keys at a time are packed and serve all tiles.
 Value overPlainKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value dest) {
-  SmallVector<Value> states;
-  for (SmallVector<int64_t> shape :
-       {SmallVector<int64_t>{kTaskQueries, task.valueChannels}, {kTaskQueries}, {kTaskQueries}})
-    states.push_back(tensor::EmptyOp::create(b, shape, b.getF32Type()));
+  SmallVector<Value> states = stateRoom(b, task, kTaskQueries);
   states = overTiles(b, count, states, [&](ImplicitLocOpBuilder &b, int64_t m, Value r, ValueRange carried) {
-    return withState(b, task, carried, m, r, emptyState(b, task, m));
+    return withState(b, task, carried, m, r, emptyState(b, stateOf(b, task, carried, m, r)));
   });
   BlockRange all = blocksOf(b, task, arith::AddIOp::create(b, task.offset, first), count);
   int64_t most = blocksTogether(task);

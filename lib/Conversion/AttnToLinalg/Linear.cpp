@@ -46,19 +46,10 @@ struct Task {
   bool narrow;        // width may be below 32
 };
 
-/// rows [r, r + m) of the task into `dest`, [rows of the task, 32 or width].
-Value emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value r, Value dest) {
-  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, r}), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m),
-               panel = b.getIndexAttr(kPanel);
-  Value input = extract(b, task.op.getInput(), {row, zero}, {rows, b.getIndexAttr(task.k)}, {m, task.k});
-  auto type = RankedTensorType::get({m, kPanel}, b.getF32Type());
-  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-  Value sums = linalg::FillOp::create(b, f0, empty(b, type, {rows, panel})).getResult(0);
-  sums = linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}).getResult(0);
-
-  Value out = task.narrow ? empty(b, type, {rows, panel})
-                          : extract(b, dest, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel});
+/// The epilogue of rows [row, row + m), whose products are `sums`, into `out`.
+Value applyEpilogue(ImplicitLocOpBuilder &b, Task &task, int64_t m, OpFoldResult row, Value sums, Value out) {
+  AffineExpr d1 = b.getAffineDimExpr(1);
+  OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
   SmallVector<Value> inputs{sums};
   AffineMap identity = b.getMultiDimIdentityMap(2), byColumn = AffineMap::get(2, 0, d1);
   SmallVector<AffineMap> maps{identity};
@@ -71,28 +62,41 @@ Value emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value r, Value de
   }
   maps.push_back(identity);
   SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-  Value result = linalg::GenericOp::create(b, type, inputs, out, maps, parallel,
-                                           [&](OpBuilder &nested, Location loc, ValueRange args) {
-                                             if (task.op.getEpilogue().empty()) {
-                                               linalg::YieldOp::create(nested, loc, args[0]);
-                                               return;
-                                             }
-                                             Block &epilogue = task.op.getEpilogue().front();
-                                             IRMapping mapping;
-                                             mapping.map(epilogue.getArgument(0), args[0]);
-                                             unsigned next = 1;
-                                             for (unsigned i = 0; i < task.extras.size(); ++i) {
-                                               Value value = task.inPlace == i ? args.back() : args[next++];
-                                               if (!value.getType().isF32())
-                                                 value = arith::ExtFOp::create(nested, loc, nested.getF32Type(), value);
-                                               mapping.map(epilogue.getArgument(1 + i), value);
-                                             }
-                                             for (Operation &inner : epilogue.without_terminator())
-                                               nested.clone(inner, mapping);
-                                             linalg::YieldOp::create(
-                                                 nested, loc, mapping.lookupOrDefault(epilogue.back().getOperand(0)));
-                                           })
-                     .getResult(0);
+  return linalg::GenericOp::create(b, out.getType(), inputs, out, maps, parallel,
+                                   [&](OpBuilder &nested, Location loc, ValueRange args) {
+                                     Block &epilogue = task.op.getEpilogue().front();
+                                     IRMapping mapping;
+                                     mapping.map(epilogue.getArgument(0), args[0]);
+                                     unsigned next = 1;
+                                     for (unsigned i = 0; i < task.extras.size(); ++i) {
+                                       Value value = task.inPlace == i ? args.back() : args[next++];
+                                       if (!value.getType().isF32())
+                                         value = arith::ExtFOp::create(nested, loc, nested.getF32Type(), value);
+                                       mapping.map(epilogue.getArgument(1 + i), value);
+                                     }
+                                     for (Operation &inner : epilogue.without_terminator())
+                                       nested.clone(inner, mapping);
+                                     linalg::YieldOp::create(nested, loc,
+                                                             mapping.lookupOrDefault(epilogue.back().getOperand(0)));
+                                   })
+      .getResult(0);
+}
+
+/// rows [r, r + m) of the task into `dest`, [rows of the task, 32 or width].
+Value emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value r, Value dest) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, r}), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m),
+               panel = b.getIndexAttr(kPanel);
+  Value input = extract(b, task.op.getInput(), {row, zero}, {rows, b.getIndexAttr(task.k)}, {m, task.k});
+  auto type = RankedTensorType::get({m, kPanel}, b.getF32Type());
+  Value out = task.narrow ? empty(b, type, {rows, panel})
+                          : extract(b, dest, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel});
+  // Without an epilogue the sums are the result.
+  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0)),
+        init = task.op.getEpilogue().empty() ? out : empty(b, type, {rows, panel});
+  Value sums = linalg::FillOp::create(b, f0, init).getResult(0);
+  sums = linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}).getResult(0);
+  Value result = task.op.getEpilogue().empty() ? sums : applyEpilogue(b, task, m, row, sums, out);
   if (!task.narrow)
     return insert(b, result, dest, {OpFoldResult(r), zero}, {rows, panel});
   Value cut = extract(b, result, {zero, zero}, {rows, task.width}, {m, ShapedType::kDynamic});

@@ -10,8 +10,10 @@
 #include "lib/Import/Heads.h"
 #include "lib/Import/LayerStack.h"
 #include "lib/Import/ModelModule.h"
+#include "lib/Support/Json.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Diagnostics.h"
 #include <cmath>
 
 using namespace mlir;
@@ -228,6 +230,29 @@ Expected<int64_t> mostPixels(const Config &config, const ImportOptions &options)
   return std::max(side * config.patch, config.image);
 }
 
+/// Tells where the checkpoint's processor makes images of another size than the positions are for: Hugging Face's model
+/// refuses them unless it is told to interpolate, which this one always does. What the file says wrong is told by who
+/// uses it.
+void noteImageSize(MLIRContext &context, const huggingface::ModelDescription &model, const Config &config) {
+  auto file = model.files().find("preprocessor_config.json");
+  if (file == model.files().end())
+    return;
+  Expected<json::Value> processor = json::parse(file->second);
+  if (!processor)
+    return;
+  const json::Value *crops = processor->find("do_center_crop");
+  const json::Value *size = processor->find(crops && crops->asBool() == true ? "crop_size" : "size");
+  auto side = [&](const char *name) {
+    const json::Value *number = size && size->isObject() ? size->find(name) : size;
+    return number ? number->asInteger().value_or(config.image) : config.image;
+  };
+  int64_t height = side("height"), width = side("width");
+  if (height != config.image || width != config.image)
+    emitWarning(UnknownLoc::get(&context))
+        << model.path() << "/preprocessor_config.json: images become " << width << " x " << height
+        << " pixels, but image_size is " << config.image << ": the positions are interpolated";
+}
+
 } // namespace
 
 Expected<OwningOpRef<ModuleOp>> importing::importVit(MLIRContext &context, huggingface::ModelDescription &model,
@@ -248,6 +273,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importVit(MLIRContext &context, huggi
   ParameterSet parameters = listParameters(config, prefix);
   if (Status status = parameters.resolve(model, {"*embeddings.mask_token"}); !status)
     return status.error();
+
+  noteImageSize(context, model, config);
 
   ModelFacts facts{.family = "vit",
                    .task = config.head == Head::Classification ? "image-classification" : "image-feature-extraction",

@@ -25,7 +25,6 @@ void rapt::cpu::addBackendPasses(OpPassManager &passes) {
   passes.addPass(createAttnVectorize());
   passes.addPass(createAttnLowerEntries());
   passes.addPass(createCanonicalizerPass());
-  passes.addPass(bufferization::createEmptyTensorEliminationPass());
   passes.addPass(bufferization::createOneShotBufferizePass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

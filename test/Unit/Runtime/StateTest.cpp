@@ -78,6 +78,16 @@ TEST(State, OfAnotherModel) {
   rapt_module_release(other);
 }
 
+TEST(State, WithASourceIsOfAnotherKindOfModel) {
+  Context context;
+  std::string state = save(context, context.sequence());
+  uint64_t sourceLength = 5;
+  memcpy(state.data() + 104, &sourceLength, sizeof sourceLength); // behind the sequence's length
+  rapt_sequence t = 0;
+  EXPECT_FAILS(rapt_sequence_load(context, state.data(), state.size(), &t, context.message.text, context.message.size),
+               RAPT_MISMATCH, context.message, "the saved state has a source, but the model's sequences take none");
+}
+
 TEST(State, DoesNotFit) {
   rapt_context_options options{};
   options.cache_tokens = 2 * block;
