@@ -17,6 +17,7 @@
 #include "lib/Target/CPU/Emit.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -94,6 +95,7 @@ private:
   Emit emit = Emit::Library;
   cpu::Target target;
   Input input;
+  std::string text; ///< of the module, for those who look at stages and for a reproducer
   OutputPaths paths;
   Weights weights;
   artifact::Manifest manifest;
@@ -132,7 +134,8 @@ bool Compilation::read() {
     if (Status writable = paths.check(options); !writable)
       return failOf(writable);
   manifest.name = options.prefix.empty() ? artifact::prefixOf(paths.base) : options.prefix;
-  return dump(rapt::nameOf(stageOf(*input.module)).str() + ".mlir", textOf(*input.module));
+  text = textOf(*input.module);
+  return dump(rapt::nameOf(stageOf(*input.module)).str() + ".mlir", text);
 }
 
 bool Compilation::dump(StringRef suffix, const std::string &text) {
@@ -167,17 +170,18 @@ bool Compilation::runPasses(Stage to) {
   std::string pipeline;
   llvm::raw_string_ostream stream(pipeline);
   passes.printAsTextualPipeline(stream);
-  enterStep({"lowering to the stage " + name, reproducerText(textOf(*input.module), pipeline),
-             "rapt-opt --run-reproducer ", ""});
+  enterStep({"lowering to the stage " + name, reproducerText(text, pipeline), "rapt-opt --run-reproducer ", ""});
   if (std::unique_ptr<Pass> faulty = makeFaultyPass(options, name))
     passes.addPass(std::move(faulty));
+  passes.enableVerifier(false); // the stage as a whole is verified below
   double start = now();
-  if (failed(passes.run(*input.module)))
+  if (failed(passes.run(*input.module)) || failed(verify(*input.module)))
     return failPasses(to);
   if (options.verbose)
     llvm::errs() << llvm::formatv("raptc: {0}: {1:f2} s\n", name, now() - start);
-  enterStep({"going on from the stage " + name, textOf(*input.module), "raptc ", codeOptions()});
-  return dump(name + ".mlir", textOf(*input.module));
+  text = textOf(*input.module);
+  enterStep({"going on from the stage " + name, text, "raptc ", codeOptions()});
+  return dump(name + ".mlir", text);
 }
 
 bool Compilation::lowerTo(Stage to) {
@@ -196,7 +200,7 @@ bool Compilation::writeStage() {
     return false;
   if (options.dryRun)
     return true;
-  Status written = writeText(paths.main, textOf(*input.module));
+  Status written = writeText(paths.main, text);
   return written ? true : failOf(written);
 }
 
