@@ -194,11 +194,9 @@ FailureOr<NamedTensors> runEntry(ModuleOp module, func::FuncOp entry, ParameterR
   return outputsOf<S>(entry, *results, wanted);
 }
 
-/// What an entry gives for tokens besides the cache: logits of those that are wanted, which are all, and attention's
-/// weights.
-static SmallVector<std::string> tokenResultsOf(func::FuncOp entry) {
+SmallVector<std::string> tokenResultsOf(func::FuncOp entry) {
   SmallVector<std::string> names = resultNamesOf(entry);
-  llvm::erase(names, "cache");
+  llvm::erase_if(names, [](StringRef name) { return name == "cache" || name == "state"; });
   return names;
 }
 

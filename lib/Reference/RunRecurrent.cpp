@@ -28,8 +28,8 @@ public:
   FailureOr<NamedTensors> encode(func::FuncOp entry, const Batch &source, const NpyTensor &ids,
                                  ArrayRef<std::string> output);
   /// Runs `step` for tokens of some rows, in their order, and gives the logits of all of them.
-  FailureOr<NpyTensor> step(func::FuncOp entry, ArrayRef<int64_t> rows, ArrayRef<int64_t> rowBegin,
-                            const NpyTensor &tokens);
+  FailureOr<NamedTensors> step(func::FuncOp entry, ArrayRef<int64_t> rows, ArrayRef<int64_t> rowBegin,
+                               const NpyTensor &tokens, ArrayRef<std::string> output);
 
 private:
   FailureOr<SmallVector<Value<S>>> call(func::FuncOp entry, const NamedTensors &arguments);
@@ -95,8 +95,8 @@ FailureOr<NamedTensors> RecurrentRun<S>::encode(func::FuncOp entry, const Batch 
 }
 
 template <typename S>
-FailureOr<NpyTensor> RecurrentRun<S>::step(func::FuncOp entry, ArrayRef<int64_t> rows, ArrayRef<int64_t> rowBegin,
-                                           const NpyTensor &tokens) {
+FailureOr<NamedTensors> RecurrentRun<S>::step(func::FuncOp entry, ArrayRef<int64_t> rows, ArrayRef<int64_t> rowBegin,
+                                              const NpyTensor &tokens, ArrayRef<std::string> output) {
   int64_t count = rows.size();
   std::vector<int64_t> slots, sources, table, want(tokens.shape[0]);
   std::iota(want.begin(), want.end(), 0);
@@ -120,10 +120,7 @@ FailureOr<NpyTensor> RecurrentRun<S>::step(func::FuncOp entry, ArrayRef<int64_t>
   FailureOr<SmallVector<Value<S>>> results = call(entry, arguments);
   if (failed(results))
     return failure();
-  FailureOr<NamedTensors> outputs = outputsOf<S>(entry, *results, {"logits"});
-  if (failed(outputs))
-    return failure();
-  return std::move((*outputs)["logits"]);
+  return outputsOf<S>(entry, *results, output);
 }
 
 /// Which rows have a token in column `at`, and its place among the packed ones.
@@ -151,15 +148,16 @@ void scatter(const NpyTensor &some, ArrayRef<int64_t> places, NpyTensor &all) {
 }
 
 template <typename S>
-FailureOr<NpyTensor> runTarget(RecurrentRun<S> &run, func::FuncOp step, const Batch &target, const NpyTensor &ids) {
+FailureOr<NamedTensors> runTarget(RecurrentRun<S> &run, func::FuncOp step, const Batch &target, const NpyTensor &ids,
+                                  ArrayRef<std::string> output) {
   NpyTensor tokens = packRows(target, ids);
   auto dims = step.getArgAttrOfType<ArrayAttr>(*argumentNamed(step, "tokens"), attn::AttnDialect::dimsAttr);
   bool isSerial = dims && cast<StringAttr>(dims[0]) == "rows";
   std::vector<int64_t> all(target.rows);
   std::iota(all.begin(), all.end(), 0);
   if (!isSerial)
-    return run.step(step, all, target.rowBegin, tokens);
-  NpyTensor logits;
+    return run.step(step, all, target.rowBegin, tokens, output);
+  NamedTensors whole;
   for (int64_t at = 0; at < target.length; ++at) {
     std::vector<int64_t> rows, places;
     columnOf(target, at, rows, places);
@@ -167,30 +165,40 @@ FailureOr<NpyTensor> runTarget(RecurrentRun<S> &run, func::FuncOp step, const Ba
       break;
     std::vector<int64_t> begin(rows.size() + 1);
     std::iota(begin.begin(), begin.end(), 0);
-    FailureOr<NpyTensor> some = run.step(step, rows, begin, gather(tokens, places));
+    FailureOr<NamedTensors> some = run.step(step, rows, begin, gather(tokens, places), output);
     if (failed(some))
       return failure();
-    if (at == 0) {
-      logits = {some->type, {target.tokens(), some->shape[1]}, {}};
-      logits.data.resize(some->data.size() / rows.size() * target.tokens());
+    for (auto &[name, tensor] : *some) {
+      if (at == 0) {
+        NpyTensor &all = whole[name] = {tensor.type, tensor.shape, {}};
+        all.shape[0] = target.tokens();
+        all.data.resize(tensor.data.size() / rows.size() * target.tokens());
+      }
+      scatter(tensor, places, whole[name]);
     }
-    scatter(*some, places, logits);
   }
-  if (logits.shape.empty())
-    return FailureOr<NpyTensor>(fail(step) << "there is no token");
-  return logits;
+  if (whole.empty())
+    return FailureOr<NamedTensors>(fail(step) << "there is no token");
+  return whole;
 }
 
 } // namespace
+
+/// The names of `wanted` that `known` has.
+static SmallVector<std::string> among(ArrayRef<std::string> wanted, ArrayRef<std::string> known) {
+  return llvm::filter_to_vector(wanted, [&](const std::string &name) { return llvm::is_contained(known, name); });
+}
 
 template <typename S>
 FailureOr<NamedTensors> runRecurrent(ModuleOp module, func::FuncOp encode, func::FuncOp step,
                                      ParameterReader &parameters, const NamedTensors &inputs,
                                      ArrayRef<std::string> wanted) {
-  SmallVector<std::string> given, inputNames{"input_ids", "attention_mask"}, outputNames{"logits"};
+  SmallVector<std::string> given, inputNames{"input_ids", "attention_mask"}, ofStep = tokenResultsOf(step),
+                                                                             outputNames = ofStep, ofEncode;
   if (encode) {
     inputNames.append({"decoder_input_ids", "decoder_attention_mask"});
-    outputNames.push_back("encoder_last_hidden_state");
+    ofEncode = tokenResultsOf(encode);
+    llvm::append_range(outputNames, ofEncode);
   }
   for (auto &[name, tensor] : inputs)
     given.push_back(name);
@@ -209,18 +217,17 @@ FailureOr<NamedTensors> runRecurrent(ModuleOp module, func::FuncOp encode, func:
     if (target->rows != source->rows)
       return FailureOr<NamedTensors>(fail(step) << "decoder_input_ids has " << target->rows << " rows, input_ids "
                                                 << source->rows);
-    SmallVector<std::string> hidden;
-    if (llvm::is_contained(wanted, outputNames[1]))
-      hidden.push_back(outputNames[1]);
-    FailureOr<NamedTensors> encoded = run.encode(encode, *source, inputs.find("input_ids")->second, hidden);
+    FailureOr<NamedTensors> encoded =
+        run.encode(encode, *source, inputs.find("input_ids")->second, among(wanted, ofEncode));
     if (failed(encoded))
       return failure();
     outputs = std::move(*encoded);
   }
-  FailureOr<NpyTensor> logits = runTarget<S>(run, step, *target, inputs.find(ids)->second);
-  if (failed(logits))
+  FailureOr<NamedTensors> stepped = runTarget<S>(run, step, *target, inputs.find(ids)->second, among(wanted, ofStep));
+  if (failed(stepped))
     return failure();
-  outputs["logits"] = padRows(*target, *logits);
+  for (auto &[name, tensor] : *stepped)
+    outputs[name] = padRows(*target, tensor);
   return outputs;
 }
 

@@ -30,6 +30,10 @@ template <typename S>
 mlir::FailureOr<NamedTensors> outputsOf(mlir::func::FuncOp entry, llvm::ArrayRef<Value<S>> results,
                                         llvm::ArrayRef<std::string> wanted);
 
+/// What an entry gives for tokens besides what it keeps: logits of those that are wanted, the encoder's output,
+/// attention's weights.
+llvm::SmallVector<std::string> tokenResultsOf(mlir::func::FuncOp entry);
+
 /// Blocks of a pool for each row: `count` a row, `stride` apart, from `first` on.
 NpyTensor tableOf(int64_t rows, int64_t count, int64_t stride, int64_t first);
 

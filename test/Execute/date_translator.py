@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compiles test/models/date-translator and compares it with what PyTorch computed (heldout.tsv, expected.json).
 
-    date_translator.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --runtime build/lib/librapt_runtime.so [--all]
+    date_translator.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --rapt-reference build/bin/rapt-reference
+                       --runtime build/lib/librapt_runtime.so [--all]
 
 Checked are the figures of expected.json (98 % of the dates right, the attention's largest weight right for 95 % of the
 digits), that the model's directory holds at most 4 MB, the held-out dates' translations (the first ones by rapt-run,
@@ -21,6 +22,7 @@ import numpy
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
+import alignment  # noqa: E402
 import passed  # noqa: E402
 import recurrent  # noqa: E402
 import recurrent_states  # noqa: E402
@@ -94,14 +96,14 @@ def checks(options, library):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("raptc", "rapt-run", "runtime"):
+    for name in ("raptc", "rapt-run", "rapt-reference", "runtime"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--all", action="store_true", help="every held-out date through rapt-run")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rapt-dates-") as work:
         library = os.path.join(work, "dates.so")
-        run(options.raptc, MODEL, "-o", library)
-        results = list(checks(options, library))
+        run(options.raptc, MODEL, "--attention-weights", "-o", library)
+        results = [*checks(options, library), *alignment.checks(options, work, library, FEW)]
     for name, holds, figures in results:
         print(f"{'PASS' if holds else 'FAIL'} {name}: {figures}")
     failed = sum(not holds for _, holds, _ in results)

@@ -52,6 +52,7 @@ def cases():
     yield "unfed_dot", {**seq2seq, "attention": "luong_dot", "input_feeding": False, "encoder_layers": 2}, "F32"
     yield "unfed_general", {**seq2seq, **ODD, "attention": "luong_general", "input_feeding": False, "encoder_hidden_size": 33, "bridge": "dense"}, "F32"
     yield "shared_tied", {**seq2seq, "share_embeddings": True, "tie_word_embeddings": True, "attention": "luong_dot", "bias": False}, "F32"
+    yield "unfed_F16", {**seq2seq, **ODD, "attention": "luong_general", "input_feeding": False, "encoder_hidden_size": 33, "bridge": "dense"}, "F16"
     for storage in ("BF16", "F16"):
         yield f"lm_{storage}", {**lm, "num_layers": 2}, storage
         yield f"classifier_{storage}", {**classifier, "cell": "gru"}, storage
@@ -59,7 +60,7 @@ def cases():
 
 
 CASES = {name: (config, storage) for name, config, storage in cases()}
-FEW = ("lm_lstm", "classifier_gru", "both_bahdanau_lstm", "unfed_general", "bahdanau_BF16")
+FEW = ("lm_BF16", "classifier_F16", "classifier_lstm", "both_bahdanau_lstm", "bahdanau_BF16", "unfed_F16")
 # Lengths of sources and targets: 1, primes, a cache block and one more.
 LENGTHS = ((5, 67, 1), (9, 1, 33))
 
