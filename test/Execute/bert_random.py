@@ -59,7 +59,7 @@ CASES = {
     "seeded_base": (ODD, "seeded"),
 }
 # bert_tasks.py compiles each head of a seeded model besides.
-FEW = ("masked_untied", "odd_tokens", "odd_question", "bf16", "f16_odd")
+FEW = ("sequence", "odd_tokens", "odd_question", "bf16", "f16_odd")
 
 
 def build(name, directory):

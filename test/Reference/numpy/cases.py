@@ -47,5 +47,5 @@ SEEDED = {
     "seeded-untied": {"tie_word_embeddings": False, "n_inner": 99, "activation_function": "gelu"},
 }
 
-FEW = ["one-layer", "deep", "head-16", "head-33", "head-80", "head-128", "inner-odd", "vocab-1", "gelu", "relu", "silu", "inverse-layer",
-       "untied-prefix", "f16", "bf16-sharded-untied", "long", "seeded", "seeded-untied"]
+FEW = ["one-layer", "deep", "head-33", "head-128", "inner-odd", "vocab-1", "silu", "inverse-layer", "f16", "bf16-sharded-untied",
+       "long", "seeded-untied"]
