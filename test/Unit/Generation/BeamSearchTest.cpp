@@ -1,6 +1,7 @@
 #include "lib/Generation/BeamSearch.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
+#include "test/Unit/Folders.h"
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -113,7 +114,7 @@ TEST(BeamSearch, EqualsExhaustiveSearchOfFiveTokensByFiveSteps) {
 }
 
 TEST(BeamSearch, EqualsHuggingFaceOnTables) {
-  Expected<std::string> content = readFile(RAPT_BEAMS, 1 << 22);
+  Expected<std::string> content = readFile(test::inSource("/test/Unit/Generation/beams.json"), 1 << 22);
   ASSERT_TRUE(bool(content)) << content.error().message;
   Expected<json::Value> cases = json::parse(*content);
   ASSERT_TRUE(bool(cases));

@@ -1,5 +1,6 @@
 #include "lib/Generation/ChatTemplate.h"
 #include "lib/Support/File.h"
+#include "test/Unit/Folders.h"
 #include <gtest/gtest.h>
 
 using namespace rapt;
@@ -23,7 +24,7 @@ std::string rendered(std::string_view source, std::string_view context = "{}") {
 }
 
 TEST(ChatTemplate, EqualsJinja) {
-  Expected<std::string> content = readFile(RAPT_CHATS, 1 << 22);
+  Expected<std::string> content = readFile(test::inSource("/test/Unit/Generation/chats.json"), 1 << 22);
   ASSERT_TRUE(bool(content)) << content.error().message;
   Expected<json::Value> file = json::parse(*content);
   ASSERT_TRUE(bool(file));

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
+#include "test/Unit/Folders.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <string>
@@ -11,7 +12,8 @@ namespace rapt::test {
 /// The content of a file of test/Image/data, or of the folder that the environment names.
 inline std::string readFixture(const std::string &name) {
   const char *folder = getenv("RAPT_IMAGE_DATA");
-  Expected<std::string> content = readFile(std::string(folder ? folder : RAPT_IMAGE_DATA) + "/" + name, 1 << 26);
+  Expected<std::string> content =
+      readFile((folder ? std::string(folder) : inSource("/test/Image/data")) + "/" + name, 1 << 26);
   EXPECT_TRUE(bool(content)) << content.error().message;
   return content ? *content : std::string();
 }

@@ -396,7 +396,7 @@ TEST(Context, RunsOnASmallStack) {
   bool good = false;
   auto body = [](void *result) -> void * {
     rapt_module *module = nullptr;
-    if (rapt_module_open(FAKE_DIRECTORY "/fake.so", nullptr, &module, nullptr, 0) == RAPT_OK) {
+    if (rapt_module_open(inBuild("/test/fake/fake.so").c_str(), nullptr, &module, nullptr, 0) == RAPT_OK) {
       Context context({}, module);
       Text text;
       *static_cast<bool *>(result) = bool(context.appendAndCheck(context.sequence(), text, someText(100, 1)));

@@ -60,7 +60,7 @@ FakeCopy::FakeCopy() {
   char name[] = "/tmp/rapt-runtime-XXXXXX";
   directory = mkdtemp(name);
   for (const char *file : {"fake.so", "fake-0000cafe.weights"})
-    writeAll(directory + "/" + file, readAll(std::string(FAKE_DIRECTORY) + "/" + file));
+    writeAll(directory + "/" + file, readAll(inBuild(std::string("/test/fake/") + file)));
 }
 
 FakeCopy::~FakeCopy() {
@@ -72,7 +72,7 @@ rapt_module *fakeModule() {
   static rapt_module *module = [] {
     rapt_module *opened = nullptr;
     Message message;
-    rapt_module_open(FAKE_DIRECTORY "/fake.so", nullptr, &opened, message.text, message.size);
+    rapt_module_open(inBuild("/test/fake/fake.so").c_str(), nullptr, &opened, message.text, message.size);
     EXPECT_NE(opened, nullptr) << message.text;
     return opened;
   }();

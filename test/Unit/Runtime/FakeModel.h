@@ -1,6 +1,7 @@
 //===- FakeModel.h - Copies of the model in C, to use and to damage -------------===//
 #pragma once
 #include "rapt/rapt.h"
+#include "test/Unit/Folders.h"
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>

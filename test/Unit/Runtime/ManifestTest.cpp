@@ -1,6 +1,7 @@
 // Manifests from hostile files, and what is known about processors.
 #include "lib/Runtime/Manifest.h"
 #include "lib/Runtime/Cpu.h"
+#include "test/Unit/Folders.h"
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -14,7 +15,8 @@ namespace {
 std::string goodManifest() {
   char *text = nullptr;
   size_t bytes = 0;
-  EXPECT_EQ(readManifestSection(FAKE_DIRECTORY "/fake.so", &text, &bytes, Report(nullptr, 0)), RAPT_OK);
+  EXPECT_EQ(readManifestSection(rapt::test::inBuild("/test/fake/fake.so").c_str(), &text, &bytes, Report(nullptr, 0)),
+            RAPT_OK);
   std::string result(text, bytes);
   free(text);
   return result;
@@ -88,7 +90,7 @@ TEST(Manifest, ExtentsOfOutputs) {
 }
 
 TEST(Manifest, ChangedLibrariesNeverCrash) {
-  std::ifstream file(FAKE_DIRECTORY "/fake.so", std::ios::binary);
+  std::ifstream file(rapt::test::inBuild("/test/fake/fake.so"), std::ios::binary);
   std::stringstream content;
   content << file.rdbuf();
   std::string good = content.str(), path = testing::TempDir() + "rapt-changed.so";

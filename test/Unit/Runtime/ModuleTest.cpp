@@ -115,7 +115,8 @@ TEST(Module, OpensTheTableOfALinkedModel) {
   // Without a path the weights are looked for beside this program.
   EXPECT_FAILS(rapt_module_from_artifact(&fake_module, nullptr, &module, message.text, message.size), RAPT_IO, message,
                std::filesystem::read_symlink("/proc/self/exe").parent_path().c_str(), "fake-0000cafe.weights");
-  options.weights_path = FAKE_DIRECTORY "/fake-0000cafe.weights";
+  const std::string weights = inBuild("/test/fake/fake-0000cafe.weights");
+  options.weights_path = weights.c_str();
   ASSERT_EQ(rapt_module_from_artifact(&fake_module, &options, &module, message.text, message.size), RAPT_OK)
       << message.text;
   expectRuns(module);
@@ -253,7 +254,8 @@ TEST(Module, OptionsOfAnotherSizeOrContradictory) {
   rapt_module *module = nullptr;
   Message message;
   rapt_module_options options{};
-  const char *path = FAKE_DIRECTORY "/fake.so";
+  const std::string library = inBuild("/test/fake/fake.so");
+  const char *path = library.c_str();
   EXPECT_FAILS(rapt_module_open(path, &options, &module, message.text, message.size), RAPT_INVALID, message, "size 0");
   options.size = sizeof options;
   options.flags = 1u << 30;

@@ -9,7 +9,7 @@ namespace {
 TEST(Raii, EverythingTogether) {
   rapt::Module module;
   rapt::Pool pool;
-  ASSERT_TRUE(rapt::Module::open(FAKE_DIRECTORY "/fake.so", module));
+  ASSERT_TRUE(rapt::Module::open(rapt::test::inBuild("/test/fake/fake.so").c_str(), module));
   ASSERT_TRUE(rapt::Pool::make(2, pool));
   EXPECT_EQ(module.info().vocabulary, vocabulary);
   auto options = rapt::sized<rapt_context_options>();

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Support/Json.h"
 #include "lib/Tokenizer/Tokenizer.h"
+#include "test/Unit/Folders.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -55,7 +56,7 @@ struct OwnVector {
 
 inline OwnVector loadOwn(const std::string &name) {
   OwnVector vector;
-  auto root = json::parse(readFile(std::filesystem::path(RAPT_OWN_VECTORS) / (name + ".json")));
+  auto root = json::parse(readFile(inSource("/test/Tokenizer/vectors/" + name + ".json")));
   EXPECT_TRUE(root) << (root ? "" : root.error().message);
   vector.root = *root;
   auto tokenizer = load(json::write(*root->find("tokenizer")), json::write(*root->find("config")));

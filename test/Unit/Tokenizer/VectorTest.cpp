@@ -43,7 +43,7 @@ static std::vector<std::vector<int32_t>> readIds(const std::string &content) {
 class SharedVectors : public testing::TestWithParam<const char *> {};
 
 TEST_P(SharedVectors, MatchIdsOfTheReference) {
-  std::filesystem::path folder = std::filesystem::path(RAPT_SHARED_VECTORS) / GetParam();
+  std::filesystem::path folder = std::filesystem::path(inSource("/../shared/tokenizer-vectors")) / GetParam();
   if (!std::filesystem::exists(folder))
     GTEST_SKIP() << "no vectors at " << folder;
   std::string json = readFile(folder / "tokenizer.json"), config = readFile(folder / "tokenizer_config.json");
