@@ -38,7 +38,7 @@ QWEN2 = {"model_type": "qwen2", "num_key_value_heads": 2, "tie_word_embeddings":
 CHAT = "one-key-head"  # the one with a tokenizer and a chat template
 
 # What differs in the code that is made, not in the checkpoint alone.
-FEW = ("one-key-head", "wide-head", "biases", "llama3-v5", "f16", "mistral-window", "mistral-window-64", "qwen2-untied", "qwen2-types")
+FEW = ("one-key-head", "wide-head", "llama3-v5", "f16", "mistral-window", "mistral-window-64", "qwen2-untied", "qwen2-types")
 
 # name -> (config, options of llama.makeModel)
 CASES = {
