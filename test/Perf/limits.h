@@ -1,7 +1,6 @@
 /* What the machine can do, for programs that print a rate beside its limit. AVX-512 only. */
 #ifndef RAPT_TEST_PERF_LIMITS_H
 #define RAPT_TEST_PERF_LIMITS_H
-#define _POSIX_C_SOURCE 200809L
 #include <immintrin.h>
 #include <stdio.h>
 #include <stdlib.h>
