@@ -56,11 +56,13 @@ Expected<std::unique_ptr<StagedFile>> StagedFile::create(const std::string &path
   static std::atomic<unsigned> counter;
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::string temporary = directory + "/.rapt-" + std::to_string(getpid()) + "-" + std::to_string(counter++) + ".tmp";
+    // Enlisted first: a signal may come as soon as the file exists.
+    const int slot = enlist(temporary);
     const int file = open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (file >= 0) {
-      const int slot = enlist(temporary);
+    if (file >= 0)
       return std::unique_ptr<StagedFile>(new StagedFile(path, std::move(temporary), file, slot));
-    }
+    if (slot >= 0)
+      registry.state[slot] = 0;
     if (errno != EEXIST && errno != EINTR)
       break;
   }
