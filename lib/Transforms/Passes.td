@@ -117,7 +117,8 @@ def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
   let description = [{
     An entry `(tensors) -> tensors` becomes `(env, weights, workspace, memrefs of inputs, memrefs of outputs) -> i32`. A result with
     the name of an argument is that argument, updated in place. `attn.parameter_slice` becomes a view of the weights at the
-    parameter's offset. Weights and inputs are read-only.
+    parameter's offset. Weights and inputs are read-only. An output that loops make in an empty tensor is made in the
+    caller's memory.
 
     ```mlir
     attn.dim @n min 0 max 64

@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
 import bert  # noqa: E402
 import encoders  # noqa: E402
+import random_models  # noqa: E402
 
 SEED = 7
 ODD = {"hidden_size": 66, "num_attention_heads": 3, "intermediate_size": 97, "vocab_size": 131, "max_position_embeddings": 37,
@@ -96,7 +97,7 @@ def check(name, options, directory):
     model = build(name, source)
     storage = "F32" if CASES[name][1] == "seeded" else CASES[name][1].get("dtype", "F32")
     flags = [f"--random-weights={SEED}"] if CASES[name][1] == "seeded" else []
-    command = encoders.program(options, source, directory, flags)
+    command = random_models.program(options, source, directory, flags)
     worst, random = 0.0, numpy.random.RandomState(3)
     for label, lengths, typed in batches(model.settings):
         shape = (len(lengths), max(lengths))
@@ -106,7 +107,7 @@ def check(name, options, directory):
         if typed:
             inputs["token_type_ids"] = random.randint(0, model.settings["type_vocab_size"], shape).astype(numpy.int64)
         wanted = expected(model, inputs["input_ids"], inputs.get("token_type_ids"), lengths)
-        worst = max(worst, encoders.check_batch(options, command, label, directory, inputs, wanted, encoders.TOLERANCE[storage]))
+        worst = max(worst, encoders.check_batch(options, command, label, directory, inputs, wanted, random_models.TOLERANCE[storage]))
     return worst
 
 
@@ -116,7 +117,7 @@ def main():
     if "--rapt-reference" in sys.argv:
         for name in [name for name, case in CASES.items() if case[1] == "seeded"]:
             del CASES[name]
-    encoders.main(parser, CASES, FEW, check)
+    random_models.main(parser, CASES, FEW, check)
 
 
 if __name__ == "__main__":

@@ -1,29 +1,12 @@
-"""Random encoders, compiled or evaluated, against float64: what bert_random.py and vit_random.py share."""
+"""Random encoders, compiled or evaluated, against float64: what bert_random.py, recurrent_random.py and vit_random.py share."""
 
-import concurrent.futures
 import os
-import shutil
-import sys
-import tempfile
-import traceback
 
 import numpy
 
-import passed
-from encoder_decoder import TOLERANCE, run
+from random_models import run
 
 THREADS = (1, 2, 7)
-
-
-def program(options, source, directory, flags=()):
-    """Compiles the model `source`, or imports it where the evaluator is asked for: the command that runs it."""
-    if options.rapt_reference:
-        text = os.path.join(directory, "imported.mlir")
-        run([options.raptc, source, "--emit=imported", *flags, "-o", text])
-        return [options.rapt_reference, text, f"--weights={source}"]
-    library = os.path.join(directory, "model.so")
-    run([options.raptc, source, *flags, "-o", library])
-    return [options.rapt_run, library]
 
 
 def check_batch(options, command, label, directory, inputs, wanted, tolerance):
@@ -54,36 +37,3 @@ def check_batch(options, command, label, directory, inputs, wanted, tolerance):
         assert error <= tolerance, f"{label}: {name} has relative L2 {error:.2e}, allowed {tolerance:.0e}"
         worst = max(worst, error)
     return worst
-
-
-def main(parser, cases, few, check):
-    """`check(name, options, directory)` raises AssertionError with what is wrong, or returns the largest relative L2."""
-    parser.add_argument("--raptc", required=True)
-    parser.add_argument("--rapt-run")
-    parser.add_argument("--rapt-reference")
-    parser.add_argument("--work", help="keep the models and outputs in this folder")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--few", action="store_true", help="only " + ", ".join(few))
-    parser.add_argument("--only", nargs="*", choices=list(cases))
-    options = parser.parse_args()
-    if bool(options.rapt_reference) == bool(options.rapt_run):
-        parser.error("give one of --rapt-run and --rapt-reference")
-    names, failed = options.only or (few if options.few else list(cases)), 0
-    work = options.work or tempfile.mkdtemp(prefix="rapt-encoders-")
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = [(name, pool.submit(check, name, options, os.path.join(work, name))) for name in names]
-        for name, result in results:
-            try:
-                print(f"PASS {name}: relative L2 {result.result():.1e}", flush=True)
-                way, cells = ("compiled", ["prefill"]) if options.rapt_run else ("reference", [])
-                passed.model(way, os.path.join(work, name, "model"), options.raptc, *cells)
-            except AssertionError as error:
-                failed += 1
-                print(f"FAIL {name}: {error}", flush=True)
-            except Exception:
-                failed += 1
-                print(f"FAIL {name}:\n{traceback.format_exc()}", flush=True)
-    if not options.work:
-        shutil.rmtree(work)
-    print(f"{len(names) - failed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)

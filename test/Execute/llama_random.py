@@ -11,13 +11,8 @@ numpy's tokens. Prints "N passed, N failed"; exit status 1 if any failed.
 """
 
 import argparse
-import concurrent.futures
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
-import traceback
 
 import numpy
 
@@ -26,7 +21,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
 import llama  # noqa: E402
 import llama_chat  # noqa: E402
-import passed  # noqa: E402
+import random_models  # noqa: E402
+from random_models import run  # noqa: E402
 
 TOLERANCE = 1e-5
 SEED = 11
@@ -77,13 +73,6 @@ CASES = {
 }
 
 
-def run(command):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
-    if done.returncode:
-        raise AssertionError(f"exit status {done.returncode} of {' '.join(command)}\n{done.stdout}{done.stderr}".rstrip())
-    return done.stdout
-
-
 def inputs(config):
     """[(name, ids [batch, length], mask or None)]"""
     random, positions, vocabulary = numpy.random.RandomState(3), config["max_position_embeddings"], config["vocab_size"]
@@ -116,37 +105,15 @@ def checkDecode(library, model, options):
     assert tokens == expected, f"decode gives {tokens}, expected {expected}"
 
 
-def check(name, options, work):
+def check(name, options, directory):
     """Raises AssertionError with what is wrong, or returns the largest relative L2."""
-    directory = os.path.join(work, name)
     model = os.path.join(directory, "model")
     config = llama.makeModel(model, CASES[name][0], SEED, **CASES[name][1])
     reference, library = llama.load(model), os.path.join(directory, "model.so")
     if name == CHAT:
         llama_chat.write(model)
-    if options.rapt_reference:
-        text = os.path.join(directory, "imported.mlir")
-        run([options.raptc, model, "--emit=imported", "-o", text])
-        program = [options.rapt_reference, text, f"--weights={model}"]
-    else:
-        run([options.raptc, model, "-o", library])
-        program = [options.rapt_run, library]
-    worst = 0.0
-    for label, ids, mask in inputs(config):
-        at = lambda part: os.path.join(directory, f"{label}-{part}.npy")
-        numpy.save(at("ids"), ids.astype(numpy.int64))
-        command = program + ["--input", f"input_ids={at('ids')}"]
-        if mask is not None:
-            numpy.save(at("mask"), mask)
-            command += ["--input", f"attention_mask={at('mask')}"]
-        run(command + ["--output", f"logits={at('logits')}"])
-        expected, logits = reference.batch(ids, mask), numpy.load(at("logits"))
-        assert logits.shape == expected.shape, f"{label}: logits are {logits.shape}, expected {expected.shape}"
-        if mask is not None:
-            assert not logits[mask == 0].any(), f"{label}: logits behind a row's end are not 0"
-        error = numpy.linalg.norm(logits - expected) / numpy.linalg.norm(expected)
-        assert error <= TOLERANCE, f"{label}: relative L2 {error:.2e}, allowed {TOLERANCE:.0e}"
-        worst = max(worst, error)
+    command = random_models.program(options, model, directory)
+    worst = random_models.check_decoder(command, directory, inputs(config), reference, TOLERANCE)
     if options.rapt_run:
         checkDecode(library, reference, options)
     if options.rapt_run and name == CHAT:
@@ -156,35 +123,7 @@ def check(name, options, work):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--raptc", required=True)
-    parser.add_argument("--rapt-run")
-    parser.add_argument("--rapt-reference")
-    parser.add_argument("--work", help="keep the models and outputs in this folder")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--few", action="store_true", help="those models alone that code generation tells apart")
-    parser.add_argument("--only", nargs="*", choices=list(CASES))
-    options = parser.parse_args()
-    if bool(options.rapt_reference) == bool(options.rapt_run):
-        parser.error("give one of --rapt-run and --rapt-reference")
-    names, failed = options.only or list(FEW if options.few else CASES), 0
-    work = options.work or tempfile.mkdtemp(prefix="rapt-llama-")
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = [(name, pool.submit(check, name, options, work)) for name in names]
-        for name, result in results:
-            try:
-                print(f"PASS {name}: relative L2 {result.result():.1e}", flush=True)
-                way, cells = ("compiled", ["prefill", "decode"]) if options.rapt_run else ("reference", [])
-                passed.model(way, os.path.join(work, name, "model"), options.raptc, *cells)
-            except AssertionError as error:
-                failed += 1
-                print(f"FAIL {name}: {error}", flush=True)
-            except Exception:
-                failed += 1
-                print(f"FAIL {name}:\n{traceback.format_exc()}", flush=True)
-    if not options.work:
-        shutil.rmtree(work)
-    print(f"{len(names) - failed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    random_models.main(parser, CASES, FEW, check, ("prefill", "decode"))
 
 
 if __name__ == "__main__":

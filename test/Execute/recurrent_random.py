@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
 import encoder_decoder  # noqa: E402
 import encoders  # noqa: E402
+import random_models  # noqa: E402
 import recurrent  # noqa: E402
 
 CELLS = ("rnn_tanh", "rnn_relu", "gru", "lstm")
@@ -95,18 +96,18 @@ def whole(model, inputs):
 def check(name, options, directory):
     source = os.path.join(directory, "model")
     model = build(name, source)
-    command = encoders.program(options, source, directory)
+    command = random_models.program(options, source, directory)
     random, inputs = numpy.random.RandomState(3), {}
     isDecoder = model.settings["model_type"] != "recurrent"
     for prefix, lengths in zip(("", "decoder_")[:1 + isDecoder], LENGTHS):
         ids, mask = encoder_decoder.batch(lengths, model.settings["vocab_size"], random)
         inputs[prefix + "input_ids"], inputs[prefix + "attention_mask"] = ids, mask
-    return encoders.check_batch(options, command, "ragged", directory, inputs, whole(model, inputs), encoder_decoder.TOLERANCE[CASES[name][1]])
+    return encoders.check_batch(options, command, "ragged", directory, inputs, whole(model, inputs), random_models.TOLERANCE[CASES[name][1]])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    encoders.main(parser, CASES, FEW, check)
+    random_models.main(parser, CASES, FEW, check)
 
 
 if __name__ == "__main__":

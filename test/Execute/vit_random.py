@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
 import encoders  # noqa: E402
+import random_models  # noqa: E402
 import vit  # noqa: E402
 
 SEED = 5
@@ -83,7 +84,7 @@ def check(name, options, directory):
     model = build(name, source)
     storage = "F32" if CASES[name][1] == "seeded" else CASES[name][1].get("dtype", "F32")
     flags = [f"--random-weights={SEED}"] if CASES[name][1] == "seeded" else []
-    command = encoders.program(options, source, directory, flags)
+    command = random_models.program(options, source, directory, flags)
     worst, random = 0.0, numpy.random.RandomState(3)
     for label, images, height, width in batches(model.settings):
         if options.rapt_reference and label in ("small", "many"):
@@ -92,7 +93,7 @@ def check(name, options, directory):
         pixels = random.standard_normal(shape).astype(numpy.float32)
         each = [model.forward(image) for image in pixels]
         wanted = {output: numpy.stack([outputs[output] for outputs in each]) for output in each[0]}
-        error = encoders.check_batch(options, command, label, directory, {"pixel_values": pixels}, wanted, encoders.TOLERANCE[storage])
+        error = encoders.check_batch(options, command, label, directory, {"pixel_values": pixels}, wanted, random_models.TOLERANCE[storage])
         worst = max(worst, error)
     return worst
 
@@ -103,7 +104,7 @@ def main():
     if "--rapt-reference" in sys.argv:
         for name in [name for name, case in CASES.items() if case[1] == "seeded"]:
             del CASES[name]
-    encoders.main(parser, CASES, FEW, check)
+    random_models.main(parser, CASES, FEW, check)
 
 
 if __name__ == "__main__":

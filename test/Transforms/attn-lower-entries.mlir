@@ -24,3 +24,49 @@ func.func @step(%state: tensor<4xf32> {attn.name = "state"}, %x: tensor<?xf32> {
   // CHECK: return %{{.*}} : i32
   return %state, %w : tensor<4xf32>, tensor<64xf32>
 }
+
+// An output that loops fill is made in the caller's memory.
+// CHECK-LABEL: func.func @made_in_place(
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: memref<?x4xf32> {attn.dims = ["n"], attn.name = "y"}) -> i32
+func.func @made_in_place(%x: tensor<?xf32> {attn.name = "x", attn.dims = ["n"]})
+    -> (tensor<?x4xf32> {attn.name = "y", attn.dims = ["n"]}) attributes {attn.entry} {
+  // CHECK: %[[MADE:.*]] = bufferization.to_tensor %[[Y]] restrict writable
+  // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[MADE]])
+  // CHECK: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[Y]]
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?x4xf32>
+  %y = scf.forall (%i) in (%n) shared_outs(%o = %e) -> tensor<?x4xf32> {
+    %row = tensor.splat %f0 : tensor<1x4xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %row into %o[%i, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<?x4xf32>
+    }
+  }
+  return %y : tensor<?x4xf32>
+}
+
+// Near miss: two outputs begin as one tensor, which cannot be the memory of both.
+// CHECK-LABEL: func.func @made_of_one(
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[E]])
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[E]])
+func.func @made_of_one(%x: tensor<4xf32> {attn.name = "x"})
+    -> (tensor<4xf32> {attn.name = "y"}, tensor<4xf32> {attn.name = "z"}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %e = tensor.empty() : tensor<4xf32>
+  %y = scf.for %i = %c0 to %c4 step %c1 iter_args(%o = %e) -> tensor<4xf32> {
+    %v = tensor.extract %x[%i] : tensor<4xf32>
+    %next = tensor.insert %v into %o[%i] : tensor<4xf32>
+    scf.yield %next : tensor<4xf32>
+  }
+  %z = scf.for %i = %c0 to %c4 step %c1 iter_args(%o = %e) -> tensor<4xf32> {
+    %v = tensor.extract %x[%i] : tensor<4xf32>
+    %w = arith.addf %v, %v : f32
+    %next = tensor.insert %w into %o[%i] : tensor<4xf32>
+    scf.yield %next : tensor<4xf32>
+  }
+  return %y, %z : tensor<4xf32>, tensor<4xf32>
+}

@@ -45,7 +45,6 @@ void cloneRegion(Region &from, Region &to, const AttentionExtras &extras, unsign
 
 /// A tile of queries as attention_state takes it.
 struct QueryTile {
-  int64_t rows;
   Value query;
   AttentionExtras extras;
   Value position; ///< absolute, of the first query
@@ -110,7 +109,7 @@ QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t 
   tileOf(b, task, 0, arith::AddIOp::create(b, task.firstQuery, inRow), m, Value(), 0, offsets, sizes);
   Value query =
       extract(b, op.getQuery(), offsets, sizes, {m, channelsOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK))});
-  return {m, paddedQuery(b, query, task.channels), sliceExtras(b, task, inRow, m),
+  return {paddedQuery(b, query, task.channels), sliceExtras(b, task, inRow, m),
           arith::AddIOp::create(b, task.offset, inRow)};
 }
 

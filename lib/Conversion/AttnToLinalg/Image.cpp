@@ -24,13 +24,14 @@ struct TilePatches : OpRewritePattern<attn::PatchesOp> {
     if (!isPadded(op.getResult()))
       return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto type = cast<RankedTensorType>(op.getResult().getType());
     Value size = index(b, op.getSize());
     Value down = quotient(b, asValue(b, extent(b, op.getPixels(), 2)), size);
     Value across = quotient(b, asValue(b, extent(b, op.getPixels(), 3)), size);
     Value each = product(b, down, across);
     Value rows = product(b, asValue(b, extent(b, op.getPixels(), 0)), each);
-    Value dest = empty(b, type, {OpFoldResult(rows), b.getIndexAttr(type.getDimSize(1))});
+    Value dest = destination(
+        b, op.getResult(),
+        {OpFoldResult(rows), b.getIndexAttr(cast<RankedTensorType>(op.getResult().getType()).getDimSize(1))});
     rewriter.replaceOp(op, rowGrid(b, dest, [&](ImplicitLocOpBuilder &b, Value row, Value line) {
                          Value place = remainder(b, row, each);
                          Value image = quotient(b, row, each);

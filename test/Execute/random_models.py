@@ -1,0 +1,95 @@
+"""Random models of a family, compiled or evaluated, against float64: what all the scripts that make such models share."""
+
+import concurrent.futures
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+import numpy
+
+import passed
+
+TOLERANCE = {"F32": 1e-5, "BF16": 1e-2, "F16": 1e-3}
+
+
+def run(command):
+    """What the command prints; AssertionError where it fails."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        raise AssertionError(f"exit status {done.returncode} of {' '.join(command)}\n{done.stdout}{done.stderr}".rstrip())
+    return done.stdout
+
+
+def program(options, source, directory, flags=()):
+    """Compiles the model `source`, or imports it where the evaluator is asked for: the command that runs it."""
+    if options.rapt_reference:
+        text = os.path.join(directory, "imported.mlir")
+        run([options.raptc, source, "--emit=imported", *flags, "-o", text])
+        return [options.rapt_reference, text, f"--weights={source}"]
+    library = os.path.join(directory, "model.so")
+    run([options.raptc, source, *flags, "-o", library])
+    return [options.rapt_run, library]
+
+
+def compare(label, found, wanted, mask, tolerance):
+    """The relative L2 of [rows, length, columns], whose tokens behind a row's end (mask 0) must be 0; mask None: there are none."""
+    assert found.dtype == numpy.float32, f"{label} are {found.dtype}, expected float32"
+    assert found.shape == wanted.shape, f"{label} are {found.shape}, expected {wanted.shape}"
+    assert mask is None or not found[mask == 0].any(), f"{label} behind a row's end are not 0"
+    error = numpy.linalg.norm(found - wanted) / numpy.linalg.norm(wanted)
+    assert error <= tolerance, f"{label}: relative L2 {error:.2e}, allowed {tolerance:.0e}"
+    return error
+
+
+def check_decoder(command, directory, batches, reference, tolerance):
+    """The largest relative L2 of a decoder's logits; `batches` are (name, ids [rows, length], mask or None)."""
+    worst = 0.0
+    for label, ids, mask in batches:
+        at = lambda part: os.path.join(directory, f"{label}-{part}.npy")
+        numpy.save(at("ids"), ids.astype(numpy.int64))
+        inputs = ["--input", f"input_ids={at('ids')}"]
+        if mask is not None:
+            numpy.save(at("mask"), mask)
+            inputs += ["--input", f"attention_mask={at('mask')}"]
+        run([*command, *inputs, "--output", f"logits={at('logits')}"])
+        found = numpy.load(at("logits"))
+        worst = max(worst, compare(f"{label}: logits", found, reference.batch(ids, mask), mask, tolerance))
+    return worst
+
+
+def main(parser, cases, few, check, cells=("prefill",)):
+    """Runs the cases that the command line asks for; `cells` of the family's table are shown by compiled code.
+
+    `check(name, options, directory)` raises AssertionError with what is wrong, or returns the largest relative L2."""
+    parser.add_argument("--raptc", required=True)
+    parser.add_argument("--rapt-run")
+    parser.add_argument("--rapt-reference")
+    parser.add_argument("--work", help="keep the models and outputs in this folder")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--few", action="store_true", help="only " + ", ".join(few))
+    parser.add_argument("--only", nargs="*", choices=list(cases))
+    options = parser.parse_args()
+    if bool(options.rapt_reference) == bool(options.rapt_run):
+        parser.error("give one of --rapt-run and --rapt-reference")
+    names, failed = options.only or list(few if options.few else cases), 0
+    work = options.work or tempfile.mkdtemp(prefix="rapt-random-")
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = [(name, pool.submit(check, name, options, os.path.join(work, name))) for name in names]
+        for name, result in results:
+            try:
+                print(f"PASS {name}: relative L2 {result.result():.1e}", flush=True)
+                way, shown = ("compiled", cells) if options.rapt_run else ("reference", ())
+                passed.model(way, os.path.join(work, name, "model"), options.raptc, *shown)
+            except AssertionError as error:
+                failed += 1
+                print(f"FAIL {name}: {error}", flush=True)
+            except Exception:
+                failed += 1
+                print(f"FAIL {name}:\n{traceback.format_exc()}", flush=True)
+    if not options.work:
+        shutil.rmtree(work)
+    print(f"{len(names) - failed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
