@@ -160,8 +160,8 @@ Outcome encodeChat(const Model &model, const Text &text, const std::string *syst
 Outcome decode(const rapt_tokenizer *tokenizer, const Ids &ids, std::string &content, uint32_t flags) {
   size_t bytes = 0;
   auto call = [&](char *message, size_t size) {
-    return rapt_tokenizer_decode(tokenizer, ids.data(), ids.size(), flags, content.data(), content.size(),
-                                 &bytes, message, size);
+    return rapt_tokenizer_decode(tokenizer, ids.data(), ids.size(), flags, content.data(), content.size(), &bytes,
+                                 message, size);
   };
   content.resize(ids.size() * 8 + 8);
   Outcome outcome = Outcome::of(call);

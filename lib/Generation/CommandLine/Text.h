@@ -31,8 +31,8 @@ struct Prompt {
 
 /// What a model directory says about text and generation.
 struct Text {
-  Owned<rapt_tokenizer> tokenizer; ///< of what the model reads; null for a model without one
-  Owned<rapt_tokenizer> target;    ///< of what it writes, where that has a vocabulary of its own
+  Owned<rapt_tokenizer> tokenizer;        ///< of what the model reads; null for a model without one
+  Owned<rapt_tokenizer> target;           ///< of what it writes, where that has a vocabulary of its own
   const rapt_tokenizer *writer = nullptr; ///< the one of the two for what it writes, if there is one
   rapt_generation_config config = sized<rapt_generation_config>();
   std::set<int32_t> ends; ///< ids that end a text

@@ -254,10 +254,9 @@ void noteImageSize(MLIRContext &context, const huggingface::ModelDescription &mo
   };
   int64_t height = side("height", config.image.height), width = side("width", config.image.width);
   if (height != config.image.height || width != config.image.width)
-    emitWarning(UnknownLoc::get(&context))
-        << model.path() << "/preprocessor_config.json: images become " << width << " x " << height
-        << " pixels, but image_size is " << config.image.width << " x " << config.image.height
-        << ": the positions are interpolated";
+    emitWarning(UnknownLoc::get(&context)) << model.path() << "/preprocessor_config.json: images become " << width
+                                           << " x " << height << " pixels, but image_size is " << config.image.width
+                                           << " x " << config.image.height << ": the positions are interpolated";
 }
 
 } // namespace

@@ -24,7 +24,8 @@ TEST(ConfigReader, ReadsValuesAliasesAndFallbacks) {
 }
 
 TEST(ConfigReader, ReadsHeightAndWidth) {
-  ConfigReader config = readerOf(R"({"square": 3, "pair": [2, 7], "null": null, "three": [1, 2, 3], "large": [1, 10], "text": "4"})");
+  ConfigReader config =
+      readerOf(R"({"square": 3, "pair": [2, 7], "null": null, "three": [1, 2, 3], "large": [1, 10], "text": "4"})");
   auto read = [&](const char *key) {
     HeightWidth size = config.getHeightWidth(key, 1, 9, 5);
     return std::pair(size.height, size.width);

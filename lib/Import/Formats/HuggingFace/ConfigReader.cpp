@@ -175,7 +175,8 @@ HeightWidth ConfigReader::getHeightWidth(Keys keys, int64_t least, int64_t most,
     return {fallback, fallback};
   if (fits(*found.value))
     return {*found.value->asInteger(), *found.value->asInteger()};
-  wrong(found, "an integer from " + std::to_string(least) + " to " + std::to_string(most) + ", or two, [height, width]");
+  wrong(found,
+        "an integer from " + std::to_string(least) + " to " + std::to_string(most) + ", or two, [height, width]");
   return {fallback, fallback};
 }
 
