@@ -33,11 +33,11 @@ linalg::FillOp zeroFill(linalg::MatmulOp op) {
   return same ? fill : linalg::FillOp();
 }
 
-Value load(ImplicitLocOpBuilder &b, Value w, Value k, int64_t column, int64_t lanes) {
+Value load(ImplicitLocOpBuilder &b, Value w, Value k, Value column, int64_t lanes) {
   Type element = getElementTypeOrSelf(w.getType());
   Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
-  Value loaded = vector::TransferReadOp::create(b, VectorType::get({lanes}, element), w,
-                                                ValueRange{k, index(b, column)}, padding, ArrayRef<bool>{true});
+  Value loaded = vector::TransferReadOp::create(b, VectorType::get({lanes}, element), w, ValueRange{k, column}, padding,
+                                                ArrayRef<bool>{true});
   if (element.isF32())
     return loaded;
   return arith::ExtFOp::create(b, VectorType::get({lanes}, b.getF32Type()), loaded);
@@ -62,11 +62,12 @@ void emitTile(ImplicitLocOpBuilder &b, linalg::MatmulOp op, bool fromZero, int64
         inits.push_back(fromZero || chain > 0 ? zeros
                                               : Value(vector::TransferReadOp::create(b, vector, dest, at(r, half), f0,
                                                                                      ArrayRef<bool>{true})));
+  Value columns[2] = {index(b, column), index(b, column + lanes)};
   auto body = [&](ImplicitLocOpBuilder &b, Value i, ValueRange sums) {
     SmallVector<Value> next;
     for (int64_t chain = 0; chain < chains; ++chain) {
       Value step = chain > 0 ? arith::AddIOp::create(b, i, index(b, chain)) : i;
-      Value panels[2] = {load(b, w, step, column, lanes), load(b, w, step, column + lanes, lanes)};
+      Value panels[2] = {load(b, w, step, columns[0], lanes), load(b, w, step, columns[1], lanes)};
       for (int64_t r = 0; r < rows; ++r) {
         Value element = memref::LoadOp::create(b, a, ValueRange{index(b, row + r), step});
         Value factor = vector::BroadcastOp::create(b, vector, element);
