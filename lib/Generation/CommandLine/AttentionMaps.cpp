@@ -207,10 +207,18 @@ Outcome axisOf(const Text &text, const Ids &ids, std::vector<std::string> &label
     std::string &label = labels.emplace_back(std::to_string(id));
     if (!text.tokenizer)
       continue;
-    if (Outcome outcome = decode(text, {id}, label, RAPT_DECODE_KEEP_SPECIAL); !outcome)
+    size_t bytes = 0;
+    auto call = [&](char *message, size_t size) {
+      return rapt_tokenizer_token(text.tokenizer.get(), id, label.data(), label.size(), &bytes, message, size);
+    };
+    Outcome outcome = Outcome::of(call);
+    if (outcome.status == RAPT_FULL) {
+      label.resize(bytes);
+      outcome = Outcome::of(call);
+    }
+    if (!outcome)
       return outcome;
-    if (label.empty())
-      label = "#" + std::to_string(id);
+    label.resize(bytes);
   }
   return {};
 }

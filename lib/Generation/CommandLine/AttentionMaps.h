@@ -56,7 +56,7 @@ private:
 Outcome drawGeneration(AttentionMaps &maps, const Model &model, const Text &text, const Prompt &prompt,
                        const Ids &made);
 
-/// The text of each id, for an axis; #ID where that is empty.
+/// What each id stands for, possibly a part of a character; the id itself where there is no tokenizer.
 Outcome axisOf(const Text &text, const Ids &ids, std::vector<std::string> &labels);
 
 } // namespace rapt::run
