@@ -10,7 +10,7 @@
 
 namespace rapt::importing {
 
-/// Adds to each entry an output [tokens, layers, heads, positions] for each kind of attention that it has, or of one that
+/// Adds to each entry an output [tokens, layers, heads, positions] for each kind of attention that it has; where it
 /// takes images [images, tokens, layers, heads, tokens of the largest image]:
 ///
 ///   attentions                                of an encoder or a decoder alone

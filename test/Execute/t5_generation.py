@@ -74,7 +74,9 @@ def checkAttention(options, library, model):
     look = (options.rapt_run, library, "-p", "the cat", "-n", "4", "--ignore-eos", "--attention-weights", maps, "--json")
     source = [names.index(token) for token in ("\u2581the", "\u2581", "c", "a", "t", "</s>")]
     whole = {"encoder_attentions": numpy.ones((1, 6)), "decoder_attentions": numpy.ones((1, 4)), "cross_attentions": numpy.ones((1, 4))}
-    for made in (json.loads(run(*look, "--beams", "3"))["sequences"][0]["tokens"], json.loads(run(*look))["tokens"]):
+    for search in (["--beams", "3"], []):
+        result = json.loads(run(*look, *search))
+        made = result["sequences"][0]["tokens"] if search else result["tokens"]
         inputs = {"input_ids": numpy.array([source]), "decoder_input_ids": numpy.array([[0, *made[:-1]]])}
         got = attention_weights.compare(options, work, library, directory, inputs, {}, whole, "--attention-weights=0")
         for name, queries, keys in (("encoder_attentions", 6, 6), ("decoder_attentions", 4, 4), ("cross_attentions", 4, 6)):

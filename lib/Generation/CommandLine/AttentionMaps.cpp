@@ -216,9 +216,14 @@ Outcome axisOf(const Text &text, const Ids &ids, std::vector<std::string> &label
       label.resize(bytes);
       outcome = Outcome::of(call);
     }
+    label.resize(bytes);
+    std::string decoded;
+    if (outcome)
+      outcome = decode(text, {id}, decoded, RAPT_DECODE_KEEP_SPECIAL);
     if (!outcome)
       return outcome;
-    label.resize(bytes);
+    if (decoded.ends_with(label)) // a part of a word may be marked as such
+      label = decoded;
   }
   return {};
 }
