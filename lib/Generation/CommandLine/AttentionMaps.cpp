@@ -202,14 +202,14 @@ Outcome AttentionMaps::patchAxis(int64_t height, int64_t width, std::vector<std:
   return {};
 }
 
-Outcome axisOf(const Text &text, const Ids &ids, std::vector<std::string> &labels) {
+Outcome axisOf(const rapt_tokenizer *tokenizer, const Ids &ids, std::vector<std::string> &labels) {
   for (int32_t id : ids) {
     std::string &label = labels.emplace_back(std::to_string(id));
-    if (!text.tokenizer)
+    if (!tokenizer)
       continue;
     size_t bytes = 0;
     auto call = [&](char *message, size_t size) {
-      return rapt_tokenizer_token(text.tokenizer.get(), id, label.data(), label.size(), &bytes, message, size);
+      return rapt_tokenizer_token(tokenizer, id, label.data(), label.size(), &bytes, message, size);
     };
     Outcome outcome = Outcome::of(call);
     if (outcome.status == RAPT_FULL) {
@@ -219,7 +219,7 @@ Outcome axisOf(const Text &text, const Ids &ids, std::vector<std::string> &label
     label.resize(bytes);
     std::string decoded;
     if (outcome)
-      outcome = decode(text, {id}, decoded, RAPT_DECODE_KEEP_SPECIAL);
+      outcome = decode(tokenizer, {id}, decoded, RAPT_DECODE_KEEP_SPECIAL);
     if (!outcome)
       return outcome;
     if (decoded.ends_with(label)) // a part of a word may be marked as such
@@ -248,11 +248,12 @@ Outcome drawGeneration(AttentionMaps &maps, const Model &model, const Text &text
   if (Outcome outcome = runTensors(model, given, inputs, wanted, outputs); !outcome)
     return outcome;
   std::vector<std::string> source, target, chosen;
-  for (auto [ids, labels] : {std::pair<const Ids *, std::vector<std::string> *>(&prompt.source, &source),
-                             std::pair<const Ids *, std::vector<std::string> *>(&read, &target),
-                             std::pair<const Ids *, std::vector<std::string> *>(&made, &chosen)})
-    if (Outcome outcome = axisOf(text, *ids, *labels); !outcome)
-      return outcome;
+  Outcome outcome = axisOf(text.tokenizer.get(), prompt.source, source);
+  for (auto [ids, labels] : {std::pair<const Ids *, std::vector<std::string> *>(&read, &target), {&made, &chosen}})
+    if (outcome)
+      outcome = axisOf(text.writer, *ids, *labels);
+  if (!outcome)
+    return outcome;
   for (size_t i = 0; i < names.size(); ++i) {
     const bool isCross = names[i] == "cross_attentions", isSource = names[i] == "encoder_attentions";
     const std::vector<std::string> &queries = isSource ? source : isCross && !made.empty() ? chosen : target;

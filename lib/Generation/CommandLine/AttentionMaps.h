@@ -57,6 +57,6 @@ Outcome drawGeneration(AttentionMaps &maps, const Model &model, const Text &text
                        const Ids &made);
 
 /// What each id stands for, possibly a part of a character; the id itself where there is no tokenizer.
-Outcome axisOf(const Text &text, const Ids &ids, std::vector<std::string> &labels);
+Outcome axisOf(const rapt_tokenizer *tokenizer, const Ids &ids, std::vector<std::string> &labels);
 
 } // namespace rapt::run

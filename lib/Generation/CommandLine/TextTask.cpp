@@ -13,7 +13,7 @@ Outcome TextTask::plan(TextRow row, std::vector<TextRow> &rows) const {
 }
 
 Outcome TextTask::tokenText(int32_t id, std::string &content) const {
-  return decode(text, {id}, content, RAPT_DECODE_KEEP_SPECIAL);
+  return decode(text.writer, {id}, content, RAPT_DECODE_KEEP_SPECIAL);
 }
 
 namespace {
@@ -206,7 +206,7 @@ Status TaskRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
 /// Rows of several have their number in the files' names.
 Outcome TaskRun::drawAttention(const TextRow &row, const std::vector<RowOutput> &outputs, size_t index) {
   std::vector<std::string> labels;
-  if (Outcome outcome = axisOf(text, row.ids, labels); !outcome)
+  if (Outcome outcome = axisOf(text.writer, row.ids, labels); !outcome)
     return outcome;
   const std::string before = rows.size() > 1 ? "row" + std::to_string(&row - rows.data()) + "-" : "";
   for (const std::string &name : maps.names())
