@@ -4,6 +4,7 @@ import html
 import json
 import os
 import re
+import subprocess
 
 import numpy
 
@@ -63,6 +64,20 @@ def check_axes(command, directory, reader, writer, text):
     assert [html.unescape(key or query) for key, query in shown] == expected, (shown, expected)
 
 
+def check_ids(command, directory, sizes):
+    """Each vocabulary bounds its own ids."""
+    names = ("input_ids", "decoder_input_ids")
+    for wrong, size in zip((None, *names), (0, *sizes)):
+        line = [*command, "--output", f"logits={os.path.join(directory, 'bounds-logits.npy')}"]
+        for name, own in zip(names, sizes):
+            path = os.path.join(directory, f"bounds-{name}.npy")
+            numpy.save(path, numpy.array([[own - (name != wrong)]]))
+            line += ["--input", f"{name}={path}"]
+        done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        told = f"{wrong}[0, 0] is {size}; the model's vocabulary is 0 to {size - 1}" if wrong else ""
+        assert bool(done.returncode) == bool(wrong) and told in done.stderr, (wrong, done.stderr)
+
+
 def check(name, options, directory, build, storage, text=None):
     """Raises AssertionError with what is wrong, or returns the largest relative L2. `text`: (tokenizer of sources, of targets,
     texts), whose vocabularies the model has."""
@@ -95,6 +110,7 @@ def check(name, options, directory, build, storage, text=None):
         check_text(program, model, *text)
         if isSeparate:
             assert f"vocabulary {text[1].size}, of sources {text[0].size}," in run(program)
+            check_ids(program, directory, sizes)
             check_axes(program, directory, *text[:2], text[2][0])
         with open(os.path.join(source, "config.json"), encoding="utf-8") as file:
             family = "family " + json.load(file)["model_type"]
