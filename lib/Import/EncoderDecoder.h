@@ -7,8 +7,19 @@
 
 namespace rapt::importing {
 
-/// The id that a target begins with: decoder_start_token_id, or pad_token_id, or 0.
-int64_t readStartToken(huggingface::ConfigReader &reader, int64_t vocabulary);
+/// The ids of source and target, by the keys `vocab_size` and `decoder_vocab_size`.
+struct Vocabularies {
+  int64_t target;
+  int64_t source = 0; ///< where it has a vocabulary of its own, else 0
+
+  bool areSeparate() const { return source != 0; }
+  /// Ids that the encoder reads.
+  int64_t read() const { return areSeparate() ? source : target; }
+  /// Records what the first token of targets and a table that source and target share do not fit.
+  void check(huggingface::ConfigReader &config, int64_t startToken, bool sharesTable) const;
+};
+/// Without `decoder_vocab_size` one vocabulary serves both. Records errors.
+Vocabularies readVocabularies(huggingface::ConfigReader &config);
 
 /// What a decoder's queries see of their sources: keys and values that `encode` left in the cache.
 struct Sources {

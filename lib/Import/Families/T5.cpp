@@ -74,12 +74,15 @@ Config readConfig(huggingface::ModelDescription &model) {
   config.epsilon = reader.getPositive("layer_norm_epsilon", 1, 1e-6);
   config.tied = reader.getBool("tie_word_embeddings", true);
   config.scaled = reader.getBool("scale_decoder_outputs", config.tied);
-  config.startToken = readStartToken(reader, config.vocabulary);
+  int64_t pad = reader.getInt("pad_token_id", 0, INT32_MAX, 0);
+  config.startToken = reader.getInt("decoder_start_token_id", 0, INT32_MAX, pad);
   readFeedForward(reader, config);
   readHead<Head>(model, heads, Head::ConditionalGeneration);
   if (reader.errors() && config.maxDistance <= config.buckets / 2)
     reader.fail("relative_attention_max_distance " + std::to_string(config.maxDistance) +
                 " must be more than half of relative_attention_num_buckets " + std::to_string(config.buckets));
+  if (reader.errors())
+    Vocabularies{config.vocabulary}.check(reader, config.startToken, /*sharesTable=*/true);
   if (reader.errors() && config.width * config.heads * config.headDim > (int64_t(1) << 40))
     reader.fail("num_heads " + std::to_string(config.heads) + " of d_kv " + std::to_string(config.headDim) +
                 " are too many for d_model " + std::to_string(config.width));
