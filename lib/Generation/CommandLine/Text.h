@@ -4,6 +4,8 @@
 #include "rapt/rapt_text.h"
 #include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace rapt::run {
 
@@ -33,8 +35,9 @@ struct Prompt {
 struct Text {
   Owned<rapt_tokenizer> tokenizer; ///< null for a model without one
   rapt_generation_config config = sized<rapt_generation_config>();
-  std::set<int32_t> ends; ///< ids that end a text
-  int64_t vocabulary = 0; ///< logits that are tokens
+  std::set<int32_t> ends;         ///< ids that end a text
+  std::vector<std::string> stops; ///< texts that end one, of generation_config.json
+  int64_t vocabulary = 0;         ///< logits that are tokens
 };
 
 /// Opens the tokenizer and generation settings of the module's sections. Without a tokenizer: `needed` decides.
