@@ -86,7 +86,7 @@ Expected<SentenceModules> readSentenceModules(const std::string &directory) {
     };
     if (modules.normalizes)
       return fail("follows Normalize, which is supported at the end");
-    if (name == "Transformer") {
+    if (type.ends_with(".Transformer")) {
       if (!folder.empty() && folder != ".")
         return fail("lies in " + json::printable(folder, 80) + ", not beside config.json");
     } else if (name == "Pooling" && !pools) {

@@ -156,8 +156,7 @@ typedef struct rapt_chat_message {
  * is none. BAD_FILE: a construct of Jinja that is not supported, named. */
 RAPT_TEXT_API rapt_status rapt_chat_open(rapt_text_view template_jinja, rapt_text_view tokenizer_config,
                                          rapt_chat **result, char *message, size_t message_size);
-/** NULL is allowed. */
-RAPT_TEXT_API void rapt_chat_free(rapt_chat *chat);
+RAPT_TEXT_API void rapt_chat_free(rapt_chat *chat); /**< NULL is allowed. */
 /** Ids of the prompt for the next answer. Special tokens are only those that the template wrote. `now`: seconds since
  * 1970, for templates that ask. INVALID: as rapt_tokenizer_encode, and what the template refuses. */
 RAPT_TEXT_API rapt_status rapt_chat_encode(const rapt_chat *chat, const rapt_tokenizer *tokenizer,
@@ -189,8 +188,7 @@ RAPT_TEXT_API rapt_status rapt_text_stream_finish(rapt_text_stream *stream, rapt
 /** How the next token is chosen. Order: repetition penalty, temperature, top_k, top_p, min_p; then the draw-th number
  * of (seed, sequence), counted from 0, picks among what is left in the order of ids. That number is made by
  * Philox4x32-10 with the key (seed low, seed high) and the counter (draw low, draw high, sequence low, sequence high):
- * its first two words give ((w0 * 2^32 + w1) >> 11) * 2^-53. So the result does not depend on what else is in a batch.
- */
+ * its first two words give ((w0 * 2^32 + w1) >> 11) * 2^-53. So what else is in a batch does not matter. */
 typedef struct rapt_sampler_options {
   size_t size;
   double temperature;        /**< 0: the largest logit, the lowest id among equals. Finite, not negative. */
@@ -201,7 +199,6 @@ typedef struct rapt_sampler_options {
   uint64_t seed;
   uint64_t sequence; /**< Number of the sequence: sequences of one seed draw independently. */
 } rapt_sampler_options;
-
 typedef struct rapt_sampler rapt_sampler;
 
 /** INVALID: an option that is NaN or out of its range. `options` may be NULL (greedy). */
