@@ -125,7 +125,7 @@ TEST(ChatTemplate, IsFoundInTheDirectory) {
       chatContext({}, true, R"({"bos_token": {"content": "<s>"}, "eos_token": "</s>", "pad_token": null})");
   ASSERT_TRUE(bool(context));
   EXPECT_EQ(json::write(*context),
-            R"({"messages":[],"add_generation_prompt":true,"bos_token":"<s>","eos_token":"</s>"})");
+            R"({"messages":[],"add_generation_prompt":true,"tools":null,"documents":null,"bos_token":"<s>","eos_token":"</s>"})");
 }
 
 } // namespace
