@@ -30,6 +30,7 @@ struct Generation {
   rapt_sampler_options sampling = sized<rapt_sampler_options>();
   Owned<rapt_sampler> sampler;
   Owned<rapt_text_stream> stream; ///< null when ids are printed
+  AttentionMaps maps;
   const char *reason = "length";
   double firstToken = 0, total = 0, prefill = 0;
 
@@ -186,7 +187,7 @@ std::string Generation::summary() const {
 Outcome Generation::open() {
   if (Outcome outcome = openText(model, !options.tokens, text); !outcome)
     return outcome;
-  if (Outcome outcome = prepareAttention(options, model); !outcome)
+  if (Outcome outcome = AttentionMaps::open(options, model, maps); !outcome)
     return outcome;
   for (auto step : {&Generation::readPromptIds, &Generation::chooseSource, &Generation::chooseRoom})
     if (Outcome outcome = (this->*step)(); !outcome)
@@ -346,8 +347,6 @@ int generate(const Options &options, Model model) {
   if (Outcome outcome = generation.open(); !outcome)
     return fail(outcome.message, Failure(outcome).code);
   if (generation.searches()) {
-    if (!options.attention.empty())
-      return fail("--attention-weights does not go with beams");
     if (!options.stops.empty())
       return fail("--stop does not go with beams, of which generation_config.json asks for " +
                   std::to_string(generation.text.config.beams) + "; --temperature 0 takes the most likely token");
@@ -355,13 +354,13 @@ int generate(const Options &options, Model model) {
       return fail("--beams does not go with the stop_strings of generation_config.json");
     int64_t fits = generation.room - int64_t(generation.prompt.ids.size());
     int64_t most = generation.most < 0 ? fits : std::min(generation.most, fits);
-    return searchBeams(options, generation.model, generation.text, generation.prompt, most);
+    return searchBeams(options, generation.model, generation.text, generation.prompt, most, generation.maps);
   }
   if (Outcome outcome = generation.prepare(); !outcome)
     return fail(outcome.message, Failure(outcome).code);
   Outcome outcome = generation.run();
-  if (outcome && !options.attention.empty())
-    outcome = drawGeneration(options, generation.model, generation.text, generation.prompt, generation.made);
+  if (outcome && generation.maps.isWanted())
+    outcome = drawGeneration(generation.maps, generation.model, generation.text, generation.prompt, generation.made);
   return generation.finish(outcome);
 }
 
