@@ -115,7 +115,8 @@ void addSide(ParameterSet &parameters, const Config &config, const Side &side) {
     stacked(number, part, {out, in}, Init::weight(in));
   };
   auto attention = [&](int number, const std::string &name) {
-    for (const char *part : {"q", "k", "v"})
+    stacked(number, name + ".q", {inner, width}, Init::unscaledQuery(width, config.headDim));
+    for (const char *part : {"k", "v"})
       product(number, name + "." + part, inner, width);
     product(number, name + ".o", width, inner);
     stacked(number, "layer_norm", {width}, Init::normWeight());
