@@ -36,6 +36,8 @@ Value modelValue(const Manifest::Model &m) {
                 {"eos", array(m.eos)}};
   if (m.start)
     object.emplace_back("start", number(*m.start));
+  if (m.sourceVocabulary)
+    object.emplace_back("source_vocab", number(m.sourceVocabulary));
   if (!m.attentionLayers.empty())
     object.emplace_back("attention_layers", array(m.attentionLayers));
   if (!m.attentionHeads.empty())
@@ -66,7 +68,11 @@ Value weightsValue(const Manifest &m) {
 
 } // namespace
 
-uint32_t abiMinorOf(const Manifest &manifest) { return manifest.weightsInside ? 1 : 0; }
+uint32_t abiMinorOf(const Manifest &manifest) {
+  if (manifest.model && manifest.model->sourceVocabulary)
+    return 2; // a runtime that checks a source's ids against the target's vocabulary must not run it
+  return manifest.weightsInside ? 1 : 0;
+}
 
 std::string writeManifest(const Manifest &m) {
   Array abi, parameters;
@@ -128,7 +134,7 @@ std::string writeHeader(const Manifest &m) {
   bound("MAX_ROWS", m.maxRows);
   bound("MAX_POSITIONS", m.maxPositions);
   if (m.model)
-    bound("VOCABULARY", m.model->vocabulary);
+    bound("VOCABULARY", m.model->vocabulary), bound("SOURCE_VOCABULARY", m.model->sourceVocabulary);
   header += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\nextern const rapt_artifact " + m.name +
             "_module;\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
   return header;

@@ -1,18 +1,59 @@
-//===- CheckTokenizer.cpp - Do tokenizer and model belong together? ---------------===//
+//===- CheckTokenizer.cpp - Do tokenizers and model belong together? ---------------===//
 #include "lib/Driver/CheckTokenizer.h"
 #include "lib/Support/Json.h"
 #include "lib/Tokenizer/Tokenizer.h"
 
 using namespace rapt;
 
-std::vector<std::string> driver::checkTokenizer(const std::vector<artifact::Section> &sections,
-                                                const artifact::Manifest::Model &model) {
-  auto content = [&](std::string_view name) {
-    for (const artifact::Section &section : sections)
-      if (section.name == name)
-        return std::string_view(section.bytes);
-    return std::string_view();
-  };
+namespace {
+
+class Check {
+public:
+  Check(const std::vector<artifact::Section> &sections, const artifact::Manifest::Model &model)
+      : sections(sections), model(model) {}
+  std::vector<std::string> run();
+
+private:
+  std::string_view content(std::string_view name) const;
+  /// Holds one tokenizer, told by `file`, against the rows of its embedding and, where it writes, the ids that end a
+  /// text. `prefix` goes before the reader's names of the files.
+  void hold(const TokenizerFiles &files, const std::string &prefix, const char *file, int64_t rows, bool writes);
+
+  const std::vector<artifact::Section> &sections;
+  const artifact::Manifest::Model &model;
+  std::vector<std::string> warnings;
+};
+
+std::string_view Check::content(std::string_view name) const {
+  for (const artifact::Section &section : sections)
+    if (section.name == name)
+      return section.bytes;
+  return {};
+}
+
+void Check::hold(const TokenizerFiles &files, const std::string &prefix, const char *file, int64_t rows, bool writes) {
+  Expected<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::create(files);
+  if (!tokenizer) {
+    warnings.push_back(prefix + tokenizer.error().message + "; the model will take and give ids only");
+    return;
+  }
+  const int64_t ids = (*tokenizer)->vocabularySize();
+  int64_t first = ids;
+  for (int64_t id = rows; id < ids && first == ids; ++id)
+    if ((*tokenizer)->tokenBytes(int32_t(id)))
+      first = id;
+  if (first < ids)
+    warnings.push_back(prefix + file + ": has ids up to " + std::to_string(ids - 1) + ", the embedding has " +
+                       std::to_string(rows) + " rows; text with the id " + std::to_string(first) + " (\"" +
+                       json::printable(*(*tokenizer)->tokenBytes(int32_t(first)), 60) +
+                       (prefix.empty() ? "\") or a later one is refused" : "\") or a later one is never made"));
+  for (int64_t id : model.eos)
+    if (writes && id < rows && !(*tokenizer)->tokenBytes(int32_t(id)))
+      warnings.push_back(prefix + file + ": has no token for the end-of-text id " + std::to_string(id) +
+                         " of the configuration; it may belong to another model");
+}
+
+std::vector<std::string> Check::run() {
   TokenizerFiles files{content("tokenizer.json"),
                        content("tokenizer_config.json"),
                        content("special_tokens_map.json"),
@@ -22,26 +63,25 @@ std::vector<std::string> driver::checkTokenizer(const std::vector<artifact::Sect
                        content("vocab.txt")};
   if (files.tokenizerJson.empty() && (files.vocabulary.empty() || files.merges.empty()) && files.wordPieces.empty())
     return {};
-  Expected<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::create(files);
-  if (!tokenizer)
-    return {tokenizer.error().message + "; the model will take and give ids only"};
-  std::vector<std::string> warnings;
   const char *file = !files.tokenizerJson.empty() ? "tokenizer.json"
                      : !files.vocabulary.empty()  ? "vocab.json"
                                                   : "vocab.txt";
-  const int64_t ids = (*tokenizer)->vocabularySize();
-  int64_t first = ids;
-  for (int64_t id = model.vocabulary; id < ids && first == ids; ++id)
-    if ((*tokenizer)->tokenBytes(int32_t(id)))
-      first = id;
-  if (first < ids)
-    warnings.push_back(std::string(file) + ": has ids up to " + std::to_string(ids - 1) + ", the embedding has " +
-                       std::to_string(model.vocabulary) + " rows; text with the id " + std::to_string(first) + " (\"" +
-                       json::printable(*(*tokenizer)->tokenBytes(int32_t(first)), 60) +
-                       "\") or a later one is refused");
-  for (int64_t id : model.eos)
-    if (id < model.vocabulary && !(*tokenizer)->tokenBytes(int32_t(id)))
-      warnings.push_back(std::string(file) + ": has no token for the end-of-text id " + std::to_string(id) +
-                         " of the configuration; it may belong to another model");
+  const bool isSeparate = model.sourceVocabulary != 0;
+  hold(files, "", file, isSeparate ? model.sourceVocabulary : model.vocabulary, !isSeparate);
+  TokenizerFiles target{content("target_tokenizer.json"), content("target_tokenizer_config.json")};
+  if (isSeparate && target.tokenizerJson.empty())
+    warnings.push_back("target_tokenizer.json: is missing, and the target has a vocabulary of its own; the model will "
+                       "take and give ids only");
+  else if (isSeparate)
+    hold(target, "target_", "tokenizer.json", model.vocabulary, true);
+  else if (!target.tokenizerJson.empty())
+    warnings.push_back("target_tokenizer.json: is not used: the model has one vocabulary");
   return warnings;
+}
+
+} // namespace
+
+std::vector<std::string> driver::checkTokenizer(const std::vector<artifact::Section> &sections,
+                                                const artifact::Manifest::Model &model) {
+  return Check(sections, model).run();
 }

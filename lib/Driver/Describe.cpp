@@ -171,6 +171,7 @@ void driver::describeModel(ModuleOp module, artifact::Manifest &manifest) {
   list("attention_heads", manifest.model->attentionHeads);
   if (auto start = facts.getAs<IntegerAttr>("start"))
     manifest.model->start = start.getInt();
+  manifest.model->sourceVocabulary = number("source_vocab");
   manifest.maxPositions = number("positions");
   for (Operation &op : *module.getBody())
     if (op.hasAttr(attn::AttnDialect::entryAttr))

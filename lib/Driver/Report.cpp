@@ -46,6 +46,7 @@ std::string modelLine(const artifact::Manifest &m) {
          (m.model->layers == 1 ? " layer" : " layers") + " of width " + std::to_string(m.model->hidden) + ", " +
          std::to_string(m.model->heads) + " heads of " + std::to_string(m.model->headDim) + ", " +
          (m.model->vocabulary ? "vocabulary " + grouped(m.model->vocabulary) + ", " : "") +
+         (m.model->sourceVocabulary ? "of sources " + grouped(m.model->sourceVocabulary) + ", " : "") +
          grouped(m.model->parameters) + " parameters (" + m.model->sourceDType + ")";
 }
 

@@ -5,6 +5,22 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::importing;
 
+Vocabularies importing::readVocabularies(huggingface::ConfigReader &config) {
+  constexpr int64_t most = 1 << 24;
+  int64_t size = config.getInt("vocab_size", 1, most);
+  if (std::optional<int64_t> target = config.getOptionalInt("decoder_vocab_size", 1, most))
+    return {*target, size};
+  return {size};
+}
+
+void Vocabularies::check(huggingface::ConfigReader &config, int64_t startToken, bool sharesTable) const {
+  if (startToken >= target)
+    config.fail("decoder_start_token_id " + std::to_string(startToken) + " is not below " +
+                (areSeparate() ? "decoder_vocab_size " : "vocab_size ") + std::to_string(target));
+  if (areSeparate() && sharesTable)
+    config.fail("share_embeddings is true, but decoder_vocab_size gives the target a vocabulary of its own");
+}
+
 static ModelFacts withTask(ModelFacts facts) {
   facts.task = "text2text-generation";
   return facts;
@@ -32,7 +48,7 @@ void EncoderDecoderModule::beginEncode() {
   Type list = tensorOf({any}, builder().getI32Type()), table = tensorOf({any, any}, builder().getI32Type());
   module.beginEntry("encode",
                     {{"cache", cacheType, {"blocks"}},
-                     {"input_ids", list, {"tokens"}, facts.vocabulary},
+                     {"input_ids", list, {"tokens"}, facts.readVocabulary()},
                      {"row_begin", list, {"rows+1"}},
                      {"past", list, {"rows"}},
                      {"source_table", table, {"rows", "source_blocks"}}},

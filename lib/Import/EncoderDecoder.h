@@ -7,6 +7,20 @@
 
 namespace rapt::importing {
 
+/// The ids of source and target, by the keys `vocab_size` and `decoder_vocab_size`.
+struct Vocabularies {
+  int64_t target;
+  int64_t source = 0; ///< where it has a vocabulary of its own, else 0
+
+  bool areSeparate() const { return source != 0; }
+  /// Ids that the encoder reads.
+  int64_t read() const { return areSeparate() ? source : target; }
+  /// Records what the first token of targets and a table that source and target share do not fit.
+  void check(huggingface::ConfigReader &config, int64_t startToken, bool sharesTable) const;
+};
+/// Without `decoder_vocab_size` one vocabulary serves both. Records errors.
+Vocabularies readVocabularies(huggingface::ConfigReader &config);
+
 /// What a decoder's queries see of their sources: keys and values that `encode` left in the cache.
 struct Sources {
   mlir::Value length; ///< tensor<?xi32>, tokens of each row's source

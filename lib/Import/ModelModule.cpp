@@ -44,6 +44,7 @@ static DictionaryAttr modelAttr(Builder &builder, const ModelFacts &facts, int64
   number("kv_heads", facts.kvHeads);
   number("head_dim", facts.headDim);
   number("vocab", facts.vocabulary);
+  number("source_vocab", facts.sourceVocabulary);
   number("labels", facts.labels);
   number("positions", facts.positions);
   number("parameters", elements);

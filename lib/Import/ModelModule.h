@@ -19,6 +19,11 @@ struct ModelFacts {
   int64_t positions = 0;                  ///< that one sequence may have
   std::vector<int64_t> endTokens;         ///< ascending
   std::optional<int64_t> startToken = {}; ///< that a decoder with an encoder begins with
+  /// Ids of the source, where it has a vocabulary of its own: `vocabulary` is the target's then.
+  int64_t sourceVocabulary = 0;
+
+  /// Ids that an encoder reads.
+  int64_t readVocabulary() const { return sourceVocabulary ? sourceVocabulary : vocabulary; }
 };
 
 /// An argument or a result of an entry; see docs/Semantics.md for the names that the runtime knows.

@@ -30,6 +30,7 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const
   l.blockBytes = m.cacheBlockBytes;
   l.positions = m.maxPositions;
   l.vocabulary = m.vocabulary;
+  l.sourceVocabulary = m.sourceVocabulary ? m.sourceVocabulary : m.vocabulary;
   // A sequence with a source holds positions of both.
   l.blocks = o.cache_tokens ? ceilDivide(o.cache_tokens, l.block)
                             : (hasSource && keepsTokens ? 2 : 1) * ceilDivide(m.maxPositions, l.block);

@@ -94,7 +94,8 @@ struct Limits {
   int64_t tokens, rows, wanted;      ///< of one part of a step
   int64_t table;                     ///< blocks of the longest sequence
   int64_t positions, vocabulary;
-  int64_t stateBytes; ///< of one sequence's recurrent state
+  int64_t sourceVocabulary; ///< ids that the encoder reads
+  int64_t stateBytes;       ///< of one sequence's recurrent state
 };
 
 struct Sequence {

@@ -54,9 +54,9 @@ rapt_status Encode::checkSource(size_t i) {
     return report.fail(RAPT_INVALID, "source %zu: its hidden has %zu bytes at %p; %llu bytes of floats are needed", i,
                        source.hidden_bytes, static_cast<void *>(source.hidden), (unsigned long long)need);
   for (int64_t t = 0; t < source.count; ++t)
-    if (source.tokens[t] < 0 || source.tokens[t] >= l.vocabulary)
+    if (source.tokens[t] < 0 || source.tokens[t] >= l.sourceVocabulary)
       return report.fail(RAPT_INVALID, "source %zu: token %lld is %d; the model's vocabulary is 0 to %lld", i, ll(t),
-                         source.tokens[t], ll(l.vocabulary - 1));
+                         source.tokens[t], ll(l.sourceVocabulary - 1));
   neededBlocks += c.sourceBlocksFor(source.count);
   total += source.count;
   return RAPT_OK;

@@ -293,7 +293,7 @@ rapt_status Forward::run() {
     return report.fail(RAPT_NOMEM, "no memory for %zu rows", rows);
   if (rapt_status status = target.read(c.memory, c.limits.vocabulary, report))
     return status;
-  if (rapt_status status = c.encode.code ? source.read(c.memory, c.limits.vocabulary, report) : RAPT_OK)
+  if (rapt_status status = c.encode.code ? source.read(c.memory, c.limits.sourceVocabulary, report) : RAPT_OK)
     return status;
   rapt_status status = prepareLooks(rows);
   for (int64_t row = 0; row < target.batch && !status;)

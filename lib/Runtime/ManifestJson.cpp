@@ -171,6 +171,7 @@ void readModel(const Json &model, Manifest &m) {
   m.kvHeads = numberOrZero(model, "kv_heads");
   m.headDim = numberOrZero(model, "head_dim");
   m.vocabulary = numberOrZero(model, "vocab");
+  m.sourceVocabulary = numberOrZero(model, "source_vocab");
   m.positions = numberOrZero(model, "positions");
   m.parameters = numberOrZero(model, "parameters");
   if (model.find("start"))

@@ -282,6 +282,7 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   all.target_arch = m.arch.c_str();
   all.target_cpu = m.cpu.c_str();
   all.start_token = m.startToken;
+  all.source_vocabulary = m.sourceVocabulary;
   all.size = info->size;
   memcpy(info, &all, info->size < sizeof all ? info->size : sizeof all);
   return RAPT_OK;

@@ -1,16 +1,16 @@
 //===- DeclareKernels.cpp - Names and dims of bare kernels ---------------------------------===//
 //
 // The extents of a kernel's arguments are dims of its C function. Those that the ops
-// force to be equal are one dim, so that a caller cannot give keys and values of
-// different lengths: extents form classes, and a class has one name.
+// force to be equal, or one more, are one dim, so that a caller cannot give keys and
+// values of different lengths. The extents of results follow from those of arguments.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Transforms/Extents.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/IntEqClasses.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace rapt {
@@ -25,116 +25,6 @@ namespace {
 
 /// Bounds of a dim that the text does not declare: positions are counted in 32 bits.
 constexpr int64_t kMostDefault = std::numeric_limits<int32_t>::max();
-
-/// Extents of tensors, joined where they are equal whatever the caller gives.
-class Extents {
-public:
-  explicit Extents(ModuleOp module) {
-    module.walk([&](Operation *op) { joinOf(op); });
-  }
-
-  /// A number for the class of extent `i` of `value`.
-  unsigned classOf(Value value, unsigned i) { return classes.findLeader(idOf(value, i)); }
-
-private:
-  unsigned idOf(Value value, unsigned i) {
-    auto [it, isNew] = ids.insert({{value, i}, static_cast<unsigned>(ids.size())});
-    if (isNew)
-      classes.grow(ids.size());
-    return it->second;
-  }
-
-  void join(Value a, unsigned i, Value b, unsigned j) {
-    unsigned first = idOf(a, i), second = idOf(b, j);
-    classes.join(first, second);
-  }
-
-  void joinAll(Value a, Value b) {
-    auto x = dyn_cast<RankedTensorType>(a.getType()), y = dyn_cast<RankedTensorType>(b.getType());
-    if (x && y && x.getRank() == y.getRank())
-      for (unsigned i = 0; i < x.getRank(); ++i)
-        join(a, i, b, i);
-  }
-
-  void joinAttention(attn::AttentionOp op) {
-    SmallVector<Value> operands{op.getQuery(), op.getKey(), op.getValue(), op.getResult()};
-    llvm::append_range(operands, op.getExtras());
-    std::optional<std::pair<Value, unsigned>> first[attn::AttentionOp::NumDims];
-    auto see = [&](unsigned dim, Value value, unsigned i) {
-      if (first[dim])
-        join(first[dim]->first, first[dim]->second, value, i);
-      else
-        first[dim] = {value, i};
-    };
-    for (auto [i, operand] : llvm::enumerate(operands)) {
-      bool hasRows = op.dimOf(i, attn::AttentionOp::B).has_value();
-      for (auto [position, expr] : llvm::enumerate(op.getMap(i).getResults())) {
-        unsigned dim = cast<AffineDimExpr>(expr).getPosition();
-        // Beside its row, a query or key is counted within the row, not in the packed dim.
-        bool isWithinRow = hasRows && ((dim == attn::AttentionOp::Q && op.getQBegin()) ||
-                                       (dim == attn::AttentionOp::KV && op.getKvBegin()));
-        if (!isWithinRow)
-          see(dim, operand, position);
-      }
-    }
-    for (Value perRow : {op.getQOffset(), op.getKvLength()})
-      if (perRow)
-        see(attn::AttentionOp::B, perRow, 0);
-    if (op.getQBegin() && op.getKvBegin())
-      join(op.getQBegin(), 0, op.getKvBegin(), 0);
-  }
-
-  void joinOf(Operation *op) {
-    if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
-      joinAttention(attention);
-    } else if (isa<attn::ActivationOp, attn::GLUOp, attn::AddOp>(op)) {
-      for (Value operand : op->getOperands())
-        joinAll(operand, op->getResult(0));
-    } else if (isa<attn::LayerNormOp, attn::RMSNormOp, attn::RopeOp, attn::PositionsOp>(op)) {
-      joinAll(op->getOperand(0), op->getResult(0));
-      if (isa<attn::RopeOp>(op))
-        join(op->getOperand(1), 0, op->getResult(0), 0);
-    } else if (auto linear = dyn_cast<attn::LinearOp>(op)) {
-      join(linear.getInput(), 0, linear.getResult(), 0);
-      for (Value extra : linear.getExtras())
-        joinAll(extra, linear.getResult());
-    } else if (isa<attn::SplitHeadsOp, attn::MergeHeadsOp, attn::EmbeddingOp, attn::SinusoidsOp>(op)) {
-      for (Value result : op->getResults())
-        join(op->getOperand(0), 0, result, 0);
-    } else if (auto select = dyn_cast<attn::SelectRowsOp>(op)) {
-      join(select.getRows(), 0, select.getResult(), 0);
-    } else if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op)) {
-      join(recurrence.getGates(), 0, recurrence.getOutput(), 0);
-      for (ValueRange states : {ValueRange(recurrence.getInitial()), ValueRange(recurrence.getStates())})
-        for (Value state : states)
-          joinAll(state, recurrence.getStates()[0]);
-    } else if (auto update = dyn_cast<attn::UpdateRowsOp>(op)) {
-      joinAll(update.getState(), update.getResult());
-      join(update.getRows(), 0, update.getValues(), 0);
-    } else if (auto concat = dyn_cast<attn::ConcatOp>(op)) {
-      for (Value input : concat.getInputs())
-        join(input, 0, concat.getResult(), 0);
-    } else if (auto call = dyn_cast<func::CallOp>(op)) {
-      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
-      if (!callee || callee.isDeclaration())
-        return;
-      for (auto [operand, argument] : llvm::zip(call.getOperands(), callee.getArguments()))
-        joinAll(operand, argument);
-      for (auto [result, value] : llvm::zip(call.getResults(), callee.getBody().front().getTerminator()->getOperands()))
-        joinAll(result, value);
-    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      for (auto [init, argument, result, yielded] :
-           llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults(), loop.getYieldedValues())) {
-        joinAll(init, argument);
-        joinAll(init, result);
-        joinAll(init, yielded);
-      }
-    }
-  }
-
-  llvm::DenseMap<std::pair<Value, unsigned>, unsigned> ids;
-  llvm::IntEqClasses classes;
-};
 
 /// An array of a kernel: an argument, or a result and the value that is returned for it.
 struct Array {
@@ -192,11 +82,12 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
     return success();
   }
 
-  /// What is known about a class of extents: its name, who gave it, and a number that one of its tensors states.
+  /// The dim of a group of extents, whose least is the dim's size plus `more`.
   struct Dim {
     StringAttr name;
-    std::string from;
-    std::optional<int64_t> number;
+    int64_t more = 0;
+    std::string from;      ///< the array that the text names it at
+    int64_t fromPlace = 0; ///< what that array has more than the least
   };
 
   static std::string describe(func::FuncOp entry, const Array &array, unsigned i) {
@@ -205,9 +96,28 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
         .str();
   }
 
-  /// Reads the names that the text gives.
+  /// Reads the name that the text gives to an extent, which has `place` more than the least of its group.
+  static LogicalResult readDim(func::FuncOp entry, StringAttr text, const std::string &extent, int64_t place,
+                               Dim &dim) {
+    StringRef name = text.getValue();
+    int64_t more = (name.consume_back("+1") ? 1 : 0) - place;
+    std::string from = "'" + text.str() + "' is " + extent;
+    if (more < 0)
+      return entry.emitOpError() << "names " << extent << " '" << name << "': offsets of packed rows are one more than "
+                                 << "the rows, '" << name << "+1'";
+    if (!dim.name)
+      dim = {StringAttr::get(entry.getContext(), name), more, from, place};
+    if (dim.name == name && dim.more == more)
+      return success();
+    return entry.emitOpError() << "has two names for one dim: " << dim.from << " and " << from
+                               << ", which the ops force "
+                               << (dim.fromPlace == place ? "to be equal" : "to be the rows and one more");
+  }
+
+  /// Reads the names that the text gives, and sees that every extent of a result follows from the arguments.
   static LogicalResult readDims(func::FuncOp entry, ArrayRef<Array> arrays, Extents &extents,
                                 llvm::MapVector<unsigned, Dim> &dims) {
+    llvm::SmallSet<unsigned, 8> given;
     for (const Array &array : arrays) {
       auto type = dyn_cast<RankedTensorType>(array.value.getType());
       if (!type)
@@ -218,48 +128,73 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
                                    << type.getNumDynamicDims();
       unsigned next = 0;
       for (unsigned i = 0; i < type.getRank(); ++i) {
-        Dim &dim = dims[extents.classOf(array.value, i)];
-        if (!type.isDynamicDim(i)) {
-          dim.number = type.getDimSize(i);
+        auto [group, place] = extents.placeOf(array.value, i);
+        if (!array.isResult)
+          given.insert(group);
+        if (!type.isDynamicDim(i))
           continue;
-        }
-        if (!names)
-          continue;
-        auto name = cast<StringAttr>(names[next++]);
-        if (dim.name && dim.name != name)
-          return entry.emitOpError() << "has two names for one dim: '" << dim.name.getValue() << "' is " << dim.from
-                                     << " and '" << name.getValue() << "' is " << describe(entry, array, i)
-                                     << ", which the ops force to be equal";
-        dim = {name, describe(entry, array, i), dim.number};
+        if (!given.contains(group) && !extents.leastOf(group))
+          return entry.emitOpError() << "has " << describe(entry, array, i)
+                                     << ", which follows from no argument's: a caller cannot know how much memory to "
+                                        "give";
+        if (names &&
+            failed(readDim(entry, cast<StringAttr>(names[next++]), describe(entry, array, i), place, dims[group])))
+          return failure();
       }
     }
     return success();
   }
 
-  LogicalResult declare(func::FuncOp entry, Dim &dim) {
+  /// Sees that there is a declaration of the dim, whose size may be known.
+  LogicalResult declare(func::FuncOp entry, StringRef name, std::optional<int64_t> size) {
     ModuleOp module = getOperation();
-    StringRef name = dim.name.getValue();
-    name.consume_back("+1");
     OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
     auto declared = dyn_cast_or_null<attn::DimOp>(SymbolTable::lookupSymbolIn(module, name));
     if (SymbolTable::lookupSymbolIn(module, name) && !declared)
       return entry.emitOpError() << "has a dim '" << name << "', which is the name of something else";
-    auto isNumber = [&](uint64_t bound) { return static_cast<int64_t>(bound) == *dim.number; };
-    if (declared && dim.number && !(isNumber(declared.getMin()) && isNumber(declared.getMax())))
-      return declared.emitOpError() << "is always " << *dim.number << " in '" << entry.getSymName()
+    auto isSize = [&](uint64_t bound) { return static_cast<int64_t>(bound) == *size; };
+    if (declared && size && !(isSize(declared.getMin()) && isSize(declared.getMax())))
+      return declared.emitOpError() << "is always " << *size << " in '" << entry.getSymName()
                                     << "', which its bounds must say";
     if (!declared) {
       // Behind the dims before it: their order is that of the C function's array.
       for (auto other : module.getOps<attn::DimOp>())
         b.setInsertionPointAfter(other);
-      attn::DimOp::create(b, entry.getLoc(), name, dim.number.value_or(0), dim.number.value_or(kMostDefault));
+      attn::DimOp::create(b, entry.getLoc(), name, size.value_or(0), size.value_or(kMostDefault));
     }
     return success();
   }
 
+  /// The names of an array's extents that vary, declared.
+  FailureOr<SmallVector<Attribute>> namesOf(func::FuncOp entry, const Array &array, Extents &extents,
+                                            llvm::MapVector<unsigned, Dim> &dims) {
+    Builder b(&getContext());
+    SmallVector<Attribute> names;
+    auto type = cast<RankedTensorType>(array.value.getType());
+    for (unsigned i = 0; i < type.getRank(); ++i) {
+      if (!type.isDynamicDim(i))
+        continue;
+      auto [group, place] = extents.placeOf(array.value, i);
+      Dim &dim = dims[group];
+      while (!dim.name) {
+        std::string name = "dim" + std::to_string(nextDim++);
+        if (!SymbolTable::lookupSymbolIn(getOperation(), name))
+          dim.name = b.getStringAttr(name);
+      }
+      std::optional<int64_t> size = extents.leastOf(group);
+      if (failed(declare(entry, dim.name, size ? std::optional(*size - dim.more) : size)))
+        return failure();
+      if (dim.more + place > 1)
+        return entry.emitOpError() << "has " << describe(entry, array, i) << ", which is '" << dim.name.getValue()
+                                   << "' and " << dim.more + place << ": an extent is a dim, or one more";
+      names.push_back(dim.more + place == 0 ? dim.name : b.getStringAttr(dim.name.getValue() + "+1"));
+    }
+    return names;
+  }
+
   /// A caller gives a result's memory by extents of arguments, of which the numbers of patches and tokens are none.
-  static LogicalResult checkOps(func::FuncOp entry) {
-    WalkResult result = entry.walk([](Operation *op) {
+  static LogicalResult checkOps(ModuleOp module) {
+    WalkResult result = module.walk([](Operation *op) {
       if (!isa<attn::EqualRowsOp, attn::ImageTokensOp, attn::PatchesOp, attn::ResizePositionsOp, attn::UnpackRowsOp>(
               op))
         return WalkResult::advance();
@@ -270,7 +205,6 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
   }
 
   LogicalResult declareKernel(func::FuncOp entry, Extents &extents) {
-    Builder b(&getContext());
     SmallVector<Array> arrays;
     for (BlockArgument argument : entry.getArguments())
       arrays.push_back({argument, argument.getArgNumber(), false});
@@ -279,28 +213,27 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
     for (const Array &array : arrays)
       if (failed(check(entry, array)))
         return failure();
+    if (failed(nameArrays(entry, arrays)))
+      return failure();
+    // A result in an argument's memory is as large as it.
+    for (const Array &result : arrays)
+      for (const Array &argument : ArrayRef(arrays).take_front(entry.getNumArguments()))
+        if (result.isResult &&
+            get(entry, result, attn::AttnDialect::nameAttr) == get(entry, argument, attn::AttnDialect::nameAttr))
+          extents.tieAll(result.value, argument.value);
+    if (extents.getContradiction())
+      return entry.emitOpError("returns an array in the memory of an argument that never has its size");
     llvm::MapVector<unsigned, Dim> dims;
-    if (failed(checkOps(entry)) || failed(nameArrays(entry, arrays)) || failed(readDims(entry, arrays, extents, dims)))
+    if (failed(readDims(entry, arrays, extents, dims)))
       return failure();
     for (const Array &array : arrays) {
       auto type = dyn_cast<RankedTensorType>(array.value.getType());
       if (!type || type.hasStaticShape())
         continue;
-      SmallVector<Attribute> names;
-      for (unsigned i = 0; i < type.getRank(); ++i) {
-        if (!type.isDynamicDim(i))
-          continue;
-        Dim &dim = dims[extents.classOf(array.value, i)];
-        while (!dim.name) {
-          std::string name = "dim" + std::to_string(nextDim++);
-          if (!SymbolTable::lookupSymbolIn(getOperation(), name))
-            dim.name = b.getStringAttr(name);
-        }
-        if (failed(declare(entry, dim)))
-          return failure();
-        names.push_back(dim.name);
-      }
-      set(entry, array, attn::AttnDialect::dimsAttr, b.getArrayAttr(names));
+      FailureOr<SmallVector<Attribute>> names = namesOf(entry, array, extents, dims);
+      if (failed(names))
+        return failure();
+      set(entry, array, attn::AttnDialect::dimsAttr, ArrayAttr::get(&getContext(), *names));
     }
     return success();
   }
@@ -315,7 +248,13 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
       for (auto function : module.getOps<func::FuncOp>())
         if (function.isPublic() && !function.isDeclaration() && SymbolTable::symbolKnownUseEmpty(function, module))
           function->setAttr(attn::AttnDialect::entryAttr, UnitAttr::get(&getContext()));
+    if (failed(checkOps(module)))
+      return signalPassFailure();
     Extents extents(module);
+    if (Operation *op = extents.getContradiction()) {
+      op->emitOpError("needs arrays that no caller has: it would give one extent two sizes, or one below 0");
+      return signalPassFailure();
+    }
     for (auto function : module.getOps<func::FuncOp>())
       if (isEntry(function) && !function.isDeclaration() && failed(declareKernel(function, extents)))
         return signalPassFailure();

@@ -58,8 +58,8 @@ def AttnDeclareKernels : Pass<"attn-declare-kernels", "::mlir::ModuleOp"> {
   let description = [{
     In a module without a model, every function that nothing calls becomes an entry when none says so itself. Arguments and
     results without `attn.name` are named (`arg0`, `out`), dynamic extents without `attn.dims` too (`dim0`), and dims without an
-    `attn.dim` are declared with the bounds of 32 bits. Extents that the ops force to be equal get one name; two names for
-    them are an error.
+    `attn.dim` are declared with the bounds of 32 bits. Extents that the ops force to be equal get one name, offsets of packed rows
+    that of the rows and `+1`; two names for one are an error. So is a result with an extent that follows from no argument's.
 
     ```mlir
     func.func @add(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<?x64xf32> {

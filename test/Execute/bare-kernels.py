@@ -6,6 +6,7 @@ bare-kernels.py FOLDER
 
 import ctypes
 import mmap
+import re
 import subprocess
 import sys
 
@@ -333,6 +334,50 @@ def block(name, width, heads):
 block("narrow", 21, 3)
 block("odd", 80, 2)
 
+# ---- results as long as no argument, or as one that a formula hides -------------------------------------------------
+
+LENGTHS = ([], [0], [5], [3, 0, 9, 1, 4])
+
+
+def of_rows(name, text, inputs, formula):
+    """Dims are tokens and rows; the offsets of rows have one more."""
+    def run(library, env):
+        for lengths in LENGTHS:
+            begin = np.cumsum([0] + lengths).astype(np.int32)
+            arrays = inputs(sum(lengths), begin)
+            expected = formula(*arrays)
+            found = call(library, name, arrays, expected.shape, [sum(lengths), len(lengths)], env)
+            check(f"{name} of lengths {lengths}", found, expected, 16 * UNIT * (np.abs(expected) + 1))
+    kernel(name, text, run)
+
+
+def last_states(x, w, begin):
+    h = np.zeros((len(begin) - 1, 32))
+    for r, (start, end) in enumerate(zip(begin, begin[1:])):
+        for t in range(start, end):
+            h[r] = np.tanh(x[t].astype(np.float64) + h[r] @ w[0].astype(np.float64))
+    return h
+
+
+of_rows("pooled", """func.func @pooled(%x: tensor<?x64xf32>, %begin: tensor<?xi32>) -> tensor<?x64xf32> {
+  %y = attn.pool_rows max %x, %begin : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+""", lambda tokens, begin: [normal(tokens, 64), begin],
+        lambda x, begin: np.array([x[a:b].max(0) if b > a else np.zeros(64) for a, b in zip(begin, begin[1:])]).reshape(-1, 64))
+of_rows("states", """func.func @states(%x: tensor<?x32xf32>, %w: tensor<1x32x32xf32>, %begin: tensor<?xi32>) -> tensor<?x32xf32> {
+  %y, %h = attn.recurrence rnn_tanh %x, %w rows(%begin) : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+  return %h : tensor<?x32xf32>
+}
+""", lambda tokens, begin: [normal(tokens, 32), normal(1, 32, 32) / np.float32(8), begin], last_states)
+kernel("turns", """func.func @turns(%p: tensor<?xi32>) -> tensor<?x3xf32> {
+  %cos, %sin = attn.rotary_table %p frequencies [1.0, 0.0625, 0.5] : tensor<?xi32> -> tensor<?x3xf32>
+  return %cos : tensor<?x3xf32>
+}
+""", lambda library, env: [check(f"turns of {n}", call(library, "turns", [np.arange(n, dtype=np.int32)], (n, 3), [n], env),
+                                 np.cos(np.arange(n)[:, None] * np.array([1.0, 0.0625, 0.5])), 4 * UNIT) for n in (0, 1, 33)])
+
+
 def wrong_dims(library):
     """Dims out of bounds and sizes beyond 64 bits give -1, and nothing is touched."""
     library.tall_scratch.restype = ctypes.c_int64
@@ -372,6 +417,9 @@ builds = [build("all", TALL + "".join(texts.values())),
 if any(process.wait() for process in builds):
     sys.exit("WRONG: raptc failed")
 everything = ctypes.CDLL(folder + "/all.so")
+with open(folder + "/all.h") as file:
+    if not re.search(r"arg1\[(\w+)\+1\]: read\n \*   out\[\1\]\[64\]: written", file.read()):
+        sys.exit("WRONG: the header does not say that pooled rows are one less than their offsets")
 for environment in (None, Env(None, parallel_type(backwards), 3)):
     for run in checks.values():
         run(everything, environment)

@@ -1,10 +1,17 @@
 """Random encoder-decoders, compiled or evaluated, against float64: what t5_random.py and transformer_random.py share."""
 
+import html
+import json
 import os
+import re
+import subprocess
 
 import numpy
 
+import encoder_decoder_generation
+import passed
 import random_models
+from encoder_decoder_generation import beam_search
 from random_models import TOLERANCE, compare, run
 
 # Lengths of sources and targets of each batch: 1, primes, a tile and one more, longer than a cache block.
@@ -29,16 +36,65 @@ def expected(model, sources, targets, ids, tokens):
     return hidden, logits
 
 
-def check(name, options, directory, build, storage):
-    """Raises AssertionError with what is wrong, or returns the largest relative L2."""
+def vocabularies(settings):
+    """Ids of source and target."""
+    return settings["vocab_size"], settings.get("decoder_vocab_size") or settings["vocab_size"]
+
+
+def check_text(command, model, reader, writer, texts, count=9):
+    """What rapt-run writes about each text, greedily and by beams: the tokenizers' ids and texts around numpy's tokens."""
+    for text in texts:
+        ids, found = reader.ids(text), json.loads(run([*command, "-p", text, "-n", str(count), "--ignore-eos", "--json"]))
+        tokens = encoder_decoder_generation.greedy(model, ids, count)
+        expected = (len(ids), tokens, writer.text(tokens))
+        assert (found["prompt_tokens"], found["tokens"], found["text"]) == expected, f"{text!r}: {found}, expected {expected}"
+        hidden = model.encode(numpy.array(ids))
+        best = beam_search.beam_search(lambda row: list(model.decode(numpy.array(row), hidden)[-1]), [0], 3, 2, count, [])
+        found = json.loads(run([*command, "-p", text, "-n", str(count), "--ignore-eos", "--json", "--beams", "3", "--returns", "2"]))["sequences"]
+        assert [one["text"] for one in found] == [writer.text(row) for row, _ in best], f"{text!r}: {found}, expected {best}"
+
+
+def check_axes(command, directory, reader, writer, text):
+    """The picture of the cross attention names the source's tokens by their tokenizer and the target's by theirs."""
+    maps = os.path.join(directory, "maps")
+    made = json.loads(run([*command, "-p", text, "-n", "9", "--ignore-eos", "--json", "--attention-weights", maps]))["tokens"]
+    with open(os.path.join(maps, "cross_attentions-layer0-head0.svg"), encoding="utf-8") as file:
+        shown = re.findall(r"<text transform[^>]*>([^<]*)</text>|<text x=[^>]*text-anchor[^>]*>([^<]*)</text>", file.read())
+    expected = [tokenizer.text([i]) or tokenizer.pieces[i] for tokenizer, ids in ((reader, reader.ids(text)), (writer, made)) for i in ids]
+    assert [html.unescape(key or query) for key, query in shown] == expected, (shown, expected)
+
+
+def check_ids(command, directory, sizes):
+    """Each vocabulary bounds its own ids."""
+    names = ("input_ids", "decoder_input_ids")
+    for wrong, size in zip((None, *names), (0, *sizes)):
+        line = [*command, "--output", f"logits={os.path.join(directory, 'bounds-logits.npy')}"]
+        for name, own in zip(names, sizes):
+            path = os.path.join(directory, f"bounds-{name}.npy")
+            numpy.save(path, numpy.array([[own - (name != wrong)]]))
+            line += ["--input", f"{name}={path}"]
+        done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        told = f"{wrong}[0, 0] is {size}; the model's vocabulary is 0 to {size - 1}" if wrong else ""
+        assert bool(done.returncode) == bool(wrong) and told in done.stderr, (wrong, done.stderr)
+
+
+def check(name, options, directory, build, storage, text=None):
+    """Raises AssertionError with what is wrong, or returns the largest relative L2. `text`: (tokenizer of sources, of targets,
+    texts), whose vocabularies the model has."""
     source = os.path.join(directory, "model")
     model = build(name, source)
-    program = random_models.program(options, source, directory)
+    sizes = vocabularies(model.settings)
+    if text:
+        text[0].write(source)
+        if text[1] is not text[0]:
+            text[1].write(source, "target_")
+    isSeparate = bool(text) and text[1] is not text[0]
+    program = random_models.program(options, source, directory, ["--attention-weights"] if isSeparate and options.rapt_run else [])
     worst, random = 0.0, numpy.random.RandomState(3)
     for label in ["ragged"] if options.rapt_reference else BATCHES:
         sources, targets = BATCHES[label]
-        ids, mask = batch(sources, model.settings["vocab_size"], random)
-        tokens, decoderMask = batch(targets, model.settings["vocab_size"], random)
+        ids, mask = batch(sources, sizes[0], random)
+        tokens, decoderMask = batch(targets, sizes[1], random)
         at = lambda part: os.path.join(directory, f"{label}-{part}.npy")
         command = list(program)
         for part, array in (("input_ids", ids), ("attention_mask", mask), ("decoder_input_ids", tokens), ("decoder_attention_mask", decoderMask)):
@@ -50,9 +106,18 @@ def check(name, options, directory, build, storage):
         hidden, logits = expected(model, sources, targets, ids, tokens)
         worst = max(worst, compare(f"{label}: the encoder's outputs", numpy.load(at("encoder_last_hidden_state")), hidden, mask, TOLERANCE[storage]))
         worst = max(worst, compare(f"{label}: logits", numpy.load(at("logits")), logits, decoderMask, TOLERANCE[storage]))
+    if text and options.rapt_run:
+        check_text(program, model, *text)
+        if isSeparate:
+            assert f"vocabulary {text[1].size}, of sources {text[0].size}," in run(program)
+            check_ids(program, directory, sizes)
+            check_axes(program, directory, *text[:2], text[2][0])
+        with open(os.path.join(source, "config.json"), encoding="utf-8") as file:
+            family = "family " + json.load(file)["model_type"]
+        passed.note("compiled", family + " decode", *(f"{family} tokenizer {one.KIND}" for one in text[:2]))
     return worst
 
 
-def run_program(parser, cases, few, build, storage):
-    """`storage` names the type of each case's checkpoint."""
-    random_models.main(parser, cases, few, lambda name, options, directory: check(name, options, directory, build, storage[name]))
+def run_program(parser, cases, few, build, storage, texts):
+    """`storage` names the type of each case's checkpoint; `texts` are those of some cases: see `check`."""
+    random_models.main(parser, cases, few, lambda name, options, directory: check(name, options, directory, build, storage[name], texts.get(name)))

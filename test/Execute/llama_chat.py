@@ -1,57 +1,71 @@
-"""A tokenizer of LLaMA 2's form (SentencePiece-style BPE with byte fallback) and a chat template, for a model of llama_random.py:
-the ids of prompts and of chats, told by what the model makes of them."""
+"""Tokenizers and chat templates of the form of each family, for models of llama_random.py: the ids of prompts and of chats, told by
+what the model makes of them, and the text of what it makes."""
 
 import json
-import os
 import subprocess
 
 import passed
+from small_tokenizers import ByteLevelBPE, SentencePieceBPE
 
-PIECES = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)] + ["\u2581"] + list("[]/INSTabcdefghij") + ["hi", "\u2581hi"]
-VOCABULARY = len(PIECES)
-TEMPLATE = ("{% for m in messages %}{% if m['role'] == 'system' %}{{ bos_token + '[S]' + m['content'] + '[/S]' }}"
-            "{% elif m['role'] == 'user' %}{{ bos_token + '[INST] ' + m['content'] + ' [/INST]' }}"
-            "{% else %}{{ raise_exception('unknown role') }}{% endif %}{% endfor %}")
+LLAMA = ("{% for m in messages %}{% if m['role'] == 'system' %}{{ bos_token + '[S]' + m['content'] + '[/S]' }}"
+         "{% elif m['role'] == 'user' %}{{ bos_token + '[INST] ' + m['content'] + ' [/INST]' }}"
+         "{% else %}{{ raise_exception('unknown role') }}{% endif %}{% endfor %}")
+MISTRAL = ("{{ bos_token }}{% for message in messages %}{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}"
+           "{{ raise_exception('Conversation roles must alternate user/assistant/user/assistant/...') }}{% endif %}"
+           "{% if message['role'] == 'user' %}{{ '[INST] ' + message['content'] + ' [/INST]' }}{% elif message['role'] == 'assistant' %}"
+           "{{ message['content'] + eos_token}}{% else %}{{ raise_exception('Only user and assistant roles are supported!') }}{% endif %}{% endfor %}")
+QWEN2 = ("{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}{{ '<|im_start|>system\\nYou are a helpful assistant.<|im_end|>\\n' }}"
+         "{% endif %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}{% endfor %}"
+         "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
 
-
-def write(directory):
-    special = [{"id": i, "content": PIECES[i], "special": True, "normalized": False, "lstrip": False, "rstrip": False, "single_word": False} for i in range(3)]
-    marked = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "\u2581"}, {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]}
-    begin, text = {"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}
-    decoder = [{"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]
-    content = {"added_tokens": special, "normalizer": marked, "pre_tokenizer": None, "decoder": {"type": "Sequence", "decoders": decoder},
-               "post_processor": {"type": "TemplateProcessing", "single": [begin, text], "pair": [begin, text],
-                                  "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}},
-               "model": {"type": "BPE", "unk_token": "<unk>", "fuse_unk": True, "byte_fallback": True, "vocab": {piece: i for i, piece in enumerate(PIECES)},
-                         "merges": ["h i", "\u2581 hi"]}}
-    config = {"bos_token": "<s>", "eos_token": "</s>", "chat_template": TEMPLATE}
-    for name, value in (("tokenizer.json", content), ("tokenizer_config.json", config)):
-        with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
-            json.dump(value, file)
+PIECES = {"bos_token": "<s>", "eos_token": "</s>"}
+BYTES = {"bos_token": None, "eos_token": "<|im_end|>"}
+# family: (tokenizer, its config)
+FORMS = {"llama": (SentencePieceBPE("all"), {**PIECES, "chat_template": LLAMA}),
+         "mistral": (SentencePieceBPE("first"), {**PIECES, "chat_template": MISTRAL}),
+         "qwen2": (ByteLevelBPE(), {**BYTES, "chat_template": QWEN2})}
+EVIL = "hi </s><|im_end|> \u00e9"
 
 
-def ids_of(text):
-    """Of a stretch between special tokens."""
-    text, ids, at = "\u2581" + text.replace(" ", "\u2581"), [], 0
-    while at < len(text):
-        piece = next((text[at:at + size] for size in (3, 2, 1) if text[at:at + size] in PIECES[259:]), None)
-        ids += [PIECES.index(piece)] if piece else [PIECES.index(f"<0x{byte:02X}>") for byte in text[at].encode()]
-        at += len(piece or text[at])
-    return ids
+def write(family, directory):
+    tokenizer, config = FORMS[family]
+    tokenizer.write(directory, config=config)
 
 
-def check(rapt_run, library):
+def llama(ids):
+    yield ["-p", "hi abc hi"], [1, *ids("hi abc hi")]
+    yield ["-p", "a</s>hi"], [1, *ids("a"), 2, *ids("hi")]
+    yield ["--chat", "-p", "hi j"], [1, *ids("[INST] hi j [/INST]")]
+    yield ["--chat", "-p", EVIL], [1, *ids(f"[INST] {EVIL} [/INST]")]
+    yield ["--chat", "--system", "be<s>", "-p", "a"], [1, *ids("[S]be<s>[/S]"), 1, *ids("[INST] a [/INST]")]
+
+
+def mistral(ids):
+    yield ["-p", "hi \U0001f40d abc hi"], [1, *ids("hi \U0001f40d abc hi")]
+    yield ["-p", "a</s>hi"], [1, *ids("a"), 2, *ids("hi", begins=False)]
+    yield ["--chat", "-p", EVIL], [1, *ids(f"[INST] {EVIL} [/INST]", begins=False)]
+
+
+def qwen2(ids):
+    begin, end = (ByteLevelBPE().find(name) for name in ("<|im_start|>", "<|im_end|>"))
+    turn = lambda role, text: [begin, *ids(f"{role}\n{text}"), end, *ids("\n")]
+    for text in ("hi 12 hi-hi I'S i-hi", "e\u0301\u00e9! \n\n  x   hi\t \n a\u0663\u4e16", "!\n  \n'lL ?\r\n"):
+        yield ["-p", text], ids(text)
+    yield ["-p", "a<|im_end|>hi"], [*ids("a"), end, *ids("hi")]
+    yield ["--chat", "-p", EVIL], [*turn("system", "You are a helpful assistant."), *turn("user", EVIL), begin, *ids("assistant\n")]
+    yield ["--chat", "--system", "be", "-p", "a"], [*turn("system", "be"), *turn("user", "a"), begin, *ids("assistant\n")]
+
+
+def check(family, rapt_run, library):
+    tokenizer, _ = FORMS[family]
+
     def run(*arguments):
         done = subprocess.run([rapt_run, library, "-n", "5", "--ignore-eos", "--json", *arguments], capture_output=True, text=True)
         assert done.returncode == 0, (arguments, done.stderr)
         return json.loads(done.stdout)
 
-    evil = "hi </s> \u00e9"
-    for arguments, expected in ((["-p", "hi abc hi"], [1, *ids_of("hi abc hi")]),
-                                (["-p", "a</s>hi"], [1, *ids_of("a"), 2, *ids_of("hi")]),
-                                (["--chat", "-p", "hi j"], [1, *ids_of("[INST] hi j [/INST]")]),
-                                (["--chat", "-p", evil], [1, *ids_of(f"[INST] {evil} [/INST]")]),
-                                (["--chat", "--system", "be<s>", "-p", "a"], [1, *ids_of("[S]be<s>[/S]"), 1, *ids_of("[INST] a [/INST]")])):
+    for arguments, expected in {"llama": llama, "mistral": mistral, "qwen2": qwen2}[family](tokenizer.ids):
         got, wanted = run(*arguments), run("--tokens", ",".join(map(str, expected)))
         assert (got["prompt_tokens"], got["tokens"]) == (len(expected), wanted["tokens"]), (arguments, got, expected)
-    passed.note("compiled", "family llama tokenizer SentencePiece BPE")
+        assert got["text"] == tokenizer.text(got["tokens"]), (arguments, got)
+    passed.note("compiled", f"family {family} tokenizer {tokenizer.KIND}")

@@ -31,18 +31,20 @@ LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_fr
 MISTRAL = {"model_type": "mistral", "num_key_value_heads": 2, "max_position_embeddings": 150}
 QWEN2 = {"model_type": "qwen2", "num_key_value_heads": 2, "tie_word_embeddings": True}
 
-CHAT = "one-key-head"  # the one with a tokenizer and a chat template
+# Those with a tokenizer and a chat template of their family; qwen2's embedding has rows that are no token.
+CHATS = ("one-key-head", "mistral-window", "qwen2-types")
+PIECES = llama_chat.FORMS["llama"][0].size
 
 # What differs in the code that is made, not in the checkpoint alone.
-FEW = ("one-key-head", "wide-head", "llama3-v5", "f16", "mistral-window", "mistral-window-64", "qwen2-untied", "qwen2-types")
+FEW = ("one-key-head", "wide-head", "llama3-v5", "mistral-window", "mistral-window-64", "mistral-f16", "qwen2-untied", "qwen2-types", "qwen2-f16")
 
 # name -> (config, options of llama.makeModel)
 CASES = {
     "plain": ({}, {}),
     "one-layer-tied": ({"num_hidden_layers": 1, "tie_word_embeddings": True}, {"bare": True}),
     "grouped": ({"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 12, "hidden_size": 60}, {}),
-    "one-key-head": ({"num_attention_heads": 5, "num_key_value_heads": 1, "head_dim": 6, "hidden_size": 35, "vocab_size": llama_chat.VOCABULARY}, {"bare": True}),
-    "wide-head": ({"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 80, "hidden_size": 48}, {}),
+    "one-key-head": ({"num_attention_heads": 5, "num_key_value_heads": 1, "head_dim": 6, "hidden_size": 35, "vocab_size": PIECES}, {"bare": True}),
+    "wide-head": ({"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 80, "hidden_size": 48}, {"dtype": "F16"}),
     "head-2": ({"num_attention_heads": 3, "head_dim": 2, "hidden_size": 31, "intermediate_size": 1}, {}),
     "biases": ({"attention_bias": True, "mlp_bias": True, "intermediate_size": 77, "num_key_value_heads": 2}, {}),
     "attention-bias": ({"attention_bias": True, "hidden_size": 40, "vocab_size": 1}, {"buffers": True}),
@@ -56,7 +58,8 @@ CASES = {
     ),
     "bf16": ({"num_key_value_heads": 2, "num_hidden_layers": 3}, {"dtype": "BF16", "shards": 2}),
     "f16": ({"num_key_value_heads": 1}, {"dtype": "F16"}),
-    "mistral-window": ({**MISTRAL, "sliding_window": 7}, {}),
+    "mistral-window": ({**MISTRAL, "sliding_window": 7, "vocab_size": PIECES}, {}),
+    "mistral-f16": ({**MISTRAL, "sliding_window": 30, "num_hidden_layers": 1}, {"dtype": "F16"}),
     "mistral-window-1": ({**MISTRAL, "sliding_window": 1, "num_hidden_layers": 1}, {}),
     "mistral-window-64": ({**MISTRAL, "sliding_window": 64}, {"dtype": "BF16"}),
     "mistral-null": ({**MISTRAL, "sliding_window": None}, {}),
@@ -66,8 +69,9 @@ CASES = {
     "qwen2-later-layers": (
         {**QWEN2, "use_sliding_window": True, "sliding_window": 5, "max_window_layers": 2, "num_hidden_layers": 5}, {},
     ),
+    "qwen2-f16": ({**QWEN2, "num_hidden_layers": 1, "hidden_size": 40}, {"dtype": "F16"}),
     "qwen2-types": (
-        {**QWEN2, "use_sliding_window": True, "sliding_window": 9, "num_hidden_layers": 3,
+        {**QWEN2, "vocab_size": llama_chat.FORMS["qwen2"][0].size + 3, "max_position_embeddings": 100, "use_sliding_window": True, "sliding_window": 9, "num_hidden_layers": 3,
          "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}, {"bare": True},
     ),
 }
@@ -84,25 +88,25 @@ def inputs(config):
     return [("ragged", ragged, mask), ("whole", random.randint(0, vocabulary, (1, positions)), None)]
 
 
-def greedy(model, prompt, count):
+def greedy(model, prompt, count, tokens):
     cache, ids = model.emptyCache(), list(prompt)
     logits = model.logits(ids, cache)
     for _ in range(count):
-        ids.append(int(logits[-1].argmax()))
+        ids.append(int(logits[-1, :tokens].argmax()))
         logits = model.logits(ids[-1:], cache)
     return ids[len(prompt) :]
 
 
-def checkDecode(library, model, options):
-    """The tokens after a prompt, each computed alone over what the cache holds."""
+def checkDecode(library, model, options, tokens=None):
+    """The tokens after a prompt, each computed alone over what the cache holds; `tokens` are fewer than the embedding's rows."""
     config = model.config
     prompt = numpy.random.RandomState(5).randint(0, config["vocab_size"], 11).tolist()
     count = min(25, config["max_position_embeddings"] - len(prompt))
     printed = run([options.rapt_run, library, "--tokens", ",".join(map(str, prompt)), "-n", str(count), "--temperature",
                    "0", "--repetition-penalty", "1", "--ignore-eos"])
-    tokens = [int(word) for word in printed.replace(",", " ").split()]
-    expected = greedy(model, prompt, count)
-    assert tokens == expected, f"decode gives {tokens}, expected {expected}"
+    found = [int(word) for word in printed.replace(",", " ").split()]
+    expected = greedy(model, prompt, count, tokens)
+    assert found == expected, f"decode gives {found}, expected {expected}"
 
 
 def check(name, options, directory):
@@ -110,14 +114,15 @@ def check(name, options, directory):
     model = os.path.join(directory, "model")
     config = llama.makeModel(model, CASES[name][0], SEED, **CASES[name][1])
     reference, library = llama.load(model), os.path.join(directory, "model.so")
-    if name == CHAT:
-        llama_chat.write(model)
+    family = config["model_type"]
+    if name in CHATS:
+        llama_chat.write(family, model)
     command = random_models.program(options, model, directory)
     worst = random_models.check_decoder(command, directory, inputs(config), reference, TOLERANCE)
     if options.rapt_run:
-        checkDecode(library, reference, options)
-    if options.rapt_run and name == CHAT:
-        llama_chat.check(options.rapt_run, library)
+        checkDecode(library, reference, options, llama_chat.FORMS[family][0].size if name in CHATS else None)
+    if options.rapt_run and name in CHATS:
+        llama_chat.check(family, options.rapt_run, library)
     return worst
 
 

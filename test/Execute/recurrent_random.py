@@ -10,6 +10,7 @@ threads. Prints "N passed, N failed"; exit status 1 if any failed.
 """
 
 import argparse
+import json
 import os
 import sys
 
@@ -20,9 +21,13 @@ sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
 import encoder_decoder  # noqa: E402
 import encoders  # noqa: E402
+import passed  # noqa: E402
 import random_models  # noqa: E402
 import recurrent  # noqa: E402
+import small_tokenizers  # noqa: E402
+from encoder_decoder import vocabularies  # noqa: E402
 
+TOKENIZER = small_tokenizers.ByteLevelBPE()
 CELLS = ("rnn_tanh", "rnn_relu", "gru", "lstm")
 ATTENTIONS = ("none", "bahdanau", "luong_dot", "luong_general")
 ODD = {"vocab_size": 37, "embedding_size": 9, "hidden_size": 21}
@@ -30,7 +35,7 @@ ODD = {"vocab_size": 37, "embedding_size": 9, "hidden_size": 21}
 
 def cases():
     """name: (configuration, storage)."""
-    lm, classifier, seq2seq = recurrent.LM, recurrent.CLASSIFIER, recurrent.SEQ2SEQ
+    lm, classifier, base, seq2seq = recurrent.LM, recurrent.CLASSIFIER, recurrent.BASE, recurrent.SEQ2SEQ
     for cell in CELLS:
         yield f"lm_{cell}", {**lm, **ODD, "cell": cell, "num_layers": 2}, "F32"
         yield f"classifier_{cell}", {**classifier, **ODD, "cell": cell, "num_layers": 2, "bidirectional": True}, "F32"
@@ -55,13 +60,18 @@ def cases():
     yield "shared_tied", {**seq2seq, "share_embeddings": True, "tie_word_embeddings": True, "attention": "luong_dot", "bias": False}, "F32"
     yield "unfed_F16", {**seq2seq, **ODD, "attention": "luong_general", "input_feeding": False, "encoder_hidden_size": 33, "bridge": "dense"}, "F16"
     for storage in ("BF16", "F16"):
-        yield f"lm_{storage}", {**lm, "num_layers": 2}, storage
+        yield f"lm_{storage}", {**lm, "num_layers": 2, "vocab_size": TOKENIZER.size}, storage
         yield f"classifier_{storage}", {**classifier, "cell": "gru"}, storage
-        yield f"bahdanau_{storage}", {**seq2seq, **ODD, "attention": "bahdanau", "bidirectional": True}, storage
+        yield f"bahdanau_{storage}", {**seq2seq, **ODD, "attention": "bahdanau", "bidirectional": True, "decoder_vocab_size": 45}, storage
+    yield "base", {**base, **ODD, "num_layers": 2}, "F32"
+    yield "base_F16", {**base, **ODD, "cell": "gru", "bidirectional": True}, "F16"
+    yield "two_vocabularies", {**seq2seq, "decoder_vocab_size": 83}, "F32"
+    yield "two_tied", {**seq2seq, "decoder_vocab_size": 19, "tie_word_embeddings": True, "attention": "luong_dot"}, "F32"
 
 
 CASES = {name: (config, storage) for name, config, storage in cases()}
-FEW = ("lm_BF16", "classifier_F16", "classifier_lstm", "both_bahdanau_lstm", "bahdanau_BF16", "unfed_F16")
+TEXT = "lm_BF16"
+FEW = ("lm_BF16", "base_F16", "classifier_lstm", "both_bahdanau_lstm", "bahdanau_BF16", "unfed_F16")
 # Lengths of sources and targets: 1, primes, a cache block and one more.
 LENGTHS = ((5, 67, 1), (9, 1, 33))
 
@@ -84,6 +94,11 @@ def whole(model, inputs):
 
     for row, length in enumerate(lengths("attention_mask")):
         ids = inputs["input_ids"][row, :length]
+        if model.settings["architectures"] == ["RecurrentModel"]:
+            states = model.states(ids)
+            put("last_hidden_state", row, states, inputs["input_ids"].shape[1])
+            put("sentence_embedding", row, states.mean(0), None)
+            continue
         if "decoder_input_ids" not in inputs:
             put("logits", row, model.forward(ids), inputs["input_ids"].shape[1])
             continue
@@ -93,15 +108,31 @@ def whole(model, inputs):
     return outputs
 
 
+def checkText(rapt_run, library, model):
+    """A language model goes on with a text."""
+    for text in ("hi 12 hi-hi", "I'S \u00e9e\u0301!\n x"):
+        ids = TOKENIZER.ids(text)
+        for _ in range(9):
+            ids.append(int(model.forward(ids)[-1].argmax()))
+        found = json.loads(random_models.run([rapt_run, library, "-p", text, "-n", "9", "--ignore-eos", "--json"]))
+        expected = (len(ids) - 9, ids[-9:], TOKENIZER.text(ids[-9:]))
+        assert (found["prompt_tokens"], found["tokens"], found["text"]) == expected, f"{text!r}: {found}, expected {expected}"
+    passed.note("compiled", "family recurrent decode", f"family recurrent tokenizer {TOKENIZER.KIND}")
+
+
 def check(name, options, directory):
     source = os.path.join(directory, "model")
     model = build(name, source)
+    if name == TEXT:
+        TOKENIZER.write(source)
     command = random_models.program(options, source, directory)
     random, inputs = numpy.random.RandomState(3), {}
     isDecoder = model.settings["model_type"] != "recurrent"
-    for prefix, lengths in zip(("", "decoder_")[:1 + isDecoder], LENGTHS):
-        ids, mask = encoder_decoder.batch(lengths, model.settings["vocab_size"], random)
+    for prefix, lengths, size in zip(("", "decoder_")[:1 + isDecoder], LENGTHS, vocabularies(model.settings)):
+        ids, mask = encoder_decoder.batch(lengths, size, random)
         inputs[prefix + "input_ids"], inputs[prefix + "attention_mask"] = ids, mask
+    if name == TEXT and options.rapt_run:
+        checkText(*command, model)
     return encoders.check_batch(options, command, "ragged", directory, inputs, whole(model, inputs), random_models.TOLERANCE[CASES[name][1]])
 
 

@@ -17,8 +17,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
 import encoder_decoder  # noqa: E402
+import small_tokenizers  # noqa: E402
 import transformer  # noqa: E402
 
+READER, WRITER = small_tokenizers.ByteLevelBPE(), small_tokenizers.Unigram()
 SEPARATE = {"share_embeddings": False, "tie_word_embeddings": False}
 
 # name: (configuration, storage)
@@ -38,11 +40,15 @@ CASES = {
     "one_layer": ({"num_encoder_layers": 1, "num_decoder_layers": 1}, "F32"),
     "more_decoder": ({"num_encoder_layers": 1, "num_decoder_layers": 3}, "F32"),
     "more_encoder": ({"num_encoder_layers": 3, "num_decoder_layers": 1}, "F32"),
+    "two_vocabularies": ({"d_model": 39, "nhead": 3, "dim_feedforward": 71, "tie_word_embeddings": False, "vocab_size": READER.size, "decoder_vocab_size": WRITER.size}, "F32"),
+    "larger_source": ({"decoder_vocab_size": 33, "generator_bias": True}, "F32"),
+    "equal_vocabularies": ({"decoder_vocab_size": 101}, "F32"),
     "bf16": (SEPARATE, "BF16"),
     "f16": ({"d_model": 48, "nhead": 2}, "F16"),
 }
 # transformer_generation.py compiles a tied one with a bias.
-FEW = ("odd_sizes", "bf16", "f16")
+FEW = ("two_vocabularies", "bf16", "f16")
+TEXTS = {"two_vocabularies": (READER, WRITER, ("hi 12 hi-hi", "I'S e\u0301\u00e9!\n x"))}
 
 
 def build(name, directory):
@@ -53,7 +59,7 @@ def build(name, directory):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    encoder_decoder.run_program(parser, CASES, FEW, build, {name: case[1] for name, case in CASES.items()})
+    encoder_decoder.run_program(parser, CASES, FEW, build, {name: case[1] for name, case in CASES.items()}, TEXTS)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import random_models  # noqa: E402
 import vit  # noqa: E402
 
 SEED = 5
-ODD = {"hidden_size": 66, "num_attention_heads": 3, "intermediate_size": 97, "image_size": 35, "patch_size": 5}
+ODD = {"hidden_size": 66, "num_attention_heads": 3, "intermediate_size": 97, "image_size": [35, 20], "patch_size": 5}
 MASK_TOKEN = {"vit.embeddings.mask_token": numpy.ones((1, 1, 64), numpy.float32)}
 
 
@@ -46,6 +46,9 @@ CASES = {
     "many_channels": ({"num_channels": 5, "patch_size": 4, "image_size": 12}, {}),
     "one_patch": (classifier(3, image_size=8), {}),
     "pixels_as_patches": (classifier(3, image_size=5, patch_size=1), {}),
+    "upright": (classifier(3, image_size=[44, 29], patch_size=[7, 7]), {}),
+    "lying": ({"image_size": [16, 56]}, {}),
+    "one_row": (classifier(3, use_mean_pooling=True, image_size=[8, 80]), {}),
     "wide_patches": (classifier(3, image_size=80, patch_size=37), {}),
     "odd_base": (ODD, {}),
     "odd_classifier": (classifier(33, **ODD), {}),
@@ -74,9 +77,9 @@ def build(name, directory):
 
 def batches(settings):
     """[(label, images, height, width)]: the model's own size, larger, smaller and not square, one patch, ragged sides."""
-    patch, side = settings["patch_size"], settings["image_size"]
-    return [("own", 2, side, side), ("larger", 1, side + 3 * patch, side + patch), ("small", 3, patch, 2 * patch),
-            ("ragged", 1, side + patch - 1, max(side - 1, patch)), ("many", 11, patch, patch)]
+    patch, (height, width) = settings["patch_size"], settings["image_size"]
+    return [("own", 2, height, width), ("larger", 1, height + 3 * patch, width + patch), ("small", 3, patch, 2 * patch),
+            ("ragged", 1, height + patch - 1, max(width - 1, patch)), ("many", 11, patch, patch)]
 
 
 def check(name, options, directory):

@@ -28,21 +28,89 @@ func.func @outer(%x: tensor<?x64xf32> {attn.dims = ["rows"]}) -> tensor<?x64xf32
 
 // -----
 
-// Tokens of a recurrence and of what is beside it; rows of its states, all written to one state.
+// Tokens of a recurrence and of what is beside it; rows of its states, one less than offsets, all written to one state.
 // CHECK: attn.dim @dim0 min
-// CHECK: attn.dim @dim1 min
+// CHECK: attn.dim @dim1 min 0 max
 // CHECK: attn.dim @dim2 min
-// CHECK: attn.dim @dim3 min
 // CHECK-NOT: attn.dim
-// CHECK: func.func @cell(%{{[^}]*}}: tensor<?x128xf32> {attn.dims = ["dim0"], {{[^}]*}}}, %{{[^}]*}}: tensor<32x128xf32> {attn.name = "arg1"}, %{{[^}]*}}: tensor<?xi32> {attn.dims = ["dim1"], {{[^}]*}}},
-// CHECK-SAME: %{{[^}]*}}: tensor<?x32xf32> {attn.dims = ["dim2"], {{[^}]*}}}, %{{[^}]*}}: tensor<?x32xf32> {attn.dims = ["dim2"], {{[^}]*}}}, %{{[^}]*}}: tensor<?x32xf32> {attn.dims = ["dim3"], {{[^}]*}}}, %{{[^}]*}}: tensor<?xi32> {attn.dims = ["dim2"], {{[^}]*}}})
-// CHECK-SAME: -> (tensor<?x64xf32> {attn.dims = ["dim0"], {{[^}]*}}}, tensor<?x32xf32> {attn.dims = ["dim3"], {{[^}]*}}})
+// CHECK: func.func @cell(%{{[^}]*}}: tensor<?x128xf32> {attn.dims = ["dim0"], {{[^}]*}}}, %{{[^}]*}}: tensor<32x128xf32> {attn.name = "arg1"}, %{{[^}]*}}: tensor<?xi32> {attn.dims = ["dim1+1"], {{[^}]*}}},
+// CHECK-SAME: %{{[^}]*}}: tensor<?x32xf32> {attn.dims = ["dim1"], {{[^}]*}}}, %{{[^}]*}}: tensor<?x32xf32> {attn.dims = ["dim1"], {{[^}]*}}}, %{{[^}]*}}: tensor<?x32xf32> {attn.dims = ["dim2"], {{[^}]*}}}, %{{[^}]*}}: tensor<?xi32> {attn.dims = ["dim1"], {{[^}]*}}})
+// CHECK-SAME: -> (tensor<?x64xf32> {attn.dims = ["dim0"], {{[^}]*}}}, tensor<?x32xf32> {attn.dims = ["dim2"], {{[^}]*}}})
 func.func @cell(%x: tensor<?x128xf32>, %w: tensor<32x128xf32>, %begin: tensor<?xi32>, %h: tensor<?x32xf32>, %c: tensor<?x32xf32>, %state: tensor<?x32xf32>, %slots: tensor<?xi32>)
     -> (tensor<?x64xf32>, tensor<?x32xf32>) {
   %y, %last:2 = attn.recurrence lstm %x, %w rows(%begin) init(%h, %c) : tensor<?x128xf32>, tensor<32x128xf32>, tensor<?xi32>, tensor<?x32xf32>, tensor<?x32xf32>
   %both = attn.concat %y, %y : tensor<?x32xf32>, tensor<?x32xf32>
   %new = attn.update_rows %state, %last#0, %slots : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?xi32>
   return %both, %new : tensor<?x64xf32>, tensor<?x32xf32>
+}
+
+// -----
+
+// Results of which no argument has the size, but a number more: states that start as zeros, pooled rows.
+// CHECK: func.func @states(%{{[^}]*}} {attn.dims = ["dim0"], {{[^}]*}}}, %{{[^}]*}} {attn.name = "arg1"}, %{{[^}]*}}: tensor<?xi32> {attn.dims = ["dim1+1"], {{[^}]*}}})
+// CHECK-SAME: -> (tensor<?x32xf32> {attn.dims = ["dim1"], {{[^}]*}}}, tensor<?x32xf32> {attn.dims = ["dim1"], {{[^}]*}}})
+func.func @states(%x: tensor<?x128xf32>, %w: tensor<32x128xf32>, %begin: tensor<?xi32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
+  %y, %last:2 = attn.recurrence lstm %x, %w rows(%begin) : tensor<?x128xf32>, tensor<32x128xf32>, tensor<?xi32>
+  return %last#0, %last#1 : tensor<?x32xf32>, tensor<?x32xf32>
+}
+// CHECK: func.func @pool(%{{[^}]*}} {attn.dims = ["dim2"], {{[^}]*}}}, %{{[^}]*}}: tensor<?xi32> {attn.dims = ["rows+1"], {{[^}]*}}})
+// CHECK-SAME: -> (tensor<?x64xf32> {attn.dims = ["rows"], {{[^}]*}}})
+func.func @pool(%x: tensor<?x64xf32>, %begin: tensor<?xi32>) -> (tensor<?x64xf32> {attn.dims = ["rows"]}) {
+  %y = attn.pool_rows mean %x, %begin : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+// CHECK: func.func @tables(%{{[^}]*}}: tensor<?xi32> {attn.dims = ["dim3"], {{[^}]*}}})
+// CHECK-SAME: -> (tensor<?x2xf32> {attn.dims = ["dim3"], {{[^}]*}}}, tensor<?xf32> {attn.dims = ["dim3"], {{[^}]*}}})
+func.func @tables(%p: tensor<?xi32>) -> (tensor<?x2xf32>, tensor<?xf32>) {
+  %cos, %sin = attn.rotary_table %p frequencies [1.0, 0.01] : tensor<?xi32> -> tensor<?x2xf32>
+  %c = attn.column %sin[0] : tensor<?x2xf32> -> tensor<?xf32>
+  return %cos, %c : tensor<?x2xf32>, tensor<?xf32>
+}
+// CHECK: func.func @empty(%{{[^}]*}} {attn.dims = ["dim4"], {{[^}]*}}}) -> (tensor<4x?xf32> {attn.dims = ["dim4"], {{[^}]*}}})
+func.func @empty(%x: tensor<?x64xf32>) -> tensor<4x?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x64xf32>
+  %e = tensor.empty(%n) : tensor<4x?xf32>
+  return %e : tensor<4x?xf32>
+}
+
+// -----
+
+// Offsets of no rows are one number: a dim of them cannot be below 1. Lengths and offsets of one attention, positions
+// and their past, agree on the rows.
+// CHECK: func.func @where(%{{[^}]*}} {attn.dims = ["dim0"], {{[^}]*}}}, %{{[^}]*}} {attn.dims = ["dim1+1"], {{[^}]*}}})
+func.func @where(%tokens: tensor<?xi32>, %begin: tensor<?xi32>) -> tensor<?xi32> {
+  %p = attn.positions %tokens, %begin : tensor<?xi32>, tensor<?xi32>
+  return %p : tensor<?xi32>
+}
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+// CHECK: func.func @ragged(%{{[^}]*}} {attn.dims = ["dim2"], {{[^}]*}}}, %{{[^}]*}} {attn.dims = ["dim3", "dim4"], {{[^}]*}}}, %{{[^}]*}} {attn.dims = ["dim3+1"], {{[^}]*}}}, %{{[^}]*}} {attn.dims = ["dim3"], {{[^}]*}}}, %{{[^}]*}} {attn.dims = ["dim3"], {{[^}]*}}})
+// CHECK-SAME: -> (tensor<?x2x32xf32> {attn.dims = ["dim2"], {{[^}]*}}}, tensor<?xi32> {attn.dims = ["dim2"], {{[^}]*}}})
+func.func @ragged(%x: tensor<?x2x32xf32>, %k: tensor<?x?x2x32xf32>, %begin: tensor<?xi32>, %length: tensor<?xi32>, %past: tensor<?xi32>)
+    -> (tensor<?x2x32xf32>, tensor<?xi32>) {
+  %s = arith.constant 1.0 : f32
+  %o = attn.attention %x, %k, %k, %s q_begin(%begin : tensor<?xi32>) kv_length(%length : tensor<?xi32>) maps [#q, #k, #v, #o]
+    : tensor<?x2x32xf32>, tensor<?x?x2x32xf32>, tensor<?x?x2x32xf32> -> tensor<?x2x32xf32>
+  %m = attn.merge_heads %o : tensor<?x2x32xf32> -> tensor<?x64xf32>
+  %e = attn.column %m[0] : tensor<?x64xf32> -> tensor<?xf32>
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %e, %c0 : tensor<?xf32>
+  %t = tensor.empty(%n) : tensor<?xi32>
+  %p = attn.positions %t, %begin, %past : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  return %o, %p : tensor<?x2x32xf32>, tensor<?xi32>
+}
+
+// -----
+
+// An extent that a type tells, wherever it does.
+// CHECK: attn.dim @dim0 min 3 max 3
+// CHECK: func.func @three(%{{[^}]*}} {attn.name = "arg0"}, %{{[^}]*}}: tensor<?xi32> {attn.dims = ["dim0+1"], {{[^}]*}}}, %{{[^}]*}}: tensor<3xi32> {attn.name = "arg2"})
+func.func @three(%tokens: tensor<8xi32>, %begin: tensor<?xi32>, %past: tensor<3xi32>) -> tensor<8xi32> {
+  %p = attn.positions %tokens, %begin, %past : tensor<8xi32>, tensor<?xi32>, tensor<3xi32>
+  return %p : tensor<8xi32>
 }
 
 // -----
@@ -104,4 +172,92 @@ func.func @tokens(%x: tensor<?x64xf32>, %class: tensor<1x64xf32>, %positions: te
   // expected-error@+1 {{'attn.image_tokens' op makes as many rows as no argument of a kernel has: it belongs in a model}}
   %0 = attn.image_tokens %x, %class, %positions : tensor<?x64xf32>, tensor<1x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
   return %0 : tensor<?x64xf32>
+}
+
+// -----
+
+// Neither in what a kernel calls.
+func.func private @inner(%x: tensor<?x3x?x?xf32>) -> tensor<?x768xf32> {
+  // expected-error@+1 {{'attn.patches' op makes as many rows as no argument of a kernel has: it belongs in a model}}
+  %0 = attn.patches %x size 16 : tensor<?x3x?x?xf32> -> tensor<?x768xf32>
+  return %0 : tensor<?x768xf32>
+}
+func.func @outer(%x: tensor<?x3x?x?xf32>) -> tensor<?x768xf32> {
+  %0 = func.call @inner(%x) : (tensor<?x3x?x?xf32>) -> tensor<?x768xf32>
+  return %0 : tensor<?x768xf32>
+}
+
+// -----
+
+// A name alone is no reason.
+// expected-error@+1 {{has extent 0 of 'out', which follows from no argument's: a caller cannot know how much memory to give}}
+func.func @free(%x: tensor<?x64xf32> {attn.dims = ["n"]}) -> (tensor<?x64xf32> {attn.dims = ["n"]}) {
+  %c7 = arith.constant 7 : index
+  %y = tensor.empty(%c7) : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// expected-error@+1 {{names extent 0 of 'arg1' 'n': offsets of packed rows are one more than the rows, 'n+1'}}
+func.func @offsets(%x: tensor<?x64xf32>, %begin: tensor<?xi32> {attn.dims = ["n"]}) -> tensor<?x64xf32> {
+  %y = attn.pool_rows mean %x, %begin : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// expected-error@+1 {{has two names for one dim: 'n+1' is extent 0 of 'arg1' and 'm' is extent 0 of 'out', which the ops force to be the rows and one more}}
+func.func @rows(%x: tensor<?x64xf32>, %begin: tensor<?xi32> {attn.dims = ["n+1"]}) -> (tensor<?x64xf32> {attn.dims = ["m"]}) {
+  %y = attn.pool_rows mean %x, %begin : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// expected-error@+1 {{has two names for one dim: 'n+1' is extent 0 of 'arg0' and 'n' is extent 0 of 'arg1', which the ops force to be equal}}
+func.func @more(%x: tensor<?x64xf32> {attn.dims = ["n+1"]}, %y: tensor<?x64xf32> {attn.dims = ["n"]}) -> tensor<?x64xf32> {
+  %z = attn.add %x, %y : tensor<?x64xf32>
+  return %z : tensor<?x64xf32>
+}
+
+// -----
+
+// expected-error@+1 {{has extent 0 of 'arg1', which is 'dim0' and 2: an extent is a dim, or one more}}
+func.func @twice(%begin: tensor<?xi32>, %again: tensor<?xi32>, %x: tensor<?x64xf32>) -> (tensor<?xi32>, tensor<?x64xf32>) {
+  %y = attn.pool_rows mean %x, %begin : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
+  %p = attn.positions %begin, %again, %begin : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  return %p, %y : tensor<?xi32>, tensor<?x64xf32>
+}
+
+// -----
+
+func.func @itself(%tokens: tensor<?xi32>, %begin: tensor<?xi32>) -> tensor<?xi32> {
+  // expected-error@+1 {{needs arrays that no caller has: it would give one extent two sizes, or one below 0}}
+  %p = attn.positions %tokens, %begin, %begin : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  return %p : tensor<?xi32>
+}
+
+// -----
+
+func.func @none(%tokens: tensor<?xi32>, %begin: tensor<0xi32>) -> tensor<?xi32> {
+  // expected-error@+1 {{needs arrays that no caller has: it would give one extent two sizes, or one below 0}}
+  %p = attn.positions %tokens, %begin : tensor<?xi32>, tensor<0xi32>
+  return %p : tensor<?xi32>
+}
+
+// -----
+
+func.func @sizes(%tokens: tensor<?xi32>, %begin: tensor<4xi32>, %past: tensor<5xi32>) -> tensor<?xi32> {
+  // expected-error@+1 {{needs arrays that no caller has: it would give one extent two sizes, or one below 0}}
+  %p = attn.positions %tokens, %begin, %past : tensor<?xi32>, tensor<4xi32>, tensor<5xi32>
+  return %p : tensor<?xi32>
+}
+
+// -----
+
+// expected-error@+1 {{returns an array in the memory of an argument that never has its size}}
+func.func @place(%tokens: tensor<?xi32>, %begin: tensor<?xi32> {attn.name = "b"}, %past: tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32> {attn.name = "b"}) {
+  %p = attn.positions %tokens, %begin, %past : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  return %p, %past : tensor<?xi32>, tensor<?xi32>
 }

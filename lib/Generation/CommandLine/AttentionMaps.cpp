@@ -104,11 +104,11 @@ Outcome checkAttention(const Model &model, const std::vector<std::string> &tenso
                                 "raptc --attention-weights, or --attention-weights=LAYERS/HEADS for some of them"};
 }
 
-Outcome axisOf(const Text &text, const Ids &ids, std::vector<std::string> &labels) {
+Outcome axisOf(const rapt_tokenizer *tokenizer, const Ids &ids, std::vector<std::string> &labels) {
   for (int32_t id : ids) {
     std::string &label = labels.emplace_back(std::to_string(id));
-    if (text.tokenizer)
-      if (Outcome outcome = decode(text, {id}, label, RAPT_DECODE_KEEP_SPECIAL); !outcome)
+    if (tokenizer)
+      if (Outcome outcome = decode(tokenizer, {id}, label, RAPT_DECODE_KEEP_SPECIAL); !outcome)
         return outcome;
   }
   return {};
@@ -194,11 +194,12 @@ Outcome drawGeneration(const Options &options, const Model &model, const Text &t
   if (Outcome outcome = runTensors(model, given, inputs, wanted, outputs); !outcome)
     return outcome;
   std::vector<std::string> source, target, chosen;
-  for (auto [ids, labels] :
-       {std::pair(&prompt.source, &source), std::pair<const Ids *, std::vector<std::string> *>(&read, &target),
-        std::pair(&made, &chosen)})
-    if (Outcome outcome = axisOf(text, *ids, *labels); !outcome)
-      return outcome;
+  Outcome outcome = axisOf(text.tokenizer.get(), prompt.source, source);
+  for (auto [ids, labels] : {std::pair<const Ids *, std::vector<std::string> *>(&read, &target), {&made, &chosen}})
+    if (outcome)
+      outcome = axisOf(text.writer, *ids, *labels);
+  if (!outcome)
+    return outcome;
   for (size_t i = 0; i < names->size(); ++i) {
     const std::string &name = (*names)[i];
     const bool isCross = name == "cross_attentions", isSource = name == "encoder_attentions";

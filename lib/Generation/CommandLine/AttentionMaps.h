@@ -30,6 +30,6 @@ Outcome drawGeneration(const Options &options, const Model &model, const Text &t
                        const Ids &made);
 
 /// The text of each id, for an axis.
-Outcome axisOf(const Text &text, const Ids &ids, std::vector<std::string> &labels);
+Outcome axisOf(const rapt_tokenizer *tokenizer, const Ids &ids, std::vector<std::string> &labels);
 
 } // namespace rapt::run

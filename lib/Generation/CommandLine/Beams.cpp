@@ -154,7 +154,7 @@ Outcome BeamRun::collect() {
     one.ended = ended;
     one.ids.resize(count - size_t(ended));
     if (!options.tokens)
-      if (outcome = decode(text, one.ids, one.text); !outcome)
+      if (outcome = decode(text.writer, one.ids, one.text); !outcome)
         return outcome;
   }
   return {};

@@ -39,6 +39,8 @@ std::string modelLine(const rapt_module_info &i) {
             std::to_string(i.hidden) + ", " + std::to_string(i.heads) + " heads of " + std::to_string(i.head_dim);
   if (i.vocabulary)
     line += ", vocabulary " + grouped(i.vocabulary);
+  if (i.source_vocabulary)
+    line += ", of sources " + grouped(i.source_vocabulary);
   return line + ", " + grouped(uint64_t(i.parameters)) + " parameters (" + i.source_dtype + ")";
 }
 

@@ -50,7 +50,7 @@ Outcome FillMask::fill(const TextRow &row, size_t place, std::span<const float> 
     filled[place] = int32_t(id);
     Outcome outcome = tokenText(int32_t(id), token);
     if (outcome) // where other masks remain they are shown
-      outcome = decode(text, filled, sequence, isOnly ? 0 : RAPT_DECODE_KEEP_SPECIAL);
+      outcome = decode(text.writer, filled, sequence, isOnly ? 0 : RAPT_DECODE_KEEP_SPECIAL);
     if (!outcome)
       return outcome;
     list.emplace_back(json::Object{{"score", json::Value(scores[id])},

@@ -148,7 +148,7 @@ Outcome Generation::openStream() {
     stops.push_back({stop.data(), stop.size()});
   rapt_text_stream *opened = nullptr;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    return rapt_text_stream_open(text.tokenizer.get(), stops.data(), stops.size(), 0, &opened, message, size);
+    return rapt_text_stream_open(text.writer, stops.data(), stops.size(), 0, &opened, message, size);
   });
   stream.reset(opened);
   return outcome;

@@ -15,6 +15,8 @@ struct Model {
 
   /// Prompts are its sources then; new text begins with a token of its own.
   bool hasEncoder() const { return info.start_token >= 0; }
+  /// Ids that a prompt may have.
+  int64_t readVocabulary() const { return info.source_vocabulary ? info.source_vocabulary : info.vocabulary; }
   /// `tokens` in whole blocks of the cache.
   int64_t inBlocks(int64_t tokens) const;
 };

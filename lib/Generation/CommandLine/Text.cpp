@@ -18,6 +18,14 @@ rapt_text_view section(const Model &model, const char *name) {
   return view;
 }
 
+Outcome openFiles(const rapt_tokenizer_files &files, Owned<rapt_tokenizer> &tokenizer) {
+  rapt_tokenizer *opened = nullptr;
+  Outcome outcome =
+      Outcome::of([&](char *message, size_t size) { return rapt_tokenizer_open(&files, &opened, message, size); });
+  tokenizer.reset(opened);
+  return outcome;
+}
+
 Outcome openTokenizer(const Model &model, bool needed, Text &text) {
   auto files = sized<rapt_tokenizer_files>();
   files.tokenizer_json = section(model, "tokenizer.json");
@@ -31,10 +39,27 @@ Outcome openTokenizer(const Model &model, bool needed, Text &text) {
     return needed ? Outcome{RAPT_UNSUPPORTED,
                             std::string(model.info.name) + " was compiled without a tokenizer: give ids with --tokens"}
                   : Outcome{};
-  rapt_tokenizer *tokenizer = nullptr;
-  Outcome outcome =
-      Outcome::of([&](char *message, size_t size) { return rapt_tokenizer_open(&files, &tokenizer, message, size); });
-  text.tokenizer.reset(tokenizer);
+  return openFiles(files, text.tokenizer);
+}
+
+/// Chooses the tokenizer of what the model writes.
+Outcome openWriter(const Model &model, bool needed, Text &text) {
+  if (!model.info.source_vocabulary) {
+    text.writer = text.tokenizer.get();
+    return {};
+  }
+  auto files = sized<rapt_tokenizer_files>();
+  files.tokenizer_json = section(model, "target_tokenizer.json");
+  files.tokenizer_config = section(model, "target_tokenizer_config.json");
+  if (!files.tokenizer_json.data)
+    return needed ? Outcome{RAPT_UNSUPPORTED, std::string(model.info.name) +
+                                                  " was compiled without target_tokenizer.json, and its targets have a "
+                                                  "vocabulary of their own: give ids with --tokens"}
+                  : Outcome{};
+  Outcome outcome = openFiles(files, text.target);
+  if (!outcome)
+    outcome.message.insert(0, "target_"); // the reader knows the files by their usual names
+  text.writer = text.target.get();
   return outcome;
 }
 
@@ -61,14 +86,16 @@ Outcome openText(const Model &model, bool needed, Text &text) {
   text.config.length_penalty = 1;
   Outcome outcome = openTokenizer(model, needed, text);
   if (outcome)
+    outcome = openWriter(model, needed, text);
+  if (outcome)
     outcome = openGenerationConfig(model, text);
   if (!outcome)
     return outcome;
   text.ends.insert(model.info.eos, model.info.eos + model.info.eos_count);
   text.vocabulary = model.info.vocabulary;
-  if (text.tokenizer) {
-    text.vocabulary = std::min<int64_t>(text.vocabulary, rapt_tokenizer_vocabulary(text.tokenizer.get()));
-    if (int32_t end = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_END); end >= 0)
+  if (text.writer) {
+    text.vocabulary = std::min<int64_t>(text.vocabulary, rapt_tokenizer_vocabulary(text.writer));
+    if (int32_t end = rapt_tokenizer_role(text.writer, RAPT_TOKEN_END); end >= 0)
       text.ends.insert(end);
   }
   return {};
@@ -77,7 +104,7 @@ Outcome openText(const Model &model, bool needed, Text &text) {
 /// Ids of `call(options, ids, capacity, count, message, size)`, whose text has `bytes` bytes.
 template <typename Call> static Outcome collectIds(const Model &model, size_t bytes, Ids &ids, Call call) {
   auto options = sized<rapt_encode_options>();
-  options.embedding_rows = model.info.vocabulary;
+  options.embedding_rows = model.readVocabulary();
   options.most_ids = mostIds;
   size_t count = 0;
   ids.resize(bytes + 8);
@@ -130,11 +157,11 @@ Outcome encodeChat(const Model &model, const Text &text, const std::string *syst
   });
 }
 
-Outcome decode(const Text &text, const Ids &ids, std::string &content, uint32_t flags) {
+Outcome decode(const rapt_tokenizer *tokenizer, const Ids &ids, std::string &content, uint32_t flags) {
   size_t bytes = 0;
   auto call = [&](char *message, size_t size) {
-    return rapt_tokenizer_decode(text.tokenizer.get(), ids.data(), ids.size(), flags, content.data(), content.size(),
-                                 &bytes, message, size);
+    return rapt_tokenizer_decode(tokenizer, ids.data(), ids.size(), flags, content.data(), content.size(), &bytes,
+                                 message, size);
   };
   content.resize(ids.size() * 8 + 8);
   Outcome outcome = Outcome::of(call);

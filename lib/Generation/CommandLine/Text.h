@@ -1,4 +1,4 @@
-//===- Text.h - The tokenizer that travels in the weight file ------------------===//
+//===- Text.h - The tokenizers that travel in the weight file ------------------===//
 #pragma once
 #include "lib/Generation/CommandLine/Model.h"
 #include "rapt/rapt_text.h"
@@ -31,16 +31,18 @@ struct Prompt {
 
 /// What a model directory says about text and generation.
 struct Text {
-  Owned<rapt_tokenizer> tokenizer; ///< null for a model without one
+  Owned<rapt_tokenizer> tokenizer;        ///< of what the model reads; null for a model without one
+  Owned<rapt_tokenizer> target;           ///< of what it writes, where that has a vocabulary of its own
+  const rapt_tokenizer *writer = nullptr; ///< the one of the two for what it writes, if there is one
   rapt_generation_config config = sized<rapt_generation_config>();
   std::set<int32_t> ends; ///< ids that end a text
   int64_t vocabulary = 0; ///< logits that are tokens
 };
 
-/// Opens the tokenizer and generation settings of the module's sections. Without a tokenizer: `needed` decides.
+/// Opens the tokenizers and generation settings of the module's sections. Without a tokenizer: `needed` decides.
 Outcome openText(const Model &model, bool needed, Text &text);
 
-/// Ids of a text, checked against the model's vocabulary.
+/// Ids of a text that the model is to read, checked against its vocabulary.
 Outcome encode(const Model &model, const Text &text, const std::string &content, Ids &ids);
 
 /// Ids of the prompt that the model's chat template makes of a message of the user and, where `system` is not null, one
@@ -52,7 +54,7 @@ Outcome encodeChat(const Model &model, const Text &text, const std::string *syst
 bool hasChatTemplate(const Model &model);
 
 /// Text of ids; special tokens are left out unless `flags` (RAPT_DECODE_...) keep them.
-Outcome decode(const Text &text, const Ids &ids, std::string &content, uint32_t flags = 0);
+Outcome decode(const rapt_tokenizer *tokenizer, const Ids &ids, std::string &content, uint32_t flags = 0);
 
 /// The bytes of a file, or of the standard input for "-"; at most 1 GiB.
 Expected<std::string> readPrompt(const std::string &path);

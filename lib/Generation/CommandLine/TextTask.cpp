@@ -13,7 +13,7 @@ Outcome TextTask::plan(TextRow row, std::vector<TextRow> &rows) const {
 }
 
 Outcome TextTask::tokenText(int32_t id, std::string &content) const {
-  return decode(text, {id}, content, RAPT_DECODE_KEEP_SPECIAL);
+  return decode(text.writer, {id}, content, RAPT_DECODE_KEEP_SPECIAL);
 }
 
 namespace {
@@ -220,7 +220,7 @@ Outcome TaskRun::prepareAttention() {
 /// Rows of several have their number in the files' names.
 Outcome TaskRun::drawAttention(const TextRow &row, const RowOutput &attentions, size_t index) const {
   std::vector<std::string> labels;
-  if (Outcome outcome = axisOf(text, row.ids, labels); !outcome)
+  if (Outcome outcome = axisOf(text.writer, row.ids, labels); !outcome)
     return outcome;
   const std::string before = rows.size() > 1 ? "row" + std::to_string(&row - rows.data()) + "-" : "";
   Status status =

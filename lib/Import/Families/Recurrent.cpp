@@ -1,8 +1,8 @@
 //===- Recurrent.cpp - Recurrent language models and classifiers ---------------===//
 //
 // Layers of torch.nn.RNN, GRU or LSTM over an embedding, by the schema of
-// docs/Recurrent.md: a language model, whose sequences keep the layers' states, or a
-// classifier of whole rows.
+// docs/Recurrent.md: a language model, whose sequences keep the layers' states, a
+// classifier of whole rows, or the layers alone.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Recurrent.h"
@@ -18,8 +18,9 @@ using huggingface::Init;
 
 namespace {
 
-enum class Head { CausalLM, SequenceClassification };
-constexpr HeadName<Head> heads[] = {{"RecurrentForCausalLM", Head::CausalLM},
+enum class Head { None, CausalLM, SequenceClassification };
+constexpr HeadName<Head> heads[] = {{"RecurrentModel", Head::None},
+                                    {"RecurrentForCausalLM", Head::CausalLM},
                                     {"RecurrentForSequenceClassification", Head::SequenceClassification}};
 
 struct Config {
@@ -34,7 +35,6 @@ Config readConfig(huggingface::ModelDescription &model) {
   huggingface::ConfigReader &reader = model.config();
   Config config;
   config.head = readHead<Head>(model, heads, Head::CausalLM);
-  bool classifies = config.head == Head::SequenceClassification;
   config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24);
   RecurrentStack &stack = config.stack;
   stack = {readCell(reader),
@@ -48,14 +48,14 @@ Config readConfig(huggingface::ModelDescription &model) {
   // A state has no positions; this bounds what one sequence may have.
   config.positions = reader.getInt("max_length", 1, 1 << 24, 4096);
   config.tied = reader.getBool("tie_word_embeddings", false);
-  if (classifies) {
+  if (config.head == Head::SequenceClassification) {
     config.labels = readLabelCount(reader);
     config.pooling = reader.getEnum("pooling", {"last", "mean", "max"}, "last");
-    if (config.tied)
-      reader.fail("tie_word_embeddings is true, but a classifier has no output embedding");
-  } else if (stack.bidirectional) {
-    reader.fail("bidirectional is true, but a language model cannot see the tokens behind");
   }
+  if (config.tied && config.head != Head::CausalLM)
+    reader.fail("tie_word_embeddings is true, but only a language model has an output embedding");
+  if (stack.bidirectional && config.head == Head::CausalLM)
+    reader.fail("bidirectional is true, but a language model cannot see the tokens behind");
   if (config.tied && stack.inputs != stack.hidden)
     reader.fail("tie_word_embeddings needs embedding_size " + std::to_string(stack.inputs) + " and hidden_size " +
                 std::to_string(stack.hidden) + " to be equal");
@@ -74,25 +74,37 @@ ParameterSet listParameters(const Config &config) {
     dense("classifier", config.labels, config.stack.outputs());
   else if (config.tied)
     parameters.add("lm_head.bias", "lm_head.bias", {config.vocabulary}, Init::bias());
-  else
+  else if (config.head == Head::CausalLM)
     dense("lm_head", config.vocabulary, config.stack.hidden);
   return parameters;
 }
 
-Expected<OwningOpRef<ModuleOp>> buildClassifier(EncoderModule &module, const Config &config,
-                                                const ParameterSet &parameters) {
+SmallVector<EntryBuffer> listOutputs(Builder builder, const Config &config) {
+  auto wide = [&](int64_t columns) { return tensorOf({ShapedType::kDynamic, columns}, builder.getF32Type()); };
+  if (config.head == Head::SequenceClassification)
+    return {{"logits", wide(config.labels), {"rows"}}};
+  return {{"last_hidden_state", wide(config.stack.outputs()), {"tokens"}},
+          {"sentence_embedding", wide(config.stack.outputs()), {"rows"}}};
+}
+
+/// The entry forward(input_ids, ..., row_begin), whose outputs are those of `listOutputs`.
+Expected<OwningOpRef<ModuleOp>> buildForward(EncoderModule &module, const Config &config,
+                                             const ParameterSet &parameters) {
   OpBuilder &builder = module.builder();
   Scope top{builder, parameters};
   Value x = embedTokens(top, "embedding", module.ids(), config.stack.inputs);
   Expected<RecurrentEncoding> encoding = encodeLayers(top, module.entry(), config.stack, x, module.rowBegin());
   if (!encoding)
     return encoding.error();
-  Value pooled = encoding->states.front();
-  if (config.pooling != "last") {
+  auto pool = [&](attn::PoolingKind kind) -> Value {
     auto type = tensorOf({ShapedType::kDynamic, config.stack.outputs()}, builder.getF32Type());
-    auto kind = config.pooling == "mean" ? attn::PoolingKind::mean : attn::PoolingKind::max;
-    pooled = attn::PoolRowsOp::create(builder, top.at("pooling"), type, kind, encoding->output, module.rowBegin());
-  }
+    return attn::PoolRowsOp::create(builder, top.at("pooling"), type, kind, encoding->output, module.rowBegin());
+  };
+  if (config.head == Head::None)
+    return module.finish({encoding->output, pool(attn::PoolingKind::mean)});
+  Value pooled = config.pooling == "last"   ? encoding->states.front()
+                 : config.pooling == "mean" ? pool(attn::PoolingKind::mean)
+                                            : pool(attn::PoolingKind::max);
   return module.finish(dense(top, pooled, "classifier"));
 }
 
@@ -144,20 +156,21 @@ Expected<OwningOpRef<ModuleOp>> importing::importRecurrent(MLIRContext &context,
   ParameterSet parameters = listParameters(config);
   if (Status status = parameters.resolve(model, {}); !status)
     return status.error();
-  bool classifies = config.head == Head::SequenceClassification;
+  bool continues = config.head == Head::CausalLM;
   ModelFacts facts{.family = "recurrent",
-                   .task = classifies ? "text-classification" : "decoder",
+                   .task = continues                   ? "decoder"
+                           : config.head == Head::None ? "feature-extraction"
+                                                       : "text-classification",
                    .layers = config.stack.layers,
-                   .hidden = config.stack.hidden,
+                   .hidden = config.stack.outputs(),
                    .vocabulary = config.vocabulary,
                    .labels = config.labels,
                    .positions = options.maxSequenceLength ? options.maxSequenceLength : config.positions,
                    .endTokens = *endTokens};
-  if (!classifies) {
+  if (continues) {
     ModelModule module(context, facts, model, parameters);
     return buildLanguageModel(module, config, parameters, options);
   }
-  Type logits = tensorOf({ShapedType::kDynamic, config.labels}, Float32Type::get(&context));
-  EncoderModule module(context, facts, model, parameters, options, {}, {{"logits", logits, {"rows"}}});
-  return buildClassifier(module, config, parameters);
+  EncoderModule module(context, facts, model, parameters, options, {}, listOutputs(Builder(&context), config));
+  return buildForward(module, config, parameters);
 }

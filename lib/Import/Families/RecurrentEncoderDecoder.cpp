@@ -27,7 +27,8 @@ enum class Attention { None, Bahdanau, LuongDot, LuongGeneral };
 struct Config {
   RecurrentStack encoder, decoder;
   Attention attention;
-  int64_t vocabulary, positions, startToken, embedding, attentionSize = 0;
+  Vocabularies vocabularies;
+  int64_t positions, startToken, embedding, attentionSize = 0;
   bool copies, feeds, shared, tied;
 
   bool attends() const { return attention != Attention::None; }
@@ -70,9 +71,7 @@ void checkSizes(huggingface::ConfigReader &reader, const Config &config) {
   if (config.tied && config.headInputs() != config.embedding)
     reader.fail("tie_word_embeddings needs embedding_size " + number(config.embedding) + " equal to the " +
                 number(config.headInputs()) + " columns that the head reads");
-  if (config.startToken >= config.vocabulary)
-    reader.fail("decoder_start_token_id " + number(config.startToken) + " is not below vocab_size " +
-                number(config.vocabulary));
+  config.vocabularies.check(reader, config.startToken, config.shared);
 }
 
 Config readConfig(huggingface::ModelDescription &model) {
@@ -82,7 +81,7 @@ Config readConfig(huggingface::ModelDescription &model) {
   attn::RecurrenceKind cell = readCell(reader);
   bool bias = reader.getBool("bias", true), bidirectional = reader.getBool("bidirectional", false);
   int64_t hidden = readHiddenSize(reader, "hidden_size");
-  config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24);
+  config.vocabularies = readVocabularies(reader);
   config.embedding = readHiddenSize(reader, "embedding_size", hidden);
   config.encoder = {cell,
                     "encoder",
@@ -127,9 +126,13 @@ ParameterSet listParameters(const Config &config) {
   auto bias = [&](const std::string &part, int64_t out) {
     parameters.add(part + ".bias", part + ".bias", {out}, Init::bias());
   };
-  for (const std::string &part : {std::string("encoder_embedding"), config.decoderEmbedding()})
-    if (std::string name = part + ".weight"; !parameters.contains(name))
-      parameters.add(name, name, {config.vocabulary, config.embedding}, Init::embedding());
+  int64_t words = config.vocabularies.target;
+  auto table = [&](const std::string &name, int64_t rows) {
+    parameters.add(name, name, {rows, config.embedding}, Init::embedding());
+  };
+  table("encoder_embedding.weight", config.vocabularies.read());
+  if (!config.shared)
+    table("decoder_embedding.weight", words);
   config.encoder.addTo(parameters);
   config.decoder.addTo(parameters);
   int64_t hidden = config.decoder.hidden, memory = config.memory();
@@ -149,8 +152,8 @@ ParameterSet listParameters(const Config &config) {
   if (config.isLuong())
     matrix("attention.combine.weight", hidden, memory + hidden);
   if (!config.tied)
-    matrix("lm_head.weight", config.vocabulary, config.headInputs());
-  bias("lm_head", config.vocabulary);
+    matrix("lm_head.weight", words, config.headInputs());
+  bias("lm_head", words);
   return parameters;
 }
 
@@ -273,7 +276,7 @@ Value Entries::appendMemory(const RecurrentEncoding &encoding) {
 
 Status Entries::buildEncode() {
   Type hidden = tensorOf({ShapedType::kDynamic, config.memory()}, builder.getF32Type());
-  SmallVector<EntryBuffer> inputs{{"input_ids", list, {"tokens"}, config.vocabulary},
+  SmallVector<EntryBuffer> inputs{{"input_ids", list, {"tokens"}, config.vocabularies.read()},
                                   {"row_begin", list, {"rows+1"}},
                                   {"state_target", list, {"rows"}}};
   if (config.attends())
@@ -317,7 +320,7 @@ Status Entries::buildStep() {
                                   {"want", list, {"wanted"}}};
   if (config.attends())
     inputs.append({{"source_length", list, {"rows"}}, {"source_table", table, {"rows", "source_blocks"}}});
-  Type logits = tensorOf({ShapedType::kDynamic, config.vocabulary}, builder.getF32Type());
+  Type logits = tensorOf({ShapedType::kDynamic, config.vocabularies.target}, builder.getF32Type());
   entry = begin("step", inputs, {"logits", logits, {"wanted"}});
 
   KeptStates kept{argument("state"), argument("state_slot"), argument("state_target")};
@@ -358,7 +361,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importRecurrentEncoderDecoder(MLIRCon
                                                                          const ImportOptions &options) {
   Config config = readConfig(model);
   Expected<std::vector<int64_t>> endTokens =
-      readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt);
+      readEndTokens(context, model, config.vocabularies.target, /*fallback=*/std::nullopt);
   if (!endTokens)
     return endTokens.error();
   if (Status status = model.config().finish({"dropout", "is_encoder_decoder"}); !status)
@@ -375,10 +378,11 @@ Expected<OwningOpRef<ModuleOp>> importing::importRecurrentEncoderDecoder(MLIRCon
                    .heads = config.attends() ? 1 : 0,
                    .kvHeads = config.attends() ? 1 : 0,
                    .headDim = config.attends() ? config.memory() / config.cacheLayers() : 0,
-                   .vocabulary = config.vocabulary,
+                   .vocabulary = config.vocabularies.target,
                    .positions = config.positions,
                    .endTokens = *endTokens,
-                   .startToken = config.startToken};
+                   .startToken = config.startToken,
+                   .sourceVocabulary = config.vocabularies.source};
   ModelModule module(context, facts, model, parameters);
   Entries entries(module, config, parameters, options);
   if (Status status = entries.buildEncode(); !status)

@@ -17,7 +17,8 @@ using huggingface::Init;
 namespace {
 
 struct Config {
-  int64_t width, heads, encoderLayers, decoderLayers, inner, vocabulary, positions, startToken;
+  int64_t width, heads, encoderLayers, decoderLayers, inner, positions, startToken;
+  Vocabularies vocabularies;
   double epsilon;
   attn::ActivationKind activation;
   bool normFirst, hasFinalNorm, isScaled, isShared, isTied, hasHeadBias;
@@ -35,7 +36,7 @@ Config readConfig(huggingface::ConfigReader &reader) {
   config.encoderLayers = reader.getInt("num_encoder_layers", 1, 1 << 17, 6);
   config.decoderLayers = reader.getInt("num_decoder_layers", 1, 1 << 17, 6);
   config.inner = reader.getInt("dim_feedforward", 1, 1 << 20, 2048);
-  config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24);
+  config.vocabularies = readVocabularies(reader);
   // Sinusoids end nowhere; this is the length that the model was trained with.
   config.positions = reader.getInt("n_positions", 1, 1 << 24, 512);
   config.epsilon = reader.getPositive("layer_norm_eps", 1, 1e-5);
@@ -43,7 +44,7 @@ Config readConfig(huggingface::ConfigReader &reader) {
   config.normFirst = reader.getBool("norm_first", false);
   config.hasFinalNorm = reader.getBool("final_norm", true);
   config.isScaled = reader.getBool("scale_embedding", true);
-  config.isShared = reader.getBool("share_embeddings", true);
+  config.isShared = reader.getBool("share_embeddings", !config.vocabularies.areSeparate());
   config.isTied = reader.getBool("tie_word_embeddings", true);
   config.hasHeadBias = reader.getBool("generator_bias", !config.isTied);
   int64_t pad = reader.getInt("pad_token_id", 0, INT32_MAX, 0);
@@ -53,9 +54,7 @@ Config readConfig(huggingface::ConfigReader &reader) {
   if (config.width % config.heads != 0)
     reader.fail("d_model " + std::to_string(config.width) + " is not a multiple of nhead " +
                 std::to_string(config.heads));
-  if (config.startToken >= config.vocabulary)
-    reader.fail("decoder_start_token_id " + std::to_string(config.startToken) + " is not below vocab_size " +
-                std::to_string(config.vocabulary));
+  config.vocabularies.check(reader, config.startToken, config.isShared);
   return config;
 }
 
@@ -108,18 +107,19 @@ void addStack(ParameterSet &parameters, const Config &config, const Stack &stack
 
 ParameterSet listParameters(const Config &config) {
   ParameterSet parameters;
-  auto table = [&](const std::string &name) {
-    parameters.add(name, name + ".weight", {config.vocabulary, config.width}, Init::embedding());
+  int64_t words = config.vocabularies.target;
+  auto table = [&](const std::string &name, int64_t rows) {
+    parameters.add(name, name + ".weight", {rows, config.width}, Init::embedding());
   };
-  table(embeddingOf(config, /*isTarget=*/false));
+  table(embeddingOf(config, /*isTarget=*/false), config.vocabularies.read());
   if (!config.isShared)
-    table(embeddingOf(config, /*isTarget=*/true));
+    table(embeddingOf(config, /*isTarget=*/true), words);
   addStack(parameters, config, encoderOf(config), /*isDecoder=*/false);
   addStack(parameters, config, decoderOf(config), /*isDecoder=*/true);
   if (!config.isTied)
-    parameters.add("generator", "generator.weight", {config.vocabulary, config.width}, Init::weight(config.width));
+    parameters.add("generator", "generator.weight", {words, config.width}, Init::weight(config.width));
   if (config.hasHeadBias)
-    parameters.add("generator.bias", "generator.bias", {config.vocabulary}, Init::bias());
+    parameters.add("generator.bias", "generator.bias", {words}, Init::bias());
   return parameters;
 }
 
@@ -273,7 +273,7 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderDecoderModule &model, const Co
 Expected<OwningOpRef<ModuleOp>> importing::importTransformer(MLIRContext &context, huggingface::ModelDescription &model,
                                                              const ImportOptions &options) {
   Config config = readConfig(model.config());
-  Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, config.vocabulary, /*fallback=*/{});
+  Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, config.vocabularies.target, /*fallback=*/{});
   if (!endTokens)
     return endTokens.error();
   if (Status status = model.config().finish(harmlessKeys); !status)
@@ -289,10 +289,11 @@ Expected<OwningOpRef<ModuleOp>> importing::importTransformer(MLIRContext &contex
                    .heads = config.heads,
                    .kvHeads = config.heads,
                    .headDim = config.headDim(),
-                   .vocabulary = config.vocabulary,
+                   .vocabulary = config.vocabularies.target,
                    .positions = options.maxSequenceLength ? options.maxSequenceLength : config.positions,
                    .endTokens = *endTokens,
-                   .startToken = config.startToken};
+                   .startToken = config.startToken,
+                   .sourceVocabulary = config.vocabularies.source};
   EncoderDecoderModule module(context, facts, model, parameters, options);
   return buildModel(module, config, parameters);
 }

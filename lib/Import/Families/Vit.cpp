@@ -28,15 +28,17 @@ enum class Head { None, Classification };
 constexpr HeadName<Head> heads[] = {{"ViTModel", Head::None}, {"ViTForImageClassification", Head::Classification}};
 
 struct Config {
-  int64_t width, layers, heads, inner, image, patch, channels, labels, poolerWidth;
+  int64_t width, layers, heads, inner, patch, channels, labels, poolerWidth;
+  huggingface::HeightWidth image;
   double epsilon;
   attn::ActivationKind activation, poolerActivation;
   bool hasQueryBias, takesMean, hasPooler;
   Head head;
 
   int64_t headDim() const { return width / heads; }
-  /// Patches of a side of the images that the positions were learned for.
-  int64_t grid() const { return image / patch; }
+  /// Rows and columns of patches of the images that the positions were learned for.
+  int64_t rows() const { return image.height / patch; }
+  int64_t columns() const { return image.width / patch; }
   int64_t patchColumns() const { return channels * patch * patch; }
 };
 
@@ -55,8 +57,9 @@ Config readConfig(huggingface::ModelDescription &model) {
   config.layers = reader.getInt("num_hidden_layers", 1, 1 << 17, 12);
   config.heads = reader.getInt("num_attention_heads", 1, 1 << 12, 12);
   config.inner = reader.getInt("intermediate_size", 1, 1 << 20, 3072);
-  config.image = reader.getInt("image_size", 1, 1 << 15, 224);
-  config.patch = reader.getInt("patch_size", 1, 1 << 10, 16);
+  config.image = reader.getHeightWidth("image_size", 1, 1 << 15, 224);
+  huggingface::HeightWidth patch = reader.getHeightWidth("patch_size", 1, 1 << 10, 16);
+  config.patch = patch.height;
   config.channels = reader.getInt("num_channels", 1, 1 << 10, 3);
   config.epsilon = reader.getPositive("layer_norm_eps", 1, 1e-12);
   config.activation = activationNamed(reader.getEnum("hidden_act", activationNames(), "gelu"));
@@ -71,9 +74,12 @@ Config readConfig(huggingface::ModelDescription &model) {
   if (config.width % config.heads != 0)
     reader.fail("hidden_size " + std::to_string(config.width) + " is not a multiple of num_attention_heads " +
                 std::to_string(config.heads));
-  if (config.patch > config.image)
-    reader.fail("patch_size " + std::to_string(config.patch) + " is larger than image_size " +
-                std::to_string(config.image));
+  int64_t side = std::min(config.image.height, config.image.width);
+  if (patch.height != patch.width)
+    reader.fail("patch_size is " + std::to_string(patch.height) + " x " + std::to_string(patch.width) +
+                ": only squares are supported");
+  else if (config.patch > side)
+    reader.fail("patch_size " + std::to_string(config.patch) + " is larger than image_size " + std::to_string(side));
   if (config.patchColumns() > 1 << 20)
     reader.fail("patches of " + std::to_string(config.channels) + " x " + std::to_string(config.patch) + " x " +
                 std::to_string(config.patch) + " pixels (num_channels, patch_size) are larger than " +
@@ -83,7 +89,7 @@ Config readConfig(huggingface::ModelDescription &model) {
 
 ParameterSet listParameters(const Config &config, const std::string &prefix) {
   ParameterSet parameters;
-  int64_t width = config.width, positions = config.grid() * config.grid() + 1;
+  int64_t width = config.width, positions = config.rows() * config.columns() + 1;
   auto addDense = [&](const std::string &symbol, const std::string &tensor, int64_t out, int64_t in) {
     parameters.add(symbol + ".weight", tensor + ".weight", {out, in}, Init::weight(in));
     parameters.add(symbol + ".bias", tensor + ".bias", {out}, Init::bias());
@@ -156,7 +162,7 @@ Value buildEmbeddings(const Scope &top, const Config &config, Images &images) {
   patches = dense(top, patches, part);
   Value positions = attn::ResizePositionsOp::create(builder, top.at("embeddings.position_embeddings"), stream,
                                                     top.weight("embeddings.position_embeddings"), height, width,
-                                                    ArrayRef<int64_t>{config.grid(), config.grid()});
+                                                    ArrayRef<int64_t>{config.rows(), config.columns()});
   return attn::ImageTokensOp::create(builder, loc, stream, patches, top.weight("embeddings.cls_token"), positions);
 }
 
@@ -223,11 +229,11 @@ Expected<int64_t> mostPixels(const Config &config, const ImportOptions &options)
   int64_t side = 512;
   while (side > 1 && !fits(side))
     --side;
-  side = std::max(side, config.grid());
+  side = std::max({side, config.rows(), config.columns()});
   if (!fits(side))
     return Error{"a batch of " + std::to_string(options.maxBatch) + " images of " + std::to_string(side) + " x " +
                  std::to_string(side) + " patches has more tokens than 32 bits can count"};
-  return std::max(side * config.patch, config.image);
+  return std::max({side * config.patch, config.image.height, config.image.width});
 }
 
 /// Tells where the checkpoint's processor makes images of another size than the positions are for: Hugging Face's model
@@ -242,15 +248,15 @@ void noteImageSize(MLIRContext &context, const huggingface::ModelDescription &mo
     return;
   const json::Value *crops = processor->find("do_center_crop");
   const json::Value *size = processor->find(crops && crops->asBool() == true ? "crop_size" : "size");
-  auto side = [&](const char *name) {
+  auto side = [&](const char *name, int64_t own) {
     const json::Value *number = size && size->isObject() ? size->find(name) : size;
-    return number ? number->asInteger().value_or(config.image) : config.image;
+    return number ? number->asInteger().value_or(own) : own;
   };
-  int64_t height = side("height"), width = side("width");
-  if (height != config.image || width != config.image)
-    emitWarning(UnknownLoc::get(&context))
-        << model.path() << "/preprocessor_config.json: images become " << width << " x " << height
-        << " pixels, but image_size is " << config.image << ": the positions are interpolated";
+  int64_t height = side("height", config.image.height), width = side("width", config.image.width);
+  if (height != config.image.height || width != config.image.width)
+    emitWarning(UnknownLoc::get(&context)) << model.path() << "/preprocessor_config.json: images become " << width
+                                           << " x " << height << " pixels, but image_size is " << config.image.width
+                                           << " x " << config.image.height << ": the positions are interpolated";
 }
 
 } // namespace

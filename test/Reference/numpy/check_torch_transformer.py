@@ -65,8 +65,8 @@ def main():
     for name in transformer_random.CASES:
         with tempfile.TemporaryDirectory() as directory:
             model = transformer_random.build(name, directory)
-        rows = lambda lengths: [random.randint(0, model.settings["vocab_size"], length) for length in lengths]
-        sources, targets = rows((5, 70, 1)), rows((9, 1, 33))
+        rows = lambda lengths, size: [random.randint(0, model.settings[size], length) for length in lengths]
+        sources, targets = rows((5, 70, 1), "vocab_size"), rows((9, 1, 33), "decoder_vocab_size")
         with torch.no_grad():
             theirs = results(model, sources, targets)
         largest = 0.0

@@ -15,7 +15,7 @@ import vit
 CASES = {
     "base": {}, "classifier": {"architectures": ["ViTForImageClassification"], "num_labels": 5},
     "mean": {"architectures": ["ViTForImageClassification"], "num_labels": 5, "use_mean_pooling": True},
-    "without bias": {"qkv_bias": False, "hidden_act": "relu"}, "odd": {"hidden_size": 66, "num_attention_heads": 3, "image_size": 35, "patch_size": 5},
+    "without bias": {"qkv_bias": False, "hidden_act": "relu"}, "odd": {"hidden_size": 66, "num_attention_heads": 3, "image_size": [35, 20], "patch_size": 5},
 }
 SIZES = ((0, 0), (3, 1), (-1, 4), (11, 7))  # patches more than the model's own, down and across
 ACTIVATIONS = {"gelu": F.gelu, "relu": F.relu}
@@ -45,7 +45,7 @@ class Torch:
         kernel = "embeddings.patch_embeddings.projection."
         cut = F.conv2d(pixels, self.w[kernel + "weight"], self.w[kernel + "bias"], stride=patch)
         table = self.w["embeddings.position_embeddings"]
-        square = table[:, 1:].reshape(1, grid, grid, -1).permute(0, 3, 1, 2)
+        square = table[:, 1:].reshape(1, *grid, -1).permute(0, 3, 1, 2)
         resized = F.interpolate(square, size=cut.shape[2:], mode="bicubic", align_corners=False)
         first = (self.w["embeddings.cls_token"] + table[:, :1]).expand(len(pixels), -1, -1)
         x = torch.cat([first, (cut + resized).flatten(2).transpose(1, 2)], 1)
@@ -68,7 +68,7 @@ def main():
             model = vit.load(directory)
         s = model.settings
         for down, across in SIZES:
-            shape = (2, s["num_channels"], s["image_size"] + down * s["patch_size"], s["image_size"] + across * s["patch_size"] + 2)
+            shape = (2, s["num_channels"], s["image_size"][0] + down * s["patch_size"], s["image_size"][1] + across * s["patch_size"] + 2)
             pixels = random.standard_normal(shape)
             theirs = Torch(model).forward(torch.tensor(pixels))
             for row, image in enumerate(pixels):

@@ -28,7 +28,7 @@ def main():
             theirs = CLASSES[architecture].from_pretrained(directory, torch_dtype=torch.float64).eval()
         s = model.settings
         for down, across in SIZES:
-            sides = (s["image_size"] + down * s["patch_size"], s["image_size"] + across * s["patch_size"])
+            sides = [side + more * s["patch_size"] for side, more in zip(s["image_size"], (down, across))]
             pixels = random.standard_normal((2, s["num_channels"], *sides))
             with torch.no_grad():
                 outputs = theirs(pixel_values=torch.tensor(pixels), interpolate_pos_encoding=down != 0 or across != 0)

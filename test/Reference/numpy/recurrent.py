@@ -21,6 +21,7 @@ import safetensors
 PARTS = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
 LM = {"model_type": "recurrent", "architectures": ["RecurrentForCausalLM"], "cell": "lstm", "vocab_size": 61, "hidden_size": 32, "max_length": 200}
 CLASSIFIER = {**LM, "architectures": ["RecurrentForSequenceClassification"], "num_labels": 5}
+BASE = {**LM, "architectures": ["RecurrentModel"]}
 SEQ2SEQ = {"model_type": "recurrent-encoder-decoder", "architectures": ["RecurrentForConditionalGeneration"], "cell": "lstm", "vocab_size": 61,
            "hidden_size": 32, "decoder_start_token_id": 1, "eos_token_id": 2, "max_length": 200}
 
@@ -93,6 +94,10 @@ class LanguageModel:
 
     def embed(self, ids):
         return [self.tensors["embedding.weight"][i] for i in ids]
+
+    def states(self, ids):
+        """Of the last layer, [tokens, directions x hidden]."""
+        return numpy.array(self.stack.encode(self.embed(ids))[0])
 
     def forward(self, ids):
         """Logits [tokens, vocabulary] of a language model, [labels] of a classifier."""
@@ -169,7 +174,7 @@ def shapes(config):
     """Tensor name -> shape."""
     c, table, cell = config, {}, config["cell"]
     hidden, vocabulary = c["hidden_size"], c["vocab_size"]
-    width = c.get("embedding_size", hidden)
+    width, words = c.get("embedding_size", hidden), c.get("decoder_vocab_size", vocabulary)
 
     def stack(name, inputs, size, layers, bidirectional):
         for layer in range(layers):
@@ -190,12 +195,12 @@ def shapes(config):
         outputs = stack("rnn", width, hidden, c.get("num_layers", 1), bidirectional)
         if c["architectures"][0].endswith("Classification"):
             dense("classifier", c["num_labels"], outputs)
-        else:
+        elif c["architectures"][0].endswith("CausalLM"):
             dense("lm_head", vocabulary, outputs)
     else:
         table["encoder_embedding.weight"] = (vocabulary, width)
         if not c.get("share_embeddings"):
-            table["decoder_embedding.weight"] = (vocabulary, width)
+            table["decoder_embedding.weight"] = (words, width)
         size, layers, attention = c.get("encoder_hidden_size", hidden), c.get("encoder_layers", 1), c.get("attention", "none")
         memory = stack("encoder", width, size, layers, bidirectional)
         feeds = attention.startswith("luong") and c.get("input_feeding", True)
@@ -212,7 +217,7 @@ def shapes(config):
             table["attention.key.weight"] = (hidden, memory)
         if attention.startswith("luong"):
             table["attention.combine.weight"] = (hidden, memory + hidden)
-        dense("lm_head", vocabulary, hidden + memory + width if attention == "bahdanau" else hidden)
+        dense("lm_head", words, hidden + memory + width if attention == "bahdanau" else hidden)
     if c.get("tie_word_embeddings"):
         del table["lm_head.weight"]
     return table

@@ -23,8 +23,8 @@ import safetensors
 
 DEFAULTS = {
     "d_model": 512, "nhead": 8, "num_encoder_layers": 6, "num_decoder_layers": 6, "dim_feedforward": 2048, "activation": "relu",
-    "layer_norm_eps": 1e-5, "norm_first": False, "final_norm": True, "scale_embedding": True, "share_embeddings": True,
-    "tie_word_embeddings": True, "generator_bias": None, "n_positions": 512, "vocab_size": None,
+    "layer_norm_eps": 1e-5, "norm_first": False, "final_norm": True, "scale_embedding": True, "share_embeddings": None,
+    "tie_word_embeddings": True, "generator_bias": None, "n_positions": 512, "vocab_size": None, "decoder_vocab_size": None,
 }
 SMALL = {
     "model_type": "transformer", "vocab_size": 101, "d_model": 64, "nhead": 4, "dim_feedforward": 96, "num_encoder_layers": 2,
@@ -34,6 +34,10 @@ SMALL = {
 
 def settings(config):
     result = {key: config.get(key, value) for key, value in DEFAULTS.items()}
+    if result["share_embeddings"] is None:
+        result["share_embeddings"] = result["decoder_vocab_size"] is None
+    if result["decoder_vocab_size"] is None:
+        result["decoder_vocab_size"] = result["vocab_size"]
     if result["generator_bias"] is None:
         result["generator_bias"] = not result["tie_word_embeddings"]
     return result
@@ -52,7 +56,7 @@ def shapes(config):
         table[name + ".weight"], table[name + ".bias"] = ((width,), "norm", 1), ((width,), "bias", 1)
 
     for name in ("embedding",) if s["share_embeddings"] else ("src_embedding", "tgt_embedding"):
-        table[name + ".weight"] = ((s["vocab_size"], width), "embedding", 1)
+        table[name + ".weight"] = ((s["decoder_vocab_size" if name == "tgt_embedding" else "vocab_size"], width), "embedding", 1)
     for side in ("encoder", "decoder"):
         for layer in range(s[f"num_{side}_layers"]):
             at = f"{side}.layers.{layer}."
@@ -66,9 +70,9 @@ def shapes(config):
         if s["final_norm"]:
             norm(side + ".norm")
     if not s["tie_word_embeddings"]:
-        table["generator.weight"] = ((s["vocab_size"], width), "weight", width)
+        table["generator.weight"] = ((s["decoder_vocab_size"], width), "weight", width)
     if s["generator_bias"]:
-        table["generator.bias"] = ((s["vocab_size"],), "bias", 1)
+        table["generator.bias"] = ((s["decoder_vocab_size"],), "bias", 1)
     return table
 
 

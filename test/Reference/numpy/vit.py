@@ -37,7 +37,10 @@ def settings(config):
     result["labels"] = len(config["id2label"]) if "id2label" in config else config.get("num_labels", 2)
     result["head"] = result["architectures"][0]
     result["pooler_output_size"] = config.get("pooler_output_size", result["hidden_size"])
-    result["grid"] = result["image_size"] // result["patch_size"]
+    pair = lambda size: size if isinstance(size, list) else [size, size]
+    result["patch_size"] = pair(result["patch_size"])[0]
+    result["grid"] = [side // result["patch_size"] for side in pair(result["image_size"])]
+    result["image_size"] = pair(result["image_size"])
     return result
 
 
@@ -55,7 +58,7 @@ def shapes(config, pooler=True):
         table[name + ".weight"], table[name + ".bias"] = ((width,), "norm", 1), ((width,), "bias", 1)
 
     table["vit.embeddings.cls_token"] = ((1, 1, width), "embedding", 1)
-    table["vit.embeddings.position_embeddings"] = ((1, s["grid"] ** 2 + 1, width), "embedding", 1)
+    table["vit.embeddings.position_embeddings"] = ((1, s["grid"][0] * s["grid"][1] + 1, width), "embedding", 1)
     kernel, pixels = "vit.embeddings.patch_embeddings.projection", s["num_channels"] * patch * patch
     table[kernel + ".weight"] = ((width, s["num_channels"], patch, patch), "weight", pixels)
     table[kernel + ".bias"] = ((width,), "bias", 1)
@@ -153,8 +156,8 @@ class Model:
                 tokens.append(numpy.einsum("ocij,cij->o", kernel, part))
         tokens = numpy.array(tokens) + self.weight("embeddings.patch_embeddings.projection.bias")
         positions = self.weight("embeddings.position_embeddings")[0]
-        table = positions[1:].reshape(grid, grid, -1)
-        resized = numpy.einsum("ym,xn,mnc->yxc", interpolation(grid, rows), interpolation(grid, columns), table)
+        table = positions[1:].reshape(*grid, -1)
+        resized = numpy.einsum("ym,xn,mnc->yxc", interpolation(grid[0], rows), interpolation(grid[1], columns), table)
         first = self.weight("embeddings.cls_token")[0] + positions[:1]
         return numpy.concatenate([first, tokens + resized.reshape(rows * columns, -1)])
 

@@ -23,6 +23,24 @@ TEST(ConfigReader, ReadsValuesAliasesAndFallbacks) {
   EXPECT_EQ(errorOf(config.finish({})), "");
 }
 
+TEST(ConfigReader, ReadsHeightAndWidth) {
+  ConfigReader config =
+      readerOf(R"({"square": 3, "pair": [2, 7], "null": null, "three": [1, 2, 3], "large": [1, 10], "text": "4"})");
+  auto read = [&](const char *key) {
+    HeightWidth size = config.getHeightWidth(key, 1, 9, 5);
+    return std::pair(size.height, size.width);
+  };
+  EXPECT_EQ(read("square"), std::pair(int64_t(3), int64_t(3)));
+  EXPECT_EQ(read("pair"), std::pair(int64_t(2), int64_t(7)));
+  EXPECT_EQ(read("null"), std::pair(int64_t(5), int64_t(5)));
+  EXPECT_EQ(errorOf(config.errors()), "");
+  for (const char *key : {"three", "large", "text"})
+    EXPECT_EQ(read(key), std::pair(int64_t(5), int64_t(5)));
+  const std::string needed = ", must be an integer from 1 to 9, or two, [height, width]";
+  EXPECT_EQ(errorOf(config.errors()), "dir/config.json: three is [1,2,3]" + needed + "; large is [1,10]" + needed +
+                                          "; text is \"4\" (a string)" + needed);
+}
+
 TEST(ConfigReader, NamesEveryWrongKeyInOneMessage) {
   ConfigReader config = readerOf(R"({"a": 0, "b": 1.5, "c": "x", "d": 1, "e": 2, "act": "mish"})");
   EXPECT_EQ(config.getInt("a", 1, 9), 1);

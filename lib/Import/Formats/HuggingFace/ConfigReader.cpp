@@ -163,6 +163,23 @@ std::optional<int64_t> ConfigReader::getOptionalInt(Keys keys, int64_t least, in
   return readInt(keys, least, most, /*required=*/false);
 }
 
+HeightWidth ConfigReader::getHeightWidth(Keys keys, int64_t least, int64_t most, int64_t fallback) {
+  Found found = find(keys);
+  const json::Array *list = found.value ? found.value->asArray() : nullptr;
+  auto fits = [&](const json::Value &value) {
+    return value.asInteger() && *value.asInteger() >= least && *value.asInteger() <= most;
+  };
+  if (list && list->size() == 2 && fits((*list)[0]) && fits((*list)[1]))
+    return {*(*list)[0].asInteger(), *(*list)[1].asInteger()};
+  if (!found.value)
+    return {fallback, fallback};
+  if (fits(*found.value))
+    return {*found.value->asInteger(), *found.value->asInteger()};
+  wrong(found,
+        "an integer from " + std::to_string(least) + " to " + std::to_string(most) + ", or two, [height, width]");
+  return {fallback, fallback};
+}
+
 std::optional<double> ConfigReader::readFloat(const Keys &keys, double least, double most, bool required,
                                               bool positive) {
   Found found = find(keys);

@@ -27,6 +27,11 @@ public:
   std::vector<std::string> names;
 };
 
+/// A size in pixels.
+struct HeightWidth {
+  int64_t height, width;
+};
+
 /// Getters of one JSON object. An absent key and null are the same: the fallback where there is one, else an error.
 /// After an error a getter returns the fallback or the lowest legal value, so that later arithmetic stays in range.
 class ConfigReader {
@@ -41,6 +46,8 @@ public:
   int64_t getInt(Keys keys, int64_t least, int64_t most, int64_t fallback);
   /// No value for an absent key or null.
   std::optional<int64_t> getOptionalInt(Keys keys, int64_t least, int64_t most);
+  /// A number for both, or a list of height and width.
+  HeightWidth getHeightWidth(Keys keys, int64_t least, int64_t most, int64_t fallback);
 
   /// Finite numbers in [least, most].
   double getFloat(Keys keys, double least, double most);

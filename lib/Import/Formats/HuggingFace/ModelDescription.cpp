@@ -118,9 +118,9 @@ Status ModelDescription::refuseUnsupported() {
 }
 
 Status ModelDescription::readSideFiles(const std::string &directory) {
-  for (const char *name :
-       {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json",
-        "merges.txt", "vocab.txt", "generation_config.json", "chat_template.jinja", "preprocessor_config.json"}) {
+  for (const char *name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+                           "vocab.json", "merges.txt", "vocab.txt", "generation_config.json", "chat_template.jinja",
+                           "preprocessor_config.json", "target_tokenizer.json", "target_tokenizer_config.json"}) {
     std::string path = directory + "/" + name;
     if (!entryExists(path))
       continue;

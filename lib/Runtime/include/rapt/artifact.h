@@ -16,7 +16,7 @@ extern "C" {
 
 #define RAPT_ARTIFACT_MAGIC UINT64_C(0x0054524154504152) /* "RAPTART\0" */
 #define RAPT_ABI_MAJOR 1
-#define RAPT_ABI_MINOR 1
+#define RAPT_ABI_MINOR 2
 
 #ifndef RAPT_ENV /* headers of kernels define these too */
 #define RAPT_ENV
