@@ -1,5 +1,6 @@
 //===- Options.cpp - What raptc is asked to do ----------------------------------===//
 #include "lib/Driver/Options.h"
+#include "lib/Support/NumberList.h"
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -67,30 +68,11 @@ Expected<uint64_t> number(const std::string &name, const std::string &text, uint
   return value;
 }
 
-/// "0,2-5": numbers and ranges, ascending. "all" and an empty text give none.
-std::optional<std::vector<int64_t>> numbers(const std::string &text) {
-  std::vector<int64_t> result;
-  if (text.empty() || text == "all")
-    return result;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find(',', at), text.size());
-    const std::string part = text.substr(at, end - at), first = part.substr(0, part.find('-'));
-    Expected<uint64_t> from = number("", first, 0, 65535);
-    Expected<uint64_t> to = first == part ? from : number("", part.substr(first.size() + 1), 0, 65535);
-    if (!from || !to || *to < *from || (!result.empty() && int64_t(*from) <= result.back()))
-      return std::nullopt;
-    for (uint64_t i = *from; i <= *to; ++i)
-      result.push_back(int64_t(i));
-    at = end + 1;
-  }
-  return result;
-}
-
 /// LAYERS/HEADS of --attention-weights.
 Status applyAttentionWeights(Options &options, const std::string &value) {
   const size_t slash = std::min(value.find('/'), value.size());
-  std::optional<std::vector<int64_t>> layers = numbers(value.substr(0, slash)),
-                                      heads = numbers(slash < value.size() ? value.substr(slash + 1) : "");
+  std::optional<std::vector<int64_t>> layers = parseNumberList(value.substr(0, slash)),
+                                      heads = parseNumberList(slash < value.size() ? value.substr(slash + 1) : "");
   if (!layers || !heads)
     return usage("--attention-weights takes LAYERS/HEADS, such as 0,2-5/all, not '" + value + "'");
   options.attentionWeights = true;

@@ -23,6 +23,13 @@ enum class Kind { Self, Cross };
 /// long as its past and the queries.
 Kind kindOf(attn::AttentionOp op) { return op.getKvLength() && !op.getQOffset() ? Kind::Cross : Kind::Self; }
 
+/// The tokens of an entry that takes images: each image has as many.
+struct ImageRows {
+  attn::EqualRowsOp rows;
+  std::string extent; ///< of an image's tokens, as attn.dims says it
+  int64_t most;       ///< tokens of the largest image
+};
+
 /// One output of one entry under construction.
 class Export {
 public:
@@ -42,8 +49,14 @@ private:
   }
   func::FuncOp callee(func::CallOp call) { return module.lookupSymbol<func::FuncOp>(call.getCallee()); }
   void measure(Block &block, int64_t layersAround);
-  Status choose(std::vector<int64_t> &chosen, const std::vector<int64_t> &asked, int64_t count, const char *what);
+  Status choose(std::vector<int64_t> &chosen, const std::vector<int64_t> &asked, int64_t count, const char *what,
+                StringRef name);
   std::optional<unsigned> findTokens();
+  std::optional<ImageRows> findImages();
+  Status checkPositions(int64_t positions, const char *advice);
+  RankedTensorType packedType(int64_t positions);
+  void addOutput(StringRef name, Value value, ArrayAttr dims);
+  Status run(StringRef name, ImageRows images);
   Value thread(Block &block, Value weights, Value layer);
   Value record(attn::AttentionOp attention, Value weights, Value layer);
   Value throughCall(func::CallOp call, Value weights);
@@ -89,15 +102,15 @@ void Export::measure(Block &block, int64_t layersAround) {
   }
 }
 
-Status Export::choose(std::vector<int64_t> &chosen, const std::vector<int64_t> &asked, int64_t count,
-                      const char *what) {
+Status Export::choose(std::vector<int64_t> &chosen, const std::vector<int64_t> &asked, int64_t count, const char *what,
+                      StringRef name) {
   chosen = asked;
   for (int64_t i = 0; asked.empty() && i < count; ++i)
     chosen.push_back(i);
   for (int64_t number : chosen)
     if (number >= count)
-      return Error{std::string("--attention-weights: ") + what + " " + std::to_string(number) +
-                   " is asked for, but there are " + std::to_string(count)};
+      return Error{std::string("--attention-weights: ") + what + " " + std::to_string(number) + " is asked for; " +
+                   name.str() + " has " + what + "s 0 to " + std::to_string(count - 1)};
   return {};
 }
 
@@ -109,6 +122,51 @@ std::optional<unsigned> Export::findTokens() {
       return i;
   }
   return std::nullopt;
+}
+
+/// Images become as many tokens as they have patches, and those that were learned.
+std::optional<ImageRows> Export::findImages() {
+  Block &body = entry.getBody().front();
+  auto patches = body.getOps<attn::PatchesOp>();
+  auto tokens = body.getOps<attn::ImageTokensOp>();
+  auto rows = body.getOps<attn::EqualRowsOp>();
+  if (patches.empty() || tokens.empty() || rows.empty())
+    return std::nullopt;
+  attn::PatchesOp cut = *patches.begin();
+  auto pixels = dyn_cast<BlockArgument>(cut.getPixels());
+  auto dims = pixels ? entry.getArgAttrOfType<ArrayAttr>(pixels.getArgNumber(), AttnDialect::dimsAttr) : ArrayAttr();
+  if (!dims || dims.size() != 3)
+    return std::nullopt;
+  int64_t learned = cast<RankedTensorType>((*tokens.begin()).getLearned().getType()).getDimSize(0), most = 1;
+  const std::string divisor = "/" + std::to_string(cut.getSize());
+  std::string extent;
+  for (Attribute side : dims.getValue().drop_front()) {
+    StringRef dim = cast<StringAttr>(side).getValue();
+    extent += (extent.empty() ? "" : "*") + dim.str() + divisor;
+    most *= module.lookupSymbol<attn::DimOp>(dim).getMax() / cut.getSize();
+  }
+  return ImageRows{*rows.begin(), extent + "+" + std::to_string(learned), most + learned};
+}
+
+Status Export::checkPositions(int64_t positions, const char *advice) {
+  if (positions >= 1 && positions <= mostPositions)
+    return {};
+  return Error{"--attention-weights: the model has " + std::to_string(positions) + " positions, at most " +
+               std::to_string(mostPositions) + " can be looked at: " + advice};
+}
+
+RankedTensorType Export::packedType(int64_t positions) {
+  int64_t shape[] = {ShapedType::kDynamic, int64_t(layers.size()), int64_t(heads.size()), positions};
+  return RankedTensorType::get(shape, rewriter.getF32Type());
+}
+
+void Export::addOutput(StringRef name, Value value, ArrayAttr dims) {
+  NamedAttrList attributes;
+  attributes.set(AttnDialect::nameAttr, rewriter.getStringAttr(name));
+  attributes.set(AttnDialect::dimsAttr, dims);
+  (void)entry.insertResult(entry.getNumResults(), value.getType(), attributes.getDictionary(entry.getContext()));
+  Operation *exit = entry.getBody().front().getTerminator();
+  exit->insertOperands(exit->getNumOperands(), value);
 }
 
 /// `weights` with those of one attention.
@@ -194,29 +252,43 @@ Value Export::thread(Block &block, Value weights, Value layer) {
 
 Status Export::run(StringRef name, int64_t positions) {
   measure(entry.getBody().front(), 1);
-  if (Status status = choose(layers, selection.layers, layerCount, "layer"); !status)
+  if (Status status = choose(layers, selection.layers, layerCount, "layer", name); !status)
     return status;
-  if (Status status = choose(heads, selection.heads, headCount, "head"); !status)
+  if (Status status = choose(heads, selection.heads, headCount, "head", name); !status)
     return status;
-  if (positions < 1 || positions > mostPositions)
-    return Error{"--attention-weights: the model has " + std::to_string(positions) + " positions, at most " +
-                 std::to_string(mostPositions) + " can be looked at: shorten them with --max-seq-len"};
-  OpBuilder builder = OpBuilder::atBlockBegin(&entry.getBody().front());
+  if (std::optional<ImageRows> images = findImages())
+    return run(name, *images);
+  if (Status status = checkPositions(positions, "shorten them with --max-seq-len"); !status)
+    return status;
   std::optional<unsigned> ids = findTokens();
   if (!ids)
     return Error{"--attention-weights: the entry " + entry.getSymName().str() + " takes no tokens"};
-  int64_t shape[] = {ShapedType::kDynamic, int64_t(layers.size()), int64_t(heads.size()), positions};
-  auto type = RankedTensorType::get(shape, builder.getF32Type());
+  OpBuilder builder = OpBuilder::atBlockBegin(&entry.getBody().front());
   Value tokens = tensor::DimOp::create(builder, entry.getLoc(), entry.getArgument(*ids), 0);
-  Value empty = tensor::EmptyOp::create(builder, entry.getLoc(), type, ValueRange{tokens});
-  Value after = thread(entry.getBody().front(), empty, Value());
-  NamedAttrList attributes;
-  attributes.set(AttnDialect::nameAttr, builder.getStringAttr(name));
+  Value empty = tensor::EmptyOp::create(builder, entry.getLoc(), packedType(positions), ValueRange{tokens});
   // A step may take one token of each row: then the dim of its tokens is that of the rows.
-  attributes.set(AttnDialect::dimsAttr, entry.getArgAttr(*ids, AttnDialect::dimsAttr));
-  (void)entry.insertResult(entry.getNumResults(), type, attributes.getDictionary(entry.getContext()));
-  Operation *exit = entry.getBody().front().getTerminator();
-  exit->insertOperands(exit->getNumOperands(), after);
+  addOutput(name, thread(entry.getBody().front(), empty, Value()),
+            cast<ArrayAttr>(entry.getArgAttr(*ids, AttnDialect::dimsAttr)));
+  return {};
+}
+
+/// What a caller gets has the images' tokens as a dim of their own.
+Status Export::run(StringRef name, ImageRows images) {
+  if (Status status = checkPositions(images.most, "images must be smaller"); !status)
+    return status;
+  OpBuilder builder(images.rows->getContext());
+  builder.setInsertionPointAfter(images.rows);
+  Location loc = images.rows.getLoc();
+  Value tokens = arith::MulIOp::create(builder, loc, images.rows.getRows(), images.rows.getLength());
+  RankedTensorType packed = packedType(images.most);
+  Value after =
+      thread(entry.getBody().front(), tensor::EmptyOp::create(builder, loc, packed, ValueRange{tokens}), Value());
+  SmallVector<int64_t> shape(packed.getShape());
+  shape.insert(shape.begin(), ShapedType::kDynamic);
+  builder.setInsertionPoint(entry.getBody().front().getTerminator());
+  Value unpacked = attn::UnpackRowsOp::create(builder, loc, RankedTensorType::get(shape, packed.getElementType()),
+                                              after, images.rows.getLength());
+  addOutput(name, unpacked, builder.getStrArrayAttr({"rows", images.extent}));
   return {};
 }
 

@@ -10,7 +10,8 @@
 
 namespace rapt::importing {
 
-/// Adds to each entry an output [tokens, layers, heads, positions] for each kind of attention that it has:
+/// Adds to each entry an output [tokens, layers, heads, positions] for each kind of attention that it has; where it
+/// takes images [images, tokens, layers, heads, tokens of the largest image]:
 ///
 ///   attentions                                of an encoder or a decoder alone
 ///   encoder_attentions, decoder_attentions    of an encoder-decoder

@@ -20,7 +20,8 @@ struct ImportOptions {
   int64_t maxBatch = 64;         ///< sequences of one step
   int64_t maxTokens = 65536;     ///< tokens of one step over all its sequences
   int64_t cacheBlock = 64;       ///< positions of one block of the key/value cache, a multiple of 32
-  std::optional<AttentionSelection> attentionWeights = {}; ///< outputs to look at; see AttentionWeights.h
+  /// Outputs to look at; see AttentionWeights.h. Images are then no larger than the model's own, or its processor's.
+  std::optional<AttentionSelection> attentionWeights = {};
 };
 
 /// Makes the module of stage `imported` of a model, by its config's model_type. Parameters have the checkpoint's

@@ -96,7 +96,8 @@ template <typename S> Result<S> evaluate(attn::UnpackRowsOp op, const Tensor<S> 
   if (length < 1 || input.dim(0) % length != 0)
     return op.emitOpError() << "has " << input.dim(0) << " tokens for rows of " << length;
   Tensor<S> result = input;
-  result.shape = {input.dim(0) / length, length, input.dim(1)};
+  result.shape[0] = length;
+  result.shape.insert(result.shape.begin(), input.dim(0) / length);
   return result;
 }
 

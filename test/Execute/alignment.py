@@ -36,6 +36,9 @@ def checks(options, work, library, count):
             aligned += span is not None and span[0] <= place < span[1]
     with open(os.path.join(maps, "cross_attentions-layer0-head0.svg"), encoding="utf-8") as file:
         svg = file.read()
-    shown = all(f">{character}</text>" in svg for character in iso + text.lower().replace(" ", ""))
+    shown = all(f">{attention_weights.label(character)}</text>" in svg for character in iso + text.lower())
     yield "the picture has its characters", shown, text
+    searched = run(options.rapt_run, library, "-p", text, "--beams", "2", "--attention-weights", maps).strip()
+    beams = numpy.load(os.path.join(maps, "cross_attentions-layer0-head0.npy"))
+    yield "alignment of beams", searched == iso and numpy.array_equal(beams, weights), searched
     yield "alignment of compiled weights", aligned >= 0.95 * digits > 0, f"{aligned} of {digits} digits"

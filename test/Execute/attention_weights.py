@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Attention's weights as outputs, on random models of the llama family: grouped queries, a window, a cache of several blocks.
+"""Attention's weights as outputs, on a random model of the llama family (grouped queries, a window, a cache of several blocks) and one of vit.
 
     attention_weights.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --rapt-reference build/bin/rapt-reference
 
 Compiled weights equal those of the reference evaluator in float64 to 1e-5, and rows sum to 1 as exactly; the files of
-`rapt-run --attention-weights` are the same numbers with pictures beside them. bert_tasks.py and t5_generation.py use `compare`
-and `check_files` for encoders and for cross attention.
+`rapt-run --attention-weights` are the same numbers with pictures beside them, of greedy text and of beams. bert_tasks.py,
+t5_generation.py and alignment.py use `compare` and `check_files` for encoders and for cross attention.
 """
 
 import argparse
@@ -25,8 +25,10 @@ sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
 import llama  # noqa: E402
 import passed  # noqa: E402
+import vit  # noqa: E402
 
 TOLERANCE = 1e-5
+IMAGES = os.path.join(HERE, "..", "Image", "data")
 
 
 def run(*command):
@@ -45,7 +47,7 @@ def compare(tools, work, library, source, inputs, masks, names, *flags, more=("l
     arguments = []
     for name, array in {**inputs, **masks}.items():
         path = os.path.join(work, f"in-{name}.npy")
-        numpy.save(path, array.astype(numpy.int64))
+        numpy.save(path, array.astype(numpy.float32 if array.dtype == numpy.float32 else numpy.int64))
         arguments += ["--input", f"{name}={path}"]
     found = {}
     for way, command in (("compiled", [tools.rapt_run, library]), ("reference", [tools.rapt_reference, text, *weights, "--precision=f64"])):
@@ -72,7 +74,7 @@ def read_png(path):
         size, kind = struct.unpack(">I4s", data[at:at + 8])
         body = data[at + 8:at + 8 + size]
         assert zlib.crc32(kind + body) == struct.unpack(">I", data[at + 8 + size:at + 12 + size])[0]
-        parts[kind] = body
+        parts[kind] = parts.get(kind, b"") + body
         at += 12 + size
     width, height, *rest = struct.unpack(">IIBBBBB", parts[b"IHDR"])
     assert rest == [8, 0, 0, 0, 0]
@@ -81,23 +83,134 @@ def read_png(path):
     return lines[:, 1:]
 
 
+CELL, MARGIN = 24, 12  # pixels of a picture with text on its axes
+
+
+def label(token):
+    """What stands for a token on an axis."""
+    return token.replace(" ", "\u2423").replace("\t", "\u21e5").replace("\n", "\u21b5")
+
+
+def check_picture(path, grey, queries, keys):
+    """The cells, and that text is where a token is."""
+    picture = read_png(path)
+    rows, columns = grey.shape
+    side = min(4096 // max(grey.shape), CELL)
+    cells = grey.repeat(side, 0).repeat(side, 1)
+    if side < 10:  # no room for text
+        assert numpy.array_equal(picture, cells)
+        return
+    height, width = picture.shape
+    left, top = width - MARGIN - columns * side, height - MARGIN - rows * side
+    assert left > MARGIN < top and numpy.array_equal(picture[top:-MARGIN, left:-MARGIN], cells)
+    dark = picture < 128
+    for i, token in enumerate(queries):
+        assert dark[top + i * side:top + (i + 1) * side, :left - 2].any() == bool(token), (i, token)
+    for i, token in enumerate(keys):
+        assert dark[MARGIN + 14:top - 2, left + i * side:left + (i + 1) * side].any() == bool(token), (i, token)
+    assert dark[:MARGIN + 14, 6:].any(), "the title"
+
+
+def check_svg(path, grey, queries, keys):
+    with open(path, encoding="utf-8") as file:
+        svg = file.read()
+    escape = lambda text: label(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    labels = re.findall(r"<text transform[^>]*>([^<]*)</text>", svg), re.findall(r'text-anchor="end">([^<]*)</text>', svg)
+    assert labels == ([escape(key) for key in keys], [escape(query) for query in queries]), labels
+    shades = [int(shade) for shade in re.findall(r'fill="rgb\((\d+),', svg)]
+    assert shades == grey.astype(int).flatten().tolist()
+
+
 def check_files(folder, name, weights, layers, heads, queries, keys):
     """`weights` [length, layers, heads, positions] of one row; `queries` and `keys`: the tokens on the axes."""
     for l, layer in enumerate(layers):
         for h, head in enumerate(heads):
             path = os.path.join(folder, f"{name}-layer{layer}-head{head}")
-            wanted = weights[:len(queries), l, h, :len(keys)]
-            assert numpy.abs(numpy.load(path + ".npy") - wanted).max() <= 1e-6
-            grey = numpy.floor(numpy.load(path + ".npy") * 255 + 0.5)
-            side = min(512 // max(wanted.shape), 16)
-            assert numpy.array_equal(read_png(path + ".png"), grey.repeat(side, 0).repeat(side, 1))
-            with open(path + ".svg", encoding="utf-8") as file:
-                svg = file.read()
-            escape = lambda text: text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-            labels = re.findall(r"<text transform[^>]*>([^<]*)</text>", svg), re.findall(r'text-anchor="end">([^<]*)</text>', svg)
-            assert labels == ([escape(key) for key in keys], [escape(query) for query in queries]), labels
-            shades = [int(shade) for shade in re.findall(r'fill="rgb\((\d+),', svg)]
-            assert shades == grey.astype(int).flatten().tolist()
+            drawn = numpy.load(path + ".npy")
+            assert drawn.shape == (len(queries), len(keys))
+            assert numpy.abs(drawn - weights[:len(queries), l, h, :len(keys)]).max() <= 1e-6
+            grey = numpy.floor(drawn * 255 + 0.5)
+            check_picture(path + ".png", grey, queries, keys)
+            check_svg(path + ".svg", grey, queries, keys)
+
+
+def check_generation(tools, work):
+    """A decoder: what rapt-run draws after generating is of the prompt and what it made."""
+    model, library = os.path.join(work, "model"), os.path.join(work, "model.so")
+    config = llama.makeModel(model, {"model_type": "mistral", "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 12,
+                                     "hidden_size": 60, "sliding_window": 70, "max_position_embeddings": 530, "num_hidden_layers": 4}, 11)
+    flags = ["--attention-weights=1-2/0,3,5"]
+    run(tools.raptc, model, *flags, "-o", library)
+    random, lengths = numpy.random.RandomState(3), (131, 1, 64, 0)
+    ids = random.randint(0, config["vocab_size"], (4, 131))
+    mask = (numpy.arange(131)[None] < numpy.array(lengths)[:, None]).astype(int)
+    got = compare(tools, work, library, model, {"input_ids": ids}, {"attention_mask": mask}, {"attentions": mask}, *flags)
+    assert got["attentions"].shape == (4, 131, 2, 3, 530)
+    assert got["attentions"][0, 130, :, :, :61].max() == 0 < got["attentions"][0, 130, :, :, 61:131].min(), "the window"
+    maps, prompt = os.path.join(work, "maps"), ids[0, :5].tolist()
+    look = [tools.rapt_run, library, "--tokens", ",".join(map(str, prompt)), "-n", "3", "--ignore-eos", "--attention-weights"]
+    for search in ([], ["--beams", "3", "--returns", "2"]):
+        made = run(*look, maps, *search).split("\n")[0]
+        whole = prompt + [int(token) for token in made.split(",")]
+        every = numpy.ones((1, 8), int)
+        got = compare(tools, work, library, model, {"input_ids": numpy.array([whole])}, {}, {"attentions": every}, *flags)
+        labels = [str(token) for token in whole]
+        assert len(os.listdir(maps)) == 2 * 3 * 3
+        check_files(maps, "attentions", got["attentions"][0], (1, 2), (0, 3, 5), labels, labels)
+    some = os.path.join(work, "some")
+    run(*look, some, "--attention-layers", "2", "--attention-heads", "3,5")
+    assert sorted({name.split(".")[0] for name in os.listdir(some)}) == [f"attentions-layer2-head{head}" for head in (3, 5)]
+    refuse(look + [os.path.join(work, "none"), "--attention-layers", "0-1"],
+           "--attention-layers: 0 is asked for; the layers that model gives are those of attentions with 1-2")
+    refuse(look + [os.path.join(work, "none"), "--attention-heads", "0,6"],
+           "--attention-heads: 6 is asked for; the heads that model gives are those of attentions with 0,3,5")
+    check_large(look, ids[:4].flatten()[:520], os.path.join(work, "large"))
+    with open(os.path.join(model, "config.json"), encoding="utf-8") as file:
+        return json.load(file)["model_type"]
+
+
+def refuse(command, message):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1 and not done.stdout and done.stderr == f"rapt-run: error: {message}\n", done
+
+
+def check_large(look, ids, maps):
+    """More tokens than there is room for."""
+    look = [*look[:3], ",".join(map(str, ids)), "-n", "0", "--attention-weights", maps, "--attention-layers", "1", "--attention-heads", "0"]
+    done = subprocess.run(look, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=True)
+    for told in ("attentions: 520 x 520 tokens are more than the 262,144 cells of an .svg, which is not written\n",
+                 "attentions: 520 x 520 tokens leave cells of 7 pixels in a .png: too small for the tokens' text\n"):
+        assert done.stderr.count(told) == 1, done.stderr
+    path = os.path.join(maps, "attentions-layer1-head0")
+    assert sorted(os.listdir(maps)) == [os.path.basename(path) + end for end in (".npy", ".png")]
+    check_picture(path + ".png", numpy.floor(numpy.load(path + ".npy") * 255 + 0.5), (), ())
+
+
+def check_images(tools, work):
+    """A vision transformer, on images of its own size and of smaller ones; the axes are the class token and patches."""
+    model, library = os.path.join(work, "vit"), os.path.join(work, "vit.so")
+    vit.make(model, {"hidden_size": 66, "num_attention_heads": 3, "intermediate_size": 97, "image_size": 35, "patch_size": 5}, 5)
+    with open(os.path.join(model, "preprocessor_config.json"), "w", encoding="utf-8") as file:
+        json.dump({"image_processor_type": "ViTImageProcessor", "do_resize": True, "size": {"height": 15, "width": 40}, "resample": 2,
+                   "do_rescale": True, "rescale_factor": 1 / 255, "do_normalize": False}, file)
+    flags = ["--attention-weights=all/0,2"]
+    run(tools.raptc, model, *flags, "-o", library)
+    random = numpy.random.RandomState(3)
+    for images, height, width in ((2, 35, 40), (9, 11, 23), (1, 5, 5)):
+        pixels, tokens = random.standard_normal((images, 3, height, width)).astype(numpy.float32), height // 5 * (width // 5) + 1
+        got = compare(tools, work, library, model, {"pixel_values": pixels}, {}, {"attentions": numpy.ones((images, tokens), int)}, *flags,
+                      more=("last_hidden_state",))["attentions"]
+        assert got.shape[:2] == (images, tokens) and got.shape[3:] == (2, 57) and not got[..., tokens:].any(), got.shape
+    numpy.save(os.path.join(work, "wide.npy"), numpy.zeros((1, 3, 35, 41), numpy.float32))
+    refuse([tools.rapt_run, library, "--input", f"pixel_values={work}/wide.npy", "--output", f"attentions={work}/wide-out.npy"],
+           "width is 41; the model is compiled for 5 to 40")
+    maps, picture = os.path.join(work, "image-maps"), os.path.join(IMAGES, "colour2-8.png")
+    weights = os.path.join(work, "image.npy")
+    run(tools.rapt_run, library, "--image", picture, "--image", picture, "--attention-weights", maps, "--attention-layers", "1",
+        "--output", f"attentions={weights}")
+    assert len(os.listdir(maps)) == 2 * 2 * 3
+    labels = ["cls"] + [f"{y},{x}" for y in range(3) for x in range(8)]
+    check_files(maps, "image1-attentions", numpy.load(weights)[1][:, 1:], (1,), (0, 2), labels, labels)
 
 
 def main():
@@ -106,31 +219,11 @@ def main():
         parser.add_argument("--" + name, required=True)
     tools = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rapt-attention-") as work:
-        model, library = os.path.join(work, "model"), os.path.join(work, "model.so")
-        config = llama.makeModel(model, {"model_type": "mistral", "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 12,
-                                         "hidden_size": 60, "sliding_window": 70, "max_position_embeddings": 150, "num_hidden_layers": 4}, 11)
-        flags = ["--attention-weights=1-2/0,3,5"]
-        run(tools.raptc, model, *flags, "-o", library)
-        random, lengths = numpy.random.RandomState(3), (131, 1, 64, 0)
-        ids = random.randint(0, config["vocab_size"], (4, 131))
-        mask = (numpy.arange(131)[None] < numpy.array(lengths)[:, None]).astype(int)
-        got = compare(tools, work, library, model, {"input_ids": ids}, {"attention_mask": mask}, {"attentions": mask}, *flags)
-        assert got["attentions"].shape == (4, 131, 2, 3, 150)
-        assert got["attentions"][0, 130, :, :, :61].max() == 0 < got["attentions"][0, 130, :, :, 61:131].min(), "the window"
-        # What rapt-run draws after generating is of the prompt and what it made.
-        maps, prompt = os.path.join(work, "maps"), ids[0, :5].tolist()
-        made = run(tools.rapt_run, library, "--tokens", ",".join(map(str, prompt)), "-n", "3", "--ignore-eos", "--attention-weights", maps)
-        whole = prompt + [int(token) for token in made.split(",")]
-        every = numpy.ones((1, 8), int)
-        got = compare(tools, work, library, model, {"input_ids": numpy.array([whole])}, {}, {"attentions": every}, *flags)
-        labels = [str(token) for token in whole]
-        assert len(os.listdir(maps)) == 2 * 3 * 3
-        check_files(maps, "attentions", got["attentions"][0], (1, 2), (0, 3, 5), labels, labels)
-        with open(os.path.join(model, "config.json"), encoding="utf-8") as file:
-            family = json.load(file)["model_type"]
+        family = check_generation(tools, work)
         with open(os.path.join(work, "imported.mlir"), encoding="utf-8") as file:
             passed.ops("compiled", file.read())
-        print(f"{family}: weights and pictures as expected")
+        check_images(tools, work)
+        print(f"{family}, vit: weights and pictures as expected")
 
 
 if __name__ == "__main__":

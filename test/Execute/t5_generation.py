@@ -71,17 +71,20 @@ def checkAttention(options, library, model):
     got = attention_weights.compare(options, work, library, directory, inputs, given, outputs, "--attention-weights=0")
     assert not got["cross_attentions"][1, :, :, :, 3:].any() and got["cross_attentions"].shape[2:4] == (1, 5)
     maps = os.path.join(work, "maps")
-    made = json.loads(run(options.rapt_run, library, "-p", "the cat", "-n", "4", "--ignore-eos", "--attention-weights", maps, "--json"))["tokens"]
+    look = (options.rapt_run, library, "-p", "the cat", "-n", "4", "--ignore-eos", "--attention-weights", maps, "--json")
     source = [names.index(token) for token in ("\u2581the", "\u2581", "c", "a", "t", "</s>")]
-    inputs = {"input_ids": numpy.array([source]), "decoder_input_ids": numpy.array([[0, *made[:-1]]])}
     whole = {"encoder_attentions": numpy.ones((1, 6)), "decoder_attentions": numpy.ones((1, 4)), "cross_attentions": numpy.ones((1, 4))}
-    got = attention_weights.compare(options, work, library, directory, inputs, {}, whole, "--attention-weights=0")
-    for name, queries, keys in (("encoder_attentions", 6, 6), ("decoder_attentions", 4, 4), ("cross_attentions", 4, 6)):
-        drawn = numpy.load(os.path.join(maps, f"{name}-layer0-head4.npy"))
-        assert numpy.abs(drawn - got[name][0, :queries, 0, 4, :keys]).max() <= 1e-6, name
+    for search in (["--beams", "3"], []):
+        result = json.loads(run(*look, *search))
+        made = result["sequences"][0]["tokens"] if search else result["tokens"]
+        inputs = {"input_ids": numpy.array([source]), "decoder_input_ids": numpy.array([[0, *made[:-1]]])}
+        got = attention_weights.compare(options, work, library, directory, inputs, {}, whole, "--attention-weights=0")
+        for name, queries, keys in (("encoder_attentions", 6, 6), ("decoder_attentions", 4, 4), ("cross_attentions", 4, 6)):
+            drawn = numpy.load(os.path.join(maps, f"{name}-layer0-head4.npy"))
+            assert numpy.abs(drawn - got[name][0, :queries, 0, 4, :keys]).max() <= 1e-6, name
     with open(os.path.join(maps, "cross_attentions-layer0-head0.svg"), encoding="utf-8") as file:
         svg = file.read()
-    assert all(f">{label}</text>" in svg for label in ("the", "c", "a", "t", "&lt;/s&gt;")), svg[:2000]
+    assert all(f">{label}</text>" in svg for label in ("\u2423the", "\u2423", "c", "a", "t", "&lt;/s&gt;")), svg[:2000]
 
 
 def build(directory):

@@ -123,6 +123,8 @@ def image():
         case(f"equal_rows {rows} x {length}", "image", "offsets", {"rows": number(rows), "length": number(length)}, {"result0": np.arange(rows + 1) * length})
     error("image", "offsets", {"rows": number(65536), "length": number(32768)}, "gives offsets of 65536 rows of 32768 tokens")
     case("unpack_rows", "image", "unpack", {"x": patches, "length": number(3)}, {"result0": patches.reshape(2, 3, 5)})
+    looked = normal(6, 2, 5)
+    case("unpack_rows of matrices", "image", "unpack_weights", {"x": looked, "length": number(3)}, {"result0": looked.reshape(2, 3, 2, 5)})
     for bad in (4, 0):
         error("image", "unpack", {"x": patches, "length": number(bad)}, f"'attn.unpack_rows' op has 6 tokens for rows of {bad}")
 

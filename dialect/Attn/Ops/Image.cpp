@@ -66,11 +66,16 @@ LogicalResult EqualRowsOp::verify() {
 
 LogicalResult UnpackRowsOp::verify() {
   auto input = cast<RankedTensorType>(getInput().getType()), result = cast<RankedTensorType>(getResult().getType());
-  // After attn-materialize-layouts the input's columns are padded.
-  bool fits = input.getRank() == 2 && result.getRank() == 3 && input.isDynamicDim(0) && result.isDynamicDim(0) &&
-              result.isDynamicDim(1) && !result.isDynamicDim(2) &&
-              (input.getDimSize(1) == result.getDimSize(2) || input.getDimSize(1) == padToPanel(result.getDimSize(2)));
+  bool fits = input.getRank() >= 2 && result.getRank() == input.getRank() + 1 && input.isDynamicDim(0) &&
+              result.isDynamicDim(0) && result.isDynamicDim(1);
+  if (fits) {
+    ArrayRef<int64_t> from = input.getShape().drop_front(), to = result.getShape().drop_front(2);
+    fits = !ShapedType::isDynamicShape(to);
+    // After attn-materialize-layouts the columns of a matrix are padded.
+    fits = fits && (from == to || (to.size() == 1 && from[0] == padToPanel(to[0])));
+  }
   if (!fits)
-    return emitOpError() << "takes [?, columns] to [?, ?, columns], found " << input << " and " << result;
+    return emitOpError() << "takes [?, columns] to [?, ?, columns], or more dims before the columns, found " << input
+                         << " and " << result;
   return success();
 }

@@ -101,7 +101,7 @@ def Attn_EqualRowsOp : Attn_Op<"equal_rows", [Pure]> {
 def Attn_UnpackRowsOp : Attn_Op<"unpack_rows", [Pure]> {
   let summary = "packed rows that are all of one length, as a dim of their own";
   let description = [{
-    `result[r, t, :] = input[r length + t, :]`, where the result is [rows, length, columns].
+    `result[r, t, ...] = input[r length + t, ...]`, where the result is [rows, length, columns] or has other dims before the columns.
 
     ```mlir
     func.func @unpack(%x: tensor<?x768xf32>, %length: index) -> tensor<?x?x768xf32> {

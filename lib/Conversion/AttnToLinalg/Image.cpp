@@ -207,29 +207,39 @@ struct TileEqualRows : OpRewritePattern<attn::EqualRowsOp> {
   }
 };
 
-/// A grid over rows and their tokens: each task copies one line, without its padding where the result has none.
+/// A grid over rows, their tokens and what else is before the columns: each task copies one line, without its padding
+/// where the result has none.
 struct TileUnpackRows : OpRewritePattern<attn::UnpackRowsOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::UnpackRowsOp op, PatternRewriter &rewriter) const override {
-    if (!isPadded(op.getInput()))
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    if (type.getRank() == 3 && !isPadded(op.getInput()))
       return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto type = cast<RankedTensorType>(op.getResult().getType());
-    int64_t columns = type.getDimSize(2);
+    int64_t columns = type.getShape().back();
     Value length = op.getLength(), rows = quotient(b, asValue(b, extent(b, op.getInput(), 0)), length);
     OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), width = b.getIndexAttr(columns);
-    Value dest = empty(b, type, {OpFoldResult(rows), OpFoldResult(length), width});
+    SmallVector<OpFoldResult> lines{OpFoldResult(rows), OpFoldResult(length)};
+    for (int64_t inner : type.getShape().drop_front(2).drop_back())
+      lines.push_back(b.getIndexAttr(inner));
+    SmallVector<OpFoldResult> extents = lines;
+    extents.push_back(width);
     auto body = [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-      Insertion out{{}, {OpFoldResult(ids[0]), OpFoldResult(ids[1]), zero}, {one, one, width}};
-      Value token = sum(b, product(b, ids[0], length), ids[1]);
+      Insertion out{{}, llvm::to_vector_of<OpFoldResult>(ids), SmallVector<OpFoldResult>(ids.size(), one)};
+      out.offsets.push_back(zero);
+      out.sizes.push_back(width);
+      SmallVector<Value> from{sum(b, product(b, ids[0], length), ids[1])};
+      llvm::append_range(from, ids.drop_front(2));
       Value line = extract(b, dests[0], out.offsets, out.sizes, {columns});
       out.tile = forPanels(b, columns, line, [&](ImplicitLocOpBuilder &b, Value column, Value) {
-        return readPanel(b, op.getInput(), {token, column});
+        SmallVector<Value> at = from;
+        at.push_back(column);
+        return readPanel(b, op.getInput(), at);
       });
       return SmallVector<Insertion>{out};
     };
-    rewriter.replaceOp(op, grid(b, {OpFoldResult(rows), OpFoldResult(length)}, dest, body));
+    rewriter.replaceOp(op, grid(b, lines, empty(b, type, extents), body));
     return success();
   }
 };

@@ -1,67 +1,18 @@
 #include "lib/Generation/CommandLine/AttentionMaps.h"
+#include "lib/Drawing/HeatMap.h"
+#include "lib/Generation/CommandLine/Console.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Npy.h"
-#include "lib/Support/Png.h"
+#include "lib/Support/NumberList.h"
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <sys/stat.h>
 
 namespace rapt::run {
 namespace {
 
-constexpr size_t cell = 24;            // of the SVG, in its units
-constexpr size_t pictureSide = 512;    // of the PNG, in pixels, where a cell is smaller than 16
-constexpr size_t mostCharacters = 200; // of a token on an axis
-
-std::string escaped(const std::string &text) {
-  std::string result;
-  for (char c : json::printable(text, mostCharacters))
-    result += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '"' ? "&quot;" : std::string(1, c);
-  return result;
-}
-
-/// 0 is black, 1 is white.
-uint8_t grey(float weight) { return uint8_t(std::lround(std::clamp(weight, 0.0f, 1.0f) * 255)); }
-
-size_t longest(const std::vector<std::string> &labels) {
-  size_t most = 1;
-  for (const std::string &label : labels)
-    most = std::max(most, label.size());
-  return std::min(most, mostCharacters);
-}
-
-std::string drawing(const std::string &title, const std::vector<std::string> &queries,
-                    const std::vector<std::string> &keys, std::span<const float> weights) {
-  const size_t left = longest(queries) * 9 + 12, top = longest(keys) * 9 + 36;
-  const size_t width = left + keys.size() * cell + 12, height = top + queries.size() * cell + 12;
-  auto number = [](size_t n) { return std::to_string(n); };
-  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) + "\" height=\"" +
-                    number(height) + "\" font-family=\"monospace\" font-size=\"14\">\n<title>" + escaped(title) +
-                    "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"6\" y=\"18\">" +
-                    escaped(title) + "</text>\n";
-  for (size_t k = 0; k < keys.size(); ++k) {
-    const std::string at = number(left + k * cell + 17) + " " + number(top - 6);
-    svg += "<text transform=\"translate(" + at + ") rotate(-90)\">" + escaped(keys[k]) + "</text>\n";
-  }
-  for (size_t q = 0; q < queries.size(); ++q) {
-    svg += "<text x=\"" + number(left - 6) + "\" y=\"" + number(top + q * cell + 17) + "\" text-anchor=\"end\">" +
-           escaped(queries[q]) + "</text>\n";
-    for (size_t k = 0; k < keys.size(); ++k) {
-      const float weight = weights[q * keys.size() + k];
-      const std::string shade = number(grey(weight));
-      char shown[32];
-      snprintf(shown, sizeof shown, "%.4f", weight);
-      svg += "<rect x=\"" + number(left + k * cell) + "\" y=\"" + number(top + q * cell) + "\" width=\"" +
-             number(cell) + "\" height=\"" + number(cell) + "\" fill=\"rgb(" + shade + "," + shade + "," + shade +
-             ")\"><title>" + shown + "</title></rect>\n";
-    }
-  }
-  return svg + "</svg>\n";
-}
-
-Status writeText(const std::string &path, const std::string &content) {
+Status writeBytes(const std::string &path, const std::string &content) {
   Expected<std::unique_ptr<OutputFile>> out = OutputFile::create(path);
   if (!out)
     return out.error();
@@ -70,126 +21,229 @@ Status writeText(const std::string &path, const std::string &content) {
   return (*out)->commit();
 }
 
-Status writePicture(const std::string &path, size_t rows, size_t columns, std::span<const float> weights) {
-  const size_t side = std::clamp<size_t>(pictureSide / std::max<size_t>({rows, columns, 1}), 1, 16);
-  std::vector<uint8_t> pixels(rows * side * columns * side);
-  for (size_t y = 0; y < rows * side; ++y)
-    for (size_t x = 0; x < columns * side; ++x)
-      pixels[y * columns * side + x] = grey(weights[y / side * columns + x / side]);
-  return writePng(path, uint32_t(columns * side), uint32_t(rows * side), pixels);
+std::vector<int64_t> integers(const json::Value *list) {
+  std::vector<int64_t> numbers;
+  for (const json::Value &number : list && list->asArray() ? *list->asArray() : json::Array())
+    numbers.push_back(number.asInteger().value_or(0));
+  return numbers;
+}
+
+bool has(const std::vector<int64_t> &numbers, int64_t number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
 }
 
 } // namespace
 
-Expected<AttentionChoice> AttentionChoice::of(const Model &model) {
-  size_t bytes = 0;
-  const char *text = rapt_module_manifest(model.module.get(), &bytes);
-  Expected<json::Value> manifest = json::parse(std::string_view(text, bytes));
-  if (!manifest)
-    return Error{"the manifest of " + std::string(model.info.name) + ": " + manifest.error().message};
-  AttentionChoice choice;
-  const json::Value *facts = manifest->find("model");
-  for (auto [key, numbers] :
-       {std::pair("attention_layers", &choice.layers), std::pair("attention_heads", &choice.heads)})
-    if (const json::Value *list = facts ? facts->find(key) : nullptr; list && list->asArray())
-      for (const json::Value &number : *list->asArray())
-        numbers->push_back(number.asInteger().value_or(0));
-  return choice;
+/// One map's axes; the pictures of all its layers and heads share them.
+struct AttentionMaps::Job {
+  std::string path, name;
+  drawing::Axes axes;
+  std::optional<drawing::Raster> raster; ///< none where the map is too large
+};
+
+/// Takes over a buffer of an entry that has weights. `output` has the layers and heads that were chosen, if any were.
+void AttentionMaps::readBuffer(const json::Value &buffer, Output output) {
+  const json::Value *name = buffer.find("name"), *shape = buffer.find("shape");
+  if (!name || !name->asString() || !name->asString()->ends_with("attentions") || !shape || !shape->asArray() ||
+      shape->asArray()->size() < 4)
+    return;
+  output.name = *name->asString();
+  for (const Output &other : outputs) // of another entry of the same program
+    if (other.name == output.name)
+      return;
+  const json::Array &extents = *shape->asArray();
+  for (auto [list, place] : {std::pair(&output.layers, 3), std::pair(&output.heads, 2)})
+    for (int64_t i = 0, n = extents[extents.size() - size_t(place)].asInteger().value_or(0); int64_t(list->size()) < n;
+         ++i)
+      list->push_back(i);
+  if (const std::string *tokens = extents[1].asString(); tokens && extents.size() == 5)
+    output.tokens = *tokens;
+  outputs.push_back(std::move(output));
 }
 
-Outcome checkAttention(const Model &model, const std::vector<std::string> &tensors, const std::string &name) {
-  if (std::find(tensors.begin(), tensors.end(), name) != tensors.end())
+Status AttentionMaps::read(const Model &from) {
+  size_t bytes = 0;
+  const char *text = rapt_module_manifest(from.module.get(), &bytes);
+  Expected<json::Value> manifest = json::parse(std::string_view(text, bytes));
+  if (!manifest)
+    return Error{"the manifest of " + model + ": " + manifest.error().message};
+  const json::Value *facts = manifest->find("model"), *entries = manifest->find("entries");
+  const Output chosen{{},
+                      integers(facts ? facts->find("attention_layers") : nullptr),
+                      integers(facts ? facts->find("attention_heads") : nullptr),
+                      {}};
+  for (const json::Value &entry : entries && entries->asArray() ? *entries->asArray() : json::Array()) {
+    const json::Value *buffers = entry.find("buffers");
+    for (const json::Value &buffer : buffers && buffers->asArray() ? *buffers->asArray() : json::Array())
+      readBuffer(buffer, chosen);
+  }
+  return {};
+}
+
+Outcome AttentionMaps::check(const char *what, const std::vector<int64_t> &asked,
+                             std::vector<int64_t> Output::*field) const {
+  for (int64_t number : asked) {
+    std::string there;
+    bool isThere = false;
+    for (const Output &output : outputs) {
+      isThere = isThere || has(output.*field, number);
+      there += (there.empty() ? "" : ", ") + output.name + " with " + showNumberList(output.*field);
+    }
+    if (!isThere)
+      return {RAPT_INVALID, std::string("--attention-") + what + ": " + std::to_string(number) + " is asked for; the " +
+                                what + " that " + model + " gives are those of " + there};
+  }
+  return {};
+}
+
+Outcome AttentionMaps::open(const Options &options, const Model &model, AttentionMaps &maps) {
+  if (options.attention.empty())
     return {};
-  return {RAPT_UNSUPPORTED, std::string(model.info.name) + " does not give its attention weights: compile it with " +
-                                "raptc --attention-weights, or --attention-weights=LAYERS/HEADS for some of them"};
+  maps.folder = options.attention;
+  maps.layers = options.attentionLayers;
+  maps.heads = options.attentionHeads;
+  maps.model = model.info.name;
+  if (Status status = maps.read(model); !status)
+    return {RAPT_BAD_FILE, status.error().message};
+  if (maps.outputs.empty())
+    return {RAPT_UNSUPPORTED, maps.model + " does not give its attention weights: compile it with " +
+                                  "raptc --attention-weights, or --attention-weights=LAYERS/HEADS for some of them"};
+  if (Outcome outcome = maps.check("layers", maps.layers, &Output::layers); !outcome)
+    return outcome;
+  return maps.check("heads", maps.heads, &Output::heads);
+}
+
+std::vector<std::string> AttentionMaps::names() const {
+  std::vector<std::string> result;
+  for (const Output &output : outputs)
+    result.push_back(output.name);
+  return result;
+}
+
+void AttentionMaps::request(std::vector<std::string> &wanted) const {
+  for (const Output &output : outputs)
+    if (std::find(wanted.begin(), wanted.end(), output.name) == wanted.end())
+      wanted.push_back(output.name);
+}
+
+void AttentionMaps::noteOnce(const std::string &message) {
+  if (std::find(told.begin(), told.end(), message) != told.end())
+    return;
+  note(message);
+  told.push_back(message);
+}
+
+Status AttentionMaps::draw(Job &job, const std::string &title, std::span<const float> weights) {
+  const std::string size = job.name + ": " + std::to_string(job.axes.rows.size()) + " x " +
+                           std::to_string(job.axes.columns.size()) + " tokens ";
+  const std::string svg = drawing::drawSvg(job.axes, title, weights);
+  if (svg.empty())
+    noteOnce(size + "are more than the " + grouped(drawing::mostSvgCells) + " cells of an .svg, which is not written");
+  else if (Status status = writeBytes(job.path + ".svg", svg); !status)
+    return status;
+  if (!job.raster)
+    return {};
+  if (!job.raster->hasText())
+    noteOnce(size + "leave cells of " + std::to_string(job.raster->cell()) +
+             " pixels in a .png: too small for the tokens' text");
+  Expected<std::string> png = drawing::encodePng(job.raster->draw(title, weights));
+  if (!png)
+    return Error{shownPath(job.path) + ".png: " + png.error().message};
+  return writeBytes(job.path + ".png", *png);
+}
+
+Outcome AttentionMaps::write(const std::string &prefix, const std::string &name, const RowOutput &output, size_t row,
+                             const std::vector<std::string> &queries, const std::vector<std::string> &keys) {
+  const auto own = std::find_if(outputs.begin(), outputs.end(), [&](const Output &o) { return o.name == name; });
+  const size_t layerCount = own->layers.size(), headCount = own->heads.size(), positions = size_t(output.shape[4]);
+  if (queries.empty() || keys.empty())
+    return {RAPT_INVALID, name + ": there are no tokens whose attention could be drawn"};
+  if (mkdir(folder.c_str(), 0777) && errno != EEXIST)
+    return {RAPT_IO, shownPath(folder) + ": cannot be made: " + strerror(errno)};
+  Job job{.path = {}, .name = name, .axes = {queries, keys}, .raster = {}};
+  Expected<drawing::Raster> raster = drawing::Raster::make(job.axes, prefix + name + " layer00000-head00000");
+  if (raster)
+    job.raster = std::move(*raster);
+  else
+    noteOnce(name + ": no .png: " + raster.error().message);
+  for (size_t layer = 0; layer < layerCount; ++layer)
+    for (size_t head = 0; head < headCount; ++head) {
+      if ((!layers.empty() && !has(layers, own->layers[layer])) || (!heads.empty() && !has(heads, own->heads[head])))
+        continue;
+      std::vector<float> weights;
+      for (size_t q = 0; q < queries.size(); ++q) {
+        std::span<const float> line =
+            output.row(row).subspan(((q * layerCount + layer) * headCount + head) * positions, keys.size());
+        weights.insert(weights.end(), line.begin(), line.end());
+      }
+      const std::string of = "layer" + std::to_string(own->layers[layer]) + "-head" + std::to_string(own->heads[head]);
+      job.path = folder + "/" + prefix + name + "-" + of;
+      const int64_t shape[] = {int64_t(queries.size()), int64_t(keys.size())};
+      Status status = writeNpy(job.path + ".npy", NpyType::F32, shape, std::as_bytes(std::span(weights)));
+      if (status)
+        status = draw(job, prefix + name + " " + of, weights);
+      if (!status)
+        return {RAPT_IO, status.error().message};
+    }
+  return {};
+}
+
+Outcome AttentionMaps::patchAxis(int64_t height, int64_t width, std::vector<std::string> &labels) const {
+  long long high = 0, wide = 0, learned = 0;
+  const std::string &tokens = outputs.front().tokens;
+  if (sscanf(tokens.c_str(), "height/%lld*width/%lld+%lld", &high, &wide, &learned) != 3 || high < 1 || wide < 1 ||
+      learned != 1)
+    return {RAPT_BAD_FILE, "the manifest of " + model + " has images of \"" + json::printable(tokens) +
+                               "\" tokens, which are no patches behind a class token"};
+  labels.emplace_back("cls");
+  for (int64_t y = 0; y < height / high; ++y)
+    for (int64_t x = 0; x < width / wide; ++x)
+      labels.push_back(std::to_string(y) + "," + std::to_string(x));
+  return {};
 }
 
 Outcome axisOf(const rapt_tokenizer *tokenizer, const Ids &ids, std::vector<std::string> &labels) {
   for (int32_t id : ids) {
     std::string &label = labels.emplace_back(std::to_string(id));
-    if (tokenizer)
-      if (Outcome outcome = decode(tokenizer, {id}, label, RAPT_DECODE_KEEP_SPECIAL); !outcome)
-        return outcome;
-  }
-  return {};
-}
-
-Status writeAttentionMaps(const std::string &folder, const std::string &name, const AttentionChoice &choice,
-                          const RowOutput &output, size_t row, const std::vector<std::string> &queries,
-                          const std::vector<std::string> &keys) {
-  if (mkdir(folder.c_str(), 0777) && errno != EEXIST)
-    return Error{shownPath(folder) + ": cannot be made: " + strerror(errno)};
-  const size_t layers = size_t(output.shape[2]), heads = size_t(output.shape[3]), positions = size_t(output.shape[4]);
-  std::span<const float> all = output.row(row);
-  for (size_t layer = 0; layer < layers; ++layer)
-    for (size_t head = 0; head < heads; ++head) {
-      std::vector<float> weights;
-      for (size_t q = 0; q < queries.size(); ++q) {
-        std::span<const float> line = all.subspan(((q * layers + layer) * heads + head) * positions, keys.size());
-        weights.insert(weights.end(), line.begin(), line.end());
-      }
-      const std::string of = "layer" + std::to_string(choice.layers.empty() ? int64_t(layer) : choice.layers[layer]) +
-                             "-head" + std::to_string(choice.heads.empty() ? int64_t(head) : choice.heads[head]);
-      const std::string path = folder + "/" + name + "-" + of;
-      const int64_t shape[] = {int64_t(queries.size()), int64_t(keys.size())};
-      if (Status status = writeNpy(path + ".npy", NpyType::F32, shape, std::as_bytes(std::span(weights))); !status)
-        return status;
-      if (Status status = writeText(path + ".svg", drawing(name + " " + of, queries, keys, weights)); !status)
-        return status;
-      if (Status status = writePicture(path + ".png", queries.size(), keys.size(), weights); !status)
-        return status;
+    if (!tokenizer)
+      continue;
+    size_t bytes = 0;
+    auto call = [&](char *message, size_t size) {
+      return rapt_tokenizer_token(tokenizer, id, label.data(), label.size(), &bytes, message, size);
+    };
+    Outcome outcome = Outcome::of(call);
+    if (outcome.status == RAPT_FULL) {
+      label.resize(bytes);
+      outcome = Outcome::of(call);
     }
+    label.resize(bytes);
+    std::string decoded;
+    if (outcome)
+      outcome = decode(tokenizer, {id}, decoded, RAPT_DECODE_KEEP_SPECIAL);
+    if (!outcome)
+      return outcome;
+    if (decoded.ends_with(label)) // a part of a word may be marked as such
+      label = decoded;
+  }
   return {};
 }
 
-/// Names of the attention outputs of all entries.
-static Expected<std::vector<std::string>> attentionOutputs(const Model &model) {
-  size_t bytes = 0;
-  const char *text = rapt_module_manifest(model.module.get(), &bytes);
-  Expected<json::Value> manifest = json::parse(std::string_view(text, bytes));
-  if (!manifest)
-    return Error{"the manifest of " + std::string(model.info.name) + ": " + manifest.error().message};
-  std::vector<std::string> names;
-  const json::Value *entries = manifest->find("entries");
-  for (const json::Value &entry : entries && entries->asArray() ? *entries->asArray() : json::Array()) {
-    const json::Value *buffers = entry.find("buffers");
-    for (const json::Value &buffer : buffers && buffers->asArray() ? *buffers->asArray() : json::Array())
-      if (const json::Value *name = buffer.find("name");
-          name && name->asString() && name->asString()->ends_with("attentions"))
-        names.push_back(*name->asString());
-  }
-  return names;
-}
-
-Outcome prepareAttention(const Options &options, const Model &model) {
-  if (options.attention.empty())
-    return {};
-  Expected<std::vector<std::string>> names = attentionOutputs(model);
-  if (!names)
-    return {RAPT_BAD_FILE, names.error().message};
-  return checkAttention(model, *names, names->empty() ? "attentions" : names->front());
-}
-
-Outcome drawGeneration(const Options &options, const Model &model, const Text &text, const Prompt &prompt,
+Outcome drawGeneration(AttentionMaps &maps, const Model &model, const Text &text, const Prompt &prompt,
                        const Ids &made) {
-  Expected<std::vector<std::string>> names = attentionOutputs(model);
-  Expected<AttentionChoice> choice = AttentionChoice::of(model);
-  if (!names || !choice)
-    return {RAPT_BAD_FILE, (!names ? names.error() : choice.error()).message};
-  Ids read = prompt.ids;
+  Ids read = prompt.ids, sourceIds = prompt.source;
   read.insert(read.end(), made.begin(), made.end());
   if (model.hasEncoder() && !made.empty())
     read.pop_back(); // each line is that of the token that came of it
-  const std::vector<int64_t> readShape = {1, int64_t(read.size())}, sourceShape = {1, int64_t(prompt.source.size())};
-  Ids sourceIds = prompt.source, readIds = read;
+  const std::vector<int64_t> readShape = {1, int64_t(read.size())}, sourceShape = {1, int64_t(sourceIds.size())};
   std::vector<const char *> given = {model.hasEncoder() ? "decoder_input_ids" : "input_ids"};
-  std::vector<rapt_tensor> inputs = {tensorOf(readShape, readIds.data())};
+  std::vector<rapt_tensor> inputs = {tensorOf(readShape, read.data())};
   if (model.hasEncoder()) {
     given.push_back("input_ids");
     inputs.push_back(tensorOf(sourceShape, sourceIds.data()));
   }
   std::vector<RowOutput> outputs;
-  std::vector<std::string> wanted = *names;
+  const std::vector<std::string> names = maps.names();
+  std::vector<std::string> wanted = names;
   wanted.push_back("logits");
   if (Outcome outcome = runTensors(model, given, inputs, wanted, outputs); !outcome)
     return outcome;
@@ -200,16 +254,12 @@ Outcome drawGeneration(const Options &options, const Model &model, const Text &t
       outcome = axisOf(text.writer, *ids, *labels);
   if (!outcome)
     return outcome;
-  for (size_t i = 0; i < names->size(); ++i) {
-    const std::string &name = (*names)[i];
-    const bool isCross = name == "cross_attentions", isSource = name == "encoder_attentions";
-    Status status = writeAttentionMaps(options.attention, name, *choice, outputs[i], 0,
-                                       isCross    ? (made.empty() ? target : chosen)
-                                       : isSource ? source
-                                                  : target,
-                                       isCross || isSource ? source : target);
-    if (!status)
-      return {RAPT_IO, status.error().message};
+  for (size_t i = 0; i < names.size(); ++i) {
+    const bool isCross = names[i] == "cross_attentions", isSource = names[i] == "encoder_attentions";
+    const std::vector<std::string> &queries = isSource ? source : isCross && !made.empty() ? chosen : target;
+    if (Outcome outcome = maps.write("", names[i], outputs[i], 0, queries, isCross || isSource ? source : target);
+        !outcome)
+      return outcome;
   }
   return {};
 }

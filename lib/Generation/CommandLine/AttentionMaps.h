@@ -1,35 +1,62 @@
 //===- AttentionMaps.h - Pictures of what looks at what -------------------------===//
 #pragma once
 #include "lib/Generation/CommandLine/Rows.h"
+#include "lib/Support/Json.h"
 
 namespace rapt::run {
 
-/// Which layers and heads an artifact's attention outputs have; empty: all, by their place.
-struct AttentionChoice {
-  std::vector<int64_t> layers, heads;
-  static Expected<AttentionChoice> of(const Model &model);
+/// What --attention-weights is asked for, and what the artifact gives of it.
+class AttentionMaps {
+public:
+  /// Reads which layers and heads the artifact's outputs have. Errors, before anything runs: an artifact that gives no
+  /// weights (says how to compile it), a layer or head that none of its outputs has (lists those there are). Does
+  /// nothing without --attention-weights.
+  static Outcome open(const Options &options, const Model &model, AttentionMaps &maps);
+
+  bool isWanted() const { return !folder.empty(); }
+  /// Of the outputs: attentions, or encoder_attentions, decoder_attentions and cross_attentions where they exist.
+  std::vector<std::string> names() const;
+  /// Appends those that are not among `names`; nothing where no maps are wanted.
+  void request(std::vector<std::string> &names) const;
+
+  /// Writes FOLDER/PREFIXNAME-layerL-headH.npy [queries, keys], .svg and .png of row `row` of output NAME
+  /// [rows, tokens, layers, heads, positions], for each layer and head that is asked for. Queries (what looks) go down,
+  /// keys (what is looked at) to the right. Maps that are too large for a drawing are left out with a note. Makes the
+  /// folder.
+  Outcome write(const std::string &prefix, const std::string &name, const RowOutput &output, size_t row,
+                const std::vector<std::string> &queries, const std::vector<std::string> &keys);
+
+  /// The tokens of an image of height x width pixels, for both axes: the class token, and patches by line and column.
+  Outcome patchAxis(int64_t height, int64_t width, std::vector<std::string> &labels) const;
+
+private:
+  struct Output {
+    std::string name;
+    std::vector<int64_t> layers, heads; ///< by their numbers in the model, in the output's order
+    std::string tokens;                 ///< of an entry that takes images: the number of them, as the manifest says it
+  };
+  struct Job;
+
+  Status read(const Model &model);
+  void readBuffer(const json::Value &buffer, Output output);
+  Outcome check(const char *what, const std::vector<int64_t> &asked, std::vector<int64_t> Output::*field) const;
+  Status draw(Job &job, const std::string &title, std::span<const float> weights);
+  void noteOnce(const std::string &message);
+
+  std::string folder;
+  std::vector<int64_t> layers, heads; ///< asked for; empty: all
+  std::vector<Output> outputs;
+  std::string model;
+  std::vector<std::string> told;
 };
-
-/// An error that says how to compile the model, where `name` is none of its outputs.
-Outcome checkAttention(const Model &model, const std::vector<std::string> &tensors, const std::string &name);
-
-/// Writes FOLDER/NAME-layerL-headH.npy [queries, keys], .svg and .png for each layer and head of row `row` of an output
-/// [rows, tokens, layers, heads, positions]. White is 1, black 0; queries (what looks) go down, keys (what is looked
-/// at) to the right, as in Bahdanau et al. 2015. The SVG has the tokens on its axes, the PNG has none. Makes the
-/// folder.
-Status writeAttentionMaps(const std::string &folder, const std::string &name, const AttentionChoice &choice,
-                          const RowOutput &output, size_t row, const std::vector<std::string> &queries,
-                          const std::vector<std::string> &keys);
-
-/// Checks that the attention of what is generated can be drawn, before it is.
-Outcome prepareAttention(const Options &options, const Model &model);
 
 /// Draws the attention of a model that generates, over all that it was given and made: of an encoder-decoder that of
 /// the source, of the text, and of the text to the source, whose lines are named by the tokens that were made there.
-Outcome drawGeneration(const Options &options, const Model &model, const Text &text, const Prompt &prompt,
+/// The context has room for one sequence of that length.
+Outcome drawGeneration(AttentionMaps &maps, const Model &model, const Text &text, const Prompt &prompt,
                        const Ids &made);
 
-/// The text of each id, for an axis.
+/// What each id stands for, possibly a part of a character; the id itself where there is no tokenizer.
 Outcome axisOf(const rapt_tokenizer *tokenizer, const Ids &ids, std::vector<std::string> &labels);
 
 } // namespace rapt::run

@@ -19,11 +19,13 @@ struct Found {
 
 class BeamRun {
 public:
-  BeamRun(const Options &options, Model &model, const Text &text, const Prompt &prompt, int64_t most)
-      : options(options), model(model), text(text), prompt(prompt), most(most) {}
+  BeamRun(const Options &options, Model &model, const Text &text, const Prompt &prompt, int64_t most,
+          AttentionMaps &maps)
+      : options(options), model(model), text(text), prompt(prompt), most(most), maps(maps) {}
   Outcome prepare();
   Outcome search();
   Outcome collect();
+  Outcome draw();
   Status tell() const;
 
 private:
@@ -36,6 +38,7 @@ private:
   const Text &text;
   const Prompt &prompt;
   const int64_t most;
+  AttentionMaps &maps;
   rapt_beam_options settings = sized<rapt_beam_options>();
   Owned<rapt_beams> beams;
   std::vector<Sequence> sequences; // one a row
@@ -160,6 +163,14 @@ Outcome BeamRun::collect() {
   return {};
 }
 
+/// Draws the attention of the best text, with the room of all sequences.
+Outcome BeamRun::draw() {
+  if (!maps.isWanted() || found.empty())
+    return {};
+  sequences.clear();
+  return drawGeneration(maps, model, text, prompt, found.front().ids);
+}
+
 Status BeamRun::tellJson() const {
   json::Array list;
   for (const Found &one : found) {
@@ -201,9 +212,10 @@ Status BeamRun::tell() const {
 
 } // namespace
 
-int searchBeams(const Options &options, Model &model, const Text &text, const Prompt &prompt, int64_t most) {
-  BeamRun run(options, model, text, prompt, most);
-  for (auto part : {&BeamRun::prepare, &BeamRun::search, &BeamRun::collect})
+int searchBeams(const Options &options, Model &model, const Text &text, const Prompt &prompt, int64_t most,
+                AttentionMaps &maps) {
+  BeamRun run(options, model, text, prompt, most, maps);
+  for (auto part : {&BeamRun::prepare, &BeamRun::search, &BeamRun::collect, &BeamRun::draw})
     if (Outcome outcome = (run.*part)(); !outcome)
       return outcome.status == RAPT_CANCELLED && Interrupts::caught() ? Interrupts::caught()
                                                                       : fail(outcome.message, Failure(outcome).code);

@@ -30,6 +30,7 @@ struct Generation {
   rapt_sampler_options sampling = sized<rapt_sampler_options>();
   Owned<rapt_sampler> sampler;
   Owned<rapt_text_stream> stream; ///< null when ids are printed
+  AttentionMaps maps;
   const char *reason = "length";
   double firstToken = 0, total = 0, prefill = 0;
 
@@ -174,7 +175,7 @@ std::string Generation::summary() const {
 Outcome Generation::open() {
   if (Outcome outcome = openText(model, !options.tokens, text); !outcome)
     return outcome;
-  if (Outcome outcome = prepareAttention(options, model); !outcome)
+  if (Outcome outcome = AttentionMaps::open(options, model, maps); !outcome)
     return outcome;
   for (auto step : {&Generation::readPromptIds, &Generation::chooseSource, &Generation::chooseRoom})
     if (Outcome outcome = (this->*step)(); !outcome)
@@ -334,17 +335,15 @@ int generate(const Options &options, Model model) {
   if (Outcome outcome = generation.open(); !outcome)
     return fail(outcome.message, Failure(outcome).code);
   if (generation.searches()) {
-    if (!options.attention.empty())
-      return fail("--attention-weights does not go with beams");
     int64_t fits = generation.room - int64_t(generation.prompt.ids.size());
     int64_t most = generation.most < 0 ? fits : std::min(generation.most, fits);
-    return searchBeams(options, generation.model, generation.text, generation.prompt, most);
+    return searchBeams(options, generation.model, generation.text, generation.prompt, most, generation.maps);
   }
   if (Outcome outcome = generation.prepare(); !outcome)
     return fail(outcome.message, Failure(outcome).code);
   Outcome outcome = generation.run();
-  if (outcome && !options.attention.empty())
-    outcome = drawGeneration(options, generation.model, generation.text, generation.prompt, generation.made);
+  if (outcome && generation.maps.isWanted())
+    outcome = drawGeneration(generation.maps, generation.model, generation.text, generation.prompt, generation.made);
   return generation.finish(outcome);
 }
 

@@ -1,4 +1,5 @@
 // --image: what a model says about image files.
+#include "lib/Generation/CommandLine/AttentionMaps.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Labels.h"
 #include "lib/Generation/CommandLine/Rows.h"
@@ -47,6 +48,7 @@ private:
   Outcome openProcessor();
   Outcome readImage(const std::string &path, int64_t (&shape)[3], std::vector<float> &values) const;
   Outcome runBatch(const Batch &batch);
+  Outcome drawAttention(const Batch &batch, const std::vector<RowOutput> &outputs, size_t index);
   Outcome tell(std::span<const float> logits);
   Status writeOutputs(const std::vector<RowOutput> &outputs) const;
   bool classifies() const { return std::string_view(model.info.task) == "image-classification"; }
@@ -56,7 +58,8 @@ private:
   Labels labels;
   std::unique_ptr<rapt_image_processor, ProcessorFree> processor;
   std::vector<std::string> names; ///< of outputs; the logits first where the model classifies
-  size_t told = 0;
+  AttentionMaps maps;
+  size_t told = 0, drawn = 0;
   json::Array results; ///< for --json
 };
 
@@ -66,7 +69,7 @@ Outcome ImageRun::checkTask() const {
     return {RAPT_INVALID, name + " takes no images"};
   if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature)
     return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop and --temperature have no meaning"};
-  if (!classifies() && options.outputs.empty())
+  if (!classifies() && options.outputs.empty() && options.attention.empty())
     return {RAPT_INVALID, name + " has no labels: say where its tensors go, --output last_hidden_state=FILE.npy"};
   return {};
 }
@@ -100,6 +103,9 @@ Outcome ImageRun::prepare() {
   for (const auto &[name, file] : options.outputs)
     if (std::find(names.begin(), names.end(), name) == names.end())
       names.push_back(name);
+  if (Outcome outcome = AttentionMaps::open(options, model, maps); !outcome)
+    return outcome;
+  maps.request(names);
   if (Outcome outcome = makeContext(options, 0, model); !outcome)
     return outcome;
   note(std::string(model.info.name) + ": " + model.info.task + ", " + grouped(options.images.size()) +
@@ -155,14 +161,32 @@ Status ImageRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
   return {};
 }
 
+/// Images of several have their number in the files' names.
+Outcome ImageRun::drawAttention(const Batch &batch, const std::vector<RowOutput> &outputs, size_t index) {
+  std::vector<std::string> labels;
+  if (Outcome outcome = maps.patchAxis(batch.shape[2], batch.shape[3], labels); !outcome)
+    return outcome;
+  const std::string before = options.images.size() > 1 ? "image" + std::to_string(drawn++) + "-" : "";
+  for (const std::string &name : maps.names()) {
+    const RowOutput &output = outputs[size_t(std::find(names.begin(), names.end(), name) - names.begin())];
+    if (Outcome outcome = maps.write(before, name, output, index, labels, labels); !outcome)
+      return outcome;
+  }
+  return {};
+}
+
 Outcome ImageRun::runBatch(const Batch &batch) {
   std::vector<RowOutput> outputs;
   std::vector<rapt_tensor> tensors = {tensorOf(batch.shape, const_cast<float *>(batch.values.data()))};
   if (Outcome outcome = runTensors(model, {"pixel_values"}, std::move(tensors), names, outputs); !outcome)
     return outcome;
-  for (int64_t i = 0; classifies() && i < batch.shape[0]; ++i)
-    if (Outcome outcome = tell(outputs[0].row(size_t(i))); !outcome)
+  for (size_t i = 0; i < size_t(batch.shape[0]); ++i) {
+    Outcome outcome = classifies() ? tell(outputs[0].row(i)) : Outcome{};
+    if (outcome && maps.isWanted())
+      outcome = drawAttention(batch, outputs, i);
+    if (!outcome)
       return outcome;
+  }
   Status status = writeOutputs(outputs);
   return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
 }
@@ -174,8 +198,10 @@ Outcome ImageRun::run() {
     std::vector<float> values;
     if (Outcome outcome = readImage(path, shape, values); !outcome)
       return outcome;
-    if (!batch.takes(shape, options.outputs.empty() ? values.size() : 0)) {
-      if (!options.outputs.empty())
+    const bool isWhole = !options.outputs.empty(); // a file holds all images
+    const bool isFull = !isWhole && maps.isWanted() && batch.shape[0] > 0;
+    if (isFull || !batch.takes(shape, isWhole ? 0 : values.size())) {
+      if (isWhole)
         return {RAPT_INVALID, json::printable(path) + ": becomes " + std::to_string(shape[2]) + " x " +
                                   std::to_string(shape[1]) + " pixels, an image before it " +
                                   std::to_string(batch.shape[3]) + " x " + std::to_string(batch.shape[2]) +

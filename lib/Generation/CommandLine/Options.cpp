@@ -1,5 +1,6 @@
 #include "lib/Generation/CommandLine/Options.h"
 #include "lib/Support/Json.h"
+#include "lib/Support/NumberList.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -86,6 +87,16 @@ std::string setTokens(Options &options, const std::string &value) {
   return {};
 }
 
+Setter numberList(std::vector<int64_t> Options::*field) {
+  return [=](Options &options, const std::string &text) -> std::string {
+    std::optional<std::vector<int64_t>> list = parseNumberList(text);
+    if (!list)
+      return "is not a list of numbers like 0,2-5, or all";
+    options.*field = std::move(*list);
+    return {};
+  };
+}
+
 std::string setSeed(Options &options, const std::string &value) {
   return parseNumber(value, options.seed) ? "" : "is not a whole number from 0 to 2^64-1";
 }
@@ -146,8 +157,11 @@ const std::vector<Option> &table() {
       {"input", nullptr, "NAME=F.npy", "run forward on tensors; may be repeated", namedFile(&Options::inputs)},
       {"output", nullptr, "NAME=F.npy", "where a tensor of forward goes; may be repeated",
        namedFile(&Options::outputs)},
-      {"attention-weights", nullptr, "FOLDER", "write what looks at what there: .npy, .svg, .png",
-       path(&Options::attention)},
+      {"attention-weights", nullptr, "FOLDER",
+       "write what looks at what there: .npy, and .svg and .png with the tokens", path(&Options::attention)},
+      {"attention-layers", nullptr, "LIST", "of these layers, such as 0,2-5 (all)",
+       numberList(&Options::attentionLayers)},
+      {"attention-heads", nullptr, "LIST", "of these heads (all)", numberList(&Options::attentionHeads)},
       {"reference", nullptr, "IR.mlir", "run the reference evaluator on --input and --output instead",
        path(&Options::reference)},
       {"weights", nullptr, "FILE", "another weight file than the one beside the library", path(&Options::weights)},
@@ -188,8 +202,10 @@ Status checkTogether(const Options &o) {
     return usage("only one of --prompt, --file, --tokens, --image, --perplexity and --input can be given");
   if (tensors ? o.outputs.empty() : !o.outputs.empty() && !texts && !images)
     return usage("--input and --output go together");
-  if (!o.attention.empty() && !texts)
-    return usage("--attention-weights belongs to a prompt");
+  if (!o.attention.empty() && !texts && !images)
+    return usage("--attention-weights belongs to a prompt or an image");
+  if (o.attention.empty() && !(o.attentionLayers.empty() && o.attentionHeads.empty()))
+    return usage("--attention-layers and --attention-heads belong to --attention-weights");
   if ((o.question || o.pair) && !(o.prompt || o.promptFile))
     return usage("--question and --pair need --prompt or --file");
   if (o.question && o.pair)

@@ -33,7 +33,8 @@ struct Options {
   uint64_t seed = 0;
   std::vector<std::string> stops;
 
-  std::string attention; ///< folder for the weights of attention
+  std::string attention;                                ///< folder for the weights of attention
+  std::vector<int64_t> attentionLayers, attentionHeads; ///< empty: all
   std::string weights;
   bool anyWeights = false, verify = false, readWeights = false;
   bool ignoreEnd = false; ///< go on after a token that ends a text

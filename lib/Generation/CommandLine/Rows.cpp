@@ -2,6 +2,8 @@
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
+#include <memory>
+#include <new>
 
 namespace rapt::run {
 namespace {
@@ -128,6 +130,8 @@ Outcome runTensors(const Model &model, std::vector<const char *> given, std::vec
     for (int64_t extent : outputs[i].shape)
       if (__builtin_mul_overflow(count, uint64_t(extent), &count) || count > uint64_t(PTRDIFF_MAX) / sizeof(float))
         return {RAPT_NOMEM, names[i] + " is larger than any memory"};
+    if (std::unique_ptr<float[]> room(new (std::nothrow) float[count]); !room)
+      return {RAPT_NOMEM, "no memory for " + names[i] + ", " + inUnits(count * sizeof(float))};
     outputs[i].data.resize(count);
   }
   for (size_t i = 0; i < names.size(); ++i) {

@@ -59,9 +59,8 @@ private:
   Outcome readRows();
   Outcome checkLength(const TextRow &row) const;
   Outcome encodeTexts(std::vector<std::string> texts);
-  Outcome prepareAttention();
   Outcome runGroup(std::span<const TextRow> group);
-  Outcome drawAttention(const TextRow &row, const RowOutput &attentions, size_t index) const;
+  Outcome drawAttention(const TextRow &row, const std::vector<RowOutput> &outputs, size_t index);
   Outcome tell(json::Value result);
   Status writeOutputs(const std::vector<RowOutput> &outputs) const;
   /// That of the name, which is one of `names`.
@@ -77,7 +76,7 @@ private:
   std::vector<std::string> tensors, names;
   std::vector<TextRow> rows;
   std::vector<json::Value> pending; ///< of the rows of one text
-  AttentionChoice choice;
+  AttentionMaps maps;
   size_t texts = 0, told = 0;
   json::Array results; ///< for --json
 };
@@ -170,8 +169,9 @@ Outcome TaskRun::prepare() {
   for (const auto &[name, file] : options.outputs)
     if (std::find(names.begin(), names.end(), name) == names.end())
       names.push_back(name);
-  if (Outcome outcome = prepareAttention(); !outcome)
+  if (Outcome outcome = AttentionMaps::open(options, model, maps); !outcome)
     return outcome;
+  maps.request(names);
   if (Outcome outcome = readRows(); !outcome)
     return outcome;
   if (Outcome outcome = makeContext(options, 0, model); !outcome)
@@ -203,29 +203,16 @@ Status TaskRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
   return {};
 }
 
-Outcome TaskRun::prepareAttention() {
-  if (options.attention.empty())
-    return {};
-  if (Outcome outcome = checkAttention(model, tensors, "attentions"); !outcome)
-    return outcome;
-  Expected<AttentionChoice> found = AttentionChoice::of(model);
-  if (!found)
-    return {RAPT_BAD_FILE, found.error().message};
-  choice = std::move(*found);
-  if (std::find(names.begin(), names.end(), "attentions") == names.end())
-    names.push_back("attentions");
-  return {};
-}
-
 /// Rows of several have their number in the files' names.
-Outcome TaskRun::drawAttention(const TextRow &row, const RowOutput &attentions, size_t index) const {
+Outcome TaskRun::drawAttention(const TextRow &row, const std::vector<RowOutput> &outputs, size_t index) {
   std::vector<std::string> labels;
   if (Outcome outcome = axisOf(text.writer, row.ids, labels); !outcome)
     return outcome;
   const std::string before = rows.size() > 1 ? "row" + std::to_string(&row - rows.data()) + "-" : "";
-  Status status =
-      writeAttentionMaps(options.attention, before + "attentions", choice, attentions, index, labels, labels);
-  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+  for (const std::string &name : maps.names())
+    if (Outcome outcome = maps.write(before, name, output(outputs, name), index, labels, labels); !outcome)
+      return outcome;
+  return {};
 }
 
 Outcome TaskRun::runGroup(std::span<const TextRow> group) {
@@ -235,8 +222,8 @@ Outcome TaskRun::runGroup(std::span<const TextRow> group) {
   for (size_t i = 0; i < group.size(); ++i) {
     if (Outcome outcome = task->judge(group[i], i, outputs, pending.emplace_back()); !outcome)
       return outcome;
-    if (!options.attention.empty())
-      if (Outcome outcome = drawAttention(group[i], output(outputs, "attentions"), i); !outcome)
+    if (maps.isWanted())
+      if (Outcome outcome = drawAttention(group[i], outputs, i); !outcome)
         return outcome;
     const TextRow *next = &group[i] + 1;
     if (next < rows.data() + rows.size() && next->origin == group[i].origin)
@@ -256,7 +243,7 @@ Outcome TaskRun::run() {
     return runGroup(all);
   const int64_t columns = std::string_view(model.info.task) == "fill-mask" ? model.info.vocabulary : model.info.hidden;
   for (size_t first = 0; first < all.size();) {
-    size_t count = options.attention.empty() ? rowsTogether(all.subspan(first), columns) : 1;
+    size_t count = maps.isWanted() ? 1 : rowsTogether(all.subspan(first), columns);
     if (Outcome outcome = runGroup(all.subspan(first, count)); !outcome)
       return outcome;
     first += count;

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -236,27 +237,33 @@ Expected<int64_t> mostPixels(const Config &config, const ImportOptions &options)
   return std::max({side * config.patch, config.image.height, config.image.width});
 }
 
-/// Tells where the checkpoint's processor makes images of another size than the positions are for: Hugging Face's model
-/// refuses them unless it is told to interpolate, which this one always does. What the file says wrong is told by who
-/// uses it.
-void noteImageSize(MLIRContext &context, const huggingface::ModelDescription &model, const Config &config) {
+/// The size of the images that the checkpoint's processor makes; the model's own where it does not say. What the file
+/// says wrong is told by who uses it.
+huggingface::HeightWidth processedSize(const huggingface::ModelDescription &model, const Config &config) {
   auto file = model.files().find("preprocessor_config.json");
   if (file == model.files().end())
-    return;
+    return config.image;
   Expected<json::Value> processor = json::parse(file->second);
   if (!processor)
-    return;
+    return config.image;
   const json::Value *crops = processor->find("do_center_crop");
   const json::Value *size = processor->find(crops && crops->asBool() == true ? "crop_size" : "size");
   auto side = [&](const char *name, int64_t own) {
     const json::Value *number = size && size->isObject() ? size->find(name) : size;
     return number ? number->asInteger().value_or(own) : own;
   };
-  int64_t height = side("height", config.image.height), width = side("width", config.image.width);
-  if (height != config.image.height || width != config.image.width)
-    emitWarning(UnknownLoc::get(&context)) << model.path() << "/preprocessor_config.json: images become " << width
-                                           << " x " << height << " pixels, but image_size is " << config.image.width
-                                           << " x " << config.image.height << ": the positions are interpolated";
+  return {side("height", config.image.height), side("width", config.image.width)};
+}
+
+/// Tells where the processor makes images of another size than the positions are for: Hugging Face's model refuses them
+/// unless it is told to interpolate, which this one always does.
+void noteImageSize(MLIRContext &context, const std::string &path, const Config &config,
+                   huggingface::HeightWidth images) {
+  if (images.height != config.image.height || images.width != config.image.width)
+    emitWarning(UnknownLoc::get(&context))
+        << path << "/preprocessor_config.json: images become " << images.width << " x " << images.height
+        << " pixels, but image_size is " << config.image.width << " x " << config.image.height
+        << ": the positions are interpolated";
 }
 
 } // namespace
@@ -280,7 +287,12 @@ Expected<OwningOpRef<ModuleOp>> importing::importVit(MLIRContext &context, huggi
   if (Status status = parameters.resolve(model, {"*embeddings.mask_token"}); !status)
     return status.error();
 
-  noteImageSize(context, model, config);
+  const huggingface::HeightWidth processed = processedSize(model, config);
+  noteImageSize(context, model.path(), config, processed);
+  // Weights of attention are dense: room for all pairs of tokens of the images that there will be, and no more.
+  auto longest = [&](int64_t own, int64_t usual) {
+    return options.attentionWeights ? std::clamp(usual, own, *most) : *most;
+  };
 
   ModelFacts facts{.family = "vit",
                    .task = config.head == Head::Classification ? "image-classification" : "image-feature-extraction",
@@ -292,8 +304,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importVit(MLIRContext &context, huggi
                    .labels = config.labels};
   ModelModule module(context, facts, model, parameters);
   module.dim("rows", 1, options.maxBatch);
-  module.dim("height", config.patch, *most);
-  module.dim("width", config.patch, *most);
+  module.dim("height", config.patch, longest(config.image.height, processed.height));
+  module.dim("width", config.patch, longest(config.image.width, processed.width));
   module.declareParameters();
   OpBuilder &builder = module.builder();
   int64_t any = ShapedType::kDynamic;

@@ -77,3 +77,15 @@ func.func @rows(%x: tensor<?x64xf32>, %rows: index, %length: index) -> (tensor<?
   %1 = attn.unpack_rows %x, %length : tensor<?x64xf32> -> tensor<?x?x49xf32>
   return %0, %1 : tensor<?xi32>, tensor<?x?x49xf32>
 }
+
+// -----
+
+// Columns of what is not a matrix have no padding; what is before them is in the grid.
+// CHECK-LABEL: @unpacked_weights
+func.func @unpacked_weights(%w: tensor<?x2x3x17xf32>, %length: index) -> tensor<?x?x2x3x17xf32> {
+  // CHECK: scf.forall (%{{.*}}, %{{.*}}, %[[I:.*]], %[[J:.*]]) in (%{{.*}}, %{{.*}}, 2, 3) shared_outs(%{{.*}} = %{{.*}}) -> (tensor<?x?x2x3x17xf32>)
+  // CHECK: vector.transfer_read %{{.*}}[%{{.*}}, %[[I]], %[[J]], %{{.*}}]
+  // CHECK: vector.transfer_write {{.*}} : vector<32xf32>, tensor<17xf32>
+  %0 = attn.unpack_rows %w, %length : tensor<?x2x3x17xf32> -> tensor<?x?x2x3x17xf32>
+  return %0 : tensor<?x?x2x3x17xf32>
+}

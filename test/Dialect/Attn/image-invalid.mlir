@@ -113,7 +113,7 @@ func.func @offsets(%n: index) {
 // -----
 
 func.func @unpack(%x: tensor<?x8xf32>, %n: index) {
-  // expected-error@+1 {{'attn.unpack_rows' op takes [?, columns] to [?, ?, columns], found 'tensor<?x8xf32>' and 'tensor<?x4x8xf32>'}}
+  // expected-error@+1 {{'attn.unpack_rows' op takes [?, columns] to [?, ?, columns], or more dims before the columns, found 'tensor<?x8xf32>' and 'tensor<?x4x8xf32>'}}
   %0 = attn.unpack_rows %x, %n : tensor<?x8xf32> -> tensor<?x4x8xf32>
   return
 }
@@ -123,5 +123,29 @@ func.func @unpack(%x: tensor<?x8xf32>, %n: index) {
 func.func @unpack_columns(%x: tensor<?x8xf32>, %n: index) {
   // expected-error@+1 {{found 'tensor<?x8xf32>' and 'tensor<?x?x7xf32>'}}
   %0 = attn.unpack_rows %x, %n : tensor<?x8xf32> -> tensor<?x?x7xf32>
+  return
+}
+
+// -----
+
+func.func @unpack_padded(%x: tensor<?x4x32xf32>, %n: index) {
+  // expected-error@+1 {{found 'tensor<?x4x32xf32>' and 'tensor<?x?x4x7xf32>'}}
+  %0 = attn.unpack_rows %x, %n : tensor<?x4x32xf32> -> tensor<?x?x4x7xf32>
+  return
+}
+
+// -----
+
+func.func @unpack_extents(%x: tensor<?x?x8xf32>, %n: index) {
+  // expected-error@+1 {{found 'tensor<?x?x8xf32>' and 'tensor<?x?x?x8xf32>'}}
+  %0 = attn.unpack_rows %x, %n : tensor<?x?x8xf32> -> tensor<?x?x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @unpack_rank(%x: tensor<?x4x8xf32>, %n: index) {
+  // expected-error@+1 {{found 'tensor<?x4x8xf32>' and 'tensor<?x?x8xf32>'}}
+  %0 = attn.unpack_rows %x, %n : tensor<?x4x8xf32> -> tensor<?x?x8xf32>
   return
 }

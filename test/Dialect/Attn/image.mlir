@@ -26,3 +26,10 @@ func.func @padded(%pixels: tensor<2x1x?x?xf32>, %none: tensor<0x64xf32>, %table:
   %y = attn.unpack_rows %t, %w : tensor<?x64xf32> -> tensor<?x?x49xf32>
   return %y : tensor<?x?x49xf32>
 }
+
+// CHECK-LABEL: @weights
+func.func @weights(%w: tensor<?x2x3x17xf32>, %n: index) -> tensor<?x?x2x3x17xf32> {
+  // CHECK: attn.unpack_rows %{{.*}}, %{{.*}} : tensor<?x2x3x17xf32> -> tensor<?x?x2x3x17xf32>
+  %y = attn.unpack_rows %w, %n : tensor<?x2x3x17xf32> -> tensor<?x?x2x3x17xf32>
+  return %y : tensor<?x?x2x3x17xf32>
+}

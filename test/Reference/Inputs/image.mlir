@@ -19,3 +19,7 @@ func.func @unpack(%x: tensor<?x5xf32> {attn.name = "x"}, %length: index {attn.na
   %0 = attn.unpack_rows %x, %length : tensor<?x5xf32> -> tensor<?x?x5xf32>
   return %0 : tensor<?x?x5xf32>
 }
+func.func @unpack_weights(%x: tensor<?x2x5xf32> {attn.name = "x"}, %length: index {attn.name = "length"}) -> tensor<?x?x2x5xf32> {
+  %0 = attn.unpack_rows %x, %length : tensor<?x2x5xf32> -> tensor<?x?x2x5xf32>
+  return %0 : tensor<?x?x2x5xf32>
+}

@@ -1,0 +1,147 @@
+#include "lib/Drawing/HeatMap.h"
+#include "lib/Drawing/Label.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace rapt::drawing {
+namespace {
+
+constexpr size_t usualCell = 24, usualText = 14; // pixels, and units of an SVG
+constexpr size_t leastCellWithText = 10;
+constexpr size_t mapSide = 4096; // pixels at most, where there are not more cells
+constexpr size_t gap = 6;        // between text and map, and around the title
+constexpr size_t margin = 12;    // right of the map and below
+constexpr uint8_t frameGrey = 128;
+
+/// What is no number is black.
+uint8_t grey(float weight) { return weight > 0 ? uint8_t(std::lround(std::min(weight, 1.0f) * 255)) : 0; }
+
+std::string number(size_t n) { return std::to_string(n); }
+
+std::vector<std::string> labels(const std::vector<std::string> &texts) {
+  std::vector<std::string> result;
+  for (const std::string &text : texts)
+    result.push_back(label(text));
+  return result;
+}
+
+std::string escaped(const std::string &text) {
+  std::string result;
+  for (char c : text)
+    result += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '"' ? "&quot;" : std::string(1, c);
+  return result;
+}
+
+/// Units that the longest text takes, with letters of one width.
+size_t svgWidthOf(const std::vector<std::string> &texts) {
+  size_t most = 1;
+  for (const std::string &text : texts)
+    most = std::max(most, countCharacters(text));
+  return most * 9;
+}
+
+void appendCell(std::string &svg, size_t x, size_t y, float weight) {
+  char cell[192];
+  const unsigned shade = grey(weight);
+  snprintf(cell, sizeof cell,
+           "<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\" fill=\"rgb(%u,%u,%u)\"><title>%.4f</title></rect>\n",
+           x, y, usualCell, usualCell, shade, shade, shade, double(weight));
+  svg += cell;
+}
+
+/// Where things are in a raster with text.
+struct Layout {
+  size_t side, left, top, width, height;
+
+  size_t baseline(size_t i, size_t text) const { return i * side + side / 2 + text * 3 / 8; }
+};
+
+size_t widest(Font &font, const std::vector<std::string> &texts) {
+  size_t most = 0;
+  for (const std::string &text : texts)
+    most = std::max(most, font.widthOf(text));
+  return most;
+}
+
+void drawAxes(Picture &picture, Font &font, const Layout &layout, const std::vector<std::string> &rows,
+              const std::vector<std::string> &columns) {
+  for (size_t i = 0; i < rows.size(); ++i)
+    font.write(picture, layout.left - gap - font.widthOf(rows[i]), layout.top + layout.baseline(i, font.pixels()),
+               rows[i], Direction::Right);
+  for (size_t i = 0; i < columns.size(); ++i)
+    font.write(picture, layout.left + layout.baseline(i, font.pixels()), layout.top - gap, columns[i], Direction::Up);
+  picture.fill(layout.left - 1, layout.top - 1, columns.size() * layout.side + 2, rows.size() * layout.side + 2,
+               frameGrey);
+}
+
+} // namespace
+
+std::string drawSvg(const Axes &axes, const std::string &title, std::span<const float> weights) {
+  if (weights.size() > mostSvgCells)
+    return {};
+  const std::vector<std::string> rows = labels(axes.rows), columns = labels(axes.columns);
+  const size_t mapWidth = columns.size() * usualCell, mapHeight = rows.size() * usualCell;
+  const size_t titleWidth = svgWidthOf({title});
+  const size_t left = std::max(svgWidthOf(rows) + margin, titleWidth > mapWidth ? titleWidth - mapWidth : 0);
+  const size_t top = svgWidthOf(columns) + 3 * margin;
+  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(left + mapWidth + margin) +
+                    "\" height=\"" + number(top + mapHeight + margin) +
+                    "\" font-family=\"monospace\" font-size=\"14\">\n<title>" + escaped(title) +
+                    "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"6\" y=\"18\">" +
+                    escaped(title) + "</text>\n";
+  for (size_t i = 0; i < columns.size(); ++i)
+    svg += "<text transform=\"translate(" + number(left + i * usualCell + 17) + " " + number(top - gap) +
+           ") rotate(-90)\">" + escaped(columns[i]) + "</text>\n";
+  for (size_t i = 0; i < rows.size(); ++i) {
+    svg += "<text x=\"" + number(left - gap) + "\" y=\"" + number(top + i * usualCell + 17) +
+           "\" text-anchor=\"end\">" + escaped(rows[i]) + "</text>\n";
+    for (size_t j = 0; j < columns.size(); ++j)
+      appendCell(svg, left + j * usualCell, top + i * usualCell, weights[i * columns.size() + j]);
+  }
+  return svg + "<rect x=\"" + number(left) + "\" y=\"" + number(top) + "\" width=\"" + number(mapWidth) +
+         "\" height=\"" + number(mapHeight) + "\" fill=\"none\" stroke=\"gray\"/>\n</svg>\n";
+}
+
+Expected<Raster> Raster::make(const Axes &axes, const std::string &longestTitle) {
+  const size_t rows = axes.rows.size(), columns = axes.columns.size();
+  const size_t side = std::clamp<size_t>(mapSide / std::max(rows, columns), 1, usualCell);
+  auto tooLarge = [&](size_t pixels) {
+    return Error{number(rows) + " x " + number(columns) + " tokens take " + number(pixels) +
+                 " pixels; a picture has at most " + number(mostPixels)};
+  };
+  if (rows > mostPixels || columns > mostPixels / rows)
+    return tooLarge(rows * columns);
+  if (side < leastCellWithText)
+    return Raster(side, rows, columns, Picture(columns * side, rows * side));
+  Expected<Font> font = Font::open(std::min(usualText, side - 2));
+  if (!font)
+    return font.error();
+  const std::vector<std::string> down = labels(axes.rows), right = labels(axes.columns);
+  const size_t mapWidth = columns * side, titleWidth = font->widthOf(longestTitle);
+  const size_t titled = titleWidth > mapWidth ? titleWidth - mapWidth : 0;
+  Layout layout{side, std::max(widest(*font, down) + 2 * gap, titled), widest(*font, right) + font->pixels() + 4 * gap,
+                0, 0};
+  layout.width = layout.left + mapWidth + margin;
+  layout.height = layout.top + rows * side + margin;
+  if (layout.width * layout.height > mostPixels)
+    return tooLarge(layout.width * layout.height);
+  Raster raster(side, rows, columns, Picture(layout.width, layout.height));
+  drawAxes(raster.empty, *font, layout, down, right);
+  raster.font = std::move(*font);
+  return raster;
+}
+
+Picture Raster::draw(const std::string &title, std::span<const float> weights) {
+  Picture picture = empty;
+  const size_t end = font ? margin : 0;
+  const size_t left = picture.width - end - columns * side, top = picture.height - end - rows * side;
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t j = 0; j < columns; ++j)
+      picture.fill(left + j * side, top + i * side, side, side, grey(weights[i * columns + j]));
+  if (font)
+    font->write(picture, gap, gap + font->pixels(), title, Direction::Right);
+  return picture;
+}
+
+} // namespace rapt::drawing

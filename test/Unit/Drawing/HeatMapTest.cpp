@@ -1,0 +1,155 @@
+#include "lib/Drawing/HeatMap.h"
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <png.h>
+
+using namespace rapt;
+using namespace rapt::drawing;
+
+namespace {
+
+/// As rows and columns of 24 pixels, between the axes and the margin.
+constexpr size_t margin = 12, cell = 24;
+
+size_t inkOf(const Picture &picture, size_t left, size_t top, size_t right, size_t bottom) {
+  size_t dark = 0;
+  for (size_t y = top; y < bottom; ++y)
+    for (size_t x = left; x < right; ++x)
+      dark += picture.pixels[y * picture.width + x] < 100;
+  return dark;
+}
+
+Picture drawn(const Axes &axes, const std::vector<float> &weights, const std::string &title = "") {
+  Expected<Raster> raster = Raster::make(axes, title);
+  EXPECT_TRUE(raster) << raster.error().message;
+  return raster->draw(title, weights);
+}
+
+std::vector<std::string> many(size_t count, const char *text) { return std::vector<std::string>(count, text); }
+
+} // namespace
+
+TEST(Font, KnowsItsGlyphs) {
+  Expected<Font> font = Font::open(14);
+  ASSERT_TRUE(font);
+  EXPECT_EQ(font->widthOf(""), 0u);
+  EXPECT_EQ(font->widthOf("ab"), font->widthOf("a") + font->widthOf("b"));
+  EXPECT_GT(font->widthOf("W"), font->widthOf("i"));
+  for (const char *text : {"\u2423", "\u21E5", "\u21B5", "\u2026", "\u2581", "\u00E9", "\uFFFD"}) {
+    Picture picture(40, 40), missing(40, 40);
+    font->write(picture, 10, 25, text, Direction::Right);
+    font->write(missing, 10, 25, "\U0001F9FF", Direction::Right); // an amulet, which the font does not have
+    EXPECT_GT(inkOf(missing, 0, 0, 40, 40), 0u) << "a box stands for it";
+    EXPECT_GT(inkOf(picture, 0, 0, 40, 40), 0u) << text;
+    EXPECT_NE(picture.pixels, missing.pixels) << text;
+  }
+}
+
+TEST(Font, TextUpIsTextTurned) {
+  Expected<Font> font = Font::open(14);
+  ASSERT_TRUE(font);
+  Picture right(101, 41), up(41, 101);
+  font->write(right, 20, 30, "Rapt, gj", Direction::Right);
+  font->write(up, 30, 80, "Rapt, gj", Direction::Up);
+  for (size_t y = 0; y < right.height; ++y)
+    for (size_t x = 0; x < right.width; ++x)
+      ASSERT_EQ(right.pixels[y * right.width + x], up.pixels[(100 - x) * up.width + y]) << x << ", " << y;
+}
+
+TEST(Font, WhatIsOutsideIsLeftOut) {
+  Expected<Font> font = Font::open(14);
+  ASSERT_TRUE(font);
+  Picture picture(8, 8), empty(8, 8);
+  for (size_t x : {size_t(0), size_t(7), size_t(1000)})
+    for (size_t y : {size_t(0), size_t(7), size_t(1000)})
+      for (Direction direction : {Direction::Right, Direction::Up})
+        font->write(picture, x, y, "Ag\u0301Ag", direction);
+  EXPECT_NE(picture.pixels, empty.pixels);
+}
+
+TEST(HeatMap, CellsHaveTheirGrey) {
+  const Axes axes{{"a", "b"}, {"c", "d", "e"}};
+  const std::vector<float> weights = {0, 0.5f, 1, 2, -1, std::nanf("")};
+  const Picture picture = drawn(axes, weights, "name layer0-head0");
+  const uint8_t greys[] = {0, 128, 255, 255, 0, 0};
+  for (size_t i = 0; i < 2; ++i)
+    for (size_t j = 0; j < 3; ++j)
+      for (size_t p = 0; p < cell * cell; ++p) {
+        const size_t y = picture.height - margin - (2 - i) * cell + p / cell;
+        const size_t x = picture.width - margin - (3 - j) * cell + p % cell;
+        ASSERT_EQ(picture.pixels[y * picture.width + x], greys[i * 3 + j]) << i << ", " << j;
+      }
+}
+
+TEST(HeatMap, TextStandsBesideItsRowAndColumn) {
+  const Axes axes{{"first", "", "third"}, {"", "column", ""}};
+  const Picture picture = drawn(axes, std::vector<float>(9, 1));
+  const size_t left = picture.width - margin - 3 * cell, top = picture.height - margin - 3 * cell;
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(inkOf(picture, 0, top + i * cell, left - 2, top + (i + 1) * cell) > 0, i != 1) << "row " << i;
+    EXPECT_EQ(inkOf(picture, left + i * cell, 0, left + (i + 1) * cell, top - 2) > 0, i == 1) << "column " << i;
+  }
+  const Picture other = drawn({{"first", "", "other"}, {"", "column", ""}}, std::vector<float>(9, 1));
+  EXPECT_NE(picture.pixels, other.pixels);
+}
+
+TEST(HeatMap, ATitleHasRoom) {
+  const Axes axes{{"a"}, {"b"}};
+  const std::string title = "encoder_attentions layer0-head0";
+  const Picture with = drawn(axes, {1}, title), without = drawn(axes, {1});
+  EXPECT_GT(with.width, without.width);
+  EXPECT_GT(inkOf(with, with.width - 30, 0, with.width, 24), 0u) << "its last letters are there";
+  Expected<Font> font = Font::open(14);
+  EXPECT_GE(with.width, font->widthOf(title) + 6);
+}
+
+TEST(HeatMap, CellsShrinkAndThenLoseTheirText) {
+  for (auto [tokens, side] : {std::pair(170, 24), std::pair(171, 23), std::pair(409, 10), std::pair(410, 9),
+                              std::pair(4096, 1), std::pair(4097, 1)}) {
+    Expected<Raster> raster = Raster::make({many(2, "a"), many(size_t(tokens), "token")}, "");
+    ASSERT_TRUE(raster);
+    EXPECT_EQ(raster->cell(), size_t(side)) << tokens;
+    EXPECT_EQ(raster->hasText(), side >= 10) << tokens;
+    const Picture picture = raster->draw("", std::vector<float>(size_t(2 * tokens)));
+    if (raster->hasText()) {
+      EXPECT_GT(inkOf(picture, 0, 0, picture.width, picture.height - margin - size_t(2 * side) - 1), 0u);
+    } else {
+      EXPECT_EQ(picture.width, size_t(tokens * side));
+      EXPECT_EQ(picture.height, size_t(2 * side));
+    }
+  }
+}
+
+TEST(HeatMap, LargerPicturesAreRefused) {
+  Expected<Raster> raster = Raster::make({many(8193, "a"), many(8192, "b")}, "");
+  ASSERT_FALSE(raster);
+  EXPECT_EQ(raster.error().message, "8193 x 8192 tokens take 67117056 pixels; a picture has at most 67108864");
+  EXPECT_TRUE(Raster::make({many(8192, "a"), many(8192, "b")}, ""));
+}
+
+TEST(HeatMap, SvgSaysWhatItShows) {
+  const std::string svg = drawSvg({{"<a>"}, {"\"b &", " "}}, "it's", std::vector<float>{0.25f, 0.75f});
+  for (const char *part : {">&lt;a&gt;</text>", ">&quot;b\u2423&amp;</text>", ">\u2423</text>", "<title>it's</title>",
+                           "rgb(64,64,64)\"><title>0.2500<", "rgb(191,191,191)\"><title>0.7500<"})
+    EXPECT_NE(svg.find(part), svg.npos) << part << " in\n" << svg;
+  EXPECT_EQ(drawSvg({many(513, "a"), many(512, "b")}, "", std::vector<float>(513 * 512)), "");
+}
+
+TEST(Picture, IsItsPng) {
+  Picture picture(301, 7);
+  for (size_t i = 0; i < picture.pixels.size(); ++i)
+    picture.pixels[i] = uint8_t(i * i);
+  Expected<std::string> file = encodePng(picture);
+  ASSERT_TRUE(file);
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  ASSERT_TRUE(png_image_begin_read_from_memory(&image, file->data(), file->size()));
+  EXPECT_EQ(image.format, uint32_t(PNG_FORMAT_GRAY));
+  std::vector<uint8_t> pixels(picture.pixels.size());
+  ASSERT_EQ(PNG_IMAGE_SIZE(image), pixels.size());
+  ASSERT_TRUE(png_image_finish_read(&image, nullptr, pixels.data(), 0, nullptr)) << image.message;
+  EXPECT_EQ(pixels, picture.pixels);
+}
+
+TEST(Picture, AnImpossibleOneIsAnError) { EXPECT_FALSE(encodePng(Picture(0, 0))); }
