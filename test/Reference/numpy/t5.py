@@ -60,8 +60,9 @@ def shapes(config):
         for layer in range(layers):
             for number, name in enumerate(attentions):
                 at = f"{side}.block.{layer}.layer.{number}."
-                for part in "qkv":
-                    table[f"{at}{name}.{part}.weight"] = ((inner, width), "weight", width)
+                # Scores are not divided by sqrt(d_kv): queries are as much smaller, as T5's initialisation makes them.
+                for part, fan in (("q", width * s["d_kv"]), ("k", width), ("v", width)):
+                    table[f"{at}{name}.{part}.weight"] = ((inner, width), "weight", fan)
                 table[f"{at}{name}.o.weight"] = ((width, inner), "weight", inner)
                 table[f"{at}layer_norm.weight"] = ((width,), "norm", 1)
             at = f"{side}.block.{layer}.layer.{len(attentions)}."
@@ -83,12 +84,7 @@ def tensors(config, seed):
 
 def weights(config, seed):
     """Values for tests: every gain differs from 1, every bias table is large enough to matter."""
-    result = layers.draw(shapes(config), seed)
-    # Scores are not divided by sqrt(d_kv): queries are small, as T5's initialisation makes them.
-    for name in result:
-        if name.endswith(".q.weight"):
-            result[name] /= numpy.float32(math.sqrt(settings(config)["d_kv"]))
-    return result
+    return layers.draw(shapes(config), seed)
 
 
 def make(directory, config, seed=0, dtype="F32", extra=None):
