@@ -130,7 +130,7 @@ def ids_of(words):
 
 
 def close(got, wanted):
-    assert numpy.allclose(got, wanted, rtol=1e-6, atol=1e-9), (got, wanted)
+    assert numpy.shape(got) == numpy.shape(wanted) and numpy.allclose(got, wanted, rtol=1e-6, atol=1e-9), (got, wanted)
 
 
 def check_fill_mask(models):

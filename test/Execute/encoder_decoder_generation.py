@@ -58,6 +58,7 @@ def checkBeams(options, library, model, count):
 
 
 def close(found, expected, what):
+    assert found.shape == expected.shape, f"{what}: {found.shape}, expected {expected.shape}"
     error = numpy.linalg.norm(found - expected) / numpy.linalg.norm(expected)
     assert error <= 1e-5, f"{what}: relative L2 {error:.1e}"
 
