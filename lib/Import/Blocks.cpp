@@ -1,6 +1,7 @@
 //===- Blocks.cpp - The parts that transformer blocks are made of -------------===//
 #include "lib/Import/Blocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace rapt;
@@ -40,6 +41,13 @@ attn::ActivationKind importing::activationNamed(std::string_view name) {
 
 Value importing::constant(const Scope &scope, Location loc, double value) {
   return arith::ConstantOp::create(scope.builder, loc, scope.builder.getF32FloatAttr(static_cast<float>(value)));
+}
+
+attn::EmbeddingOp importing::embed(const Scope &scope, Value ids, StringRef symbol) {
+  Value table = scope.weight(symbol);
+  auto type = RankedTensorType::get({ShapedType::kDynamic, cast<RankedTensorType>(table.getType()).getDimSize(1)},
+                                    scope.builder.getF32Type());
+  return attn::EmbeddingOp::create(scope.builder, scope.at(symbol), type, ids, table);
 }
 
 Value importing::layerNorm(const Scope &scope, Value x, StringRef part, double epsilon) {
@@ -85,11 +93,11 @@ Value importing::project(const Scope &scope, Value x, Value weight, StringRef pa
   return product(scope, scope.at(part), x, weight, bias, /*transposed=*/true);
 }
 
-Value importing::feedForward(const Scope &scope, Value x, StringRef up, attn::ActivationKind activation,
-                             StringRef down) {
-  Value wide = linear(scope, x, up);
+Value importing::feedForward(const Scope &scope, Value x, StringRef up, attn::ActivationKind activation, StringRef down,
+                             Value (*product)(const Scope &, Value, StringRef)) {
+  Value wide = product(scope, x, up);
   Value active = attn::ActivationOp::create(scope.builder, scope.at(up), activation, wide);
-  return linear(scope, active, down);
+  return product(scope, active, down);
 }
 
 Value importing::gatedFeedForward(const Scope &scope, Value x, StringRef gate, StringRef up,
@@ -135,8 +143,17 @@ attn::AttentionOp importing::rowAttention(const Scope &scope, Location loc, std:
                    builder.getAffineMapArrayAttr({queryMap, keyMap, valueMap, resultMap}));
 }
 
-/// The maps of query, key, value and result where queries are packed over all rows and keys are in the cache.
-static ArrayAttr cachedMaps(OpBuilder &builder, bool grouped) {
+Value importing::selfAttention(const Scope &scope, Value x, StringRef part, int64_t heads, StringRef out,
+                               Value rowBegin) {
+  Location loc = scope.at(part);
+  int64_t channels = cast<RankedTensorType>(x.getType()).getDimSize(1) / heads;
+  Value scale = constant(scope, loc, 1 / std::sqrt(double(channels)));
+  auto project = [&](const char *name) { return splitHeads(scope, loc, dense(scope, x, (part + name).str()), heads); };
+  Value mixed = rowAttention(scope, loc, {project(".query"), project(".key"), project(".value")}, scale, rowBegin);
+  return dense(scope, mergeHeads(scope, loc, mixed), out);
+}
+
+ArrayAttr importing::cachedMaps(OpBuilder &builder, bool grouped) {
   using A = attn::AttentionOp;
   AffineMap query = attentionMap(builder, {A::Q, A::HKV, A::DQK}),
             result = attentionMap(builder, {A::Q, A::HKV, A::DV});

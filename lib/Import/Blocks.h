@@ -37,6 +37,9 @@ attn::ActivationKind activationNamed(std::string_view name);
 
 mlir::Value constant(const Scope &scope, mlir::Location loc, double value);
 
+/// Rows of the weight `symbol` [rows, columns]: [ids, columns].
+attn::EmbeddingOp embed(const Scope &scope, mlir::Value ids, llvm::StringRef symbol);
+
 /// (x - mean) / sqrt(variance + epsilon) * PART.weight + PART.bias.
 mlir::Value layerNorm(const Scope &scope, mlir::Value x, llvm::StringRef part, double epsilon);
 
@@ -52,9 +55,10 @@ mlir::Value dense(const Scope &scope, mlir::Value x, llvm::StringRef part);
 /// x [m, in] times the transpose of `weight` [out, in], plus `bias` [out] where there is one: an output head.
 mlir::Value project(const Scope &scope, mlir::Value x, mlir::Value weight, llvm::StringRef part, mlir::Value bias = {});
 
-/// DOWN(activation(UP(x))).
+/// DOWN(activation(UP(x))), of products that are `dense`, or `linear`.
 mlir::Value feedForward(const Scope &scope, mlir::Value x, llvm::StringRef up, attn::ActivationKind activation,
-                        llvm::StringRef down);
+                        llvm::StringRef down,
+                        mlir::Value (*product)(const Scope &, mlir::Value, llvm::StringRef) = dense);
 
 /// DOWN(activation(GATE(x)) * UP(x)), weights as torch.nn.Linear has them (Shazeer 2020).
 mlir::Value gatedFeedForward(const Scope &scope, mlir::Value x, llvm::StringRef gate, llvm::StringRef up,
@@ -78,5 +82,15 @@ mlir::Value mergeHeads(const Scope &scope, mlir::Location loc, mlir::Value x);
 /// `rowBegin`. query, key and value are [tokens, heads, channels].
 attn::AttentionOp rowAttention(const Scope &scope, mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue,
                                mlir::Value scale, mlir::Value rowBegin);
+
+/// Multi-head attention of x [tokens, width] to the tokens of each row itself (Vaswani et al. 2017): OUT of `heads`
+/// heads of PART.query, PART.key and PART.value, which are `dense` with the same width. The scale is 1 / sqrt(width /
+/// heads).
+mlir::Value selfAttention(const Scope &scope, mlir::Value x, llvm::StringRef part, int64_t heads, llvm::StringRef out,
+                          mlir::Value rowBegin);
+
+/// The maps of query, key, value and result where queries are packed over all rows and keys are in the cache. Grouped
+/// queries are [tokens, groups, heads, channels].
+mlir::ArrayAttr cachedMaps(mlir::OpBuilder &builder, bool grouped);
 
 } // namespace rapt::importing

@@ -56,6 +56,24 @@ void EncoderDecoderModule::beginEncode() {
                      {"encoder_last_hidden_state", tensorOf({any, facts.hidden}, builder().getF32Type()), {"tokens"}}});
 }
 
+Status EncoderDecoderModule::endEncode(const ParameterSet &parameters, const Stack &decoder, Value hidden,
+                                       StringRef part,
+                                       function_ref<std::pair<Value, Value>(const Scope &, Value)> keyValue) {
+  Rows rows = sourceRows();
+  Value state[] = {cache()}, shared[] = {hidden, rows.rowBegin, rows.past, rows.table};
+  Expected<SmallVector<Value>> filled = buildLayerStack(
+      builder(), entry(), parameters, {.stack = decoder, .function = "source_block", .state = state, .shared = shared},
+      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
+        Scope scope{inner, parameters, {}, &layer};
+        auto [key, value] = keyValue(scope, others[0]);
+        return {appendSource(scope, scope.at(part), carried[0], key, value, {others[1], others[2], others[3]})};
+      });
+  if (!filled)
+    return filled.error();
+  module.endEntry({(*filled)[0], hidden});
+  return {};
+}
+
 void EncoderDecoderModule::beginStep() {
   int64_t any = ShapedType::kDynamic;
   Type list = tensorOf({any}, builder().getI32Type()), table = tensorOf({any, any}, builder().getI32Type());
@@ -85,16 +103,9 @@ Value importing::crossAttention(const Scope &scope, Location loc, Value query, V
   auto cached = cast<attn::KVCacheType>(cache.getType());
   auto viewType = RankedTensorType::get({any, any, cached.getHeads(), cached.getHeadDim()}, cached.getElementType());
   auto view = attn::KVViewOp::create(builder, loc, viewType, viewType, cache, scope.layer->number, sources.table);
-  auto map = [&](std::initializer_list<unsigned> dims) {
-    SmallVector<AffineExpr> results;
-    for (unsigned dim : dims)
-      results.push_back(builder.getAffineDimExpr(dim));
-    return AffineMap::get(A::NumDims, 0, results, builder.getContext());
-  };
   return A::create(builder, loc, query.getType(), query, view.getKeys(), view.getValues(), scale, /*q_begin=*/rowBegin,
                    /*q_offset=*/nullptr, /*kv_begin=*/nullptr, /*kv_length=*/sources.length, /*extras=*/ValueRange(),
-                   builder.getAffineMapArrayAttr({map({A::Q, A::HKV, A::DQK}), map({A::B, A::KV, A::HKV, A::DQK}),
-                                                  map({A::B, A::KV, A::HKV, A::DV}), map({A::Q, A::HKV, A::DV})}));
+                   cachedMaps(builder, /*grouped=*/false));
 }
 
 Value importing::appendSource(const Scope &scope, Location loc, Value cache, Value key, Value value, const Rows &rows) {

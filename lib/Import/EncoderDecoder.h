@@ -48,7 +48,10 @@ public:
   mlir::Value inputIds() { return argument(1); }
   /// Of the source's tokens; the table is the sources'.
   Rows sourceRows() { return {argument(2), argument(3), argument(4)}; }
-  void endEncode(mlir::Value cache, mlir::Value hidden) { module.endEntry({cache, hidden}); }
+  /// Ends it with the encoder's output, whose keys and values for each of the decoder's layers go into the cache:
+  /// PART's, [tokens, heads, channels], which `keyValue` makes.
+  Status endEncode(const ParameterSet &parameters, const Stack &decoder, mlir::Value hidden, llvm::StringRef part,
+                   llvm::function_ref<std::pair<mlir::Value, mlir::Value>(const Scope &, mlir::Value hidden)> keyValue);
 
   /// Opens `step`.
   void beginStep();

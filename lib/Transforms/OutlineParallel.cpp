@@ -69,7 +69,16 @@ LogicalResult outline(scf::ForallOp forall, func::FuncOp entry, StringRef name) 
   for (Operation &op : forall.getBody()->without_terminator())
     t.clone(op, mapping);
 
-  attn::ParallelForOp::create(b, name, captures, count, entry.getArgument(0));
+  // Products of one shape come many times in a model: the first of equal tasks serves them all.
+  for (auto other : entry->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
+    if (other != task && other.isPrivate() && other.getFunctionType() == task.getFunctionType() &&
+        OperationEquivalence::isRegionEquivalentTo(&other.getBody(), &task.getBody(),
+                                                   OperationEquivalence::IgnoreLocations)) {
+      task.erase();
+      task = other;
+      break;
+    }
+  attn::ParallelForOp::create(b, task.getSymName(), captures, count, entry.getArgument(0));
   forall.erase();
   return success();
 }

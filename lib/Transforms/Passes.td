@@ -136,7 +136,8 @@ def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
   let summary = "bufferised parallel loops of entries become tasks";
   let description = [{
     Each outermost `scf.forall` of an entry becomes a private function `(captures, begin, end, worker)` that runs a range of the flattened
-    grid, and an `attn.parallel_for` that calls it through the executor. Constants are copied into the task.
+    grid, and an `attn.parallel_for` that calls it through the executor. Constants are copied into the task. Loops whose
+    tasks would be equal, products of one shape above all, share the first.
 
     ```mlir
     func.func @f(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {

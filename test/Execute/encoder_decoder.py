@@ -61,7 +61,9 @@ def check_axes(command, directory, reader, writer, text):
     with open(os.path.join(maps, "cross_attentions-layer0-head0.svg"), encoding="utf-8") as file:
         shown = re.findall(r"<text transform[^>]*>([^<]*)</text>|<text x=[^>]*text-anchor[^>]*>([^<]*)</text>", file.read())
     expected = [tokenizer.text([i]) or tokenizer.pieces[i] for tokenizer, ids in ((reader, reader.ids(text)), (writer, made)) for i in ids]
-    assert [html.unescape(key or query) for key, query in shown] == expected, (shown, expected)
+    labels = [html.unescape(key or query).replace("␣", " ") for key, query in shown]
+    # A word's mark is shown as the space it stands for; decoding drops that of the first word.
+    assert len(labels) == len(expected) and all(a in (b, " " + b) for a, b in zip(labels, expected)), (labels, expected)
 
 
 def check_ids(command, directory, sizes):

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-outline-parallel | FileCheck %s
+// RUN: rapt-opt %s --attn-outline-parallel --split-input-file | FileCheck %s
 
 // Constants are copied, other values captured; the last id runs fastest.
 // CHECK-LABEL: func.func @fill
@@ -18,3 +18,28 @@ func.func @fill(%env: !llvm.ptr, %x: memref<?x4xf32>, %n: index) attributes {att
 // CHECK: %[[J:.*]] = arith.remui %[[AT]], %{{.*}}
 // CHECK: %[[I:.*]] = arith.divui %[[AT]], %{{.*}}
 // CHECK: memref.store %[[ZERO]], %[[Y]][%[[I]], %[[J]]]
+
+// -----
+
+// Loops that do the same with other buffers share a task; another constant makes another task.
+// CHECK-LABEL: func.func @equal
+// CHECK: attn.parallel_for @equal.task0(%{{.*}}, %{{.*}})
+// CHECK: attn.parallel_for @equal.task0(%{{.*}}, %{{.*}})
+// CHECK: attn.parallel_for @equal.task2(%{{.*}}, %{{.*}})
+// CHECK: func.func private @equal.task0
+// CHECK-NOT: func.func private @equal.task1
+// CHECK: func.func private @equal.task2
+func.func @equal(%env: !llvm.ptr, %x: memref<?xf32>, %y: memref<?xf32>, %n: index) attributes {attn.entry} {
+  %f1 = arith.constant 1.0 : f32
+  %f2 = arith.constant 2.0 : f32
+  scf.forall (%i) in (%n) {
+    memref.store %f1, %x[%i] : memref<?xf32>
+  }
+  scf.forall (%i) in (%n) {
+    memref.store %f1, %y[%i] : memref<?xf32>
+  }
+  scf.forall (%i) in (%n) {
+    memref.store %f2, %y[%i] : memref<?xf32>
+  }
+  return
+}

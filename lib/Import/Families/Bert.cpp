@@ -9,7 +9,7 @@
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Heads.h"
 #include "lib/Import/LayerStack.h"
-#include <cmath>
+#include "lib/Import/ParameterScope.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -69,9 +69,7 @@ Config readConfig(huggingface::ModelDescription &model) {
   config.head = readHead<Head>(model, heads, Head::None);
   bool hasLabels = config.classifiesRows() || config.head == Head::TokenClassification;
   config.labels = hasLabels ? readLabelCount(reader) : 0;
-  if (reader.errors() && config.width % config.heads != 0)
-    reader.fail("hidden_size " + std::to_string(config.width) + " is not a multiple of num_attention_heads " +
-                std::to_string(config.heads));
+  reader.requireMultiple("hidden_size", config.width, "num_attention_heads", config.heads);
   for (const char *key : {"is_decoder", "add_cross_attention"})
     if (reader.getBool(key, false))
       reader.fail(std::string(key) + " is true: bert is supported as an encoder only");
@@ -84,24 +82,17 @@ struct Names {
   std::array<std::string, 2> norm;
 };
 
-void addDense(ParameterSet &parameters, const std::string &symbol, const std::string &tensor, int64_t out, int64_t in) {
-  parameters.add(symbol + ".weight", tensor + ".weight", {out, in}, Init::weight(in));
-  parameters.add(symbol + ".bias", tensor + ".bias", {out}, Init::bias());
-}
-
 void addHead(ParameterSet &parameters, const Config &config, const Names &names) {
   int64_t width = config.width;
+  ParameterScope top{parameters, ""}, transform{parameters, "cls.predictions.", {}, {}, names.norm};
   if (config.hasPooler)
-    addDense(parameters, "pooler.dense", names.prefix + "pooler.dense", width, width);
+    ParameterScope{parameters, names.prefix}.dense("pooler.dense", width, width);
   switch (config.head) {
   case Head::None:
     break;
   case Head::MaskedLM:
-    addDense(parameters, "transform.dense", "cls.predictions.transform.dense", width, width);
-    parameters.add("transform.LayerNorm.weight", "cls.predictions.transform.LayerNorm." + names.norm[0], {width},
-                   Init::normWeight());
-    parameters.add("transform.LayerNorm.bias", "cls.predictions.transform.LayerNorm." + names.norm[1], {width},
-                   Init::bias());
+    transform.dense("transform.dense", width, width);
+    transform.layerNorm("transform.LayerNorm", width);
     parameters.add("predictions.bias", "cls.predictions.bias", {config.vocabulary}, Init::bias());
     if (!config.tied)
       parameters.add("predictions.weight", "cls.predictions.decoder.weight", {config.vocabulary, width},
@@ -109,10 +100,10 @@ void addHead(ParameterSet &parameters, const Config &config, const Names &names)
     break;
   case Head::SequenceClassification:
   case Head::TokenClassification:
-    addDense(parameters, "classifier", "classifier", config.labels, width);
+    top.dense("classifier", config.labels, width);
     break;
   case Head::QuestionAnswering:
-    addDense(parameters, "qa_outputs", "qa_outputs", 2, width);
+    top.dense("qa_outputs", 2, width);
     break;
   }
 }
@@ -127,30 +118,15 @@ ParameterSet listParameters(const Config &config, const Names &names) {
   table("word_embeddings", config.vocabulary);
   table("position_embeddings", config.positions);
   table("token_type_embeddings", config.types);
-  std::string norm = names.prefix + "embeddings.LayerNorm.";
-  parameters.add("embeddings.LayerNorm.weight", norm + names.norm[0], {width}, Init::normWeight());
-  parameters.add("embeddings.LayerNorm.bias", norm + names.norm[1], {width}, Init::bias());
-
-  auto stacked = [&](const std::string &part, const std::string &suffix, const std::string &stored,
-                     std::vector<int64_t> shape, Init init) {
-    parameters.addStacked({config.layers}, part + suffix, names.prefix + "encoder.layer.{layer}." + part + "." + stored,
-                          std::move(shape), init);
-  };
-  auto dense = [&](const std::string &part, int64_t out, int64_t in) {
-    stacked(part, ".weight", "weight", {out, in}, Init::weight(in));
-    stacked(part, ".bias", "bias", {out}, Init::bias());
-  };
-  auto layerNorm = [&](const std::string &part) {
-    stacked(part, ".weight", names.norm[0], {width}, Init::normWeight());
-    stacked(part, ".bias", names.norm[1], {width}, Init::bias());
-  };
+  ParameterScope{parameters, names.prefix, {}, {}, names.norm}.layerNorm("embeddings.LayerNorm", width);
+  ParameterScope layer{parameters, names.prefix + "encoder.layer.{layer}.", {}, Stack{config.layers}, names.norm};
   for (const char *part : {"query", "key", "value"})
-    dense(std::string("attention.self.") + part, width, width);
-  dense("attention.output.dense", width, width);
-  layerNorm("attention.output.LayerNorm");
-  dense("intermediate.dense", config.inner, width);
-  dense("output.dense", width, config.inner);
-  layerNorm("output.LayerNorm");
+    layer.dense(std::string("attention.self.") + part, width, width);
+  layer.dense("attention.output.dense", width, width);
+  layer.layerNorm("attention.output.LayerNorm", width);
+  layer.dense("intermediate.dense", config.inner, width);
+  layer.dense("output.dense", width, config.inner);
+  layer.layerNorm("output.LayerNorm", width);
   addHead(parameters, config, names);
   return parameters;
 }
@@ -158,33 +134,22 @@ ParameterSet listParameters(const Config &config, const Names &names) {
 /// One block: x [tokens, width] to that after it.
 Value buildBlock(const Scope &scope, const Config &config, Value x, Value rowBegin) {
   OpBuilder &builder = scope.builder;
-  Location loc = scope.at("attention.self");
-  auto project = [&](const char *part) {
-    return splitHeads(scope, loc, dense(scope, x, std::string("attention.self.") + part), config.heads);
-  };
-  Value scale = constant(scope, loc, 1 / std::sqrt(double(config.headDim())));
-  Value mixed = rowAttention(scope, loc, {project("query"), project("key"), project("value")}, scale, rowBegin);
-  Value attended = dense(scope, mergeHeads(scope, loc, mixed), "attention.output.dense");
+  Value attended = selfAttention(scope, x, "attention.self", config.heads, "attention.output.dense", rowBegin);
   x = attn::AddOp::create(builder, scope.at("attention.output.dense"), x, attended);
   x = layerNorm(scope, x, "attention.output.LayerNorm", config.epsilon);
-  Value wide = dense(scope, x, "intermediate.dense");
-  wide = attn::ActivationOp::create(builder, scope.at("intermediate.dense"), config.activation, wide);
-  x = attn::AddOp::create(builder, scope.at("output.dense"), x, dense(scope, wide, "output.dense"));
+  Value narrow = feedForward(scope, x, "intermediate.dense", config.activation, "output.dense");
+  x = attn::AddOp::create(builder, scope.at("output.dense"), x, narrow);
   return layerNorm(scope, x, "output.LayerNorm", config.epsilon);
 }
 
 /// The embeddings' sum, normalised.
 Value buildEmbeddings(const Scope &top, const Config &config, Value ids, Value types, Value rowBegin) {
   OpBuilder &builder = top.builder;
-  auto stream = tensorOf({ShapedType::kDynamic, config.width}, builder.getF32Type());
-  auto look = [&](const char *part, Value indices) -> Value {
-    std::string name = std::string("embeddings.") + part;
-    return attn::EmbeddingOp::create(builder, top.at(name), stream, indices, top.weight(name));
-  };
   Location loc = top.at("embeddings");
   Value positions = attn::PositionsOp::create(builder, loc, ids.getType(), ids, rowBegin, /*past=*/Value());
-  Value x = attn::AddOp::create(builder, loc, look("word_embeddings", ids), look("token_type_embeddings", types));
-  x = attn::AddOp::create(builder, loc, x, look("position_embeddings", positions));
+  Value x = embed(top, ids, "embeddings.word_embeddings");
+  x = attn::AddOp::create(builder, loc, x, embed(top, types, "embeddings.token_type_embeddings"));
+  x = attn::AddOp::create(builder, loc, x, embed(top, positions, "embeddings.position_embeddings"));
   return layerNorm(top, x, "embeddings.LayerNorm", config.epsilon);
 }
 

@@ -9,6 +9,7 @@
 #include "lib/Import/Decoder.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/LayerStack.h"
+#include "lib/Import/ParameterScope.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
 
@@ -61,9 +62,7 @@ Config readConfig(huggingface::ConfigReader &reader) {
   config.scaled = reader.getBool("scale_attn_weights", true);
   config.scaledByLayer = reader.getBool("scale_attn_by_inverse_layer_idx", false);
   config.tied = reader.getBool("tie_word_embeddings", true);
-  if (reader.errors() && config.width % config.heads != 0)
-    reader.fail("n_embd " + std::to_string(config.width) + " is not a multiple of n_head " +
-                std::to_string(config.heads));
+  reader.requireMultiple("n_embd", config.width, "n_head", config.heads);
   if (reader.getBool("add_cross_attention", false))
     reader.fail("add_cross_attention is true: cross-attention to an encoder is not supported by the gpt2 family");
   return config;
@@ -74,25 +73,14 @@ ParameterSet listParameters(const Config &config, const std::string &prefix) {
   int64_t width = config.width;
   parameters.add("wte", prefix + "wte.weight", {config.vocabulary, width}, Init::embedding());
   parameters.add("wpe", prefix + "wpe.weight", {config.positions, width}, Init::embedding());
-  auto stacked = [&](const std::string &part, std::vector<int64_t> shape, Init init) {
-    parameters.addStacked({config.layers}, part, prefix + "h.{layer}." + part, std::move(shape), init);
-  };
-  auto norm = [&](const std::string &part) {
-    stacked(part + ".weight", {width}, Init::normWeight());
-    stacked(part + ".bias", {width}, Init::bias());
-  };
-  auto product = [&](const std::string &part, int64_t in, int64_t out) {
-    stacked(part + ".weight", {in, out}, Init::weight(in));
-    stacked(part + ".bias", {out}, Init::bias());
-  };
-  norm("ln_1");
-  product("attn.c_attn", width, 3 * width);
-  product("attn.c_proj", width, width);
-  norm("ln_2");
-  product("mlp.c_fc", width, config.inner);
-  product("mlp.c_proj", config.inner, width);
-  parameters.add("ln_f.weight", prefix + "ln_f.weight", {width}, Init::normWeight());
-  parameters.add("ln_f.bias", prefix + "ln_f.bias", {width}, Init::bias());
+  ParameterScope layer{parameters, prefix + "h.{layer}.", {}, Stack{config.layers}};
+  layer.layerNorm("ln_1", width);
+  layer.linear("attn.c_attn", width, 3 * width);
+  layer.linear("attn.c_proj", width, width);
+  layer.layerNorm("ln_2", width);
+  layer.linear("mlp.c_fc", width, config.inner);
+  layer.linear("mlp.c_proj", config.inner, width);
+  ParameterScope{parameters, prefix}.layerNorm("ln_f", width);
   // The head never has the prefix: it belongs to the class around the transformer.
   if (!config.tied)
     parameters.add("lm_head", "lm_head.weight", {config.vocabulary, width}, Init::weight(width));
@@ -126,8 +114,8 @@ SmallVector<Value> buildBlock(const Scope &scope, const Config &config, ValueRan
   Value merged = attn::MergeHeadsOp::create(builder, loc, x.getType(), mixed);
   x = attn::AddOp::create(builder, scope.at("attn.c_proj"), x, linear(scope, merged, "attn.c_proj"));
 
-  Value narrow =
-      feedForward(scope, layerNorm(scope, x, "ln_2", config.epsilon), "mlp.c_fc", config.activation, "mlp.c_proj");
+  Value normed = layerNorm(scope, x, "ln_2", config.epsilon);
+  Value narrow = feedForward(scope, normed, "mlp.c_fc", config.activation, "mlp.c_proj", linear);
   x = attn::AddOp::create(builder, scope.at("mlp.c_proj"), x, narrow);
   return {x, updated};
 }
@@ -138,12 +126,9 @@ Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const Config 
   OpBuilder &builder = decoder.builder();
   Scope top{builder, parameters};
   Rows rows = decoder.rows();
-  Value tokenTable = top.weight("wte"), positionTable = top.weight("wpe");
   Value positions = attn::PositionsOp::create(builder, top.at("wpe"), decoder.tokens(), rows.rowBegin, rows.past);
-  auto stream = RankedTensorType::get({ShapedType::kDynamic, config.width}, builder.getF32Type());
-  Value x = attn::AddOp::create(builder, top.at("wpe"),
-                                attn::EmbeddingOp::create(builder, top.at("wte"), stream, decoder.tokens(), tokenTable),
-                                attn::EmbeddingOp::create(builder, top.at("wpe"), stream, positions, positionTable));
+  Value x = embed(top, decoder.tokens(), "wte");
+  x = attn::AddOp::create(builder, top.at("wpe"), x, embed(top, positions, "wpe"));
 
   Value state[] = {x, decoder.cache()}, shared[] = {rows.rowBegin, rows.past, rows.table};
   LayerStack stack{.stack = {config.layers}, .state = state, .shared = shared};
@@ -155,9 +140,9 @@ Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const Config 
   if (!last)
     return last.error();
 
-  Value wanted = attn::SelectRowsOp::create(builder, top.at("ln_f"), stream, (*last)[0], decoder.want());
+  Value wanted = attn::SelectRowsOp::create(builder, top.at("ln_f"), x.getType(), (*last)[0], decoder.want());
   Value normed = layerNorm(top, wanted, "ln_f", config.epsilon);
-  Value head = config.tied ? tokenTable : top.weight("lm_head");
+  Value head = top.weight(config.tied ? "wte" : "lm_head");
   return decoder.finish((*last)[1], project(top, normed, head, "lm_head"));
 }
 

@@ -11,6 +11,7 @@
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Heads.h"
 #include "lib/Import/LayerStack.h"
+#include "lib/Import/ParameterScope.h"
 #include "lib/Import/RotaryFrequencies.h"
 #include <cmath>
 
@@ -150,24 +151,17 @@ ParameterSet listParameters(const Config &config, const std::string &prefix) {
   ParameterSet parameters;
   int64_t width = config.width;
   parameters.add("embed_tokens", prefix + "embed_tokens.weight", {config.vocabulary, width}, Init::embedding());
-  auto stacked = [&](const std::string &part, std::vector<int64_t> shape, Init init) {
-    parameters.addStacked({config.layers}, part, prefix + "layers.{layer}." + part, std::move(shape), init);
-  };
-  auto product = [&](const std::string &part, int64_t in, int64_t out, bool hasBias) {
-    stacked(part + ".weight", {out, in}, Init::weight(in));
-    if (hasBias)
-      stacked(part + ".bias", {out}, Init::bias());
-  };
-  stacked("input_layernorm.weight", {width}, Init::normWeight());
-  product("self_attn.q_proj", width, config.queryColumns(), config.hasQueryBias);
-  product("self_attn.k_proj", width, config.keyColumns(), config.hasQueryBias);
-  product("self_attn.v_proj", width, config.keyColumns(), config.hasQueryBias);
-  product("self_attn.o_proj", config.queryColumns(), width, config.hasOutputBias);
-  stacked("post_attention_layernorm.weight", {width}, Init::normWeight());
-  product("mlp.gate_proj", width, config.inner, config.hasInnerBias);
-  product("mlp.up_proj", width, config.inner, config.hasInnerBias);
-  product("mlp.down_proj", config.inner, width, config.hasInnerBias);
-  parameters.add("norm.weight", prefix + "norm.weight", {width}, Init::normWeight());
+  ParameterScope layer{parameters, prefix + "layers.{layer}.", {}, Stack{config.layers}};
+  layer.rmsNorm("input_layernorm", width);
+  layer.dense("self_attn.q_proj", config.queryColumns(), width, config.hasQueryBias);
+  layer.dense("self_attn.k_proj", config.keyColumns(), width, config.hasQueryBias);
+  layer.dense("self_attn.v_proj", config.keyColumns(), width, config.hasQueryBias);
+  layer.dense("self_attn.o_proj", width, config.queryColumns(), config.hasOutputBias);
+  layer.rmsNorm("post_attention_layernorm", width);
+  layer.dense("mlp.gate_proj", config.inner, width, config.hasInnerBias);
+  layer.dense("mlp.up_proj", config.inner, width, config.hasInnerBias);
+  layer.dense("mlp.down_proj", width, config.inner, config.hasInnerBias);
+  ParameterScope{parameters, prefix}.rmsNorm("norm", width);
   // The head never has the prefix: it belongs to the class around the transformer.
   if (!config.tied)
     parameters.add("lm_head", "lm_head.weight", {config.vocabulary, width}, Init::weight(width));
@@ -209,9 +203,7 @@ Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const Config 
   OpBuilder &builder = decoder.builder();
   Scope top{builder, parameters};
   Rows rows = decoder.rows();
-  Value tokenTable = top.weight("embed_tokens");
-  auto stream = RankedTensorType::get({ShapedType::kDynamic, config.width}, builder.getF32Type());
-  Value x = attn::EmbeddingOp::create(builder, top.at("embed_tokens"), stream, decoder.tokens(), tokenTable);
+  Value x = embed(top, decoder.tokens(), "embed_tokens");
   Location rotary = top.at("rotary_emb");
   Value positions = attn::PositionsOp::create(builder, rotary, decoder.tokens(), rows.rowBegin, rows.past);
   auto pairs = RankedTensorType::get({ShapedType::kDynamic, config.headDim / 2}, builder.getF32Type());
@@ -231,9 +223,9 @@ Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const Config 
   if (!last)
     return last.error();
 
-  Value wanted = attn::SelectRowsOp::create(builder, top.at("norm"), stream, (*last)[0], decoder.want());
+  Value wanted = attn::SelectRowsOp::create(builder, top.at("norm"), x.getType(), (*last)[0], decoder.want());
   Value normed = rmsNorm(top, wanted, "norm", config.epsilon);
-  Value head = config.tied ? tokenTable : top.weight("lm_head");
+  Value head = top.weight(config.tied ? "embed_tokens" : "lm_head");
   return decoder.finish((*last)[1], project(top, normed, head, "lm_head"));
 }
 

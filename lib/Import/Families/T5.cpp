@@ -9,6 +9,7 @@
 #include "lib/Import/EncoderDecoder.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Heads.h"
+#include "lib/Import/ParameterScope.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
 
@@ -80,9 +81,8 @@ Config readConfig(huggingface::ModelDescription &model) {
   if (reader.errors() && config.maxDistance <= config.buckets / 2)
     reader.fail("relative_attention_max_distance " + std::to_string(config.maxDistance) +
                 " must be more than half of relative_attention_num_buckets " + std::to_string(config.buckets));
-  if (reader.errors() && config.startToken >= config.vocabulary)
-    reader.fail("decoder_start_token_id " + std::to_string(config.startToken) + " is not below vocab_size " +
-                std::to_string(config.vocabulary));
+  if (reader.errors())
+    Vocabularies{config.vocabulary}.check(reader, config.startToken, /*sharesTable=*/true);
   if (reader.errors() && config.width * config.heads * config.headDim > (int64_t(1) << 40))
     reader.fail("num_heads " + std::to_string(config.heads) + " of d_kv " + std::to_string(config.headDim) +
                 " are too many for d_model " + std::to_string(config.width));
@@ -106,35 +106,31 @@ Side decoderOf(const Config &config) { return {{config.decoderLayers, "decoder"}
 
 void addSide(ParameterSet &parameters, const Config &config, const Side &side) {
   int64_t width = config.width, inner = config.heads * config.headDim;
-  auto stacked = [&](int number, const std::string &part, std::vector<int64_t> shape, Init init) {
-    parameters.addStacked(side.stack, side.part(number, part + ".weight"),
-                          side.stack.name + ".block.{layer}.layer." + std::to_string(number) + "." + part + ".weight",
-                          std::move(shape), init);
-  };
-  auto product = [&](int number, const std::string &part, int64_t out, int64_t in) {
-    stacked(number, part, {out, in}, Init::weight(in));
+  auto scopeOf = [&](int number) {
+    std::string part = "layer." + std::to_string(number) + ".", stack = side.stack.name + ".";
+    return ParameterScope{parameters, stack + "block.{layer}." + part, stack + part, side.stack};
   };
   auto attention = [&](int number, const std::string &name) {
-    for (const char *part : {"q", "k", "v"})
-      product(number, name + "." + part, inner, width);
-    product(number, name + ".o", width, inner);
-    stacked(number, "layer_norm", {width}, Init::normWeight());
+    ParameterScope scope = scopeOf(number);
+    for (const char *part : {".q", ".k", ".v"})
+      scope.dense(name + part, inner, width, /*hasBias=*/false);
+    scope.dense(name + ".o", width, inner, /*hasBias=*/false);
+    scope.rmsNorm("layer_norm", width);
   };
   attention(0, "SelfAttention");
   parameters.addTable(side.bias(), side.stack.name + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight",
                       {config.buckets, config.heads}, Init::embedding());
   if (side.isDecoder)
     attention(1, "EncDecAttention");
-  int last = side.feedForward();
+  ParameterScope last = scopeOf(side.feedForward());
   for (const char *part : {"wi_0", "wi_1"})
     if (config.gated)
-      product(last, std::string("DenseReluDense.") + part, config.inner, width);
+      last.dense(std::string("DenseReluDense.") + part, config.inner, width, /*hasBias=*/false);
   if (!config.gated)
-    product(last, "DenseReluDense.wi", config.inner, width);
-  product(last, "DenseReluDense.wo", width, config.inner);
-  stacked(last, "layer_norm", {width}, Init::normWeight());
-  parameters.add(side.stack.name + ".final_layer_norm.weight", side.stack.name + ".final_layer_norm.weight", {width},
-                 Init::normWeight());
+    last.dense("DenseReluDense.wi", config.inner, width, /*hasBias=*/false);
+  last.dense("DenseReluDense.wo", width, config.inner, /*hasBias=*/false);
+  last.rmsNorm("layer_norm", width);
+  ParameterScope{parameters, ""}.rmsNorm(side.stack.name + ".final_layer_norm", width);
 }
 
 ParameterSet listParameters(const Config &config, const std::string &embedding) {
@@ -211,17 +207,12 @@ void addRelativeBias(const Scope &scope, const Config &config, attn::AttentionOp
 
 /// DenseReluDense of the side's last part, with its norm and residual.
 Value buildFeedForward(const Scope &scope, const Config &config, const Side &side, Value x) {
-  OpBuilder &builder = scope.builder;
   std::string part = side.part(side.feedForward(), "DenseReluDense.");
-  Value normed = rmsNorm(scope, x, side.part(side.feedForward(), "layer_norm"), config.epsilon), wide;
-  Location loc = scope.at(part + (config.gated ? "wi_0" : "wi"));
-  if (config.gated) {
-    Value gate = dense(scope, normed, part + "wi_0"), up = dense(scope, normed, part + "wi_1");
-    wide = attn::GLUOp::create(builder, loc, config.activation, gate, up);
-  } else {
-    wide = attn::ActivationOp::create(builder, loc, config.activation, dense(scope, normed, part + "wi"));
-  }
-  return attn::AddOp::create(builder, scope.at(part + "wo"), x, dense(scope, wide, part + "wo"));
+  Value normed = rmsNorm(scope, x, side.part(side.feedForward(), "layer_norm"), config.epsilon);
+  Value narrow = config.gated
+                     ? gatedFeedForward(scope, normed, part + "wi_0", part + "wi_1", config.activation, part + "wo")
+                     : feedForward(scope, normed, part + "wi", config.activation, part + "wo");
+  return attn::AddOp::create(scope.builder, scope.at(part + "wo"), x, narrow);
 }
 
 /// x + o(merged heads).
@@ -268,11 +259,6 @@ SmallVector<Value> buildDecoderBlock(const Scope &scope, const Config &config, V
   return {buildFeedForward(scope, config, side, x), cache};
 }
 
-Value embed(const Scope &top, const Config &config, Value ids) {
-  auto stream = tensorOf({ShapedType::kDynamic, config.width}, top.builder.getF32Type());
-  return attn::EmbeddingOp::create(top.builder, top.at("shared"), stream, ids, top.weight("shared"));
-}
-
 /// The encoder, and keys and values of its output for every layer of the decoder.
 Status buildEncode(EncoderDecoderModule &model, const Config &config, const ParameterSet &parameters) {
   model.beginEncode();
@@ -280,7 +266,7 @@ Status buildEncode(EncoderDecoderModule &model, const Config &config, const Para
   Scope top{builder, parameters};
   Rows rows = model.sourceRows();
   Side encoder = encoderOf(config), decoder = decoderOf(config);
-  Value state[] = {embed(top, config, model.inputIds())}, shared[] = {rows.rowBegin};
+  Value state[] = {embed(top, model.inputIds(), "shared")}, shared[] = {rows.rowBegin};
   Expected<SmallVector<Value>> last = buildLayerStack(
       builder, model.entry(), parameters, {.stack = encoder.stack, .state = state, .shared = shared},
       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
@@ -292,21 +278,11 @@ Status buildEncode(EncoderDecoderModule &model, const Config &config, const Para
     return last.error();
   Value hidden = rmsNorm(top, (*last)[0], "encoder.final_layer_norm", config.epsilon);
 
-  Value cache[] = {model.cache()}, source[] = {hidden, rows.rowBegin, rows.past, rows.table};
-  Expected<SmallVector<Value>> filled = buildLayerStack(
-      builder, model.entry(), parameters,
-      {.stack = decoder.stack, .function = "source_block", .state = cache, .shared = source},
-      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-        Scope scope{inner, parameters, {}, &layer};
-        std::string part = decoder.part(1, "EncDecAttention");
-        Value key = headsOf(scope, config, others[0], part + ".k"),
-              value = headsOf(scope, config, others[0], part + ".v");
-        return {appendSource(scope, scope.at(part), carried[0], key, value, {others[1], others[2], others[3]})};
-      });
-  if (!filled)
-    return filled.error();
-  model.endEncode((*filled)[0], hidden);
-  return {};
+  std::string part = decoder.part(1, "EncDecAttention");
+  return model.endEncode(parameters, decoder.stack, hidden, part, [&](const Scope &scope, Value x) {
+    Value key = headsOf(scope, config, x, part + ".k");
+    return std::pair(key, headsOf(scope, config, x, part + ".v"));
+  });
 }
 
 /// d_model^-0.5 times the product where the head is the embedding.
@@ -333,7 +309,7 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderDecoderModule &model, const Co
   Rows rows = model.rows();
   Sources sources = model.sources();
   Side decoder = decoderOf(config);
-  Value state[] = {embed(top, config, model.tokens()), model.cache()};
+  Value state[] = {embed(top, model.tokens(), "shared"), model.cache()};
   Value shared[] = {rows.rowBegin, rows.past, rows.table, sources.length, sources.table};
   Expected<SmallVector<Value>> last =
       buildLayerStack(builder, model.entry(), parameters, {.stack = decoder.stack, .state = state, .shared = shared},
@@ -346,9 +322,8 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderDecoderModule &model, const Co
                       });
   if (!last)
     return last.error();
-  auto stream = tensorOf({ShapedType::kDynamic, config.width}, builder.getF32Type());
-  Value wanted =
-      attn::SelectRowsOp::create(builder, top.at("decoder.final_layer_norm"), stream, (*last)[0], model.want());
+  Value wanted = attn::SelectRowsOp::create(builder, top.at("decoder.final_layer_norm"), state[0].getType(), (*last)[0],
+                                            model.want());
   Value normed = rmsNorm(top, wanted, "decoder.final_layer_norm", config.epsilon);
   return model.finish((*last)[1], buildHead(top, config, normed));
 }

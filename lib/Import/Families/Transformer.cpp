@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/EncoderDecoder.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/ParameterScope.h"
 #include <cmath>
 
 using namespace mlir;
@@ -49,12 +50,9 @@ Config readConfig(huggingface::ConfigReader &reader) {
   config.hasHeadBias = reader.getBool("generator_bias", !config.isTied);
   int64_t pad = reader.getInt("pad_token_id", 0, INT32_MAX, 0);
   config.startToken = reader.getInt("decoder_start_token_id", 0, INT32_MAX, pad);
-  if (!reader.errors())
-    return config;
-  if (config.width % config.heads != 0)
-    reader.fail("d_model " + std::to_string(config.width) + " is not a multiple of nhead " +
-                std::to_string(config.heads));
-  config.vocabularies.check(reader, config.startToken, config.isShared);
+  reader.requireMultiple("d_model", config.width, "nhead", config.heads);
+  if (reader.errors())
+    config.vocabularies.check(reader, config.startToken, config.isShared);
   return config;
 }
 
@@ -71,13 +69,7 @@ std::string embeddingOf(const Config &config, bool isTarget) {
 void addStack(ParameterSet &parameters, const Config &config, const Stack &stack, bool isDecoder) {
   int64_t width = config.width;
   std::string layer = stack.name + ".layers.{layer}.";
-  auto stacked = [&](const std::string &part, std::vector<int64_t> shape, Init init) {
-    parameters.addStacked(stack, stack.name + "." + part, layer + part, std::move(shape), init);
-  };
-  auto dense = [&](const std::string &part, int64_t out, int64_t in) {
-    stacked(part + ".weight", {out, in}, Init::weight(in));
-    stacked(part + ".bias", {out}, Init::bias());
-  };
+  ParameterScope scope{parameters, layer, stack.name + ".", stack};
   // Rows of the projections of query, key and value, which are one tensor.
   auto projection = [&](const std::string &part, const std::string &name, int64_t first, int64_t count) {
     std::string symbol = stack.name + "." + part + "." + name, tensor = layer + part + ".in_proj_";
@@ -87,22 +79,18 @@ void addStack(ParameterSet &parameters, const Config &config, const Stack &stack
                               Init::bias());
   };
   projection("self_attn", "in_proj", 0, 3);
-  dense("self_attn.out_proj", width, width);
+  scope.dense("self_attn.out_proj", width, width);
   if (isDecoder) {
     projection("multihead_attn", "query", 0, 1);
     projection("multihead_attn", "key_value", 1, 2);
-    dense("multihead_attn.out_proj", width, width);
+    scope.dense("multihead_attn.out_proj", width, width);
   }
-  dense("linear1", config.inner, width);
-  dense("linear2", width, config.inner);
-  for (int number = 1; number <= (isDecoder ? 3 : 2); ++number) {
-    stacked("norm" + std::to_string(number) + ".weight", {width}, Init::normWeight());
-    stacked("norm" + std::to_string(number) + ".bias", {width}, Init::bias());
-  }
-  if (!config.hasFinalNorm)
-    return;
-  parameters.add(stack.name + ".norm.weight", stack.name + ".norm.weight", {width}, Init::normWeight());
-  parameters.add(stack.name + ".norm.bias", stack.name + ".norm.bias", {width}, Init::bias());
+  scope.dense("linear1", config.inner, width);
+  scope.dense("linear2", width, config.inner);
+  for (int number = 1; number <= (isDecoder ? 3 : 2); ++number)
+    scope.layerNorm("norm" + std::to_string(number), width);
+  if (config.hasFinalNorm)
+    ParameterScope{parameters, ""}.layerNorm(stack.name + ".norm", width);
 }
 
 ParameterSet listParameters(const Config &config) {
@@ -135,13 +123,12 @@ SmallVector<float> frequenciesOf(const Config &config) {
 Value embed(const Scope &top, const Config &config, bool isTarget, Value ids, Value rowBegin, Value past) {
   OpBuilder &builder = top.builder;
   std::string name = embeddingOf(config, isTarget);
-  auto stream = tensorOf({ShapedType::kDynamic, config.width}, builder.getF32Type());
-  auto embedding = attn::EmbeddingOp::create(builder, top.at(name), stream, ids, top.weight(name));
+  attn::EmbeddingOp embedding = importing::embed(top, ids, name);
   if (config.isScaled)
     embedding.setScaleAttr(builder.getF32FloatAttr(float(std::sqrt(double(config.width)))));
   Location loc = top.at("positions");
   Value positions = attn::PositionsOp::create(builder, loc, ids, rowBegin, past);
-  Value sinusoids = attn::SinusoidsOp::create(builder, loc, stream, positions, frequenciesOf(config));
+  Value sinusoids = attn::SinusoidsOp::create(builder, loc, embedding.getType(), positions, frequenciesOf(config));
   return attn::AddOp::create(builder, loc, embedding, sinusoids);
 }
 
@@ -155,9 +142,7 @@ Value sublayer(const Scope &scope, const Config &config, Value x, const std::str
 
 Value feedForwardSublayer(const Scope &scope, const Config &config, const std::string &side, Value x, int norm) {
   return sublayer(scope, config, x, side + "norm" + std::to_string(norm), side + "linear2", [&](Value y) -> Value {
-    Value wide = dense(scope, y, side + "linear1");
-    wide = attn::ActivationOp::create(scope.builder, scope.at(side + "linear1"), config.activation, wide);
-    return dense(scope, wide, side + "linear2");
+    return feedForward(scope, y, side + "linear1", config.activation, side + "linear2");
   });
 }
 
@@ -223,21 +208,11 @@ Status buildEncode(EncoderDecoderModule &model, const Config &config, const Para
     return last.error();
   Value hidden = config.hasFinalNorm ? layerNorm(top, (*last)[0], "encoder.norm", config.epsilon) : (*last)[0];
 
-  Value cache[] = {model.cache()}, source[] = {hidden, rows.rowBegin, rows.past, rows.table};
-  Expected<SmallVector<Value>> filled = buildLayerStack(
-      builder, model.entry(), parameters,
-      {.stack = decoderOf(config), .function = "source_block", .state = cache, .shared = source},
-      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-        Scope scope{inner, parameters, {}, &layer};
-        std::string part = "decoder.multihead_attn";
-        SmallVector<Value> heads = projectHeads(scope, config, others[0], part + ".key_value", 2);
-        Rows places{others[1], others[2], others[3]};
-        return {appendSource(scope, scope.at(part), carried[0], heads[0], heads[1], places)};
+  return model.endEncode(
+      parameters, decoderOf(config), hidden, "decoder.multihead_attn", [&](const Scope &scope, Value x) {
+        SmallVector<Value> heads = projectHeads(scope, config, x, "decoder.multihead_attn.key_value", 2);
+        return std::pair(heads[0], heads[1]);
       });
-  if (!filled)
-    return filled.error();
-  model.endEncode((*filled)[0], hidden);
-  return {};
 }
 
 Expected<OwningOpRef<ModuleOp>> buildModel(EncoderDecoderModule &model, const Config &config,
@@ -259,8 +234,7 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderDecoderModule &model, const Co
       });
   if (!last)
     return last.error();
-  auto stream = tensorOf({ShapedType::kDynamic, config.width}, builder.getF32Type());
-  Value x = attn::SelectRowsOp::create(builder, top.at("generator"), stream, (*last)[0], model.want());
+  Value x = attn::SelectRowsOp::create(builder, top.at("generator"), state[0].getType(), (*last)[0], model.want());
   if (config.hasFinalNorm)
     x = layerNorm(top, x, "decoder.norm", config.epsilon);
   Value weight = top.weight(config.isTied ? embeddingOf(config, /*isTarget=*/true) : "generator");

@@ -10,6 +10,7 @@
 #include "lib/Import/Heads.h"
 #include "lib/Import/LayerStack.h"
 #include "lib/Import/ModelModule.h"
+#include "lib/Import/ParameterScope.h"
 #include "lib/Support/Json.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -72,9 +73,7 @@ Config readConfig(huggingface::ModelDescription &model) {
   config.labels = config.head == Head::Classification ? readLabelCount(reader) : 0;
   if (!reader.errors())
     return config;
-  if (config.width % config.heads != 0)
-    reader.fail("hidden_size " + std::to_string(config.width) + " is not a multiple of num_attention_heads " +
-                std::to_string(config.heads));
+  reader.requireMultiple("hidden_size", config.width, "num_attention_heads", config.heads);
   int64_t side = std::min(config.image.height, config.image.width);
   if (patch.height != patch.width)
     reader.fail("patch_size is " + std::to_string(patch.height) + " x " + std::to_string(patch.width) +
@@ -91,10 +90,6 @@ Config readConfig(huggingface::ModelDescription &model) {
 ParameterSet listParameters(const Config &config, const std::string &prefix) {
   ParameterSet parameters;
   int64_t width = config.width, positions = config.rows() * config.columns() + 1;
-  auto addDense = [&](const std::string &symbol, const std::string &tensor, int64_t out, int64_t in) {
-    parameters.add(symbol + ".weight", tensor + ".weight", {out, in}, Init::weight(in));
-    parameters.add(symbol + ".bias", tensor + ".bias", {out}, Init::bias());
-  };
   auto embedding = [&](const std::string &part, int64_t rows) {
     parameters.addView("embeddings." + part, prefix + "embeddings." + part, {rows, width}, {1, rows, width},
                        Init::embedding());
@@ -106,32 +101,20 @@ ParameterSet listParameters(const Config &config, const std::string &prefix) {
                      {width, config.channels, config.patch, config.patch}, Init::weight(config.patchColumns()));
   parameters.add(kernel + ".bias", prefix + kernel + ".bias", {width}, Init::bias());
 
-  auto stacked = [&](const std::string &part, std::vector<int64_t> shape, Init init) {
-    parameters.addStacked({config.layers}, part, prefix + "encoder.layer.{layer}." + part, std::move(shape), init);
-  };
-  auto dense = [&](const std::string &part, int64_t out, int64_t in, bool hasBias = true) {
-    stacked(part + ".weight", {out, in}, Init::weight(in));
-    if (hasBias)
-      stacked(part + ".bias", {out}, Init::bias());
-  };
-  auto norm = [&](const std::string &part) {
-    stacked(part + ".weight", {width}, Init::normWeight());
-    stacked(part + ".bias", {width}, Init::bias());
-  };
-  norm("layernorm_before");
+  ParameterScope layer{parameters, prefix + "encoder.layer.{layer}.", {}, Stack{config.layers}},
+      top{parameters, prefix};
+  layer.layerNorm("layernorm_before", width);
   for (const char *part : {"query", "key", "value"})
-    dense(std::string("attention.attention.") + part, width, width, config.hasQueryBias);
-  dense("attention.output.dense", width, width);
-  norm("layernorm_after");
-  dense("intermediate.dense", config.inner, width);
-  dense("output.dense", width, config.inner);
-
-  parameters.add("layernorm.weight", prefix + "layernorm.weight", {width}, Init::normWeight());
-  parameters.add("layernorm.bias", prefix + "layernorm.bias", {width}, Init::bias());
+    layer.dense(std::string("attention.attention.") + part, width, width, config.hasQueryBias);
+  layer.dense("attention.output.dense", width, width);
+  layer.layerNorm("layernorm_after", width);
+  layer.dense("intermediate.dense", config.inner, width);
+  layer.dense("output.dense", width, config.inner);
+  top.layerNorm("layernorm", width);
   if (config.hasPooler)
-    addDense("pooler.dense", prefix + "pooler.dense", config.poolerWidth, width);
+    top.dense("pooler.dense", config.poolerWidth, width);
   if (config.head == Head::Classification)
-    addDense("classifier", "classifier", config.labels, width);
+    ParameterScope{parameters, ""}.dense("classifier", config.labels, width);
   return parameters;
 }
 
@@ -170,18 +153,13 @@ Value buildEmbeddings(const Scope &top, const Config &config, Images &images) {
 /// One block: x [tokens, width] to that after it.
 Value buildBlock(const Scope &scope, const Config &config, Value x, Value rowBegin) {
   OpBuilder &builder = scope.builder;
-  Location loc = scope.at("attention.attention");
   Value normed = layerNorm(scope, x, "layernorm_before", config.epsilon);
-  auto project = [&](const char *part) {
-    return splitHeads(scope, loc, dense(scope, normed, std::string("attention.attention.") + part), config.heads);
-  };
-  Value scale = constant(scope, loc, 1 / std::sqrt(double(config.headDim())));
-  Value mixed = rowAttention(scope, loc, {project("query"), project("key"), project("value")}, scale, rowBegin);
-  Value attended = dense(scope, mergeHeads(scope, loc, mixed), "attention.output.dense");
+  Value attended =
+      selfAttention(scope, normed, "attention.attention", config.heads, "attention.output.dense", rowBegin);
   x = attn::AddOp::create(builder, scope.at("attention.output.dense"), x, attended);
-  Value wide = dense(scope, layerNorm(scope, x, "layernorm_after", config.epsilon), "intermediate.dense");
-  wide = attn::ActivationOp::create(builder, scope.at("intermediate.dense"), config.activation, wide);
-  return attn::AddOp::create(builder, scope.at("output.dense"), x, dense(scope, wide, "output.dense"));
+  normed = layerNorm(scope, x, "layernorm_after", config.epsilon);
+  Value narrow = feedForward(scope, normed, "intermediate.dense", config.activation, "output.dense");
+  return attn::AddOp::create(builder, scope.at("output.dense"), x, narrow);
 }
 
 /// The outputs of the head, from the last layer's.

@@ -28,19 +28,21 @@ def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
 def AttnLowerProducts : Pass<"attn-lower-products"> {
   let summary = "matmul tiles become register tiles";
   let description = [{
+    Runs on buffers: bufferisation has a product to look at, not a chain of writes for each row.
+
     A `linalg.matmul` on [m, k] x [k, 32] of static shape becomes a loop over k whose carried values are the accumulators: as
     many rows by two vectors as the registers hold. Each step is two loads of the panel, a broadcast per row and
     multiply-adds. Where the result starts from a zero fill it is never read. A single row has four chains of
     accumulators, so that it is not bound by the latency of one. 16-bit operands are widened as they are loaded.
 
     ```mlir
-    func.func @tile(%a: tensor<8x64xf32>, %b: tensor<64x32xf32>, %c: tensor<8x32xf32>) -> tensor<8x32xf32> {
-      %0 = linalg.matmul ins(%a, %b : tensor<8x64xf32>, tensor<64x32xf32>) outs(%c : tensor<8x32xf32>) -> tensor<8x32xf32>
-      return %0 : tensor<8x32xf32>
+    func.func @tile(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %c: memref<8x32xf32>) {
+      linalg.matmul ins(%a, %b : memref<8x64xf32>, memref<64x32xf32>) outs(%c : memref<8x32xf32>)
+      return
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
 }
 
@@ -48,7 +50,7 @@ def AttnVectorize : Pass<"attn-vectorize"> {
   let summary = "elementwise tiles become vectors";
   let description = [{
     `linalg.generic` and `linalg.fill` of static shape become vector code, two rows at a time, so that what is live fits the
-    registers.
+    registers. A fill that only products start from is left to them.
 
     ```mlir
     func.func @zero(%t: tensor<8x32xf32>) -> tensor<8x32xf32> {

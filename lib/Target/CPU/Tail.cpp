@@ -21,7 +21,6 @@ using namespace mlir;
 
 void rapt::cpu::addBackendPasses(OpPassManager &passes) {
   passes.addPass(createAttnDecomposeAttention());
-  passes.addPass(createAttnLowerProducts());
   passes.addPass(createAttnVectorize());
   passes.addPass(createAttnLowerEntries());
   passes.addPass(createCanonicalizerPass());
@@ -33,6 +32,7 @@ void rapt::cpu::addBackendPasses(OpPassManager &passes) {
   passes.addPass(createAttnOutlineParallel());
   passes.addPass(createAttnPlanMemory());
   passes.addPass(createCanonicalizerPass());
+  passes.addPass(createAttnLowerProducts());
   passes.addPass(createAttnPrefetchPanels());
   passes.addPass(createAttnVerifyBackend());
 }

@@ -86,6 +86,8 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
                         LLVM::LLVMStructType closureType) const {
     auto module = op->getParentOfType<ModuleOp>();
     std::string name = (op.getTask() + ".thunk").str();
+    if (module.lookupSymbol(name))
+      return name;
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToEnd(module.getBody());
     MLIRContext *context = op.getContext();

@@ -24,7 +24,9 @@ struct Vectorize : rapt::impl::AttnVectorizeBase<Vectorize> {
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> ops;
     getOperation()->walk([&](linalg::LinalgOp op) {
-      if (isa<linalg::GenericOp, linalg::FillOp>(op) && !op.hasDynamicShape())
+      // A fill that a product starts from goes with the product.
+      bool alone = isa<linalg::FillOp>(op) && !llvm::all_of(op->getUsers(), llvm::IsaPred<linalg::MatmulOp>);
+      if ((isa<linalg::GenericOp>(op) || alone) && !op.hasDynamicShape())
         ops.push_back(op);
     });
     IRRewriter rewriter(&getContext());

@@ -138,6 +138,12 @@ void ConfigReader::wrong(const Found &found, const std::string &needed) {
 
 void ConfigReader::fail(std::string finding) { findings.push_back(std::move(finding)); }
 
+void ConfigReader::requireMultiple(std::string_view key, int64_t number, std::string_view divisorKey, int64_t divisor) {
+  if (findings.empty() && number % divisor != 0)
+    fail(std::string(key) + " " + std::to_string(number) + " is not a multiple of " + std::string(divisorKey) + " " +
+         std::to_string(divisor));
+}
+
 //===----------------------------------------------------------------------===//
 // Getters
 //===----------------------------------------------------------------------===//

@@ -84,6 +84,8 @@ public:
 
   /// Records a finding about one or several keys: "n_embd 33 is not a multiple of n_head 2".
   void fail(std::string finding);
+  /// Records that one; nothing while there are findings, with which the numbers may not be those of the file.
+  void requireMultiple(std::string_view key, int64_t number, std::string_view divisorKey, int64_t divisor);
 
   /// All errors recorded so far, and every key that was neither read, nor is in `harmless` (this family's) or in the
   /// list shared by all families, nor given to --ignore-config-key; null, false and empty values do not count. Success

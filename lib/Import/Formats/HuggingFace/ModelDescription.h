@@ -9,8 +9,7 @@
 //   int64_t heads = config.getInt({"n_head", "num_attention_heads"}, 1, 1 << 12);
 //   double epsilon = config.getPositive("layer_norm_epsilon", 1, 1e-5);
 //   bool tied = config.getBool("tie_word_embeddings", true);
-//   if (width % heads != 0)
-//     config.fail("n_embd " + std::to_string(width) + " is not a multiple of n_head " + std::to_string(heads));
+//   config.requireMultiple("n_embd", width, "n_head", heads);
 //   if (Status status = config.finish({"resid_pdrop", "summary_type"}); !status)
 //     return status.error();
 //

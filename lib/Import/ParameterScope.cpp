@@ -1,0 +1,38 @@
+//===- ParameterScope.cpp - The weights of a part of a model --------------------===//
+#include "lib/Import/ParameterScope.h"
+
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::Init;
+
+void ParameterScope::add(const std::string &symbol, const std::string &tensor, std::vector<int64_t> shape,
+                         Init init) const {
+  if (stack)
+    parameters.addStacked(*stack, symbols + symbol, tensors + tensor, std::move(shape), init);
+  else
+    parameters.add(symbols + symbol, tensors + tensor, std::move(shape), init);
+}
+
+void ParameterScope::add(const std::string &name, std::vector<int64_t> shape, Init init) const {
+  add(name, name, std::move(shape), init);
+}
+
+void ParameterScope::linear(const std::string &part, int64_t in, int64_t out) const {
+  add(part + ".weight", {in, out}, Init::weight(in));
+  add(part + ".bias", {out}, Init::bias());
+}
+
+void ParameterScope::dense(const std::string &part, int64_t out, int64_t in, bool hasBias) const {
+  add(part + ".weight", {out, in}, Init::weight(in));
+  if (hasBias)
+    add(part + ".bias", {out}, Init::bias());
+}
+
+void ParameterScope::layerNorm(const std::string &part, int64_t width) const {
+  add(part + ".weight", part + "." + norm[0], {width}, Init::normWeight());
+  add(part + ".bias", part + "." + norm[1], {width}, Init::bias());
+}
+
+void ParameterScope::rmsNorm(const std::string &part, int64_t width) const {
+  add(part + ".weight", {width}, Init::normWeight());
+}

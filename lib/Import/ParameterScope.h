@@ -1,0 +1,34 @@
+//===- ParameterScope.h - The weights of a part of a model --------------*- C++ -*-===//
+#pragma once
+#include "lib/Import/ParameterSet.h"
+#include <array>
+
+namespace rapt::importing {
+
+/// Names weights of a part of a model, as Scope (Blocks.h) reads them: the symbol of weight NAME is `symbols` + NAME,
+/// its tensor is `tensors` + NAME, in each layer of the stack where there is one.
+struct ParameterScope {
+  ParameterSet &parameters;
+  std::string tensors; ///< "h.{layer}."
+  std::string symbols = {};
+  std::optional<Stack> stack = {};
+  /// What the checkpoint calls gain and bias of norms.
+  std::array<std::string, 2> norm = {"weight", "bias"};
+
+  void add(const std::string &name, std::vector<int64_t> shape, huggingface::Init init) const;
+
+  /// PART.weight [in, out] and PART.bias [out], a Conv1D.
+  void linear(const std::string &part, int64_t in, int64_t out) const;
+  /// PART.weight [out, in] and, where there is one, PART.bias [out], as torch.nn.Linear has them.
+  void dense(const std::string &part, int64_t out, int64_t in, bool hasBias = true) const;
+  /// PART.weight and PART.bias [width].
+  void layerNorm(const std::string &part, int64_t width) const;
+  /// PART.weight [width].
+  void rmsNorm(const std::string &part, int64_t width) const;
+
+private:
+  void add(const std::string &symbol, const std::string &tensor, std::vector<int64_t> shape,
+           huggingface::Init init) const;
+};
+
+} // namespace rapt::importing
