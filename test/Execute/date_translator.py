@@ -26,7 +26,8 @@ import alignment  # noqa: E402
 import passed  # noqa: E402
 import recurrent  # noqa: E402
 import recurrent_states  # noqa: E402
-from encoder_decoder_generation import Context, run  # noqa: E402
+from context import Context  # noqa: E402
+from encoder_decoder_generation import run  # noqa: E402
 
 MODEL = os.path.join(HERE, "..", "models", "date-translator")
 LARGEST = 4_000_000

@@ -88,26 +88,29 @@ SmallVector<EntryBuffer> listOutputs(Builder builder, const Config &config) {
 }
 
 /// The entry forward(input_ids, ..., row_begin), whose outputs are those of `listOutputs`.
-OwningOpRef<ModuleOp> buildForward(EncoderModule &module, const Config &config, const ParameterSet &parameters) {
+Expected<OwningOpRef<ModuleOp>> buildForward(EncoderModule &module, const Config &config,
+                                             const ParameterSet &parameters) {
   OpBuilder &builder = module.builder();
   Scope top{builder, parameters};
   Value x = embedTokens(top, "embedding", module.ids(), config.stack.inputs);
-  RecurrentEncoding encoding = recurrentLayers(top, config.stack, x, module.rowBegin());
+  Expected<RecurrentEncoding> encoding = encodeLayers(top, module.entry(), config.stack, x, module.rowBegin());
+  if (!encoding)
+    return encoding.error();
   auto pool = [&](attn::PoolingKind kind) -> Value {
     auto type = tensorOf({ShapedType::kDynamic, config.stack.outputs()}, builder.getF32Type());
-    return attn::PoolRowsOp::create(builder, top.at("pooling"), type, kind, encoding.output, module.rowBegin());
+    return attn::PoolRowsOp::create(builder, top.at("pooling"), type, kind, encoding->output, module.rowBegin());
   };
   if (config.head == Head::None)
-    return module.finish({encoding.output, pool(attn::PoolingKind::mean)});
-  Value pooled = config.pooling == "last"   ? encoding.states.back().front()
+    return module.finish({encoding->output, pool(attn::PoolingKind::mean)});
+  Value pooled = config.pooling == "last"   ? encoding->states.front()
                  : config.pooling == "mean" ? pool(attn::PoolingKind::mean)
                                             : pool(attn::PoolingKind::max);
   return module.finish(dense(top, pooled, "classifier"));
 }
 
 /// The entry step(state, tokens, row_begin, state_slot, state_target, want) -> (state, logits).
-OwningOpRef<ModuleOp> buildLanguageModel(ModelModule &module, const Config &config, const ParameterSet &parameters,
-                                         const ImportOptions &options) {
+Expected<OwningOpRef<ModuleOp>> buildLanguageModel(ModelModule &module, const Config &config,
+                                                   const ParameterSet &parameters, const ImportOptions &options) {
   OpBuilder &builder = module.builder();
   const RecurrentStack &stack = config.stack;
   int64_t any = ShapedType::kDynamic;
@@ -130,8 +133,10 @@ OwningOpRef<ModuleOp> buildLanguageModel(ModelModule &module, const Config &conf
   Scope top{builder, parameters};
   KeptStates kept{step.getArgument(0), step.getArgument(3), step.getArgument(4)};
   Value x = embedTokens(top, "embedding", step.getArgument(1), stack.inputs);
-  x = stepLayers(top, stack, readStates(top, stack, kept), x, step.getArgument(2), kept);
-  Value wanted = attn::SelectRowsOp::create(builder, top.at("lm_head"), x.getType(), x, step.getArgument(5));
+  Expected<Value> last = stepLayers(top, step, stack, x, step.getArgument(2), kept);
+  if (!last)
+    return last.error();
+  Value wanted = attn::SelectRowsOp::create(builder, top.at("lm_head"), last->getType(), *last, step.getArgument(5));
   Value table = top.weight(config.tied ? "embedding.weight" : "lm_head.weight");
   module.endEntry({kept.state, project(top, wanted, table, "lm_head", top.weight("lm_head.bias"))});
   return module.take();

@@ -102,9 +102,29 @@ def weights(config, seed, pooler=True):
     return result
 
 
-def make(directory, config, seed=0, dtype="F32", prefix=True, pooler=True, oldNames=False, extra=None):
+def write(directory, name, content):
+    path = os.path.join(directory, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=2)
+
+
+def writeModules(directory, pooling, normalize):
+    """The files of sentence-transformers; `pooling` is cls_token, mean_tokens, max_tokens or lasttoken."""
+    kinds = ["Transformer", "Pooling"] + ["Normalize"] * normalize
+    path = lambda i, kind: f"{i}_{kind}" if i else ""
+    write(directory, "modules.json", [{"idx": i, "name": str(i), "path": path(i, kind), "type": f"sentence_transformers.models.{kind}"}
+                                      for i, kind in enumerate(kinds)])
+    modes = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken")
+    write(directory, "1_Pooling/config.json", {"word_embedding_dimension": 1, "include_prompt": True,
+                                               **{f"pooling_mode_{mode}": mode == pooling for mode in modes}})
+
+
+def make(directory, config, seed=0, dtype="F32", prefix=True, pooler=True, oldNames=False, extra=None, modules=None):
     """Writes the directory and returns its full configuration. `oldNames` are those converted from TensorFlow; `prefix`
-    tells whether a model without head has "bert." before its names."""
+    tells whether a model without head has "bert." before its names; `modules` are writeModules's arguments."""
+    if modules:
+        writeModules(directory, *modules)
     config = {**SMALL, **config}
     os.makedirs(directory, exist_ok=True)
     with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
@@ -122,8 +142,8 @@ def make(directory, config, seed=0, dtype="F32", prefix=True, pooler=True, oldNa
 class Model:
     """tensors: {name: array}, names with or without "bert.", norms with weight and bias or gamma and beta."""
 
-    def __init__(self, config, tensors, kind=numpy.float64):
-        self.settings, self.kind = settings(config), kind
+    def __init__(self, config, tensors, kind=numpy.float64, modules=("mean_tokens", False)):
+        self.settings, self.kind, self.modules = settings(config), kind, modules
         new = lambda name: name.removeprefix("bert.").replace(".gamma", ".weight").replace(".beta", ".bias")
         self.tensors = {new(name): values for name, values in tensors.items()}
         self.act = ACTIVATIONS[self.settings["hidden_act"]]
@@ -158,13 +178,18 @@ class Model:
             x = self.norm(x + self.dense(wide, at + "output.dense"), at + "output.LayerNorm")
         return x
 
+    def sentence(self, x):
+        pooling, normalize = self.modules
+        pooled = {"mean_tokens": x.mean(0), "max_tokens": x.max(0), "cls_token": x[0], "lasttoken": x[-1]}[pooling]
+        return pooled / numpy.linalg.norm(pooled) if normalize else pooled
+
     def forward(self, ids, types=None):
         """{name: array} of the outputs for one text without padding: [length, ...], or [...] for the whole text."""
         x = self.hidden(ids, numpy.zeros_like(ids) if types is None else types)
         head = self.settings["head"]
         pooled = lambda: numpy.tanh(self.dense(x[0], "pooler.dense"))
         if head == "BertModel":
-            outputs = {"last_hidden_state": x, "sentence_embedding": x.mean(0)}
+            outputs = {"last_hidden_state": x, "sentence_embedding": self.sentence(x)}
             if "pooler.dense.weight" in self.tensors:
                 outputs["pooler_output"] = pooled()
             return outputs

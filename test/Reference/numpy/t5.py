@@ -59,8 +59,9 @@ def shapes(config):
         for layer in range(layers):
             for number, name in enumerate(attentions):
                 at = f"{side}.block.{layer}.layer.{number}."
-                for part in "qkv":
-                    table[f"{at}{name}.{part}.weight"] = ((inner, width), "weight", width)
+                # Scores are not divided by sqrt(d_kv): queries are as much smaller, as T5's initialisation makes them.
+                for part, fan in (("q", width * s["d_kv"]), ("k", width), ("v", width)):
+                    table[f"{at}{name}.{part}.weight"] = ((inner, width), "weight", fan)
                 table[f"{at}{name}.o.weight"] = ((width, inner), "weight", inner)
                 table[f"{at}layer_norm.weight"] = ((width,), "norm", 1)
             at = f"{side}.block.{layer}.layer.{len(attentions)}."
@@ -89,9 +90,6 @@ def weights(config, seed):
             values = 1 + 0.2 * values
         elif kind == "weight":
             values /= math.sqrt(fan)
-        # Scores are not divided by sqrt(d_kv): queries are small, as T5's initialisation makes them.
-        if name.endswith(".q.weight"):
-            values /= math.sqrt(settings(config)["d_kv"])
         result[name] = values.astype(numpy.float32)
     return result
 
