@@ -181,6 +181,7 @@ def check_classes(models):
         close([one["score"] for one in got], wanted[order])
     by_ids = models.results("class", "--tokens", ",".join(map(str, rows[0])))[0]
     assert by_ids == models.results("class", "-p", "cafe")[0]
+    assert len(models.run("class", "-p", "cafe", "--top-k", "0").stdout.splitlines()) == 3
     shown = models.run("class", "-p", "cafe", "--top-k", "1").stdout
     assert shown == f"{by_ids[0]['score']:.4f}\t{by_ids[0]['label']}\n", shown
     models.run("class", "-p", "a", "--chat", fails="class: text-classification writes no text")

@@ -139,7 +139,7 @@ Outcome ImageRun::tell(std::span<const float> logits) {
   std::vector<double> scores = score(logits, labels.scoring(logits.size()));
   json::Array list;
   std::string lines = options.images.size() > 1 ? json::printable(options.images[told]) + "\n" : std::string();
-  for (size_t best : largest(scores, size_t(options.topK.value_or(usualLabels)))) {
+  for (size_t best : largest(scores, wantedResults(options, usualLabels))) {
     list.emplace_back(json::Object{{"label", json::Value(labels.name(best))}, {"score", json::Value(scores[best])}});
     lines += shownScore(scores[best]) + "\t" + labels.name(best) + "\n";
   }
