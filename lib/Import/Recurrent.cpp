@@ -201,11 +201,6 @@ Expected<Value> importing::stepLayers(const Scope &scope, Operation *entry, cons
   return (*last)[0];
 }
 
-Value importing::embedTokens(const Scope &scope, StringRef part, Value ids, int64_t columns) {
-  auto type = tensorOf({ShapedType::kDynamic, columns}, scope.builder.getF32Type());
-  return attn::EmbeddingOp::create(scope.builder, scope.at(part), type, ids, scope.weight((part + ".weight").str()));
-}
-
 RankedTensorType importing::keptType(Builder builder, int64_t parts, int64_t columns) {
   return tensorOf({ShapedType::kDynamic, parts, columns}, builder.getF32Type());
 }

@@ -30,9 +30,6 @@ attn::RecurrenceKind readCell(huggingface::ConfigReader &config);
 int64_t readHiddenSize(huggingface::ConfigReader &config, const char *key, std::optional<int64_t> fallback = {});
 int64_t readLayerCount(huggingface::ConfigReader &config, const char *key, int64_t fallback);
 
-/// PART.weight's rows `ids`, [tokens, columns].
-mlir::Value embedTokens(const Scope &scope, llvm::StringRef part, mlir::Value ids, int64_t columns);
-
 /// The states that sequences keep between steps: an entry's argument and result `state` [slots, parts, columns], read
 /// at the rows `state_slot` and written at the rows `state_target`; see docs/Semantics.md. Of all rows each part is
 /// read before it is written.

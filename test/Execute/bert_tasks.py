@@ -149,6 +149,7 @@ def check_fill_mask(models):
             assert one["sequence"] == joined + " of france.", one
     shown = models.run("mask", "-p", text, "--top-k", "2").stdout.splitlines()
     assert shown == [f"{one['score']:.4f}\t{one['token_str']}\t{one['sequence']}" for one in best[:2]], shown
+    assert shown == ["0.0324\t.\tparis is the. of france.", "0.0320\t?\tparis is the? of france."], shown
     # Several masks, several lines, unequal lengths.
     file = os.path.join(models.work, "lines.txt")
     with open(file, "w") as out:

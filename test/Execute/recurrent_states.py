@@ -19,8 +19,8 @@ import numpy
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
-import passed  # noqa: E402
 import recurrent  # noqa: E402
+import report  # noqa: E402
 from context import Context  # noqa: E402
 from encoder_decoder_generation import run  # noqa: E402
 
@@ -150,13 +150,7 @@ def main():
         results = list(languageModel(Context(options.runtime, library, CONFIG["vocab_size"], max_step_tokens=40), model))
         found, wanted = run(options.rapt_run, library, "--tokens", "5,9,30", "-n", "12", "--ignore-eos"), greedy(model, [5, 9, 30], 12)
         results.append(("greedy tokens", found == wanted, f"{found}, expected {wanted}"))
-    for name, holds, figures in results:
-        print(f"{'PASS' if holds else 'FAIL'} {name}: {figures}")
-    failed = sum(not holds for _, holds, _ in results)
-    print(f"{len(results) - failed} passed, {failed} failed")
-    if not failed:
-        passed.note("compiled", "family recurrent decode")
-    sys.exit(1 if failed else 0)
+    report.finish(results, "family recurrent decode")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 // --image: what a model says about image files.
 #include "lib/Generation/CommandLine/AttentionMaps.h"
+#include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Labels.h"
 #include "lib/Generation/CommandLine/Rows.h"
@@ -226,15 +227,7 @@ Status ImageRun::finish() const {
 
 int runImages(const Options &options) {
   ImageRun run(options);
-  Outcome outcome = run.prepare();
-  if (outcome)
-    outcome = run.run();
-  if (outcome.status == RAPT_CANCELLED && Interrupts::caught())
-    return Interrupts::caught();
-  if (!outcome)
-    return fail(outcome.message, Failure(outcome).code);
-  Status status = run.finish();
-  return status ? 0 : fail(status.error().message);
+  return perform(run);
 }
 
 } // namespace rapt::run

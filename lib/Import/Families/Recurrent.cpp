@@ -10,6 +10,7 @@
 #include "lib/Import/Encoder.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Heads.h"
+#include "lib/Import/ParameterScope.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -64,18 +65,15 @@ Config readConfig(huggingface::ModelDescription &model) {
 
 ParameterSet listParameters(const Config &config) {
   ParameterSet parameters;
-  auto dense = [&](const std::string &part, int64_t out, int64_t in) {
-    parameters.add(part + ".weight", part + ".weight", {out, in}, Init::weight(in));
-    parameters.add(part + ".bias", part + ".bias", {out}, Init::bias());
-  };
+  ParameterScope scope{parameters, ""};
   parameters.add("embedding.weight", "embedding.weight", {config.vocabulary, config.stack.inputs}, Init::embedding());
   config.stack.addTo(parameters);
   if (config.head == Head::SequenceClassification)
-    dense("classifier", config.labels, config.stack.outputs());
+    scope.dense("classifier", config.labels, config.stack.outputs());
   else if (config.tied)
     parameters.add("lm_head.bias", "lm_head.bias", {config.vocabulary}, Init::bias());
   else if (config.head == Head::CausalLM)
-    dense("lm_head", config.vocabulary, config.stack.hidden);
+    scope.dense("lm_head", config.vocabulary, config.stack.hidden);
   return parameters;
 }
 
@@ -92,7 +90,7 @@ Expected<OwningOpRef<ModuleOp>> buildForward(EncoderModule &module, const Config
                                              const ParameterSet &parameters) {
   OpBuilder &builder = module.builder();
   Scope top{builder, parameters};
-  Value x = embedTokens(top, "embedding", module.ids(), config.stack.inputs);
+  Value x = embed(top, module.ids(), "embedding.weight");
   Expected<RecurrentEncoding> encoding = encodeLayers(top, module.entry(), config.stack, x, module.rowBegin());
   if (!encoding)
     return encoding.error();
@@ -132,7 +130,7 @@ Expected<OwningOpRef<ModuleOp>> buildLanguageModel(ModelModule &module, const Co
       {{"state", state, {}}, {"logits", tensorOf({any, config.vocabulary}, builder.getF32Type()), {"wanted"}}});
   Scope top{builder, parameters};
   KeptStates kept{step.getArgument(0), step.getArgument(3), step.getArgument(4)};
-  Value x = embedTokens(top, "embedding", step.getArgument(1), stack.inputs);
+  Value x = embed(top, step.getArgument(1), "embedding.weight");
   Expected<Value> last = stepLayers(top, step, stack, x, step.getArgument(2), kept);
   if (!last)
     return last.error();

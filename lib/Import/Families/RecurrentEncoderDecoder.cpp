@@ -282,7 +282,7 @@ Status Entries::buildEncode() {
   if (config.attends())
     inputs.append({{"past", list, {"rows"}}, {"source_table", table, {"rows", "source_blocks"}}});
   entry = begin("encode", inputs, {"encoder_last_hidden_state", hidden, {"tokens"}});
-  Value x = embedTokens(top, "encoder_embedding", argument("input_ids"), config.embedding);
+  Value x = embed(top, argument("input_ids"), "encoder_embedding.weight");
   KeptStates kept{argument("state"), Value(), argument("state_target")};
   Expected<RecurrentEncoding> encoding =
       encodeLayers(top, entry, config.encoder, x, argument("row_begin"), config.copies ? &kept : nullptr);
@@ -324,7 +324,7 @@ Status Entries::buildStep() {
   entry = begin("step", inputs, {"logits", logits, {"wanted"}});
 
   KeptStates kept{argument("state"), argument("state_slot"), argument("state_target")};
-  Value embedded = embedTokens(top, config.decoderEmbedding(), argument("tokens"), config.embedding), x = embedded;
+  Value embedded = embed(top, argument("tokens"), config.decoderEmbedding() + ".weight"), x = embedded;
   Value context;
   if (config.attention == Attention::Bahdanau) {
     int64_t last = (config.decoder.layers - 1) * config.decoder.states();

@@ -230,10 +230,7 @@ def makeModel(directory, config, seed=0, dtype="F32", shards=1, bare=False, buff
             tensors[f"layers.{layer}.self_attn.rotary_emb.inv_freq"] = frequencies(config) * 3
     if not bare:
         tensors = {(n if n == "lm_head.weight" else "model." + n): tensor for n, tensor in tensors.items()}
-    os.makedirs(directory, exist_ok=True)
-    with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
-        json.dump(config, file, indent=2)
-    safetensors.writeDirectory(directory, tensors, dtype, shards)
+    safetensors.writeModel(directory, config, tensors, dtype, shards)
     return config
 
 
