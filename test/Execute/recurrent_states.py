@@ -24,7 +24,7 @@ import report  # noqa: E402
 from context import Context  # noqa: E402
 from encoder_decoder_generation import run  # noqa: E402
 
-CONFIG = {**recurrent.LM, "cell": "lstm", "vocab_size": 37, "embedding_size": 9, "hidden_size": 21, "num_layers": 2, "max_length": 96}
+CONFIG = {**recurrent.LM, "cell": "lstm", "vocab_size": 37, "embedding_size": 9, "hidden_size": 21, "num_layers": 3, "max_length": 96}
 WHOLE = [5, 9, 30, 1, 17, 17, 2, 36, 0, 8, 21, 13]
 
 
