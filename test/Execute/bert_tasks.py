@@ -30,7 +30,8 @@ CONFIG = {"model_type": "bert", "hidden_size": 32, "num_hidden_layers": 1, "num_
           "vocab_size": len(WORDS) + 3, "max_position_embeddings": 24, "type_vocab_size": 2}
 HEADS = {
     "mask": ("MaskedLM", {}),
-    "class": ("SequenceClassification", {"id2label": {"0": "good", "1": "bad", "2": "\u00fcgly"}}),
+    "class": ("SequenceClassification", {"id2label": {"0": "good", "1": "bad", "2": "\u00fcgly"},
+                                         "problem_type": "single_label_classification"}),
     "tokens": ("TokenClassification", {"id2label": {"0": "I-LOC", "1": "B-LOC", "2": "O"}}),
     "answer": ("QuestionAnswering", {}),
     "embed": (None, {}),
@@ -186,6 +187,24 @@ def check_classes(models):
     shown = models.run("class", "-p", "cafe", "--top-k", "1").stdout
     assert shown == f"{by_ids[0]['score']:.4f}\t{by_ids[0]['label']}\n", shown
     models.run("class", "-p", "a", "--chat", fails="class: text-classification writes no text")
+    check_problems(models)
+
+
+def check_problems(models):
+    """Classes that may hold together have probabilities of their own, and a regression gives its numbers: weight files that say so."""
+    [path] = [os.path.join(models.work, name) for name in os.listdir(models.work) if name.startswith("class-") and name.endswith(".weights")]
+    with open(path, "rb") as file:
+        content = file.read()
+    [[logits]] = models.forward("class", [ids_of("[CLS] cafe [SEP]")], ["logits"])
+    single = b'"problem_type":"single_label_classification"'
+    assert content.count(single) == 1
+    for problem, wanted in (("multi_label_classification", 1 / (1 + numpy.exp(-logits.astype(float)))), ("regression", logits)):
+        with open(os.path.join(models.work, "other.weights"), "wb") as file:
+            file.write(content.replace(single, f'"problem_type":"{problem}"'.encode().ljust(len(single))))
+        got = models.results("class", "-p", "cafe", "--weights", file.name, "--any-weights")[0]
+        order = numpy.argsort(-wanted, kind="stable")
+        assert [one["label"] for one in got] == [["good", "bad", "\u00fcgly"][i] for i in order], got
+        close([one["score"] for one in got], wanted[order])
 
 
 def check_tokens(models):
