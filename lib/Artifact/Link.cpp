@@ -169,14 +169,7 @@ Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request) {
   const std::string bytes = library.text();
   if (Status status = checkSymbols(bytes, request.exports); !status)
     return Error{shownPath(request.output) + ": " + status.error().message};
-  auto file = StagedFile::create(request.output, 0777);
-  if (!file)
-    return file.error();
-  if (Status status = (*file)->reserve(bytes.size()); !status)
-    return status.error();
-  if (Status status = (*file)->writeAt(0, std::as_bytes(std::span(bytes))); !status)
-    return status.error();
-  return file;
+  return StagedFile::createWith(request.output, bytes, 0777);
 }
 
 std::string makeArchive(std::string_view object, const std::vector<std::string> &exports) {

@@ -104,6 +104,18 @@ Error StagedFile::failure(const char *action, int error) const {
   return Error{message};
 }
 
+Expected<std::unique_ptr<StagedFile>> StagedFile::createWith(const std::string &path, std::string_view bytes,
+                                                             unsigned mode) {
+  auto file = create(path, mode);
+  if (!file)
+    return file.error();
+  if (Status status = (*file)->reserve(bytes.size()); !status)
+    return status.error();
+  if (Status status = (*file)->writeAt(0, std::as_bytes(std::span(bytes))); !status)
+    return status.error();
+  return file;
+}
+
 Status StagedFile::reserve(uint64_t bytes) {
   reserved = bytes;
   int error = 0;

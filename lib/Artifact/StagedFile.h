@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace rapt::artifact {
 
@@ -20,6 +21,9 @@ public:
   /// missing, a regular file or a link (which the commit replaces), not a directory or device. `mode` is subject to
   /// the umask. Messages name `path`.
   static Expected<std::unique_ptr<StagedFile>> create(const std::string &path, unsigned mode = 0666);
+  /// The same with all of its bytes in it.
+  static Expected<std::unique_ptr<StagedFile>> createWith(const std::string &path, std::string_view bytes,
+                                                          unsigned mode = 0666);
   ~StagedFile();
   StagedFile(const StagedFile &) = delete;
   StagedFile &operator=(const StagedFile &) = delete;

@@ -1,6 +1,7 @@
 //===- Compile.cpp - What raptc does ---------------------------------------------------------------===//
 #include "lib/Driver/Compile.h"
 #include "lib/Artifact/Link.h"
+#include "lib/Artifact/StagedFile.h"
 #include "lib/Driver/CheckTokenizer.h"
 #include "lib/Driver/Describe.h"
 #include "lib/Driver/Diagnostics.h"
@@ -359,10 +360,11 @@ bool Compilation::writeArtifact() {
     return failInternally(clean.error().message);
   auto made = emit == Emit::Library
                   ? artifact::linkShared({object, paths.main, exports, artifact::directoryOf(tool)})
-                  : stage(paths.main, emit == Emit::Archive ? artifact::makeArchive(object, exports) : object);
+                  : artifact::StagedFile::createWith(
+                        paths.main, emit == Emit::Archive ? artifact::makeArchive(object, exports) : object);
   if (!made)
     return fail(WrongInput, made.error().message);
-  auto header = stage(paths.header(), artifact::writeHeader(manifest));
+  auto header = artifact::StagedFile::createWith(paths.header(), artifact::writeHeader(manifest));
   if (!header)
     return fail(WrongInput, header.error().message);
   if (!saveWeights())

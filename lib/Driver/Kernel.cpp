@@ -2,6 +2,7 @@
 #include "lib/Driver/Kernel.h"
 #include "lib/Artifact/KernelHeader.h"
 #include "lib/Artifact/Link.h"
+#include "lib/Artifact/StagedFile.h"
 
 using namespace rapt;
 using namespace rapt::driver;
@@ -32,10 +33,11 @@ std::vector<std::string> driver::kernelExports(const artifact::Manifest &manifes
 Status driver::writeKernelFiles(const artifact::Manifest &manifest, const OutputPaths &paths, const std::string &object,
                                 KernelForm form, const std::string &linkerDirectory) {
   std::vector<std::string> exports = kernelExports(manifest);
-  auto header = stage(paths.header(), artifact::writeKernelHeader(manifest));
+  auto header = artifact::StagedFile::createWith(paths.header(), artifact::writeKernelHeader(manifest));
   auto made = form == KernelForm::Library
                   ? artifact::linkShared({object, paths.main, exports, linkerDirectory})
-                  : stage(paths.main, form == KernelForm::Archive ? artifact::makeArchive(object, exports) : object);
+                  : artifact::StagedFile::createWith(
+                        paths.main, form == KernelForm::Archive ? artifact::makeArchive(object, exports) : object);
   for (auto *file : {&header, &made})
     if (!*file)
       return file->error();

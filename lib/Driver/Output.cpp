@@ -1,6 +1,7 @@
 //===- Output.cpp - Where results go ---------------------------------------------------------===//
 #include "lib/Driver/Output.h"
 #include "lib/Artifact/Elf.h"
+#include "lib/Artifact/StagedFile.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
 #include <cerrno>
@@ -56,24 +57,13 @@ Status OutputPaths::check(const Options &options) const {
   return file ? Status() : Status(file.error());
 }
 
-Expected<std::unique_ptr<artifact::StagedFile>> driver::stage(const std::string &path, std::string_view bytes) {
-  auto file = artifact::StagedFile::create(path);
-  if (!file)
-    return file.error();
-  if (Status status = (*file)->reserve(bytes.size()); !status)
-    return status.error();
-  if (Status status = (*file)->writeAt(0, std::as_bytes(std::span(bytes))); !status)
-    return status.error();
-  return file;
-}
-
 Status driver::writeText(const std::string &path, std::string_view text) {
   if (path.empty()) {
     if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0)
       return Error{std::string("cannot write to stdout: ") + strerror(errno)};
     return {};
   }
-  auto file = stage(path, text);
+  auto file = artifact::StagedFile::createWith(path, text);
   return file ? (*file)->commit() : Status(file.error());
 }
 

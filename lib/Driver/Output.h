@@ -1,6 +1,5 @@
 //===- Output.h - Where results go ------------------------------------------------------*- C++ -*-===//
 #pragma once
-#include "lib/Artifact/StagedFile.h"
 #include "lib/Driver/Options.h"
 #include <string_view>
 
@@ -27,9 +26,6 @@ struct OutputPaths {
   /// Fails where `main` cannot be written or is the input itself, before any work is done.
   Status check(const Options &options) const;
 };
-
-/// A file with these bytes under a temporary name.
-Expected<std::unique_ptr<artifact::StagedFile>> stage(const std::string &path, std::string_view bytes);
 
 /// Writes text to `path`, or to stdout when it is empty.
 Status writeText(const std::string &path, std::string_view text);

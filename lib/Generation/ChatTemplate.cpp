@@ -66,6 +66,9 @@ Expected<json::Value> chatContext(json::Array messages, bool addGenerationPrompt
   json::Object context;
   context.emplace_back("messages", json::Value(std::move(messages)));
   context.emplace_back("add_generation_prompt", json::Value(addGenerationPrompt));
+  // Hugging Face passes what a chat does not have as None, which templates tell apart from what is not defined.
+  for (const char *absent : {"tools", "documents"})
+    context.emplace_back(absent, json::Value());
   if (tokenizerConfig.empty())
     return json::Value(std::move(context));
   Expected<json::Value> config = json::parse(tokenizerConfig);

@@ -146,6 +146,8 @@ static Status checkTogether(const GenerationConfig &config) {
   };
   if (config.beams > 1 && config.sample)
     return refused("num_beams", config.beams, " with do_sample: sampled beams are not supported");
+  if (config.beams > 1 && !config.stopStrings.empty())
+    return refused("num_beams", config.beams, " with stop_strings: beams do not end at a text");
   if (config.returned > config.beams)
     return refused("num_return_sequences", config.returned,
                    config.beams > 1 ? ", which is more than num_beams" : ", which is supported with beams only");

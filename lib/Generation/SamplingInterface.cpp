@@ -157,7 +157,24 @@ rapt_status rapt_generation_config_read(const char *json, size_t json_size, rapt
     config->beams = read->beams, config->returns = read->returned;
     config->length_penalty = read->lengthPenalty;
     config->early_stopping = int32_t(read->earlyStopping);
+    config->max_length = read->maxLength.value_or(0);
     return give(read->endIds.data(), read->endIds.size(), end_ids, capacity, count, "ids");
+  });
+}
+
+rapt_status rapt_generation_config_stop(const char *json, size_t json_size, size_t index, char *text, size_t capacity,
+                                        size_t *bytes, char *message, size_t message_size) {
+  return guarded(message, message_size, [&]() -> Outcome {
+    if (!json || !bytes)
+      return invalid("rapt_generation_config_stop: json or bytes is NULL");
+    *bytes = 0;
+    Expected<GenerationConfig> read = readGenerationConfig({json, json_size});
+    if (!read)
+      return {RAPT_BAD_FILE, read.error().message};
+    if (index >= read->stopStrings.size())
+      return {};
+    const std::string &stop = read->stopStrings[index];
+    return give(stop.data(), stop.size(), text, capacity, bytes, "bytes");
   });
 }
 

@@ -1,6 +1,7 @@
 //===- PreprocessingReader.cpp - preprocessor_config.json ------------------===//
 #include "lib/Image/Preprocess.h"
 #include "lib/Support/Json.h"
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -36,9 +37,10 @@ struct SizeReader {
     if (const json::Object *object = value.asObject()) {
       int64_t width = side(value.find("width")), height = side(value.find("height"));
       int64_t edge = side(value.find("shortest_edge"));
-      if (object->size() == 2 && width && height)
+      int64_t given = std::count_if(object->begin(), object->end(), [](const auto &m) { return !m.second.isNull(); });
+      if (given == 2 && width && height)
         size.width = width, size.height = height;
-      else if (object->size() == 1 && edge)
+      else if (given == 1 && edge)
         size.shortestEdge = edge;
       else
         return error;

@@ -114,14 +114,15 @@ Expected<SmallVector<Value>> importing::buildLayerStack(OpBuilder &builder, Oper
       name = stack.stack.name.empty() ? "block" : stack.stack.name + "_block";
     if (functions != 1)
       name += "_" + std::to_string(kind);
-    blocks[kind] = buildBlock(outer, name, stack, layer, body);
+    blocks[kind] = buildBlock(outer, name, stack, stack.stack.first + int64_t(layer), body);
   }
   SmallVector<Value> state(stack.state);
   for (const Segment &segment : findSegments(kinds)) {
     SmallVector<func::FuncOp> period;
     for (int64_t layer = segment.first; layer < segment.first + segment.period; ++layer)
       period.push_back(blocks[kinds[layer]]);
-    state = buildLoop(builder, loc, segment, period, state, stack.shared);
+    Segment numbered{stack.stack.first + segment.first, segment.period, segment.count};
+    state = buildLoop(builder, loc, numbered, period, state, stack.shared);
   }
   return state;
 }

@@ -33,6 +33,12 @@ void ParameterSet::addStacked(const Stack &stack, std::string symbol, std::strin
   weights.push_back({std::move(symbol), std::move(tensor), shape, shape, init, stack, false, {}});
 }
 
+void ParameterSet::addStackedTransposed(const Stack &stack, std::string symbol, std::string tensor,
+                                        std::vector<int64_t> stored, huggingface::Init init) {
+  addTransposed(std::move(symbol), std::move(tensor), std::move(stored), init);
+  weights.back().stack = stack;
+}
+
 void ParameterSet::addStackedRows(const Stack &stack, std::string symbol, std::string tensor,
                                   std::vector<int64_t> shape, int64_t first, int64_t rows, huggingface::Init init) {
   std::vector<int64_t> stored = shape;
@@ -52,7 +58,7 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, std::initiali
     assert(at != StringRef::npos && "a stacked weight's name must hold {layer}");
     for (int64_t layer = 0; layer < weight.stack->layers; ++layer) {
       std::string name = weight.tensor;
-      name.replace(at, layerPlaceholder.size(), std::to_string(layer));
+      name.replace(at, layerPlaceholder.size(), std::to_string(weight.stack->first + layer));
       requests.push_back({std::move(name), weight.stored, weight.init});
     }
   }
@@ -62,7 +68,8 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, std::initiali
 
   auto tensor = resolved->begin();
   for (Weight &weight : weights) {
-    for (int64_t layer = 0, end = layersOf(weight); layer < end; ++layer, ++tensor) {
+    int64_t first = weight.stack ? weight.stack->first : 0;
+    for (int64_t layer = first, end = first + layersOf(weight); layer < end; ++layer, ++tensor) {
       artifact::DType dtype = weight.shape.size() == 1 || weight.isTable ? artifact::DType::F32 : tensor->dtype;
       if (weight.runs.empty() || weight.runs.back().dtype != dtype)
         weight.runs.push_back({layer, 0, dtype, weight.symbol});
@@ -120,7 +127,7 @@ std::vector<unsigned> ParameterSet::sections(const Stack &stack) const {
   for (const Weight &weight : weights)
     if (weight.stack && weight.stack->name == stack.name)
       for (const Run &run : weight.runs)
-        section[run.first] = run.first != 0;
+        section[run.first - stack.first] = run.first != stack.first;
   // Runs are contiguous, so a layer reads other parameters than the one before exactly where some run begins.
   for (int64_t layer = 1; layer < stack.layers; ++layer)
     section[layer] += section[layer - 1];

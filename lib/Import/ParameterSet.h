@@ -26,6 +26,7 @@ struct LayerRef {
 struct Stack {
   int64_t layers;
   std::string name = {};
+  int64_t first = 0; ///< number of its first layer, in names and as LayerRef::number
 };
 
 class ParameterSet {
@@ -43,6 +44,9 @@ public:
   /// A weight of each layer of a stack; `tensor` holds "{layer}".
   void addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                   huggingface::Init init);
+  /// The same of matrices that are used as their transposes: `stored` is the checkpoint's shape, [out, in].
+  void addStackedTransposed(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> stored,
+                            huggingface::Init init);
   /// The same of rows `first` to first + shape[0] - 1 of a tensor with `rows` rows, which packs several weights.
   void addStackedRows(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                       int64_t first, int64_t rows, huggingface::Init init);

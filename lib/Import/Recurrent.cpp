@@ -7,24 +7,32 @@ using namespace rapt;
 using namespace rapt::importing;
 using huggingface::Init;
 
-/// "l0", "l0_reverse": what torch appends to the parameters' names.
-static std::string suffixOf(int64_t layer, bool reverse) {
-  return "l" + std::to_string(layer) + (reverse ? "_reverse" : "");
-}
+/// Behind the names of parameters, as torch has it: "_l0", "_l0_reverse". Of looped layers the symbols have no number.
+static constexpr llvm::StringLiteral firstLayer = "_l0", loopedLayer = "";
+static std::string suffixOf(StringRef layer, bool reverse) { return (layer + (reverse ? "_reverse" : "")).str(); }
 
 void RecurrentStack::addTo(ParameterSet &parameters) const {
   int64_t columns = attn::RecurrenceOp::partsOf(cell) * hidden;
-  for (int64_t layer = 0; layer < layers; ++layer)
-    for (int64_t direction = 0; direction < directions(); ++direction) {
-      std::string suffix = suffixOf(layer, direction == 1);
-      int64_t in = layer == 0 ? inputs : outputs();
-      auto tensor = [&](const char *kind) { return name + "." + kind + "_" + suffix; };
-      parameters.add(tensor("weight_ih"), tensor("weight_ih"), {columns, in}, Init::weight(in));
-      parameters.addTransposed(tensor("weight_hh"), tensor("weight_hh"), {columns, hidden}, Init::weight(hidden));
-      for (const char *kind : {"bias_ih", "bias_hh"})
-        if (bias)
-          parameters.add(tensor(kind), tensor(kind), {columns}, Init::bias());
-    }
+  const char *input = "weight_ih", *state = "weight_hh";
+  for (int64_t direction = 0; direction < directions(); ++direction) {
+    auto tensor = [&](const char *kind) { return name + "." + kind + suffixOf(firstLayer, direction == 1); };
+    parameters.add(tensor(input), tensor(input), {columns, inputs}, Init::weight(inputs));
+    parameters.addTransposed(tensor(state), tensor(state), {columns, hidden}, Init::weight(hidden));
+    for (const char *kind : {"bias_ih", "bias_hh"})
+      if (bias)
+        parameters.add(tensor(kind), tensor(kind), {columns}, Init::bias());
+  }
+  for (int64_t direction = 0; direction < directions() && layers > 1; ++direction) {
+    auto symbol = [&](const char *kind) { return name + "." + kind + suffixOf(loopedLayer, direction == 1); };
+    auto tensor = [&](const char *kind) {
+      return name + "." + kind + suffixOf("_l" + layerPlaceholder.str(), direction == 1);
+    };
+    parameters.addStacked(loop(), symbol(input), tensor(input), {columns, outputs()}, Init::weight(outputs()));
+    parameters.addStackedTransposed(loop(), symbol(state), tensor(state), {columns, hidden}, Init::weight(hidden));
+    for (const char *kind : {"bias_ih", "bias_hh"})
+      if (bias)
+        parameters.addStacked(loop(), symbol(kind), tensor(kind), {columns}, Init::bias());
+  }
 }
 
 attn::RecurrenceKind importing::readCell(huggingface::ConfigReader &config) {
@@ -37,15 +45,27 @@ int64_t importing::readHiddenSize(huggingface::ConfigReader &config, const char 
 }
 
 int64_t importing::readLayerCount(huggingface::ConfigReader &config, const char *key, int64_t fallback) {
-  // Layers are not a loop: their inputs differ in size.
   return config.getInt(key, 1, 64, fallback);
 }
 
-RecurrentOutput importing::recurrentLayer(const Scope &scope, const RecurrentStack &stack, int64_t layer, bool reverse,
-                                          Value x, Value rowBegin, ValueRange initial) {
+namespace {
+
+/// What a layer gives in one direction: h at every token, [tokens, hidden], and the states after each row's last step,
+/// [rows, hidden].
+struct LayerOutput {
+  Value output;
+  SmallVector<Value, 2> states;
+};
+
+} // namespace
+
+/// One layer in one direction. `layer` names it, as suffixOf has it; `initial` are the states before, [rows, hidden]
+/// each, zeros where there are none.
+static LayerOutput runLayer(const Scope &scope, const RecurrentStack &stack, StringRef layer, bool reverse, Value x,
+                            Value rowBegin, ValueRange initial = {}) {
   OpBuilder &builder = scope.builder;
   std::string suffix = suffixOf(layer, reverse);
-  auto named = [&](const char *kind) { return stack.name + "." + kind + "_" + suffix; };
+  auto named = [&](const char *kind) { return stack.name + "." + kind + suffix; };
   auto biasOf = [&](const char *kind) { return stack.bias ? scope.weight(named(kind)) : Value(); };
   std::string input = named("weight_ih"), state = named("weight_hh");
   Value gates = project(scope, x, scope.weight(input), input, biasOf("bias_ih"));
@@ -60,60 +80,125 @@ static Value sideBySide(const Scope &scope, Location loc, ValueRange values) {
   return values.size() == 1 ? values[0] : Value(attn::ConcatOp::create(scope.builder, loc, values));
 }
 
-RecurrentEncoding importing::recurrentLayers(const Scope &scope, const RecurrentStack &stack, Value x, Value rowBegin) {
-  RecurrentEncoding encoding;
+Value KeptStates::read(const Scope &scope, Location loc, Value part) const {
+  auto whole = cast<RankedTensorType>(state.getType());
+  auto type = tensorOf({ShapedType::kDynamic, whole.getDimSize(2)}, whole.getElementType());
+  return attn::SelectRowsOp::create(scope.builder, loc, type, state, part, source);
+}
+
+Value KeptStates::read(const Scope &scope, Location loc, int64_t part) const {
+  return read(scope, loc, arith::ConstantIndexOp::create(scope.builder, loc, part));
+}
+
+void KeptStates::write(const Scope &scope, Location loc, Value part, Value values) {
+  state = attn::UpdateRowsOp::create(scope.builder, loc, state, part, values, target);
+}
+
+void KeptStates::write(const Scope &scope, Location loc, int64_t part, Value values) {
+  write(scope, loc, arith::ConstantIndexOp::create(scope.builder, loc, part), values);
+}
+
+Value RecurrentStack::partOf(const Scope &scope, Value layer, int64_t state) const {
+  Location loc = scope.at(name);
+  auto constant = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(scope.builder, loc, value); };
+  Value first = arith::MulIOp::create(scope.builder, loc, layer, constant(states()));
+  return arith::AddIOp::create(scope.builder, loc, first, constant(state));
+}
+
+namespace {
+
+/// A layer of an encoder: from the outputs of each direction of the layer before, or the one input of the first layer,
+/// to its own, and its last states.
+RecurrentEncoding encodeLayer(const Scope &scope, const RecurrentStack &stack, StringRef layer, ValueRange x,
+                              Value rowBegin) {
   Location loc = scope.at(stack.name);
-  for (int64_t layer = 0; layer < stack.layers; ++layer) {
-    SmallVector<RecurrentOutput, 2> found;
-    for (int64_t direction = 0; direction < stack.directions(); ++direction)
-      found.push_back(recurrentLayer(scope, stack, layer, direction == 1, x, rowBegin));
-    encoding.directions = llvm::map_to_vector<2>(found, [](const RecurrentOutput &each) { return each.output; });
-    encoding.states.emplace_back();
-    for (int64_t state = 0; state < stack.states(); ++state) {
-      auto parts = llvm::map_to_vector<2>(found, [&](const RecurrentOutput &each) { return each.states[state]; });
-      encoding.states.back().push_back(sideBySide(scope, loc, parts));
-    }
-    encoding.output = x = sideBySide(scope, loc, encoding.directions);
+  Value input = sideBySide(scope, loc, x);
+  SmallVector<LayerOutput, 2> found;
+  for (int64_t direction = 0; direction < stack.directions(); ++direction)
+    found.push_back(runLayer(scope, stack, layer, direction == 1, input, rowBegin));
+  RecurrentEncoding encoding;
+  encoding.directions = llvm::map_to_vector<2>(found, [](const LayerOutput &each) { return each.output; });
+  for (int64_t state = 0; state < stack.states(); ++state) {
+    auto parts = llvm::map_to_vector<2>(found, [&](const LayerOutput &each) { return each.states[state]; });
+    encoding.states.push_back(sideBySide(scope, loc, parts));
   }
   return encoding;
 }
 
-Value importing::embedTokens(const Scope &scope, StringRef part, Value ids, int64_t columns) {
-  auto type = tensorOf({ShapedType::kDynamic, columns}, scope.builder.getF32Type());
-  return attn::EmbeddingOp::create(scope.builder, scope.at(part), type, ids, scope.weight((part + ".weight").str()));
-}
+} // namespace
 
-Value KeptStates::read(const Scope &scope, Location loc, int64_t part) const {
-  OpBuilder &builder = scope.builder;
-  auto kept = cast<RankedTensorType>(state.getType());
-  auto type = tensorOf({ShapedType::kDynamic, kept.getDimSize(2)}, kept.getElementType());
-  Value index = arith::ConstantIndexOp::create(builder, loc, part);
-  return attn::SelectRowsOp::create(builder, loc, type, state, index, source);
-}
-
-void KeptStates::write(const Scope &scope, Location loc, int64_t part, Value values) {
-  Value index = arith::ConstantIndexOp::create(scope.builder, loc, part);
-  state = attn::UpdateRowsOp::create(scope.builder, loc, state, index, values, target);
-}
-
-SmallVector<SmallVector<Value, 2>> importing::readStates(const Scope &scope, const RecurrentStack &stack,
-                                                         const KeptStates &kept) {
-  SmallVector<SmallVector<Value, 2>> states(stack.layers);
-  for (int64_t part = 0; part < stack.layers * stack.states(); ++part)
-    states[part / stack.states()].push_back(kept.read(scope, scope.at(stack.name), part));
-  return states;
-}
-
-Value importing::stepLayers(const Scope &scope, const RecurrentStack &stack, ArrayRef<SmallVector<Value, 2>> states,
-                            Value x, Value rowBegin, KeptStates &kept) {
-  int64_t part = 0;
-  for (int64_t layer = 0; layer < stack.layers; ++layer) {
-    RecurrentOutput found = recurrentLayer(scope, stack, layer, /*reverse=*/false, x, rowBegin, states[layer]);
-    for (Value state : found.states)
-      kept.write(scope, scope.at(stack.name), part++, state);
-    x = found.output;
+Expected<RecurrentEncoding> importing::encodeLayers(const Scope &scope, Operation *entry, const RecurrentStack &stack,
+                                                    Value x, Value rowBegin, KeptStates *kept) {
+  Location loc = scope.at(stack.name);
+  RecurrentEncoding encoding = encodeLayer(scope, stack, firstLayer, x, rowBegin);
+  for (int64_t state = 0; state < stack.states() && kept; ++state)
+    kept->write(scope, loc, state, encoding.states[state]);
+  if (stack.layers > 1) {
+    SmallVector<Value> state = llvm::to_vector(llvm::concat<Value>(encoding.directions, encoding.states));
+    SmallVector<Value> shared{rowBegin};
+    size_t directions = encoding.directions.size();
+    if (kept) {
+      state.push_back(kept->state);
+      shared.push_back(kept->target);
+    }
+    auto body = [&](OpBuilder &builder, const LayerRef &layer, ValueRange before, ValueRange others) {
+      Scope inner{builder, scope.parameters, {}, &layer};
+      RecurrentEncoding next = encodeLayer(inner, stack, loopedLayer, before.take_front(directions), others[0]);
+      SmallVector<Value> after = llvm::to_vector(llvm::concat<Value>(next.directions, next.states));
+      if (kept) {
+        KeptStates own{before.back(), Value(), others[1]};
+        for (auto [number, last] : llvm::enumerate(next.states))
+          own.write(inner, loc, stack.partOf(inner, layer.number, number), last);
+        after.push_back(own.state);
+      }
+      return after;
+    };
+    Expected<SmallVector<Value>> last = buildLayerStack(
+        scope.builder, entry, scope.parameters, {.stack = stack.loop(), .state = state, .shared = shared}, body);
+    if (!last)
+      return last.error();
+    ArrayRef<Value> values = *last;
+    encoding.directions.assign(values.begin(), values.begin() + directions);
+    encoding.states.assign(values.begin() + directions, values.begin() + directions + stack.states());
+    if (kept)
+      kept->state = values.back();
   }
-  return x;
+  encoding.output = sideBySide(scope, loc, encoding.directions);
+  return encoding;
+}
+
+Expected<Value> importing::stepLayers(const Scope &scope, Operation *entry, const RecurrentStack &stack, Value x,
+                                      Value rowBegin, KeptStates &kept) {
+  Location loc = scope.at(stack.name);
+  auto step = [&](const Scope &inner, StringRef layer, Value number, Value input, Value begin, KeptStates &own) {
+    SmallVector<Value, 2> parts, initial;
+    for (int64_t state = 0; state < stack.states(); ++state) {
+      parts.push_back(stack.partOf(inner, number, state));
+      initial.push_back(own.read(inner, loc, parts.back()));
+    }
+    LayerOutput found = runLayer(inner, stack, layer, /*reverse=*/false, input, begin, initial);
+    for (auto [part, state] : llvm::zip_equal(parts, found.states))
+      own.write(inner, loc, part, state);
+    return found.output;
+  };
+  Value zero = arith::ConstantIndexOp::create(scope.builder, loc, 0);
+  x = step(scope, firstLayer, zero, x, rowBegin, kept);
+  if (stack.layers == 1)
+    return x;
+  Value state[] = {x, kept.state}, shared[] = {rowBegin, kept.source, kept.target};
+  auto body = [&](OpBuilder &builder, const LayerRef &layer, ValueRange before,
+                  ValueRange others) -> SmallVector<Value> {
+    Scope inner{builder, scope.parameters, {}, &layer};
+    KeptStates own{before[1], others[1], others[2]};
+    Value output = step(inner, loopedLayer, layer.number, before[0], others[0], own);
+    return {output, own.state};
+  };
+  Expected<SmallVector<Value>> last = buildLayerStack(scope.builder, entry, scope.parameters,
+                                                      {.stack = stack.loop(), .state = state, .shared = shared}, body);
+  if (!last)
+    return last.error();
+  kept.state = (*last)[1];
+  return (*last)[0];
 }
 
 RankedTensorType importing::keptType(Builder builder, int64_t parts, int64_t columns) {

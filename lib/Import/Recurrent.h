@@ -1,6 +1,7 @@
 //===- Recurrent.h - Stacks of recurrent cells and the states they keep -*- C++ -*-===//
 #pragma once
 #include "lib/Import/Blocks.h"
+#include "lib/Import/LayerStack.h"
 #include "lib/Import/ModelModule.h"
 
 namespace rapt::importing {
@@ -17,7 +18,11 @@ struct RecurrentStack {
   int64_t outputs() const { return directions() * hidden; }
   /// Tensors of one layer's state in one direction: h, for an lstm then c.
   int64_t states() const { return attn::RecurrenceOp::statesOf(cell); }
+  /// The layers that one loop computes: all but the first, whose input is another.
+  Stack loop() const { return {layers - 1, name, /*first=*/1}; }
   void addTo(ParameterSet &parameters) const;
+  /// The part of KeptStates that state `state` of the layer `layer` is.
+  mlir::Value partOf(const Scope &scope, mlir::Value layer, int64_t state) const;
 };
 
 /// The keys `cell`, `bias`, and the sizes of a stack. Records errors.
@@ -25,46 +30,32 @@ attn::RecurrenceKind readCell(huggingface::ConfigReader &config);
 int64_t readHiddenSize(huggingface::ConfigReader &config, const char *key, std::optional<int64_t> fallback = {});
 int64_t readLayerCount(huggingface::ConfigReader &config, const char *key, int64_t fallback);
 
-/// What a layer gives in one direction: h at every token, [tokens, hidden], and the states after each row's last step,
-/// [rows, hidden].
-struct RecurrentOutput {
-  mlir::Value output;
-  llvm::SmallVector<mlir::Value, 2> states;
+/// The states that sequences keep between steps: an entry's argument and result `state` [slots, parts, columns], read
+/// at the rows `state_slot` and written at the rows `state_target`; see docs/Semantics.md. Of all rows each part is
+/// read before it is written.
+struct KeptStates {
+  mlir::Value state, source, target;
+  mlir::Value read(const Scope &scope, mlir::Location loc, mlir::Value part) const;
+  mlir::Value read(const Scope &scope, mlir::Location loc, int64_t part) const;
+  void write(const Scope &scope, mlir::Location loc, mlir::Value part, mlir::Value values);
+  void write(const Scope &scope, mlir::Location loc, int64_t part, mlir::Value values);
 };
-
-/// One layer in one direction over the rows that `rowBegin` packs: the input projections of all tokens are one product.
-/// `initial` are the states before, [rows, hidden] each; zeros where there are none.
-RecurrentOutput recurrentLayer(const Scope &scope, const RecurrentStack &stack, int64_t layer, bool reverse,
-                               mlir::Value x, mlir::Value rowBegin, mlir::ValueRange initial = {});
 
 /// What a whole stack gives from zero states.
 struct RecurrentEncoding {
   llvm::SmallVector<mlir::Value, 2> directions; ///< of the last layer, [tokens, hidden] each
   mlir::Value output;                           ///< these side by side, [tokens, outputs]
-  /// Of each layer the last states, the directions' side by side: [rows, outputs].
-  llvm::SmallVector<llvm::SmallVector<mlir::Value, 2>> states;
+  llvm::SmallVector<mlir::Value, 2> states; ///< the last layer's last, the directions' side by side: [rows, outputs]
 };
-RecurrentEncoding recurrentLayers(const Scope &scope, const RecurrentStack &stack, mlir::Value x, mlir::Value rowBegin);
+/// Runs all layers over the rows that `rowBegin` packs; the input projections of all tokens are one product. The last
+/// states of layer k become parts k * states(), ... of `kept` where it is given.
+Expected<RecurrentEncoding> encodeLayers(const Scope &scope, mlir::Operation *entry, const RecurrentStack &stack,
+                                         mlir::Value x, mlir::Value rowBegin, KeptStates *kept = nullptr);
 
-/// PART.weight's rows `ids`, [tokens, columns].
-mlir::Value embedTokens(const Scope &scope, llvm::StringRef part, mlir::Value ids, int64_t columns);
-
-/// The states that sequences keep between steps: an entry's argument and result `state` [slots, parts, columns], read
-/// at the rows `state_slot` and written at the rows `state_target`; see docs/Semantics.md. Everything is read before
-/// anything is written.
-struct KeptStates {
-  mlir::Value state, source, target;
-  mlir::Value read(const Scope &scope, mlir::Location loc, int64_t part) const;
-  void write(const Scope &scope, mlir::Location loc, int64_t part, mlir::Value values);
-};
-
-/// The stack's states of each layer, from parts 0, 1, ...
-llvm::SmallVector<llvm::SmallVector<mlir::Value, 2>> readStates(const Scope &scope, const RecurrentStack &stack,
-                                                                const KeptStates &kept);
-/// Runs all layers, forward, from `states` over x and keeps the new ones. Gives the last layer's output.
-mlir::Value stepLayers(const Scope &scope, const RecurrentStack &stack,
-                       llvm::ArrayRef<llvm::SmallVector<mlir::Value, 2>> states, mlir::Value x, mlir::Value rowBegin,
-                       KeptStates &kept);
+/// Runs all layers, forward, over x from the states in parts 0, 1, ... of `kept`, and keeps the new ones. Gives the
+/// last layer's output.
+Expected<mlir::Value> stepLayers(const Scope &scope, mlir::Operation *entry, const RecurrentStack &stack, mlir::Value x,
+                                 mlir::Value rowBegin, KeptStates &kept);
 
 /// Type of the buffer `state`.
 mlir::RankedTensorType keptType(mlir::Builder builder, int64_t parts, int64_t columns);

@@ -236,6 +236,13 @@ template <typename S> LogicalResult Evaluator<S>::runScalar(Operation &op, Frame
     frame[constant] = isa<FloatType>(constant.getType()) ? V(slot.f) : V(slot.i);
     return success();
   }
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    if (auto elements = dyn_cast<DenseFPElementsAttr>(constant.getValue())) {
+      FailureOr<Tensor<S>> value = makeTensor<S>(&op, elements.getType().getShape());
+      if (succeeded(value))
+        llvm::transform(elements, value->floats.begin(), [](const APFloat &e) { return S(e.convertToDouble()); });
+      return set(frame, constant, std::move(value));
+    }
   FailureOr<Instruction<S>> instruction = instructionOf<S>(&op);
   if (failed(instruction))
     return failure();

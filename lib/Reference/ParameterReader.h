@@ -44,8 +44,9 @@ public:
 Expected<std::unique_ptr<artifact::TensorReader>> openTensors(const std::string &directory);
 
 /// Weights of docs/RandomWeights.md for every source in `module`. What a tensor is for is read off the ops that use it:
-/// a table of attn.embedding is an embedding (also where it is a head too), the weight of attn.linear a weight, that of
-/// a norm a gain, all others biases. Errors name a parameter of several sources, whose shapes the IR does not have.
+/// a table of attn.embedding is an embedding (also where it is a head too), the weight of attn.linear a weight
+/// (of queries that are not scaled, where they are all it makes, for an attention of scale 1), that of a norm a gain,
+/// all others biases. Errors name a parameter of several sources, whose shapes the IR does not have.
 Expected<std::unique_ptr<artifact::TensorReader>> makeRandomTensors(mlir::ModuleOp module, uint64_t seed);
 
 } // namespace rapt::reference

@@ -7,6 +7,7 @@
 #include "lib/Import/Formats/HuggingFace/RandomTensors.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
 #include "lib/Reference/ParameterReader.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -15,6 +16,18 @@ using huggingface::Init;
 
 namespace {
 
+/// Channels of a head where the product makes queries alone, for an attention with the scale 1; else 1.
+int64_t unscaledChannels(attn::LinearOp linear) {
+  for (Operation *user : linear.getResult().getUsers())
+    if (auto heads = dyn_cast<attn::SplitHeadsOp>(user); heads && heads->getNumResults() == 1)
+      for (Operation *reader : heads->getUsers())
+        if (auto attention = dyn_cast<attn::AttentionOp>(reader);
+            attention && attention.getQuery() == heads->getResult(0) && !attention.getAdditive() &&
+            matchPattern(attention.getScale(), m_OneFloat()))
+          return attention.getQuery().getType().getShape().back();
+  return 1;
+}
+
 /// What a use says a parameter is for; `slice` is one layer's type.
 Init purposeOf(OpOperand &use, RankedTensorType slice) {
   Operation *user = use.getOwner();
@@ -22,7 +35,7 @@ Init purposeOf(OpOperand &use, RankedTensorType slice) {
       isa<attn::ResizePositionsOp>(user))
     return Init::embedding();
   if (auto linear = dyn_cast<attn::LinearOp>(user); linear && use.getOperandNumber() == 1 && slice.getRank() == 2)
-    return Init::weight(slice.getDimSize(linear.getTransposed() ? 1 : 0));
+    return Init::unscaledQuery(slice.getDimSize(linear.getTransposed() ? 1 : 0), unscaledChannels(linear));
   if (auto recurrence = dyn_cast<attn::RecurrenceOp>(user); recurrence && use.get() == recurrence.getWeight())
     return Init::weight(slice.getDimSize(0));
   if (auto attention = dyn_cast<attn::AttentionOp>(user); attention && use.get() == attention.getAdditive())

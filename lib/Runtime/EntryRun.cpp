@@ -27,12 +27,15 @@ rapt_status readMaskRow(const rapt_tensor &mask, int64_t row, int64_t &used, con
   auto at = [&](int64_t i) { return integerAt(mask, row * strideOf(mask, 0) + i * strideOf(mask, 1)); };
   for (used = 0; used < mask.shape[1] && at(used) == 1;)
     ++used;
-  for (int64_t i = used; i < mask.shape[1]; ++i)
+  for (int64_t i = used; i < mask.shape[1]; ++i) {
+    if (at(i) != 0 && at(i) != 1)
+      return report.fail(RAPT_INVALID, "%s row %lld is %lld at %lld, neither 0 nor 1", name, ll(row), ll(at(i)), ll(i));
     if (at(i))
       return report.fail(RAPT_INVALID,
                          "%s row %lld is %lld at %lld after a 0 at %lld: only ones and then zeros are "
                          "accepted (pad on the right)",
                          name, ll(row), ll(at(i)), ll(i), ll(used));
+  }
   return RAPT_OK;
 }
 
@@ -158,9 +161,11 @@ rapt_status EntryRun::checkOutput(size_t i) const {
 }
 
 rapt_status EntryRun::readLengths() {
-  if (mask && (!isInteger(*mask) || mask->shape[0] != batch || mask->shape[1] != length))
-    return report.fail(RAPT_INVALID, "attention_mask is %s; i64 or i32 [%lld, %lld] is needed",
-                       showShape(mask->shape, 2).text, ll(batch), ll(length));
+  if (mask && !isInteger(*mask))
+    return report.fail(RAPT_INVALID, "attention_mask must be i64 or i32");
+  if (mask && (mask->shape[0] != batch || mask->shape[1] != length))
+    return report.fail(RAPT_INVALID, "attention_mask is %s; [%lld, %lld] is needed", showShape(mask->shape, 2).text,
+                       ll(batch), ll(length));
   if (!lengths.allocate(c.memory, size_t(std::max<int64_t>(batch, 1))))
     return report.fail(RAPT_NOMEM, "no memory for the lengths of %lld rows", ll(batch));
   int64_t most = entry.dims[packedDim].most;

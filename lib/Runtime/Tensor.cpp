@@ -39,8 +39,10 @@ rapt_status checkTensor(const char *name, const rapt_tensor &t, int rank, const 
   if (t.size != sizeof(rapt_tensor))
     return report.fail(RAPT_INVALID, "%s: rapt_tensor has size %zu, this runtime's has %zu", name, t.size,
                        sizeof(rapt_tensor));
-  if (t.rank != rank || !t.shape || !t.data)
-    return report.fail(RAPT_INVALID, "%s: has rank %d%s, not %d", name, t.rank, t.data ? "" : " and no data", rank);
+  if (t.rank != rank)
+    return report.fail(RAPT_INVALID, "%s: has rank %d, not %d", name, t.rank, rank);
+  if (!t.shape)
+    return report.fail(RAPT_INVALID, "%s: has no shape", name);
   if (t.device_type != RAPT_DEVICE_CPU)
     return report.fail(RAPT_INVALID, "%s: is on device type %d, not %d (CPU)", name, t.device_type, RAPT_DEVICE_CPU);
   int64_t elements = 1;
@@ -50,6 +52,8 @@ rapt_status checkTensor(const char *name, const rapt_tensor &t, int rank, const 
     if (__builtin_mul_overflow(elements, t.shape[i], &elements) || elements > (int64_t(1) << 48))
       return report.fail(RAPT_INVALID, "%s: is larger than any memory", name);
   }
+  if (!t.data)
+    return report.fail(RAPT_INVALID, "%s: has no data", name);
   if (reinterpret_cast<uintptr_t>(t.data) % (t.dtype_bits / 8 ? t.dtype_bits / 8 : 1))
     return report.fail(RAPT_INVALID, "%s: its data at %p is not aligned to its elements of %d bits", name, t.data,
                        t.dtype_bits);

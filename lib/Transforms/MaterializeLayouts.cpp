@@ -186,6 +186,19 @@ RankedTensorType withLast(Type type, int64_t last) {
   return RankedTensorType::get(shape, tensor.getElementType());
 }
 
+/// Pads a vector that is a constant with zeros, as parameters are.
+void padConstant(OpOperand &operand, int64_t columns) {
+  auto constant = operand.get().getDefiningOp<arith::ConstantOp>();
+  auto values = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
+  if (!values || values.getNumElements() == columns)
+    return;
+  SmallVector<APFloat> padded(values.getValues<APFloat>());
+  padded.resize(columns, APFloat::getZero(padded.front().getSemantics()));
+  OpBuilder b(constant);
+  auto type = cast<RankedTensorType>(withLast(values.getType(), columns));
+  operand.set(arith::ConstantOp::create(b, constant.getLoc(), DenseElementsAttr::get(type, padded)));
+}
+
 /// Pads the types of one op's results; operands are done already.
 LogicalResult retype(Operation *op) {
   auto padLast = [](Value value) {
@@ -202,6 +215,8 @@ LogicalResult retype(Operation *op) {
     op->getResult(0).setType(op->getOperand(0).getType());
     if (cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(1) != columns)
       op->setAttr("columns", Builder(op->getContext()).getI64IntegerAttr(columns));
+    for (OpOperand &vector : op->getOpOperands().drop_front())
+      padConstant(vector, cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(1));
   } else if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
     auto value = cast<RankedTensorType>(attention.getValue().getType());
     auto shape = llvm::to_vector(attention.getResult().getType().getShape());

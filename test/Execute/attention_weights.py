@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import struct
 import subprocess
 import sys
@@ -169,8 +170,8 @@ def check_generation(tools, work):
         return json.load(file)["model_type"]
 
 
-def refuse(command, message):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+def refuse(command, message, **how):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, **how)
     assert done.returncode == 1 and not done.stdout and done.stderr == f"rapt-run: error: {message}\n", done
 
 
@@ -184,6 +185,15 @@ def check_large(look, ids, maps):
     path = os.path.join(maps, "attentions-layer1-head0")
     assert sorted(os.listdir(maps)) == [os.path.basename(path) + end for end in (".npy", ".png")]
     check_picture(path + ".png", numpy.floor(numpy.load(path + ".npy") * 255 + 0.5), (), ())
+
+
+def check_memory(tools, work):
+    """Weights of 3000 rows of 530 tokens take 20 GB."""
+    numpy.save(os.path.join(work, "many.npy"), numpy.ones((3000, 530), numpy.int32))
+    out = os.path.join(work, "many-out.npy")
+    refuse([tools.rapt_run, os.path.join(work, "model.so"), "--input", f"input_ids={work}/many.npy", "--output", f"attentions={out}"],
+           "no memory for attentions, 20.2 GB", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 33, 1 << 33)))
+    assert not os.path.exists(out)
 
 
 def check_images(tools, work):
@@ -217,11 +227,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("raptc", "rapt-run", "rapt-reference"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument("--limited", action="store_true", help="limit memory, too (not with sanitizers, which take all addresses)")
     tools = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rapt-attention-") as work:
         family = check_generation(tools, work)
         with open(os.path.join(work, "imported.mlir"), encoding="utf-8") as file:
             passed.ops("compiled", file.read())
+        if tools.limited:
+            check_memory(tools, work)
         check_images(tools, work)
         print(f"{family}, vit: weights and pictures as expected")
 

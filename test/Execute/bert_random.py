@@ -55,7 +55,10 @@ CASES = {
     "bf16": (head("MaskedLM"), {"dtype": "BF16"}),
     "bf16_odd": (head("TokenClassification", num_labels=3, **ODD), {"dtype": "BF16"}),
     "f16": (head("QuestionAnswering"), {"dtype": "F16"}),
-    "f16_odd": (ODD, {"dtype": "F16"}),
+    "f16_odd": (ODD, {"dtype": "F16", "modules": ("cls_token", True)}),
+    "sentence_mean": ({"num_hidden_layers": 1}, {"modules": ("mean_tokens", True)}),
+    "sentence_max": ({"num_hidden_layers": 1}, {"modules": ("max_tokens", False)}),
+    "sentence_last": (ODD, {"modules": ("lasttoken", True)}),
     "seeded_masked": (head("MaskedLM", tie_word_embeddings=False), "seeded"),
     "seeded_base": (ODD, "seeded"),
 }
@@ -67,7 +70,9 @@ def build(name, directory):
     config, how = CASES[name]
     if how != "seeded":
         bert.make(directory, config, SEED, **how)
-        return bert.load(directory)
+        model = bert.load(directory)
+        model.modules = how.get("modules", model.modules)
+        return model
     config = bert.make(directory, config)
     os.remove(os.path.join(directory, "model.safetensors"))
     return bert.Model(config, bert.tensors(config, SEED))

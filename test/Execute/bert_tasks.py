@@ -30,7 +30,8 @@ CONFIG = {"model_type": "bert", "hidden_size": 32, "num_hidden_layers": 1, "num_
           "vocab_size": len(WORDS) + 3, "max_position_embeddings": 24, "type_vocab_size": 2}
 HEADS = {
     "mask": ("MaskedLM", {}),
-    "class": ("SequenceClassification", {"id2label": {"0": "good", "1": "bad", "2": "\u00fcgly"}}),
+    "class": ("SequenceClassification", {"id2label": {"0": "good", "1": "bad", "2": "\u00fcgly"},
+                                         "problem_type": "single_label_classification"}),
     "tokens": ("TokenClassification", {"id2label": {"0": "I-LOC", "1": "B-LOC", "2": "O"}}),
     "answer": ("QuestionAnswering", {}),
     "embed": (None, {}),
@@ -130,7 +131,7 @@ def ids_of(words):
 
 
 def close(got, wanted):
-    assert numpy.allclose(got, wanted, rtol=1e-6, atol=1e-9), (got, wanted)
+    assert numpy.shape(got) == numpy.shape(wanted) and numpy.allclose(got, wanted, rtol=1e-6, atol=1e-9), (got, wanted)
 
 
 def check_fill_mask(models):
@@ -148,6 +149,7 @@ def check_fill_mask(models):
             assert one["sequence"] == joined + " of france.", one
     shown = models.run("mask", "-p", text, "--top-k", "2").stdout.splitlines()
     assert shown == [f"{one['score']:.4f}\t{one['token_str']}\t{one['sequence']}" for one in best[:2]], shown
+    assert shown == ["0.0324\t.\tparis is the. of france.", "0.0320\t?\tparis is the? of france."], shown
     # Several masks, several lines, unequal lengths.
     file = os.path.join(models.work, "lines.txt")
     with open(file, "w") as out:
@@ -181,9 +183,28 @@ def check_classes(models):
         close([one["score"] for one in got], wanted[order])
     by_ids = models.results("class", "--tokens", ",".join(map(str, rows[0])))[0]
     assert by_ids == models.results("class", "-p", "cafe")[0]
+    assert len(models.run("class", "-p", "cafe", "--top-k", "0").stdout.splitlines()) == 3
     shown = models.run("class", "-p", "cafe", "--top-k", "1").stdout
     assert shown == f"{by_ids[0]['score']:.4f}\t{by_ids[0]['label']}\n", shown
     models.run("class", "-p", "a", "--chat", fails="class: text-classification writes no text")
+    check_problems(models)
+
+
+def check_problems(models):
+    """Classes that may hold together have probabilities of their own, and a regression gives its numbers: weight files that say so."""
+    [path] = [os.path.join(models.work, name) for name in os.listdir(models.work) if name.startswith("class-") and name.endswith(".weights")]
+    with open(path, "rb") as file:
+        content = file.read()
+    [[logits]] = models.forward("class", [ids_of("[CLS] cafe [SEP]")], ["logits"])
+    single = b'"problem_type":"single_label_classification"'
+    assert content.count(single) == 1
+    for problem, wanted in (("multi_label_classification", 1 / (1 + numpy.exp(-logits.astype(float)))), ("regression", logits)):
+        with open(os.path.join(models.work, "other.weights"), "wb") as file:
+            file.write(content.replace(single, f'"problem_type":"{problem}"'.encode().ljust(len(single))))
+        got = models.results("class", "-p", "cafe", "--weights", file.name, "--any-weights")[0]
+        order = numpy.argsort(-wanted, kind="stable")
+        assert [one["label"] for one in got] == [["good", "bad", "\u00fcgly"][i] for i in order], got
+        close([one["score"] for one in got], wanted[order])
 
 
 def check_tokens(models):

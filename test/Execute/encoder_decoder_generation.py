@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Unit", "Generation"))
 
 import beam_search  # noqa: E402
+from context import Context  # noqa: E402
 
 SOURCE = [7, 99, 3, 14, 15, 92, 65, 35, 89, 79, 32, 38, 46]
 INVALID, TOO_LONG, FULL, BAD_FILE = "INVALID", "TOO_LONG", "FULL", "BAD_FILE"
@@ -56,82 +57,8 @@ def checkBeams(options, library, model, count):
             assert abs(one["score"] - score) <= 1e-4 * abs(score), f"{beams} beams {more}: score {one['score']}, expected {score}"
 
 
-class Options(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("cache_tokens", ctypes.c_int64), ("max_step_tokens", ctypes.c_int64), ("max_step_rows", ctypes.c_int64),
-                ("pool", ctypes.c_void_p), ("executor", ctypes.c_void_p), ("allocator", ctypes.c_void_p), ("log", ctypes.c_void_p),
-                ("progress", ctypes.c_void_p), ("user", ctypes.c_void_p)]
-
-
-class Source(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("sequence", ctypes.c_uint64), ("tokens", ctypes.c_void_p), ("count", ctypes.c_int64),
-                ("hidden", ctypes.c_void_p), ("hidden_bytes", ctypes.c_size_t)]
-
-
-class Chunk(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("sequence", ctypes.c_uint64), ("tokens", ctypes.c_void_p), ("count", ctypes.c_int64),
-                ("want", ctypes.c_int32), ("output", ctypes.c_void_p), ("output_bytes", ctypes.c_size_t), ("logits", ctypes.c_void_p)]
-
-
-class Context:
-    """The C interface, with numpy arrays."""
-
-    def __init__(self, runtime, library, vocabulary, **options):
-        self.lib, self.vocabulary = ctypes.CDLL(runtime), vocabulary
-        self.lib.rapt_status_name.restype = ctypes.c_char_p
-        self.lib.rapt_context_available.restype = ctypes.c_int64
-        self.message = ctypes.create_string_buffer(512)
-        self.module, self.context = ctypes.c_void_p(), ctypes.c_void_p()
-        self.must(self.lib.rapt_module_open(library.encode(), None, ctypes.byref(self.module), self.message, ctypes.c_size_t(512)))
-        self.must(self.call("context_new", self.module, ctypes.byref(Options(size=ctypes.sizeof(Options), **options)), ctypes.byref(self.context)))
-
-    def call(self, name, *arguments):
-        return getattr(self.lib, "rapt_" + name)(*arguments, self.message, ctypes.c_size_t(512))
-
-    def must(self, status):
-        assert status == 0, self.message.value
-
-    def refused(self, status, name, text):
-        found = self.lib.rapt_status_name(status).decode()
-        assert found == name and text in self.message.value.decode(), f"{found}: {self.message.value.decode()}; expected {name}: {text}"
-
-    def available(self):
-        return self.lib.rapt_context_available(self.context)
-
-    def sequence(self):
-        made = ctypes.c_uint64()
-        self.must(self.call("sequence_new", self.context, ctypes.byref(made)))
-        return made.value
-
-    def fork(self, sequence):
-        made = ctypes.c_uint64()
-        self.must(self.call("sequence_fork", self.context, ctypes.c_uint64(sequence), ctypes.byref(made)))
-        return made.value
-
-    def free(self, sequence):
-        self.must(self.call("sequence_free", self.context, ctypes.c_uint64(sequence)))
-
-    def load(self, state):
-        made = ctypes.c_uint64()
-        self.must(self.call("sequence_load", self.context, state, ctypes.c_size_t(len(state)), ctypes.byref(made)))
-        return made.value
-
-    def encode(self, pairs, hidden=None):
-        """pairs: [(sequence, tokens)]; `hidden` takes the first one's output."""
-        tokens = [numpy.array(t, numpy.int32) for _, t in pairs]
-        sources = (Source * len(pairs))(*[Source(ctypes.sizeof(Source), s, t.ctypes.data, len(t)) for (s, _), t in zip(pairs, tokens)])
-        if hidden is not None:
-            sources[0].hidden, sources[0].hidden_bytes = hidden.ctypes.data, hidden.nbytes
-        return self.call("encode", self.context, sources, ctypes.c_size_t(len(pairs)))
-
-    def step(self, pairs):
-        """All logits of each chunk, and the status."""
-        tokens = [numpy.array(t, numpy.int32) for _, t in pairs]
-        logits = [numpy.zeros((len(t), self.vocabulary), numpy.float32) for t in tokens]
-        chunks = (Chunk * len(pairs))(*[Chunk(ctypes.sizeof(Chunk), s, t.ctypes.data, len(t), 2, l.ctypes.data, l.nbytes) for (s, _), t, l in zip(pairs, tokens, logits)])
-        return logits, self.call("step", self.context, chunks, ctypes.c_size_t(len(pairs)))
-
-
 def close(found, expected, what):
+    assert found.shape == expected.shape, f"{what}: {found.shape}, expected {expected.shape}"
     error = numpy.linalg.norm(found - expected) / numpy.linalg.norm(expected)
     assert error <= 1e-5, f"{what}: relative L2 {error:.1e}"
 
@@ -192,7 +119,7 @@ def checkSequences(runtime, library, model):
     _, status = context.step([(a, [0])])
     context.refused(status, INVALID, "chunk 0: its sequence has no source: give it one with rapt_encode first")
     hidden = numpy.zeros((len(SOURCE), width), numpy.float32)
-    context.must(context.encode([(a, SOURCE), (b, other)], hidden))
+    context.must(context.encode([(a, SOURCE), (b, other)], [hidden]))
     assert context.available() == 512 - 64 - 128
     references = [model.encode(numpy.array(SOURCE)), model.encode(numpy.array(other))]
     close(hidden, references[0], "the encoder's output")
@@ -232,7 +159,7 @@ def checkSequences(runtime, library, model):
     context.refused(context.encode([(fresh, [3] * 200), (second, [3] * 100)]), FULL, "cache blocks of 64 tokens")
     context.refused(context.encode([(999, SOURCE)]), INVALID, "sequence 999 does not exist")
     short = numpy.zeros((2, width), numpy.float32)
-    context.refused(context.encode([(fresh, SOURCE)], short), INVALID, "source 0: its hidden has")
+    context.refused(context.encode([(fresh, SOURCE)], [short]), INVALID, "source 0: its hidden has")
     assert context.available() == before
     checkSaved(runtime, library, model, context, fork, texts[0][:2] + [50, 51], references[0])
     for sequence in (fork, b, fresh, second):

@@ -18,7 +18,7 @@ import tempfile
 
 import numpy
 
-import passed
+import report
 
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models", "number-speller")
 LARGEST = 1_500_000
@@ -62,9 +62,7 @@ def checks(options):
     """(what, whether it holds, the figures)"""
     with open(os.path.join(MODEL, "expected.json"), encoding="utf-8") as file:
         expected = json.load(file)
-    size = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, files in os.walk(MODEL) for name in files
-               if not name.endswith(".pyc"))
-    yield "size of the directory", size <= LARGEST, f"{size} bytes, at most {LARGEST}"
+    yield report.directory_size(MODEL, LARGEST)
     texts = {int(number): text for number, text in expected["predictions"].items()}
     numbers = sorted(texts)
     yield "held-out numbers", numbers == spelling.held_out(), f"{len(numbers)}"
@@ -91,18 +89,7 @@ def main():
     parser.add_argument("library")
     parser.add_argument("--rapt-run", required=True)
     options = parser.parse_args()
-    right = failed = 0
-    try:
-        for name, holds, figures in checks(options):
-            print(f"{'PASS' if holds else 'FAIL'} {name}: {figures}", flush=True)
-            right, failed = right + holds, failed + (not holds)
-    except (AssertionError, ValueError, KeyError) as error:
-        print(f"FAIL {type(error).__name__}: {error}")
-        failed += 1
-    print(f"{right} passed, {failed} failed")
-    if not failed:
-        passed.note("compiled", "family t5 f32", "family t5 tokenizer Unigram", "family t5 decode")
-    sys.exit(1 if failed else 0)
+    report.finish(checks(options), "family t5 f32", "family t5 tokenizer Unigram", "family t5 decode")
 
 
 if __name__ == "__main__":

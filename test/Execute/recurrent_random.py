@@ -38,11 +38,11 @@ def cases():
     lm, classifier, base, seq2seq = recurrent.LM, recurrent.CLASSIFIER, recurrent.BASE, recurrent.SEQ2SEQ
     for cell in CELLS:
         yield f"lm_{cell}", {**lm, **ODD, "cell": cell, "num_layers": 2}, "F32"
-        yield f"classifier_{cell}", {**classifier, **ODD, "cell": cell, "num_layers": 2, "bidirectional": True}, "F32"
+        yield f"classifier_{cell}", {**classifier, **ODD, "cell": cell, "num_layers": 3, "bidirectional": True}, "F32"
         for attention in ATTENTIONS:
             yield f"{attention}_{cell}", {**seq2seq, "cell": cell, "attention": attention}, "F32"
         # Several layers, two directions, odd sizes.
-        both = {**seq2seq, **ODD, "cell": cell, "encoder_layers": 2, "bidirectional": True}
+        both = {**seq2seq, **ODD, "cell": cell, "encoder_layers": 3, "bidirectional": True}
         yield f"both_none_{cell}", {**both, "encoder_hidden_size": 11, "decoder_layers": 1}, "F32"
         yield f"both_bahdanau_{cell}", {**both, "attention": "bahdanau", "encoder_hidden_size": 33}, "F32"
         yield f"both_luong_general_{cell}", {**both, "attention": "luong_general", "encoder_hidden_size": 7, "decoder_layers": 3}, "F32"
@@ -51,7 +51,7 @@ def cases():
     yield "lm_unbiased", {**lm, "bias": False, "num_layers": 3, "hidden_size": 1}, "F32"
     yield "classifier_mean", {**classifier, "pooling": "mean", "bidirectional": True, "num_labels": 1}, "F32"
     yield "classifier_max", {**classifier, "pooling": "max", "cell": "gru"}, "F32"
-    yield "copies_both", {**seq2seq, "encoder_hidden_size": 16, "bidirectional": True, "bridge": "copy", "encoder_layers": 2}, "F32"
+    yield "copies_both", {**seq2seq, "encoder_hidden_size": 16, "bidirectional": True, "bridge": "copy", "encoder_layers": 3}, "F32"
     yield "dense_bridge", {**seq2seq, "bridge": "dense", "decoder_layers": 2, "cell": "gru"}, "F32"
     yield "one_key", {**seq2seq, **ODD, "attention": "bahdanau", "encoder_hidden_size": 17, "bidirectional": True, "attention_size": 34}, "F32"
     yield "luong_dot_both", {**seq2seq, "attention": "luong_dot", "encoder_hidden_size": 16, "bidirectional": True, "bridge": "dense"}, "F32"
@@ -60,7 +60,7 @@ def cases():
     yield "shared_tied", {**seq2seq, "share_embeddings": True, "tie_word_embeddings": True, "attention": "luong_dot", "bias": False}, "F32"
     yield "unfed_F16", {**seq2seq, **ODD, "attention": "luong_general", "input_feeding": False, "encoder_hidden_size": 33, "bridge": "dense"}, "F16"
     for storage in ("BF16", "F16"):
-        yield f"lm_{storage}", {**lm, "num_layers": 2, "vocab_size": TOKENIZER.size}, storage
+        yield f"lm_{storage}", {**lm, "num_layers": 3, "vocab_size": TOKENIZER.size}, storage
         yield f"classifier_{storage}", {**classifier, "cell": "gru"}, storage
         yield f"bahdanau_{storage}", {**seq2seq, **ODD, "attention": "bahdanau", "bidirectional": True, "decoder_vocab_size": 45}, storage
     yield "base", {**base, **ODD, "num_layers": 2}, "F32"

@@ -12,10 +12,9 @@ import argparse
 import json
 import os
 import subprocess
-import sys
 import tempfile
 
-import passed
+import report
 
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models", "tiny-gpt")
 TRIGRAM = 2.5436  # bits per byte of models/tiny-gpt/trigram.py on heldout.txt
@@ -42,9 +41,7 @@ def checks(options, library):
     """(what, whether it holds, the figures)"""
     with open(os.path.join(MODEL, "expected.json"), encoding="utf-8") as file:
         expected = json.load(file)
-    size = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(MODEL) for name in names
-               if not name.endswith(".pyc"))
-    yield "size of the directory", size <= LARGEST, f"{size} bytes, at most {LARGEST}"
+    yield report.directory_size(MODEL, LARGEST)
     run(options.raptc, MODEL, "-o", library)
     measured = json.loads(run(options.rapt_run, library, "--json", "--perplexity", os.path.join(MODEL, "heldout.txt")))
     yield equal("predicted tokens", measured["predicted_tokens"], expected["predicted_tokens"])
@@ -53,6 +50,7 @@ def checks(options, library):
     yield near("bits per byte", measured["bits_per_byte"], expected["bits_per_byte"])
     bits = measured["bits_per_byte"]
     yield "15 % below the trigram", bits <= 0.85 * TRIGRAM, f"{bits:.4f} against {TRIGRAM} bits per byte"
+    yield equal("prompts", len(expected["greedy"]), 2)
     for case in expected["greedy"]:
         ids, continuation = case["prompt_ids"], case["continuation_ids"]
         common = [options.rapt_run, library, "-n", str(len(continuation)), "--ignore-eos", "--temperature", "0"]
@@ -67,19 +65,8 @@ def main():
     parser.add_argument("--raptc", required=True)
     parser.add_argument("--rapt-run", required=True)
     options = parser.parse_args()
-    right = failed = 0
     with tempfile.TemporaryDirectory(prefix="rapt-tiny-gpt-") as work:
-        try:
-            for name, holds, figures in checks(options, os.path.join(work, "tiny-gpt.so")):
-                print(f"{'PASS' if holds else 'FAIL'} {name}: {figures}", flush=True)
-                right, failed = right + holds, failed + (not holds)
-        except (AssertionError, ValueError, KeyError) as error:
-            print(f"FAIL {type(error).__name__}: {error}")
-            failed += 1
-    print(f"{right} passed, {failed} failed")
-    if not failed:
-        passed.note("compiled", "family gpt2 decode", "family gpt2 tokenizer ByteLevel BPE")
-    sys.exit(1 if failed else 0)
+        report.finish(checks(options, os.path.join(work, "tiny-gpt.so")), "family gpt2 decode", "family gpt2 tokenizer ByteLevel BPE")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,8 @@ import argparse
 import json
 import os
 import subprocess
-import sys
 
-import passed
+import report
 
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models", "tiny-vit")
 LARGEST = 500_000
@@ -27,9 +26,7 @@ def checks(options):
         expected = json.load(file)
     with open(os.path.join(MODEL, "config.json"), encoding="utf-8") as file:
         names = json.load(file)["id2label"]
-    size = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, files in os.walk(MODEL) for name in files
-               if not name.endswith(".pyc"))
-    yield "size of the directory", size <= LARGEST, f"{size} bytes, at most {LARGEST}"
+    yield report.directory_size(MODEL, LARGEST)
     right, linear = expected["right"], expected["linear_right"]
     yield "held-out pictures", right >= 0.95 and right >= linear + 0.2, f"{right:.1%} right, {linear:.1%} by a linear classifier"
     images = [part for case in expected["golden"] for part in ("--image", os.path.join(MODEL, case["file"]))]
@@ -49,18 +46,7 @@ def main():
     parser.add_argument("library")
     parser.add_argument("--rapt-run", required=True)
     options = parser.parse_args()
-    right = failed = 0
-    try:
-        for name, holds, figures in checks(options):
-            print(f"{'PASS' if holds else 'FAIL'} {name}: {figures}", flush=True)
-            right, failed = right + holds, failed + (not holds)
-    except (AssertionError, ValueError, KeyError) as error:
-        print(f"FAIL {type(error).__name__}: {error}")
-        failed += 1
-    print(f"{right} passed, {failed} failed")
-    if not failed:
-        passed.note("compiled", "family vit f16", "family vit head ViTForImageClassification")
-    sys.exit(1 if failed else 0)
+    report.finish(checks(options), "family vit f16", "family vit head ViTForImageClassification")
 
 
 if __name__ == "__main__":

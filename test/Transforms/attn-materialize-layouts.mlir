@@ -23,6 +23,31 @@ func.func @exact(%ids: tensor<?xi32>) -> tensor<?x80xf32> {
 
 // -----
 
+// Gains that are a constant are padded as a parameter is; those that fit stay.
+module attributes {attn.stage = "canonical", attn.model = {family = "test"}} {
+attn.dim @tokens min 1 max 8
+attn.parameter @t : tensor<7x3xf32> from [#attn.source<"t">]
+attn.parameter @u : tensor<7x32xf32> from [#attn.source<"u">]
+// CHECK-LABEL: func.func @constant(
+func.func @constant(%ids: tensor<?xi32>) -> (tensor<?x3xf32>, tensor<?x32xf32>) {
+  %t = attn.parameter_slice @t : tensor<7x3xf32>
+  %x = attn.embedding %ids, %t : tensor<?xi32>, tensor<7x3xf32> -> tensor<?x3xf32>
+  // CHECK: %[[GAINS:.*]] = arith.constant dense<[5.000000e-01, 5.000000e-01, 5.000000e-01, 0.000000e+00,{{[ 0.e+,]+}}]> : tensor<32xf32>
+  %g = arith.constant dense<0.5> : tensor<3xf32>
+  // CHECK: attn.rms_norm %{{.*}}, %[[GAINS]] epsilon {{.*}} columns 3 : tensor<?x32xf32>, tensor<32xf32>
+  %n = attn.rms_norm %x, %g epsilon 1.0e-6 : tensor<?x3xf32>, tensor<3xf32>
+  %u = attn.parameter_slice @u : tensor<7x32xf32>
+  %y = attn.embedding %ids, %u : tensor<?xi32>, tensor<7x32xf32> -> tensor<?x32xf32>
+  // CHECK: %[[FIT:.*]] = arith.constant dense<2.500000e-01> : tensor<32xf32>
+  %f = arith.constant dense<0.25> : tensor<32xf32>
+  // CHECK: attn.rms_norm %{{.*}}, %[[FIT]]
+  %m = attn.rms_norm %y, %f epsilon 1.0e-6 : tensor<?x32xf32>, tensor<32xf32>
+  return %n, %m : tensor<?x3xf32>, tensor<?x32xf32>
+}
+}
+
+// -----
+
 // Heads of 16 channels are padded to 32 each: in the columns of the product that makes them, in its bias and in the
 // rows of the product that reads them. Layers are stacked.
 // CHECK: @qk layers 2 : tensor<2x4x32x32xf32> {{.*}}shape = [32, 64], column_group = 16, row_group = 0

@@ -6,6 +6,7 @@
 #   rapt_add_mlir_library(NAME SOURCES ... [LINK ...] [DEPENDS ...])
 #     the same for code that includes LLVM or MLIR headers: system headers, the shared precompiled header, libMLIR/libLLVM.
 #   rapt_add_tool(NAME [MLIR] SOURCES ... LINK ...)     an executable in build/bin
+#   rapt_set_exports(NAME FILE)
 #   rapt_add_merged_archive(NAME FILE PARTS target ... [INSIDE archive ...])
 #     libFILE.a: one object of the parts and the C++ library, in which only rapt_... is global
 #   rapt_add_unittest(NAME [MLIR] SOURCES ... LINK ...) a gtest executable in build/test, registered for the test command
@@ -63,6 +64,16 @@ function(rapt_add_tool name)
   endif()
   if(A_DEPENDS)
     add_dependencies(${name} ${A_DEPENDS})
+  endif()
+endfunction()
+
+# The shared library has the C functions of its version script, and libstdc++ inside.
+function(rapt_set_exports name exports)
+  set_target_properties(${name} PROPERTIES SOVERSION 1 VERSION ${PROJECT_VERSION} LINKER_LANGUAGE CXX LINK_DEPENDS ${exports})
+  target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--version-script=${exports}
+                      -Wl,--exclude-libs,ALL)
+  if(NOT RAPT_SANITIZE) # their functions are the program's
+    target_link_options(${name} PRIVATE -Wl,--no-undefined)
   endif()
 endfunction()
 

@@ -82,12 +82,15 @@ LogicalResult MergeHeadsOp::verify() {
   return success();
 }
 
-std::optional<unsigned> AttentionOp::dimOf(unsigned i, Dim dim) {
-  for (auto [position, expr] : llvm::enumerate(getMap(i).getResults()))
+/// Which result of a projected permutation is `dim`.
+static std::optional<unsigned> placeOf(AffineMap map, unsigned dim) {
+  for (auto [position, expr] : llvm::enumerate(map.getResults()))
     if (cast<AffineDimExpr>(expr).getPosition() == dim)
       return position;
   return std::nullopt;
 }
+
+std::optional<unsigned> AttentionOp::dimOf(unsigned i, Dim dim) { return placeOf(getMap(i), dim); }
 
 bool AttentionOp::isTable(unsigned i) { return isTableWith(getMap(4 + i), getExtras()[i]); }
 
@@ -143,6 +146,18 @@ LogicalResult verifyMaps(AttentionOp op) {
 }
 } // namespace
 
+/// The vector of additive attention has an element for each of the query's channels.
+template <typename Op> static LogicalResult verifyAdditive(Op op, int64_t channels) {
+  if (!op.getAdditive())
+    return success();
+  // Padding may have reached the query and not the vector.
+  int64_t size = cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0);
+  if (ShapedType::isDynamic(size) || (size != channels && padToPanel(size) != channels))
+    return op.emitOpError() << "needs an additive vector with an element for each of the static channels dqk, found "
+                            << op.getAdditive().getType() << " for " << op.getQuery().getType();
+  return success();
+}
+
 LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
                                             SmallVectorImpl<Type> &types) {
   int64_t extents[NumDims];
@@ -197,22 +212,12 @@ LogicalResult AttentionOp::verify() {
   }
   if (failed(verifyMaps(*this)))
     return failure();
-  if (getAdditive()) {
-    // Padding may have reached the query and not the vector.
-    int64_t size = cast<RankedTensorType>(getAdditive().getType()).getDimSize(0);
-    if (ShapedType::isDynamic(size) || (size != extents[DQK] && padToPanel(size) != extents[DQK]))
-      return emitOpError() << "needs an additive vector with an element for each of the static channels dqk, found "
-                           << getAdditive().getType() << " for " << getQuery().getType();
-  }
+  if (failed(verifyAdditive(*this, extents[DQK])))
+    return failure();
   return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
 }
 
-std::optional<unsigned> AttentionWeightsOp::dimOf(unsigned i, unsigned dim) {
-  for (auto [position, expr] : llvm::enumerate(getMap(i).getResults()))
-    if (cast<AffineDimExpr>(expr).getPosition() == dim)
-      return position;
-  return std::nullopt;
-}
+std::optional<unsigned> AttentionWeightsOp::dimOf(unsigned i, unsigned dim) { return placeOf(getMap(i), dim); }
 
 bool AttentionWeightsOp::isTable(unsigned i) { return isTableWith(getMap(4 + i), getExtras()[i]); }
 
@@ -263,11 +268,7 @@ LogicalResult AttentionWeightsOp::verify() {
   for (int64_t head : getHeads())
     if (head < 0 || (extents[HKV] > 0 && head >= extents[HKV] * std::max<int64_t>(extents[G], 1)))
       return emitOpError() << "names head " << head << " of " << extents[HKV] * std::max<int64_t>(extents[G], 1);
-  if (getAdditive()) {
-    int64_t size = cast<RankedTensorType>(getAdditive().getType()).getDimSize(0);
-    if (ShapedType::isDynamic(size) || (size != extents[DQK] && padToPanel(size) != extents[DQK]))
-      return emitOpError() << "needs an additive vector with an element for each of the static channels dqk, found "
-                           << getAdditive().getType() << " for " << getQuery().getType();
-  }
+  if (failed(verifyAdditive(*this, extents[DQK])))
+    return failure();
   return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
 }

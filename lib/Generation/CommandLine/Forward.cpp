@@ -68,6 +68,8 @@ Outcome addOutputs(const Options &options, const Model &model, Tensors &tensors)
     for (int64_t extent : tensors.shapes.back())
       if (__builtin_mul_overflow(bytes, uint64_t(extent), &bytes) || bytes > uint64_t(PTRDIFF_MAX))
         return {RAPT_NOMEM, name + " is larger than any memory"};
+    if (!hasRoom(bytes))
+      return {RAPT_NOMEM, "no memory for " + name + ", " + inUnits(bytes)};
     tensors.outputs.emplace_back(bytes);
   }
   for (size_t i = 0; i < options.outputs.size(); ++i) {

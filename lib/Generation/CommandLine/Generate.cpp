@@ -114,6 +114,13 @@ Outcome Generation::chooseRoom() {
   bool fromConfig = !options.maxNewTokens && text.config.max_new_tokens > 0;
   most = options.maxNewTokens.value_or(fromConfig ? text.config.max_new_tokens : -1);
   int64_t asked = most < 0 ? std::max(usualCache, length + 1) : length + std::min(most, bound + 1);
+  if (int64_t longest = text.config.max_length; most < 0 && longest > 0) {
+    if (length >= longest)
+      return {RAPT_TOO_LONG, given + "; generation_config.json's max_length is " + std::to_string(longest) +
+                                 ": say how many new ones are wanted, -n"};
+    most = longest - length;
+    asked = std::min(asked, longest);
+  }
   room = options.context.value_or(options.maxNewTokens ? asked : std::min(asked, bound));
   if (room > bound || (options.maxNewTokens && asked > room) || length > room)
     return room > bound || !options.context ? tooLong(given, bound, "the model's positions hold")
@@ -142,10 +149,15 @@ Outcome Generation::openSampler() {
 }
 
 Outcome Generation::openStream() {
-  if (options.tokens)
+  if (options.tokens) {
+    if (!text.stops.empty())
+      note("with --tokens ids are printed: the stop_strings of generation_config.json are not looked for");
     return options.stops.empty() ? Outcome{} : Outcome{RAPT_INVALID, "--stop is a text; with --tokens ids are printed"};
+  }
+  std::vector<std::string> all = options.stops;
+  all.insert(all.end(), text.stops.begin(), text.stops.end());
   std::vector<rapt_text_view> stops;
-  for (const std::string &stop : options.stops)
+  for (const std::string &stop : all)
     stops.push_back({stop.data(), stop.size()});
   rapt_text_stream *opened = nullptr;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
@@ -335,6 +347,11 @@ int generate(const Options &options, Model model) {
   if (Outcome outcome = generation.open(); !outcome)
     return fail(outcome.message, Failure(outcome).code);
   if (generation.searches()) {
+    if (!options.stops.empty())
+      return fail("--stop does not go with beams, of which generation_config.json asks for " +
+                  std::to_string(generation.text.config.beams) + "; --temperature 0 takes the most likely token");
+    if (!generation.text.stops.empty())
+      return fail("--beams does not go with the stop_strings of generation_config.json");
     int64_t fits = generation.room - int64_t(generation.prompt.ids.size());
     int64_t most = generation.most < 0 ? fits : std::min(generation.most, fits);
     return searchBeams(options, generation.model, generation.text, generation.prompt, most, generation.maps);

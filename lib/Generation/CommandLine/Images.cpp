@@ -1,5 +1,6 @@
 // --image: what a model says about image files.
 #include "lib/Generation/CommandLine/AttentionMaps.h"
+#include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Labels.h"
 #include "lib/Generation/CommandLine/Rows.h"
@@ -139,7 +140,7 @@ Outcome ImageRun::tell(std::span<const float> logits) {
   std::vector<double> scores = score(logits, labels.scoring(logits.size()));
   json::Array list;
   std::string lines = options.images.size() > 1 ? json::printable(options.images[told]) + "\n" : std::string();
-  for (size_t best : largest(scores, size_t(options.topK.value_or(usualLabels)))) {
+  for (size_t best : largest(scores, wantedResults(options, usualLabels))) {
     list.emplace_back(json::Object{{"label", json::Value(labels.name(best))}, {"score", json::Value(scores[best])}});
     lines += shownScore(scores[best]) + "\t" + labels.name(best) + "\n";
   }
@@ -226,15 +227,7 @@ Status ImageRun::finish() const {
 
 int runImages(const Options &options) {
   ImageRun run(options);
-  Outcome outcome = run.prepare();
-  if (outcome)
-    outcome = run.run();
-  if (outcome.status == RAPT_CANCELLED && Interrupts::caught())
-    return Interrupts::caught();
-  if (!outcome)
-    return fail(outcome.message, Failure(outcome).code);
-  Status status = run.finish();
-  return status ? 0 : fail(status.error().message);
+  return perform(run);
 }
 
 } // namespace rapt::run

@@ -40,6 +40,11 @@ std::vector<double> score(std::span<const float> logits, Scoring scoring);
 /// Indices of the `most` largest, largest first; of equal ones the lower index.
 std::vector<size_t> largest(std::span<const double> scores, size_t most);
 
+/// How many results are to be shown: --top-k, where 0 means all; else the usual number.
+inline size_t wantedResults(const Options &options, size_t usual) {
+  return options.topK ? (*options.topK ? size_t(*options.topK) : SIZE_MAX) : usual;
+}
+
 /// "0.9876", as results show scores.
 std::string shownScore(double score);
 

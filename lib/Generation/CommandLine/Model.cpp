@@ -2,6 +2,7 @@
 #include "lib/Generation/CommandLine/Console.h"
 #include <algorithm>
 #include <cstdio>
+#include <sys/mman.h>
 
 namespace rapt::run {
 
@@ -47,6 +48,13 @@ std::string inUnits(uint64_t bytes) {
   char text[32];
   snprintf(text, sizeof text, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
   return text;
+}
+
+bool hasRoom(size_t bytes) {
+  if (bytes == 0)
+    return true;
+  void *room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return room != MAP_FAILED && !munmap(room, bytes);
 }
 
 } // namespace rapt::run

@@ -38,6 +38,9 @@ Outcome makeContext(const Options &options, int64_t tokens, Model &model);
 std::string grouped(uint64_t number);
 std::string inUnits(uint64_t bytes);
 
+/// Whether the system gives as much memory: containers end the process where it does not.
+bool hasRoom(size_t bytes);
+
 // The commands. Each returns the exit status and tells its failure itself.
 int printCard(const Options &options);
 int runForward(const Options &options);

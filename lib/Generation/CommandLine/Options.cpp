@@ -134,7 +134,7 @@ const std::vector<Option> &table() {
       {"context", nullptr, "N", "tokens of the cache", integer(&Options::context, 1)},
       {"seed", nullptr, "N", "of the sampling (0)", setSeed},
       {"temperature", nullptr, "X", "0 takes the most likely token", real(&Options::temperature, 0, 1e6, "from 0 on")},
-      {"top-k", nullptr, "K", "sample from the K most likely tokens (0: all), or print the K best results",
+      {"top-k", nullptr, "K", "sample from the K most likely tokens, or print the K best results (0: all)",
        integer(&Options::topK, 0)},
       {"top-p", nullptr, "P", "sample from the likeliest tokens that make up P",
        real(&Options::topP, 1e-9, 1, "above 0, at most 1")},
@@ -202,6 +202,11 @@ Status checkTogether(const Options &o) {
     return usage("only one of --prompt, --file, --tokens, --image, --perplexity and --input can be given");
   if (tensors ? o.outputs.empty() : !o.outputs.empty() && !texts && !images)
     return usage("--input and --output go together");
+  for (size_t i = 0; i < o.outputs.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (o.outputs[i].second == o.outputs[j].second)
+        return usage("--output: " + json::printable(o.outputs[j].first) + " and " +
+                     json::printable(o.outputs[i].first) + " go to one file, " + json::printable(o.outputs[i].second));
   if (!o.attention.empty() && !texts && !images)
     return usage("--attention-weights belongs to a prompt or an image");
   if (o.attention.empty() && !(o.attentionLayers.empty() && o.attentionHeads.empty()))

@@ -1,5 +1,6 @@
 // How well a model predicts a text: windows of its positions, each token but the first predicted exactly once.
 #include "lib/Generation/Perplexity.h"
+#include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Text.h"
 #include "lib/Support/Json.h"
@@ -23,7 +24,7 @@ struct Measurement {
   explicit Measurement(const Options &options) : options(options) {}
   Outcome prepare();
   Outcome run();
-  Status report() const;
+  Status finish() const;
 
 private:
   Outcome runWindow(const Sequence &sequence, const PerplexityWindow &w);
@@ -105,7 +106,7 @@ Outcome Measurement::run() {
   return {};
 }
 
-Status Measurement::report() const {
+Status Measurement::finish() const {
   int32_t begin = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_BEGIN);
   bool withBegin = begin >= 0 && ids[0] == begin;
   if (options.json) {
@@ -134,15 +135,7 @@ Status Measurement::report() const {
 
 int measurePerplexity(const Options &options) {
   Measurement measurement(options);
-  Outcome outcome = measurement.prepare();
-  if (outcome)
-    outcome = measurement.run();
-  if (outcome.status == RAPT_CANCELLED && Interrupts::caught())
-    return Interrupts::caught();
-  if (!outcome)
-    return fail(outcome.message, Failure(outcome).code);
-  Status status = measurement.report();
-  return status ? 0 : fail(status.error().message);
+  return perform(measurement);
 }
 
 } // namespace rapt::run

@@ -2,8 +2,6 @@
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
-#include <memory>
-#include <new>
 
 namespace rapt::run {
 namespace {
@@ -130,7 +128,7 @@ Outcome runTensors(const Model &model, std::vector<const char *> given, std::vec
     for (int64_t extent : outputs[i].shape)
       if (__builtin_mul_overflow(count, uint64_t(extent), &count) || count > uint64_t(PTRDIFF_MAX) / sizeof(float))
         return {RAPT_NOMEM, names[i] + " is larger than any memory"};
-    if (std::unique_ptr<float[]> room(new (std::nothrow) float[count]); !room)
+    if (!hasRoom(count * sizeof(float)))
       return {RAPT_NOMEM, "no memory for " + names[i] + ", " + inUnits(count * sizeof(float))};
     outputs[i].data.resize(count);
   }

@@ -73,9 +73,23 @@ Outcome openGenerationConfig(const Model &model, Text &text) {
     return rapt_generation_config_read(json.data, json.size, &text.config, ends, std::size(ends), &count, message,
                                        size);
   });
-  if (outcome)
-    text.ends.insert(ends, ends + count);
-  return outcome;
+  if (!outcome)
+    return outcome;
+  text.ends.insert(ends, ends + count);
+  for (size_t index = 0;; ++index) {
+    std::string stop;
+    size_t bytes = 0;
+    auto read = [&](char *message, size_t size) {
+      return rapt_generation_config_stop(json.data, json.size, index, stop.data(), stop.size(), &bytes, message, size);
+    };
+    if (outcome = Outcome::of(read); outcome.status == RAPT_FULL) {
+      stop.resize(bytes);
+      outcome = Outcome::of(read);
+    }
+    if (!outcome || stop.empty())
+      return outcome;
+    text.stops.push_back(std::move(stop));
+  }
 }
 
 } // namespace

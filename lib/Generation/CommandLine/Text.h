@@ -4,6 +4,8 @@
 #include "rapt/rapt_text.h"
 #include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace rapt::run {
 
@@ -35,8 +37,9 @@ struct Text {
   Owned<rapt_tokenizer> target;           ///< of what it writes, where that has a vocabulary of its own
   const rapt_tokenizer *writer = nullptr; ///< the one of the two for what it writes, if there is one
   rapt_generation_config config = sized<rapt_generation_config>();
-  std::set<int32_t> ends; ///< ids that end a text
-  int64_t vocabulary = 0; ///< logits that are tokens
+  std::set<int32_t> ends;         ///< ids that end a text
+  std::vector<std::string> stops; ///< texts that end one, of generation_config.json
+  int64_t vocabulary = 0;         ///< logits that are tokens
 };
 
 /// Opens the tokenizers and generation settings of the module's sections. Without a tokenizer: `needed` decides.

@@ -1,6 +1,7 @@
 // Runs a model's task on texts of the command line or lines of a file.
 #include "lib/Generation/CommandLine/TextTask.h"
 #include "lib/Generation/CommandLine/AttentionMaps.h"
+#include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Support/Npy.h"
 #include <algorithm>
@@ -263,15 +264,7 @@ Status TaskRun::finish() const {
 
 int runTextTask(const Options &options, Model model) {
   TaskRun run(options, std::move(model));
-  Outcome outcome = run.prepare();
-  if (outcome)
-    outcome = run.run();
-  if (outcome.status == RAPT_CANCELLED && Interrupts::caught())
-    return Interrupts::caught();
-  if (!outcome)
-    return fail(outcome.message, Failure(outcome).code);
-  Status status = run.finish();
-  return status ? 0 : fail(status.error().message);
+  return perform(run);
 }
 
 } // namespace rapt::run

@@ -31,7 +31,7 @@ public:
 
 protected:
   /// Results wanted of a list: --top-k, else `usual`.
-  size_t wanted(size_t usual) const { return size_t(options.topK.value_or(int64_t(usual))); }
+  size_t wanted(size_t usual) const { return wantedResults(options, usual); }
   /// The text of one token, special or not.
   Outcome tokenText(int32_t id, std::string &content) const;
 

@@ -7,9 +7,12 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Encoder.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Formats/HuggingFace/SentenceModules.h"
 #include "lib/Import/Heads.h"
 #include "lib/Import/LayerStack.h"
 #include "lib/Import/ParameterScope.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace rapt;
@@ -33,6 +36,7 @@ struct Config {
   attn::ActivationKind activation;
   bool tied, hasPooler;
   Head head;
+  huggingface::SentenceModules sentence;
 
   int64_t headDim() const { return width / heads; }
   bool classifiesRows() const { return head == Head::SequenceClassification; }
@@ -153,20 +157,39 @@ Value buildEmbeddings(const Scope &top, const Config &config, Value ids, Value t
   return layerNorm(top, x, "embeddings.LayerNorm", config.epsilon);
 }
 
+/// What sentence-transformers makes of the last layer's states: a vector [rows, width] for each text.
+Value buildSentenceEmbedding(const Scope &top, const Config &config, Value x, Value rowBegin) {
+  using Pooling = huggingface::SentenceModules::Pooling;
+  OpBuilder &builder = top.builder;
+  Location loc = top.at("sentence_embedding");
+  auto kind = config.sentence.pooling == Pooling::Mean    ? attn::PoolingKind::mean
+              : config.sentence.pooling == Pooling::First ? attn::PoolingKind::first
+              : config.sentence.pooling == Pooling::Last  ? attn::PoolingKind::last
+                                                          : attn::PoolingKind::max;
+  auto type = tensorOf({ShapedType::kDynamic, config.width}, builder.getF32Type());
+  Value pooled = attn::PoolRowsOp::create(builder, loc, type, kind, x, rowBegin);
+  if (!config.sentence.normalizes)
+    return pooled;
+  // x / |x| is an RMS norm whose gains undo the mean; PyTorch divides by 1e-12 at least.
+  const float gain = static_cast<float>(1 / std::sqrt(double(config.width)));
+  Value gains = arith::ConstantOp::create(builder, loc,
+                                          DenseElementsAttr::get(tensorOf({config.width}, builder.getF32Type()), gain));
+  return attn::RMSNormOp::create(builder, loc, pooled, gains, builder.getF64FloatAttr(1e-24 / double(config.width)),
+                                 /*columns=*/nullptr);
+}
+
 /// The outputs of the head, from the last layer's.
 SmallVector<Value> buildHead(const Scope &top, const Config &config, Value x, Value rowBegin) {
   OpBuilder &builder = top.builder;
-  auto pool = [&](attn::PoolingKind kind) -> Value {
-    auto type = tensorOf({ShapedType::kDynamic, config.width}, builder.getF32Type());
-    return attn::PoolRowsOp::create(builder, top.at("pooler"), type, kind, x, rowBegin);
-  };
   auto pooled = [&]() -> Value {
-    Value first = dense(top, pool(attn::PoolingKind::first), "pooler.dense");
+    auto type = tensorOf({ShapedType::kDynamic, config.width}, builder.getF32Type());
+    Value first = attn::PoolRowsOp::create(builder, top.at("pooler"), type, attn::PoolingKind::first, x, rowBegin);
+    first = dense(top, first, "pooler.dense");
     return attn::ActivationOp::create(builder, top.at("pooler"), attn::ActivationKind::tanh, first);
   };
   switch (config.head) {
   case Head::None: {
-    SmallVector<Value> outputs{x, pool(attn::PoolingKind::mean)};
+    SmallVector<Value> outputs{x, buildSentenceEmbedding(top, config, x, rowBegin)};
     if (config.hasPooler)
       outputs.push_back(pooled());
     return outputs;
@@ -260,6 +283,12 @@ Expected<OwningOpRef<ModuleOp>> importing::importBert(MLIRContext &context, hugg
   if (!positions)
     return positions.error();
 
+  if (config.head == Head::None) {
+    Expected<huggingface::SentenceModules> modules = huggingface::readSentenceModules(model.path());
+    if (!modules)
+      return modules.error();
+    config.sentence = *modules;
+  }
   Names names;
   names.prefix = model.choosePrefix({"bert.", ""}, "embeddings.word_embeddings.weight");
   bool isOld = model.tensors().find(names.prefix + "embeddings.LayerNorm.gamma");

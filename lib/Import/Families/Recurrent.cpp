@@ -10,6 +10,7 @@
 #include "lib/Import/Encoder.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Heads.h"
+#include "lib/Import/ParameterScope.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -64,18 +65,15 @@ Config readConfig(huggingface::ModelDescription &model) {
 
 ParameterSet listParameters(const Config &config) {
   ParameterSet parameters;
-  auto dense = [&](const std::string &part, int64_t out, int64_t in) {
-    parameters.add(part + ".weight", part + ".weight", {out, in}, Init::weight(in));
-    parameters.add(part + ".bias", part + ".bias", {out}, Init::bias());
-  };
+  ParameterScope scope{parameters, ""};
   parameters.add("embedding.weight", "embedding.weight", {config.vocabulary, config.stack.inputs}, Init::embedding());
   config.stack.addTo(parameters);
   if (config.head == Head::SequenceClassification)
-    dense("classifier", config.labels, config.stack.outputs());
+    scope.dense("classifier", config.labels, config.stack.outputs());
   else if (config.tied)
     parameters.add("lm_head.bias", "lm_head.bias", {config.vocabulary}, Init::bias());
   else if (config.head == Head::CausalLM)
-    dense("lm_head", config.vocabulary, config.stack.hidden);
+    scope.dense("lm_head", config.vocabulary, config.stack.hidden);
   return parameters;
 }
 
@@ -88,26 +86,29 @@ SmallVector<EntryBuffer> listOutputs(Builder builder, const Config &config) {
 }
 
 /// The entry forward(input_ids, ..., row_begin), whose outputs are those of `listOutputs`.
-OwningOpRef<ModuleOp> buildForward(EncoderModule &module, const Config &config, const ParameterSet &parameters) {
+Expected<OwningOpRef<ModuleOp>> buildForward(EncoderModule &module, const Config &config,
+                                             const ParameterSet &parameters) {
   OpBuilder &builder = module.builder();
   Scope top{builder, parameters};
-  Value x = embedTokens(top, "embedding", module.ids(), config.stack.inputs);
-  RecurrentEncoding encoding = recurrentLayers(top, config.stack, x, module.rowBegin());
+  Value x = embed(top, module.ids(), "embedding.weight");
+  Expected<RecurrentEncoding> encoding = encodeLayers(top, module.entry(), config.stack, x, module.rowBegin());
+  if (!encoding)
+    return encoding.error();
   auto pool = [&](attn::PoolingKind kind) -> Value {
     auto type = tensorOf({ShapedType::kDynamic, config.stack.outputs()}, builder.getF32Type());
-    return attn::PoolRowsOp::create(builder, top.at("pooling"), type, kind, encoding.output, module.rowBegin());
+    return attn::PoolRowsOp::create(builder, top.at("pooling"), type, kind, encoding->output, module.rowBegin());
   };
   if (config.head == Head::None)
-    return module.finish({encoding.output, pool(attn::PoolingKind::mean)});
-  Value pooled = config.pooling == "last"   ? encoding.states.back().front()
+    return module.finish({encoding->output, pool(attn::PoolingKind::mean)});
+  Value pooled = config.pooling == "last"   ? encoding->states.front()
                  : config.pooling == "mean" ? pool(attn::PoolingKind::mean)
                                             : pool(attn::PoolingKind::max);
   return module.finish(dense(top, pooled, "classifier"));
 }
 
 /// The entry step(state, tokens, row_begin, state_slot, state_target, want) -> (state, logits).
-OwningOpRef<ModuleOp> buildLanguageModel(ModelModule &module, const Config &config, const ParameterSet &parameters,
-                                         const ImportOptions &options) {
+Expected<OwningOpRef<ModuleOp>> buildLanguageModel(ModelModule &module, const Config &config,
+                                                   const ParameterSet &parameters, const ImportOptions &options) {
   OpBuilder &builder = module.builder();
   const RecurrentStack &stack = config.stack;
   int64_t any = ShapedType::kDynamic;
@@ -129,9 +130,11 @@ OwningOpRef<ModuleOp> buildLanguageModel(ModelModule &module, const Config &conf
       {{"state", state, {}}, {"logits", tensorOf({any, config.vocabulary}, builder.getF32Type()), {"wanted"}}});
   Scope top{builder, parameters};
   KeptStates kept{step.getArgument(0), step.getArgument(3), step.getArgument(4)};
-  Value x = embedTokens(top, "embedding", step.getArgument(1), stack.inputs);
-  x = stepLayers(top, stack, readStates(top, stack, kept), x, step.getArgument(2), kept);
-  Value wanted = attn::SelectRowsOp::create(builder, top.at("lm_head"), x.getType(), x, step.getArgument(5));
+  Value x = embed(top, step.getArgument(1), "embedding.weight");
+  Expected<Value> last = stepLayers(top, step, stack, x, step.getArgument(2), kept);
+  if (!last)
+    return last.error();
+  Value wanted = attn::SelectRowsOp::create(builder, top.at("lm_head"), last->getType(), *last, step.getArgument(5));
   Value table = top.weight(config.tied ? "embedding.weight" : "lm_head.weight");
   module.endEntry({kept.state, project(top, wanted, table, "lm_head", top.weight("lm_head.bias"))});
   return module.take();

@@ -114,9 +114,9 @@ Config readConfig(huggingface::ModelDescription &model) {
   return config;
 }
 
-std::string bridgeName(const char *state, int64_t layer) {
-  return std::string("bridge.") + state + "_l" + std::to_string(layer);
-}
+/// What makes a state of each layer of the decoder, where the encoder's are not copied.
+Stack bridgeOf(const Config &config) { return {config.decoder.layers, "bridge"}; }
+std::string bridgePart(int64_t state) { return state ? "bridge.c" : "bridge.h"; }
 
 ParameterSet listParameters(const Config &config) {
   ParameterSet parameters;
@@ -136,12 +136,12 @@ ParameterSet listParameters(const Config &config) {
   config.encoder.addTo(parameters);
   config.decoder.addTo(parameters);
   int64_t hidden = config.decoder.hidden, memory = config.memory();
-  for (int64_t layer = 0; layer < config.decoder.layers && !config.copies; ++layer)
-    for (int64_t state = 0; state < config.decoder.states(); ++state) {
-      std::string part = bridgeName(state ? "c" : "h", layer);
-      matrix(part + ".weight", hidden, memory);
-      bias(part, hidden);
-    }
+  for (int64_t state = 0; state < config.decoder.states() && !config.copies; ++state) {
+    std::string part = bridgePart(state), tensor = part + "_l" + layerPlaceholder.str();
+    parameters.addStacked(bridgeOf(config), part + ".weight", tensor + ".weight", {hidden, memory},
+                          Init::weight(memory));
+    parameters.addStacked(bridgeOf(config), part + ".bias", tensor + ".bias", {hidden}, Init::bias());
+  }
   if (config.attention == Attention::Bahdanau) {
     matrix("attention.query.weight", config.attentionSize, hidden);
     matrix("attention.key.weight", config.attentionSize, memory);
@@ -170,15 +170,15 @@ struct CacheLayer {
 class Entries {
 public:
   Entries(ModelModule &module, const Config &config, const ParameterSet &parameters, const ImportOptions &options);
-  void buildEncode();
-  void buildStep();
+  Status buildEncode();
+  Status buildStep();
 
 private:
   Value argument(StringRef name);
   /// Entries whose buffers begin with what sequences keep.
   func::FuncOp begin(StringRef name, ArrayRef<EntryBuffer> inputs, EntryBuffer output);
   void end(Value state, Value cache, Value output);
-  void bridge(const RecurrentEncoding &encoding, KeptStates &kept);
+  Status bridge(Value last, KeptStates &kept);
   Value appendMemory(const RecurrentEncoding &encoding);
   Value attend(Value query);
   Value concat(ValueRange parts) { return attn::ConcatOp::create(builder, top.at("decoder"), parts); }
@@ -238,20 +238,26 @@ void Entries::end(Value state, Value cache, Value output) {
     module.endEntry({state, output});
 }
 
-/// The decoder's first states from the encoder's last ones.
-void Entries::bridge(const RecurrentEncoding &encoding, KeptStates &kept) {
-  int64_t part = 0;
-  for (int64_t layer = 0; layer < config.decoder.layers; ++layer)
-    for (int64_t state = 0; state < config.decoder.states(); ++state, ++part) {
-      if (config.copies) {
-        kept.write(top, top.at("bridge"), part, encoding.states[layer][state]);
-        continue;
-      }
-      std::string name = bridgeName(state ? "c" : "h", layer);
-      Value projected = dense(top, encoding.states.back().front(), name);
-      Value first = attn::ActivationOp::create(builder, top.at(name), attn::ActivationKind::tanh, projected);
-      kept.write(top, top.at(name), part, first);
+/// The decoder's first states from `last`, h of the encoder's last layer.
+Status Entries::bridge(Value last, KeptStates &kept) {
+  Value state[] = {kept.state}, shared[] = {last, kept.target};
+  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange before, ValueRange others) {
+    Scope scope{inner, top.parameters, {}, &layer};
+    KeptStates own{before[0], Value(), others[1]};
+    for (int64_t number = 0; number < config.decoder.states(); ++number) {
+      std::string part = bridgePart(number);
+      Value projected = dense(scope, others[0], part);
+      Value first = attn::ActivationOp::create(inner, scope.at(part), attn::ActivationKind::tanh, projected);
+      own.write(scope, scope.at(part), config.decoder.partOf(scope, layer.number, number), first);
     }
+    return SmallVector<Value>{own.state};
+  };
+  Expected<SmallVector<Value>> filled = buildLayerStack(
+      builder, entry, top.parameters, {.stack = bridgeOf(config), .state = state, .shared = shared}, body);
+  if (!filled)
+    return filled.error();
+  kept.state = filled->front();
+  return {};
 }
 
 /// The cache with keys and values of the sources.
@@ -268,7 +274,7 @@ Value Entries::appendMemory(const RecurrentEncoding &encoding) {
   return cache;
 }
 
-void Entries::buildEncode() {
+Status Entries::buildEncode() {
   Type hidden = tensorOf({ShapedType::kDynamic, config.memory()}, builder.getF32Type());
   SmallVector<EntryBuffer> inputs{{"input_ids", list, {"tokens"}, config.vocabularies.read()},
                                   {"row_begin", list, {"rows+1"}},
@@ -276,11 +282,17 @@ void Entries::buildEncode() {
   if (config.attends())
     inputs.append({{"past", list, {"rows"}}, {"source_table", table, {"rows", "source_blocks"}}});
   entry = begin("encode", inputs, {"encoder_last_hidden_state", hidden, {"tokens"}});
-  Value x = embedTokens(top, "encoder_embedding", argument("input_ids"), config.embedding);
-  RecurrentEncoding encoding = recurrentLayers(top, config.encoder, x, argument("row_begin"));
+  Value x = embed(top, argument("input_ids"), "encoder_embedding.weight");
   KeptStates kept{argument("state"), Value(), argument("state_target")};
-  bridge(encoding, kept);
-  end(kept.state, config.attends() ? appendMemory(encoding) : Value(), encoding.output);
+  Expected<RecurrentEncoding> encoding =
+      encodeLayers(top, entry, config.encoder, x, argument("row_begin"), config.copies ? &kept : nullptr);
+  if (!encoding)
+    return encoding.error();
+  if (!config.copies)
+    if (Status status = bridge(encoding->states.front(), kept); !status)
+      return status.error();
+  end(kept.state, config.attends() ? appendMemory(*encoding) : Value(), encoding->output);
+  return {};
 }
 
 /// What each token's query sees of its row's source.
@@ -300,7 +312,7 @@ Value Entries::attend(Value query) {
   return parts.size() == 1 ? parts[0] : concat(parts);
 }
 
-void Entries::buildStep() {
+Status Entries::buildStep() {
   SmallVector<EntryBuffer> inputs{{"tokens", list, {config.isSerial() ? "rows" : "tokens"}},
                                   {"row_begin", list, {"rows+1"}},
                                   {"state_slot", list, {"rows"}},
@@ -312,16 +324,19 @@ void Entries::buildStep() {
   entry = begin("step", inputs, {"logits", logits, {"wanted"}});
 
   KeptStates kept{argument("state"), argument("state_slot"), argument("state_target")};
-  SmallVector<SmallVector<Value, 2>> states = readStates(top, config.decoder, kept);
-  Value embedded = embedTokens(top, config.decoderEmbedding(), argument("tokens"), config.embedding), x = embedded;
+  Value embedded = embed(top, argument("tokens"), config.decoderEmbedding() + ".weight"), x = embedded;
   Value context;
   if (config.attention == Attention::Bahdanau) {
-    context = attend(dense(top, states.back().front(), "attention.query"));
+    int64_t last = (config.decoder.layers - 1) * config.decoder.states();
+    context = attend(dense(top, kept.read(top, top.at("attention.query"), last), "attention.query"));
     x = concat({embedded, context});
   } else if (config.feeds) {
     x = concat({embedded, kept.read(top, top.at("attention"), config.keptParts() - 1)});
   }
-  x = stepLayers(top, config.decoder, states, x, argument("row_begin"), kept);
+  Expected<Value> output = stepLayers(top, entry, config.decoder, x, argument("row_begin"), kept);
+  if (!output)
+    return output.error();
+  x = *output;
   if (config.attention == Attention::Bahdanau) {
     x = concat({x, context, embedded});
   } else if (config.isLuong()) {
@@ -336,6 +351,7 @@ void Entries::buildStep() {
   Value head = top.weight(config.tied ? config.decoderEmbedding() + ".weight" : "lm_head.weight");
   end(kept.state, config.attends() ? argument("cache") : Value(),
       project(top, wanted, head, "lm_head", top.weight("lm_head.bias")));
+  return {};
 }
 
 } // namespace
@@ -369,7 +385,9 @@ Expected<OwningOpRef<ModuleOp>> importing::importRecurrentEncoderDecoder(MLIRCon
                    .sourceVocabulary = config.vocabularies.source};
   ModelModule module(context, facts, model, parameters);
   Entries entries(module, config, parameters, options);
-  entries.buildEncode();
-  entries.buildStep();
+  if (Status status = entries.buildEncode(); !status)
+    return status.error();
+  if (Status status = entries.buildStep(); !status)
+    return status.error();
   return module.take();
 }

@@ -112,7 +112,8 @@ void addSide(ParameterSet &parameters, const Config &config, const Side &side) {
   };
   auto attention = [&](int number, const std::string &name) {
     ParameterScope scope = scopeOf(number);
-    for (const char *part : {".q", ".k", ".v"})
+    scope.add(name + ".q.weight", {inner, width}, Init::unscaledQuery(width, config.headDim));
+    for (const char *part : {".k", ".v"})
       scope.dense(name + part, inner, width, /*hasBias=*/false);
     scope.dense(name + ".o", width, inner, /*hasBias=*/false);
     scope.rmsNorm("layer_norm", width);

@@ -18,6 +18,7 @@ import sys
 import numpy
 
 import gpt2
+import layers
 import randomweights
 import safetensors
 
@@ -87,43 +88,45 @@ def tensors(config, seed):
     return {name: randomweights.values(seed, name, shape, kind, fan) for name, (shape, kind, fan) in shapes(config).items()}
 
 
-def weights(config, seed, pooler=True):
-    """Values for tests: no gain is 1, no bias 0, and attention is far from uniform."""
-    random, result = numpy.random.RandomState(seed), {}
-    for name, (shape, kind, fan) in shapes(config, pooler).items():
-        values = random.standard_normal(shape)
-        if kind == "norm":
-            values = 1 + 0.2 * values
-        elif kind == "bias":
-            values *= 0.2
-        elif kind == "weight":
-            values /= math.sqrt(fan)
-        result[name] = values.astype(numpy.float32)
-    return result
+def write(directory, name, content):
+    path = os.path.join(directory, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=2)
 
 
-def make(directory, config, seed=0, dtype="F32", prefix=True, pooler=True, oldNames=False, extra=None):
+def writeModules(directory, pooling, normalize):
+    """The files of sentence-transformers; `pooling` is cls_token, mean_tokens, max_tokens or lasttoken."""
+    kinds = ["Transformer", "Pooling"] + ["Normalize"] * normalize
+    path = lambda i, kind: f"{i}_{kind}" if i else ""
+    write(directory, "modules.json", [{"idx": i, "name": str(i), "path": path(i, kind), "type": f"sentence_transformers.models.{kind}"}
+                                      for i, kind in enumerate(kinds)])
+    modes = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken")
+    write(directory, "1_Pooling/config.json", {"word_embedding_dimension": 1, "include_prompt": True,
+                                               **{f"pooling_mode_{mode}": mode == pooling for mode in modes}})
+
+
+def make(directory, config, seed=0, dtype="F32", prefix=True, pooler=True, oldNames=False, extra=None, modules=None):
     """Writes the directory and returns its full configuration. `oldNames` are those converted from TensorFlow; `prefix`
-    tells whether a model without head has "bert." before its names."""
+    tells whether a model without head has "bert." before its names; `modules` are writeModules's arguments."""
+    if modules:
+        writeModules(directory, *modules)
     config = {**SMALL, **config}
-    os.makedirs(directory, exist_ok=True)
-    with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
-        json.dump(config, file, indent=2)
-    stored = {**weights(config, seed, pooler), **(extra or {})}
+    stored = {**layers.draw(shapes(config, pooler), seed), **(extra or {})}
     if oldNames:
         old = lambda name: name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
         stored = {old(name): values for name, values in stored.items()}
     if not prefix:
         stored = {name.removeprefix("bert."): values for name, values in stored.items()}
-    safetensors.writeDirectory(directory, stored, dtype)
+    safetensors.writeModel(directory, config, stored, dtype)
     return config
 
 
 class Model:
     """tensors: {name: array}, names with or without "bert.", norms with weight and bias or gamma and beta."""
 
-    def __init__(self, config, tensors, kind=numpy.float64):
-        self.settings, self.kind = settings(config), kind
+    def __init__(self, config, tensors, kind=numpy.float64, modules=("mean_tokens", False)):
+        self.settings, self.kind, self.modules = settings(config), kind, modules
         new = lambda name: name.removeprefix("bert.").replace(".gamma", ".weight").replace(".beta", ".bias")
         self.tensors = {new(name): values for name, values in tensors.items()}
         self.act = ACTIVATIONS[self.settings["hidden_act"]]
@@ -135,18 +138,12 @@ class Model:
         return x @ self.weight(name + ".weight").T + self.weight(name + ".bias")
 
     def norm(self, x, name):
-        centred = x - x.mean(-1, keepdims=True)
-        scaled = centred / numpy.sqrt((centred**2).mean(-1, keepdims=True) + self.settings["layer_norm_eps"])
-        return scaled * self.weight(name + ".weight") + self.weight(name + ".bias")
+        return layers.layerNorm(x, self.weight(name + ".weight"), self.weight(name + ".bias"), self.settings["layer_norm_eps"])
 
     def attention(self, x, at):
-        heads = self.settings["num_attention_heads"]
-        cut = lambda part: self.dense(x, at + "self." + part).reshape(len(x), heads, -1).transpose(1, 0, 2)
+        cut = lambda part: layers.heads(self.dense(x, at + "self." + part), self.settings["num_attention_heads"])
         q, k, v = cut("query"), cut("key"), cut("value")
-        scores = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[-1])
-        powers = numpy.exp(scores - scores.max(-1, keepdims=True))
-        mixed = (powers / powers.sum(-1, keepdims=True)) @ v
-        return self.dense(mixed.transpose(1, 0, 2).reshape(len(x), -1), at + "output.dense")
+        return self.dense(layers.mix(q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[-1]), v), at + "output.dense")
 
     def hidden(self, ids, types):
         table = lambda part: self.weight(f"embeddings.{part}_embeddings.weight")
@@ -158,13 +155,18 @@ class Model:
             x = self.norm(x + self.dense(wide, at + "output.dense"), at + "output.LayerNorm")
         return x
 
+    def sentence(self, x):
+        pooling, normalize = self.modules
+        pooled = {"mean_tokens": x.mean(0), "max_tokens": x.max(0), "cls_token": x[0], "lasttoken": x[-1]}[pooling]
+        return pooled / numpy.linalg.norm(pooled) if normalize else pooled
+
     def forward(self, ids, types=None):
         """{name: array} of the outputs for one text without padding: [length, ...], or [...] for the whole text."""
         x = self.hidden(ids, numpy.zeros_like(ids) if types is None else types)
         head = self.settings["head"]
         pooled = lambda: numpy.tanh(self.dense(x[0], "pooler.dense"))
         if head == "BertModel":
-            outputs = {"last_hidden_state": x, "sentence_embedding": x.mean(0)}
+            outputs = {"last_hidden_state": x, "sentence_embedding": self.sentence(x)}
             if "pooler.dense.weight" in self.tensors:
                 outputs["pooler_output"] = pooled()
             return outputs

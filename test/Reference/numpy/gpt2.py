@@ -16,6 +16,7 @@ import os
 
 import numpy
 
+import layers
 import safetensors
 
 ALIASES = {
@@ -78,10 +79,8 @@ class Model:
         return self.tensors[name].astype(self.kind)
 
     def norm(self, x, name):
-        centred = x - x.mean(-1, keepdims=True)
-        variance = (centred**2).mean(-1, keepdims=True)
-        scaled = centred / numpy.sqrt(variance + self.kind(self.settings["layer_norm_epsilon"]))
-        return scaled * self.weight(name + ".weight") + self.weight(name + ".bias")
+        epsilon = self.kind(self.settings["layer_norm_epsilon"])
+        return layers.layerNorm(x, self.weight(name + ".weight"), self.weight(name + ".bias"), epsilon)
 
     def linear(self, x, name):
         return x @ self.weight(name + ".weight") + self.weight(name + ".bias")

@@ -8,8 +8,9 @@ writes a small random model as a Hugging Face directory; keys that --config leav
 every gain differs from 0 and 1, so that a forgotten one shows. --bare leaves "model." out of the names; --buffers adds the
 frequencies that old checkpoints carry.
 
-Model(config, tensors) computes logits in float64 over the weights as stored. The frequencies of rotary embedding are
-float32, as Hugging Face's inv_freq; angles, cosines and sines are float64.
+tensors(config, seed) gives the values of docs/RandomWeights.md. Model(config, tensors) computes logits in float64 over the
+weights as stored. The frequencies of rotary embedding are float32, as Hugging Face's inv_freq; angles, cosines and sines
+are float64.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import os
 
 import numpy
 
+import randomweights
 import safetensors
 
 SMALL = {
@@ -191,6 +193,16 @@ def shapes(config):
     return table
 
 
+def tensors(config, seed):
+    """The values of docs/RandomWeights.md."""
+    result = {}
+    for name, shape in shapes(config).items():
+        kind = "embedding" if name == "embed_tokens.weight" else "bias" if name.endswith("bias") else "norm" if len(shape) == 1 else "weight"
+        name = name if name == "lm_head.weight" else "model." + name
+        result[name] = randomweights.values(seed, name, shape, kind, shape[-1])
+    return result
+
+
 def weights(config, seed):
     random, result = numpy.random.RandomState(seed), {}
     for name, shape in shapes(config).items():
@@ -218,10 +230,7 @@ def makeModel(directory, config, seed=0, dtype="F32", shards=1, bare=False, buff
             tensors[f"layers.{layer}.self_attn.rotary_emb.inv_freq"] = frequencies(config) * 3
     if not bare:
         tensors = {(n if n == "lm_head.weight" else "model." + n): tensor for n, tensor in tensors.items()}
-    os.makedirs(directory, exist_ok=True)
-    with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
-        json.dump(config, file, indent=2)
-    safetensors.writeDirectory(directory, tensors, dtype, shards)
+    safetensors.writeModel(directory, config, tensors, dtype, shards)
     return config
 
 

@@ -35,7 +35,7 @@ def bits(seed, name, begin, end):
 
 
 def values(seed, name, shape, kind, fanIn=1):
-    """float32 `shape`; kind is weight, embedding, norm or bias."""
+    """float32 `shape`; kind is weight, embedding, norm or bias. `fanIn` of queries that are not scaled: times their channels."""
     scale = numpy.float32(2.0**-28)
     if kind == "weight":
         scale = numpy.float32(numpy.sqrt(3.0 / fanIn)) * numpy.float32(2.0**-24)

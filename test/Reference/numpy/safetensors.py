@@ -81,3 +81,11 @@ def writeDirectory(directory, tensors, dtype, shards=1):
         places.update({tensor: name for tensor in part})
     with open(os.path.join(directory, "model.safetensors.index.json"), "w", encoding="utf-8") as file:
         json.dump({"metadata": {"total_size": total}, "weight_map": places}, file, indent=2)
+
+
+def writeModel(directory, config, tensors, dtype, shards=1):
+    """A model's directory: config.json and the weights."""
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
+        json.dump(config, file, indent=2)
+    writeDirectory(directory, tensors, dtype, shards)

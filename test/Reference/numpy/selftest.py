@@ -16,14 +16,14 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."
 
 def examples():
     """The rows of the specification's table as (line, holds)."""
-    row = re.compile(r"^\| `([\w.]+)` \| (\w+)(?:, K = (\d+))? \| ([0-9a-f]{16}) \| ([^|]+) \|$", re.M)
+    row = re.compile(r"^\| `([\w.]+)` \| (\w+)(?: of queries)?(?:, K = (\d+))?(?:, D = (\d+))? \| ([0-9a-f]{16}) \| ([^|]+) \|$", re.M)
     with open(os.path.join(ROOT, "docs", "RandomWeights.md"), encoding="utf-8") as file:
         rows = row.findall(file.read())
-    if len(rows) < 4:
+    if len(rows) < 6:
         yield "docs/RandomWeights.md has no table of examples", False
-    for name, kind, fanIn, first, values in rows:
+    for name, kind, fanIn, channels, first, values in rows:
         expected = [float.fromhex(value) for value in values.split()]
-        ours = randomweights.values(1, name, (len(expected),), kind, int(fanIn or 1))
+        ours = randomweights.values(1, name, (len(expected),), kind, int(fanIn or 1) * int(channels or 1))
         same = int(randomweights.bits(1, name, 0, 1)[0]) == int(first, 16) and ours.tolist() == expected
         yield f"example {name}", same
 

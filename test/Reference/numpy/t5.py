@@ -18,6 +18,7 @@ import sys
 import numpy
 
 import gpt2
+import layers
 import randomweights
 import safetensors
 
@@ -59,8 +60,9 @@ def shapes(config):
         for layer in range(layers):
             for number, name in enumerate(attentions):
                 at = f"{side}.block.{layer}.layer.{number}."
-                for part in "qkv":
-                    table[f"{at}{name}.{part}.weight"] = ((inner, width), "weight", width)
+                # Scores are not divided by sqrt(d_kv): queries are as much smaller, as T5's initialisation makes them.
+                for part, fan in (("q", width * s["d_kv"]), ("k", width), ("v", width)):
+                    table[f"{at}{name}.{part}.weight"] = ((inner, width), "weight", fan)
                 table[f"{at}{name}.o.weight"] = ((width, inner), "weight", inner)
                 table[f"{at}layer_norm.weight"] = ((width,), "norm", 1)
             at = f"{side}.block.{layer}.layer.{len(attentions)}."
@@ -82,27 +84,13 @@ def tensors(config, seed):
 
 def weights(config, seed):
     """Values for tests: every gain differs from 1, every bias table is large enough to matter."""
-    random, result = numpy.random.RandomState(seed), {}
-    for name, (shape, kind, fan) in shapes(config).items():
-        values = random.standard_normal(shape)
-        if kind == "norm":
-            values = 1 + 0.2 * values
-        elif kind == "weight":
-            values /= math.sqrt(fan)
-        # Scores are not divided by sqrt(d_kv): queries are small, as T5's initialisation makes them.
-        if name.endswith(".q.weight"):
-            values /= math.sqrt(settings(config)["d_kv"])
-        result[name] = values.astype(numpy.float32)
-    return result
+    return layers.draw(shapes(config), seed)
 
 
 def make(directory, config, seed=0, dtype="F32", extra=None):
     """Writes the directory and returns its full configuration."""
     config = {**SMALL, **config}
-    os.makedirs(directory, exist_ok=True)
-    with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
-        json.dump(config, file, indent=2)
-    safetensors.writeDirectory(directory, {**weights(config, seed), **(extra or {})}, dtype, 1)
+    safetensors.writeModel(directory, config, {**weights(config, seed), **(extra or {})}, dtype)
     return config
 
 
@@ -137,18 +125,12 @@ class Model:
         return x @ self.weight(name).T
 
     def heads(self, x):
-        return x.reshape(len(x), self.settings["num_heads"], self.settings["d_kv"]).transpose(1, 0, 2)
+        return layers.heads(x, self.settings["num_heads"])
 
     def attend(self, x, keys, values, at, bias, causal=False):
         q, k, v = self.heads(self.linear(x, at + ".q")), self.heads(keys), self.heads(values)
         scores = q @ k.transpose(0, 2, 1) + bias
-        if causal:
-            past = k.shape[1] - q.shape[1]
-            seen = numpy.arange(k.shape[1])[None, :] <= past + numpy.arange(q.shape[1])[:, None]
-            scores = numpy.where(seen, scores, -numpy.inf)
-        powers = numpy.exp(scores - scores.max(-1, keepdims=True))
-        mixed = (powers / powers.sum(-1, keepdims=True)) @ v
-        return self.linear(mixed.transpose(1, 0, 2).reshape(len(x), -1), at + ".o")
+        return self.linear(layers.mix(layers.causal(scores) if causal else scores, v), at + ".o")
 
     def bias(self, side, queries, keys):
         relative = numpy.arange(keys)[None, :] - queries[:, None]

@@ -18,6 +18,7 @@ import sys
 import numpy
 
 import gpt2
+import layers
 import randomweights
 import safetensors
 
@@ -82,29 +83,14 @@ def tensors(config, seed):
 
 def weights(config, seed):
     """Values for tests: every gain differs from 1, every bias from 0; embeddings are as large as the sinusoids."""
-    random, result = numpy.random.RandomState(seed), {}
     s = settings(config)
-    for name, (shape, kind, fan) in shapes(config).items():
-        values = random.standard_normal(shape)
-        if kind == "norm":
-            values = 1 + 0.2 * values
-        elif kind == "weight":
-            values /= math.sqrt(fan)
-        elif kind == "bias":
-            values *= 0.1
-        elif s["scale_embedding"]:
-            values /= math.sqrt(s["d_model"])
-        result[name] = values.astype(numpy.float32)
-    return result
+    return layers.draw(shapes(config), seed, bias=0.1, embedding=1 / math.sqrt(s["d_model"]) if s["scale_embedding"] else 1)
 
 
 def make(directory, config, seed=0, dtype="F32", extra=None):
     """Writes the directory and returns its full configuration."""
     config = {**SMALL, **config}
-    os.makedirs(directory, exist_ok=True)
-    with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
-        json.dump(config, file, indent=2)
-    safetensors.writeDirectory(directory, {**weights(config, seed), **(extra or {})}, dtype, 1)
+    safetensors.writeModel(directory, config, {**weights(config, seed), **(extra or {})}, dtype)
     return config
 
 
@@ -129,9 +115,7 @@ class Model:
         return x @ self.tensor(name + ".weight").T + self.tensor(name + ".bias")
 
     def norm(self, x, name):
-        centred = x - x.mean(-1, keepdims=True)
-        scaled = centred / numpy.sqrt((centred**2).mean(-1, keepdims=True) + self.settings["layer_norm_eps"])
-        return scaled * self.tensor(name + ".weight") + self.tensor(name + ".bias")
+        return layers.layerNorm(x, self.tensor(name + ".weight"), self.tensor(name + ".bias"), self.settings["layer_norm_eps"])
 
     def embed(self, ids, is_target, past=0):
         s = self.settings
@@ -146,18 +130,12 @@ class Model:
         return x @ self.tensor(at + ".in_proj_weight")[rows].T + self.tensor(at + ".in_proj_bias")[rows]
 
     def heads(self, x):
-        return x.reshape(len(x), self.settings["nhead"], -1).transpose(1, 0, 2)
+        return layers.heads(x, self.settings["nhead"])
 
     def attend(self, x, keys, values, at, causal=False):
         q, k, v = self.heads(self.project(x, at, 0)), self.heads(keys), self.heads(values)
         scores = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[2])
-        if causal:
-            past = k.shape[1] - q.shape[1]
-            seen = numpy.arange(k.shape[1])[None, :] <= past + numpy.arange(q.shape[1])[:, None]
-            scores = numpy.where(seen, scores, -numpy.inf)
-        powers = numpy.exp(scores - scores.max(-1, keepdims=True))
-        mixed = (powers / powers.sum(-1, keepdims=True)) @ v
-        return self.linear(mixed.transpose(1, 0, 2).reshape(len(x), -1), at + ".out_proj")
+        return self.linear(layers.mix(layers.causal(scores) if causal else scores, v), at + ".out_proj")
 
     def sublayer(self, x, norm, f):
         return x + f(self.norm(x, norm)) if self.settings["norm_first"] else self.norm(x + f(x), norm)

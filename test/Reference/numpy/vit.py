@@ -17,6 +17,7 @@ import sys
 
 import numpy
 
+import layers
 import randomweights
 import safetensors
 from bert import ACTIVATIONS
@@ -83,32 +84,14 @@ def tensors(config, seed):
     return {name: randomweights.values(seed, name, shape, kind, fan) for name, (shape, kind, fan) in shapes(config).items()}
 
 
-def weights(config, seed, pooler=True):
-    """Values for tests: no gain is 1, no bias 0, attention is far from uniform, and positions weigh as much as patches."""
-    random, result = numpy.random.RandomState(seed), {}
-    for name, (shape, kind, fan) in shapes(config, pooler).items():
-        values = random.standard_normal(shape)
-        if kind == "norm":
-            values = 1 + 0.2 * values
-        elif kind == "bias":
-            values *= 0.2
-        elif kind == "weight":
-            values /= math.sqrt(fan)
-        result[name] = values.astype(numpy.float32)
-    return result
-
-
 def make(directory, config, seed=0, dtype="F32", prefix=True, pooler=True, extra=None):
     """Writes the directory and returns its full configuration. `prefix` tells whether a model without head has "vit."
     before its names."""
     config = {**SMALL, **config}
-    os.makedirs(directory, exist_ok=True)
-    with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
-        json.dump(config, file, indent=2)
-    stored = {**weights(config, seed, pooler), **(extra or {})}
+    stored = {**layers.draw(shapes(config, pooler), seed), **(extra or {})}
     if not prefix:
         stored = {name.removeprefix("vit."): values for name, values in stored.items()}
-    safetensors.writeDirectory(directory, stored, dtype)
+    safetensors.writeModel(directory, config, stored, dtype)
     return config
 
 
@@ -140,9 +123,7 @@ class Model:
         return product + self.weight(name + ".bias") if name + ".bias" in self.tensors else product
 
     def norm(self, x, name):
-        centred = x - x.mean(-1, keepdims=True)
-        scaled = centred / numpy.sqrt((centred**2).mean(-1, keepdims=True) + self.settings["layer_norm_eps"])
-        return scaled * self.weight(name + ".weight") + self.weight(name + ".bias")
+        return layers.layerNorm(x, self.weight(name + ".weight"), self.weight(name + ".bias"), self.settings["layer_norm_eps"])
 
     def embed(self, pixels):
         """[channels, height, width] -> [1 + patches, width]: the convolution as it is written, patch by patch."""
@@ -162,13 +143,9 @@ class Model:
         return numpy.concatenate([first, tokens + resized.reshape(rows * columns, -1)])
 
     def attention(self, x, at):
-        heads = self.settings["num_attention_heads"]
-        cut = lambda part: self.dense(x, at + "attention." + part).reshape(len(x), heads, -1).transpose(1, 0, 2)
+        cut = lambda part: layers.heads(self.dense(x, at + "attention." + part), self.settings["num_attention_heads"])
         q, k, v = cut("query"), cut("key"), cut("value")
-        scores = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[-1])
-        powers = numpy.exp(scores - scores.max(-1, keepdims=True))
-        mixed = (powers / powers.sum(-1, keepdims=True)) @ v
-        return self.dense(mixed.transpose(1, 0, 2).reshape(len(x), -1), at + "output.dense")
+        return self.dense(layers.mix(q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[-1]), v), at + "output.dense")
 
     def forward(self, pixels):
         """{name: array} of the outputs for one image [channels, height, width]."""

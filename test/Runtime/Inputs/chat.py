@@ -2,40 +2,20 @@
 --tokens. Its tokenizer has a token a byte; here some bytes are special tokens."""
 
 import json
-import struct
 import subprocess
 import sys
 from pathlib import Path
 
+import fake_weights
+from fake_weights import SPECIAL
+
 model, folder = sys.argv[1], Path(sys.argv[2])
-HEADER, SECTION, ALIGNMENT = struct.Struct("<QII16s16sQ"), struct.Struct("<64sQQ"), 4096
-SPECIAL = {"<|user|>": 1, "<|system|>": 2, "<|assistant|>": 3, "</s>": 4}
 JINJA = ("{% for m in messages %}<|{{ m.role }}|>{{ m['content'] | trim }}{{ eos_token }}\n{% endfor %}"
          "{% if add_generation_prompt %}<|assistant|>{% endif %}")
 
 
 def write_weights(name, sections):
-    """A weight file as the model's own with other sections."""
-    own = Path(model).with_name("fake-0000cafe.weights").read_bytes()
-    magic, version, count, interface, _, _ = HEADER.unpack_from(own)
-    parts = []
-    for i in range(count):
-        section, offset, size = SECTION.unpack_from(own, HEADER.size + i * SECTION.size)
-        parts.append((section.rstrip(b"\0").decode(), own[offset:offset + size]))
-    tokenizer = json.loads(dict(parts)["tokenizer.json"])
-    tokenizer["added_tokens"] += [{"id": number, "content": text, "special": True} for text, number in SPECIAL.items()]
-    vocabulary = tokenizer["model"]["vocab"]
-    tokenizer["model"]["vocab"] = {text: number for text, number in vocabulary.items() if number not in SPECIAL.values()}
-    parts = [parts[0], ("tokenizer.json", json.dumps(tokenizer).encode())]
-    parts += [(section, text.encode()) for section, text in sections.items()]
-    header, body = b"", b""
-    for section, data in parts:
-        header += SECTION.pack(section.encode(), ALIGNMENT + len(body), len(data))
-        body += data + bytes(-len(data) % ALIGNMENT)
-    header = HEADER.pack(magic, version, len(parts), interface, bytes(16), ALIGNMENT + len(body)) + header
-    path = folder / name
-    path.write_bytes(header + bytes(ALIGNMENT - len(header)) + body)
-    return path
+    return fake_weights.write_weights(model, folder / name, sections)
 
 
 def run(weights, *arguments, fails=None):
@@ -80,5 +60,9 @@ run(plain, "-p", "a", "--chat", fails="error: fake has no chat template: leave o
 strange = write_weights("strange.weights", {"chat_template.jinja": "{% cycle 'a' %}"})
 run(strange, "-p", "a", "--chat", fails="cycle")
 assert run(strange, "-p", "a").stderr.startswith("fake has a chat template")
+# As in Hugging Face, a chat without tools and documents has None for them.
+absent = write_weights("absent.weights", {"chat_template.jinja": "{% if tools is none and documents is none %}<|user|>{% endif %}"
+                                                                 "{{ messages[0].content }}"})
+check(absent, ["--chat", "-p", "a"], ["<|user|>", "a"])
 refusing = write_weights("refusing.weights", {"chat_template.jinja": "{{ raise_exception('roles must alternate') }}"})
 run(refusing, "-p", "a", "--chat", fails="roles must alternate")

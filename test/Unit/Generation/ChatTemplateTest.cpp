@@ -124,8 +124,9 @@ TEST(ChatTemplate, IsFoundInTheDirectory) {
   Expected<json::Value> context =
       chatContext({}, true, R"({"bos_token": {"content": "<s>"}, "eos_token": "</s>", "pad_token": null})");
   ASSERT_TRUE(bool(context));
-  EXPECT_EQ(json::write(*context),
-            R"({"messages":[],"add_generation_prompt":true,"bos_token":"<s>","eos_token":"</s>"})");
+  EXPECT_EQ(
+      json::write(*context),
+      R"({"messages":[],"add_generation_prompt":true,"tools":null,"documents":null,"bos_token":"<s>","eos_token":"</s>"})");
 }
 
 } // namespace

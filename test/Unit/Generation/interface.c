@@ -249,6 +249,20 @@ static void check_config(void) {
   CHECK(rapt_generation_config_read("{\"num_beams\": 0}", 16, &read, ids, 4, &count, message, sizeof message) ==
         RAPT_BAD_FILE);
   CHECK(rapt_generation_config_read(text, 3, &read, ids, 4, &count, message, sizeof message) == RAPT_BAD_FILE);
+
+  static const char stops[] = "{\"max_length\": 20, \"stop_strings\": [\"END\", \"\\n\"]}";
+  char stop[3];
+  CHECK(rapt_generation_config_read(stops, sizeof stops - 1, &read, ids, 4, &count, message, sizeof message) ==
+        RAPT_OK);
+  CHECK(read.max_length == 20 && read.max_new_tokens == 0);
+  CHECK(rapt_generation_config_stop(stops, sizeof stops - 1, 0, stop, 3, &count, message, sizeof message) == RAPT_OK);
+  CHECK(count == 3 && memcmp(stop, "END", 3) == 0);
+  CHECK(rapt_generation_config_stop(stops, sizeof stops - 1, 0, stop, 2, &count, message, sizeof message) == RAPT_FULL);
+  CHECK(rapt_generation_config_stop(stops, sizeof stops - 1, 1, stop, 3, &count, message, sizeof message) == RAPT_OK);
+  CHECK(count == 1 && stop[0] == '\n');
+  CHECK(rapt_generation_config_stop(stops, sizeof stops - 1, 2, stop, 3, &count, message, sizeof message) == RAPT_OK);
+  CHECK(count == 0);
+  CHECK(rapt_generation_config_stop(stops, 3, 0, stop, 3, &count, message, sizeof message) == RAPT_BAD_FILE);
 }
 
 static void check_beams(void) {

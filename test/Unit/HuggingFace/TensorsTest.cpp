@@ -49,15 +49,19 @@ std::vector<float> readFloats(const artifact::TensorReader &reader, const std::s
 
 // The examples of docs/RandomWeights.md.
 TEST_F(Tensors, RandomValuesFollowTheSpecification) {
-  std::vector<TensorRequest> all = {{"wte.weight", {2, 3}, Init::embedding()},
-                                    {"h.0.attn.c_attn.weight", {768, 2304}, Init::weight(768)},
-                                    {"ln_f.weight", {4}, Init::normWeight()},
-                                    {"ln_f.bias", {4}, Init::bias()}};
+  std::vector<TensorRequest> all = {
+      {"wte.weight", {2, 3}, Init::embedding()},
+      {"h.0.attn.c_attn.weight", {768, 2304}, Init::weight(768)},
+      {"encoder.block.0.layer.0.SelfAttention.q.weight", {512, 512}, Init::unscaledQuery(512, 64)},
+      {"ln_f.weight", {4}, Init::normWeight()},
+      {"ln_f.bias", {4}, Init::bias()}};
   auto reader = makeRandomTensors(1, DType::F32, all);
   EXPECT_EQ(readFloats(*reader, "wte.weight", 4),
             (std::vector<float>{0x1.4fabbep-5f, -0x1.fa5f8ap-5f, 0x1.4eefe2p-5f, -0x1.001c8p-11f}));
   EXPECT_EQ(readFloats(*reader, "h.0.attn.c_attn.weight", 4),
             (std::vector<float>{-0x1.74f004p-6f, -0x1.e23158p-7f, 0x1.00595cp-6f, 0x1.79d558p-7f}));
+  EXPECT_EQ(readFloats(*reader, "encoder.block.0.layer.0.SelfAttention.q.weight", 4),
+            (std::vector<float>{-0x1.25d722p-8f, -0x1.28036ap-8f, 0x1.15b8b4p-8f, -0x1.023e8ap-7f}));
   EXPECT_EQ(readFloats(*reader, "ln_f.weight", 4),
             (std::vector<float>{0x1.efec2ep-1f, 0x1.fbc154p-1f, 0x1.046536p+0f, 0x1.1610c6p+0f}));
   EXPECT_EQ(readFloats(*reader, "ln_f.bias", 4),

@@ -59,6 +59,10 @@ TEST(Preprocessing, DefaultsFollowTheProcessor) {
   EXPECT_EQ(vit->filter, Filter::Bilinear);
   EXPECT_FALSE(vit->crops);
   EXPECT_EQ(vit->size.height, 224);
+  Expected<Preprocessing> nulls =
+      readPreprocessing(R"({"size": {"height": 20, "width": 30, "longest_edge": null, "shortest_edge": null}})");
+  ASSERT_TRUE(bool(nulls)) << nulls.error().message;
+  EXPECT_TRUE(nulls->size.height == 20 && nulls->size.width == 30 && !nulls->size.shortestEdge);
   Expected<Preprocessing> old = readPreprocessing(
       R"({"feature_extractor_type": "ViTFeatureExtractor", "size": 384, "resample": 3, "image_mean": 0.25})");
   ASSERT_TRUE(bool(old));

@@ -16,8 +16,33 @@ constexpr const char *program = R"(
   attn.parameter @wte : tensor<50x12xf32> from [#attn.source<"wte.weight">]
   attn.parameter @c_attn layers 2 : tensor<2x768x12xf32> from [#attn.source<"h.{layer}.attn.c_attn.weight">]
   attn.parameter @head : tensor<12x50xf32> from [#attn.source<"lm_head.weight", transpose = true>]
+  attn.parameter @q : tensor<24x12xf32> from [#attn.source<"q.weight">]
+  attn.parameter @scaled : tensor<24x12xf32> from [#attn.source<"scaled.weight">]
+  attn.parameter @k : tensor<24x12xf32> from [#attn.source<"k.weight">]
   attn.parameter @ln_f.weight : tensor<12xf32> from [#attn.source<"ln_f.weight">]
   attn.parameter @ln_f.bias : tensor<12xf32> from [#attn.source<"ln_f.bias">]
+  func.func @heads(%x: tensor<?x12xf32>, %begin: tensor<?xi32>) -> (tensor<?x2x12xf32>, tensor<?x2x12xf32>) {
+    %q = attn.parameter_slice @q : tensor<24x12xf32>
+    %scaled = attn.parameter_slice @scaled : tensor<24x12xf32>
+    %k = attn.parameter_slice @k : tensor<24x12xf32>
+    %0 = attn.linear %x, %q transposed : tensor<?x12xf32>, tensor<24x12xf32> -> tensor<?x24xf32>
+    %1 = attn.linear %x, %scaled transposed : tensor<?x12xf32>, tensor<24x12xf32> -> tensor<?x24xf32>
+    %2 = attn.linear %x, %k transposed : tensor<?x12xf32>, tensor<24x12xf32> -> tensor<?x24xf32>
+    %3 = attn.split_heads %0 : tensor<?x24xf32> -> tensor<?x2x12xf32>
+    %4 = attn.split_heads %1 : tensor<?x24xf32> -> tensor<?x2x12xf32>
+    %5 = attn.split_heads %2 : tensor<?x24xf32> -> tensor<?x2x12xf32>
+    %one = arith.constant 1.0 : f32
+    %half = arith.constant 0.5 : f32
+    %6 = attn.attention %3, %5, %5, %one q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>)
+      maps [affine_map<(b, h, g, m, n, k, v) -> (m, h, k)>, affine_map<(b, h, g, m, n, k, v) -> (n, h, k)>,
+            affine_map<(b, h, g, m, n, k, v) -> (n, h, v)>, affine_map<(b, h, g, m, n, k, v) -> (m, h, v)>]
+      : tensor<?x2x12xf32>, tensor<?x2x12xf32>, tensor<?x2x12xf32> -> tensor<?x2x12xf32>
+    %7 = attn.attention %4, %5, %5, %half q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>)
+      maps [affine_map<(b, h, g, m, n, k, v) -> (m, h, k)>, affine_map<(b, h, g, m, n, k, v) -> (n, h, k)>,
+            affine_map<(b, h, g, m, n, k, v) -> (n, h, v)>, affine_map<(b, h, g, m, n, k, v) -> (m, h, v)>]
+      : tensor<?x2x12xf32>, tensor<?x2x12xf32>, tensor<?x2x12xf32> -> tensor<?x2x12xf32>
+    return %6, %7 : tensor<?x2x12xf32>, tensor<?x2x12xf32>
+  }
   func.func @f(%ids: tensor<?xi32>, %x: tensor<?x768xf32>, %i: index) -> tensor<?x50xf32> {
     %wte = attn.parameter_slice @wte : tensor<50x12xf32>
     %w = attn.parameter_slice @c_attn[%i] : tensor<768x12xf32>
@@ -43,6 +68,9 @@ TEST(RandomTensors, AreOfTheirPurpose) {
   const huggingface::TensorRequest requests[] = {{"wte.weight", {50, 12}, Init::embedding()},
                                                  {"h.0.attn.c_attn.weight", {768, 12}, Init::weight(768)},
                                                  {"h.1.attn.c_attn.weight", {768, 12}, Init::weight(768)},
+                                                 {"q.weight", {24, 12}, Init::unscaledQuery(12, 12)},
+                                                 {"scaled.weight", {24, 12}, Init::weight(12)},
+                                                 {"k.weight", {24, 12}, Init::weight(12)},
                                                  {"ln_f.weight", {12}, Init::normWeight()},
                                                  {"ln_f.bias", {12}, Init::bias()},
                                                  {"lm_head.weight", {50, 12}, Init::weight(12)}};

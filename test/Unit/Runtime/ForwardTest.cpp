@@ -138,6 +138,10 @@ TEST(Forward, RefusesWrongTensors) {
   expect([](Fixture &f) { f.tensors[1].rank = 2; }, RAPT_INVALID, {"logits", "rank 2"});
   expect([&](Fixture &f) { f.tensors[1].shape = other; }, RAPT_INVALID, {"[3, 70, 256]", "[3, 70, 257]"});
   expect([&](Fixture &f) { f.tensors[0].shape = zero; }, RAPT_INVALID, {"dimension 0 is 0"});
+  // Nothing is allocated for an empty tensor: its shape is what is wrong.
+  expect([&](Fixture &f) { f.tensors[0].shape = zero, f.tensors[0].data = nullptr; }, RAPT_INVALID,
+         {"dimension 0 is 0"});
+  expect([](Fixture &f) { f.mask[3] = 2; }, RAPT_INVALID, {"attention_mask row 0 is 2 at 3, neither 0 nor 1"});
   expect([&](Fixture &f) { f.tensors[1].strides = column; }, RAPT_INVALID, {"strides"});
   expect([](Fixture &f) { f.tensors[0].device_type = 2; }, RAPT_INVALID, {"device type 2"});
   expect([](Fixture &f) { f.tensors[0].data = reinterpret_cast<char *>(f.ids.data()) + 1; }, RAPT_INVALID, {"aligned"});

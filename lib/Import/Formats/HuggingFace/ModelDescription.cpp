@@ -129,6 +129,13 @@ Status ModelDescription::readSideFiles(const std::string &directory) {
       return text.error();
     sideFiles.emplace(name, std::move(*text));
   }
+  bool hasTokenizer =
+      sideFiles.contains("tokenizer.json") || sideFiles.contains("vocab.json") || sideFiles.contains("vocab.txt");
+  for (const char *name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})
+    if (!hasTokenizer && entryExists(directory + "/" + name))
+      notes.push_back(shownPath(directory + "/" + name) +
+                      ": a SentencePiece model alone is not read, and the compiled model will take and give ids only; "
+                      "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) writes the tokenizer.json that is");
   json::Object labels;
   for (const char *key : {"id2label", "problem_type"})
     if (const json::Value *value = reader.getRaw(key); value && !value->isNull())

@@ -13,16 +13,13 @@
 |*   rapt_text_stream_feed(stream, id, &piece, &stopped, message, sizeof message);
 |*   fwrite(piece.data, 1, piece.size, stdout);
 |*
-|* A struct that the caller fills begins with its size: set it to sizeof and the
-|* rest to zero, which means the default. rapt_status.h says how errors are told.
-|* A tokenizer is immutable: any number of threads may use one at once. Streams
-|* and samplers belong to one sequence and one thread at a time. Texts are UTF-8
-|* with a length, never NUL-terminated. Nothing here keeps thread-local state or
-|* ends the process.
+|* A struct that the caller fills begins with its size: set it to sizeof and the rest to zero, which means the default.
+|* rapt_status.h says how errors are told. A tokenizer is immutable: any number of threads may use one at once. Streams
+|* and samplers belong to one sequence and one thread at a time. Texts are UTF-8 with a length, never NUL-terminated.
+|* Nothing here keeps thread-local state or ends the process.
 |*
-|* Where a function writes a result of unknown length it takes memory, its
-|* capacity and a pointer to the length: the length needed is always written, and
-|* RAPT_FULL tells that the capacity was too small (nothing is written then). A
+|* Where a function writes a result of unknown length it takes memory, its capacity and a pointer to the length: the
+|* length needed is always written, and RAPT_FULL tells that the capacity was too small (nothing is written then). A
 |* NULL result with capacity 0 asks for the length alone and gives RAPT_OK.
 |*
 \*===----------------------------------------------------------------------===*/
@@ -159,8 +156,7 @@ typedef struct rapt_chat_message {
  * is none. BAD_FILE: a construct of Jinja that is not supported, named. */
 RAPT_TEXT_API rapt_status rapt_chat_open(rapt_text_view template_jinja, rapt_text_view tokenizer_config,
                                          rapt_chat **result, char *message, size_t message_size);
-/** NULL is allowed. */
-RAPT_TEXT_API void rapt_chat_free(rapt_chat *chat);
+RAPT_TEXT_API void rapt_chat_free(rapt_chat *chat); /**< NULL is allowed. */
 /** Ids of the prompt for the next answer. Special tokens are only those that the template wrote. `now`: seconds since
  * 1970, for templates that ask. INVALID: as rapt_tokenizer_encode, and what the template refuses. */
 RAPT_TEXT_API rapt_status rapt_chat_encode(const rapt_chat *chat, const rapt_tokenizer *tokenizer,
@@ -192,8 +188,7 @@ RAPT_TEXT_API rapt_status rapt_text_stream_finish(rapt_text_stream *stream, rapt
 /** How the next token is chosen. Order: repetition penalty, temperature, top_k, top_p, min_p; then the draw-th number
  * of (seed, sequence), counted from 0, picks among what is left in the order of ids. That number is made by
  * Philox4x32-10 with the key (seed low, seed high) and the counter (draw low, draw high, sequence low, sequence high):
- * its first two words give ((w0 * 2^32 + w1) >> 11) * 2^-53. So the result does not depend on what else is in a batch.
- */
+ * its first two words give ((w0 * 2^32 + w1) >> 11) * 2^-53. So what else is in a batch does not matter. */
 typedef struct rapt_sampler_options {
   size_t size;
   double temperature;        /**< 0: the largest logit, the lowest id among equals. Finite, not negative. */
@@ -204,7 +199,6 @@ typedef struct rapt_sampler_options {
   uint64_t seed;
   uint64_t sequence; /**< Number of the sequence: sequences of one seed draw independently. */
 } rapt_sampler_options;
-
 typedef struct rapt_sampler rapt_sampler;
 
 /** INVALID: an option that is NaN or out of its range. `options` may be NULL (greedy). */
@@ -280,6 +274,7 @@ typedef struct rapt_generation_config {
   int64_t beams, returns;       /**< num_beams and num_return_sequences; at least 1. */
   double length_penalty;
   int32_t early_stopping; /**< rapt_early_stopping */
+  int64_t max_length;     /**< Tokens of the decoder's text, its prompt among them; 0: not set. */
 } rapt_generation_config;
 
 /** Reads the content of generation_config.json. `end_ids` receives its eos_token_id, one or several: the end of a text
@@ -288,6 +283,11 @@ typedef struct rapt_generation_config {
 RAPT_TEXT_API rapt_status rapt_generation_config_read(const char *json, size_t json_size,
                                                       rapt_generation_config *config, int32_t *end_ids, size_t capacity,
                                                       size_t *count, char *message, size_t message_size);
+/** The index-th of the file's stop_strings into `text`, `*bytes` long without a terminator. Where there are fewer,
+ * `*bytes` is 0. FULL: `capacity` is less than `*bytes`. BAD_FILE: as above. */
+RAPT_TEXT_API rapt_status rapt_generation_config_stop(const char *json, size_t json_size, size_t index, char *text,
+                                                      size_t capacity, size_t *bytes, char *message,
+                                                      size_t message_size);
 
 /** Negative log likelihood of id `target` in nats, from logits[0 .. count), computed in double. */
 RAPT_TEXT_API rapt_status rapt_negative_log_likelihood(const float *logits, size_t count, int32_t target, double *nats,

@@ -1,0 +1,87 @@
+"""Compiled models through the C interface of rapt.h, for tests that need more of it than rapt-run."""
+
+import ctypes
+
+import numpy
+
+
+class Options(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("cache_tokens", ctypes.c_int64), ("max_step_tokens", ctypes.c_int64), ("max_step_rows", ctypes.c_int64),
+                ("pool", ctypes.c_void_p), ("executor", ctypes.c_void_p), ("allocator", ctypes.c_void_p), ("log", ctypes.c_void_p),
+                ("progress", ctypes.c_void_p), ("user", ctypes.c_void_p)]
+
+
+class Source(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("sequence", ctypes.c_uint64), ("tokens", ctypes.c_void_p), ("count", ctypes.c_int64),
+                ("hidden", ctypes.c_void_p), ("hidden_bytes", ctypes.c_size_t)]
+
+
+class Chunk(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("sequence", ctypes.c_uint64), ("tokens", ctypes.c_void_p), ("count", ctypes.c_int64),
+                ("want", ctypes.c_int32), ("output", ctypes.c_void_p), ("output_bytes", ctypes.c_size_t), ("logits", ctypes.c_void_p)]
+
+
+class Context:
+    """The C interface, with numpy arrays. `threads`: of a pool; the caller's thread alone without it."""
+
+    def __init__(self, runtime, library, vocabulary, threads=None, **options):
+        self.lib, self.vocabulary = ctypes.CDLL(runtime), vocabulary
+        self.lib.rapt_status_name.restype = ctypes.c_char_p
+        self.lib.rapt_context_available.restype = ctypes.c_int64
+        self.message = ctypes.create_string_buffer(512)
+        self.module, self.context, self.pool = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+        if threads:
+            self.must(self.call("pool_new", ctypes.c_int64(threads), ctypes.byref(self.pool)))
+        self.must(self.lib.rapt_module_open(library.encode(), None, ctypes.byref(self.module), self.message, ctypes.c_size_t(512)))
+        self.must(self.call("context_new", self.module, ctypes.byref(Options(size=ctypes.sizeof(Options), pool=self.pool, **options)), ctypes.byref(self.context)))
+
+    def close(self):
+        self.lib.rapt_context_free(self.context)
+        self.lib.rapt_pool_free(self.pool)
+        self.lib.rapt_module_release(self.module)
+
+    def call(self, name, *arguments):
+        return getattr(self.lib, "rapt_" + name)(*arguments, self.message, ctypes.c_size_t(512))
+
+    def must(self, status):
+        assert status == 0, self.message.value
+
+    def refused(self, status, name, text):
+        found = self.lib.rapt_status_name(status).decode()
+        assert found == name and text in self.message.value.decode(), f"{found}: {self.message.value.decode()}; expected {name}: {text}"
+
+    def available(self):
+        return self.lib.rapt_context_available(self.context)
+
+    def sequence(self):
+        made = ctypes.c_uint64()
+        self.must(self.call("sequence_new", self.context, ctypes.byref(made)))
+        return made.value
+
+    def fork(self, sequence):
+        made = ctypes.c_uint64()
+        self.must(self.call("sequence_fork", self.context, ctypes.c_uint64(sequence), ctypes.byref(made)))
+        return made.value
+
+    def free(self, sequence):
+        self.must(self.call("sequence_free", self.context, ctypes.c_uint64(sequence)))
+
+    def load(self, state):
+        made = ctypes.c_uint64()
+        self.must(self.call("sequence_load", self.context, state, ctypes.c_size_t(len(state)), ctypes.byref(made)))
+        return made.value
+
+    def encode(self, pairs, hidden=()):
+        """pairs: [(sequence, tokens)]; the arrays of `hidden` take the outputs of the first ones."""
+        tokens = [numpy.array(t, numpy.int32) for _, t in pairs]
+        sources = (Source * len(pairs))(*[Source(ctypes.sizeof(Source), s, t.ctypes.data, len(t)) for (s, _), t in zip(pairs, tokens)])
+        for source, array in zip(sources, hidden):
+            source.hidden, source.hidden_bytes = array.ctypes.data, array.nbytes
+        return self.call("encode", self.context, sources, ctypes.c_size_t(len(pairs)))
+
+    def step(self, pairs):
+        """All logits of each chunk, and the status."""
+        tokens = [numpy.array(t, numpy.int32) for _, t in pairs]
+        logits = [numpy.zeros((len(t), self.vocabulary), numpy.float32) for t in tokens]
+        chunks = (Chunk * len(pairs))(*[Chunk(ctypes.sizeof(Chunk), s, t.ctypes.data, len(t), 2, l.ctypes.data, l.nbytes) for (s, _), t, l in zip(pairs, tokens, logits)])
+        return logits, self.call("step", self.context, chunks, ctypes.c_size_t(len(pairs)))
