@@ -39,14 +39,22 @@ constexpr HeadName<Head> heads[] = {{"T5ForConditionalGeneration", Head::Conditi
                                     {"MT5ForConditionalGeneration", Head::ConditionalGeneration},
                                     {"T5WithLMHeadModel", Head::ConditionalGeneration}};
 
+/// What a config.json that leaves the key out means: the defaults of T5Config and MT5Config.
+struct Defaults {
+  int64_t inner, layers, heads, vocabulary;
+  const char *feedForward;
+  bool tied;
+};
+constexpr Defaults t5Defaults{2048, 6, 8, 32128, "relu", true}, mt5Defaults{1024, 8, 6, 250112, "gated-gelu", false};
+
 /// feed_forward_proj is an activation, or "gated-" and one; "gated-gelu" means the tanh approximation.
-void readFeedForward(huggingface::ConfigReader &reader, Config &config) {
+void readFeedForward(huggingface::ConfigReader &reader, Config &config, const char *otherwise) {
   std::vector<std::string> names;
   for (std::string_view name : activationNames())
     for (const char *gate : {"", "gated-"})
       names.push_back(gate + std::string(name));
   std::vector<std::string_view> allowed(names.begin(), names.end());
-  std::string name = reader.getEnum("feed_forward_proj", allowed, "relu");
+  std::string name = reader.getEnum("feed_forward_proj", allowed, otherwise);
   config.gated = StringRef(name).starts_with("gated-");
   std::string activation = config.gated ? name.substr(6) : name;
   config.activation = activationNamed(name == "gated-gelu" ? "gelu_new" : activation);
@@ -58,25 +66,26 @@ void readFeedForward(huggingface::ConfigReader &reader, Config &config) {
 
 Config readConfig(huggingface::ModelDescription &model) {
   huggingface::ConfigReader &reader = model.config();
+  const Defaults &defaults = model.modelType() == "mt5" ? mt5Defaults : t5Defaults;
   Config config;
   config.width = reader.getInt({"d_model", "hidden_size"}, 1, 1 << 16, 512);
   config.headDim = reader.getInt({"d_kv", "head_dim"}, 1, 1 << 12, 64);
-  config.inner = reader.getInt("d_ff", 1, 1 << 20, 2048);
-  config.encoderLayers = reader.getInt({"num_layers", "num_hidden_layers"}, 1, 1 << 17, 6);
+  config.inner = reader.getInt("d_ff", 1, 1 << 20, defaults.inner);
+  config.encoderLayers = reader.getInt({"num_layers", "num_hidden_layers"}, 1, 1 << 17, defaults.layers);
   config.decoderLayers = reader.getInt("num_decoder_layers", 1, 1 << 17, config.encoderLayers);
-  config.heads = reader.getInt({"num_heads", "num_attention_heads"}, 1, 1 << 12, 8);
+  config.heads = reader.getInt({"num_heads", "num_attention_heads"}, 1, 1 << 12, defaults.heads);
   // Each side of the encoder's diagonal has half of the buckets, and half of these are exact.
   config.buckets = reader.getInt("relative_attention_num_buckets", 4, 256, 32);
   config.maxDistance = reader.getInt("relative_attention_max_distance", 1, 1 << 20, 128);
-  config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24, 32128);
+  config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24, defaults.vocabulary);
   // Relative positions end nowhere; n_positions is the length that the model was trained with.
   config.positions = reader.getInt("n_positions", 1, 1 << 24, 512);
   config.epsilon = reader.getPositive("layer_norm_epsilon", 1, 1e-6);
-  config.tied = reader.getBool("tie_word_embeddings", true);
+  config.tied = reader.getBool("tie_word_embeddings", defaults.tied);
   config.scaled = reader.getBool("scale_decoder_outputs", config.tied);
   int64_t pad = reader.getInt("pad_token_id", 0, INT32_MAX, 0);
   config.startToken = reader.getInt("decoder_start_token_id", 0, INT32_MAX, pad);
-  readFeedForward(reader, config);
+  readFeedForward(reader, config, defaults.feedForward);
   readHead<Head>(model, heads, Head::ConditionalGeneration);
   if (reader.errors() && config.maxDistance <= config.buckets / 2)
     reader.fail("relative_attention_max_distance " + std::to_string(config.maxDistance) +
