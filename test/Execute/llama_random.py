@@ -6,8 +6,8 @@
 
 Every configuration is run on one batch of sequences of different lengths and on one sequence that fills all positions.
 Relative L2 of all logits against float64 over the stored weights must be at most 1e-5, and the rows behind a sequence's
-end must be 0. Compiled models also continue a prompt greedily, one token a step through the cache, and must give
-numpy's tokens. Prints "N passed, N failed"; exit status 1 if any failed.
+end must be 0; compiled code must give the same bits with 1, 2 and 7 threads. Compiled models also continue a prompt greedily,
+one token a step through the cache, and must give numpy's tokens. Prints "N passed, N failed"; exit status 1 if any failed.
 """
 
 import argparse
@@ -118,7 +118,7 @@ def check(name, options, directory):
     if name in CHATS:
         llama_chat.write(family, model)
     command = random_models.program(options, model, directory)
-    worst = random_models.check_decoder(command, directory, inputs(config), reference, TOLERANCE)
+    worst = random_models.check_decoder(options, command, directory, inputs(config), reference, TOLERANCE)
     if options.rapt_run:
         checkDecode(library, reference, options, llama_chat.FORMS[family][0].size if name in CHATS else None)
     if options.rapt_run and name in CHATS:

@@ -13,6 +13,7 @@ import numpy
 import passed
 
 TOLERANCE = {"F32": 1e-5, "BF16": 1e-2, "F16": 1e-3}
+THREADS = (1, 2, 7)
 
 
 def run(command):
@@ -34,6 +35,19 @@ def program(options, source, directory, flags=()):
     return [options.rapt_run, library]
 
 
+def outputs(options, command, paths, label):
+    """{name: array} that the program writes to `paths`; compiled code must give the same bits with any number of threads."""
+    command = [*command, *(part for name, path in paths.items() for part in ("--output", f"{name}={path}"))]
+    first = None
+    for threads in (None,) if options.rapt_reference else THREADS:
+        run(command + (["--threads", str(threads)] if threads else []))
+        found = {name: numpy.load(path) for name, path in paths.items()}
+        first = first or found
+        for name, array in found.items():
+            assert array.tobytes() == first[name].tobytes(), f"{label}: {name} has other bits with {threads} threads than with one"
+    return first
+
+
 def compare(label, found, wanted, mask, tolerance):
     """The relative L2 of [rows, length, columns], whose tokens behind a row's end (mask 0) must be 0; mask None: there are none."""
     assert found.dtype == numpy.float32, f"{label} are {found.dtype}, expected float32"
@@ -44,7 +58,7 @@ def compare(label, found, wanted, mask, tolerance):
     return error
 
 
-def check_decoder(command, directory, batches, reference, tolerance):
+def check_decoder(options, command, directory, batches, reference, tolerance):
     """The largest relative L2 of a decoder's logits; `batches` are (name, ids [rows, length], mask or None)."""
     worst = 0.0
     for label, ids, mask in batches:
@@ -54,8 +68,7 @@ def check_decoder(command, directory, batches, reference, tolerance):
         if mask is not None:
             numpy.save(at("mask"), mask)
             inputs += ["--input", f"attention_mask={at('mask')}"]
-        run([*command, *inputs, "--output", f"logits={at('logits')}"])
-        found = numpy.load(at("logits"))
+        found = outputs(options, [*command, *inputs], {"logits": at("logits")}, label)["logits"]
         worst = max(worst, compare(f"{label}: logits", found, reference.batch(ids, mask), mask, tolerance))
     return worst
 
