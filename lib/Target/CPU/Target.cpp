@@ -1,5 +1,6 @@
 //===- Target.cpp - CPUs by LLVM's names --------------------------------------------===//
 #include "lib/Target/CPU/Emit.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
@@ -50,6 +51,28 @@ bool isTuning(llvm::StringRef name) {
   return false;
 }
 
+/// "near names: a, b; " of at most four known names, nearest first: those that `name` begins, and those at most a third
+/// of its letters away. Empty if there are none.
+template <typename Entries> std::string nearNames(llvm::StringRef name, const Entries &known) {
+  llvm::SmallVector<std::pair<unsigned, llvm::StringRef>> found;
+  unsigned farthest = std::max<size_t>(name.size() / 3, 1);
+  for (const auto &entry : known) {
+    llvm::StringRef other = entry.Key;
+    unsigned distance = other.edit_distance_insensitive(name, /*AllowReplacements=*/true, farthest);
+    if (name.size() > 2 && other.starts_with_insensitive(name))
+      distance = std::min(distance, farthest);
+    if (distance <= farthest)
+      found.push_back({distance, other});
+  }
+  llvm::sort(found);
+  if (found.size() > 4)
+    found.truncate(4);
+  std::string text;
+  for (const auto &[distance, other] : found)
+    text += (text.empty() ? "near names: " : ", ") + other.str();
+  return text.empty() ? text : text + "; ";
+}
+
 } // namespace
 
 std::vector<std::string> cpu::listCpus() {
@@ -73,17 +96,20 @@ Expected<Target> Target::make(llvm::StringRef cpu, llvm::StringRef attributes) {
     for (const auto &feature : llvm::sys::getHostCPUFeatures())
       wanted.AddFeature(feature.first(), feature.second);
   } else if (!base->isCPUStringValid(cpu)) {
-    return Error{"unknown CPU '" + cpu.str() + "'; --mcpu=help lists those that are known"};
+    return Error{"unknown CPU '" + cpu.str() + "'; " + nearNames(cpu, base->getAllProcessorDescriptions()) +
+                 "--mcpu=help lists those that are known"};
   }
   llvm::SmallVector<llvm::StringRef> parts;
   attributes.split(parts, ',', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef part : parts) {
-    bool known = false;
-    for (const llvm::SubtargetFeatureKV &feature : base->getAllProcessorFeatures())
-      known |= feature.Key == part.drop_front();
-    if ((!part.starts_with("+") && !part.starts_with("-")) || !known)
-      return Error{"unknown CPU feature '" + part.str() + "' in --mattr; write +NAME or -NAME"};
-    wanted.AddFeature(part.drop_front(), part.starts_with("+"));
+    if (!part.starts_with("+") && !part.starts_with("-"))
+      return Error{"--mattr: '" + part.str() + "' has no sign; write +NAME or -NAME"};
+    llvm::StringRef name = part.drop_front();
+    if (llvm::none_of(base->getAllProcessorFeatures(), [&](const auto &feature) { return feature.Key == name; }))
+      return Error{"unknown CPU feature '" + part.str() + "' in --mattr; " +
+                   nearNames(name, base->getAllProcessorFeatures()) + "LLVM's names of " + result.triple +
+                   " are known"};
+    wanted.AddFeature(name, part.starts_with("+"));
   }
   auto info = subtarget(result.triple, result.cpu, wanted.getString());
   std::set<std::string> features;
