@@ -161,6 +161,9 @@ static Status readStopStrings(GenerationConfig &config, const json::Value &value
       return Error{where + ": is neither a string nor a list of strings"};
     config.stopStrings.push_back(*entry.asString());
   }
+  if (config.stopStrings.size() > mostStopStrings)
+    return Error{where + ": has " + std::to_string(config.stopStrings.size()) + " strings; at most " +
+                 std::to_string(mostStopStrings) + " are supported"};
   return {};
 }
 

@@ -67,6 +67,12 @@ TEST(GenerationConfig, RefusesWrongKinds) {
             "generation_config.json: eos_token_id: is neither a token id nor a list of them");
   EXPECT_EQ(errorOf(R"({"eos_token_id": [1, -1]})"),
             "generation_config.json: eos_token_id: is neither a token id nor a list of them");
+  std::string stops = "\"x\"";
+  for (size_t i = 1; i < mostStopStrings; ++i)
+    stops += ", \"x\"";
+  EXPECT_EQ(errorOf("{\"stop_strings\": [" + stops + "]}"), "");
+  EXPECT_EQ(errorOf("{\"stop_strings\": [" + stops + ", \"x\"]}"),
+            "generation_config.json: stop_strings: has 65 strings; at most 64 are supported");
   EXPECT_EQ(errorOf("[]"), "generation_config.json: is not a JSON object");
   EXPECT_NE(errorOf(R"({"temperature": NaN})"), "");
 }

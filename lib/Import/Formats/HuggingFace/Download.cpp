@@ -46,6 +46,16 @@ Expected<std::string> huggingface::readDownloaded(const std::string &path, uint6
   return text;
 }
 
+Expected<json::Value> huggingface::readDownloadedJson(const std::string &path, uint64_t most) {
+  Expected<std::string> text = readDownloaded(path, most);
+  if (!text)
+    return text.error();
+  Expected<json::Value> value = json::parse(*text);
+  if (!value)
+    return Error{shownPath(path) + ": " + value.error().message};
+  return value;
+}
+
 bool huggingface::entryExists(const std::string &path) {
   struct stat status;
   return lstat(path.c_str(), &status) == 0;

@@ -1,6 +1,7 @@
 //===- Download.h - What an unfinished or mistaken download looks like ------===//
 #pragma once
 #include "lib/Support/Expected.h"
+#include "lib/Support/Json.h"
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,9 @@ std::string describeForeignContent(std::string_view head);
 
 /// Reads a file of at most `most` bytes and refuses foreign content.
 Expected<std::string> readDownloaded(const std::string &path, uint64_t most);
+
+/// Reads a JSON file so; of any kind of value.
+Expected<json::Value> readDownloadedJson(const std::string &path, uint64_t most);
 
 /// True when a directory entry of that name exists, a dangling link included.
 bool entryExists(const std::string &path);

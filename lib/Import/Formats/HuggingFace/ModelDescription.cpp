@@ -76,12 +76,9 @@ Expected<ModelDescription> ModelDescription::load(const std::string &path, LoadO
 }
 
 Status ModelDescription::readConfig(const std::string &file) {
-  Expected<std::string> text = readDownloaded(file, mostConfigBytes);
-  if (!text)
-    return text.error();
-  Expected<json::Value> value = json::parse(*text);
+  Expected<json::Value> value = readDownloadedJson(file, mostConfigBytes);
   if (!value)
-    return Error{shownPath(file) + ": " + value.error().message};
+    return value.error();
   if (!value->isObject())
     return Error{shownPath(file) + ": not a JSON object"};
   const json::Value *declared = value->find("architectures");

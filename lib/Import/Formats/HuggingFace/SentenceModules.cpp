@@ -10,16 +10,6 @@ namespace {
 
 constexpr uint64_t mostBytes = uint64_t(1) << 20;
 
-Expected<json::Value> readJson(const std::string &path) {
-  Expected<std::string> text = readDownloaded(path, mostBytes);
-  if (!text)
-    return text.error();
-  Expected<json::Value> value = json::parse(*text);
-  if (!value)
-    return Error{shownPath(path) + ": " + value.error().message};
-  return value;
-}
-
 std::string textOf(const json::Value &entry, std::string_view key) {
   const json::Value *value = entry.find(key);
   return value && value->asString() ? *value->asString() : std::string();
@@ -28,7 +18,7 @@ std::string textOf(const json::Value &entry, std::string_view key) {
 /// The keys of sentence_transformers.models.Pooling. Several modes at once join their vectors.
 Expected<SentenceModules::Pooling> readPooling(const std::string &path) {
   using Pooling = SentenceModules::Pooling;
-  Expected<json::Value> value = readJson(path);
+  Expected<json::Value> value = readDownloadedJson(path, mostBytes);
   if (!value)
     return value.error();
   if (!value->isObject())
@@ -72,7 +62,7 @@ Expected<SentenceModules> readSentenceModules(const std::string &directory) {
   const std::string file = directory + "/modules.json";
   if (!entryExists(file))
     return modules;
-  Expected<json::Value> list = readJson(file);
+  Expected<json::Value> list = readDownloadedJson(file, mostBytes);
   if (!list)
     return list.error();
   if (!list->isArray())

@@ -85,13 +85,10 @@ Expected<TensorTable> TensorTable::load(const std::string &directory, std::vecto
 
 /// The index's weight_map: tensor name -> shard's file name, every name checked.
 static Expected<std::map<std::string, std::string, std::less<>>> readIndex(const std::string &path) {
-  Expected<std::string> text = readDownloaded(path, mostIndexBytes);
-  if (!text)
-    return text.error();
-  Expected<json::Value> root = json::parse(*text);
-  std::string shown = shownPath(path);
+  Expected<json::Value> root = readDownloadedJson(path, mostIndexBytes);
   if (!root)
-    return Error{shown + ": " + root.error().message};
+    return root.error();
+  std::string shown = shownPath(path);
   const json::Value *entries = root->find("weight_map");
   if (!entries || !entries->isObject())
     return Error{shown + ": no weight_map (an object: tensor name -> file name)"};
