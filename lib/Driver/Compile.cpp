@@ -294,7 +294,8 @@ bool Compilation::emitCode(cpu::Output output, std::string &code) {
   cpu::ArtifactTable table{manifest.name, artifact::writeManifest(manifest), artifact::abiMinorOf(manifest), {}};
   if (weights.inside && output == cpu::Output::Object) // text is for people: it leaves them out
     table.weights = weights.inside->getBuffer();
-  const bool bare = !manifest.model;
+  table.isKernel = !manifest.model;
+  const bool bare = table.isKernel && emit != Emit::Library; // nothing but code goes into other people's programs
   if (Status emitted = cpu::emit(*input.module, target, bare ? nullptr : &table, output, stream); !emitted)
     return failInternally(emitted.error().message);
   code = bytes.str().str();
