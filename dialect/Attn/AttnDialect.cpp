@@ -19,6 +19,7 @@ using namespace rapt::attn;
 
 #include "dialect/Attn/AttnDialect.cpp.inc"
 #include "dialect/Attn/AttnEnums.cpp.inc"
+#include "dialect/Attn/AttnTypeEnums.cpp.inc"
 #include "dialect/Attn/AttnInterfaces.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialect/Attn/AttnTypes.cpp.inc"
