@@ -58,7 +58,7 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
       return signalPassFailure();
     }
     if (group != 32 && group != 64 && group != 128) {
-      getOperation().emitError() << "groups have 32, 64 or 128 elements, found " << group;
+      getOperation().emitError() << "groups have 32, 64 or 128 elements, found " << int64_t(group);
       return signalPassFailure();
     }
     bool isAny = false;

@@ -74,8 +74,6 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::QuantizeRowsOp op, PatternRewriter &rewriter) const override {
-    if (!isPadded(op.getInput()))
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<attn::QuantizedType>(op.getResult().getType().getElementType());
     int64_t width = op.getInput().getType().getDimSize(1), bytes = type.rowBytes(width);
@@ -86,7 +84,7 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
                          Value row = extract(b, op.getInput(), {OpFoldResult(number), zero},
                                              {one, b.getIndexAttr(width)}, {width});
                          // The last group's codes behind the row are zeros.
-                         for (int64_t c = width; c < type.paddedDepth(width); c += kPanel) {
+                         for (int64_t c = attn::padToPanel(width); c < type.paddedDepth(width); c += kPanel) {
                            Value none = arith::ConstantOp::create(
                                b, b.getZeroAttr(VectorType::get({kPanel}, b.getI8Type())));
                            dest = vector::TransferWriteOp::create(b, none, dest, ValueRange{index(b, c)},
