@@ -23,9 +23,7 @@ float nearest(float x) {
 float toBf16(float x) { return bf16ToF32(f32ToBf16(x)); }
 
 /// The next value of bf16 away from zero, or x where it is one.
-float awayToBf16(float x) {
-  return std::bit_cast<float>((std::bit_cast<uint32_t>(x) + 0xffff) & 0xffff0000);
-}
+float awayToBf16(float x) { return std::bit_cast<float>((std::bit_cast<uint32_t>(x) + 0xffff) & 0xffff0000); }
 
 /// Scale, its inverse and zero of each column.
 struct Grid {

@@ -69,8 +69,7 @@ Status QuantizedWriter::writeUnit(int64_t layer, int64_t unit, const float *pane
   const int64_t count = std::min(groupRows, rows - unit % groups * groupRows);
   QuantizedGroup group;
   if (int column = quantize(panel, count, how, group); column >= 0)
-    return Error{"parameter '" + name + "': tensor '" +
-                 floats.tensorOf(layer, unit / groups * panelWidth + column) +
+    return Error{"parameter '" + name + "': tensor '" + floats.tensorOf(layer, unit / groups * panelWidth + column) +
                  "' holds NaN or infinity, which cannot be quantised"};
   const uint64_t from = uint64_t(unit) * groupBytes, end = begin + target.size();
   if (from >= begin)

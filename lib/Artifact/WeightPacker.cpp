@@ -13,8 +13,8 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
-#include <variant>
 #include <unistd.h>
+#include <variant>
 
 namespace rapt::artifact {
 

@@ -136,8 +136,8 @@ bool Compilation::read() {
   input = std::move(*found);
   if (options.quantize != "none" && stageOf(*input.module) >= Stage::Canonical)
     return fail(WrongInput, shownPath(options.input) + ": is at the stage " +
-                                rapt::nameOf(stageOf(*input.module)).str() + ", where weights have their storage already; " +
-                                "--quantize needs the stage imported");
+                                rapt::nameOf(stageOf(*input.module)).str() +
+                                ", where weights have their storage already; " + "--quantize needs the stage imported");
   paths = OutputPaths::choose(options, emit, input.name);
   if (!options.dryRun && !options.showCommands)
     if (Status writable = paths.check(options); !writable)
@@ -306,7 +306,8 @@ bool Compilation::emitCode(cpu::Output output, std::string &code) {
   cpu::ArtifactTable table{manifest.name, artifact::writeManifest(manifest), artifact::abiMinorOf(manifest), {}};
   if (weights.inside && output == cpu::Output::Object) // text is for people: it leaves them out
     table.weights = weights.inside->getBuffer();
-  const bool bare = !manifest.model;
+  table.isKernel = !manifest.model;
+  const bool bare = table.isKernel && emit != Emit::Library; // nothing but code goes into other people's programs
   if (Status emitted = cpu::emit(*input.module, target, bare ? nullptr : &table, output, stream); !emitted)
     return failInternally(emitted.error().message);
   code = bytes.str().str();

@@ -132,6 +132,30 @@ Expected<json::Value> describeBuffer(DictionaryAttr buffer) {
   return json::Value(std::move(result));
 }
 
+/// Dictionaries, arrays, strings and integers as JSON, members by their names; null for anything else.
+json::Value toJson(Attribute attribute) {
+  if (auto members = dyn_cast<DictionaryAttr>(attribute)) {
+    json::Object object;
+    for (NamedAttribute member : members)
+      object.emplace_back(member.getName().str(), toJson(member.getValue()));
+    return json::Value(std::move(object));
+  }
+  json::Array array;
+  if (auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute))
+    for (int64_t number : numbers.asArrayRef())
+      array.emplace_back(number);
+  else if (auto items = dyn_cast<ArrayAttr>(attribute))
+    for (Attribute item : items)
+      array.push_back(toJson(item));
+  else if (auto text = dyn_cast<StringAttr>(attribute))
+    return json::Value(text.str());
+  else if (auto number = dyn_cast<IntegerAttr>(attribute); number && number.getValue().getSignificantBits() <= 64)
+    return json::Value(number.getValue().getSExtValue());
+  else
+    return json::Value();
+  return json::Value(std::move(array));
+}
+
 } // namespace
 
 Expected<std::vector<artifact::Parameter>> driver::describeParameters(ModuleOp module) {
@@ -205,10 +229,15 @@ Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
         return Error{"entry '" + function.getSymName().str() + "': " + described.error().message};
       buffers.push_back(std::move(*described));
     }
-    manifest.entries.emplace_back(json::Object{{"name", json::Value(function.getSymName().str())},
-                                               {"dims", json::Value(std::move(dims))},
-                                               {"bounds", json::Value(std::move(bounds))},
-                                               {"buffers", json::Value(std::move(buffers))}});
+    json::Object entry{{"name", json::Value(function.getSymName().str())},
+                       {"dims", json::Value(std::move(dims))},
+                       {"bounds", json::Value(std::move(bounds))},
+                       {"buffers", json::Value(std::move(buffers))}};
+    if (auto costs = function->getAttrOfType<DictionaryAttr>(attn::AttnDialect::costsAttr))
+      entry.emplace_back("costs", toJson(costs));
+    if (auto regions = function->getAttrOfType<DenseI64ArrayAttr>(attn::AttnDialect::regionAttr))
+      entry.emplace_back("regions", toJson(regions));
+    manifest.entries.emplace_back(std::move(entry));
   }
   return {};
 }

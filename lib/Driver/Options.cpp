@@ -16,7 +16,8 @@ struct Flag {
   bool hidden;
 };
 constexpr Flag flags[] = {
-    {"--quantize-zero-point", &Options::quantizeZeroPoint, "with --quantize=w4, groups have a zero of their own", false},
+    {"--quantize-zero-point", &Options::quantizeZeroPoint, "with --quantize=w4, groups have a zero of their own",
+     false},
     {"--no-weights", &Options::noWeights, "do not pack weights", false},
     {"--embed-weights", &Options::embedWeights, "put the weights into the library, at most 1 GiB", false},
     {"--dry-run", &Options::dryRun, "predict memory and sizes, write nothing", false},
@@ -125,7 +126,7 @@ Status apply(Options &options, const std::string &name, const std::string &value
 }
 
 bool takesValue(const std::string &name) {
-  static const char *const others[] = {"--max-seq-len", "--max-batch",   "--random-weights",   "-j",
+  static const char *const others[] = {"--max-seq-len",    "--max-batch",   "--random-weights",   "-j",
                                        "--quantize-group", "--cache-dtype", "--ignore-config-key"};
   return std::any_of(std::begin(texts), std::end(texts), [&](const Text &t) { return name == t.name; }) ||
          std::find(std::begin(others), std::end(others), name) != std::end(others);

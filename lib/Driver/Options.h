@@ -11,10 +11,11 @@ namespace rapt::driver {
 struct Options {
   std::string input, output;
   std::string emit; ///< a stage's name, or asm, obj, so, a; never empty after parsing
-  std::string target = "cpu", cpu = "native", attributes, dtype = "auto", quantize = "none", weights, saveWeights, prefix, dumpDirectory;
+  std::string target = "cpu", cpu = "native", attributes, dtype = "auto", quantize = "none", weights, saveWeights,
+              prefix, dumpDirectory;
   std::string fault; ///< KIND@PLACE, see FaultInjection.h
   int64_t maxSequenceLength = 0, maxBatch = 64;
-  int64_t quantizeGroup = 0; ///< rows of a group; 0: not asked for
+  int64_t quantizeGroup = 0;                            ///< rows of a group; 0: not asked for
   bool attentionWeights = false;                        ///< outputs to look at
   std::vector<int64_t> attentionLayers, attentionHeads; ///< of these; empty: all
   std::optional<uint64_t> randomSeed;

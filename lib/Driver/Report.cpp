@@ -124,8 +124,9 @@ std::string driver::quantizationReport(const std::vector<artifact::Parameter> &p
 std::string driver::prediction(const artifact::Manifest &manifest, uint64_t fileBytes) {
   const std::string quantization = artifact::quantizationOf(manifest.parameters);
   std::string text = modelLine(manifest) + "\n" + targetLine(manifest) + "\n" +
-                     (quantization.empty() ? "" : "quantised: " + quantization + "\n") + "weights: " + inUnits(fileBytes) +
-                     " on disk, " + inUnits(manifest.weightsBytes) + " in memory\n" + boundsLine(manifest) + "\n";
+                     (quantization.empty() ? "" : "quantised: " + quantization + "\n") +
+                     "weights: " + inUnits(fileBytes) + " on disk, " + inUnits(manifest.weightsBytes) + " in memory\n" +
+                     boundsLine(manifest) + "\n";
   if (manifest.cache && manifest.maxPositions)
     text += "memory: " + inUnits(uint64_t(manifest.cache->bytesPerToken) * uint64_t(manifest.maxPositions)) +
             " of cache for a sequence of " + grouped(manifest.maxPositions) + " positions\n";

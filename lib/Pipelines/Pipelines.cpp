@@ -44,6 +44,7 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
 }
 
 void addTiled(OpPassManager &passes) {
+  passes.addPass(createAttnAnnotateCosts());
   passes.addPass(createAttnToLinalg());
   passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
   passes.addPass(createCanonicalizerPass());

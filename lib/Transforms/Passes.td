@@ -133,11 +133,31 @@ def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
                            "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def AttnAnnotateCosts : Pass<"attn-annotate-costs", "::mlir::ModuleOp"> {
+  let summary = "numbers the ops of entries and says what each costs";
+  let description = [{
+    Of every op of a canonical entry: floating-point operations of products, bytes of weights, cache and activations, as sums of
+    products of the entry's dims and of counts of its rows' lengths (docs/Semantics.md, "Costs"). They stand in the entry's
+    attribute `attn.costs`; an op's place there is its attribute `attn.op`, which the parallel loops that it becomes take over.
+
+    ```mlir
+    attn.dim @tokens min 1 max 64
+    func.func @forward(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]}, %w: tensor<2x64x32xf32> {attn.name = "w"})
+        -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
+      %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+      return %y : tensor<?x64xf32>
+    }
+    ```
+    gives `flops = [[8192, "tokens"]]`.
+  }];
+}
+
 def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
   let summary = "bufferised parallel loops of entries become tasks";
   let description = [{
     Each outermost `scf.forall` of an entry becomes a private function `(captures, begin, end, worker)` that runs a range of the flattened
-    grid, and an `attn.parallel_for` that calls it through the executor. Constants are copied into the task. Loops whose
+    grid, and an `attn.parallel_for` that calls it through the executor. In a model's entry with `attn.costs` the calls are numbered, and
+    its attribute `attn.region` tells the op of each. Constants are copied into the task. Loops whose
     tasks would be equal, products of one shape above all, share the first.
 
     ```mlir

@@ -45,9 +45,7 @@ llvm::MapVector<StringAttr, Uses> usesOf(ModuleOp module) {
 }
 
 /// A parameter's first tensor, for messages.
-StringRef tensorOf(attn::ParameterOp parameter) {
-  return cast<attn::SourceAttr>(parameter.getSources()[0]).getName();
-}
+StringRef tensorOf(attn::ParameterOp parameter) { return cast<attn::SourceAttr>(parameter.getSources()[0]).getName(); }
 
 struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
   using AttnQuantizeWeightsBase::AttnQuantizeWeightsBase;

@@ -13,6 +13,7 @@ import numpy as np
 
 import kernels
 import packed_model
+import passed
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(23)
@@ -169,4 +170,6 @@ for mode, how, flags, cpu in MODES:
         if re.search(rf"@{entry}\(", text):
             check(mode, entry, model, quantized, directory)
     kernels.Program.made.append(quantized.read_text())
+if not checks.failed:
+    passed.ops("reference", "\n".join(kernels.Program.made))
 checks.finish()

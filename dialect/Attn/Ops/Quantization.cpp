@@ -68,8 +68,7 @@ LogicalResult QuantizedProductOp::verify() {
   return success();
 }
 
-void QuantizedProductOp::getEffects(
-    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+void QuantizedProductOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   if (isa<TensorType>(getDest().getType()))
     return;
   for (OpOperand *read : {&getRowsMutable(), &getPanelMutable()})

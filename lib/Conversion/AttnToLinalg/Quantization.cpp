@@ -61,7 +61,7 @@ GroupScale scaleOf(ImplicitLocOpBuilder &b, Value largestBits) {
     return arith::CmpIOp::create(b, how, largestBits, bits(with));
   };
   Value largest = arith::BitcastOp::create(b, f32, largestBits), most = number(127), zero = number(0);
-  Value isFinite = compare(arith::CmpIPredicate::slt, 0x7f800000); // below infinity
+  Value isFinite = compare(arith::CmpIPredicate::slt, 0x7f800000);                                   // below infinity
   Value counts = arith::AndIOp::create(b, isFinite, compare(arith::CmpIPredicate::sge, 0x0d800000)); // 2^-100
   Value divisor = arith::SelectOp::create(b, counts, largest, number(1));
   Value inverse = arith::SelectOp::create(b, counts, arith::DivFOp::create(b, most, divisor), zero);
@@ -80,22 +80,20 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
     OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
     auto result = RankedTensorType::get({ShapedType::kDynamic, bytes}, b.getI8Type());
     Value init = empty(b, result, {extent(b, op.getInput(), 0), b.getIndexAttr(bytes)});
-    rewriter.replaceOp(op, rowGrid(b, init, [&](ImplicitLocOpBuilder &b, Value number, Value dest) -> Value {
-                         Value row = extract(b, op.getInput(), {OpFoldResult(number), zero},
-                                             {one, b.getIndexAttr(width)}, {width});
-                         // The last group's codes behind the row are zeros.
-                         for (int64_t c = attn::padToPanel(width); c < type.paddedDepth(width); c += kPanel) {
-                           Value none = arith::ConstantOp::create(
-                               b, b.getZeroAttr(VectorType::get({kPanel}, b.getI8Type())));
-                           dest = vector::TransferWriteOp::create(b, none, dest, ValueRange{index(b, c)},
-                                                                  ArrayRef<bool>{true})
-                                      .getResult();
-                         }
-                         return loop(b, index(b, 0), index(b, type.groups(width)), 1, dest,
-                                     [&](ImplicitLocOpBuilder &b, Value group, Value carried) {
-                                       return emitGroup(b, type, width, row, group, carried);
-                                     });
-                       }));
+    rewriter.replaceOp(
+        op, rowGrid(b, init, [&](ImplicitLocOpBuilder &b, Value number, Value dest) -> Value {
+          Value row = extract(b, op.getInput(), {OpFoldResult(number), zero}, {one, b.getIndexAttr(width)}, {width});
+          // The last group's codes behind the row are zeros.
+          for (int64_t c = attn::padToPanel(width); c < type.paddedDepth(width); c += kPanel) {
+            Value none = arith::ConstantOp::create(b, b.getZeroAttr(VectorType::get({kPanel}, b.getI8Type())));
+            dest = vector::TransferWriteOp::create(b, none, dest, ValueRange{index(b, c)}, ArrayRef<bool>{true})
+                       .getResult();
+          }
+          return loop(b, index(b, 0), index(b, type.groups(width)), 1, dest,
+                      [&](ImplicitLocOpBuilder &b, Value group, Value carried) {
+                        return emitGroup(b, type, width, row, group, carried);
+                      });
+        }));
     return success();
   }
 
@@ -105,7 +103,8 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
     int64_t depth = type.groupDepth(width);
     auto at = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(group)})); };
     Value from = at(d0 * depth);
-    Value to = asValue(b, affineMin(b, {affineOf(b, d0 * depth + depth, {OpFoldResult(group)}), b.getIndexAttr(width)}));
+    Value to =
+        asValue(b, affineMin(b, {affineOf(b, d0 * depth + depth, {OpFoldResult(group)}), b.getIndexAttr(width)}));
     auto words = VectorType::get({kPanel}, b.getI32Type());
     Value none = arith::ConstantOp::create(b, b.getZeroAttr(words));
     Value magnitude = arith::ConstantOp::create(b, DenseElementsAttr::get(words, b.getI32IntegerAttr(0x7fffffff)));
@@ -160,9 +159,7 @@ struct BufferizeProduct
 Value tile::readElement(ImplicitLocOpBuilder &b, Value bytes, attn::QuantizedType type, int64_t depth, Value panel,
                         Value row, Value lane) {
   AffineExpr r = b.getAffineDimExpr(0), l = b.getAffineDimExpr(1);
-  auto at = [&](AffineExpr expr) {
-    return asValue(b, affineOf(b, expr, {OpFoldResult(row), OpFoldResult(lane)}));
-  };
+  auto at = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(row), OpFoldResult(lane)})); };
   int64_t group = type.groupDepth(depth), codes = type.codeBytes(depth), word = 32 / type.bits();
   Value g = at(r.floorDiv(group));
   AffineExpr inGroup = r % group, inWord = inGroup % word;

@@ -57,8 +57,7 @@ private:
   VectorType floatsType(ImplicitLocOpBuilder &b) const { return VectorType::get({lanes}, b.getF32Type()); }
 
   static Value splatOf(ImplicitLocOpBuilder &b, VectorType type, int64_t value) {
-    return arith::ConstantOp::create(
-        b, DenseElementsAttr::get(type, b.getIntegerAttr(type.getElementType(), value)));
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, b.getIntegerAttr(type.getElementType(), value)));
   }
   static Value add(ImplicitLocOpBuilder &b, Value base, int64_t offset) {
     return offset == 0 ? base : Value(arith::AddIOp::create(b, base, index(b, offset)));
@@ -69,8 +68,8 @@ private:
 
   /// The 32 bits at byte `at` of row `r` as a scalar of `element`.
   Value loadWord(ImplicitLocOpBuilder &b, int64_t r, Value at, Type element) {
-    Value bytes = vector::LoadOp::create(b, VectorType::get({4}, b.getI8Type()), op.getRows(),
-                                         ValueRange{index(b, row + r), at});
+    Value bytes =
+        vector::LoadOp::create(b, VectorType::get({4}, b.getI8Type()), op.getRows(), ValueRange{index(b, row + r), at});
     Value word = vector::BitCastOp::create(b, VectorType::get({1}, element), bytes);
     return vector::ExtractOp::create(b, word, 0);
   }
@@ -125,8 +124,8 @@ private:
       for (int64_t half = 0; half < 2; ++half)
         panels[half] = type.bits() == 8 ? words[half] : nibbles(b, words[half], nibble);
       for (int64_t r = 0; r < rows; ++r) {
-        Value codes = vector::BitCastOp::create(b, bytesType(b),
-                                                broadcastWord(b, r, add(b, inRow, 4 * nibble), wordsType(b)));
+        Value codes =
+            vector::BitCastOp::create(b, bytesType(b), broadcastWord(b, r, add(b, inRow, 4 * nibble), wordsType(b)));
         for (int64_t half = 0; half < 2; ++half)
           sums[2 * r + half] = dot(b, sums[2 * r + half], panels[half], codes);
       }
@@ -159,18 +158,18 @@ private:
 
   Value loadZeros(ImplicitLocOpBuilder &b, Value group, int64_t half) {
     Value at = index(b, type.codeBytes(depth) + 2 * kPanel + column + half * lanes);
-    Value bytes = vector::LoadOp::create(b, VectorType::get({lanes}, b.getI8Type()), op.getPanel(),
-                                         ValueRange{group, at});
+    Value bytes =
+        vector::LoadOp::create(b, VectorType::get({lanes}, b.getI8Type()), op.getPanel(), ValueRange{group, at});
     return arith::ExtUIOp::create(b, wordsType(b), bytes);
   }
 
   Value loadScales(ImplicitLocOpBuilder &b, Value group, int64_t half) {
     Value at = index(b, type.codeBytes(depth) + 2 * (column + half * lanes));
-    Value bytes = vector::LoadOp::create(b, VectorType::get({2 * lanes}, b.getI8Type()), op.getPanel(),
-                                         ValueRange{group, at});
+    Value bytes =
+        vector::LoadOp::create(b, VectorType::get({2 * lanes}, b.getI8Type()), op.getPanel(), ValueRange{group, at});
     Value halves = vector::BitCastOp::create(b, VectorType::get({lanes}, b.getI16Type()), bytes);
-    Value words = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, wordsType(b), halves),
-                                        splatOf(b, wordsType(b), 16));
+    Value words =
+        arith::ShLIOp::create(b, arith::ExtUIOp::create(b, wordsType(b), halves), splatOf(b, wordsType(b), 16));
     return vector::BitCastOp::create(b, floatsType(b), words);
   }
 
@@ -230,12 +229,11 @@ private:
         emitStep(b, group, index(b, step), sums);
       return sums;
     }
-    return loop(b, index(b, 0), index(b, steps), 1, sums,
-                [&](ImplicitLocOpBuilder &b, Value step, ValueRange carried) {
-                  SmallVector<Value> next(carried);
-                  emitStep(b, group, step, next);
-                  return next;
-                });
+    return loop(b, index(b, 0), index(b, steps), 1, sums, [&](ImplicitLocOpBuilder &b, Value step, ValueRange carried) {
+      SmallVector<Value> next(carried);
+      emitStep(b, group, step, next);
+      return next;
+    });
   }
 
   void emitGroups(ImplicitLocOpBuilder &b) {
@@ -244,9 +242,8 @@ private:
     // Integers and f32 both in registers, or the latter in the destination.
     if (4 * rows + 4 <= registers) {
       store(b, loop(b, none, count, 1, zeros, [&](ImplicitLocOpBuilder &b, Value group, ValueRange carried) {
-              return scale(b, group, groupSums(b, group), [&](ImplicitLocOpBuilder &, int64_t r, int64_t half) {
-                return carried[2 * r + half];
-              });
+              return scale(b, group, groupSums(b, group),
+                           [&](ImplicitLocOpBuilder &, int64_t r, int64_t half) { return carried[2 * r + half]; });
             }));
       return;
     }

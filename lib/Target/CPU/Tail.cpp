@@ -34,7 +34,6 @@ void rapt::cpu::addBackendPasses(OpPassManager &passes) {
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createAttnLowerProducts());
   passes.addPass(createAttnLowerQuantizedProducts());
-  passes.addPass(createAttnPrefetchPanels());
   passes.addPass(createAttnVerifyBackend());
 }
 
