@@ -20,6 +20,7 @@ using namespace rapt::attn;
 #include "dialect/Attn/AttnDialect.cpp.inc"
 #include "dialect/Attn/AttnEnums.cpp.inc"
 #include "dialect/Attn/AttnInterfaces.cpp.inc"
+#include "dialect/Attn/AttnTypeEnums.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialect/Attn/AttnTypes.cpp.inc"
 #define GET_ATTRDEF_CLASSES

@@ -59,11 +59,22 @@ NamedAttribute text(Builder &b, StringRef name, StringRef value) {
 
 Sum CostModel::elementBytes(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (type && isa<attn::QuantizedType>(type.getElementType())) // a table's, whose scales are few
+    return Sum(1);
   unsigned bits = type && type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 0;
   return bits ? Sum(llvm::divideCeil(bits, 8)) : Sum::unknown();
 }
 
-Sum CostModel::bytesOf(Value value) { return elementBytes(value) * shapes.elements(value); }
+/// Scales and zeros of what is quantised are bytes as its codes are.
+Sum CostModel::bytesOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  auto quantized = type ? dyn_cast<attn::QuantizedType>(type.getElementType()) : attn::QuantizedType();
+  if (quantized && type.getRank() == 3)
+    return Sum(quantized.panelBytes(type.getDimSize(0), type.getDimSize(1)).getNumElements());
+  if (quantized && quantized.getCode() == attn::QuantizedCode::s8)
+    return shapes.extent(value, 0) * Sum(quantized.rowBytes(type.getDimSize(1)));
+  return elementBytes(value) * shapes.elements(value);
+}
 
 /// The weight that a value is, whole or a layer of it; null where it is none.
 attn::ParameterOp CostModel::parameterOf(Value value) {
@@ -105,7 +116,7 @@ Cost CostModel::costOfLinear(attn::LinearOp linear) {
   if (layout && layout->getShape().size() == 2) // what the model has, without padding
     k = layout->getShape()[0], n = layout->getShape()[1];
   cost.flops = shapes.extent(linear.getInput(), 0) * Sum(2) * Sum(k) * Sum(n);
-  cost.dtype = weight.getElementType();
+  cost.dtype = linear.isQuantized() ? Type(b.getIntegerType(8)) : weight.getElementType();
   return cost;
 }
 

@@ -16,6 +16,8 @@ std::optional<artifact::DType> storageOf(Type type) {
     return artifact::DType::BF16;
   if (type.isF16())
     return artifact::DType::F16;
+  if (isa<attn::QuantizedType>(type))
+    return artifact::DType::F32; // what the packer rounds
   return std::nullopt;
 }
 
@@ -46,11 +48,15 @@ Expected<artifact::Parameter> describe(attn::ParameterOp op) {
   parameter.layout.columnGroup = layout->getColumnGroup();
   parameter.layout.rowGroup = layout->getRowGroup();
   parameter.layout.k = layout->getK();
+  if (auto how = dyn_cast<attn::QuantizedType>(op.getSliceType().getElementType()))
+    parameter.quantization = {uint8_t(how.bits()), how.getGroup(), how.getZeroPoints()};
   parameter.offset = static_cast<uint64_t>(*op.getOffset());
   parameter.layerStride = static_cast<uint64_t>(*op.getStride());
   uint64_t bytes = artifact::packedExtents(parameter).bytes, typed = artifact::sizeOf(*storage);
   for (int64_t extent : op.getSliceType().getShape())
     typed *= extent;
+  if (RankedTensorType stored = op.getSliceBytes())
+    typed = stored.getNumElements();
   if (bytes != typed || llvm::alignTo(bytes, 64) != parameter.layerStride)
     return wrong("takes " + std::to_string(bytes) + " bytes a layer by its layout, " + std::to_string(typed) +
                  " by its type, and has a stride of " + std::to_string(parameter.layerStride));

@@ -52,6 +52,7 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
         op->erase();
     });
     RewritePatternSet patterns(&getContext());
+    populateQuantizationTilingPatterns(patterns);
     populateLinearTilingPatterns(patterns);
     populateRowWiseTilingPatterns(patterns);
     populateNormTilingPatterns(patterns);
@@ -71,9 +72,13 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
         view.erase();
         return WalkResult::skip();
       }
+      if (auto slice = dyn_cast<attn::ParameterSliceOp>(op); slice && slice->use_empty()) {
+        slice.erase();
+        return WalkResult::skip();
+      }
       if (isa<attn::AttnDialect>(op->getDialect()) &&
           !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
-               attn::AttentionMergeOp, attn::LookupOp, attn::YieldOp>(op)) {
+               attn::AttentionMergeOp, attn::LookupOp, attn::QuantizedProductOp, attn::YieldOp>(op)) {
         std::string reason = progress.reasons.lookup(op->getLoc());
         op->emitOpError("has no tiled form: ") << (reason.empty() ? "no CPU code is known for it" : reason);
         return WalkResult::interrupt();
