@@ -14,6 +14,7 @@ struct TargetInfo {
   int64_t vectorRegisters = 16; ///< architectural vector registers
 
   int64_t lanesF32() const { return vectorBytes / 4; }
+  bool operator==(const TargetInfo &) const = default;
 
   /// The target of the module that holds `op`; the defaults above where it says nothing.
   static TargetInfo of(mlir::Operation *op);
