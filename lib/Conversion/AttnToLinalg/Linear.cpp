@@ -34,9 +34,24 @@ std::optional<unsigned> overwritable(attn::LinearOp op) {
   return std::nullopt;
 }
 
+/// The input as the product reads it. The caller's rows are where they are: those that alias are copied once.
+Value inputOf(ImplicitLocOpBuilder &b, attn::LinearOp op) {
+  Value input = op.getInput();
+  RankedTensorType type = op.getInput().getType();
+  if (!isa<BlockArgument>(input) || !isReadOnly(input) || !rowsAlias(type) || !isPadded(input))
+    return input;
+  int64_t columns = type.getDimSize(1);
+  Value apart = emptyApart(b, type, {extent(b, input, 0), b.getIndexAttr(columns)});
+  return rowGrid(b, apart, [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
+    return forPanels(b, columns, dest,
+                     [&](ImplicitLocOpBuilder &b, Value column, Value) { return readPanel(b, input, {row, column}); });
+  });
+}
+
 /// What one task sees: the operands cut to its panel.
 struct Task {
   attn::LinearOp op;
+  Value input;
   std::optional<unsigned> inPlace;
   Value weight;                  // [k, 32]
   SmallVector<Value> extras;     // rank 1: [32] of this panel; rank 2: the whole
@@ -87,7 +102,7 @@ Value emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value r, Value de
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, r}), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m),
                panel = b.getIndexAttr(kPanel);
-  Value input = extract(b, task.op.getInput(), {row, zero}, {rows, b.getIndexAttr(task.k)}, {m, task.k});
+  Value input = extract(b, task.input, {row, zero}, {rows, b.getIndexAttr(task.k)}, {m, task.k});
   auto type = RankedTensorType::get({m, kPanel}, b.getF32Type());
   Value out = task.narrow ? empty(b, type, {rows, panel})
                           : extract(b, dest, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel});
@@ -118,6 +133,7 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     OpFoldResult rows = extent(b, op.getInput(), 0), zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
+    Value input = inputOf(b, op);
     std::optional<unsigned> inPlace = overwritable(op);
     Value dest =
         inPlace ? Value(op.getExtras()[*inPlace]) : destination(b, op.getResult(), {rows, b.getIndexAttr(columns)});
@@ -129,6 +145,7 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     SmallVector<OpFoldResult> extents{blocks, b.getIndexAttr(llvm::divideCeil(columns, kPanel))};
     SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
       Task task{op,
+                input,
                 inPlace,
                 {},
                 {},

@@ -11,8 +11,7 @@ bool tile::isPadded(Value value) {
   return type.getRank() == 2 && !type.isDynamicDim(1) && type.getDimSize(1) % kPanel == 0;
 }
 
-/// An entry's argument that no result of the same name updates: memory of the caller that is only read.
-static bool isReadOnly(Value value) {
+bool tile::isReadOnly(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto function = argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : FunctionOpInterface();
   if (!function || !function->hasAttr(attn::AttnDialect::entryAttr))

@@ -4,6 +4,9 @@
 
 namespace rapt::tile {
 
+/// An entry's argument that no result of the same name updates: memory of the caller that is only read.
+bool isReadOnly(Value value);
+
 /// Whether a tensor is [rows, static multiple of 32].
 bool isPadded(Value value);
 

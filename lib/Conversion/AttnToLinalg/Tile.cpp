@@ -59,17 +59,23 @@ Value tile::empty(ImplicitLocOpBuilder &b, RankedTensorType type, OFRs extents) 
 /// Rows whose distance is a multiple of this many bytes lie on the same few lines of a first-level cache.
 constexpr int64_t kAliasingBytes = 2048;
 
+bool tile::rowsAlias(RankedTensorType type) {
+  if (type.getRank() < 2 || !type.isDynamicDim(0) || !type.getElementType().isF32())
+    return false;
+  ArrayRef<int64_t> row = type.getShape().drop_front();
+  return llvm::none_of(row, ShapedType::isDynamic) && llvm::product_of(row) > 0 &&
+         llvm::product_of(row) * 4 % kAliasingBytes == 0;
+}
+
 Value tile::destination(ImplicitLocOpBuilder &b, Value result, OFRs extents) {
   auto type = cast<RankedTensorType>(result.getType());
-  int64_t row = 1;
-  for (int64_t extent : type.getShape().drop_front())
-    row = row < 0 || ShapedType::isDynamic(extent) ? -1 : row * extent;
   bool isOutput =
       llvm::any_of(result.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::ReturnLike>(); });
-  if (isOutput || type.getRank() < 2 || !type.isDynamicDim(0) || row <= 0 || !type.getElementType().isF32() ||
-      row * 4 % kAliasingBytes != 0)
-    return empty(b, type, extents);
-  const int64_t inner = row / type.getDimSize(1), line = std::max<int64_t>(1, 16 / inner);
+  return isOutput || !rowsAlias(type) ? empty(b, type, extents) : emptyApart(b, type, extents);
+}
+
+Value tile::emptyApart(ImplicitLocOpBuilder &b, RankedTensorType type, OFRs extents) {
+  const int64_t inner = llvm::product_of(type.getShape().drop_front(2)), line = std::max<int64_t>(1, 16 / inner);
   SmallVector<OpFoldResult> wider(extents), zeros(extents.size(), b.getIndexAttr(0));
   wider[1] = b.getIndexAttr(type.getDimSize(1) + line);
   return extract(b, empty(b, type, wider), zeros, extents, type.getShape());

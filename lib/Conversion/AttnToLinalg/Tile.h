@@ -34,9 +34,12 @@ Value insert(ImplicitLocOpBuilder &b, Value tile, Value dest, OFRs offsets, OFRs
 
 /// An empty tensor of `like`'s type; dynamic extents are those given.
 Value empty(ImplicitLocOpBuilder &b, mlir::RankedTensorType type, OFRs extents);
-/// The same for what becomes `result`. A product reads one element of each of 14 rows at a time: rows that would push
-/// one another out of a cache are kept a line apart, in a slice of a tensor that is wider. Outputs have their exact
-/// strides.
+/// Whether rows of this type, one after another, push one another out of a cache: a product reads one element of each
+/// of 14 rows at a time.
+bool rowsAlias(mlir::RankedTensorType type);
+/// An empty tensor of `type` whose rows are kept a line apart: a slice of one that is wider.
+Value emptyApart(ImplicitLocOpBuilder &b, mlir::RankedTensorType type, OFRs extents);
+/// An empty tensor for what becomes `result`, with rows apart where they would alias. Outputs have their exact strides.
 Value destination(ImplicitLocOpBuilder &b, Value result, OFRs extents);
 
 /// Where a task's result goes in its destination.

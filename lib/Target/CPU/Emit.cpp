@@ -110,6 +110,17 @@ constexpr llvm::StringLiteral kCleanUp =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-mssa(loop-rotate,licm),gvn,"
     "instcombine<no-verify-fixpoint>,simplifycfg,adce)";
 
+/// Register tiles fill the registers, and their steps come in the order that reads well. LLVM's scheduler, which may
+/// not look at single functions, puts the loads of a step first where an address takes a multiplication, and spills
+/// half of the accumulators.
+void keepOrder() {
+  static const bool set = [] {
+    llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup("enable-misched");
+    return option && !option->addOccurrence(0, "enable-misched", "false");
+  }();
+  (void)set;
+}
+
 Status optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -203,6 +214,7 @@ Status cpu::emit(Code &code, const Target &target, Output output, llvm::raw_pwri
     module->print(out, nullptr);
     return {};
   }
+  keepOrder();
   llvm::legacy::PassManager passes;
   auto type = output == Output::Assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
   if (machine->addPassesToEmitFile(passes, out, nullptr, type))

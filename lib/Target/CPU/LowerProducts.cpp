@@ -1,6 +1,7 @@
 //===- LowerProducts.cpp - Register tiles of matrix products --------------------------------===//
 #include "lib/Conversion/AttnToLinalg/Tile.h"
 #include "lib/Target/CPU/Passes.h"
+#include "lib/Target/CPU/ProductPrefetch.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -44,47 +45,82 @@ Value load(ImplicitLocOpBuilder &b, Value w, Value k, Value column, int64_t lane
 }
 
 /// Rows [row, row + rows) by columns [column, column + 2 * lanes) of the product.
-void emitTile(ImplicitLocOpBuilder &b, linalg::MatmulOp op, bool fromZero, int64_t row, int64_t rows, int64_t column,
-              int64_t lanes) {
-  Value a = op.getInputs()[0], w = op.getInputs()[1], dest = op.getOutputs()[0];
-  int64_t k = cast<MemRefType>(a.getType()).getDimSize(1);
-  int64_t chains = rows == 1 && k % kChains == 0 ? kChains : 1;
-  auto vector = VectorType::get({lanes}, b.getF32Type());
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vector));
-  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-  auto at = [&](int64_t r, int64_t half) {
-    return SmallVector<Value>{index(b, row + r), index(b, column + half * lanes)};
-  };
-  SmallVector<Value> inits;
-  for (int64_t chain = 0; chain < chains; ++chain)
+struct RegisterTile {
+  linalg::MatmulOp op;
+  Value a, w, dest;
+  bool fromZero;
+  int64_t row, rows, column, lanes;
+
+  VectorType vector(OpBuilder &b) const { return VectorType::get({lanes}, b.getF32Type()); }
+
+  SmallVector<Value> at(ImplicitLocOpBuilder &b, int64_t r, int64_t half) const {
+    return {index(b, row + r), index(b, column + half * lanes)};
+  }
+
+  /// Where the accumulators start: `chains` of them, of which the first has the result so far.
+  SmallVector<Value> start(ImplicitLocOpBuilder &b, int64_t chains) const {
+    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vector(b)));
+    Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    SmallVector<Value> inits(chains * rows * 2, zeros);
+    for (int64_t r = 0; r < rows && !fromZero; ++r)
+      for (int64_t half = 0; half < 2; ++half)
+        inits[r * 2 + half] =
+            vector::TransferReadOp::create(b, vector(b), dest, at(b, r, half), f0, ArrayRef<bool>{true});
+    return inits;
+  }
+
+  /// Adds the products of step k to `sums`, which become those of `next`.
+  void step(ImplicitLocOpBuilder &b, Value k, ValueRange sums, SmallVector<Value> &next) const {
+    Value panels[2] = {load(b, w, k, index(b, column), lanes), load(b, w, k, index(b, column + lanes), lanes)};
+    for (int64_t r = 0; r < rows; ++r) {
+      Value element = memref::LoadOp::create(b, a, ValueRange{index(b, row + r), k});
+      Value factor = vector::BroadcastOp::create(b, vector(b), element);
+      for (Value panel : panels)
+        next.push_back(vector::FMAOp::create(b, factor, panel, sums[next.size()]));
+    }
+  }
+
+  /// One step after another.
+  SmallVector<Value> plainLoop(ImplicitLocOpBuilder &b, int64_t k, int64_t chains) const {
+    return loop(b, index(b, 0), index(b, k), chains, start(b, chains),
+                [&](ImplicitLocOpBuilder &b, Value i, ValueRange sums) {
+                  SmallVector<Value> next;
+                  for (int64_t chain = 0; chain < chains; ++chain)
+                    step(b, chain > 0 ? arith::AddIOp::create(b, i, index(b, chain)) : i, sums, next);
+                  return next;
+                });
+  }
+
+  /// Chunks of steps, which read ahead.
+  SmallVector<Value> chunkedLoop(ImplicitLocOpBuilder &b, int64_t k, cpu::ProductPrefetch &ahead) const {
+    constexpr int64_t chunk = cpu::ProductPrefetch::kChunk;
+    return loop(b, index(b, 0), index(b, k), chunk, start(b, 1),
+                [&](ImplicitLocOpBuilder &b, Value first, ValueRange sums) {
+                  ahead.beforeChunk(b, first);
+                  return loop(b, index(b, 0), index(b, chunk), 1, sums,
+                              [&](ImplicitLocOpBuilder &b, Value nth, ValueRange sums) {
+                                Value i = arith::AddIOp::create(b, first, nth);
+                                ahead.atStep(b, i, nth);
+                                SmallVector<Value> next;
+                                step(b, i, sums, next);
+                                return next;
+                              });
+                });
+  }
+
+  void emit(ImplicitLocOpBuilder &b) const {
+    int64_t k = cast<MemRefType>(a.getType()).getDimSize(1);
+    int64_t chains = rows == 1 && k % kChains == 0 ? kChains : 1;
+    cpu::ProductPrefetch ahead(op, row, rows, column, 2 * lanes);
+    SmallVector<Value> sums = ahead.isUseful() ? chunkedLoop(b, k, ahead) : plainLoop(b, k, chains);
+    for (int64_t stride = chains / 2; stride > 0; stride /= 2)
+      for (int64_t i = 0; i < stride * rows * 2; ++i)
+        sums[i] = arith::AddFOp::create(b, sums[i], sums[i + stride * rows * 2]);
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t half = 0; half < 2; ++half)
-        inits.push_back(fromZero || chain > 0 ? zeros
-                                              : Value(vector::TransferReadOp::create(b, vector, dest, at(r, half), f0,
-                                                                                     ArrayRef<bool>{true})));
-  Value columns[2] = {index(b, column), index(b, column + lanes)};
-  auto body = [&](ImplicitLocOpBuilder &b, Value i, ValueRange sums) {
-    SmallVector<Value> next;
-    for (int64_t chain = 0; chain < chains; ++chain) {
-      Value step = chain > 0 ? arith::AddIOp::create(b, i, index(b, chain)) : i;
-      Value panels[2] = {load(b, w, step, columns[0], lanes), load(b, w, step, columns[1], lanes)};
-      for (int64_t r = 0; r < rows; ++r) {
-        Value element = memref::LoadOp::create(b, a, ValueRange{index(b, row + r), step});
-        Value factor = vector::BroadcastOp::create(b, vector, element);
-        for (int64_t half = 0; half < 2; ++half)
-          next.push_back(vector::FMAOp::create(b, factor, panels[half], sums[next.size()]));
-      }
-    }
-    return next;
-  };
-  SmallVector<Value> sums = loop(b, index(b, 0), index(b, k), chains, inits, body);
-  for (int64_t stride = chains / 2; stride > 0; stride /= 2)
-    for (int64_t i = 0; i < stride * rows * 2; ++i)
-      sums[i] = arith::AddFOp::create(b, sums[i], sums[i + stride * rows * 2]);
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t half = 0; half < 2; ++half)
-      vector::TransferWriteOp::create(b, sums[r * 2 + half], dest, at(r, half), ArrayRef<bool>{true});
-}
+        vector::TransferWriteOp::create(b, sums[r * 2 + half], dest, at(b, r, half), ArrayRef<bool>{true});
+  }
+};
 
 struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
   void runOnOperation() override {
@@ -114,7 +150,10 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
     for (int64_t column = 0; column < w.getDimSize(1); column += columns)
       for (int64_t part = 0; part < parts; ++part) {
         int64_t row = m * part / parts, end = m * (part + 1) / parts;
-        emitTile(b, op, fill != nullptr, row, end - row, column, lanes);
+        RegisterTile{
+            op,   op.getInputs()[0], op.getInputs()[1], op.getOutputs()[0], fill != nullptr, row, end - row, column,
+            lanes}
+            .emit(b);
       }
     if (fill)
       fill.erase();

@@ -33,7 +33,9 @@ def AttnLowerProducts : Pass<"attn-lower-products"> {
     A `linalg.matmul` on [m, k] x [k, 32] of static shape becomes a loop over k whose carried values are the accumulators: as
     many rows by two vectors as the registers hold. Each step is two loads of the panel, a broadcast per row and
     multiply-adds. Where the result starts from a zero fill it is never read. A single row has four chains of
-    accumulators, so that it is not bound by the latency of one. 16-bit operands are widened as they are loaded.
+    accumulators, so that it is not bound by the latency of one. 16-bit operands are widened as they are loaded. Tiles of at
+    least 5 rows walk k in chunks of 16 steps and fetch ahead: the panel's next steps, the rows' next lines, the panel after this
+    one and what the epilogue touches (ProductPrefetch.h).
 
     ```mlir
     func.func @tile(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %c: memref<8x32xf32>) {
@@ -80,27 +82,6 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
-}
-
-def AttnPrefetchPanels : Pass<"attn-prefetch-panels"> {
-  let summary = "register tiles read their panel ahead";
-  let description = [{
-    A loop over k of several rows, as attn-lower-products makes it, fetches the panel's vectors 8 steps ahead into the first-level
-    cache. At the panel's end it names addresses behind it, which a prefetch may. Loops of a single row are left to the
-    processor.
-
-    ```mlir
-    func.func @f(%panel: memref<64x32xf32>, %n: index) {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      scf.for %k = %c0 to %n step %c1 {
-        memref.prefetch %panel[%k, %c0], read, locality<3>, data : memref<64x32xf32>
-      }
-      return
-    }
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
 def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {

@@ -33,7 +33,6 @@ void rapt::cpu::addBackendPasses(OpPassManager &passes) {
   passes.addPass(createAttnPlanMemory());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createAttnLowerProducts());
-  passes.addPass(createAttnPrefetchPanels());
   passes.addPass(createAttnVerifyBackend());
 }
 

@@ -76,3 +76,33 @@ func.func @rows_close(%x: tensor<?x64xf32>, %w: tensor<15x64x32xf32>, %v: tensor
   %z = attn.linear %y, %v : tensor<?x480xf32>, tensor<1x480x32xf32> -> tensor<?x32xf32>
   return %z : tensor<?x32xf32>
 }
+
+// -----
+
+// Rows of the caller whose distance is a multiple of 2 KiB lie on the same lines of a cache: they are copied into rows
+// that are a line apart.
+// CHECK-LABEL: @aliasing
+func.func @aliasing(%x: tensor<?x512xf32> {attn.name = "x", attn.dims = ["rows"]}, %w: tensor<1x512x32xf32> {attn.name = "w"})
+    -> (tensor<?x32xf32> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
+  // CHECK: tensor.empty({{.*}}) : tensor<?x528xf32>
+  // CHECK: tensor.extract_slice {{.*}} : tensor<?x528xf32> to tensor<?x512xf32>
+  // CHECK: %[[APART:.*]] = scf.forall
+  // CHECK: vector.transfer_read %arg0
+  // CHECK: scf.forall
+  // CHECK: tensor.extract_slice %[[APART]]
+  %y = attn.linear %x, %w : tensor<?x512xf32>, tensor<1x512x32xf32> -> tensor<?x32xf32>
+  return %y : tensor<?x32xf32>
+}
+
+// -----
+
+// Near miss: 480 columns do not alias.
+// CHECK-LABEL: @apart
+func.func @apart(%x: tensor<?x480xf32> {attn.name = "x", attn.dims = ["rows"]}, %w: tensor<1x480x32xf32> {attn.name = "w"})
+    -> (tensor<?x32xf32> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
+  // CHECK: scf.forall (
+  // CHECK-NOT: scf.forall (
+  // CHECK: return
+  %y = attn.linear %x, %w : tensor<?x480xf32>, tensor<1x480x32xf32> -> tensor<?x32xf32>
+  return %y : tensor<?x32xf32>
+}

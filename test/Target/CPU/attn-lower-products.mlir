@@ -79,3 +79,68 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 }
+
+// -----
+
+// Tiles of at least 5 rows read ahead: the panel's next steps at every step, and once in 16 steps two steps of the panel
+// that follows this one in memory, 64 rows of [k, 32] on, and a row of what the epilogue works on.
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @ahead
+  func.func @ahead(%x: memref<56x64xf32>, %w: memref<4x64x32xf32>, %y: memref<56x32xf32>, %n: index) {
+    %c0 = arith.constant 0 : index
+    %c14 = arith.constant 14 : index
+    %c56 = arith.constant 56 : index
+    // CHECK: %[[SUMS:.*]] = memref.alloca
+    %sums = memref.alloca() : memref<14x32xf32>
+    // CHECK: %[[PANEL:.*]] = memref.subview %arg1
+    %panel = memref.subview %w[%n, 0, 0] [1, 64, 32] [1, 1, 1] : memref<4x64x32xf32> to memref<64x32xf32, strided<[32, 1], offset: ?>>
+    scf.for %r = %c0 to %c56 step %c14 {
+      %rows = memref.subview %x[%r, 0] [14, 64] [1, 1] : memref<56x64xf32> to memref<14x64xf32, strided<[64, 1], offset: ?>>
+      // CHECK: %[[OUT:.*]] = memref.subview %arg2
+      %out = memref.subview %y[%r, 0] [14, 32] [1, 1] : memref<56x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
+      // CHECK: scf.for {{.*}} step %c16
+      // CHECK: arith.minui %{{.*}}, %c126
+      // CHECK-COUNT-4: memref.prefetch %[[PANEL]]{{.*}}, read, locality<2>
+      // CHECK-COUNT-2: memref.prefetch %[[OUT]]{{.*}}, write, locality<3>
+      // CHECK: scf.for {{.*}} %c16{{.*}} step %c1
+      // CHECK-COUNT-2: memref.prefetch %[[PANEL]]{{.*}}, read, locality<3>
+      // CHECK-NOT: memref.prefetch
+      // CHECK-COUNT-28: vector.fma
+      linalg.matmul ins(%rows, %panel : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32, strided<[32, 1], offset: ?>>) outs(%sums : memref<14x32xf32>)
+      %s = memref.load %sums[%c0, %c0] : memref<14x32xf32>
+      memref.store %s, %out[%c0, %c0] : memref<14x32xf32, strided<[32, 1], offset: ?>>
+    }
+    return
+  }
+
+  // A tile of the input that does not stay in the first-level cache is read ahead, too, and behind its rows' end the next
+  // tile's.
+  // CHECK-LABEL: @long_rows
+  func.func @long_rows(%a: memref<8x1024xf32>, %b: memref<1024x32xf32>, %c: memref<8x32xf32>) {
+    // CHECK: %[[ENDS:.*]] = arith.cmpi sge, %{{.*}}, %c1024
+    // CHECK: arith.select %[[ENDS]], %c8{{.*}}, %c0
+    // CHECK: scf.for
+    // CHECK: memref.prefetch %arg1
+    // CHECK: memref.prefetch %arg0{{.*}}, read, locality<3>
+    linalg.matmul ins(%a, %b : memref<8x1024xf32>, memref<1024x32xf32>) outs(%c : memref<8x32xf32>)
+    return
+  }
+
+  // Near miss: with four rows memory sets the pace.
+  // CHECK-LABEL: @few_rows
+  func.func @few_rows(%a: memref<4x64xf32>, %b: memref<64x32xf32>, %c: memref<4x32xf32>) {
+    // CHECK-NOT: memref.prefetch
+    // CHECK: return
+    linalg.matmul ins(%a, %b : memref<4x64xf32>, memref<64x32xf32>) outs(%c : memref<4x32xf32>)
+    return
+  }
+
+  // Near miss: k is no whole number of chunks.
+  // CHECK-LABEL: @ragged_depth
+  func.func @ragged_depth(%a: memref<8x40xf32>, %b: memref<40x32xf32>, %c: memref<8x32xf32>) {
+    // CHECK-NOT: memref.prefetch
+    // CHECK: return
+    linalg.matmul ins(%a, %b : memref<8x40xf32>, memref<40x32xf32>) outs(%c : memref<8x32xf32>)
+    return
+  }
+}

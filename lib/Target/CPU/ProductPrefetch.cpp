@@ -1,0 +1,117 @@
+//===- ProductPrefetch.cpp - What a register tile reads next --------------------------------===//
+#include "lib/Target/CPU/ProductPrefetch.h"
+#include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::cpu;
+using tile::index;
+
+namespace {
+
+constexpr int64_t kLineBytes = 64;
+/// Steps of k that the panel is read ahead: at two multiply-adds a cycle and 14 rows they last 112 cycles, longer than
+/// a second-level cache takes to answer.
+constexpr int64_t kStepsAhead = 8;
+/// Tiles with fewer rows are bound by memory, which the processor streams by itself.
+constexpr int64_t kLeastRows = 5;
+/// An input tile of at most this many bytes stays in the first-level cache from its first reading on.
+constexpr int64_t kResidentBytes = 16 * 1024;
+/// After this many tiles of rows the next panel is in the second-level cache.
+constexpr int64_t kTilesAPanel = 8;
+constexpr unsigned kFirstLevel = 3, kSecondLevel = 2;
+
+/// The loop whose steps are tiles of `rows` rows and in which the panel stays.
+scf::ForOp loopOverRows(linalg::MatmulOp op, int64_t rows) {
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  return loop && loop.isDefinedOutsideOfLoop(op.getInputs()[1]) && getConstantIntValue(loop.getStep()) == rows
+             ? loop
+             : scf::ForOp();
+}
+
+/// Where the next panel of [k, 32] lies, seen from `panel`: so many rows or columns on. A packed weight is
+/// [n/32, k, 32], a plain one [k, n].
+ProductPrefetch::Distance nextPanel(Value panel) {
+  auto view = panel.getDefiningOp<memref::SubViewOp>();
+  // A part of k is a view of a panel.
+  while (view && view.getSourceType().getRank() == 2 && view.getSource().getDefiningOp<memref::SubViewOp>())
+    view = view.getSource().getDefiningOp<memref::SubViewOp>();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!view || failed(view.getSourceType().getStridesAndOffset(strides, offset)) ||
+      llvm::any_of(strides, ShapedType::isDynamic))
+    return {};
+  int64_t columns = view.getType().getDimSize(1);
+  if (strides.size() == 2)
+    return {0, columns};
+  return strides.size() == 3 && strides[0] % strides[1] == 0 ? ProductPrefetch::Distance{strides[0] / strides[1], 0}
+                                                             : ProductPrefetch::Distance{};
+}
+
+} // namespace
+
+ProductPrefetch::ProductPrefetch(linalg::MatmulOp op, int64_t row, int64_t rows, int64_t column, int64_t columns)
+    : input(op.getInputs()[0]), panel(op.getInputs()[1]), row(row), rows(rows), column(column), columns(columns) {
+  auto type = cast<MemRefType>(panel.getType());
+  depth = type.getDimSize(0);
+  panelBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t all = cast<MemRefType>(input.getType()).getDimSize(0);
+  rowLoop = loopOverRows(op, all);
+  next = nextPanel(panel);
+  if (!next.row && !next.column)
+    rowLoop = {};
+  for (auto view : op->getBlock()->getOps<memref::SubViewOp>())
+    if (view.getType().getShape() == ArrayRef<int64_t>{all, type.getDimSize(1)} && view->isBeforeInBlock(op))
+      epilogue.push_back(view);
+}
+
+bool ProductPrefetch::isUseful() const { return rows >= kLeastRows && depth % kChunk == 0; }
+
+void ProductPrefetch::prefetch(ImplicitLocOpBuilder &b, Value buffer, Value row, Value column, bool isWrite,
+                               unsigned locality) {
+  memref::PrefetchOp::create(b, buffer, ValueRange{row, column}, isWrite, locality, /*isDataCache=*/true);
+}
+
+void ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
+  // The input's line after the next; behind its end those of the next tile's rows.
+  if (rows * depth * 4 > kResidentBytes) {
+    Value ahead = arith::AddIOp::create(b, k, index(b, 2 * kChunk));
+    Value ends = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, ahead, index(b, depth));
+    nextRow = arith::SelectOp::create(b, ends, index(b, row + rows), index(b, row));
+    nextColumn = arith::SelectOp::create(b, ends, Value(arith::SubIOp::create(b, ahead, index(b, depth))), ahead);
+  }
+  auto divide = [&](Value x, int64_t by) { return arith::DivUIOp::create(b, x, index(b, by)); };
+  if (rowLoop) {
+    // Steps [(nth tile * depth + k) / tiles, + chunk / tiles) of the next panel.
+    static_assert(kChunk % kTilesAPanel == 0);
+    constexpr int64_t steps = kChunk / kTilesAPanel;
+    Value nth = divide(rowLoop.getInductionVar(), *getConstantIntValue(rowLoop.getStep()));
+    Value done = divide(arith::MulIOp::create(b, nth, index(b, depth)), kTilesAPanel);
+    Value from = arith::AddIOp::create(b, arith::AddIOp::create(b, done, index(b, next.row)), divide(k, kTilesAPanel));
+    from = arith::MinUIOp::create(b, from, index(b, next.row + depth - steps));
+    for (int64_t step = 0; step < steps; ++step)
+      for (int64_t c = 0; c < columns * panelBytes; c += kLineBytes)
+        prefetch(b, panel, step == 0 ? from : Value(arith::AddIOp::create(b, from, index(b, step))),
+                 index(b, next.column + column + c / panelBytes), /*isWrite=*/false, kSecondLevel);
+  }
+  if (!epilogue.empty()) {
+    // A row a chunk, so that the last chunk has the last row.
+    int64_t late = depth / kChunk - rows;
+    Value r = divide(k, kChunk);
+    if (late > 0)
+      r = arith::SubIOp::create(b, arith::MaxUIOp::create(b, r, index(b, late)), index(b, late));
+    for (Value view : epilogue)
+      for (int64_t c = 0; c < columns * 4; c += kLineBytes)
+        prefetch(b, view, arith::AddIOp::create(b, r, index(b, row)), index(b, column + c / 4), /*isWrite=*/true,
+                 kFirstLevel);
+  }
+}
+
+void ProductPrefetch::atStep(ImplicitLocOpBuilder &b, Value k, Value nth) {
+  Value ahead = arith::AddIOp::create(b, k, index(b, kStepsAhead));
+  for (int64_t c = 0; c < columns * panelBytes; c += kLineBytes)
+    prefetch(b, panel, ahead, index(b, column + c / panelBytes), /*isWrite=*/false, kFirstLevel);
+  if (nextRow)
+    prefetch(b, input, arith::AddIOp::create(b, nextRow, nth), nextColumn, /*isWrite=*/false, kFirstLevel);
+}

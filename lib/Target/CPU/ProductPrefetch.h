@@ -1,0 +1,54 @@
+//===- ProductPrefetch.h - What a register tile reads next --------------------------*- C++ -*-===//
+#pragma once
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace rapt::cpu {
+
+/// Fetches ahead of the loop over k of one register tile of a product, which walks k in chunks of a cache line of the
+/// input's rows:
+/// - the panel's next steps, from the second-level cache into the first;
+/// - the rows' next line, one row a step (the next tile's rows where these end);
+/// - the panel after this one, from memory into the second-level cache, a few lines a chunk, while tiles of rows reuse
+///   this one;
+/// - what the epilogue reads and writes, during the last chunks.
+/// All of them may name addresses behind a buffer's end, which a prefetch may.
+class ProductPrefetch {
+public:
+  /// Steps of k of a chunk: f32 elements of a cache line.
+  static constexpr int64_t kChunk = 16;
+
+  /// Rows and columns of a panel.
+  struct Distance {
+    int64_t row = 0, column = 0;
+  };
+
+  /// For rows [row, row + rows) and columns [column, column + columns) of `op`, on buffers.
+  ProductPrefetch(mlir::linalg::MatmulOp op, int64_t row, int64_t rows, int64_t column, int64_t columns);
+
+  /// Whether the tile is worth it: enough rows not to be bound by memory, and whole chunks.
+  bool isUseful() const;
+
+  /// Before the chunk that begins with step `k`.
+  void beforeChunk(mlir::ImplicitLocOpBuilder &b, mlir::Value k);
+  /// At step `k`, the `nth` of its chunk.
+  void atStep(mlir::ImplicitLocOpBuilder &b, mlir::Value k, mlir::Value nth);
+
+private:
+  void prefetch(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer, mlir::Value row, mlir::Value column, bool isWrite,
+                unsigned locality);
+
+  mlir::Value input, panel;
+  int64_t row, rows, column, columns, depth;
+  /// Bytes of an element of the panel.
+  int64_t panelBytes;
+  Distance next; ///< of the panel after this one
+  /// The loop over tiles of rows that share the panel; null if there is none.
+  mlir::scf::ForOp rowLoop;
+  /// Views of [rows, 32] beside the product's own, which the epilogue touches.
+  llvm::SmallVector<mlir::Value> epilogue;
+  mlir::Value nextRow, nextColumn; ///< of the input, from this chunk on
+};
+
+} // namespace rapt::cpu
