@@ -44,8 +44,9 @@ constexpr const char *testedFeatures[] = {"sse3",     "ssse3",    "sse4.1",   "s
 struct HwcapBits {
   const char *feature, *word, *bits;
 };
-constexpr HwcapBits hwcaps[] = {{"bf16", "26", "0x4000"},      {"complxnum", "16", "0x4000"}, {"dotprod", "16", "0x100000"},
-                                {"fp16fml", "16", "0x800000"}, {"fullfp16", "16", "0x600"},   {"i8mm", "26", "0x2000"},
+constexpr HwcapBits hwcaps[] = {{"bf16", "26", "0x4000"},      {"complxnum", "16", "0x4000"},
+                                {"dotprod", "16", "0x100000"}, {"fp16fml", "16", "0x800000"},
+                                {"fullfp16", "16", "0x600"},   {"i8mm", "26", "0x2000"},
                                 {"rdm", "16", "0x1000"}};
 
 std::string cType(const std::string &dtype) {
@@ -158,7 +159,8 @@ std::string writeKernelHeader(const Manifest &manifest) {
   for (const json::Value &entry : manifest.entries)
     body += declare(entry, manifest);
   // What AArch64's test asks.
-  const std::string system = manifest.arch == "aarch64" ? "\n#if defined(__linux__)\n#include <sys/auxv.h>\n#endif" : "";
+  const std::string system =
+      manifest.arch == "aarch64" ? "\n#if defined(__linux__)\n#include <sys/auxv.h>\n#endif" : "";
   return "/* Made by raptc. The code beside this header needs no library but the C library's memcpy, memmove and "
          "memset. */\n"
          "#ifndef " +

@@ -191,7 +191,8 @@ Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request) {
   const MemoryFile library("");
   if (!object.good() || !exports.good() || !library.good())
     return Error{"no memory for linking " + std::to_string(request.object.size()) + " bytes of code"};
-  if (Status status = run(linkCommand(*linker, object.path(), exports.path(), request.pageBytes, "-"), library); !status)
+  if (Status status = run(linkCommand(*linker, object.path(), exports.path(), request.pageBytes, "-"), library);
+      !status)
     return status.error();
   const std::string bytes = library.text();
   if (Status status = checkSymbols(bytes, request.exports); !status)
@@ -202,8 +203,8 @@ Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request) {
 Expected<std::unique_ptr<StagedFile>> stageCode(const LinkRequest &request, CodeForm form) {
   if (form == CodeForm::Library)
     return linkShared(request);
-  return StagedFile::createWith(
-      request.output, form == CodeForm::Archive ? makeArchive(request.object, request.exports) : request.object);
+  return StagedFile::createWith(request.output, form == CodeForm::Archive ? makeArchive(request.object, request.exports)
+                                                                          : request.object);
 }
 
 std::string makeArchive(std::string_view object, const std::vector<std::string> &exports) {

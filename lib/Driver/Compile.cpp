@@ -254,8 +254,8 @@ bool Compilation::lowerAll() {
     if (Status described = describeEntries(*lowering->module, other); !described)
       return failOf(described, Bug);
     if (artifact::writeManifest(other) != artifact::writeManifest(manifest))
-      return failInternally("weights or entries for " + lowering->targets.front()->name +
-                            " are not those for " + targets.front().name);
+      return failInternally("weights or entries for " + lowering->targets.front()->name + " are not those for " +
+                            targets.front().name);
   }
   return true;
 }

@@ -47,9 +47,9 @@ Diagnostics::Diagnostics(MLIRContext &context, bool verbose)
         if (diagnostic.getSeverity() == DiagnosticSeverity::Note && !verbose)
           return;
         write(error                                                     ? "error"
-             : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning"
-                                                                       : "note",
-             shown(diagnostic.getLocation()) + withoutAdvice(diagnostic.str()));
+              : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning"
+                                                                        : "note",
+              shown(diagnostic.getLocation()) + withoutAdvice(diagnostic.str()));
         if (verbose)
           for (Diagnostic &note : diagnostic.getNotes())
             write("note", shown(note.getLocation()) + note.str());

@@ -13,7 +13,7 @@ struct Options {
   std::string emit; ///< a stage's name, or asm, obj, so, a; never empty after parsing
   std::string target = "cpu", triple, attributes, dtype = "auto", weights, saveWeights, prefix, dumpDirectory;
   std::vector<std::string> cpus; ///< one variant of the code for each; empty: the default of the triple
-  std::string fault; ///< KIND@PLACE, see FaultInjection.h
+  std::string fault;             ///< KIND@PLACE, see FaultInjection.h
   /// --mcpu=help instead of names.
   bool listCpus = false;
   int64_t maxSequenceLength = 0, maxBatch = 64;

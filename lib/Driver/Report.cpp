@@ -79,13 +79,14 @@ std::string driver::report(const artifact::Manifest &manifest, const OutputPaths
                shownPath(paths.main) + " " + std::string(exampleArguments(manifest.model ? manifest.model->task : ""));
   else
     attempt += "#include \"" + shownPath(paths.base) + ".h\" and link " + shownPath(paths.main);
-  return modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "") + "\n" + files + "\n" + boundsLine(manifest) + "\n" +
-         attempt + "\n";
+  return modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "") + "\n" + files + "\n" +
+         boundsLine(manifest) + "\n" + attempt + "\n";
 }
 
 std::string driver::prediction(const artifact::Manifest &manifest, uint64_t fileBytes) {
-  std::string text = modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "") + "\nweights: " + inUnits(fileBytes) +
-                     " on disk, " + inUnits(manifest.weightsBytes) + " in memory\n" + boundsLine(manifest) + "\n";
+  std::string text = modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "") +
+                     "\nweights: " + inUnits(fileBytes) + " on disk, " + inUnits(manifest.weightsBytes) +
+                     " in memory\n" + boundsLine(manifest) + "\n";
   if (manifest.cache && manifest.maxPositions)
     text += "memory: " + inUnits(uint64_t(manifest.cache->bytesPerToken) * uint64_t(manifest.maxPositions)) +
             " of cache for a sequence of " + grouped(manifest.maxPositions) + " positions\n";

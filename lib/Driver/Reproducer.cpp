@@ -2,6 +2,7 @@
 #include "lib/Driver/Reproducer.h"
 #include "lib/Artifact/StagedFile.h"
 #include "lib/Driver/Compile.h"
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -17,7 +18,7 @@ using namespace rapt::driver;
 namespace {
 
 thread_local const Step *current = nullptr; ///< a plain pointer, which a signal handler may read
-char prefix[PATH_MAX]; ///< of the folder's path, up to the number
+char prefix[PATH_MAX];                      ///< of the folder's path, up to the number
 
 /// Text in memory that a signal handler may use.
 class Line {
@@ -81,8 +82,8 @@ void leave(Line &advice) {
     rmdir(folder.get());
     return;
   }
-  advice << "; the module is in " << folder.get() << ", this shows it again: " << current->before.c_str()
-         << path.get() << current->after.c_str();
+  advice << "; the module is in " << folder.get() << ", this shows it again: " << current->before.c_str() << path.get()
+         << current->after.c_str();
 }
 
 const char *nameOf(int number) {
@@ -100,7 +101,15 @@ const char *nameOf(int number) {
   }
 }
 
+/// Of threads that crash at the same time one tells it and ends the process.
 void onCrash(int number) {
+  static std::atomic_flag taken;
+  static thread_local bool here = false;
+  if (here) // what is below crashed itself
+    _exit(Bug);
+  here = true;
+  while (taken.test_and_set())
+    pause();
   artifact::StagedFile::discardAll();
   Line line;
   line << "raptc: error: internal error: " << nameOf(number);
@@ -149,7 +158,7 @@ void driver::reportCrashes() {
   for (int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
     struct sigaction action = {};
     action.sa_handler = onCrash;
-    action.sa_flags = SA_ONSTACK | SA_RESETHAND;
+    action.sa_flags = SA_ONSTACK;
     sigaction(number, &action, nullptr);
   }
 }

@@ -221,15 +221,12 @@ struct FeatureBits {
 
 // Names as LLVM has them; bits as in Linux's Documentation/arch/arm64/elf_hwcaps.rst. The kernel tells what it and the
 // processor both support.
-constexpr FeatureBits table[] = {{"fp-armv8", AT_HWCAP, HWCAP_FP},
-                                 {"neon", AT_HWCAP, HWCAP_ASIMD},
-                                 {"rdm", AT_HWCAP, HWCAP_ASIMDRDM},
-                                 {"fullfp16", AT_HWCAP, HWCAP_FPHP | HWCAP_ASIMDHP},
-                                 {"fp16fml", AT_HWCAP, HWCAP_ASIMDFHM},
-                                 {"dotprod", AT_HWCAP, HWCAP_ASIMDDP},
-                                 {"complxnum", AT_HWCAP, HWCAP_FCMA},
-                                 {"bf16", AT_HWCAP2, HWCAP2_BF16},
-                                 {"i8mm", AT_HWCAP2, HWCAP2_I8MM}};
+constexpr FeatureBits table[] = {
+    {"fp-armv8", AT_HWCAP, HWCAP_FP},      {"neon", AT_HWCAP, HWCAP_ASIMD},
+    {"rdm", AT_HWCAP, HWCAP_ASIMDRDM},     {"fullfp16", AT_HWCAP, HWCAP_FPHP | HWCAP_ASIMDHP},
+    {"fp16fml", AT_HWCAP, HWCAP_ASIMDFHM}, {"dotprod", AT_HWCAP, HWCAP_ASIMDDP},
+    {"complxnum", AT_HWCAP, HWCAP_FCMA},   {"bf16", AT_HWCAP2, HWCAP2_BF16},
+    {"i8mm", AT_HWCAP2, HWCAP2_I8MM}};
 
 } // namespace
 
@@ -315,7 +312,8 @@ rapt_status chooseVariant(const Manifest &manifest, const char *file, const char
   if (!known)
     return report.fail(RAPT_INVALID, "%s: has no variant %s; it has %s", file, wanted, names.text);
   return report.fail(RAPT_CPU, "%s: this machine cannot run it%s: %s; compile the model with --mcpu=%s", file,
-                     wanted ? " as asked" : "", lacks.text, strcmp(hostArch(), "x86_64") == 0 ? "x86-64-v3" : "generic");
+                     wanted ? " as asked" : "", lacks.text,
+                     strcmp(hostArch(), "x86_64") == 0 ? "x86-64-v3" : "generic");
 }
 
 } // namespace rapt::runtime

@@ -65,14 +65,14 @@ rapt_status checkEntries(rapt_module &module, const char *file, const Report &re
   const auto &entries = module.manifest->entries;
   const size_t variants = module.manifest->variants.size();
   if (entries.size() * variants != module.artifact->entry_count)
-    return report.fail(RAPT_BAD_FILE, "%s: its manifest has %zu entries in %zu variants, its table has %llu in all", file,
-                       entries.size(), variants, (unsigned long long)module.artifact->entry_count);
+    return report.fail(RAPT_BAD_FILE, "%s: its manifest has %zu entries in %zu variants, its table has %llu in all",
+                       file, entries.size(), variants, (unsigned long long)module.artifact->entry_count);
   for (size_t i = 0; i < entries.size() * variants; ++i) {
     const rapt_artifact_entry &entry = module.artifact->entries[i];
     const std::string &name = entries[i % entries.size()].name;
     if (!entry.name || name != entry.name || !entry.run || !entry.workspace)
-      return report.fail(RAPT_BAD_FILE, "%s: entry %zu is %s in its manifest and %s in its table", file, i, name.c_str(),
-                         entry.name ? entry.name : "nothing");
+      return report.fail(RAPT_BAD_FILE, "%s: entry %zu is %s in its manifest and %s in its table", file, i,
+                         name.c_str(), entry.name ? entry.name : "nothing");
   }
   module.entries = module.artifact->entries + entries.size() * size_t(module.variant);
   return RAPT_OK;

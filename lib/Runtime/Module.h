@@ -14,8 +14,8 @@ struct rapt_module {
   const rapt_artifact *artifact = nullptr; ///< null when only inspected
   /// Of the variant that runs, in the manifest's order; null when only inspected.
   const rapt_artifact_entry *entries = nullptr;
-  int variant = -1; ///< index into the manifest's; -1: only inspected, and this machine can run none
-  void *library = nullptr;                 ///< from dlopen, null when linked in
+  int variant = -1;        ///< index into the manifest's; -1: only inspected, and this machine can run none
+  void *library = nullptr; ///< from dlopen, null when linked in
   rapt::runtime::Weights weights;
   ~rapt_module();
 

@@ -6,7 +6,7 @@ namespace rapt {
 
 /// What all variants need, without what every processor of the architecture has.
 static std::string commonFeatures(const std::vector<Variant> &variants) {
-  constexpr std::string_view always[] = {"64bit", "cmov", "cx8", "fxsr",  "mmx",      "sse",
+  constexpr std::string_view always[] = {"64bit", "cmov", "cx8",   "fxsr", "mmx",     "sse",
                                          "sse2",  "x87",  "crc32", "neon", "fp-armv8"};
   std::string common;
   for (const std::string &feature : variants.front().features) {
@@ -26,7 +26,8 @@ std::string targetLine(const std::string &arch, const std::vector<Variant> &vari
   const std::string needed = commonFeatures(variants), widest = arch == "x86_64" ? "x86-64-v3" : "generic";
   if (needed.empty())
     return line;
-  const bool isWidest = std::any_of(variants.begin(), variants.end(), [&](const Variant &v) { return v.name == widest; });
+  const bool isWidest =
+      std::any_of(variants.begin(), variants.end(), [&](const Variant &v) { return v.name == widest; });
   return line + ": runs only on CPUs with " + needed + (isWidest ? "" : "; --mcpu=" + widest + " for any");
 }
 

@@ -73,7 +73,8 @@ int printCard(const Options &options) {
   std::string card = json::write(*manifest, 2) + "\n";
   if (!options.json) {
     rapt_module_info info = module.info();
-    card = modelLine(info) + "\n" + targetLine(info.target_arch, variantsOf(*manifest), info.target_cpu) + "\n" + filesLine(options, info) + "\n";
+    card = modelLine(info) + "\n" + targetLine(info.target_arch, variantsOf(*manifest), info.target_cpu) + "\n" +
+           filesLine(options, info) + "\n";
     if (info.max_positions)
       card += "bounds: " + grouped(info.max_positions) + " positions, " + grouped(info.max_tokens) + " tokens of " +
               grouped(info.max_rows) + " sequences a step" +

@@ -24,8 +24,8 @@ struct Target {
   /// reports, never those of its name, which virtual machines mask. `triple` is one of findTriple.
   static Expected<Target> make(llvm::StringRef triple, llvm::StringRef cpu, llvm::StringRef attributes);
   /// One for each name, without names the triple's default, best first: wider vectors come before narrower, then more
-  /// features before fewer, then names in order. So a CPU that has all that another has comes before it. No two have the
-  /// same features.
+  /// features before fewer, then names in order. So a CPU that has all that another has comes before it. No two have
+  /// the same features.
   static Expected<std::vector<Target>> makeAll(llvm::StringRef triple, const std::vector<std::string> &cpus,
                                                llvm::StringRef attributes);
   /// What passes ask.
@@ -52,7 +52,8 @@ struct ArtifactTable {
   std::string manifest;         ///< JSON
   uint32_t abiMinor = 0;        ///< what the artifact needs of a runtime
   llvm::StringRef weights = {}; ///< bytes of a weight file to put inside; empty: none
-  /// Of the variants behind the first, whose code is in other objects: their entries are hidden symbols PREFIX.NAME.ENTRY.
+  /// Of the variants behind the first, whose code is in other objects: their entries are hidden symbols
+  /// PREFIX.NAME.ENTRY.
   std::vector<std::string> others = {};
 };
 

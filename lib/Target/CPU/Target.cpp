@@ -49,10 +49,10 @@ bool isHost(const std::string &triple) {
 /// what only operating systems and special programs use; virtual machines often hide these, and code that asked for
 /// them would not run there.
 bool isUsable(const std::string &triple, llvm::StringRef name) {
-  constexpr llvm::StringLiteral ofArm[] = {"bf16",    "complxnum", "dotprod", "fp-armv8", "fp16fml",
+  constexpr llvm::StringLiteral ofArm[] = {"bf16",     "complxnum", "dotprod", "fp-armv8", "fp16fml",
                                            "fullfp16", "i8mm",      "neon",    "rdm"};
-  constexpr llvm::StringLiteral ofX86[] = {"bmi",   "bmi2", "cmov",  "cx8",    "f16c", "fma",
-                                           "gfni",  "lzcnt", "mmx",  "movbe", "popcnt", "x87"};
+  constexpr llvm::StringLiteral ofX86[] = {"bmi",  "bmi2",  "cmov", "cx8",   "f16c",   "fma",
+                                           "gfni", "lzcnt", "mmx",  "movbe", "popcnt", "x87"};
   if (isArm(triple))
     return llvm::is_contained(ofArm, name);
   return llvm::is_contained(ofX86, name) || name.starts_with("sse") || name.starts_with("ssse") ||

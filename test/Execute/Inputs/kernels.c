@@ -1,4 +1,5 @@
-/* Calls the kernels of kernels.mlir and compares them with the formulas in double. Prints "all right", or what is wrong. */
+/* Calls the kernels of kernels.mlir and compares them with the formulas in double. Prints "all right", or what is
+ * wrong. */
 #include "kernels.h"
 #include <math.h>
 #include <stdio.h>

@@ -69,8 +69,8 @@ static void write_npy(const char *path, const rapt_tensor *tensor) {
   while ((10 + length + 1) % 64)
     header[length++] = ' ';
   header[length++] = '\n';
-  const unsigned char start[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(length % 256),
-                                   (unsigned char)(length / 256)};
+  const unsigned char start[10] = {
+      0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(length % 256), (unsigned char)(length / 256)};
   FILE *file = fopen(path, "wb");
   if (!file || fwrite(start, 1, 10, file) != 10 || fwrite(header, 1, (size_t)length, file) != (size_t)length ||
       fwrite(tensor->data, 1, bytes_of(tensor), file) != bytes_of(tensor) || fclose(file))

@@ -188,10 +188,12 @@ TEST(Module, RefusesWhatTheMachineCannotRun) {
   FakeCopy copy;
   patch(copy.library(), "\"sse2\"", "\"zzz9\"");
   Opened unknown(copy.library());
-  EXPECT_FAILS(unknown.status, RAPT_CPU, unknown.message, "cannot run it: for x86-64 it lacks zzz9 (which this runtime does not know);", "--mcpu=x86-64-v3");
+  EXPECT_FAILS(unknown.status, RAPT_CPU, unknown.message,
+               "cannot run it: for x86-64 it lacks zzz9 (which this runtime does not know);", "--mcpu=x86-64-v3");
   patch(copy.library(), "\"zzz9\"", "\"xop\" "); // AMD dropped it in 2017, Intel never had it
   Opened missing(copy.library());
-  EXPECT_FAILS(missing.status, RAPT_CPU, missing.message, "for x86-64 it lacks xop; compile the model with --mcpu=x86-64-v3");
+  EXPECT_FAILS(missing.status, RAPT_CPU, missing.message,
+               "for x86-64 it lacks xop; compile the model with --mcpu=x86-64-v3");
   patch(copy.library(), "x86_64", "sparc9");
   Opened arch(copy.library());
   EXPECT_FAILS(arch.status, RAPT_CPU, arch.message, "sparc9", "x86_64");

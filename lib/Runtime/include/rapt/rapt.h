@@ -124,7 +124,7 @@ typedef struct rapt_module_info {
   int64_t weights_file_bytes;                                    /**< Of the file or inside the library. */
   const char *target_arch;
   const char *target_cpu; /**< The variant that runs. Of an inspected module the one that would; "" where none would. */
-  int64_t start_token;       /**< That the sequences of an encoder-decoder begin with; -1: none. */
+  int64_t start_token;    /**< That the sequences of an encoder-decoder begin with; -1: none. */
   int64_t source_vocabulary; /**< Ids of an encoder-decoder's sources, where they have a vocabulary of their own: their
                                   text is of tokenizer.json, the target's of target_tokenizer.json. 0: `vocabulary`. */
 } rapt_module_info;
