@@ -128,6 +128,9 @@ bool Compilation::read() {
   if (targets.size() > 1 && stage > Stage::Imported)
     return fail(WrongUsage, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
                                 ", which is for one CPU; give one --mcpu, not " + std::to_string(targets.size()));
+  if (options.quantize != "none" && stage >= Stage::Canonical)
+    return fail(WrongInput, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
+                                ", where weights have their storage already; --quantize needs the stage imported");
   paths = OutputPaths::choose(options, emit, input.name);
   if (!options.dryRun && !options.showCommands)
     if (Status writable = paths.check(options); !writable)
@@ -201,6 +204,8 @@ bool Compilation::openWeights() {
 bool Compilation::packWeights() {
   if (Status packed = weights.pack(input, manifest.parameters, options, paths.directory, paths.base); !packed)
     return failOf(packed);
+  if (weights.packed)
+    llvm::errs() << quantizationReport(manifest.parameters, weights.packed->errors, options.verbose);
   injectFault(options, "pack");
   if (options.embedWeights)
     if (Status embedded = weights.embed(options.weights); !embedded)
@@ -291,13 +296,14 @@ MaybeFailure Compilation::emitVariant(size_t variant, cpu::Output output, std::s
   Lowering &lowering =
       **llvm::find_if(lowerings, [&](const auto &other) { return llvm::is_contained(other->targets, &target); });
   lowering.enter();
-  if (!manifest.model)
-    return lowering.emit(target, {}, output, code);
+  if (!manifest.model && emit != Emit::Library)
+    return lowering.emit(target, {}, output, code); // nothing but code goes into other people's programs
   if (variant > 0)
     return lowering.emit(target, {nullptr, manifest.name + "." + target.name}, output, code);
   cpu::ArtifactTable table{manifest.name, artifact::writeManifest(manifest), artifact::abiMinorOf(manifest)};
   if (weights.inside && output == cpu::Output::Object) // text is for people: it leaves them out
     table.weights = weights.inside->getBuffer();
+  table.isKernel = !manifest.model;
   for (const cpu::Target &other : llvm::drop_begin(targets))
     table.others.push_back(other.name);
   return lowering.emit(target, {&table}, output, code);

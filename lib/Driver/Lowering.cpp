@@ -51,7 +51,10 @@ Lowering::Lowering(const Options &options)
     : context(makeRegistry(), MLIRContext::Threading::DISABLED), diagnostics(context, options.verbose),
       options(options) {}
 
-PipelineOptions Lowering::pipelineOptions() const { return {targets.front()->info(), options.dtype}; }
+PipelineOptions Lowering::pipelineOptions() const {
+  return {targets.front()->info(), options.dtype, options.quantize, options.quantizeGroup ? options.quantizeGroup : 32,
+          options.quantizeZeroPoint};
+}
 
 std::string Lowering::pipelineTo(Stage stage) {
   PassManager passes(&context, ModuleOp::getOperationName());
@@ -82,7 +85,9 @@ MaybeFailure Lowering::dump(const std::string &suffix, const std::string &conten
 Failure Lowering::failPasses(Stage to) {
   std::string stage = rapt::nameOf(to).str();
   Failure failure;
-  if (kind != InputKind::MLIR)
+  // Whether a model's matrices can be quantised as asked is seen by the pass that does it, which says why not.
+  const bool isRefused = to == Stage::Canonical && options.quantize != "none" && diagnostics.sawErrors();
+  if (kind != InputKind::MLIR && !isRefused)
     failure = internalFailure("cannot lower to the stage " + stage);
   else
     failure = {WrongInput,

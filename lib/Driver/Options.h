@@ -11,12 +11,14 @@ namespace rapt::driver {
 struct Options {
   std::string input, output;
   std::string emit; ///< a stage's name, or asm, obj, so, a; never empty after parsing
-  std::string target = "cpu", triple, attributes, dtype = "auto", weights, saveWeights, prefix, dumpDirectory;
+  std::string target = "cpu", triple, attributes, dtype = "auto", quantize = "none", weights, saveWeights, prefix,
+              dumpDirectory;
   std::vector<std::string> cpus; ///< one variant of the code for each; empty: the default of the triple
   std::string fault;             ///< KIND@PLACE, see FaultInjection.h
   /// --mcpu=help instead of names.
   bool listCpus = false;
   int64_t maxSequenceLength = 0, maxBatch = 64;
+  int64_t quantizeGroup = 0;                            ///< rows of a group; 0: not asked for
   bool attentionWeights = false;                        ///< outputs to look at
   std::vector<int64_t> attentionLayers, attentionHeads; ///< of these; empty: all
   std::optional<uint64_t> randomSeed;
@@ -24,6 +26,7 @@ struct Options {
   unsigned jobs = 0;
   bool noWeights = false, embedWeights = false, dryRun = false, checkTensors = false, strict = false, verbose = false,
        showCommands = false;
+  bool quantizeZeroPoint = false;
   bool saveTemps = false, version = false, listFamilies = false, help = false, helpHidden = false;
 };
 

@@ -35,6 +35,13 @@ std::vector<Variant> variantsOf(const json::Value &manifest) {
   return variants;
 }
 
+/// How weights are quantised, as a line; empty if they are not.
+std::string quantizationLine(const json::Value &manifest) {
+  const json::Value *found = manifest.find("quantization");
+  const std::string *text = found ? found->asString() : nullptr;
+  return text ? "quantised: " + json::printable(*text) + "\n" : "";
+}
+
 std::string modelLine(const rapt_module_info &i) {
   std::string line = std::string(i.name) + ": " + i.family + " " + i.task;
   if (i.layers)
@@ -74,7 +81,7 @@ int printCard(const Options &options) {
   if (!options.json) {
     rapt_module_info info = module.info();
     card = modelLine(info) + "\n" + targetLine(info.target_arch, variantsOf(*manifest), info.target_cpu) + "\n" +
-           filesLine(options, info) + "\n";
+           quantizationLine(*manifest) + filesLine(options, info) + "\n";
     if (info.max_positions)
       card += "bounds: " + grouped(info.max_positions) + " positions, " + grouped(info.max_tokens) + " tokens of " +
               grouped(info.max_rows) + " sequences a step" +

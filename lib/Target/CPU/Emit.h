@@ -52,6 +52,7 @@ struct ArtifactTable {
   std::string manifest;         ///< JSON
   uint32_t abiMinor = 0;        ///< what the artifact needs of a runtime
   llvm::StringRef weights = {}; ///< bytes of a weight file to put inside; empty: none
+  bool isKernel = false;        ///< only the manifest is added, and the entries themselves are exported
   /// Of the variants behind the first, whose code is in other objects: their entries are hidden symbols
   /// PREFIX.NAME.ENTRY.
   std::vector<std::string> others = {};
