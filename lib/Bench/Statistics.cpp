@@ -4,7 +4,7 @@
 
 namespace rapt::bench {
 
-static constexpr double leastShare = 0.95, mostDisagreement = 0.1;
+static constexpr double leastShare = 0.95, mostForeign = 0.15, mostDisagreement = 0.1;
 
 double percentile(std::vector<double> values, double share) {
   if (values.empty())
@@ -26,7 +26,7 @@ std::vector<double> undisturbed(const std::vector<Sample> &samples, int threads)
   }
   std::vector<double> seconds;
   for (const Sample &sample : samples)
-    if (sample.processors >= leastShare * best)
+    if (sample.processors >= leastShare * best && (threads == 1 || sample.foreign <= mostForeign))
       seconds.push_back(sample.seconds);
   return seconds;
 }
