@@ -20,6 +20,7 @@ using namespace rapt::attn;
 #include "dialect/Attn/AttnDialect.cpp.inc"
 #include "dialect/Attn/AttnEnums.cpp.inc"
 #include "dialect/Attn/AttnInterfaces.cpp.inc"
+#include "dialect/Attn/AttnTypeEnums.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialect/Attn/AttnTypes.cpp.inc"
 #define GET_ATTRDEF_CLASSES
@@ -132,6 +133,14 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     auto buffers = dyn_cast<ArrayAttr>(value);
     return check(isa<FunctionOpInterface>(op) && buffers && llvm::all_of(buffers, llvm::IsaPred<DictionaryAttr>),
                  "is an array of dictionaries of a function");
+  }
+  if (name == costsAttr)
+    return check(isa<FunctionOpInterface>(op) && isa<DictionaryAttr>(value), "is a dictionary of a function");
+  if (name == regionAttr && isa<FunctionOpInterface>(op))
+    return check(isa<DenseI64ArrayAttr>(value), "of a function is an array of 64-bit integers");
+  if (name == opAttr || name == regionAttr) {
+    auto number = dyn_cast<IntegerAttr>(value);
+    return check(number && number.getType().isInteger(64) && number.getInt() >= 0, "is a 64-bit integer from 0 on");
   }
   if (name == modelAttr || name == targetAttr)
     return check(isa<ModuleOp>(op) && isa<DictionaryAttr>(value), "is a dictionary of a module");

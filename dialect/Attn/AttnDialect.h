@@ -6,6 +6,7 @@
 
 #include "dialect/Attn/AttnDialect.h.inc"
 #include "dialect/Attn/AttnEnums.h.inc"
+#include "dialect/Attn/AttnTypeEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/Attn/AttnAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES

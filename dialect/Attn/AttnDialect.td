@@ -41,6 +41,12 @@ def Attn_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral limitAttr = "attn.limit";
     /// Argument attribute of entries: a caller may leave the buffer out, which means zeros.
     static constexpr ::llvm::StringLiteral optionalAttr = "attn.optional";
+    /// Function attribute of entries from the stage tiled on: what each of its ops costs (lib/Analysis/Cost.h).
+    static constexpr ::llvm::StringLiteral costsAttr = "attn.costs";
+    /// Attribute of an op, and of the parallel loops that it becomes: its place among "ops" of the entry's costs.
+    static constexpr ::llvm::StringLiteral opAttr = "attn.op";
+    /// Of an `attn.parallel_for`: its number, an i64. Of a function: for each number the `attn.op`, -1 for none.
+    static constexpr ::llvm::StringLiteral regionAttr = "attn.region";
 
   private:
     void registerTypes();

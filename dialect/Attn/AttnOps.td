@@ -13,6 +13,7 @@ include "dialect/Attn/Ops/Parallel.td"
 include "dialect/Attn/Ops/Parameter.td"
 include "dialect/Attn/Ops/Pooling.td"
 include "dialect/Attn/Ops/Position.td"
+include "dialect/Attn/Ops/Quantization.td"
 include "dialect/Attn/Ops/Recurrence.td"
 
 #endif

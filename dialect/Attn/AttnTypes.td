@@ -4,6 +4,7 @@
 
 include "dialect/Attn/AttnDialect.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/BuiltinTypeInterfaces.td"
 
 class Attn_Type<string name, string typeMnemonic> : TypeDef<Attn_Dialect, name> {
@@ -23,6 +24,63 @@ def Attn_KVCacheType : Attn_Type<"KVCache", "kv_cache"> {
                         "::mlir::Type":$elementType);
   let assemblyFormat = "`<` $layers `x` $heads `x` $headDim `,` `block` `=` $block `,` $elementType `>`";
   let genVerifyDecl = 1;
+}
+
+def Attn_QuantizedCode : I32EnumAttr<"QuantizedCode", "the integers of a quantised matrix", [
+    I32EnumAttrCase<"s8", 0>,  // -127..127, of activations
+    I32EnumAttrCase<"u8", 1>,  // 0..255, of weights
+    I32EnumAttrCase<"u4", 2>   // 0..15, of weights
+  ]> {
+  let cppNamespace = "::rapt::attn";
+  let genSpecializedAttr = 0;
+}
+
+def Attn_QuantizedType : Attn_Type<"Quantized", "quantized"> {
+  let summary = "an element of a matrix that is stored as integers with scales";
+  let description = [{
+    The element type of a matrix whose values are scale * (code - zero). Scale and zero belong to `group` neighbours along dim
+    `axis`, the one that products sum over; 0 is one group of all. With `period` the groups begin anew after as many
+    elements: heads whose channels fill no panel are padded each. The zero is 0 of s8, 128 of u8 and 8 of u4, or a
+    number of each group with `zero_points`. How codes, scales and zeros lie in memory: `panelBytes` and `rowBytes`.
+
+    Weights are unsigned and activations signed, as the dot instructions of x86 take them (`vpdpbusd`).
+
+    Examples: `!attn.quantized<u4 group 32 axis 0>`, `!attn.quantized<u8 group 64 axis 0 period 80>`
+  }];
+  let parameters = (ins EnumParameter<Attn_QuantizedCode>:$code, "int64_t":$group, "int64_t":$axis,
+                        DefaultValuedParameter<"int64_t", "0">:$period,
+                        DefaultValuedParameter<"bool", "false">:$zeroPoints);
+  let assemblyFormat = [{
+    `<` $code `group` $group `axis` $axis (`period` $period^)? (`zero_points` `=` $zeroPoints^)? `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t bits() const { return getCode() == QuantizedCode::u4 ? 4 : 8; }
+    /// The zero of all groups where they have none of their own.
+    int64_t zero() const { return getCode() == QuantizedCode::s8 ? 0 : int64_t(1) << (bits() - 1); }
+    /// Elements along the axis with those that fill the last group; the codes of these are zeros.
+    int64_t paddedDepth(int64_t depth) const;
+    int64_t groups(int64_t depth) const { return getGroup() == 0 ? 1 : paddedDepth(depth) / getGroup(); }
+    /// Elements of a group.
+    int64_t groupDepth(int64_t depth) const { return getGroup() == 0 ? paddedDepth(depth) : getGroup(); }
+    /// Bytes of the codes of one group of a panel of 32 columns: u8 [group/4][32][4]; u4 [group/8][32] words of 8
+    /// nibbles, in byte i of which lie rows i (low nibble) and 4 + i, so that one AND, and one shift and AND, give the
+    /// four rows of a word that a dot instruction takes.
+    int64_t codeBytes(int64_t depth) const;
+    /// Bytes of a group of a panel: its codes, 32 scales in bf16, and 32 zeros of a byte each (with zero_points), padded
+    /// to 64.
+    int64_t groupBytes(int64_t depth) const;
+    /// A weight of `panels` panels in memory: [panels, groups, groupBytes].
+    ::mlir::RankedTensorType panelBytes(int64_t panels, int64_t depth) const;
+    /// Bytes of one row of activations: codes, then of each group its scale (f32), then its negated sum of codes (i32).
+    int64_t rowBytes(int64_t depth) const;
+    int64_t rowScale(int64_t depth, int64_t group) const { return paddedDepth(depth) + 4 * group; }
+    int64_t rowSum(int64_t depth, int64_t group) const { return rowScale(depth, groups(depth) + group); }
+    /// The rows that a product with this weight takes.
+    QuantizedType ofRows() const;
+    /// The same of another axis.
+    QuantizedType along(int64_t axis) const;
+  }];
 }
 
 #endif

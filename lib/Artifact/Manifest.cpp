@@ -47,7 +47,7 @@ Value modelValue(const Manifest::Model &m) {
 
 Value parameterValue(const Parameter &p) {
   return Value(Object{{"name", text(p.name)},
-                      {"dtype", text(nameOf(p.storage))},
+                      {"dtype", text(elementOf(p))},
                       {"shape", array(p.shape)},
                       {"layers", number(p.layers)},
                       {"layout", text(nameOf(p.layout))},
@@ -67,6 +67,19 @@ Value weightsValue(const Manifest &m) {
 }
 
 } // namespace
+
+std::string quantizationOf(const std::vector<Parameter> &parameters) {
+  Quantization narrowest; // tables of w4 have 8 bits
+  for (const Parameter &parameter : parameters)
+    if (parameter.quantization && (!narrowest || parameter.quantization.bits < narrowest.bits))
+      narrowest = parameter.quantization;
+  if (!narrowest)
+    return {};
+  if (narrowest.group == 0)
+    return "w8a8";
+  return "w" + std::to_string(narrowest.bits) + ", groups of " + std::to_string(narrowest.group) +
+         (narrowest.zeroPoints ? " with zeros" : "");
+}
 
 uint32_t abiMinorOf(const Manifest &manifest) {
   if (manifest.model && manifest.model->sourceVocabulary)
@@ -92,6 +105,8 @@ std::string writeManifest(const Manifest &m) {
                                            {"rows", number(m.maxRows)},
                                            {"positions", number(m.maxPositions)}}));
   root.emplace_back("weights", weightsValue(m));
+  if (const std::string quantization = quantizationOf(m.parameters); !quantization.empty())
+    root.emplace_back("quantization", text(quantization));
   if (m.cache)
     root.emplace_back("cache", Value(Object{{"layout", text(m.cache->layout)},
                                             {"dtype", text(m.cache->dtype)},

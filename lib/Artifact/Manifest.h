@@ -39,6 +39,9 @@ struct Manifest {
   json::Array entries; ///< as the compiler describes them: name, dims, buffers
 };
 
+/// How the parameters are quantised, "w8a8", "w8, groups of 32" or "w4, groups of 64 with zeros"; empty if none is.
+std::string quantizationOf(const std::vector<Parameter> &parameters);
+
 /// The least minor of the ABI that can run the artifact (rapt/artifact.h).
 uint32_t abiMinorOf(const Manifest &manifest);
 

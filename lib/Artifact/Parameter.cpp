@@ -66,7 +66,16 @@ PackedExtents packedExtents(const Parameter &parameter) {
   const int64_t rows = shape.size() == 2 ? shape[0] : 1;
   PackedExtents extents;
   extents.columns = padGroups(shape.back(), layout.columnGroup, 32);
-  extents.rows = padGroups(rows, layout.rowGroup, layout.rowGroup > 0 ? 32 : std::max<int64_t>(layout.k, 1));
+  const int64_t multiple = parameter.quantization ? 1 : std::max<int64_t>(layout.k, 1);
+  extents.rows = padGroups(rows, layout.rowGroup, layout.rowGroup > 0 ? 32 : multiple);
+  if (const Quantization &how = parameter.quantization) {
+    // What would not fit is too large in f32 as well.
+    const int64_t most = int64_t(1) << 40;
+    const int64_t deep = std::min(extents.rows, most);
+    extents.bytes = saturatingProduct(uint64_t(extents.columns / 32),
+                                      saturatingProduct(uint64_t(how.groups(deep)), uint64_t(how.groupBytes(deep))));
+    return extents;
+  }
   extents.bytes = saturatingProduct(saturatingProduct(extents.rows, extents.columns), sizeOf(parameter.storage));
   return extents;
 }

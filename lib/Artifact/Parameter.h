@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "lib/Artifact/Quantization.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -38,6 +39,7 @@ struct Layout {
   enum Kind : uint8_t {
     RowMajor, ///< [rows][columnsPadded]
     Panels,   ///< [columnsPadded/32][rowsPadded/k][32][k], k = 1 (f32) or 2 (bf16, f16)
+              ///< of a quantised parameter [columnsPadded/32][groups] of codes, scales and zeros, k = 4 (8 bits) or 8
   };
   Kind kind = RowMajor;
   int64_t columnGroup = 0;
@@ -48,12 +50,13 @@ struct Layout {
 /// One parameter, possibly stacked over layers.
 struct Parameter {
   std::string name;
-  DType storage = DType::F32;
+  DType storage = DType::F32;  ///< F32 of a quantised parameter
   std::vector<int64_t> shape;  ///< logical, of one layer: [rows, columns] or [columns]
   int64_t layers = 1;          ///< layers stacked; 1 when not stacked
   int64_t firstLayer = 0;      ///< the number that {layer} takes first
   std::vector<Source> sources; ///< concatenated along columns, in order
   Layout layout;
+  Quantization quantization = {}; ///< of a matrix in panels
   // Decided by the compiler, checked by the packer:
   uint64_t offset = 0;      ///< bytes from the start of the "weights" section, multiple of 64
   uint64_t layerStride = 0; ///< bytes from one layer to the next, multiple of 64

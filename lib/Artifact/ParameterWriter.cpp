@@ -108,6 +108,14 @@ std::string ParameterWriter::tensorName(int64_t layer, size_t source) const {
   return sourceName(parameter->sources[source], parameter->firstLayer + layer);
 }
 
+std::string ParameterWriter::tensorOf(int64_t layer, int64_t column) const {
+  const int64_t logical = Axis::of(columns, parameter->layout.columnGroup, extents.columns).logical(column);
+  size_t source = 0;
+  while (source + 1 < parameter->sources.size() && firstColumns[source + 1] <= logical)
+    ++source;
+  return tensorName(layer, source);
+}
+
 Expected<ParameterWriter> ParameterWriter::create(const Parameter &parameter, const TensorReader &reader) {
   ParameterWriter writer(parameter, reader);
   if (Status status = writer.check(); !status)

@@ -13,12 +13,13 @@ namespace rapt::artifact {
 /// Memory one thread reuses between calls.
 class Scratch {
 public:
-  /// At least `bytes` of uninitialised memory; the previous content is lost. Two slots: raw and converted values.
+  /// At least `bytes` of uninitialised memory; the previous content is lost. Three slots: raw values, converted ones,
+  /// and panels that are then quantised.
   std::byte *reserve(unsigned slot, size_t bytes);
 
 private:
-  std::unique_ptr<std::byte[]> memory[2];
-  size_t capacity[2] = {0, 0};
+  std::unique_ptr<std::byte[]> memory[3];
+  size_t capacity[3] = {0, 0, 0};
 };
 
 /// One parameter whose sources have been looked up and whose shapes agree.
@@ -30,6 +31,9 @@ public:
   /// Writes the packed bytes [begin, begin + target.size()) of one layer. Both ends are multiples of 64 or the
   /// layer's end. Padding becomes zero. Safe from several threads, each with its own scratch.
   Status write(int64_t layer, uint64_t begin, std::span<std::byte> target, Scratch &scratch) const;
+
+  /// Name of the tensor that gives padded column `column` of a layer.
+  std::string tensorOf(int64_t layer, int64_t column) const;
 
   const Parameter &getParameter() const { return *parameter; }
   const PackedExtents &getExtents() const { return extents; }

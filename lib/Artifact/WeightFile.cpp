@@ -34,11 +34,19 @@ std::string nameOf(const Layout &layout) {
   return layout.kind == Layout::RowMajor ? "row-major" : "panels32x" + std::to_string(layout.k);
 }
 
+std::string elementOf(const Parameter &parameter) {
+  const Quantization &how = parameter.quantization;
+  if (!how)
+    return nameOf(parameter.storage);
+  return "u" + std::to_string(how.bits) + (how.group ? "g" + std::to_string(how.group) : "") +
+         (how.zeroPoints ? "z" : "");
+}
+
 Id interfaceId(const std::vector<Parameter> &parameters, uint64_t weightsBytes) {
   // One line a parameter, its name first with its length so that no name can imitate another field.
   std::string text = "rapt weights 1 " + std::to_string(weightsBytes) + "\n";
   for (const Parameter &parameter : parameters) {
-    text += std::to_string(parameter.name.size()) + ":" + parameter.name + " " + nameOf(parameter.storage) + " [";
+    text += std::to_string(parameter.name.size()) + ":" + parameter.name + " " + elementOf(parameter) + " [";
     for (int64_t extent : parameter.shape)
       text += std::to_string(extent) + ",";
     text += "] layers " + std::to_string(parameter.layers) + " " + nameOf(parameter.layout) + " groups " +

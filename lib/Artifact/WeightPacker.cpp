@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Artifact/WeightPacker.h"
-#include "lib/Artifact/ParameterWriter.h"
+#include "lib/Artifact/QuantizedWriter.h"
 #include "lib/Artifact/Threads.h"
 #include "lib/Support/CheckedMath.h"
 #include "lib/Support/File.h"
@@ -14,6 +14,7 @@
 #include <cstring>
 #include <mutex>
 #include <unistd.h>
+#include <variant>
 
 namespace rapt::artifact {
 
@@ -72,10 +73,18 @@ Expected<std::vector<Slot>> placeSlots(const std::vector<Parameter> &parameters)
   return slots;
 }
 
-Expected<std::vector<ParameterWriter>> createWriters(const std::vector<Parameter> &parameters,
-                                                     const TensorReader &reader) {
-  std::vector<ParameterWriter> writers;
+using Writer = std::variant<ParameterWriter, QuantizedWriter>;
+
+Expected<std::vector<Writer>> createWriters(const std::vector<Parameter> &parameters, const TensorReader &reader) {
+  std::vector<Writer> writers;
   for (const Parameter &parameter : parameters) {
+    if (parameter.quantization) {
+      Expected<QuantizedWriter> writer = QuantizedWriter::create(parameter, reader);
+      if (!writer)
+        return writer.error();
+      writers.push_back(std::move(*writer));
+      continue;
+    }
     Expected<ParameterWriter> writer = ParameterWriter::create(parameter, reader);
     if (!writer)
       return writer.error();
@@ -111,30 +120,42 @@ Expected<rapt_weights_header> layOut(const std::vector<Parameter> &parameters, c
   return header;
 }
 
+/// The errors of the slots that a piece has a part of, from `first` on.
+struct PieceErrors {
+  size_t first = 0;
+  std::vector<QuantizationError> slots;
+};
+
 /// State shared by the packing threads.
 struct Packing {
-  const std::vector<ParameterWriter> &writers;
+  const std::vector<Writer> &writers;
   const std::vector<Slot> &slots;
   StagedFile &file;
   uint64_t sectionOffset, sectionBytes;
-  std::vector<Id> digests{}; ///< one per piece
+  std::vector<Id> digests{};         ///< one per piece
+  std::vector<PieceErrors> errors{}; ///< alike
   std::atomic<uint64_t> next = 0;
   FirstError error{};
 
   void work();
-  Status fill(uint64_t begin, std::span<std::byte> piece, Scratch &scratch) const;
+  Status fill(uint64_t begin, std::span<std::byte> piece, Scratch &scratch, PieceErrors &found) const;
 };
 
 /// Fills the bytes [begin, begin + piece.size()) of the section; what no parameter covers is zero.
-Status Packing::fill(uint64_t begin, std::span<std::byte> piece, Scratch &scratch) const {
+Status Packing::fill(uint64_t begin, std::span<std::byte> piece, Scratch &scratch, PieceErrors &found) const {
   const uint64_t end = begin + piece.size();
   auto slot = std::partition_point(slots.begin(), slots.end(), [&](const Slot &s) { return s.end <= begin; });
   uint64_t position = begin;
+  found.first = size_t(slot - slots.begin());
   for (; slot != slots.end() && slot->begin < end; ++slot) {
     const uint64_t from = std::max(slot->begin, begin), to = std::min(slot->end, end);
     std::memset(piece.data() + (position - begin), 0, from - position);
-    Status status = writers[slot->parameter].write(slot->layer, from - slot->begin,
-                                                   piece.subspan(from - begin, to - from), scratch);
+    const std::span<std::byte> part = piece.subspan(from - begin, to - from);
+    QuantizationError &error = found.slots.emplace_back();
+    const Writer &writer = writers[slot->parameter];
+    const auto *quantized = std::get_if<QuantizedWriter>(&writer);
+    Status status = quantized ? quantized->write(slot->layer, from - slot->begin, part, scratch, error)
+                              : std::get<ParameterWriter>(writer).write(slot->layer, from - slot->begin, part, scratch);
     if (!status)
       return status;
     position = to;
@@ -149,7 +170,7 @@ void Packing::work() {
   for (uint64_t index; (index = next++) < digests.size() && !error.any();) {
     const uint64_t begin = index * pieceBytes;
     const std::span piece(memory.get(), size_t(std::min(pieceBytes, sectionBytes - begin)));
-    Status status = fill(begin, piece, scratch);
+    Status status = fill(begin, piece, scratch, errors[index]);
     if (status) {
       digests[index] = hash(piece);
       status = file.writeAt(sectionOffset + begin, piece);
@@ -159,6 +180,22 @@ void Packing::work() {
     else
       file.beginWriteback(sectionOffset + begin, piece.size());
   }
+}
+
+/// The errors of each quantised slot. Pieces are added in their order, whichever thread made them.
+std::vector<MatrixError> collectErrors(const std::vector<Parameter> &parameters, const std::vector<Slot> &slots,
+                                       const std::vector<PieceErrors> &pieces) {
+  std::vector<QuantizationError> sums(slots.size());
+  for (const PieceErrors &piece : pieces)
+    for (size_t i = 0; i < piece.slots.size(); ++i)
+      sums[piece.first + i].add(piece.slots[i]);
+  std::vector<MatrixError> errors;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const Parameter &parameter = parameters[slots[i].parameter];
+    if (parameter.quantization)
+      errors.push_back({sourceName(parameter.sources[0], parameter.firstLayer + slots[i].layer), sums[i]});
+  }
+  return errors;
 }
 
 } // namespace
@@ -171,7 +208,7 @@ Expected<uint64_t> predictFileBytes(const std::vector<Parameter> &parameters, co
 }
 
 Expected<PackedWeights> packWeights(const PackRequest &request) {
-  Expected<std::vector<ParameterWriter>> writers = createWriters(*request.parameters, *request.reader);
+  Expected<std::vector<Writer>> writers = createWriters(*request.parameters, *request.reader);
   if (!writers)
     return writers.error();
   Expected<std::vector<Slot>> slots = placeSlots(*request.parameters);
@@ -189,6 +226,7 @@ Expected<PackedWeights> packWeights(const PackRequest &request) {
   const uint64_t bytes = header->sections[0].bytes;
   Packing packing{*writers, *slots, **file, header->sections[0].offset, bytes};
   packing.digests.resize((bytes + pieceBytes - 1) / pieceBytes);
+  packing.errors.resize(packing.digests.size());
   runOnThreads(threadCount(request.threads), [&](unsigned) { packing.work(); });
   if (packing.error.any())
     return packing.error.status().error();
@@ -207,6 +245,7 @@ Expected<PackedWeights> packWeights(const PackRequest &request) {
   packed.fileName = weightFileName(request.base, packed.contentId);
   packed.weightsBytes = bytes;
   packed.fileBytes = header->file_bytes;
+  packed.errors = collectErrors(*request.parameters, *slots, packing.errors);
   std::memcpy(header->interface_id, packed.interfaceId.bytes.data(), sizeof header->interface_id);
   std::memcpy(header->content_id, packed.contentId.bytes.data(), sizeof header->content_id);
   if (Status status = (*file)->writeAt(0, std::as_bytes(std::span(&*header, 1))); !status)

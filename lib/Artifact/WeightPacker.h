@@ -27,12 +27,19 @@ struct PackRequest {
   unsigned threads = 0;  ///< 0: one per processor, at most 8
 };
 
+/// How well a matrix of one layer was quantised.
+struct MatrixError {
+  std::string tensor; ///< the first of its sources
+  QuantizationError error;
+};
+
 /// A packed file under a temporary name until commit().
 class PackedWeights {
 public:
   Id interfaceId, contentId;
   std::string fileName; ///< without directory
   uint64_t weightsBytes = 0, fileBytes = 0;
+  std::vector<MatrixError> errors; ///< of quantised matrices, in the order of the file
 
   /// Gives the file its name. A file that already has the name and the same header stays as it is; one with other
   /// bytes is an error: weight files are never overwritten, a running program may have them mapped.

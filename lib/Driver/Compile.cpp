@@ -70,6 +70,10 @@ private:
 
   bool prepare();
   bool read();
+  PipelineOptions pipelineOptions() const {
+    return {target.info(), options.dtype, options.quantize, options.quantizeGroup ? options.quantizeGroup : 32,
+            options.quantizeZeroPoint};
+  }
   bool lowerTo(Stage to);
   bool runPasses(Stage to);
   bool failPasses(Stage to);
@@ -130,6 +134,10 @@ bool Compilation::read() {
   if (!found)
     return fail(WrongInput, found.error().message);
   input = std::move(*found);
+  if (options.quantize != "none" && stageOf(*input.module) >= Stage::Canonical)
+    return fail(WrongInput, shownPath(options.input) + ": is at the stage " +
+                                rapt::nameOf(stageOf(*input.module)).str() +
+                                ", where weights have their storage already; " + "--quantize needs the stage imported");
   paths = OutputPaths::choose(options, emit, input.name);
   if (!options.dryRun && !options.showCommands)
     if (Status writable = paths.check(options); !writable)
@@ -158,7 +166,9 @@ bool Compilation::failInternally(const std::string &what) {
 /// Tells that passes failed: of text it is the text's fault, of a checkpoint ours.
 bool Compilation::failPasses(Stage to) {
   std::string stage = rapt::nameOf(to).str();
-  if (input.kind != InputKind::MLIR)
+  // Whether a model's matrices can be quantised as asked is seen by the pass that does it, which says why not.
+  const bool isRefused = to == Stage::Canonical && options.quantize != "none" && diagnostics.sawErrors();
+  if (input.kind != InputKind::MLIR && !isRefused)
     return failInternally("cannot lower to the stage " + stage);
   return fail(WrongInput,
               diagnostics.sawErrors() ? "" : shownPath(options.input) + ": cannot be lowered to the stage " + stage);
@@ -167,7 +177,7 @@ bool Compilation::failPasses(Stage to) {
 bool Compilation::runPasses(Stage to) {
   const std::string name = rapt::nameOf(to).str();
   PassManager passes(&context, ModuleOp::getOperationName());
-  buildPipeline(passes, stageOf(*input.module), to, {target.info(), options.dtype});
+  buildPipeline(passes, stageOf(*input.module), to, pipelineOptions());
   std::string pipeline;
   llvm::raw_string_ostream stream(pipeline);
   passes.printAsTextualPipeline(stream);
@@ -221,7 +231,7 @@ bool Compilation::describe() {
 
 bool Compilation::showSteps() {
   PassManager passes(&context, ModuleOp::getOperationName());
-  buildPipeline(passes, stageOf(*input.module), Stage::LLVMDialect, {target.info(), options.dtype});
+  buildPipeline(passes, stageOf(*input.module), Stage::LLVMDialect, pipelineOptions());
   std::string text;
   llvm::raw_string_ostream stream(text);
   passes.printAsTextualPipeline(stream);
@@ -250,6 +260,8 @@ bool Compilation::openWeights() {
 bool Compilation::packWeights() {
   if (Status packed = weights.pack(input, manifest.parameters, options, paths.directory, paths.base); !packed)
     return failOf(packed);
+  if (weights.packed)
+    llvm::errs() << quantizationReport(manifest.parameters, weights.packed->errors, options.verbose);
   injectFault(options, "pack");
   if (options.embedWeights)
     if (Status embedded = weights.embed(options.weights); !embedded)
@@ -294,7 +306,8 @@ bool Compilation::emitCode(cpu::Output output, std::string &code) {
   cpu::ArtifactTable table{manifest.name, artifact::writeManifest(manifest), artifact::abiMinorOf(manifest), {}};
   if (weights.inside && output == cpu::Output::Object) // text is for people: it leaves them out
     table.weights = weights.inside->getBuffer();
-  const bool bare = !manifest.model;
+  table.isKernel = !manifest.model;
+  const bool bare = table.isKernel && emit != Emit::Library; // nothing but code goes into other people's programs
   if (Status emitted = cpu::emit(*input.module, target, bare ? nullptr : &table, output, stream); !emitted)
     return failInternally(emitted.error().message);
   code = bytes.str().str();

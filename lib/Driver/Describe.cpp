@@ -16,6 +16,8 @@ std::optional<artifact::DType> storageOf(Type type) {
     return artifact::DType::BF16;
   if (type.isF16())
     return artifact::DType::F16;
+  if (isa<attn::QuantizedType>(type))
+    return artifact::DType::F32; // what the packer rounds
   return std::nullopt;
 }
 
@@ -46,11 +48,15 @@ Expected<artifact::Parameter> describe(attn::ParameterOp op) {
   parameter.layout.columnGroup = layout->getColumnGroup();
   parameter.layout.rowGroup = layout->getRowGroup();
   parameter.layout.k = layout->getK();
+  if (auto how = dyn_cast<attn::QuantizedType>(op.getSliceType().getElementType()))
+    parameter.quantization = {uint8_t(how.bits()), how.getGroup(), how.getZeroPoints()};
   parameter.offset = static_cast<uint64_t>(*op.getOffset());
   parameter.layerStride = static_cast<uint64_t>(*op.getStride());
   uint64_t bytes = artifact::packedExtents(parameter).bytes, typed = artifact::sizeOf(*storage);
   for (int64_t extent : op.getSliceType().getShape())
     typed *= extent;
+  if (RankedTensorType stored = op.getSliceBytes())
+    typed = stored.getNumElements();
   if (bytes != typed || llvm::alignTo(bytes, 64) != parameter.layerStride)
     return wrong("takes " + std::to_string(bytes) + " bytes a layer by its layout, " + std::to_string(typed) +
                  " by its type, and has a stride of " + std::to_string(parameter.layerStride));
@@ -126,6 +132,30 @@ Expected<json::Value> describeBuffer(DictionaryAttr buffer) {
   return json::Value(std::move(result));
 }
 
+/// Dictionaries, arrays, strings and integers as JSON, members by their names; null for anything else.
+json::Value toJson(Attribute attribute) {
+  if (auto members = dyn_cast<DictionaryAttr>(attribute)) {
+    json::Object object;
+    for (NamedAttribute member : members)
+      object.emplace_back(member.getName().str(), toJson(member.getValue()));
+    return json::Value(std::move(object));
+  }
+  json::Array array;
+  if (auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute))
+    for (int64_t number : numbers.asArrayRef())
+      array.emplace_back(number);
+  else if (auto items = dyn_cast<ArrayAttr>(attribute))
+    for (Attribute item : items)
+      array.push_back(toJson(item));
+  else if (auto text = dyn_cast<StringAttr>(attribute))
+    return json::Value(text.str());
+  else if (auto number = dyn_cast<IntegerAttr>(attribute); number && number.getValue().getSignificantBits() <= 64)
+    return json::Value(number.getValue().getSExtValue());
+  else
+    return json::Value();
+  return json::Value(std::move(array));
+}
+
 } // namespace
 
 Expected<std::vector<artifact::Parameter>> driver::describeParameters(ModuleOp module) {
@@ -199,10 +229,15 @@ Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
         return Error{"entry '" + function.getSymName().str() + "': " + described.error().message};
       buffers.push_back(std::move(*described));
     }
-    manifest.entries.emplace_back(json::Object{{"name", json::Value(function.getSymName().str())},
-                                               {"dims", json::Value(std::move(dims))},
-                                               {"bounds", json::Value(std::move(bounds))},
-                                               {"buffers", json::Value(std::move(buffers))}});
+    json::Object entry{{"name", json::Value(function.getSymName().str())},
+                       {"dims", json::Value(std::move(dims))},
+                       {"bounds", json::Value(std::move(bounds))},
+                       {"buffers", json::Value(std::move(buffers))}};
+    if (auto costs = function->getAttrOfType<DictionaryAttr>(attn::AttnDialect::costsAttr))
+      entry.emplace_back("costs", toJson(costs));
+    if (auto regions = function->getAttrOfType<DenseI64ArrayAttr>(attn::AttnDialect::regionAttr))
+      entry.emplace_back("regions", toJson(regions));
+    manifest.entries.emplace_back(std::move(entry));
   }
   return {};
 }

@@ -16,6 +16,8 @@ struct Flag {
   bool hidden;
 };
 constexpr Flag flags[] = {
+    {"--quantize-zero-point", &Options::quantizeZeroPoint, "with --quantize=w4, groups have a zero of their own",
+     false},
     {"--no-weights", &Options::noWeights, "do not pack weights", false},
     {"--embed-weights", &Options::embedWeights, "put the weights into the library, at most 1 GiB", false},
     {"--dry-run", &Options::dryRun, "predict memory and sizes, write nothing", false},
@@ -45,6 +47,8 @@ constexpr Text texts[] = {
     {"-march", &Options::cpu, "the same as --mcpu"},
     {"--mattr", &Options::attributes, "+feature,-feature,..."},
     {"--dtype", &Options::dtype, "storage of the weights: auto (the checkpoint's), f32, bf16, f16"},
+    {"--quantize", &Options::quantize,
+     "weights as integers: w8a8 (a scale for each column), w8 or w4 (a scale for each group), none"},
     {"--weights", &Options::weights, "model directory or weight file of a .mlir input"},
     {"--save-weights", &Options::saveWeights, "write the random weights as safetensors"},
     {"--prefix", &Options::prefix, "prefix of the exported symbol"},
@@ -109,20 +113,21 @@ Status apply(Options &options, const std::string &name, const std::string &value
     options.ignoreKeys.push_back(value);
     return {};
   }
-  if (name == "--quantize" && value == "none")
-    return {};
+  if (name == "--quantize-group") {
+    if (value != "32" && value != "64" && value != "128")
+      return usage("--quantize-group=" + value + " is none of 32, 64 and 128");
+    return store(options.quantizeGroup, 32, 128);
+  }
   if (name == "--cache-dtype" && (value == "auto" || value == "f32"))
     return {};
-  if (name == "--quantize")
-    return usage("--quantize=" + value + " is not supported; --dtype=bf16 or f16 halves the weights");
   if (name == "--cache-dtype")
     return usage("--cache-dtype=" + value + " is not supported; the cache is kept in f32");
   return usage("unknown option " + name);
 }
 
 bool takesValue(const std::string &name) {
-  static const char *const others[] = {"--max-seq-len", "--max-batch",   "--random-weights",   "-j",
-                                       "--quantize",    "--cache-dtype", "--ignore-config-key"};
+  static const char *const others[] = {"--max-seq-len",    "--max-batch",   "--random-weights",   "-j",
+                                       "--quantize-group", "--cache-dtype", "--ignore-config-key"};
   return std::any_of(std::begin(texts), std::end(texts), [&](const Text &t) { return name == t.name; }) ||
          std::find(std::begin(others), std::end(others), name) != std::end(others);
 }
@@ -163,6 +168,12 @@ Status check(Options &o) {
     return usage("--target=" + o.target + " is not supported; --target=cpu is");
   if (o.dtype != "auto" && o.dtype != "f32" && o.dtype != "bf16" && o.dtype != "f16")
     return usage("--dtype=" + o.dtype + " is none of auto, f32, bf16 and f16");
+  if (o.quantize != "none" && o.quantize != "w8a8" && o.quantize != "w8" && o.quantize != "w4")
+    return usage("--quantize=" + o.quantize + " is none of none, w8a8, w8 and w4");
+  if (o.quantizeGroup && o.quantize != "w8" && o.quantize != "w4")
+    return usage("--quantize-group is for --quantize=w8 and w4; --quantize=" + o.quantize + " has no groups");
+  if (o.quantizeZeroPoint && o.quantize != "w4")
+    return usage("--quantize-zero-point is for --quantize=w4; 8 bits are symmetric");
   if (!o.fault.empty() && !isFault(o.fault))
     return usage("--inject-fault=" + o.fault + " is no fault");
   if (o.embedWeights && o.noWeights)
@@ -240,7 +251,7 @@ std::string helpText(bool hidden) {
   line("--attention-weights[=LAYERS/HEADS]", "attention's weights become outputs, to look at; all, or 0,2-5/3");
   line("--random-weights=SEED", "weights from a seed instead of the directory's");
   line("--ignore-config-key=K", "go on in spite of a config key that is not understood");
-  line("--quantize=VALUE", "none");
+  line("--quantize-group=N", "rows of a group of w8 and w4: 32 (default), 64 or 128");
   line("--cache-dtype=VALUE", "storage of the KV cache: auto, f32");
   line("-j N", "threads for packing; default: all processors");
   line("-S, -c", "the same as --emit=asm, --emit=obj");

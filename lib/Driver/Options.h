@@ -11,9 +11,11 @@ namespace rapt::driver {
 struct Options {
   std::string input, output;
   std::string emit; ///< a stage's name, or asm, obj, so, a; never empty after parsing
-  std::string target = "cpu", cpu = "native", attributes, dtype = "auto", weights, saveWeights, prefix, dumpDirectory;
+  std::string target = "cpu", cpu = "native", attributes, dtype = "auto", quantize = "none", weights, saveWeights,
+              prefix, dumpDirectory;
   std::string fault; ///< KIND@PLACE, see FaultInjection.h
   int64_t maxSequenceLength = 0, maxBatch = 64;
+  int64_t quantizeGroup = 0;                            ///< rows of a group; 0: not asked for
   bool attentionWeights = false;                        ///< outputs to look at
   std::vector<int64_t> attentionLayers, attentionHeads; ///< of these; empty: all
   std::optional<uint64_t> randomSeed;
@@ -21,6 +23,7 @@ struct Options {
   unsigned jobs = 0;
   bool noWeights = false, embedWeights = false, dryRun = false, checkTensors = false, strict = false, verbose = false,
        showCommands = false;
+  bool quantizeZeroPoint = false;
   bool saveTemps = false, version = false, listFamilies = false, help = false, helpHidden = false;
 };
 

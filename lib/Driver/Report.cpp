@@ -97,9 +97,36 @@ std::string driver::report(const artifact::Manifest &manifest, const OutputPaths
          attempt + "\n";
 }
 
+std::string driver::quantizationReport(const std::vector<artifact::Parameter> &parameters,
+                                       const std::vector<artifact::MatrixError> &errors, bool everyMatrix) {
+  if (errors.empty())
+    return {};
+  auto share = [](const artifact::QuantizationError &error) {
+    char text[32];
+    snprintf(text, sizeof text, "%.2f %%", 100 * error.relative());
+    return std::string(text);
+  };
+  std::string lines;
+  artifact::QuantizationError all;
+  const artifact::MatrixError *worst = &errors.front();
+  for (const artifact::MatrixError &matrix : errors) {
+    all.add(matrix.error);
+    if (matrix.error.relative() > worst->error.relative())
+      worst = &matrix;
+    if (everyMatrix)
+      lines += "raptc: quantised " + shownPath(matrix.tensor) + ": relative error " + share(matrix.error) + "\n";
+  }
+  return lines + "quantised: " + artifact::quantizationOf(parameters) + ": " + grouped(errors.size()) +
+         (errors.size() == 1 ? " matrix" : " matrices") + ", relative error " + share(all) + ", at most " +
+         share(worst->error) + " (" + shownPath(worst->tensor) + ")\n";
+}
+
 std::string driver::prediction(const artifact::Manifest &manifest, uint64_t fileBytes) {
-  std::string text = modelLine(manifest) + "\n" + targetLine(manifest) + "\nweights: " + inUnits(fileBytes) +
-                     " on disk, " + inUnits(manifest.weightsBytes) + " in memory\n" + boundsLine(manifest) + "\n";
+  const std::string quantization = artifact::quantizationOf(manifest.parameters);
+  std::string text = modelLine(manifest) + "\n" + targetLine(manifest) + "\n" +
+                     (quantization.empty() ? "" : "quantised: " + quantization + "\n") +
+                     "weights: " + inUnits(fileBytes) + " on disk, " + inUnits(manifest.weightsBytes) + " in memory\n" +
+                     boundsLine(manifest) + "\n";
   if (manifest.cache && manifest.maxPositions)
     text += "memory: " + inUnits(uint64_t(manifest.cache->bytesPerToken) * uint64_t(manifest.maxPositions)) +
             " of cache for a sequence of " + grouped(manifest.maxPositions) + " positions\n";

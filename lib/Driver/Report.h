@@ -1,6 +1,7 @@
 //===- Report.h - What raptc says at its end -----------------------------------------------*- C++ -*-===//
 #pragma once
 #include "lib/Artifact/Manifest.h"
+#include "lib/Artifact/WeightPacker.h"
 #include "lib/Driver/Output.h"
 
 namespace rapt::driver {
@@ -11,6 +12,11 @@ struct Costs {
 
 /// Five lines: model, target, files with costs, bounds, and a command to try.
 std::string report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Costs &costs);
+
+/// One line about what rounding to integers changed, relative L2 over all matrices and of the worst; before it, with
+/// `everyMatrix`, a line of each. Empty where nothing was quantised.
+std::string quantizationReport(const std::vector<artifact::Parameter> &parameters,
+                               const std::vector<artifact::MatrixError> &errors, bool everyMatrix);
 
 /// What --dry-run predicts instead: sizes, and memory of one full sequence.
 std::string prediction(const artifact::Manifest &manifest, uint64_t fileBytes);

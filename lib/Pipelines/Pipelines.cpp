@@ -21,6 +21,7 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
   AttnSetTargetOptions target;
   target.vectorBytes = options.target.vectorBytes;
   target.vectorRegisters = options.target.vectorRegisters;
+  target.byteDot = options.target.byteDot;
   passes.addPass(createAttnSetTarget(target));
   if (options.dtype != "auto") {
     AttnSelectStorageOptions storage;
@@ -30,12 +31,20 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
   passes.addPass(createAttnFuseEpilogues());
   passes.addPass(createInlinerPass());
   passes.addPass(createSymbolDCEPass());
+  if (options.quantize != "none") {
+    AttnQuantizeWeightsOptions quantization;
+    quantization.mode = options.quantize;
+    quantization.group = options.quantizeGroup;
+    quantization.zeroPoints = options.quantizeZeroPoint;
+    passes.addPass(createAttnQuantizeWeights(quantization));
+  }
   passes.addPass(createAttnPadKernels());
   passes.addPass(createAttnMaterializeLayouts());
   passes.addPass(createAttnVerifyCanonical());
 }
 
 void addTiled(OpPassManager &passes) {
+  passes.addPass(createAttnAnnotateCosts());
   passes.addPass(createAttnToLinalg());
   passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
   passes.addPass(createCanonicalizerPass());

@@ -28,6 +28,10 @@ struct PipelineOptions {
   TargetInfo target;
   /// Storage of weights: "auto" keeps the checkpoint's, else "f32", "bf16" or "f16".
   std::string dtype = "auto";
+  /// "none", or how matrices become integers: "w8a8", "w8" or "w4", the latter two in groups of rows.
+  std::string quantize = "none";
+  int64_t quantizeGroup = 32;
+  bool quantizeZeroPoint = false;
 };
 
 /// Appends the passes that take a module from one stage to a later one; the module's attn.stage follows.

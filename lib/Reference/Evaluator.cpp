@@ -131,7 +131,9 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
       .Case([&](attn::EqualRowsOp typed) {
         return out(evaluate<S>(typed, integer(frame, typed.getRows()), integer(frame, typed.getLength())));
       })
-      .template Case<attn::ActivationOp, attn::MergeHeadsOp, attn::ColumnOp, attn::PatchesOp, attn::SinusoidsOp>(
+      .template Case<attn::ActivationOp, attn::MergeHeadsOp, attn::ColumnOp, attn::PatchesOp, attn::QuantizeRowsOp,
+                     attn::SinusoidsOp>(
+
           [&](auto typed) { return out(evaluate(typed, in(0))); })
       .Case([&](attn::SplitHeadsOp typed) {
         for (auto [result, value] : llvm::zip(typed.getHeads(), evaluate(typed, in(0))))

@@ -56,13 +56,19 @@ Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &w
     if (extra->shape.size() == 2 && (extra->dim(0) != rows || extra->dim(1) != n))
       return op.emitOpError() << "has an extra operand [" << extra->dim(0) << ", " << extra->dim(1)
                               << "] for a result [" << rows << ", " << n << "]";
-  std::vector<S> plain = plainWeight(op, weight, k, n);
   Result<S> result = makeTensor<S>(op, {rows, n});
   if (failed(result))
     return failure();
+  std::vector<S> plain;
+  if (op.isQuantized() && op.isPacked())
+    return op.emitOpError("has a weight in panels of integers, which is of a later stage than is evaluated");
+  if (op.isQuantized())
+    result->floats = quantizedSums(op, input, weight, n);
+  else
+    plain = plainWeight(op, weight, k, n);
   for (int64_t m = 0; m < rows; ++m) {
     S *sums = result->floats.data() + m * n;
-    for (int64_t i = 0; i < k; ++i)
+    for (int64_t i = 0; !op.isQuantized() && i < k; ++i)
       for (int64_t j = 0; j < n; ++j)
         sums[j] += input.floats[m * k + i] * plain[i * n + j];
     for (int64_t j = 0; epilogue && j < n; ++j) {

@@ -50,6 +50,15 @@ template <typename S> Result<S> evaluate(attn::UnpackRowsOp op, const Tensor<S> 
 // Pooling.cpp
 template <typename S> Result<S> evaluate(attn::PoolRowsOp op, const Tensor<S> &input, const Tensor<S> &rowBegin);
 
+// Quantization.cpp
+/// A weight of the type's codes from its values.
+template <typename S>
+Result<S> quantizeWeight(attn::ParameterSliceOp op, attn::QuantizedType type, std::vector<double> values);
+template <typename S> Result<S> evaluate(attn::QuantizeRowsOp op, const Tensor<S> &input);
+/// sums[m][n] of a product whose operands are both quantised.
+template <typename S>
+std::vector<S> quantizedSums(attn::LinearOp op, const Tensor<S> &rows, const Tensor<S> &weight, int64_t n);
+
 // FeedForward.cpp; `epilogue` is null without a region.
 template <typename S>
 Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &weight, Tensors<S> extras,

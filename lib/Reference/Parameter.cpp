@@ -16,6 +16,8 @@ template <typename S> Result<S> evaluate(attn::ParameterSliceOp op, ParameterRea
   if (!values)
     return op.emitOpError() << values.error().message;
   ArrayRef<int64_t> shape = op.getValue().getType().getShape();
+  if (auto type = dyn_cast<attn::QuantizedType>(op.getValue().getType().getElementType()))
+    return quantizeWeight<S>(op, type, std::move(*values));
   return Tensor<S>{{shape.begin(), shape.end()}, std::vector<S>(values->begin(), values->end()), {}};
 }
 

@@ -10,6 +10,7 @@
 #include "lib/Runtime/Execution.h"
 #include "lib/Runtime/Memory.h"
 #include "lib/Runtime/Module.h"
+#include "lib/Runtime/Profile.h"
 #include <unistd.h>
 
 namespace rapt::runtime {
@@ -177,6 +178,7 @@ struct rapt_context {
   rapt::runtime::Array<rapt::runtime::Piece> pieces;
   rapt::runtime::Array<char> staging; ///< tensors of an EntryRun
   rapt::runtime::Looking stepLooks, encodeLooks;
+  rapt::runtime::Profile profile; ///< of the calls since rapt_profile_start
 
   ~rapt_context();
   const void *weights() const { return module->weights.present() ? module->weights.data() : nullptr; }

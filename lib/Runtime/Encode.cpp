@@ -203,5 +203,6 @@ extern "C" rapt_status rapt_encode(rapt_context *context, const rapt_source *sou
                                    size_t message_size) {
   rapt::runtime::Report report(message, message_size);
   rapt::runtime::Use use(context, report);
+  rapt::runtime::ProfiledCall call(use.status ? nullptr : context->execution.profile);
   return use.status ? use.status : rapt::runtime::encode(*context, sources, count, report);
 }

@@ -1,5 +1,6 @@
 #include "lib/Runtime/Execution.h"
 #include "lib/Runtime/Cpu.h"
+#include "lib/Runtime/Profile.h"
 
 namespace rapt::runtime {
 
@@ -52,12 +53,15 @@ int32_t Execution::parallelFor(void *user, rapt_task_fn body, void *closure, int
     return stopped;
   if (count <= 0)
     return 0;
+  double begin = self.profile ? Profile::now() : 0;
   if (!self.executor.parallel_for)
     body(closure, 0, count, 0);
   else {
     Region region{&self, body, closure};
     self.executor.parallel_for(self.executor.user, guardedTask, &region, count);
   }
+  if (self.profile)
+    self.profile->addRegion(closure, Profile::now() - begin);
   return self.isCancelled() || self.badWorker.load(std::memory_order_relaxed) >= 0 ? stopped : 0;
 }
 
@@ -66,7 +70,10 @@ rapt_status Execution::run(rapt_entry_fn entry, void *const *buffers, const int6
   int32_t result;
   {
     DefaultFloatingPoint scope;
+    double begin = profile ? profile->enter(entry, dims) : 0;
     result = entry(&env, buffers, dims);
+    if (profile)
+      profile->leave(Profile::now() - begin, buffers, dims);
   }
   int64_t bad = badWorker.exchange(-1);
   if (bad >= 0)

@@ -6,6 +6,8 @@
 
 namespace rapt::runtime {
 
+class Profile;
+
 /// The rapt_env of one context: the executor behind guards for cancelling, worker ids and floating-point state.
 class Execution {
 public:
@@ -20,6 +22,8 @@ public:
 
   /// Runs an entry. RAPT_CANCELLED when it was cancelled, RAPT_INVALID when the executor broke its contract.
   rapt_status run(rapt_entry_fn entry, void *const *buffers, const int64_t *dims, const Report &report);
+
+  Profile *profile = nullptr; ///< that is told of every region; none: nothing is timed
 
 private:
   struct Region;

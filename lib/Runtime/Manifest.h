@@ -42,10 +42,49 @@ struct ManifestDim {
   int64_t least, most;
 };
 
+/// A number that follows from the lengths of an entry's rows. With q queries in row r, which begin at position p =
+/// past[r], and k keys (keys[r], keys_begin[r + 1] - keys_begin[r], or p + q):
+struct ManifestCount {
+  enum Kind : uint8_t {
+    Pairs, ///< of queries and keys: a query at i sees keys from i + lower on, below i + upper
+    Keys,  ///< that some query of the row sees
+    Steps  ///< of tiles of `rows` rows, each as many as its longest row has queries
+  } kind;
+  std::string name;
+  int queries = -1, past = -1, keysBegin = -1, keys = -1; ///< indices into the entry's buffers, -1 for none
+  int64_t lower, upper;                                   ///< INT64_MIN and INT64_MAX without
+  int64_t rows = 1;
+};
+
+/// A sum of products of dims and counts: each term a number and its factors.
+struct ManifestSum {
+  struct Factor {
+    int dim = -1, count = -1; ///< one of them is an index
+    int64_t divisor = 1;      ///< of a dim, rounded down
+  };
+  struct Term {
+    int64_t number;
+    std::vector<Factor> factors;
+  };
+  std::vector<Term> terms;
+};
+
+/// An op of an entry and what it costs.
+struct ManifestOp {
+  std::string op, name; ///< "linear", "h.{layer}.attn.c_attn"
+  std::string dtype;    ///< of the operands of its products, empty without
+  int64_t layers = 0;   ///< times that an entry runs it; 0: once, outside of the layers
+  int64_t firstLayer = 0, layerStep = 1;
+  ManifestSum flops, weights, cache, activations; ///< floating-point operations of products; bytes
+};
+
 struct ManifestEntry {
   std::string name;
   std::vector<ManifestDim> dims;
   std::vector<ManifestBuffer> buffers;
+  std::vector<ManifestCount> counts;
+  std::vector<ManifestOp> ops;
+  std::vector<int> regions; ///< for each number that closures of parallel regions begin with, the op, -1 for none
 
   /// The index of a dim or of an input, output or state, -1 where there is none.
   int findDim(const std::string &dim) const;

@@ -1,6 +1,7 @@
 // The one file of the runtime that knows the JSON library, whose exceptions end here.
 #include "lib/Runtime/Manifest.h"
 #include "rapt/rapt.h"
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -13,6 +14,7 @@ namespace {
 constexpr size_t maxDepth = 16;
 constexpr size_t maxBytes = size_t(16) << 20;
 constexpr int64_t maxNumber = int64_t(1) << 40;
+constexpr int64_t mostCost = int64_t(1) << 52; ///< of a term of an op's cost
 
 [[noreturn]] void wrong(const std::string &what) { throw std::runtime_error(what); }
 
@@ -285,6 +287,86 @@ ManifestBuffer readBuffer(const Json &item, const ManifestEntry &entry) {
   return buffer;
 }
 
+/// The input of an entry that a count names, -1 without; of 32-bit integers along one dim.
+int readCounted(const Json &count, const char *key, const ManifestEntry &entry) {
+  if (!count.find(key))
+    return -1;
+  int found = entry.findBuffer(text(count, key).c_str());
+  if (found < 0 || entry.buffers[found].dtype != "i32" || entry.buffers[found].shape.size() != 1 ||
+      entry.buffers[found].shape[0].isProduct())
+    wrong("entry \"" + entry.name + "\" counts by no input of lengths");
+  return found;
+}
+
+ManifestCount readCount(const Json &json, const ManifestEntry &entry) {
+  ManifestCount count{};
+  const std::string &kind = text(json, "kind");
+  static const char *const kinds[] = {"pairs", "keys", "steps"};
+  const auto *at = std::find(std::begin(kinds), std::end(kinds), kind);
+  if (at == std::end(kinds))
+    wrong("count \"" + kind + "\" is unknown");
+  count.kind = ManifestCount::Kind(at - kinds);
+  count.name = text(json, "name");
+  count.queries = readCounted(json, "queries", entry);
+  count.past = readCounted(json, "past", entry);
+  count.keysBegin = readCounted(json, "keys_begin", entry);
+  count.keys = readCounted(json, "keys", entry);
+  if (count.queries < 0)
+    wrong("entry \"" + entry.name + "\" has a count without queries");
+  count.lower = json.find("lower") ? number(json, "lower", -maxNumber) : INT64_MIN;
+  count.upper = json.find("upper") ? number(json, "upper", -maxNumber) : INT64_MAX;
+  count.rows = json.find("rows") ? number(json, "rows", 1) : 1;
+  return count;
+}
+
+ManifestSum readSum(const Json &op, const char *key, const ManifestEntry &entry) {
+  ManifestSum sum;
+  if (!op.find(key))
+    return sum;
+  for (const Json &item : list(op, key)) {
+    if (item.kind != Json::Array || item.items.empty())
+      wrong(std::string("\"") + key + "\" is no list of products");
+    ManifestSum::Term term{integer(item.items[0], key, -mostCost, mostCost), {}};
+    for (size_t i = 1; i < item.items.size(); ++i) {
+      ManifestSum::Factor factor;
+      const std::string &name = textOf(item.items[i], key);
+      for (size_t c = 0; c < entry.counts.size(); ++c)
+        if (entry.counts[c].name == name)
+          factor.count = int(c);
+      if (factor.count < 0)
+        factor.dim = readFactor(name, entry, factor.divisor);
+      term.factors.push_back(factor);
+    }
+    sum.terms.push_back(std::move(term));
+  }
+  return sum;
+}
+
+/// Ops, with what they cost, and the regions in which they run. An artifact may have none.
+void readCosts(const Json &json, ManifestEntry &entry) {
+  const Json *costs = json.find("costs");
+  if (!costs)
+    return;
+  for (const Json &item : list(*costs, "counts"))
+    entry.counts.push_back(readCount(item, entry));
+  for (const Json &item : list(*costs, "ops")) {
+    ManifestOp op{text(item, "op"), textOrEmpty(item, "name"), textOrEmpty(item, "dtype"), 0, 0, 1, {}, {}, {}, {}};
+    if (item.find("layers")) {
+      op.layers = number(item, "layers", 1, 1 << 20);
+      op.firstLayer = number(item, "first_layer", 0, 1 << 20);
+      op.layerStep = number(item, "layer_step", 1, 1 << 20);
+    }
+    op.flops = readSum(item, "flops", entry);
+    op.weights = readSum(item, "weights", entry);
+    op.cache = readSum(item, "cache", entry);
+    op.activations = readSum(item, "activations", entry);
+    entry.ops.push_back(std::move(op));
+  }
+  if (json.find("regions"))
+    for (const Json &item : list(json, "regions"))
+      entry.regions.push_back(int(integer(item, "regions", -1, int64_t(entry.ops.size()) - 1)));
+}
+
 ManifestEntry readEntry(const Json &json) {
   ManifestEntry entry;
   entry.name = text(json, "name");
@@ -303,6 +385,7 @@ ManifestEntry readEntry(const Json &json) {
   }
   for (const Json &item : list(json, "buffers"))
     entry.buffers.push_back(readBuffer(item, entry));
+  readCosts(json, entry);
   return entry;
 }
 

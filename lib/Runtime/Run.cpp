@@ -47,7 +47,10 @@ using namespace rapt::runtime;
 extern "C" rapt_status rapt_run(rapt_context *context, const char *entry, size_t count, const char *const *names,
                                 const rapt_tensor *tensors, char *message, size_t message_size) {
   Report report(message, message_size);
-  return withEntry(context, entry, count, names, tensors, report, [](auto &bound) { return bound.run(); });
+  return withEntry(context, entry, count, names, tensors, report, [&](auto &bound) {
+    ProfiledCall call(context->execution.profile);
+    return bound.run();
+  });
 }
 
 extern "C" rapt_status rapt_run_shape(rapt_context *context, const char *entry, size_t count, const char *const *names,

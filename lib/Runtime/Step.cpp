@@ -372,5 +372,6 @@ extern "C" rapt_status rapt_step(rapt_context *context, rapt_chunk *chunks, size
                                  size_t message_size) {
   rapt::runtime::Report report(message, message_size);
   rapt::runtime::Use use(context, report);
+  rapt::runtime::ProfiledCall call(use.status ? nullptr : context->execution.profile);
   return use.status ? use.status : rapt::runtime::step(*context, chunks, count, report);
 }

@@ -20,12 +20,16 @@ TargetInfo TargetInfo::of(Operation *op) {
   };
   read("vector_bytes", info.vectorBytes);
   read("vector_registers", info.vectorRegisters);
+  info.byteDot = attr.contains("byte_dot");
   return info;
 }
 
 DictionaryAttr TargetInfo::toAttr(MLIRContext *context) const {
   Builder builder(context);
-  return builder.getDictionaryAttr(
-      {builder.getNamedAttr("vector_bytes", builder.getI64IntegerAttr(vectorBytes)),
-       builder.getNamedAttr("vector_registers", builder.getI64IntegerAttr(vectorRegisters))});
+  SmallVector<NamedAttribute> fields{
+      builder.getNamedAttr("vector_bytes", builder.getI64IntegerAttr(vectorBytes)),
+      builder.getNamedAttr("vector_registers", builder.getI64IntegerAttr(vectorRegisters))};
+  if (byteDot)
+    fields.push_back(builder.getNamedAttr("byte_dot", builder.getUnitAttr()));
+  return builder.getDictionaryAttr(fields);
 }

@@ -12,6 +12,7 @@ namespace rapt {
 struct TargetInfo {
   int64_t vectorBytes = 32;     ///< widest vector register that is fast
   int64_t vectorRegisters = 16; ///< architectural vector registers
+  bool byteDot = false;         ///< an instruction of that width sums four products of bytes in 32 bits
 
   int64_t lanesF32() const { return vectorBytes / 4; }
 

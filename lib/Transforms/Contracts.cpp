@@ -79,9 +79,11 @@ struct VerifyTiled : rapt::impl::AttnVerifyTiledBase<VerifyTiled> {
           for (Type type : op->getResultTypes())
             if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getEncoding())
               return op->emitOpError() << "gives " << tensor << ": upstream ops drop or misread an encoding";
+            else if (tensor && isa<attn::QuantizedType>(tensor.getElementType()))
+              return op->emitOpError() << "gives " << tensor << ": the tiled stage promises its bytes";
           if (isa<attn::AttnDialect>(op->getDialect()) &&
               !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
-                   attn::AttentionMergeOp, attn::LookupOp, attn::YieldOp>(op))
+                   attn::AttentionMergeOp, attn::LookupOp, attn::QuantizedProductOp, attn::YieldOp>(op))
             return op->emitOpError("is left whole: the tiled stage promises tiles");
           return success();
         })))

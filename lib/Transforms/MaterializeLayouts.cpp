@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Transforms/ColumnGroups.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -43,9 +44,9 @@ struct Wish {
 /// 0 where groups of `columns` need no padding of their own.
 int64_t groupOf(int64_t columns) { return columns % kPanel == 0 ? 0 : columns; }
 
-/// Columns of a group when `value`'s columns are groups that are padded each, else 0: heads, or the parts of a
-/// recurrence. Sums keep their operands' columns; one that was fused is an extra operand.
-int64_t columnGroup(Value value) {
+} // namespace
+
+int64_t rapt::columnGroup(Value value) {
   auto channels = [](Type type) { return groupOf(cast<RankedTensorType>(type).getShape().back()); };
   if (auto merge = value.getDefiningOp<attn::MergeHeadsOp>())
     return channels(merge.getInput().getType());
@@ -64,6 +65,8 @@ int64_t columnGroup(Value value) {
   return 0;
 }
 
+namespace {
+
 /// Whether attention, or its weights, read the operand by element.
 template <typename Op> bool isTableOrVector(Op op, OpOperand &use) {
   OperandRange extras = op.getExtras();
@@ -80,7 +83,7 @@ FailureOr<Wish> wishOf(OpOperand &use) {
     if (use.get() == linear.getWeight()) {
       wish.kind = attn::LayoutKind::panels;
       wish.transposed = linear.getTransposed();
-      wish.rowGroup = columnGroup(linear.getInput());
+      wish.rowGroup = columnGroup(linear.getUnroundedInput());
     }
     return wish;
   }
@@ -88,6 +91,12 @@ FailureOr<Wish> wishOf(OpOperand &use) {
       recurrence && (use.get() == recurrence.getWeight() || use.get() == recurrence.getBias())) {
     wish.kind = use.get() == recurrence.getWeight() ? attn::LayoutKind::panels : attn::LayoutKind::row_major;
     wish.columnGroup = groupOf(recurrence.getHidden());
+    return wish;
+  }
+  if (isa<attn::EmbeddingOp>(op) &&
+      isa<attn::QuantizedType>(cast<RankedTensorType>(use.get().getType()).getElementType())) {
+    wish.kind = attn::LayoutKind::panels;
+    wish.transposed = true;
     return wish;
   }
   if (isa<attn::EmbeddingOp, attn::ImageTokensOp, attn::LayerNormOp, attn::ResizePositionsOp, attn::RMSNormOp>(op))
@@ -133,16 +142,22 @@ int64_t assign(attn::ParameterOp parameter, const Wish &wish, int64_t offset) {
     physical = shape;
     physical.back() = columns;
   }
-  int64_t bytes = slice.getElementTypeBitWidth() / 8;
-  for (int64_t extent : physical)
-    bytes *= extent;
+  Type element = slice.getElementType();
+  int64_t k = 1, bytes;
+  if (auto quantized = dyn_cast<attn::QuantizedType>(element)) {
+    element = quantized.along(0);
+    k = 32 / quantized.bits(); // a word of 32 bits in each column
+    bytes = quantized.panelBytes(physical[0], physical[1]).getNumElements();
+  } else {
+    bytes = llvm::product_of(physical) * slice.getElementTypeBitWidth() / 8;
+  }
   int64_t stride = llvm::alignTo(bytes, 64), layers = parameter.getLayers().value_or(1);
   if (parameter.getLayers())
     physical.insert(physical.begin(), layers);
   OpBuilder builder(context);
   parameter.setSourcesAttr(builder.getArrayAttr(sources));
-  parameter.setType(RankedTensorType::get(physical, slice.getElementType()));
-  parameter.setLayoutAttr(attn::LayoutAttr::get(context, wish.kind, shape, wish.columnGroup, wish.rowGroup, 1));
+  parameter.setType(RankedTensorType::get(physical, element));
+  parameter.setLayoutAttr(attn::LayoutAttr::get(context, wish.kind, shape, wish.columnGroup, wish.rowGroup, k));
   parameter.setOffset(offset);
   parameter.setStride(stride);
   return offset + stride * layers;
@@ -225,6 +240,8 @@ LogicalResult retype(Operation *op) {
     retypeTables(attention);
   } else if (auto weights = dyn_cast<attn::AttentionWeightsOp>(op)) {
     retypeTables(weights);
+  } else if (auto rounded = dyn_cast<attn::QuantizeRowsOp>(op)) {
+    rounded.getResult().setType(withLast(rounded.getResult().getType(), rounded.getInput().getType().getDimSize(1)));
   } else if (isa<attn::EmbeddingOp, attn::KVViewOp, attn::PatchesOp, attn::ResizePositionsOp, attn::SinusoidsOp,
                  attn::SplitHeadsOp>(op)) {
     llvm::for_each(op->getResults(), padLast);

@@ -19,8 +19,8 @@ using namespace rapt;
 
 namespace {
 
-/// One forall: its body becomes `name`, a call of the executor takes its place.
-LogicalResult outline(scf::ForallOp forall, func::FuncOp entry, StringRef name) {
+/// One forall: its body becomes `name`, a call of the executor, which has the number `region` if any, takes its place.
+LogicalResult outline(scf::ForallOp forall, func::FuncOp entry, StringRef name, IntegerAttr region) {
   if (!forall.isNormalized() || forall.getNumResults() != 0)
     return forall.emitOpError("must be bufferised and normalised before it is outlined");
   ImplicitLocOpBuilder b(forall.getLoc(), forall);
@@ -78,7 +78,9 @@ LogicalResult outline(scf::ForallOp forall, func::FuncOp entry, StringRef name) 
       task = other;
       break;
     }
-  attn::ParallelForOp::create(b, task.getSymName(), captures, count, entry.getArgument(0));
+  auto call = attn::ParallelForOp::create(b, task.getSymName(), captures, count, entry.getArgument(0));
+  if (region)
+    call->setAttr(attn::AttnDialect::regionAttr, region);
   forall.erase();
   return success();
 }
@@ -95,9 +97,18 @@ struct OutlineParallel : rapt::impl::AttnOutlineParallelBase<OutlineParallel> {
         loops.push_back(loop);
         return WalkResult::skip(); // no nesting: an inner one stays a loop
       });
-      for (auto [i, loop] : llvm::enumerate(loops))
-        if (failed(outline(loop, entry, (entry.getSymName() + ".task" + Twine(i)).str())))
+      Builder b(&getContext());
+      bool isCosted = entry->hasAttr(attn::AttnDialect::costsAttr) && !attn::isKernelModule(getOperation());
+      SmallVector<int64_t> ops;
+      for (auto [i, loop] : llvm::enumerate(loops)) {
+        auto op = loop->getAttrOfType<IntegerAttr>(attn::AttnDialect::opAttr);
+        ops.push_back(op ? op.getInt() : -1);
+        if (failed(outline(loop, entry, (entry.getSymName() + ".task" + Twine(i)).str(),
+                           isCosted ? b.getI64IntegerAttr(i) : IntegerAttr())))
           return signalPassFailure();
+      }
+      if (isCosted)
+        entry->setAttr(attn::AttnDialect::regionAttr, b.getDenseI64ArrayAttr(ops));
     }
   }
 };

@@ -23,7 +23,8 @@ def AttnVerifyCanonical : Pass<"attn-verify-canonical", "::mlir::ModuleOp"> {
 def AttnVerifyTiled : Pass<"attn-verify-tiled", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `tiled`";
   let description = [{
-    No attn op is left but declarations, parameter slices, `attn.attention_state` and `attn.attention_merge`, and no tensor has an encoding.
+    No attn op is left but declarations, parameter slices, `attn.attention_state`, `attn.attention_merge` and `attn.quantized_product`,
+    and no tensor has an encoding or quantised elements.
   }];
 }
 
@@ -132,11 +133,31 @@ def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
                            "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def AttnAnnotateCosts : Pass<"attn-annotate-costs", "::mlir::ModuleOp"> {
+  let summary = "numbers the ops of entries and says what each costs";
+  let description = [{
+    Of every op of a canonical entry: floating-point operations of products, bytes of weights, cache and activations, as sums of
+    products of the entry's dims and of counts of its rows' lengths (docs/Semantics.md, "Costs"). They stand in the entry's
+    attribute `attn.costs`; an op's place there is its attribute `attn.op`, which the parallel loops that it becomes take over.
+
+    ```mlir
+    attn.dim @tokens min 1 max 64
+    func.func @forward(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]}, %w: tensor<2x64x32xf32> {attn.name = "w"})
+        -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
+      %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+      return %y : tensor<?x64xf32>
+    }
+    ```
+    gives `flops = [[8192, "tokens"]]`.
+  }];
+}
+
 def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
   let summary = "bufferised parallel loops of entries become tasks";
   let description = [{
     Each outermost `scf.forall` of an entry becomes a private function `(captures, begin, end, worker)` that runs a range of the flattened
-    grid, and an `attn.parallel_for` that calls it through the executor. Constants are copied into the task. Loops whose
+    grid, and an `attn.parallel_for` that calls it through the executor. In a model's entry with `attn.costs` the calls are numbered, and
+    its attribute `attn.region` tells the op of each. Constants are copied into the task. Loops whose
     tasks would be equal, products of one shape above all, share the first.
 
     ```mlir
@@ -206,7 +227,8 @@ def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", "32", "Bytes of the widest vector register that is fast">,
-    Option<"vectorRegisters", "vector-registers", "int64_t", "16", "Number of vector registers">
+    Option<"vectorRegisters", "vector-registers", "int64_t", "16", "Number of vector registers">,
+    Option<"byteDot", "byte-dot", "bool", "false", "Whether an instruction sums four products of bytes in 32 bits">
   ];
 }
 
@@ -239,6 +261,32 @@ def AttnSelectStorage : Pass<"attn-select-storage", "::mlir::ModuleOp"> {
     With `dtype=bf16` the parameter is `tensor<64x80xbf16>`.
   }];
   let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "f32, bf16 or f16">];
+}
+
+def AttnQuantizeWeights : Pass<"attn-quantize-weights", "::mlir::ModuleOp"> {
+  let summary = "makes matrices integers with scales";
+  let description = [{
+    Weights of `attn.linear` and tables of `attn.embedding` become `!attn.quantized`; the packer rounds them. Products with
+    such a weight take rows that `attn.quantize_rows` rounded in the same groups, once for all that read an input. Groups of
+    `group` rows have a scale each, with `w8a8` all rows of a column one. `w4` keeps tables in 8 bits, above all the one that
+    is the head as well. Matrices with other users keep their type, as do tables of fewer rows than a panel. Runs after blocks are
+    inlined.
+
+    ```mlir
+    attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x80xf32> {
+      %w = attn.parameter_slice @w : tensor<64x80xf32>
+      %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x80xf32> -> tensor<?x80xf32>
+      return %y : tensor<?x80xf32>
+    }
+    ```
+    With `mode=w8` the parameter is `tensor<64x80x!attn.quantized<u8 group 32 axis 0>>`.
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"w8\"", "w8a8, w8 or w4">,
+    Option<"group", "group", "int64_t", "32", "Rows of a group: 32, 64 or 128">,
+    Option<"zeroPoints", "zero-points", "bool", "false", "Whether groups of w4 have a zero of their own">
+  ];
 }
 
 #endif

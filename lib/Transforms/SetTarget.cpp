@@ -24,6 +24,7 @@ struct SetTarget : rapt::impl::AttnSetTargetBase<SetTarget> {
     TargetInfo info;
     info.vectorBytes = vectorBytes;
     info.vectorRegisters = vectorRegisters;
+    info.byteDot = byteDot;
     getOperation()->setAttr(attn::AttnDialect::targetAttr, info.toAttr(&getContext()));
   }
 };

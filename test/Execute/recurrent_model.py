@@ -2,16 +2,13 @@
 """A recurrent model with weights of odd sizes: a bidirectional encoder, and a step that keeps its states, h and c of two layers, in
 place. Both against the reference in float64, the step token by token."""
 
-import ctypes
-import json
-import mmap
-import struct
 import subprocess
 from pathlib import Path
 
 import numpy as np
 
 import kernels
+import packed_model
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(11)
@@ -87,46 +84,6 @@ func.func @step(%ids: tensor<?xi32> {{attn.name = "ids", attn.dims = ["tokens"]}
 """
 
 
-class Entry(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("run", ctypes.c_void_p), ("workspace", ctypes.c_void_p)]
-
-
-class Artifact(ctypes.Structure):
-    _fields_ = [("magic", ctypes.c_uint64), ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("manifest", ctypes.c_void_p),
-                ("manifest_size", ctypes.c_uint64), ("entries", ctypes.POINTER(Entry)), ("entry_count", ctypes.c_uint64)]
-
-
-class Model:
-    """A compiled library and its weight file, called as artifact.h says."""
-
-    def __init__(self, library):
-        self.library = ctypes.CDLL(str(library))
-        artifact = Artifact.in_dll(self.library, "recurrent_module")
-        self.entries = {artifact.entries[i].name.decode(): artifact.entries[i] for i in range(artifact.entry_count)}
-        file, = library.parent.glob("recurrent-*.weights")
-        with open(file, "rb") as opened:
-            self.file = mmap.mmap(opened.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
-        # magic, version, sections, two ids, size; then the first section's name and place
-        offset, = struct.unpack_from("<Q", self.file, 8 + 4 + 4 + 16 + 16 + 8 + 64)
-        self.weights = ctypes.addressof(ctypes.c_char.from_buffer(self.file)) + offset
-
-    def run(self, name, arrays, dims, workers):
-        entry, dims = self.entries[name], (ctypes.c_int64 * len(dims))(*dims)
-        size = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(entry.workspace)(dims, workers)
-        workspace, _ = kernels.aligned((size,), np.int8)
-        executor = kernels.threads(workers)
-        env = kernels.Env(None, executor, workers)
-        pointers = [self.weights, workspace.ctypes.data] + [array.ctypes.data for array in arrays]
-        run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(entry.run)
-        assert run(ctypes.byref(env), (ctypes.c_void_p * len(pointers))(*pointers), dims) == 0
-
-
-def placed(array):
-    copy, _ = kernels.aligned(array.shape, array.dtype)
-    copy[...] = array
-    return copy
-
-
 def reference(entry, inputs, outputs):
     files = {name: scratch / f"{name}.npy" for name in (*inputs, *outputs)}
     for name, array in inputs.items():
@@ -139,18 +96,12 @@ def reference(entry, inputs, outputs):
 scratch = Path(tools.scratch)
 scratch.mkdir(parents=True, exist_ok=True)
 weights = {name: (random.standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float32) for name, shape in SHAPES.items()}
-header, data = {}, b""
-for name, value in weights.items():
-    header[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [len(data), len(data) + value.nbytes]}
-    data += value.tobytes()
-text, directory = json.dumps(header).encode(), scratch / "weights"
-directory.mkdir(exist_ok=True)
-(directory / "config.json").write_text("{}")
-(directory / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+directory = scratch / "weights"
+packed_model.write_weights(directory, weights)
 program = scratch / "recurrent.mlir"
 program.write_text(TEXT)
 subprocess.run([tools.raptc, str(program), f"--weights={directory}", "-o", str(scratch / "recurrent.so"), *tools.options], check=True)
-model = Model(scratch / "recurrent.so")
+model = packed_model.Model(scratch / "recurrent.so")
 
 begin = np.array([0, 5, 5, 6, 13], np.int32)
 ids = random.integers(0, V, begin[-1]).astype(np.int32)
@@ -158,7 +109,7 @@ expected, = reference("forward", {"ids": ids, "row_begin": begin}, ["logits"])
 first = None
 for workers in (1, 2, 7):
     logits, _ = kernels.aligned(expected.shape, np.float32)
-    model.run("forward", [placed(ids), placed(begin), logits], (len(ids), 4, 1), workers)
+    model.run("forward", [packed_model.placed(ids), packed_model.placed(begin), logits], (len(ids), 4, 1), workers)
     if first is None:
         first = logits
         checks.near("forward", logits, expected, 2e-6)
@@ -166,14 +117,14 @@ for workers in (1, 2, 7):
         checks.equal(f"forward, {workers} workers", logits, first)
 
 state = {name: random.standard_normal((SLOTS, 2, H)).astype(np.float32) for name in "hc"}
-kept = {name: placed(np.pad(value, ((0, 0), (0, 0), (0, WIDE - H)))) for name, value in state.items()}
+kept = {name: packed_model.placed(np.pad(value, ((0, 0), (0, 0), (0, WIDE - H)))) for name, value in state.items()}
 for slots, lengths in (([4, 0, 2], [1, 1, 1]), ([2, 5], [3, 0]), ([4, 2, 0, 1], [1, 2, 1, 7])):
     begin = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     ids, slots = random.integers(0, V, begin[-1]).astype(np.int32), np.array(slots, np.int32)
     expected, state["h"], state["c"] = reference("step", {"ids": ids, "row_begin": begin, "slots_of_rows": slots, **state}, ["logits", "h", "c"])
     state = {name: value.astype(np.float32) for name, value in state.items()}
     logits, _ = kernels.aligned(expected.shape, np.float32)
-    model.run("step", [placed(ids), placed(begin), placed(slots), kept["h"], kept["c"], logits], (len(ids), len(slots), SLOTS), 2)
+    model.run("step", [packed_model.placed(ids), packed_model.placed(begin), packed_model.placed(slots), kept["h"], kept["c"], logits], (len(ids), len(slots), SLOTS), 2)
     checks.near(f"step of {lengths}", logits, expected, 3e-6)
     for name in "hc":
         checks.near(f"{name} after {lengths}", kept[name], np.pad(state[name], ((0, 0), (0, 0), (0, WIDE - H))), 3e-6)

@@ -1,5 +1,5 @@
 # What is installed, in three components:
-#   Runtime   librapt_runtime, <rapt/rapt.h> and what it includes
+#   Runtime   librapt_runtime, <rapt/rapt.h>, what it includes, <rapt/rapt_profile.h>
 #   Text      librapt_text, <rapt/rapt_text.h>, <rapt/rapt_image.h>, rapt-run and rapt-bench
 #   Compiler  raptc and the tools around it, rapt_add_model() for CMake projects
 # Everything finds the rest by its own place, so an installed tree can be moved. The build tree serves the same package.

@@ -5,6 +5,17 @@
 
 using namespace rapt::run;
 
+static int run(const Options &options) {
+  if (!options.inputs.empty())
+    return runForward(options);
+  if (options.perplexityFile && !options.info)
+    return measurePerplexity(options);
+  if (!options.images.empty() && !options.info)
+    return runImages(options);
+  bool hasPrompt = options.prompt || options.promptFile || options.tokens;
+  return hasPrompt && !options.info ? runPrompt(options) : printCard(options);
+}
+
 int main(int argc, char **argv) {
   auto options = parseOptions(argc, argv);
   if (!options)
@@ -15,12 +26,6 @@ int main(int argc, char **argv) {
   }
   if (!options->reference.empty())
     return runReference(*options, argv[0]);
-  if (!options->inputs.empty())
-    return runForward(*options);
-  if (options->perplexityFile && !options->info)
-    return measurePerplexity(*options);
-  if (!options->images.empty() && !options->info)
-    return runImages(*options);
-  bool hasPrompt = options->prompt || options->promptFile || options->tokens;
-  return hasPrompt && !options->info ? runPrompt(*options) : printCard(*options);
+  int code = run(*options);
+  return options->profile ? reportProfile(*options->profile, code) : code;
 }

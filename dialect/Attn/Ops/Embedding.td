@@ -3,6 +3,7 @@
 #define RAPT_ATTN_EMBEDDING_TD
 
 include "dialect/Attn/AttnDialect.td"
+include "dialect/Attn/AttnTypes.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -10,7 +11,8 @@ def Attn_EmbeddingOp : Attn_Op<"embedding", [Pure, InferTypeOpAdaptor]> {
   let summary = "looks rows of a table up by id";
   let description = [{
     `result[i, :] = scale * table[ids[i], :]`, where there is a scale. An id outside the table is the caller's error: entries check ids before they run.
-    The table is [rows, columns]; after `attn-materialize-layouts` it may be in panels, [rows/32, columns, 32].
+    The table is [rows, columns]; after `attn-materialize-layouts` it may be in panels, [rows/32, columns, 32]. Of a quantised table the
+    values are read.
 
     ```mlir
     func.func @embed(%ids: tensor<?xi32>, %wte: tensor<50257x768xf32>) -> tensor<?x768xf32> {
@@ -19,7 +21,7 @@ def Attn_EmbeddingOp : Attn_Op<"embedding", [Pure, InferTypeOpAdaptor]> {
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[I32]>:$ids, RankedTensorOf<[AnyFloat]>:$table, OptionalAttr<F32Attr>:$scale);
+  let arguments = (ins RankedTensorOf<[I32]>:$ids, RankedTensorOf<[AnyFloat, Attn_QuantizedType]>:$table, OptionalAttr<F32Attr>:$scale);
   let results = (outs RankedTensorOf<[F32]>:$result);
   let assemblyFormat = "$ids `,` $table (`scale` $scale^)? attr-dict `:` type($ids) `,` type($table) `->` type($result)";
   let hasVerifier = 1;

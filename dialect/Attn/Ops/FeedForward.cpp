@@ -71,8 +71,31 @@ Block *LinearOp::ensureEpilogue(OpBuilder &builder) {
   return block;
 }
 
+Value LinearOp::getUnroundedInput() {
+  auto rounded = getInput().getDefiningOp<QuantizeRowsOp>();
+  return rounded ? Value(rounded.getInput()) : Value(getInput());
+}
+
+/// Rows and weight are both quantised, in the same groups, or neither.
+static LogicalResult verifyQuantized(LinearOp op) {
+  auto rows = dyn_cast<QuantizedType>(op.getInput().getType().getElementType()),
+       weight = dyn_cast<QuantizedType>(op.getWeight().getType().getElementType());
+  if (!rows && !weight)
+    return success();
+  if (!rows || !weight || weight.getCode() == QuantizedCode::s8 || rows != weight.ofRows())
+    return op.emitOpError() << "needs rows of s8 in the groups of a weight of u8 or u4, found "
+                            << op.getInput().getType() << " and " << op.getWeight().getType();
+  int64_t axis = op.getTransposed() ? 1 : 0;
+  if (weight.getAxis() != axis)
+    return op.emitOpError() << "sums over axis " << axis << " of its weight, whose groups are along axis "
+                            << weight.getAxis();
+  return success();
+}
+
 LogicalResult LinearOp::verify() {
   RankedTensorType input = getInput().getType(), weight = getWeight().getType(), result = getResult().getType();
+  if (failed(verifyQuantized(*this)))
+    return failure();
   if (input.getRank() != 2 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0))
     return emitOpError() << "needs an input [m, k] and a result [m, n], found " << input << " and " << result;
   if (isPacked()) {

@@ -5,6 +5,7 @@
 include "dialect/Attn/AttnAttrs.td"
 include "dialect/Attn/AttnDialect.td"
 include "dialect/Attn/AttnInterfaces.td"
+include "dialect/Attn/AttnTypes.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -17,7 +18,8 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
     one f32 of each extra operand to the result; an extra operand of rank 1 is read at n (a bias), one of rank 2 at
     (m, n) (a residual, a gate). `transposed` says that the weight is [n, k] (a tied embedding). After
     `attn-materialize-layouts` the weight is in panels, [n/32, k, 32], and n is padded with zeros. How
-    many columns of the last panel the result has is for its type to say: it is not inferred.
+    many columns of the last panel the result has is for its type to say: it is not inferred. A quantised weight
+    takes quantised rows of the same groups, and sums are those of docs/Semantics.md.
 
     ```mlir
     func.func @up(%x: tensor<?x768xf32>, %w: tensor<768x3072xf32>, %b: tensor<3072xf32>) -> tensor<?x3072xf32> {
@@ -30,7 +32,7 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input, RankedTensorOf<[AnyFloat]>:$weight,
+  let arguments = (ins RankedTensorOf<[F32, Attn_QuantizedType]>:$input, RankedTensorOf<[AnyFloat, Attn_QuantizedType]>:$weight,
                        Variadic<RankedTensorOf<[AnyFloat]>>:$extras, UnitAttr:$transposed);
   let results = (outs RankedTensorOf<[F32]>:$result);
   let regions = (region AnyRegion:$epilogue);
@@ -42,6 +44,9 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$weight)>];
   let extraClassDeclaration = [{
     bool isPacked() { return getWeight().getType().getRank() == 3; }
+    bool isQuantized() { return ::mlir::isa<QuantizedType>(getWeight().getType().getElementType()); }
+    /// The input before its rows are quantised.
+    ::mlir::Value getUnroundedInput();
     /// The region's block, made with an identity body when there is none.
     ::mlir::Block *ensureEpilogue(::mlir::OpBuilder &builder);
   }];

@@ -35,12 +35,23 @@ RankedTensorType ParameterOp::getSliceType() {
   return RankedTensorType::get(type.getShape().drop_front(), type.getElementType());
 }
 
+RankedTensorType ParameterOp::getSliceBytes() {
+  RankedTensorType slice = getSliceType();
+  auto quantized = dyn_cast<QuantizedType>(slice.getElementType());
+  if (!quantized || slice.getRank() != 3)
+    return {};
+  return quantized.panelBytes(slice.getDimSize(0), slice.getDimSize(1));
+}
+
 LogicalResult ParameterOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   if (!type.hasStaticShape())
     return emitOpError() << "needs a static shape, found " << type;
-  if (!isa<FloatType>(type.getElementType()))
-    return emitOpError() << "needs a float element type, found " << type;
+  auto quantized = dyn_cast<QuantizedType>(type.getElementType());
+  if (!isa<FloatType>(type.getElementType()) && !quantized)
+    return emitOpError() << "needs a float or quantised element type, found " << type;
+  if (quantized && (quantized.getCode() == QuantizedCode::s8 || getSliceType().getRank() != (getLayout() ? 3 : 2)))
+    return emitOpError() << "is quantised, but no matrix of u8 or u4: " << type;
   if (std::optional<uint64_t> layers = getLayers()) {
     if (static_cast<int64_t>(*layers) < 1 || static_cast<int64_t>(getFirstLayer()) < 0)
       return emitOpError() << "needs at least one layer and a first layer from 0 on, found "
@@ -77,7 +88,7 @@ LogicalResult ParameterSliceOp::verifySymbolUses(SymbolTableCollection &symbols)
   if (parameter.getLayers().has_value() != static_cast<bool>(getLayer()))
     return emitOpError() << (getLayer() ? "gives a layer, but '" : "needs a layer, because '") << getParameter()
                          << (getLayer() ? "' is not stacked" : "' is stacked");
-  if (parameter.getSliceType() != getValue().getType())
+  if (parameter.getSliceType() != getValue().getType() && parameter.getSliceBytes() != getValue().getType())
     return emitOpError() << "has type " << getValue().getType() << ", but '" << getParameter() << "' gives "
                          << parameter.getSliceType();
   return success();

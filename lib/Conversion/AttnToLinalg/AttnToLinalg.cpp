@@ -21,14 +21,27 @@ using namespace mlir;
 using namespace rapt;
 
 namespace {
-/// Why patterns refused an op, by its location.
-struct Reasons : RewriterBase::Listener {
+/// Keeps why patterns refused an op, by its location, and hands an op's number to the loops that it becomes.
+struct Progress : RewriterBase::Listener {
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (auto loop = dyn_cast<scf::ForallOp>(op))
+      loops.push_back(loop);
+  }
+  void notifyOperationErased(Operation *op) override {
+    Attribute number = op->getAttr(attn::AttnDialect::opAttr);
+    if (!number || isa<scf::ForallOp>(op)) // an op's own regions go before it
+      return;
+    for (scf::ForallOp loop : loops)
+      loop->setAttr(attn::AttnDialect::opAttr, number);
+    loops.clear();
+  }
   void notifyMatchFailure(Location loc, function_ref<void(Diagnostic &)> reasonCallback) override {
     Diagnostic diagnostic(loc, DiagnosticSeverity::Remark);
     reasonCallback(diagnostic);
-    of[loc] = diagnostic.str();
+    reasons[loc] = diagnostic.str();
   }
-  llvm::DenseMap<Location, std::string> of;
+  llvm::DenseMap<Location, std::string> reasons;
+  SmallVector<scf::ForallOp> loops; ///< of the op that is being rewritten
 };
 
 struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
@@ -39,6 +52,7 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
         op->erase();
     });
     RewritePatternSet patterns(&getContext());
+    populateQuantizationTilingPatterns(patterns);
     populateLinearTilingPatterns(patterns);
     populateRowWiseTilingPatterns(patterns);
     populateNormTilingPatterns(patterns);
@@ -51,17 +65,21 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
     populateRecurrenceTilingPatterns(patterns);
     populatePaddingTilingPatterns(patterns);
     // Each op is rewritten once: a walk, not a fixpoint.
-    Reasons reasons;
-    walkAndApplyPatterns(getOperation(), std::move(patterns), &reasons);
+    Progress progress;
+    walkAndApplyPatterns(getOperation(), std::move(patterns), &progress);
     WalkResult rest = getOperation()->walk([&](Operation *op) {
       if (auto view = dyn_cast<attn::KVViewOp>(op); view && view->use_empty()) {
         view.erase();
         return WalkResult::skip();
       }
+      if (auto slice = dyn_cast<attn::ParameterSliceOp>(op); slice && slice->use_empty()) {
+        slice.erase();
+        return WalkResult::skip();
+      }
       if (isa<attn::AttnDialect>(op->getDialect()) &&
           !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
-               attn::AttentionMergeOp, attn::LookupOp, attn::YieldOp>(op)) {
-        std::string reason = reasons.of.lookup(op->getLoc());
+               attn::AttentionMergeOp, attn::LookupOp, attn::QuantizedProductOp, attn::YieldOp>(op)) {
+        std::string reason = progress.reasons.lookup(op->getLoc());
         op->emitOpError("has no tiled form: ") << (reason.empty() ? "no CPU code is known for it" : reason);
         return WalkResult::interrupt();
       }

@@ -3,10 +3,12 @@
 #include "mlir/Pass/Pass.h"
 
 namespace mlir {
+class DialectRegistry;
 class RewritePatternSet;
 } // namespace mlir
 
 namespace rapt {
+void populateQuantizationTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateLinearTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateRowWiseTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateNormTilingPatterns(mlir::RewritePatternSet &patterns);
@@ -18,6 +20,9 @@ void populateKVCacheTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateAttentionTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateAttentionWeightsTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateRecurrenceTilingPatterns(mlir::RewritePatternSet &patterns);
+
+/// attn.quantized_product bufferises as an op with a destination that it overwrites.
+void registerBufferizableProducts(mlir::DialectRegistry &registry);
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
+#include "lib/Conversion/AttnToLinalg/Quantization.h"
 #include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
@@ -57,8 +58,10 @@ struct Task {
   SmallVector<Value> extras;     // rank 1: [32] of this panel; rank 2: the whole
   OpFoldResult firstRow, column; // of the task
   int64_t k;
-  OpFoldResult width; // columns of the panel that the result has
-  bool narrow;        // width may be below 32
+  OpFoldResult width;            // columns of the panel that the result has
+  bool narrow;                   // width may be below 32
+  attn::QuantizedType quantized; // of the weight, or null
+  int64_t rowExtent;             // of the input as it lies: k, or a quantised row's bytes
 };
 
 /// The epilogue of rows [row, row + m), whose products are `sums`, into `out`.
@@ -97,20 +100,27 @@ Value applyEpilogue(ImplicitLocOpBuilder &b, Task &task, int64_t m, OpFoldResult
       .getResult(0);
 }
 
+/// The products of rows `input` with the task's panel, in a tile like `init`.
+Value emitProducts(ImplicitLocOpBuilder &b, Task &task, Value input, Value init) {
+  Type type = init.getType();
+  if (task.quantized)
+    return attn::QuantizedProductOp::create(b, type, input, task.weight, init, task.k, task.quantized).getResult()[0];
+  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  Value sums = linalg::FillOp::create(b, f0, init).getResult(0);
+  return linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}).getResult(0);
+}
+
 /// rows [r, r + m) of the task into `dest`, [rows of the task, 32 or width].
 Value emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value r, Value dest) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, r}), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m),
                panel = b.getIndexAttr(kPanel);
-  Value input = extract(b, task.input, {row, zero}, {rows, b.getIndexAttr(task.k)}, {m, task.k});
+  Value input = extract(b, task.input, {row, zero}, {rows, b.getIndexAttr(task.rowExtent)}, {m, task.rowExtent});
   auto type = RankedTensorType::get({m, kPanel}, b.getF32Type());
   Value out = task.narrow ? empty(b, type, {rows, panel})
                           : extract(b, dest, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel});
   // Without an epilogue the sums are the result.
-  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0)),
-        init = task.op.getEpilogue().empty() ? out : empty(b, type, {rows, panel});
-  Value sums = linalg::FillOp::create(b, f0, init).getResult(0);
-  sums = linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}).getResult(0);
+  Value sums = emitProducts(b, task, input, task.op.getEpilogue().empty() ? out : empty(b, type, {rows, panel}));
   Value result = task.op.getEpilogue().empty() ? sums : applyEpilogue(b, task, m, row, sums, out);
   if (!task.narrow)
     return insert(b, result, dest, {OpFoldResult(r), zero}, {rows, panel});
@@ -131,6 +141,8 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     if (ShapedType::isDynamic(k) || ShapedType::isDynamic(columns))
       return rewriter.notifyMatchFailure(op, "the weight's extents are not static");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    attn::QuantizedType quantized = quantizedPanels(op.getWeight());
+    Value panels = quantized ? bytesOf(b, op.getWeight()) : Value(op.getWeight());
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     OpFoldResult rows = extent(b, op.getInput(), 0), zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
     Value input = inputOf(b, op);
@@ -153,11 +165,14 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
                 affineOf(b, d0 * kPanel, {OpFoldResult(ids[1])}),
                 k,
                 panel,
-                columns % kPanel != 0};
+                columns % kPanel != 0,
+                quantized,
+                quantized ? quantized.ofRows().rowBytes(k) : k};
       OpFoldResult depth = b.getIndexAttr(k);
-      task.weight =
-          packed ? extract(b, op.getWeight(), {OpFoldResult(ids[1]), zero, zero}, {one, depth, panel}, {k, kPanel})
-                 : extract(b, op.getWeight(), {zero, task.column}, {depth, panel}, {k, kPanel});
+      ArrayRef<int64_t> onePanel = cast<RankedTensorType>(panels.getType()).getShape().drop_front();
+      task.weight = packed ? extract(b, panels, {OpFoldResult(ids[1]), zero, zero},
+                                     {one, b.getIndexAttr(onePanel[0]), b.getIndexAttr(onePanel[1])}, onePanel)
+                           : extract(b, panels, {zero, task.column}, {depth, panel}, {k, kPanel});
       for (Value extra : op.getExtras())
         task.extras.push_back(cast<RankedTensorType>(extra.getType()).getRank() == 1
                                   ? extract(b, extra, {task.column}, {panel}, {kPanel})

@@ -9,7 +9,8 @@ def AttnToLinalg : Pass<"attn-to-linalg"> {
   let description = [{
     Every attn op with materialised layouts becomes an `scf.forall` whose tasks work on tiles: products as `linalg.matmul` on
     [14, 4 or 1, k] x [k, 32] with their epilogue as one `linalg.generic`, attention as `attn.attention_state` over blocks of
-    keys, a recurrence as one loop over time for 8 rows, rows (norms, look-ups) as vectors of 32 columns. Grids depend on shapes only.
+    keys, quantised products as
+    `attn.quantized_product`, a recurrence as one loop over time for 8 rows, rows (norms, look-ups) as vectors of 32 columns. Grids depend on shapes only.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {

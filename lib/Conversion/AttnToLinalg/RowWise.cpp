@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
+#include "lib/Conversion/AttnToLinalg/Quantization.h"
 #include "lib/Conversion/AttnToLinalg/Rows.h"
 
 using namespace mlir;
@@ -52,6 +53,7 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     auto table = cast<RankedTensorType>(op.getTable().getType());
+    Value bytes = quantizedPanels(op.getTable()) ? bytesOf(b, op.getTable()) : Value();
     Value result =
         rowGrid(b, rowsLike(b, op.getResult(), op.getIds()), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
           Value id = readIndex(b, op.getIds(), row);
@@ -59,7 +61,7 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
             return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
               return scaled(b, op, readPanel(b, op.getTable(), {id, column}));
             });
-          return fromPanels(b, op, id, dest);
+          return fromPanels(b, op, bytes, id, dest);
         });
     rewriter.replaceOp(op, result);
     return success();
@@ -76,8 +78,8 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
   }
 
   /// Row `id` of a table in panels [rows/32, columns, 32]: one element of each line of a panel; zero beyond the
-  /// columns.
-  static Value fromPanels(ImplicitLocOpBuilder &b, attn::EmbeddingOp op, Value id, Value dest) {
+  /// columns. `bytes` are those of a quantised table.
+  static Value fromPanels(ImplicitLocOpBuilder &b, attn::EmbeddingOp op, Value bytes, Value id, Value dest) {
     Value table = op.getTable();
     auto type = cast<RankedTensorType>(table.getType());
     AffineExpr d0 = b.getAffineDimExpr(0);
@@ -85,7 +87,9 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
     Value lane = asValue(b, affineOf(b, d0 % kPanel, {OpFoldResult(id)}));
     dest = loop(b, index(b, 0), index(b, type.getDimSize(1)), 1, dest,
                 [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
-                  Value element = tensor::ExtractOp::create(b, table, ValueRange{panel, column, lane});
+                  Value element =
+                      bytes ? readElement(b, bytes, quantizedPanels(table), type.getDimSize(1), panel, column, lane)
+                            : Value(tensor::ExtractOp::create(b, table, ValueRange{panel, column, lane}));
                   if (!element.getType().isF32())
                     element = arith::ExtFOp::create(b, b.getF32Type(), element);
                   return tensor::InsertOp::create(b, scaled(b, op, element), carried, column);

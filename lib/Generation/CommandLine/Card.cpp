@@ -15,6 +15,13 @@ std::string sizeOfFile(const std::string &path) {
   return stat(path.c_str(), &status) ? "missing" : inUnits(uint64_t(status.st_size));
 }
 
+/// How weights are quantised, as a line; empty if they are not.
+std::string quantizationLine(const json::Value &manifest) {
+  const json::Value *found = manifest.find("quantization");
+  const std::string *text = found ? found->asString() : nullptr;
+  return text ? "quantised: " + json::printable(*text) + "\n" : "";
+}
+
 /// The processor features that x86-64's first version does not have, as a list.
 std::string features(const json::Value &manifest) {
   static const std::string_view everyProcessor[] = {"64bit", "cmov", "cx8", "fxsr", "mmx",
@@ -79,7 +86,8 @@ int printCard(const Options &options) {
   std::string card = json::write(*manifest, 2) + "\n";
   if (!options.json) {
     rapt_module_info info = module.info();
-    card = modelLine(info) + "\n" + targetLine(info, *manifest) + "\n" + filesLine(options, info) + "\n";
+    card = modelLine(info) + "\n" + targetLine(info, *manifest) + "\n" + quantizationLine(*manifest) +
+           filesLine(options, info) + "\n";
     if (info.max_positions)
       card += "bounds: " + grouped(info.max_positions) + " positions, " + grouped(info.max_tokens) + " tokens of " +
               grouped(info.max_rows) + " sequences a step" +

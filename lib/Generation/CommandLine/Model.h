@@ -6,11 +6,26 @@
 
 namespace rapt::run {
 
+/// Reads a context's profile before the context goes.
+class Profiler {
+public:
+  Profiler() = default;
+  Profiler(rapt_context *context, std::shared_ptr<Profiling> into) : context(context), into(std::move(into)) {}
+  Profiler(Profiler &&) = default;
+  Profiler &operator=(Profiler &&) = default;
+  ~Profiler();
+
+private:
+  rapt_context *context = nullptr;
+  std::shared_ptr<Profiling> into;
+};
+
 /// A module with the context that one run needs.
 struct Model {
   Module module;
   Pool pool;
   Context context;
+  Profiler profiler; ///< behind the context, so that it goes first
   rapt_module_info info;
 
   /// Prompts are its sources then; new text begins with a token of its own.
@@ -33,6 +48,9 @@ struct Failure {
 Outcome openModule(const Options &options, Model &model);
 /// Makes the pool, and a context for `tokens` tokens.
 Outcome makeContext(const Options &options, int64_t tokens, Model &model);
+
+/// Prints or writes what was measured, at the end of a command that ends with `code`. Returns the exit status.
+int reportProfile(const Profiling &profile, int code);
 
 /// "1,234,567", and "497.8 MB".
 std::string grouped(uint64_t number);

@@ -13,7 +13,7 @@ namespace {
 using Setter = std::function<std::string(Options &, const std::string &)>;
 
 struct Option {
-  const char *name, *alias, *value, *help; ///< value is null for a switch
+  const char *name, *alias, *value, *help; ///< value is null for a switch, and begins with [ where it may be left out
   Setter set;
 };
 
@@ -118,6 +118,11 @@ std::string addStop(Options &options, const std::string &value) {
   return value.empty() ? "is empty" : "";
 }
 
+std::string setProfile(Options &options, const std::string &value) {
+  options.profile = std::make_shared<Profiling>(Profiling{value, {}, 1, 0});
+  return {};
+}
+
 const std::vector<Option> &table() {
   static const std::vector<Option> options = {
       {"prompt", "p", "TEXT", "continue this text, or judge it, as the model does", text(&Options::prompt)},
@@ -151,6 +156,8 @@ const std::vector<Option> &table() {
       {"ignore-eos", nullptr, nullptr, "go on after a token that ends a text", flag(&Options::ignoreEnd)},
       {"threads", nullptr, "N", "threads (the processors this process may use)", integer(&Options::threads, 1)},
       {"stats", nullptr, nullptr, "tell time to first token, tokens/s and memory", flag(&Options::stats)},
+      {"profile", nullptr, "[=FILE.json]",
+       "tell what each op took, beside the limits of the machine; or write all of it", setProfile},
       {"perplexity", nullptr, "FILE", "measure how well the model predicts a text", text(&Options::perplexityFile)},
       {"stride", nullptr, "N", "of --perplexity's windows (window - 1: each token is predicted once)",
        integer(&Options::stride, 1)},
@@ -221,6 +228,9 @@ Status checkTogether(const Options &o) {
     return usage("--chat needs a message: --prompt or --file");
   if (o.system && !o.chat)
     return usage("--system belongs to --chat");
+  if (o.profile && (!o.reference.empty() || o.info || !(tensors || texts || images || o.perplexityFile)))
+    return usage(
+        "--profile belongs to a run of a compiled model: --prompt, --file, --tokens, --image, --perplexity or --input");
   if (!o.reference.empty() && !tensors)
     return usage("--reference needs --input and --output");
   if ((o.returns || o.lengthPenalty || o.earlyStopping) && !o.beams)
@@ -257,11 +267,13 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
       return usage("unknown option " + shown);
     if (!option->value && value)
       return usage("--" + std::string(option->name) + " takes no value");
-    if (option->value && !value) {
+    if (option->value && option->value[0] != '[' && !value) {
       if (++i == argc)
         return usage("--" + std::string(option->name) + " needs a value: " + option->value);
       value = argv[i];
     }
+    if (value && value->empty() && option->value && option->value[0] == '[')
+      return usage("--" + std::string(option->name) + "= names no file");
     if (std::string problem = option->set(options, value.value_or("")); !problem.empty())
       return usage("--" + std::string(option->name) + ": \"" + json::printable(*value) + "\" " + problem);
   }
@@ -277,7 +289,7 @@ std::string helpText() {
     std::string left = option.alias ? std::string("  -") + option.alias + ", --" : "      --";
     left += option.name;
     if (option.value)
-      left += std::string(" ") + option.value;
+      left += (option.value[0] == '[' ? "" : " ") + std::string(option.value);
     left.resize(std::max(left.size() + 2, size_t(34)), ' ');
     result += left + option.help + "\n";
   }

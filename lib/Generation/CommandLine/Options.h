@@ -1,7 +1,9 @@
 //===- Options.h - rapt-run's command line --------------------------------------===//
 #pragma once
+#include "lib/Bench/ProfileReport.h"
 #include "lib/Support/Expected.h"
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,8 +13,17 @@ namespace rapt::run {
 
 using NamedFile = std::pair<std::string, std::string>;
 
+/// What --profile asks for, and what was measured.
+struct Profiling {
+  std::string file; ///< for JSON; empty: a table goes to the standard error
+  std::vector<bench::OpTime> rows = {};
+  int64_t threads = 1;
+  double weights = 0; ///< bytes, of the model
+};
+
 struct Options {
   std::string library;
+  std::shared_ptr<Profiling> profile; ///< null: nothing is measured
   bool help = false, version = false;
 
   std::optional<std::string> prompt, promptFile;

@@ -11,6 +11,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 #include <rapt/artifact.h>
 
 using namespace rapt;
@@ -33,19 +34,26 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const Target &target) {
                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
+llvm::GlobalVariable *addConstant(llvm::Module &module, llvm::Constant *value, llvm::StringRef name) {
+  return new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage,
+                                  value, name);
+}
+
+llvm::GlobalVariable *addManifest(llvm::Module &module, llvm::StringRef text) {
+  llvm::GlobalVariable *manifest =
+      addConstant(module, llvm::ConstantDataArray::getString(module.getContext(), text, /*AddNull=*/false), "manifest");
+  manifest->setSection(".rapt.manifest");
+  manifest->setAlignment(llvm::Align(8));
+  return manifest;
+}
+
 /// The rapt_artifact global with its manifest and entry table.
 void addTable(llvm::Module &module, const ArtifactTable &table, llvm::ArrayRef<std::string> entries) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *i64 = llvm::Type::getInt64Ty(context), *i32 = llvm::Type::getInt32Ty(context),
              *pointer = llvm::PointerType::get(context, 0);
-  auto constant = [&](llvm::Constant *value, llvm::StringRef name) {
-    return new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage,
-                                    value, name);
-  };
-  llvm::GlobalVariable *manifest =
-      constant(llvm::ConstantDataArray::getString(context, table.manifest, /*AddNull=*/false), "manifest");
-  manifest->setSection(".rapt.manifest");
-  manifest->setAlignment(llvm::Align(8));
+  auto constant = [&](llvm::Constant *value, llvm::StringRef name) { return addConstant(module, value, name); };
+  llvm::GlobalVariable *manifest = addManifest(module, table.manifest);
   llvm::StructType *entryType = llvm::StructType::get(pointer, pointer, pointer);
   llvm::SmallVector<llvm::Constant *> rows;
   for (const std::string &entry : entries) {
@@ -136,9 +144,10 @@ Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTabl
     if (auto function = mlir::dyn_cast<mlir::LLVM::LLVMFuncOp>(op);
         function && function->hasAttr(attn::AttnDialect::entryAttr)) {
       entries.push_back(function.getSymName().str());
-      function->removeAttr(attn::AttnDialect::entryAttr);
-      function->removeAttr(attn::AttnDialect::buffersAttr);
-      function->removeAttr(attn::AttnDialect::dimsAttr);
+      for (llvm::StringRef name :
+           {attn::AttnDialect::entryAttr, attn::AttnDialect::buffersAttr, attn::AttnDialect::dimsAttr,
+            attn::AttnDialect::costsAttr, attn::AttnDialect::regionAttr})
+        function->removeAttr(name);
     }
   }
   llvm::SmallVector<mlir::NamedAttribute> attributes(copy.get()->getDiscardableAttrs());
@@ -165,7 +174,9 @@ Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTabl
       function.addFnAttr("frame-pointer", "none");
       function.setDoesNotThrow();
     }
-  if (table)
+  if (table && table->isKernel)
+    llvm::appendToCompilerUsed(*module, {addManifest(*module, table->manifest)});
+  else if (table)
     addTable(*module, *table, entries);
   std::string problem;
   llvm::raw_string_ostream stream(problem);

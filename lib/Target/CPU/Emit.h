@@ -37,6 +37,7 @@ struct ArtifactTable {
   std::string manifest;         ///< JSON
   uint32_t abiMinor = 0;        ///< what the artifact needs of a runtime
   llvm::StringRef weights = {}; ///< bytes of a weight file to put inside; empty: none
+  bool isKernel = false;        ///< only the manifest is added, and the entries themselves are exported
 };
 
 /// Optimises and emits a module at the stage llvm-dialect. With a table, the only exported symbol is its PREFIX_module

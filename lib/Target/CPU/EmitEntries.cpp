@@ -332,9 +332,10 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
   /// The attributes of an entry go to its exported function.
   static void moveEntryAttributes(LLVM::LLVMFuncOp entry, LLVM::LLVMFuncOp wrapper) {
     wrapper->setAttr(attn::AttnDialect::entryAttr, UnitAttr::get(entry.getContext()));
-    wrapper->setAttr(attn::AttnDialect::buffersAttr, entry->getAttr(attn::AttnDialect::buffersAttr));
     entry->removeAttr(attn::AttnDialect::entryAttr);
-    entry->removeAttr(attn::AttnDialect::buffersAttr);
+    for (StringRef name : {attn::AttnDialect::buffersAttr, attn::AttnDialect::costsAttr, attn::AttnDialect::regionAttr})
+      if (Attribute value = entry->removeAttr(name))
+        wrapper->setAttr(name, value);
   }
 
   void runOnOperation() override {

@@ -48,6 +48,27 @@ def AttnLowerProducts : Pass<"attn-lower-products"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def AttnLowerQuantizedProducts : Pass<"attn-lower-quantized-products"> {
+  let summary = "tiles of integers become register tiles";
+  let description = [{
+    `attn.quantized_product` on memory becomes loops over groups and over words of a group's codes. A step is two loads of the
+    panel, a broadcast of four codes per row, and dot products: `vpdpbusd` where the target has it (`byte_dot`), else products of
+    16-bit pairs, which LLVM makes `pmaddwd`. Sums of a group are integers, that begin at minus zero times the sum of the row's
+    codes; scaled, they are added in f32, in registers of few rows, else in the destination. With one group of all rows only the last
+    step has scales. A rounding to integers becomes one instruction as well.
+
+    ```mlir
+    func.func @tile(%rows: memref<4x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<4x32xf32>) {
+      attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+        : memref<4x128xi8>, memref<2x1088xi8>, memref<4x32xf32>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 def AttnVectorize : Pass<"attn-vectorize"> {
   let summary = "elementwise tiles become vectors";
   let description = [{

@@ -33,6 +33,7 @@ void rapt::cpu::addBackendPasses(OpPassManager &passes) {
   passes.addPass(createAttnPlanMemory());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createAttnLowerProducts());
+  passes.addPass(createAttnLowerQuantizedProducts());
   passes.addPass(createAttnVerifyBackend());
 }
 

@@ -133,5 +133,6 @@ TargetInfo Target::info() const {
     info.vectorBytes = has("avx") ? 32 : 16;
     info.vectorRegisters = 16;
   }
+  info.byteDot = info.vectorBytes == 64 ? has("avx512vnni") : info.vectorBytes == 32 && has("avxvnni");
   return info;
 }

@@ -33,8 +33,9 @@ using namespace rapt;
 
 namespace {
 
-/// parallel_for: captures go into a struct on the entry's stack; a thunk with the C signature of rapt_task_fn reads
-/// them back; rapt_env's parallel_for gets thunk, struct and count; a non-zero answer is returned at once.
+/// parallel_for: captures, behind the region's number where it has one, go into a struct on the entry's stack; a thunk
+/// with the C signature of rapt_task_fn reads them back; rapt_env's parallel_for gets thunk, struct and count; a
+/// non-zero answer is returned at once.
 struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
@@ -43,11 +44,13 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     MLIRContext *context = op.getContext();
     Type pointer = LLVM::LLVMPointerType::get(context), i64 = b.getI64Type(), i32 = b.getI32Type();
-    SmallVector<Type> fields;
+    auto region = op->getAttrOfType<IntegerAttr>(attn::AttnDialect::regionAttr);
+    const unsigned first = region ? 1 : 0; // of the captures
+    SmallVector<Type> fields(first, i64);
     for (Type type : op.getCaptures().getTypes())
       fields.push_back(getTypeConverter()->convertType(type));
     auto closureType = LLVM::LLVMStructType::getLiteral(context, fields);
-    std::string thunk = makeThunk(rewriter, op, closureType);
+    std::string thunk = makeThunk(rewriter, op, closureType, first);
 
     Value closure;
     {
@@ -57,9 +60,11 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
       Value one = LLVM::ConstantOp::create(b, i64, 1);
       closure = LLVM::AllocaOp::create(b, pointer, closureType, one, 64);
     }
+    if (region)
+      LLVM::StoreOp::create(b, LLVM::ConstantOp::create(b, i64, region.getInt()), closure);
     for (auto [i, capture] : llvm::enumerate(adaptor.getCaptures())) {
-      Value field =
-          LLVM::GEPOp::create(b, pointer, closureType, closure, ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(i)});
+      Value field = LLVM::GEPOp::create(b, pointer, closureType, closure,
+                                        ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(first + i)});
       LLVM::StoreOp::create(b, capture, field);
     }
     auto environment = LLVM::LLVMStructType::getLiteral(context, {pointer, pointer, i64});
@@ -82,10 +87,10 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
     return success();
   }
 
-  std::string makeThunk(ConversionPatternRewriter &rewriter, attn::ParallelForOp op,
-                        LLVM::LLVMStructType closureType) const {
+  std::string makeThunk(ConversionPatternRewriter &rewriter, attn::ParallelForOp op, LLVM::LLVMStructType closureType,
+                        unsigned first) const {
     auto module = op->getParentOfType<ModuleOp>();
-    std::string name = (op.getTask() + ".thunk").str();
+    std::string name = (op.getTask() + (first ? ".region_thunk" : ".thunk")).str();
     if (module.lookupSymbol(name))
       return name;
     OpBuilder::InsertionGuard guard(rewriter);
@@ -99,8 +104,8 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
     SmallVector<Value> arguments;
     for (auto [i, capture] : llvm::enumerate(op.getCaptures())) {
       Value field = LLVM::GEPOp::create(rewriter, op.getLoc(), pointer, closureType, block->getArgument(0),
-                                        ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(i)});
-      Value value = LLVM::LoadOp::create(rewriter, op.getLoc(), closureType.getBody()[i], field);
+                                        ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(first + i)});
+      Value value = LLVM::LoadOp::create(rewriter, op.getLoc(), closureType.getBody()[first + i], field);
       arguments.push_back(toSource(rewriter, op.getLoc(), capture.getType(), value));
     }
     for (unsigned i = 1; i < 4; ++i)

@@ -37,7 +37,13 @@ TEST(Options, UsageErrorsSayWhatToWrite) {
   EXPECT_NE(failure({"a", "--max-batch=0"}).find("from 1 to 65536, not '0'"), std::string::npos);
   EXPECT_NE(failure({"a", "--max-seq-len=12x"}).find("not '12x'"), std::string::npos);
   EXPECT_NE(failure({"a", "--target=cuda"}).find("--target=cpu is"), std::string::npos);
-  EXPECT_NE(failure({"a", "--quantize=w4"}).find("--dtype=bf16"), std::string::npos);
+  EXPECT_NE(failure({"a", "--quantize=w2"}).find("is none of none, w8a8, w8 and w4"), std::string::npos);
+  EXPECT_NE(failure({"a", "--quantize=w4", "--quantize-group=48"}).find("is none of 32, 64 and 128"),
+            std::string::npos);
+  EXPECT_NE(failure({"a", "--quantize=w8a8", "--quantize-group=64"}).find("has no groups"), std::string::npos);
+  EXPECT_NE(failure({"a", "--quantize-group=64"}).find("--quantize=none has no groups"), std::string::npos);
+  EXPECT_NE(failure({"a", "--quantize=w8", "--quantize-zero-point"}).find("is for --quantize=w4"), std::string::npos);
+  EXPECT_EQ(failure({"a", "--quantize=w4", "--quantize-group=128", "--quantize-zero-point"}), "");
   EXPECT_NE(failure({"a", "--cache-dtype=f16"}).find("kept in f32"), std::string::npos);
   EXPECT_NE(failure({"a", "--save-weights=w.safetensors"}).find("needs --random-weights=SEED"), std::string::npos);
   EXPECT_NE(failure({"a", "--emit=ptx"}).find("is no stage"), std::string::npos);

@@ -10,6 +10,7 @@ enum { BLOCK = 8, SLOT = 2, VOCABULARY = 257 }; /* SLOT: int32s of a token in th
 __attribute__((section(".rapt.manifest"), used)) static const char manifest[] = FAKE_MANIFEST;
 
 typedef struct {
+  int64_t region; /* a closure begins with its number: 0 for insert, 1 for project */
   const int32_t *weights, *tokens, *row_begin, *past, *table, *want;
   int32_t *cache;
   float *logits;
@@ -57,6 +58,7 @@ static void project(void *closure, int64_t begin, int64_t end, int64_t worker) {
 
 static int32_t step(const rapt_env *env, void *const *b, const int64_t *dims) {
   call c;
+  c.region = 0;
   c.weights = b[0], c.scratch = b[1], c.cache = b[2], c.tokens = b[3], c.row_begin = b[4], c.past = b[5];
   c.table = b[6], c.want = b[7], c.logits = b[8];
   c.rows = dims[1], c.table_width = dims[3];
@@ -65,6 +67,7 @@ static int32_t step(const rapt_env *env, void *const *b, const int64_t *dims) {
     if (stop)
       return stop;
   }
+  c.region = 1;
   return env->parallel_for(env->user, project, &c, dims[2]);
 }
 

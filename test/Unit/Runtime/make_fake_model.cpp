@@ -100,7 +100,13 @@ int main(int argc, char **argv) {
       R"({"name": "past", "kind": "input", "dtype": "i32", "shape": ["rows"]}, )"
       R"({"name": "block_table", "kind": "input", "dtype": "i32", "shape": ["rows", "table"]}, )"
       R"({"name": "want", "kind": "input", "dtype": "i32", "shape": ["wanted"]}, )"
-      R"({"name": "logits", "kind": "output", "dtype": "f32", "shape": ["wanted", 257]}]}]})";
+      R"({"name": "logits", "kind": "output", "dtype": "f32", "shape": ["wanted", 257]}], )"
+      R"("costs": {"counts": [{"name": "pairs", "kind": "pairs", "queries": "row_begin", "past": "past", "lower": -5, "upper": 1}, )"
+      R"({"name": "keys", "kind": "keys", "queries": "row_begin", "past": "past", "lower": -5, "upper": 1}, )"
+      R"({"name": "steps", "kind": "steps", "queries": "row_begin", "rows": 2}], "ops": [)"
+      R"({"op": "insert", "name": "h.{layer}.w", "dtype": "f32", "layers": 3, "first_layer": 4, "layer_step": 2, )"
+      R"("flops": [[2, "tokens", "tokens"], [7]], "weights": [[3, "steps"]], "cache": [[1, "keys"]], "activations": [[1, "tokens/2"]]}, )"
+      R"({"op": "project", "flops": [[10, "pairs"]]}]}, "regions": [0, 1, -1]}]})";
   std::string text = "#define FAKE_MANIFEST \"";
   for (char c : manifest)
     text += c == '"' ? std::string("\\\"") : std::string(1, c);

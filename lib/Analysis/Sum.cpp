@@ -1,0 +1,116 @@
+//===- Sum.cpp - Sizes as sums of products of dims --------------------------------------===//
+#include "lib/Analysis/Sum.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace rapt;
+
+static constexpr int64_t most = int64_t(1) << 52;
+
+Sum::Sum(int64_t number) { add({}, number); }
+
+Sum Sum::of(std::string name) {
+  Sum sum;
+  sum.add({std::move(name)}, 1);
+  return sum;
+}
+
+Sum Sum::unknown() {
+  Sum sum;
+  sum.known = false;
+  return sum;
+}
+
+Sum Sum::parse(StringRef text) {
+  auto [product, plus] = text.split('+');
+  int64_t more = 0;
+  if (!plus.empty() && plus.getAsInteger(10, more))
+    return unknown();
+  Sum sum(1);
+  SmallVector<StringRef, 2> factors;
+  product.split(factors, '*');
+  for (StringRef factor : factors)
+    sum = sum * of(factor.str());
+  return sum + Sum(more);
+}
+
+void Sum::add(const std::vector<std::string> &names, int64_t number) {
+  int64_t &term = terms[names], total;
+  if (llvm::AddOverflow(term, number, total) || total > most || total < -most)
+    known = false;
+  term = total;
+  if (term == 0)
+    terms.erase(names);
+}
+
+std::optional<int64_t> Sum::asNumber() const {
+  if (!known || terms.size() > 1 || (terms.size() == 1 && !terms.begin()->first.empty()))
+    return std::nullopt;
+  return terms.empty() ? 0 : terms.begin()->second;
+}
+
+Sum Sum::operator+(const Sum &other) const {
+  Sum sum = *this;
+  sum.known &= other.known;
+  for (const auto &[names, number] : other.terms)
+    sum.add(names, number);
+  return sum;
+}
+
+Sum Sum::operator*(const Sum &other) const {
+  Sum product;
+  product.known = known && other.known;
+  for (const auto &[left, x] : terms)
+    for (const auto &[right, y] : other.terms) {
+      std::vector<std::string> names = left;
+      names.insert(names.end(), right.begin(), right.end());
+      llvm::sort(names);
+      int64_t number = 0;
+      product.known &= !llvm::MulOverflow(x, y, number);
+      product.add(names, number);
+    }
+  return product;
+}
+
+Sum Sum::dividedBy(int64_t divisor) const {
+  if (divisor == 1)
+    return *this;
+  if (std::optional<int64_t> number = asNumber(); number && divisor > 1)
+    return Sum(*number / divisor);
+  bool isName = known && terms.size() == 1 && terms.begin()->first.size() == 1 && terms.begin()->second == 1;
+  return isName && divisor > 1 ? of(terms.begin()->first.front() + "/" + std::to_string(divisor)) : unknown();
+}
+
+Sum Sum::dividedBy(const Sum &divisor) const {
+  if (!known || !divisor.known || divisor.terms.size() != 1)
+    return unknown();
+  const auto &[names, number] = *divisor.terms.begin();
+  Sum quotient;
+  for (const auto &[left, x] : terms) {
+    std::vector<std::string> rest = left;
+    for (const std::string &name : names) {
+      auto found = llvm::find(rest, name);
+      if (found == rest.end())
+        return unknown();
+      rest.erase(found);
+    }
+    if (x % number != 0)
+      return unknown();
+    quotient.add(rest, x / number);
+  }
+  return quotient;
+}
+
+Attribute Sum::asAttribute(MLIRContext *context) const {
+  Builder b(context);
+  SmallVector<Attribute> list;
+  for (const auto &[names, number] : terms) {
+    SmallVector<Attribute> term{b.getI64IntegerAttr(number)};
+    for (const std::string &name : names)
+      term.push_back(b.getStringAttr(name));
+    list.push_back(b.getArrayAttr(term));
+  }
+  return known ? b.getArrayAttr(list) : Attribute();
+}

@@ -1,0 +1,62 @@
+//===- Quantization.h - Groups of weights as integers --------------------------===//
+//
+// The one place that chooses codes, scales and zeros of a weight: the packer writes
+// them, the reference evaluator reads them. Arithmetic is binary32 in a fixed order, so
+// that every machine packs the same bytes.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace rapt::artifact {
+
+/// How a matrix is quantised; 0 bits: not at all.
+struct Quantization {
+  uint8_t bits = 0;        ///< 4 or 8
+  int64_t group = 0;       ///< rows of a group: 32, 64 or 128; 0: all
+  bool zeroPoints = false; ///< groups of 4 bits have a zero of their own
+
+  explicit operator bool() const { return bits != 0; }
+  friend bool operator==(const Quantization &, const Quantization &) = default;
+
+  int64_t zero() const { return int64_t(1) << (bits - 1); }
+  /// Rows with those that fill the last group.
+  int64_t paddedRows(int64_t rows) const;
+  int64_t groups(int64_t rows) const { return group == 0 ? 1 : paddedRows(rows) / group; }
+  int64_t groupRows(int64_t rows) const { return group == 0 ? paddedRows(rows) : group; }
+  /// Bytes of a group of a panel of 32 columns: codes, 32 scales in bf16, and 64 bytes of zeros where it has them.
+  int64_t codeBytes(int64_t rows) const { return groupRows(rows) * 32 * bits / 8; }
+  int64_t groupBytes(int64_t rows) const { return codeBytes(rows) + 64 + (zeroPoints ? 64 : 0); }
+};
+
+/// Codes of a group of a panel, and what they stand for: scale[n] (code[k][n] - zero[n]).
+struct QuantizedGroup {
+  static constexpr int64_t width = 32;
+  std::vector<uint8_t> codes; ///< [rows][32]
+  float scales[width];        ///< values of bf16
+  uint8_t zeros[width];
+
+  double value(int64_t row, int64_t column) const {
+    return double(scales[column]) * (int(codes[row * width + column]) - int(zeros[column]));
+  }
+};
+
+/// Rounds `rows` rows of a panel, [rows][32], at most those of a group. Returns the first column that holds NaN or
+/// infinity, or -1.
+int quantize(const float *panel, int64_t rows, const Quantization &how, QuantizedGroup &group);
+
+/// Writes a group of how.groupBytes(...) bytes: codes of `groupRows` rows, of which the missing ones are zeros.
+void writeGroup(const QuantizedGroup &group, int64_t rows, int64_t groupRows, const Quantization &how,
+                std::byte *target);
+
+/// How far values are from what was stored: sums of squares.
+struct QuantizationError {
+  double error = 0, norm = 0;
+  void add(const QuantizationError &other) { error += other.error, norm += other.norm; }
+  /// Relative L2; 0 of nothing.
+  double relative() const;
+};
+
+} // namespace rapt::artifact

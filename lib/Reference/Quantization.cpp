@@ -1,0 +1,113 @@
+//===- Quantization.cpp - Products of integers ------------------------------===//
+#include "lib/Artifact/Quantization.h"
+#include "lib/Reference/Ops.h"
+#include <cmath>
+
+using namespace mlir;
+namespace rapt::reference {
+
+namespace {
+
+/// Where the groups of a line of `depth` elements begin; one more for the end. They begin anew after each period.
+SmallVector<int64_t> groupsOf(attn::QuantizedType type, int64_t depth) {
+  int64_t period = type.getPeriod() ? type.getPeriod() : depth;
+  SmallVector<int64_t> begins;
+  for (int64_t part = 0; part < depth; part += period)
+    for (int64_t i = 0; i < period; i += type.getGroup()) {
+      begins.push_back(part + i);
+      if (type.getGroup() == 0)
+        break;
+    }
+  if (type.getGroup() == 0)
+    begins.resize(1);
+  begins.push_back(depth);
+  return begins;
+}
+
+} // namespace
+
+template <typename S>
+Result<S> quantizeWeight(attn::ParameterSliceOp op, attn::QuantizedType type, std::vector<double> values) {
+  ArrayRef<int64_t> shape = op.getValue().getType().getShape();
+  int64_t depth = shape[type.getAxis()], lines = shape[1 - type.getAxis()];
+  artifact::Quantization how{uint8_t(type.bits()), type.getGroup(), type.getZeroPoints()};
+  Tensor<S> result{{shape.begin(), shape.end()}, std::vector<S>(values.size()), std::vector<int64_t>(values.size())};
+  auto at = [&](int64_t line, int64_t i) { return type.getAxis() == 1 ? line * depth + i : i * lines + line; };
+  SmallVector<int64_t> groups = groupsOf(type, depth);
+  artifact::QuantizedGroup group;
+  constexpr int64_t width = artifact::QuantizedGroup::width;
+  for (int64_t line = 0; line < lines; ++line)
+    for (auto [begin, end] : llvm::zip(ArrayRef(groups).drop_back(), ArrayRef(groups).drop_front())) {
+      // A panel of which only the first column counts.
+      std::vector<float> panel((end - begin) * width);
+      for (int64_t i = begin; i < end; ++i)
+        panel[(i - begin) * width] = float(values[at(line, i)]);
+      if (artifact::quantize(panel.data(), end - begin, how, group) >= 0)
+        return op.emitOpError() << "reads '" << op.getParameter() << "', which holds NaN or infinity";
+      for (int64_t i = begin; i < end; ++i) {
+        result.ints[at(line, i)] = group.codes[(i - begin) * width];
+        result.floats[at(line, i)] = S(group.value(i - begin, 0));
+      }
+      result.scales.push_back(S(group.scales[0]));
+      result.zeros.push_back(group.zeros[0]);
+    }
+  return result;
+}
+
+template <typename S> Result<S> evaluate(attn::QuantizeRowsOp op, const Tensor<S> &input) {
+  auto type = cast<attn::QuantizedType>(op.getResult().getType().getElementType());
+  int64_t depth = input.dim(1);
+  Tensor<S> result = input;
+  result.ints.resize(input.floats.size());
+  SmallVector<int64_t> groups = groupsOf(type, depth);
+  for (int64_t m = 0; m < input.dim(0); ++m)
+    for (auto [begin, end] : llvm::zip(ArrayRef(groups).drop_back(), ArrayRef(groups).drop_front())) {
+      // Codes are those of binary32 whatever the precision: one that is rounded the other way is another number.
+      float largest = 0;
+      bool isFinite = true;
+      for (int64_t i = begin; i < end; ++i) {
+        float x = float(input.floats[m * depth + i]);
+        isFinite &= std::isfinite(x);
+        largest = std::max(largest, std::fabs(x));
+      }
+      bool counts = isFinite && largest >= 0x1p-100f;
+      float inverse = counts ? 127 / largest : 0, scale = counts ? largest / 127 : 0;
+      if (!isFinite)
+        scale = std::numeric_limits<float>::quiet_NaN();
+      for (int64_t i = begin; i < end; ++i) {
+        int64_t code = counts ? int64_t(std::nearbyint(float(input.floats[m * depth + i]) * inverse)) : 0;
+        result.ints[m * depth + i] = code;
+        result.floats[m * depth + i] = S(scale) * S(code);
+      }
+      result.scales.push_back(S(scale));
+    }
+  return result;
+}
+
+template <typename S>
+std::vector<S> quantizedSums(attn::LinearOp op, const Tensor<S> &rows, const Tensor<S> &weight, int64_t n) {
+  auto type = cast<attn::QuantizedType>(op.getWeight().getType().getElementType());
+  int64_t depth = rows.dim(1);
+  SmallVector<int64_t> begins = groupsOf(type, depth);
+  int64_t groups = begins.size() - 1;
+  std::vector<S> sums(rows.dim(0) * n);
+  for (int64_t m = 0; m < rows.dim(0); ++m)
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t g = 0; g < groups; ++g) {
+        int64_t product = 0;
+        for (int64_t i = begins[g]; i < begins[g + 1]; ++i) {
+          int64_t code = weight.ints[type.getAxis() == 1 ? j * depth + i : i * n + j];
+          product += rows.ints[m * depth + i] * (code - weight.zeros[j * groups + g]);
+        }
+        sums[m * n + j] += S(product) * weight.scales[j * groups + g] * rows.scales[m * groups + g];
+      }
+  return sums;
+}
+
+#define INSTANTIATE(S)                                                                                                 \
+  template Result<S> quantizeWeight(attn::ParameterSliceOp, attn::QuantizedType, std::vector<double>);                 \
+  template Result<S> evaluate(attn::QuantizeRowsOp, const Tensor<S> &);                                                \
+  template std::vector<S> quantizedSums(attn::LinearOp, const Tensor<S> &, const Tensor<S> &, int64_t);
+RAPT_FOR_EACH_SCALAR(INSTANTIATE)
+
+} // namespace rapt::reference

@@ -1,0 +1,77 @@
+//===- Profile.h - What the ops of the compiled code take -----------------------===//
+#pragma once
+#include "lib/Runtime/Cost.h"
+#include "lib/Runtime/Memory.h"
+#include "rapt/rapt_profile.h"
+
+namespace rapt::runtime {
+
+/// Times of the parallel regions that an artifact's entries run, by op and layer. Used by the context's thread alone.
+class Profile {
+public:
+  /// Seconds of a clock that only goes forward.
+  static double now();
+
+  /// Makes room for the module's rows. RAPT_UNSUPPORTED where the manifest tells no ops.
+  rapt_status start(const rapt_module &module, const Allocator &memory, const Report &report);
+  /// An entry begins; returns the time.
+  double enter(rapt_entry_fn code, const int64_t *dims);
+  /// The entry that was entered is over.
+  void leave(double seconds, void *const *buffers, const int64_t *dims);
+  /// A region of it is over, whose closure begins with its number.
+  void addRegion(const void *closure, double seconds);
+  void addCall(double seconds) { callSeconds += seconds, ++calls; }
+
+  bool isStarted() const { return rows.data(); }
+  /// Rows of what was called, at most `most` of them into `to`; how many there are.
+  size_t read(rapt_profile_row *to, size_t most) const;
+
+private:
+  struct Row {
+    double seconds;
+    Cost cost;
+    uint64_t calls;
+  };
+  struct Rest {
+    double seconds;
+    uint64_t runs;
+  };
+  /// Runs with one token a row are kept apart: what is fast there is slow elsewhere.
+  static constexpr int kinds = 2;
+  size_t placeOf(int kind, int entry, int op) const {
+    return size_t(kind) * (rows.size() / kinds) + size_t(firstRow[firstOp[entry] + op]);
+  }
+
+  const Manifest *manifest = nullptr;
+  const rapt_artifact *artifact = nullptr;
+  Array<int64_t> firstOp;     ///< of each entry among all ops
+  Array<int64_t> firstRow;    ///< of each op among the rows: one a layer
+  Array<Row> rows;            ///< of each kind, of ops and layers
+  Array<Rest> rests;          ///< of each entry and kind: its code outside of ops' regions
+  Array<int64_t> firstRegion; ///< of each entry among all regions
+  Array<int64_t> called;      ///< times that each region ran in the entry's present run
+  Array<double> counted;      ///< the entry's counts
+  int current = -1;           ///< entry that runs
+  int currentKind = 0;        ///< 1: with one token a row
+  double inRegions = 0;       ///< seconds of its ops' regions so far
+  double callSeconds = 0, entrySeconds = 0;
+  uint64_t calls = 0;
+};
+
+/// Times a call of the interface where the context has a profile.
+class ProfiledCall {
+public:
+  explicit ProfiledCall(Profile *profile) : profile(profile), begin(profile ? Profile::now() : 0) {}
+  ~ProfiledCall() {
+    if (profile)
+      profile->addCall(Profile::now() - begin);
+  }
+  ProfiledCall(const ProfiledCall &) = delete;
+  ProfiledCall &operator=(const ProfiledCall &) = delete;
+
+private:
+  Profile *profile;
+  double begin;
+};
+
+} // namespace rapt::runtime

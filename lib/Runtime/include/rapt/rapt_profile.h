@@ -1,0 +1,43 @@
+/*===- rapt_profile.h - What the ops of a compiled model take ----------------===*\
+|*
+|* C99. Times the parallel regions of compiled code, and tells what each op of
+|* the model computed and moved. A part of librapt_runtime; rapt.h has the rules.
+|*
+\*===----------------------------------------------------------------------===*/
+#ifndef RAPT_RAPT_PROFILE_H
+#define RAPT_RAPT_PROFILE_H
+#include "rapt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What an op of the compiled code took in one layer, over all calls since rapt_profile_start. The rows' seconds add up
+ * to the time of those calls. Strings live as long as the module. */
+typedef struct rapt_profile_row {
+  size_t size;
+  const char *entry; /**< "step", "encode", "forward", ...; NULL: around the entries. */
+  int32_t one_token; /**< 1: runs with one token a sequence, which are told apart. */
+  const char *op;    /**< "linear", "attention", ...; NULL: code of the entry outside of its ops' parallel regions. */
+  const char *name;  /**< Of the weights that it reads, as in the checkpoint, {layer} for the layer; NULL: none. */
+  int64_t layer;     /**< -1: in no stack of layers. */
+  uint64_t calls;    /**< Parallel regions; of the row around the entries, calls. */
+  double seconds;
+  const char *dtype; /**< Of the operands of its products, "f32"; NULL: it has none. */
+  double flops;      /**< Of products, multiplication and addition apart, without padding. */
+  double weight_bytes, cache_bytes, activation_bytes; /**< Each read or written once. */
+} rapt_profile_row;
+
+/** From now on rapt_step, rapt_encode and rapt_run are timed op by op; earlier times are forgotten. UNSUPPORTED for
+ * artifacts that do not tell their ops. */
+RAPT_API rapt_status rapt_profile_start(rapt_context *context, char *message, size_t message_size);
+RAPT_API rapt_status rapt_profile_stop(rapt_context *context, char *message, size_t message_size);
+/** Fills rows with what was called, entry by entry in the order of the code, and sets *count. RAPT_FULL where there are
+ * more than *count; NULL rows: only their number is told. */
+RAPT_API rapt_status rapt_profile_read(rapt_context *context, rapt_profile_row *rows, size_t *count, char *message,
+                                       size_t message_size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

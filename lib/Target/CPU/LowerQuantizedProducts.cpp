@@ -1,0 +1,299 @@
+//===- LowerQuantizedProducts.cpp - Register tiles of products of integers -------------------===//
+//
+// Weights are the unsigned operand of a dot product of bytes, rows the signed one,
+// because x86's instruction takes its signed operand from memory and broadcasts four
+// bytes of it on the way.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "lib/Target/CPU/Passes.h"
+#include "lib/TargetInfo/TargetInfo.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNLOWERQUANTIZEDPRODUCTS
+#include "lib/Target/CPU/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::tile;
+using attn::kPanel;
+
+namespace {
+
+/// Chains of accumulators of a single row whose groups are long.
+constexpr int64_t kChains = 4;
+/// Steps of a group that few rows take without a loop.
+constexpr int64_t kMostUnrolled = 32;
+
+/// Rows by two vectors of columns of one product.
+class Emitter {
+public:
+  Emitter(attn::QuantizedProductOp op, const TargetInfo &target)
+      : op(op), type(cast<attn::QuantizedType>(op.getWeight())), depth(op.getDepth()), lanes(target.lanesF32()),
+        registers(target.vectorRegisters), hasDot(target.byteDot) {}
+
+  void emit(ImplicitLocOpBuilder &b) {
+    int64_t m = cast<MemRefType>(op.getDest().getType()).getDimSize(0);
+    // Beside the accumulators lie two vectors of the panel and one of the row; without a dot instruction, its pieces.
+    int64_t most = (registers - (hasDot ? 3 : 8)) / 2, parts = llvm::divideCeil(m, most);
+    for (column = 0; column < kPanel; column += 2 * lanes)
+      for (int64_t part = 0; part < parts; ++part) {
+        row = m * part / parts;
+        rows = m * (part + 1) / parts - row;
+        if (type.groups(depth) == 1)
+          emitOneGroup(b);
+        else
+          emitGroups(b);
+      }
+  }
+
+private:
+  VectorType wordsType(ImplicitLocOpBuilder &b) const { return VectorType::get({lanes}, b.getI32Type()); }
+  VectorType bytesType(ImplicitLocOpBuilder &b) const { return VectorType::get({4 * lanes}, b.getI8Type()); }
+  VectorType floatsType(ImplicitLocOpBuilder &b) const { return VectorType::get({lanes}, b.getF32Type()); }
+
+  static Value splatOf(ImplicitLocOpBuilder &b, VectorType type, int64_t value) {
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, b.getIntegerAttr(type.getElementType(), value)));
+  }
+  static Value add(ImplicitLocOpBuilder &b, Value base, int64_t offset) {
+    return offset == 0 ? base : Value(arith::AddIOp::create(b, base, index(b, offset)));
+  }
+  static Value times(ImplicitLocOpBuilder &b, Value value, int64_t factor) {
+    return arith::MulIOp::create(b, value, index(b, factor));
+  }
+
+  /// The 32 bits at byte `at` of row `r` as a scalar of `element`.
+  Value loadWord(ImplicitLocOpBuilder &b, int64_t r, Value at, Type element) {
+    Value bytes =
+        vector::LoadOp::create(b, VectorType::get({4}, b.getI8Type()), op.getRows(), ValueRange{index(b, row + r), at});
+    Value word = vector::BitCastOp::create(b, VectorType::get({1}, element), bytes);
+    return vector::ExtractOp::create(b, word, 0);
+  }
+  /// The same in all lanes.
+  Value broadcastWord(ImplicitLocOpBuilder &b, int64_t r, Value at, VectorType type) {
+    return vector::BroadcastOp::create(b, type, loadWord(b, r, at, type.getElementType()));
+  }
+
+  /// Vector `half` of the panel's words of 32 bits at byte `at` of group `group`.
+  Value loadCodes(ImplicitLocOpBuilder &b, Value group, Value at, int64_t half) {
+    return vector::LoadOp::create(b, bytesType(b), op.getPanel(),
+                                  ValueRange{group, add(b, at, 4 * (column + half * lanes))});
+  }
+
+  /// acc + sum of four products in each lane; `weights` are unsigned bytes, `codes` signed ones.
+  Value dot(ImplicitLocOpBuilder &b, Value acc, Value weights, Value codes) {
+    if (hasDot) {
+      std::string name = "llvm.x86.avx512.vpdpbusd." + std::to_string(32 * lanes);
+      return LLVM::CallIntrinsicOp::create(b, wordsType(b), b.getStringAttr(name), ValueRange{acc, weights, codes})
+          .getResult(0);
+    }
+    auto words = wordsType(b), pairs = VectorType::get({2 * lanes}, b.getI16Type());
+    Value w = vector::BitCastOp::create(b, words, weights), a = vector::BitCastOp::create(b, pairs, codes);
+    Value mask = splatOf(b, words, 0x00ff00ff), eight = splatOf(b, words, 8), byte = splatOf(b, pairs, 8);
+    Value odd = arith::AndIOp::create(b, arith::ShRUIOp::create(b, w, eight), mask);
+    Value evenCodes = arith::ShRSIOp::create(b, arith::ShLIOp::create(b, a, byte), byte);
+    acc = arith::AddIOp::create(b, acc, dotPairs(b, arith::AndIOp::create(b, w, mask), evenCodes));
+    return arith::AddIOp::create(b, acc, dotPairs(b, odd, arith::ShRSIOp::create(b, a, byte)));
+  }
+
+  /// Sums of two products of 16 bits in each lane.
+  Value dotPairs(ImplicitLocOpBuilder &b, Value weights, Value codes) {
+    auto pairs = VectorType::get({2 * lanes}, b.getI16Type()), wide = VectorType::get({2 * lanes}, b.getI32Type());
+    Value w = arith::ExtSIOp::create(b, wide, vector::BitCastOp::create(b, pairs, weights));
+    Value products = arith::MulIOp::create(b, w, arith::ExtSIOp::create(b, wide, codes));
+    SmallVector<int64_t> even, odd;
+    for (int64_t i = 0; i < lanes; ++i) {
+      even.push_back(2 * i);
+      odd.push_back(2 * i + 1);
+    }
+    return arith::AddIOp::create(b, vector::ShuffleOp::create(b, products, products, even),
+                                 vector::ShuffleOp::create(b, products, products, odd));
+  }
+
+  /// One word of each column of group `group`, 4 or 8 rows of the weight from its row `first` on, to `sums`.
+  void emitStep(ImplicitLocOpBuilder &b, Value group, Value step, MutableArrayRef<Value> sums) {
+    Value at = times(b, step, 4 * kPanel), inRow = times(b, step, 32 / type.bits());
+    inRow = arith::AddIOp::create(b, inRow, times(b, group, type.groupDepth(depth)));
+    Value words[2] = {loadCodes(b, group, at, 0), loadCodes(b, group, at, 1)};
+    for (int64_t nibble = 0; nibble < 8 / type.bits(); ++nibble) {
+      Value panels[2];
+      for (int64_t half = 0; half < 2; ++half)
+        panels[half] = type.bits() == 8 ? words[half] : nibbles(b, words[half], nibble);
+      for (int64_t r = 0; r < rows; ++r) {
+        Value codes =
+            vector::BitCastOp::create(b, bytesType(b), broadcastWord(b, r, add(b, inRow, 4 * nibble), wordsType(b)));
+        for (int64_t half = 0; half < 2; ++half)
+          sums[2 * r + half] = dot(b, sums[2 * r + half], panels[half], codes);
+      }
+    }
+  }
+
+  /// The low (0) or high (1) nibbles of each byte.
+  Value nibbles(ImplicitLocOpBuilder &b, Value bytes, int64_t high) {
+    Value words = vector::BitCastOp::create(b, wordsType(b), bytes);
+    if (high)
+      words = arith::ShRUIOp::create(b, words, splatOf(b, wordsType(b), 4));
+    words = arith::AndIOp::create(b, words, splatOf(b, wordsType(b), 0x0f0f0f0f));
+    return vector::BitCastOp::create(b, bytesType(b), words);
+  }
+
+  /// Minus zero times the sum of a row's codes: what the sums of a group begin with.
+  SmallVector<Value> beginSums(ImplicitLocOpBuilder &b, Value group) {
+    Value zeros[2];
+    for (int64_t half = 0; half < 2; ++half)
+      zeros[half] = type.getZeroPoints() ? loadZeros(b, group, half) : splatOf(b, wordsType(b), type.zero());
+    SmallVector<Value> sums;
+    for (int64_t r = 0; r < rows; ++r) {
+      Value at = add(b, times(b, group, 4), type.ofRows().rowSum(depth, 0));
+      Value negated = broadcastWord(b, r, at, wordsType(b));
+      for (int64_t half = 0; half < 2; ++half)
+        sums.push_back(arith::MulIOp::create(b, negated, zeros[half]));
+    }
+    return sums;
+  }
+
+  Value loadZeros(ImplicitLocOpBuilder &b, Value group, int64_t half) {
+    Value at = index(b, type.codeBytes(depth) + 2 * kPanel + column + half * lanes);
+    Value bytes =
+        vector::LoadOp::create(b, VectorType::get({lanes}, b.getI8Type()), op.getPanel(), ValueRange{group, at});
+    return arith::ExtUIOp::create(b, wordsType(b), bytes);
+  }
+
+  Value loadScales(ImplicitLocOpBuilder &b, Value group, int64_t half) {
+    Value at = index(b, type.codeBytes(depth) + 2 * (column + half * lanes));
+    Value bytes =
+        vector::LoadOp::create(b, VectorType::get({2 * lanes}, b.getI8Type()), op.getPanel(), ValueRange{group, at});
+    Value halves = vector::BitCastOp::create(b, VectorType::get({lanes}, b.getI16Type()), bytes);
+    Value words =
+        arith::ShLIOp::create(b, arith::ExtUIOp::create(b, wordsType(b), halves), splatOf(b, wordsType(b), 16));
+    return vector::BitCastOp::create(b, floatsType(b), words);
+  }
+
+  /// The sums of a group in f32, times both scales, plus `acc` where there is one.
+  SmallVector<Value> scale(ImplicitLocOpBuilder &b, Value group, ValueRange sums,
+                           function_ref<Value(ImplicitLocOpBuilder &, int64_t r, int64_t half)> acc) {
+    Value scales[2] = {loadScales(b, group, 0), loadScales(b, group, 1)};
+    SmallVector<Value> results;
+    for (int64_t r = 0; r < rows; ++r) {
+      Value at = add(b, times(b, group, 4), type.ofRows().rowScale(depth, 0));
+      Value own = broadcastWord(b, r, at, floatsType(b));
+      for (int64_t half = 0; half < 2; ++half) {
+        Value sum = arith::SIToFPOp::create(b, floatsType(b), sums[2 * r + half]);
+        Value scaled = arith::MulFOp::create(b, sum, scales[half]);
+        Value before = acc ? acc(b, r, half) : Value();
+        results.push_back(before ? Value(vector::FMAOp::create(b, scaled, own, before))
+                                 : Value(arith::MulFOp::create(b, scaled, own)));
+      }
+    }
+    return results;
+  }
+
+  SmallVector<Value> place(ImplicitLocOpBuilder &b, int64_t r, int64_t half) {
+    return {index(b, row + r), index(b, column + half * lanes)};
+  }
+  void store(ImplicitLocOpBuilder &b, ValueRange values) {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t half = 0; half < 2; ++half)
+        vector::StoreOp::create(b, values[2 * r + half], op.getDest(), place(b, r, half));
+  }
+
+  /// The whole depth is one group: integers to the end.
+  void emitOneGroup(ImplicitLocOpBuilder &b) {
+    Value group = index(b, 0);
+    SmallVector<Value> sums = beginSums(b, group);
+    int64_t steps = type.paddedDepth(depth) * type.bits() / 32;
+    int64_t chains = rows == 1 && steps % kChains == 0 ? kChains : 1;
+    for (int64_t i = 2 * rows; i < chains * 2 * rows; ++i)
+      sums.push_back(splatOf(b, wordsType(b), 0));
+    sums = loop(b, index(b, 0), index(b, steps), chains, sums,
+                [&](ImplicitLocOpBuilder &b, Value step, ValueRange carried) {
+                  SmallVector<Value> next(carried);
+                  for (int64_t chain = 0; chain < chains; ++chain)
+                    emitStep(b, group, add(b, step, chain), MutableArrayRef(next).slice(chain * 2 * rows, 2 * rows));
+                  return next;
+                });
+    for (int64_t i = 2 * rows; i < chains * 2 * rows; ++i)
+      sums[i % (2 * rows)] = arith::AddIOp::create(b, sums[i % (2 * rows)], sums[i]);
+    store(b, scale(b, group, ValueRange(sums).take_front(2 * rows), nullptr));
+  }
+
+  SmallVector<Value> groupSums(ImplicitLocOpBuilder &b, Value group) {
+    SmallVector<Value> sums = beginSums(b, group);
+    int64_t steps = type.groupDepth(depth) * type.bits() / 32;
+    if (rows * steps <= kMostUnrolled) {
+      for (int64_t step = 0; step < steps; ++step)
+        emitStep(b, group, index(b, step), sums);
+      return sums;
+    }
+    return loop(b, index(b, 0), index(b, steps), 1, sums, [&](ImplicitLocOpBuilder &b, Value step, ValueRange carried) {
+      SmallVector<Value> next(carried);
+      emitStep(b, group, step, next);
+      return next;
+    });
+  }
+
+  void emitGroups(ImplicitLocOpBuilder &b) {
+    SmallVector<Value> zeros(2 * rows, arith::ConstantOp::create(b, b.getZeroAttr(floatsType(b))));
+    Value none = index(b, 0), count = index(b, type.groups(depth));
+    // Integers and f32 both in registers, or the latter in the destination.
+    if (4 * rows + 4 <= registers) {
+      store(b, loop(b, none, count, 1, zeros, [&](ImplicitLocOpBuilder &b, Value group, ValueRange carried) {
+              return scale(b, group, groupSums(b, group),
+                           [&](ImplicitLocOpBuilder &, int64_t r, int64_t half) { return carried[2 * r + half]; });
+            }));
+      return;
+    }
+    store(b, zeros);
+    auto groups = scf::ForOp::create(b, none, count, index(b, 1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(groups.getBody());
+    Value group = groups.getInductionVar();
+    store(b, scale(b, group, groupSums(b, group), [&](ImplicitLocOpBuilder &b, int64_t r, int64_t half) -> Value {
+            return vector::LoadOp::create(b, floatsType(b), op.getDest(), place(b, r, half));
+          }));
+  }
+
+  attn::QuantizedProductOp op;
+  attn::QuantizedType type;
+  int64_t depth, lanes, registers;
+  bool hasDot;
+  int64_t row = 0, rows = 0, column = 0;
+};
+
+/// Rounds to nearest even in one conversion; as two ops it would be a call of libm on processors without SSE4.1.
+void roundAtOnce(arith::FPToSIOp op) {
+  auto rounded = op.getIn().getDefiningOp<math::RoundEvenOp>();
+  if (!rounded)
+    return;
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  op.replaceAllUsesWith(LLVM::LrintOp::create(b, op.getType(), rounded.getOperand()).getResult());
+  op.erase();
+  if (rounded->use_empty())
+    rounded.erase();
+}
+
+struct LowerQuantizedProducts : rapt::impl::AttnLowerQuantizedProductsBase<LowerQuantizedProducts> {
+  void runOnOperation() override {
+    TargetInfo target = TargetInfo::of(getOperation());
+    WalkResult result = getOperation()->walk([&](attn::QuantizedProductOp op) {
+      auto dest = dyn_cast<MemRefType>(op.getDest().getType());
+      if (!dest || !dest.hasStaticShape()) {
+        op.emitOpError("is not a tile of static shape in memory");
+        return WalkResult::interrupt();
+      }
+      ImplicitLocOpBuilder b(op.getLoc(), op);
+      Emitter(op, target).emit(b);
+      op.erase();
+      return WalkResult::skip();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    getOperation()->walk([](arith::FPToSIOp op) { roundAtOnce(op); });
+  }
+};
+
+} // namespace

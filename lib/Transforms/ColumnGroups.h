@@ -1,0 +1,11 @@
+//===- ColumnGroups.h - Columns that are padded in parts -----------------------*- C++ -*-===//
+#pragma once
+#include "mlir/IR/Value.h"
+
+namespace rapt {
+
+/// Columns of a part when `value`'s columns come in parts that are padded each (heads, or the gates of a recurrence),
+/// else 0. Sums keep their operands' columns; one that was fused is an extra operand.
+int64_t columnGroup(mlir::Value value);
+
+} // namespace rapt

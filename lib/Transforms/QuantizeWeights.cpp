@@ -1,0 +1,132 @@
+//===- QuantizeWeights.cpp - Matrices become integers with scales --------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Transforms/ColumnGroups.h"
+#include "lib/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNQUANTIZEWEIGHTS
+#include "lib/Transforms/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+/// Sums of so many products of a signed and an unsigned byte still fit 32 bits.
+constexpr int64_t kMostDepth = int64_t(1) << 16;
+
+/// What reads a parameter.
+struct Uses {
+  SmallVector<attn::ParameterSliceOp> slices;
+  SmallVector<attn::LinearOp> products;
+  bool isTable = false, isOther = false;
+};
+
+llvm::MapVector<StringAttr, Uses> usesOf(ModuleOp module) {
+  llvm::MapVector<StringAttr, Uses> uses;
+  module.walk([&](attn::ParameterSliceOp slice) {
+    Uses &of = uses[slice.getParameterAttr().getAttr()];
+    of.slices.push_back(slice);
+    for (OpOperand &use : slice.getValue().getUses()) {
+      auto linear = dyn_cast<attn::LinearOp>(use.getOwner());
+      if (linear && use.get() == linear.getWeight() && !llvm::is_contained(linear.getExtras(), use.get()))
+        of.products.push_back(linear);
+      else if (isa<attn::EmbeddingOp>(use.getOwner()))
+        of.isTable = true;
+      else
+        of.isOther = true;
+    }
+  });
+  return uses;
+}
+
+/// A parameter's first tensor, for messages.
+StringRef tensorOf(attn::ParameterOp parameter) { return cast<attn::SourceAttr>(parameter.getSources()[0]).getName(); }
+
+struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
+  using AttnQuantizeWeightsBase::AttnQuantizeWeightsBase;
+
+  void runOnOperation() override {
+    if (mode != "w8a8" && mode != "w8" && mode != "w4") {
+      getOperation().emitError() << "quantisation must be w8a8, w8 or w4, found '" << mode << "'";
+      return signalPassFailure();
+    }
+    if (group != 32 && group != 64 && group != 128) {
+      getOperation().emitError() << "groups have 32, 64 or 128 elements, found " << int64_t(group);
+      return signalPassFailure();
+    }
+    bool isAny = false;
+    for (auto &[name, uses] : usesOf(getOperation())) {
+      auto parameter = getOperation().lookupSymbol<attn::ParameterOp>(name);
+      FailureOr<attn::QuantizedType> type = typeOf(parameter, uses);
+      if (failed(type))
+        return signalPassFailure();
+      if (*type)
+        apply(parameter, uses, *type);
+      isAny |= static_cast<bool>(*type);
+    }
+    if (!isAny) {
+      getOperation().emitError("has no matrix that can be quantised: weights of products and tables of look-ups");
+      return signalPassFailure();
+    }
+  }
+
+  /// What becomes of a parameter: null where it keeps its type.
+  FailureOr<attn::QuantizedType> typeOf(attn::ParameterOp parameter, const Uses &uses) {
+    RankedTensorType slice = parameter.getSliceType();
+    // Tables of fewer rows than a panel would grow.
+    bool isSmall = uses.products.empty() && slice.getRank() == 2 && slice.getDimSize(0) < attn::kPanel;
+    if (uses.isOther || isSmall || slice.getRank() != 2 || !isa<FloatType>(slice.getElementType()) ||
+        (uses.products.empty() && !uses.isTable))
+      return attn::QuantizedType();
+    int64_t size = mode == "w8a8" ? 0 : int64_t(group), axis = 1, period = 0;
+    for (attn::LinearOp product : uses.products) {
+      int64_t itsAxis = product.getTransposed() ? 1 : 0, itsPeriod = columnGroup(product.getUnroundedInput());
+      if (product != uses.products.front() && (itsAxis != axis || itsPeriod != period))
+        return attn::QuantizedType();
+      axis = itsAxis;
+      period = itsPeriod;
+    }
+    if (uses.isTable && (axis != 1 || period != 0))
+      return attn::QuantizedType();
+    int64_t padded = attn::padToPanel(period), depth = slice.getDimSize(axis);
+    if (period != 0 && size != 0 && padded % size != 0)
+      return parameter.emitOpError() << "cannot be quantised in groups of " << size << ": the rows of tensor '"
+                                     << tensorOf(parameter) << "' come in heads of " << period << ", padded to "
+                                     << padded << ", which " << size << " does not divide";
+    if (depth > kMostDepth)
+      return parameter.emitOpError() << "cannot be quantised: tensor '" << tensorOf(parameter) << "' sums over "
+                                     << depth << " rows, sums of integers over at most " << kMostDepth;
+    // Errors of a table are those of every token, and of every logit where it is the head as well.
+    bool isNarrow = mode == "w4" && !uses.isTable;
+    return attn::QuantizedType::get(&getContext(), isNarrow ? attn::QuantizedCode::u4 : attn::QuantizedCode::u8, size,
+                                    axis, period, zeroPoints && isNarrow);
+  }
+
+  void apply(attn::ParameterOp parameter, const Uses &uses, attn::QuantizedType type) {
+    auto retype = [&](Type old) { return RankedTensorType::get(cast<RankedTensorType>(old).getShape(), type); };
+    parameter.setType(retype(parameter.getType()));
+    for (attn::ParameterSliceOp slice : uses.slices)
+      slice.getValue().setType(retype(slice.getValue().getType()));
+    for (attn::LinearOp product : uses.products) {
+      Value input = product.getInput();
+      Value &rows = quantized[{input, type.ofRows()}];
+      if (!rows) {
+        OpBuilder b(&getContext());
+        b.setInsertionPointAfterValue(input);
+        auto result = RankedTensorType::get(cast<RankedTensorType>(input.getType()).getShape(), type.ofRows());
+        rows = attn::QuantizeRowsOp::create(b, input.getLoc(), result, input);
+      }
+      product.getInputMutable().assign(rows);
+    }
+  }
+
+  /// Rows that several products read are quantised once.
+  llvm::DenseMap<std::pair<Value, Type>, Value> quantized;
+};
+
+} // namespace

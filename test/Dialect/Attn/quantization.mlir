@@ -1,0 +1,32 @@
+// RUN: rapt-opt %s | rapt-opt | FileCheck %s
+
+// CHECK: attn.parameter @w : tensor<64x96x!attn.quantized<u4 group 32 axis 0>>
+attn.parameter @w : tensor<64x96x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w">]
+// CHECK: attn.parameter @z layers 2 : tensor<2x160x32x!attn.quantized<u4 group 32 axis 0 period 80 zero_points = true>>
+attn.parameter @z layers 2 : tensor<2x160x32x!attn.quantized<u4 group 32 axis 0 period 80 zero_points = true>> from [#attn.source<"z.{layer}">]
+
+// CHECK-LABEL: @product
+func.func @product(%x: tensor<?x64xf32>) -> tensor<?x96xf32> {
+  // CHECK: attn.quantize_rows %{{.*}} : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>>
+  %q = attn.quantize_rows %x : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>>
+  %w = attn.parameter_slice @w : tensor<64x96x!attn.quantized<u4 group 32 axis 0>>
+  // CHECK: attn.linear %{{.*}} : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<64x96x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x96xf32>
+  %y = attn.linear %q, %w : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<64x96x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x96xf32>
+  return %y : tensor<?x96xf32>
+}
+
+// A table that is the head as well: the head sums over its columns.
+// CHECK-LABEL: @table
+func.func @table(%ids: tensor<?xi32>, %t: tensor<99x64x!attn.quantized<u8 group 0 axis 1>>) -> tensor<?x64xf32> {
+  // CHECK: attn.embedding %{{.*}} : tensor<?xi32>, tensor<99x64x!attn.quantized<u8 group 0 axis 1>> -> tensor<?x64xf32>
+  %x = attn.embedding %ids, %t : tensor<?xi32>, tensor<99x64x!attn.quantized<u8 group 0 axis 1>> -> tensor<?x64xf32>
+  return %x : tensor<?x64xf32>
+}
+
+// CHECK-LABEL: @tile
+func.func @tile(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) -> tensor<4x32xf32> {
+  // CHECK: attn.quantized_product %{{.*}}, %{{.*}}, %{{.*}} depth 64 of !attn.quantized<u8 group 32 axis 0> : tensor<4x128xi8>, tensor<2x1088xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
+  %y = attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+    : tensor<4x128xi8>, tensor<2x1088xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
+  return %y : tensor<4x32xf32>
+}

@@ -1,0 +1,62 @@
+"""A compiled library with a packed weight file, called without the runtime, as rapt/artifact.h says."""
+
+import ctypes
+import json
+import mmap
+import struct
+
+import numpy as np
+
+import kernels
+
+
+class Entry(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("run", ctypes.c_void_p), ("workspace", ctypes.c_void_p)]
+
+
+class Artifact(ctypes.Structure):
+    _fields_ = [("magic", ctypes.c_uint64), ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("manifest", ctypes.c_void_p),
+                ("manifest_size", ctypes.c_uint64), ("entries", ctypes.POINTER(Entry)), ("entry_count", ctypes.c_uint64)]
+
+
+class Model:
+    """`library` is a Path; its name without suffix is the prefix of its symbol and of its weight file's name."""
+
+    def __init__(self, library):
+        self.library = ctypes.CDLL(str(library))
+        artifact = Artifact.in_dll(self.library, f"{library.stem}_module")
+        self.entries = {artifact.entries[i].name.decode(): artifact.entries[i] for i in range(artifact.entry_count)}
+        file, = library.parent.glob(f"{library.stem}-*.weights")
+        with open(file, "rb") as opened:
+            self.file = mmap.mmap(opened.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+        # magic, version, sections, two ids, size; then the first section's name and place
+        offset, = struct.unpack_from("<Q", self.file, 8 + 4 + 4 + 16 + 16 + 8 + 64)
+        self.weights = ctypes.addressof(ctypes.c_char.from_buffer(self.file)) + offset
+
+    def run(self, name, arrays, dims, workers):
+        entry, dims = self.entries[name], (ctypes.c_int64 * len(dims))(*dims)
+        size = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(entry.workspace)(dims, workers)
+        workspace, _ = kernels.aligned((size,), np.int8)
+        executor = kernels.threads(workers)
+        env = kernels.Env(None, executor, workers)
+        pointers = [self.weights, workspace.ctypes.data] + [array.ctypes.data for array in arrays]
+        run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(entry.run)
+        assert run(ctypes.byref(env), (ctypes.c_void_p * len(pointers))(*pointers), dims) == 0
+
+
+def placed(array):
+    copy, _ = kernels.aligned(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
+def write_weights(directory, weights):
+    """A model directory of f32 tensors {name: array}, with a configuration that says nothing."""
+    header, data = {}, b""
+    for name, value in weights.items():
+        header[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [len(data), len(data) + value.nbytes]}
+        data += value.tobytes()
+    text = json.dumps(header).encode()
+    directory.mkdir(exist_ok=True)
+    (directory / "config.json").write_text("{}")
+    (directory / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)

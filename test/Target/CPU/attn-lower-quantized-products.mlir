@@ -1,0 +1,86 @@
+// RUN: rapt-opt %s --attn-lower-quantized-products --split-input-file | FileCheck %s
+
+// 14 rows by two vectors of a group whose codes are 8 bits: a dot instruction each, two loads of the panel a step; sums in f32
+// lie in the destination.
+module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @groups
+  func.func @groups(%rows: memref<14x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<14x32xf32>) {
+    // CHECK-COUNT-28: vector.store {{.*}} vector<16xf32>
+    // CHECK: scf.for
+    // CHECK: scf.for
+    // CHECK-COUNT-2: vector.load %arg1{{.*}} vector<64xi8>
+    // CHECK-NOT: vector.load %arg1{{.*}} vector<64xi8>
+    // CHECK-COUNT-28: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+    // CHECK-NOT: vpdpbusd
+    // CHECK: scf.yield
+    // CHECK-COUNT-28: vector.fma
+    // CHECK-NOT: vector.fma
+    attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+      : memref<14x128xi8>, memref<2x1088xi8>, memref<14x32xf32>
+    return
+  }
+}
+
+// -----
+
+// One group of all rows: integers to the end, four chains of a single row, then scales.
+module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @chains
+  func.func @chains(%rows: memref<1x128xi8>, %panel: memref<1x2112xi8>, %dest: memref<1x32xf32>) {
+    // CHECK: scf.for
+    // CHECK-COUNT-8: vpdpbusd
+    // CHECK-NOT: vpdpbusd
+    // CHECK: arith.sitofp
+    // CHECK-NOT: vector.fma
+    attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0>
+      : memref<1x128xi8>, memref<1x2112xi8>, memref<1x32xf32>
+    return
+  }
+}
+
+// -----
+
+// Words of nibbles: low ones by an AND, high ones by a shift as well; a group of a single row without a loop.
+module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @nibbles
+  func.func @nibbles(%rows: memref<1x128xi8>, %panel: memref<2x640xi8>, %dest: memref<1x32xf32>) {
+    // Zeros of the group times its sum of codes.
+    // CHECK: vector.load %arg1{{.*}} vector<16xi8>
+    // CHECK: arith.extui
+    // CHECK: arith.muli {{.*}} : vector<16xi32>
+    // CHECK: arith.andi {{.*}} : vector<16xi32>
+    // CHECK: arith.shrui {{.*}} : vector<16xi32>
+    // CHECK-COUNT-12: vpdpbusd
+    // CHECK: arith.sitofp
+    attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u4 group 32 axis 0 zero_points = true>
+      : memref<1x128xi8>, memref<2x640xi8>, memref<1x32xf32>
+    return
+  }
+}
+
+// -----
+
+// Without an instruction for bytes: pairs of 16 bits, in vectors of 128 bits.
+module attributes {attn.target = {vector_bytes = 16 : i64, vector_registers = 16 : i64}} {
+  // CHECK-LABEL: @pairs
+  func.func @pairs(%rows: memref<1x128xi8>, %panel: memref<1x2112xi8>, %dest: memref<1x32xf32>) {
+    // CHECK-NOT: call_intrinsic
+    // CHECK: arith.extsi {{.*}} : vector<8xi16> to vector<8xi32>
+    // CHECK: vector.shuffle {{.*}} [0, 2, 4, 6]
+    // CHECK: vector.shuffle {{.*}} [1, 3, 5, 7]
+    attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0>
+      : memref<1x128xi8>, memref<1x2112xi8>, memref<1x32xf32>
+    return
+  }
+  // A rounding is one conversion; a conversion that does not round stays.
+  // CHECK-LABEL: @round
+  func.func @round(%x: vector<4xf32>) -> (vector<4xi32>, vector<4xi32>) {
+    // CHECK: llvm.intr.lrint
+    // CHECK-NOT: math.roundeven
+    %0 = math.roundeven %x : vector<4xf32>
+    %1 = arith.fptosi %0 : vector<4xf32> to vector<4xi32>
+    // CHECK: arith.fptosi %arg0
+    %2 = arith.fptosi %x : vector<4xf32> to vector<4xi32>
+    return %1, %2 : vector<4xi32>, vector<4xi32>
+  }
+}

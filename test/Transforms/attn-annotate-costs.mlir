@@ -1,0 +1,95 @@
+// RUN: rapt-opt %s --attn-annotate-costs --split-input-file | FileCheck %s
+
+// A product: what the layout says, not the padding. A sum of products of dims; bytes of weights and of activations.
+attn.dim @tokens min 1 max 64
+attn.parameter @w layers 2 : tensor<2x2x64x32xf32> from [#attn.source<"h.{layer}.fc.weight">]
+  {layout = #attn.layout<panels, shape = [60, 50], column_group = 0, row_group = 0, k = 1>, offset = 0, stride = 16384}
+// CHECK-LABEL: func.func @forward
+// CHECK-SAME: attn.costs = {counts = [], ops = [{
+// CHECK-SAME: activations = {{\[\[}}512, "tokens"]], dtype = "f32", first_layer = 0 : i64, flops = {{\[\[}}6000, "tokens"]],
+// CHECK-SAME: layer_step = 1 : i64, layers = 2 : i64, name = "h.{layer}.fc", op = "linear", weights = {{\[\[}}16384]]}]}
+func.func @forward(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]})
+    -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %y = scf.for %layer = %c0 to %c2 step %c1 iter_args(%state = %x) -> (tensor<?x64xf32>) {
+    %w = attn.parameter_slice @w[%layer] : tensor<2x64x32xf32>
+    // CHECK: attn.linear {{.*}} {attn.op = 0 : i64}
+    %z = attn.linear %state, %w : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+    scf.yield %z : tensor<?x64xf32>
+  }
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// Attention's work follows from the rows' lengths: it names what counts them. The mask bounds the keys; a mask that is not
+// affine would not.
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#w = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+attn.dim @tokens min 1 max 64
+attn.dim @rows min 1 max 8
+// CHECK-LABEL: func.func @packed
+// CHECK-SAME: counts = [{keys_begin = "row_begin", kind = "pairs", name = "count0", queries = "row_begin", upper = 1 : i64},
+// CHECK-SAME: {keys_begin = "row_begin", kind = "keys", name = "count1", queries = "row_begin", upper = 1 : i64}]
+// CHECK-SAME: ops = [{activations = {{\[\[}}1024, "count1"], [1024, "tokens"]], dtype = "f32", flops = {{\[\[}}512, "count0"]], op = "attention"}]
+func.func @packed(%q: tensor<?x4x32xf32> {attn.name = "q", attn.dims = ["tokens"]}, %k: tensor<?x4x32xf32> {attn.name = "k", attn.dims = ["tokens"]},
+                  %v: tensor<?x4x32xf32> {attn.name = "v", attn.dims = ["tokens"]}, %rows: tensor<?xi32> {attn.name = "row_begin", attn.dims = ["rows+1"]})
+    -> (tensor<?x4x32xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
+  %scale = arith.constant 0.125 : f32
+  %y = attn.attention %q, %k, %v, %scale q_begin(%rows : tensor<?xi32>) kv_begin(%rows : tensor<?xi32>) maps [#q, #v, #w, #o]
+    : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %keep = arith.cmpi sle, %j, %i : index
+      attn.yield %keep : i1
+    }
+  return %y : tensor<?x4x32xf32>
+}
+
+// -----
+
+// One dense row: queries times keys. Causal counts half of the square and half of the diagonal.
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#w = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+attn.dim @n min 1 max 64
+attn.dim @m min 1 max 64
+// CHECK-LABEL: func.func @dense
+// CHECK-SAME: flops = {{\[\[}}512, "m", "n"]]
+// CHECK-SAME: flops = {{\[\[}}256, "n"], [256, "n", "n"]]
+func.func @dense(%q: tensor<?x4x32xf32> {attn.name = "q", attn.dims = ["n"]}, %k: tensor<?x4x32xf32> {attn.name = "k", attn.dims = ["m"]})
+    -> (tensor<?x4x32xf32> {attn.name = "y", attn.dims = ["n"]}) attributes {attn.entry} {
+  %scale = arith.constant 0.125 : f32
+  %y = attn.attention %q, %k, %k, %scale maps [#q, #v, #w, #o] : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
+  %z = attn.attention %q, %y, %y, %scale maps [#q, #v, #w, #o] : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %keep = arith.cmpi sle, %j, %i : index
+      attn.yield %keep : i1
+    }
+  return %z : tensor<?x4x32xf32>
+}
+
+// -----
+
+// Extents of images are products of dims that are divided; a look-up reads only its rows of the table; what no rule knows
+// has no number.
+attn.dim @images min 1 max 8
+attn.dim @height min 16 max 64
+attn.dim @width min 16 max 64
+attn.parameter @table : tensor<100x64xf32> from [#attn.source<"table">] {layout = #attn.layout<row_major, shape = [100, 64], column_group = 0, row_group = 0, k = 1>, offset = 0, stride = 25600}
+// CHECK-LABEL: func.func @look
+// CHECK-SAME: ops = [{activations = {{\[\[}}12, "height", "images", "width"], [3072, "height/16", "images", "width/16"]], op = "patches"},
+// CHECK-SAME: {activations = {{\[\[}}256, "images"]], name = "table", op = "embedding", weights = {{\[\[}}256, "images"]]}]
+func.func @look(%x: tensor<?x3x?x?xf32> {attn.name = "x", attn.dims = ["images", "height", "width"]}, %i: tensor<?xi32> {attn.name = "i", attn.dims = ["images"]})
+    -> (tensor<?x768xf32> {attn.name = "y", attn.dims = ["height/16*width/16"]}, tensor<?x64xf32> {attn.name = "z", attn.dims = ["images"]}) attributes {attn.entry} {
+  %y = attn.patches %x size 16 : tensor<?x3x?x?xf32> -> tensor<?x768xf32>
+  %t = attn.parameter_slice @table : tensor<100x64xf32>
+  %z = attn.embedding %i, %t : tensor<?xi32>, tensor<100x64xf32> -> tensor<?x64xf32>
+  return %y, %z : tensor<?x768xf32>, tensor<?x64xf32>
+}
