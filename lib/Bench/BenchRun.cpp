@@ -129,8 +129,10 @@ Outcome measure(Workload &workload, Limits &limits, int threads, int64_t repetit
     if (!result.limitName.empty())
       rates.push_back(result.isBoundByReading ? limits.measureRead(size_t(result.cost.span))
                                               : limits.measureRate(result.cost.dtype));
+    const double before = limits.measureRate("f32");
     if (Outcome outcome = repeat(workload, runs, threads, sample); !outcome)
       return outcome;
+    sample.speed = std::min(before, limits.measureRate("f32"));
     samples.push_back(sample);
     result.seconds = undisturbed(samples, threads);
   }

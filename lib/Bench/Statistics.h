@@ -10,6 +10,7 @@ struct Sample {
   double seconds = 0;
   double processors = 0; ///< processor time / (threads * seconds)
   double foreign = 0;    ///< processors that other processes had
+  double speed = 1;      ///< of multiply-adds in registers right before or after it, whichever was slower
 };
 
 /// The value below which a share of the sorted values lies, interpolated; 0 without values.

@@ -31,6 +31,11 @@ TEST(Statistics, SeveralThreadsAreComparedWithTheBest) {
   EXPECT_EQ(undisturbed({{1, 1.2}, {2, 0.95}}, 2).size(), 2u);
 }
 
+TEST(Statistics, ASlowerMachine) {
+  EXPECT_EQ(undisturbed({{1, 1, 0, 150}, {2, 1, 0, 140}, {3, 1, 0, 145}, {4, 1, 0, 60}}, 1),
+            (std::vector<double>{1, 3}));
+}
+
 TEST(Statistics, HalvesThatDisagree) {
   EXPECT_FALSE(isResolved({}));
   EXPECT_FALSE(isResolved({1, 1, 1}));
