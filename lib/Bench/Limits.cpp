@@ -2,8 +2,10 @@
 #include "lib/Bench/Statistics.h"
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <unistd.h>
 
 namespace rapt::bench {
 namespace {
@@ -14,8 +16,9 @@ double secondsOf(clockid_t clock) {
   return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
-constexpr double measuredSeconds = 4e-3;                // of one measurement
-constexpr size_t mostBytes = size_t(512) << 20;         // of the buffer that is read
+constexpr double measuredSeconds = 4e-3;        // of one measurement
+constexpr size_t leastBytes = size_t(16) << 10; // of the buffer that is read: it lies in the first cache
+constexpr size_t mostBytes = size_t(512) << 20;
 constexpr size_t bytesOfMeasurement = size_t(64) << 20; // of it at a time
 constexpr size_t floatsOfRound = 128;                   // of sumFloats
 constexpr int repetitions = 5;
@@ -24,6 +27,17 @@ constexpr int repetitions = 5;
 
 double wallTime() { return secondsOf(CLOCK_MONOTONIC); }
 double processorTime() { return secondsOf(CLOCK_PROCESS_CPUTIME_ID); }
+
+double machineTime() {
+  unsigned long long user = 0, nice = 0, system = 0, idle, waiting, interrupts = 0, soft = 0, stolen = 0;
+  if (FILE *file = fopen("/proc/stat", "r")) {
+    if (fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &waiting, &interrupts,
+               &soft, &stolen) != 8)
+      user = nice = system = interrupts = soft = stolen = 0;
+    fclose(file);
+  }
+  return double(user + nice + system + interrupts + soft + stolen) / double(sysconf(_SC_CLK_TCK));
+}
 
 Limits::Limits(rapt_pool *pool) : pool(pool), threads(pool ? int(rapt_pool_threads(pool)) : 1) {
   for (int i = 0; i < 64; ++i)
@@ -46,9 +60,10 @@ template <typename Body> double Limits::together(const Body &body) {
       run.arrived.fetch_add(1);
       for (double start = wallTime(); run.arrived.load() < run.threads && wallTime() - start < 1e-3;) {
       }
-      const double start = wallTime();
+      // The thread's own time: while others have its processor, it stands still.
+      const double start = secondsOf(CLOCK_THREAD_CPUTIME_ID);
       run.body(int(i));
-      const double took = wallTime() - start;
+      const double took = secondsOf(CLOCK_THREAD_CPUTIME_ID) - start;
       for (double sum = run.seconds.load(); !run.seconds.compare_exchange_weak(sum, sum + took);) {
       }
     }
@@ -103,7 +118,7 @@ double Limits::measureRate(const std::string &dtype) { return measure(instructio
 
 double Limits::measureRead(size_t bytes) {
   const size_t round = floatsOfRound * size_t(threads);
-  const size_t all = std::max(std::min(bytes, mostBytes) / sizeof(float) / round, size_t(1)) * round;
+  const size_t all = std::max(std::clamp(bytes, leastBytes, mostBytes) / sizeof(float) / round, size_t(1)) * round;
   if (all > allocated) {
     free(memory);
     memory = static_cast<float *>(aligned_alloc(64, all * sizeof(float)));
@@ -144,7 +159,7 @@ double Limits::rate(const std::string &dtype) {
 }
 
 double Limits::read(size_t bytes) {
-  double &rate = reads[std::min(bytes, mostBytes)];
+  double &rate = reads[std::clamp(bytes, leastBytes, mostBytes)];
   if (rate == 0) {
     std::vector<double> measured;
     measureRead(bytes);

@@ -16,6 +16,8 @@ namespace rapt::bench {
 /// Seconds of a clock that only goes forward, and of all processors that worked for this process.
 double wallTime();
 double processorTime();
+/// Of all processors since the machine started, whoever they worked for, in steps of 10 ms; 0 where it is not known.
+double machineTime();
 
 /// A loop of independent multiply-adds in registers.
 struct RateKernel {
@@ -47,12 +49,14 @@ public:
   /// Bytes a second with which the threads now read a buffer of `bytes` again and again, each its part; at most 512 MiB
   /// of it are kept.
   double measureRead(size_t bytes);
+  /// Of the buffer that is kept.
+  size_t residentBytes() const { return allocated * sizeof(float); }
   /// The medians of a few measurements, made once.
   double rate(const std::string &dtype);
   double read(size_t bytes);
 
 private:
-  /// Runs body(worker) on all threads at the same time; the seconds that they took, on average.
+  /// Runs body(worker) on all threads at the same time; the seconds of a processor that one took, on average.
   template <typename Body> double together(const Body &body);
   double measure(const RateKernel &kernel);
 

@@ -87,17 +87,20 @@ std::vector<OpSummary> sumLayers(const std::vector<OpTime> &rows) {
   return sums;
 }
 
-LimitModel::LimitModel(const std::vector<OpTime> &rows, Limits &limits) : limits(limits) {
-  for (const OpTime &row : rows) {
-    auto at = std::find_if(bytesOfRun.begin(), bytesOfRun.end(), [&](auto &e) { return e.first == row.entry; });
-    if (at == bytesOfRun.end())
-      at = bytesOfRun.insert(at, {row.entry, 0});
-    at->second += row.weightBytes + row.cacheBytes;
-  }
-  for (const OpTime &row : rows) // of one run, of which the entry's row without an op tells the number
-    for (auto &[entry, bytes] : bytesOfRun)
-      if (row.op.empty() && row.entry == entry && row.calls > 1)
-        bytes /= double(row.calls);
+LimitModel::LimitModel(const std::vector<OpTime> &rows, double weightsOfModel, Limits &limits) : limits(limits) {
+  auto sumOf = [&](const std::string &entry, double OpTime::*bytes) {
+    double sum = 0, runs = 1; // of which the entry's row without an op tells the number
+    for (const OpTime &row : rows)
+      if (row.entry == entry) {
+        sum += row.*bytes;
+        runs = row.op.empty() && row.calls > 1 ? double(row.calls) : runs;
+      }
+    return sum / runs;
+  };
+  for (const OpTime &row : rows)
+    if (std::none_of(bytesOfRun.begin(), bytesOfRun.end(), [&](auto &made) { return made.first == row.entry; }))
+      bytesOfRun.emplace_back(row.entry, std::min(sumOf(row.entry, &OpTime::weightBytes), weightsOfModel) +
+                                             sumOf(row.entry, &OpTime::cacheBytes));
 }
 
 double LimitModel::secondsFor(const OpTime &row) const {
@@ -129,9 +132,9 @@ std::string LimitModel::describe() const {
   return line;
 }
 
-std::string profileTable(const std::vector<OpTime> &rows, Limits &limits) {
+std::string profileTable(const std::vector<OpTime> &rows, double weightsOfModel, Limits &limits) {
   const double all = secondsOf(rows);
-  const LimitModel model(rows, limits);
+  const LimitModel model(rows, weightsOfModel, limits);
   char line[512];
   snprintf(line, sizeof line, "%-15s %-28s %-44s %-7s %7s %10s %6s %10s %8s %10s %8s %7s\n", "entry", "op", "weights",
            "layers", "calls", "ms", "%", "GFLOP", "GFLOP/s", "MB", "GB/s", "limit");
@@ -170,8 +173,8 @@ std::string profileTable(const std::vector<OpTime> &rows, Limits &limits) {
   return table + model.describe() + "\n";
 }
 
-json::Value profileJson(const std::vector<OpTime> &rows, Limits &limits) {
-  const LimitModel model(rows, limits);
+json::Value profileJson(const std::vector<OpTime> &rows, double weightsOfModel, Limits &limits) {
+  const LimitModel model(rows, weightsOfModel, limits);
   json::Array list;
   for (const OpTime &row : rows)
     list.emplace_back(json::Object{{"entry", json::Value(row.entry)},

@@ -36,7 +36,8 @@ std::vector<OpSummary> sumLayers(const std::vector<OpTime> &rows);
 /// entry reads once, and of its activations, which lie in a cache.
 class LimitModel {
 public:
-  LimitModel(const std::vector<OpTime> &rows, Limits &limits);
+  /// `weightsOfModel`: bytes, which ops may read several times.
+  LimitModel(const std::vector<OpTime> &rows, double weightsOfModel, Limits &limits);
   double secondsFor(const OpTime &row) const;
   /// One line that names the limits.
   std::string describe() const;
@@ -47,8 +48,8 @@ private:
 };
 
 /// A table of ops and one of layers, for people.
-std::string profileTable(const std::vector<OpTime> &rows, Limits &limits);
+std::string profileTable(const std::vector<OpTime> &rows, double weightsOfModel, Limits &limits);
 /// All rows, each with its limit.
-json::Value profileJson(const std::vector<OpTime> &rows, Limits &limits);
+json::Value profileJson(const std::vector<OpTime> &rows, double weightsOfModel, Limits &limits);
 
 } // namespace rapt::bench

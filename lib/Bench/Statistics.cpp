@@ -4,7 +4,7 @@
 
 namespace rapt::bench {
 
-static constexpr double leastShare = 0.95, mostDisagreement = 0.1;
+static constexpr double leastShare = 0.95, mostForeign = 0.15, mostDisagreement = 0.1;
 
 double percentile(std::vector<double> values, double share) {
   if (values.empty())
@@ -18,7 +18,9 @@ double percentile(std::vector<double> values, double share) {
 double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
 
 std::vector<double> undisturbed(const std::vector<Sample> &samples, int threads) {
-  double best = 1;
+  double best = 1, fastest = 0;
+  for (const Sample &sample : samples)
+    fastest = std::max(fastest, sample.speed);
   if (threads > 1) {
     best = 0;
     for (const Sample &sample : samples)
@@ -26,7 +28,8 @@ std::vector<double> undisturbed(const std::vector<Sample> &samples, int threads)
   }
   std::vector<double> seconds;
   for (const Sample &sample : samples)
-    if (sample.processors >= leastShare * best)
+    if (sample.processors >= leastShare * best && sample.speed >= leastShare * fastest &&
+        (threads == 1 || sample.foreign <= mostForeign))
       seconds.push_back(sample.seconds);
   return seconds;
 }

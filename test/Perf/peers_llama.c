@@ -1,4 +1,4 @@
-/* peers_llama MODEL.gguf THREADS BACKENDS FLASH: llama.cpp's side of test/Perf/peers. BACKENDS is the folder of its
+/* peers_llama MODEL.gguf THREADS BACKENDS FLASH: llama.cpp's side of test/Perf/compare. BACKENDS is the folder of its
  * libggml-cpu variants, of which it takes the best for the machine; FLASH its attention: 0, 1 or -1 for its own choice.
  */
 #include "peers_worker.h"

@@ -1,4 +1,4 @@
-// peers_onnx.js MODEL.onnx THREADS: ONNX Runtime's side of test/Perf/peers, with the protocol and tokens of peers_worker.h.
+// peers_onnx.js MODEL.onnx THREADS: ONNX Runtime's side of test/Perf/compare, with the protocol and tokens of peers_worker.h.
 // Keys and values stay in place: each tensor of the cache is an input and the preallocated output of the same run.
 const fs = require("fs");
 const readline = require("readline");

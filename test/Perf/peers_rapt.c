@@ -1,4 +1,4 @@
-/* peers_rapt MODEL.so THREADS: Rapt's side of test/Perf/peers. */
+/* peers_rapt MODEL.so THREADS: Rapt's side of test/Perf/compare. */
 #include "peers_worker.h"
 #include <rapt/rapt.h>
 

@@ -1,4 +1,4 @@
-/* The loop of a process that test/Perf/peers asks to run one engine: a word a line on stdin, an answer a line on
+/* The loop of a process that test/Perf/compare asks to run one engine: a word a line on stdin, an answer a line on
  * stdout. An engine is two functions; one that fails says why on stderr and exits. */
 #ifndef PEERS_WORKER_H
 #define PEERS_WORKER_H

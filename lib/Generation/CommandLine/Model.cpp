@@ -27,6 +27,7 @@ Outcome makeContext(const Options &options, int64_t tokens, Model &model) {
   if (Outcome outcome = Context::make(model.module, contextOptions, model.context); !outcome || !options.profile)
     return outcome;
   options.profile->threads = model.pool.threads();
+  options.profile->weights = double(model.info.weights_file_bytes);
   model.profiler = Profiler(model.context.get(), options.profile);
   return Outcome::of([&](char *text, size_t size) { return rapt_profile_start(model.context.get(), text, size); });
 }

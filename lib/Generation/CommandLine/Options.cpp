@@ -119,7 +119,7 @@ std::string addStop(Options &options, const std::string &value) {
 }
 
 std::string setProfile(Options &options, const std::string &value) {
-  options.profile = std::make_shared<Profiling>(Profiling{value, {}, 1});
+  options.profile = std::make_shared<Profiling>(Profiling{value, {}, 1, 0});
   return {};
 }
 

@@ -18,6 +18,7 @@ struct Profiling {
   std::string file; ///< for JSON; empty: a table goes to the standard error
   std::vector<bench::OpTime> rows = {};
   int64_t threads = 1;
+  double weights = 0; ///< bytes, of the model
 };
 
 struct Options {

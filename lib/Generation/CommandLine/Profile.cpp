@@ -19,10 +19,10 @@ int reportProfile(const Profiling &profile, int code) {
       return fail(outcome.message);
   bench::Limits limits(pool.get());
   if (profile.file.empty()) {
-    note("\n" + bench::profileTable(profile.rows, limits));
+    note("\n" + bench::profileTable(profile.rows, profile.weights, limits));
     return code;
   }
-  const std::string text = json::write(bench::profileJson(profile.rows, limits), 1) + "\n";
+  const std::string text = json::write(bench::profileJson(profile.rows, profile.weights, limits), 1) + "\n";
   auto file = OutputFile::create(profile.file);
   if (!file)
     return fail(file.error().message);

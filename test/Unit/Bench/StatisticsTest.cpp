@@ -25,8 +25,15 @@ TEST(Statistics, OneThreadNeedsAProcessor) {
 TEST(Statistics, SeveralThreadsAreComparedWithTheBest) {
   // The second thread waits for a tenth of the time whatever happens.
   EXPECT_EQ(undisturbed({{1, 0.90}, {2, 0.86}, {3, 0.80}, {4, 0.5}}, 2), (std::vector<double>{1, 2}));
+  // Others had a processor: the threads waited for it together.
+  EXPECT_EQ(undisturbed({{1, 0.5, 0}, {2, 0.5, 0.14}, {3, 0.5, 1}}, 2), (std::vector<double>{1, 2}));
   // A clock that counts a little too much does not shut the others out.
   EXPECT_EQ(undisturbed({{1, 1.2}, {2, 0.95}}, 2).size(), 2u);
+}
+
+TEST(Statistics, ASlowerMachine) {
+  EXPECT_EQ(undisturbed({{1, 1, 0, 150}, {2, 1, 0, 140}, {3, 1, 0, 145}, {4, 1, 0, 60}}, 1),
+            (std::vector<double>{1, 3}));
 }
 
 TEST(Statistics, HalvesThatDisagree) {

@@ -1,0 +1,175 @@
+#include "lib/Bench/BenchRun.h"
+#include "lib/Support/Json.h"
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+namespace rapt::bench {
+namespace {
+
+// Of a repetition: shorter runs are put together. What others take is counted in steps of 10 ms.
+constexpr double leastSeconds = 5e-3, leastSecondsOfThreads = 0.15;
+
+/// From here on peakMemory counts anew, where the system can.
+void forgetPeak() {
+  if (FILE *file = fopen("/proc/self/clear_refs", "w")) {
+    fputs("5", file);
+    fclose(file);
+  }
+}
+
+uint64_t peakMemory() {
+  unsigned long long kilobytes = 0;
+  if (FILE *file = fopen("/proc/self/status", "r")) {
+    for (char line[256]; fgets(line, sizeof line, file);)
+      if (sscanf(line, "VmHWM: %llu kB", &kilobytes) == 1)
+        break;
+    fclose(file);
+  }
+  return kilobytes * 1024;
+}
+
+/// A repetition of `runs` runs, without what prepares them.
+Outcome repeat(Workload &workload, int64_t runs, int threads, Sample &sample) {
+  double wall = 0, processors = 0;
+  const double start = wallTime(), machine = machineTime(), own = processorTime();
+  for (int64_t i = 0; i < runs; ++i) {
+    if (Outcome outcome = workload.prepare(); !outcome)
+      return outcome;
+    const double processorsBefore = processorTime(), before = wallTime();
+    if (Outcome outcome = workload.run(); !outcome)
+      return outcome;
+    wall += wallTime() - before;
+    processors += processorTime() - processorsBefore;
+  }
+  const double foreign = machineTime() - machine - (processorTime() - own);
+  sample = {wall / double(runs), wall > 0 ? processors / (wall * threads) : 0, foreign / (wallTime() - start)};
+  return {};
+}
+
+/// What the machine needs at least for the workload: the slower of computing and reading decides.
+void chooseLimit(const WorkloadCost &cost, Limits &limits, Result &result) {
+  const double computing = cost.flops > 0 ? cost.flops / limits.rate(cost.dtype) : 0,
+               reading = cost.bytes > 0 ? cost.bytes / limits.read(size_t(cost.span)) : 0;
+  result.isBoundByReading = reading > computing;
+  if (reading > 0 || computing > 0) {
+    char text[64];
+    snprintf(text, sizeof text, "read %.*f MB", cost.span < 1e7 ? 2 : 0, 1e-6 * cost.span);
+    result.limitName = result.isBoundByReading ? text : limits.instructionFor(cost.dtype).name;
+  }
+}
+
+bool print(const std::string &text) {
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t written = write(STDOUT_FILENO, text.data() + at, text.size() - at);
+    if (written < 0 && errno != EINTR)
+      return false;
+    at += written > 0 ? size_t(written) : 0;
+  }
+  return true;
+}
+
+int fail(const std::string &message, int code = 1) {
+  fprintf(stderr, "rapt-bench: error: %s\n", message.c_str());
+  return code;
+}
+int fail(const Outcome &outcome) { return fail(outcome.message, outcome.status == RAPT_BUG ? 3 : 1); }
+
+/// A model or the kernels of a library, whichever the file is.
+class Subject {
+public:
+  Outcome open(const Options &options) {
+    bool isModel = false;
+    if (Outcome outcome = inspect(options.library, isModel); !outcome)
+      return outcome;
+    if (!isModel)
+      return KernelLibrary::open(options.library, kernels);
+    auto moduleOptions = sized<rapt_module_options>();
+    moduleOptions.weights_path = options.weights.empty() ? nullptr : options.weights.c_str();
+    return Module::open(options.library.c_str(), module, &moduleOptions);
+  }
+  Outcome makeWorkloads(const Options &options, const Pool &pool, Workloads &workloads) const {
+    return kernels ? kernels->makeWorkloads(options, pool, workloads)
+                   : makeModelWorkloads(options, module, pool, workloads);
+  }
+
+private:
+  Module module;
+  std::unique_ptr<KernelLibrary> kernels;
+};
+
+} // namespace
+
+double Result::share() const {
+  const double least = limitRate > 0 ? (isBoundByReading ? cost.bytes : cost.flops) / limitRate : 0;
+  return seconds.empty() ? 0 : least / median();
+}
+
+Outcome measure(Workload &workload, Limits &limits, int threads, int64_t repetitions, Result &result) {
+  result.workload = workload.name;
+  result.unit = workload.unit;
+  result.amount = workload.amount;
+  result.threads = threads;
+  if (Outcome outcome = workload.measureCost(result.cost); !outcome) // the first run reads the weights
+    return outcome;
+  result.peakMemory = peakMemory() - std::min<uint64_t>(peakMemory(), limits.residentBytes()); // without ours
+  Sample sample;
+  if (Outcome outcome = repeat(workload, 1, threads, sample); !outcome)
+    return outcome;
+  const int64_t runs = std::clamp<int64_t>(
+      int64_t(std::ceil((threads == 1 ? leastSeconds : leastSecondsOfThreads) / std::max(sample.seconds, 1e-7))), 1,
+      100000);
+  chooseLimit(result.cost, limits, result);
+  std::vector<Sample> samples;
+  std::vector<double> rates;
+  while (int64_t(samples.size()) < 3 * repetitions && int64_t(result.seconds.size()) < repetitions) {
+    if (!result.limitName.empty())
+      rates.push_back(result.isBoundByReading ? limits.measureRead(size_t(result.cost.span))
+                                              : limits.measureRate(result.cost.dtype));
+    const double before = limits.measureRate("f32");
+    if (Outcome outcome = repeat(workload, runs, threads, sample); !outcome)
+      return outcome;
+    sample.speed = std::min(before, limits.measureRate("f32"));
+    samples.push_back(sample);
+    result.seconds = undisturbed(samples, threads);
+  }
+  result.repetitions = samples.size();
+  result.limitRate = bench::median(rates);
+  return {};
+}
+
+int runBenchmarks(const Options &options) {
+  Subject subject;
+  if (Outcome outcome = subject.open(options); !outcome)
+    return fail(outcome);
+  std::vector<int64_t> threads = options.threads;
+  if (threads.empty())
+    threads = {rapt_default_threads()};
+  std::vector<Result> results;
+  for (int64_t count : threads) {
+    Pool pool;
+    if (Outcome outcome = Pool::make(count, pool); !outcome)
+      return fail(outcome);
+    Limits limits(pool.get());
+    Workloads workloads;
+    forgetPeak();
+    if (Outcome outcome = subject.makeWorkloads(options, pool, workloads); !outcome)
+      return fail(outcome);
+    for (auto &workload : workloads) {
+      Result result;
+      if (Outcome outcome = measure(*workload, limits, int(count), options.repetitions, result); !outcome)
+        return fail(workload->name + ": " + outcome.message, outcome.status == RAPT_BUG ? 3 : 1);
+      results.push_back(std::move(result));
+      workload.reset(); // its memory is not the next one's
+      forgetPeak();
+    }
+  }
+  if (!print(report(results, options.format)))
+    return fail(std::string("standard output: ") + strerror(errno));
+  return 0;
+}
+
+} // namespace rapt::bench

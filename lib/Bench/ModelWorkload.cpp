@@ -1,0 +1,400 @@
+// Prompts, steps, rows and images of a compiled model.
+#include "lib/Bench/ProfileReport.h"
+#include "lib/Bench/Workload.h"
+#include "lib/Support/Json.h"
+#include <algorithm>
+#include <random>
+
+namespace rapt::bench {
+namespace {
+
+Outcome wrong(const std::string &message) { return {RAPT_INVALID, message}; }
+
+/// Weights and cache of the ops that ran, and their products, of a model with so many bytes of weights.
+WorkloadCost sumCosts(const std::vector<OpTime> &rows, double weightsOfModel) {
+  WorkloadCost cost;
+  double most = 0, weights = 0, cache = 0;
+  for (const OpTime &row : rows) {
+    cost.flops += row.flops;
+    weights += row.weightBytes;
+    cache += row.cacheBytes;
+    if (row.flops > most)
+      most = row.flops, cost.dtype = row.dtype;
+  }
+  cost.bytes = weights + cache;
+  cost.span = std::min(weights, weightsOfModel) + cache;
+  return cost;
+}
+
+/// A context of its own, and the cost of a run from its profile.
+class ModelWorkload : public Workload {
+public:
+  Outcome makeContext(const Module &module, const Pool &pool, int64_t cacheTokens) {
+    auto options = sized<rapt_context_options>();
+    options.cache_tokens = cacheTokens;
+    options.pool = pool.get();
+    weightsOfModel = double(module.info().weights_file_bytes);
+    return Context::make(module, options, context);
+  }
+  Outcome measureCost(WorkloadCost &cost) override {
+    Outcome outcome = prepare();
+    if (outcome)
+      outcome = Outcome::of([&](char *text, size_t size) { return rapt_profile_start(context.get(), text, size); });
+    if (outcome)
+      outcome = run();
+    std::vector<OpTime> rows;
+    if (outcome)
+      outcome = readProfile(context.get(), rows);
+    cost = sumCosts(rows, weightsOfModel);
+    rapt_profile_stop(context.get(), nullptr, 0);
+    return outcome;
+  }
+
+protected:
+  Context context;
+
+private:
+  double weightsOfModel = 0;
+};
+
+std::vector<int32_t> someTokens(int64_t count, int64_t vocabulary) {
+  std::mt19937 random(1);
+  std::vector<int32_t> tokens;
+  for (int64_t i = 0; i < count; ++i)
+    tokens.push_back(int32_t(random() % uint64_t(std::max<int64_t>(vocabulary, 1))));
+  return tokens;
+}
+
+/// Reads a prompt into each of some new sequences, or goes on with one token each.
+class StepWorkload : public ModelWorkload {
+public:
+  /// `steps` 0: prompts of `past` tokens; else steps after them. `source` 0: a model without an encoder.
+  StepWorkload(int64_t rows, int64_t past, int64_t steps, int64_t source, const rapt_module_info &info)
+      : rows(rows), steps(steps),
+        source(someTokens(source, info.source_vocabulary ? info.source_vocabulary : info.vocabulary)),
+        prompt(someTokens(past, info.vocabulary)) {}
+
+  Outcome prepare() override {
+    if (steps && done > 0 && done < steps)
+      return {};
+    sequences.clear();
+    done = 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      Sequence sequence;
+      if (Outcome outcome = Sequence::make(context, sequence); !outcome)
+        return outcome;
+      if (!source.empty())
+        if (Outcome outcome = sequence.encode(source); !outcome)
+          return outcome;
+      sequences.push_back(std::move(sequence));
+    }
+    return steps ? feed(prompt) : Outcome{};
+  }
+  Outcome run() override {
+    ++done;
+    return steps ? feed({prompt[size_t(done) % prompt.size()]}) : feed(prompt);
+  }
+
+private:
+  Outcome feed(const std::vector<int32_t> &tokens) {
+    std::vector<rapt_chunk> chunks;
+    for (Sequence &sequence : sequences)
+      chunks.push_back(sequence.chunk(tokens));
+    return context.step(chunks);
+  }
+
+  int64_t rows, steps, done = 0;
+  std::vector<int32_t> source, prompt;
+  std::vector<Sequence> sequences; ///< behind the context, so that they go first
+};
+
+/// The encoder of a model that also generates.
+class EncodeWorkload : public ModelWorkload {
+public:
+  EncodeWorkload(int64_t rows, int64_t count, int64_t vocabulary) : rows(rows), tokens(someTokens(count, vocabulary)) {}
+  Outcome prepare() override {
+    sequences.clear();
+    for (int64_t row = 0; row < rows; ++row) {
+      Sequence sequence;
+      if (Outcome outcome = Sequence::make(context, sequence); !outcome)
+        return outcome;
+      sequences.push_back(std::move(sequence));
+    }
+    return {};
+  }
+  Outcome run() override {
+    std::vector<rapt_source> sources;
+    for (Sequence &sequence : sequences) {
+      auto source = sized<rapt_source>();
+      source.sequence = sequence.get();
+      source.tokens = tokens.data();
+      source.count = int64_t(tokens.size());
+      sources.push_back(source);
+    }
+    return Outcome::of([&](char *text, size_t size) {
+      return rapt_encode(context.get(), sources.data(), sources.size(), text, size);
+    });
+  }
+
+private:
+  int64_t rows;
+  std::vector<int32_t> tokens;
+  std::vector<Sequence> sequences;
+};
+
+/// An entry on tensors, all of its inputs and outputs.
+class ForwardWorkload : public ModelWorkload {
+public:
+  Outcome make(const json::Value &entry, int64_t rows, int64_t size) {
+    for (const json::Value &buffer : *entry.find("buffers")->asArray()) {
+      const std::string kind = *buffer.find("kind")->asString(), name = *buffer.find("name")->asString();
+      if (kind == "input" && name != "row_begin")
+        addInput(buffer, name, rows, size);
+    }
+    for (const json::Value &buffer : *entry.find("buffers")->asArray())
+      if (*buffer.find("kind")->asString() == "output")
+        if (Outcome outcome = addOutput(*buffer.find("name")->asString()); !outcome)
+          return outcome;
+    return {};
+  }
+  Outcome run() override {
+    return Outcome::of([&](char *text, size_t length) {
+      return rapt_run(context.get(), "forward", all.size(), names.data(), all.data(), text, length);
+    });
+  }
+
+private:
+  struct Tensor {
+    std::string name;
+    std::vector<int64_t> shape;
+    std::vector<char> data;
+  };
+
+  /// Rows of packed tokens become [rows, size]; other dims beside the first are the image's.
+  void addInput(const json::Value &buffer, const std::string &name, int64_t rows, int64_t size) {
+    auto tensor = std::make_unique<Tensor>();
+    tensor->name = name;
+    const bool isInteger = *buffer.find("dtype")->asString() != "f32";
+    int64_t count = 1;
+    for (const json::Value &extent : *buffer.find("shape")->asArray()) {
+      const std::string *dim = extent.asString();
+      if (dim && *dim == "tokens")
+        tensor->shape.insert(tensor->shape.end(), {rows, size});
+      else
+        tensor->shape.push_back(dim ? (*dim == "rows" ? rows : size) : *extent.asInteger());
+    }
+    for (int64_t extent : tensor->shape)
+      count *= extent;
+    std::mt19937 random(1);
+    const json::Value *limit = buffer.find("limit");
+    const uint64_t most = limit ? uint64_t(*limit->asInteger()) : 1;
+    tensor->data.resize(size_t(count) * (isInteger ? 8 : 4));
+    for (int64_t i = 0; i < count; ++i)
+      if (isInteger)
+        reinterpret_cast<int64_t *>(tensor->data.data())[i] = int64_t(random() % most);
+      else
+        reinterpret_cast<float *>(tensor->data.data())[i] = float(random() % 2048) / 1024 - 1;
+    add(std::move(tensor), isInteger ? RAPT_DTYPE_INT : RAPT_DTYPE_FLOAT, isInteger ? 64 : 32);
+  }
+  Outcome addOutput(const std::string &name) {
+    auto tensor = std::make_unique<Tensor>();
+    int64_t shape[9];
+    int32_t rank = 0;
+    Outcome outcome = Outcome::of([&](char *text, size_t length) {
+      return rapt_run_shape(context.get(), "forward", all.size(), names.data(), all.data(), name.c_str(), shape, &rank,
+                            text, length);
+    });
+    if (!outcome)
+      return outcome;
+    tensor->name = name;
+    tensor->shape.assign(shape, shape + rank);
+    size_t bytes = sizeof(float);
+    for (int64_t extent : tensor->shape)
+      bytes *= size_t(extent);
+    tensor->data.resize(bytes);
+    outputs.push_back(std::move(tensor));
+    names.push_back(outputs.back()->name.c_str());
+    all.push_back(describe(*outputs.back(), RAPT_DTYPE_FLOAT, 32));
+    return {};
+  }
+  void add(std::unique_ptr<Tensor> tensor, uint8_t code, uint8_t bits) {
+    inputs.push_back(std::move(tensor));
+    names.push_back(inputs.back()->name.c_str());
+    all.push_back(describe(*inputs.back(), code, bits));
+  }
+  static rapt_tensor describe(Tensor &tensor, uint8_t code, uint8_t bits) {
+    auto described = sized<rapt_tensor>();
+    described.data = tensor.data.data();
+    described.device_type = RAPT_DEVICE_CPU;
+    described.dtype_code = code;
+    described.dtype_bits = bits;
+    described.dtype_lanes = 1;
+    described.rank = int32_t(tensor.shape.size());
+    described.shape = tensor.shape.data();
+    return described;
+  }
+
+  std::vector<std::unique_ptr<Tensor>> inputs, outputs;
+  std::vector<const char *> names;
+  std::vector<rapt_tensor> all;
+};
+
+/// Makes the workloads of one model.
+class Maker {
+public:
+  Maker(const Options &options, const Module &module, const Pool &pool, Workloads &workloads)
+      : options(options), module(module), pool(pool), workloads(workloads), info(module.info()) {}
+
+  Outcome make() {
+    size_t bytes = 0;
+    const char *text = rapt_module_manifest(module.get(), &bytes);
+    auto parsed = json::parse({text, bytes});
+    if (!parsed || !parsed->find("entries") || !parsed->find("entries")->asArray())
+      return wrong(options.library + ": its manifest has no entries");
+    for (const json::Value &entry : *parsed->find("entries")->asArray()) {
+      const std::string *name = entry.find("name") ? entry.find("name")->asString() : nullptr;
+      hasStep |= name && *name == "step";
+      hasEncoder |= name && *name == "encode";
+      if (name && *name == "forward")
+        forward = entry;
+    }
+    if (Outcome outcome = check(); !outcome)
+      return outcome;
+    return hasStep ? makeGenerating() : makeForward();
+  }
+
+private:
+  Outcome check() const {
+    const std::string model = options.library + ": " + info.family + " " + info.task;
+    if (!hasStep && forward.isNull())
+      return wrong(model + " has neither an entry step nor forward");
+    if (!options.shapes.empty())
+      return wrong(model + " is no kernel: --shape does not apply");
+    if (hasStep && !options.imageSizes.empty())
+      return wrong(model + " looks at no images: --image-size does not apply");
+    if ((!hasStep || hasEncoder) && !options.prefill.empty())
+      return wrong(model + " reads no prompts: --prefill does not apply, --tokens or --image-size does");
+    if (!hasStep && !options.decode.empty())
+      return wrong(model + " does not generate: --decode does not apply");
+    if (hasStep && !hasEncoder && !options.tokens.empty())
+      return wrong(model + " has no encoder: --tokens does not apply, --prefill does");
+    if (!hasStep && readsImages() && !options.tokens.empty())
+      return wrong(model + " reads no tokens: --tokens does not apply, --image-size does");
+    if (!hasStep && !readsImages() && !options.imageSizes.empty())
+      return wrong(model + " looks at no images: --image-size does not apply");
+    return {};
+  }
+
+  bool readsImages() const {
+    return forward.isObject() && json::write(forward).find("pixel_values") != std::string::npos;
+  }
+
+  /// Pixels of the largest image that the code is made for.
+  int64_t largestImage() const {
+    const json::Value *dims = forward.find("dims"), *bounds = forward.find("bounds");
+    for (size_t i = 0; dims && bounds && i < dims->asArray()->size() && i < bounds->asArray()->size(); ++i)
+      if (*(*dims->asArray())[i].asString() == "height")
+        return (*(*bounds->asArray())[i].asArray())[1].asInteger().value_or(224);
+    return 224;
+  }
+
+  /// The lengths asked for; otherwise those of `usual` that the model has positions for.
+  std::vector<int64_t> lengths(const std::vector<int64_t> &asked, std::vector<int64_t> usual) const {
+    if (!asked.empty())
+      return asked;
+    const int64_t most = info.max_positions > 0 ? info.max_positions : INT64_MAX;
+    std::erase_if(usual, [&](int64_t length) { return length >= most; });
+    return usual.empty() ? std::vector<int64_t>{std::max<int64_t>(most / 2, 1)} : usual;
+  }
+  int64_t inBlocks(int64_t tokens) const {
+    const int64_t block = std::max<int64_t>(info.cache_block, 1);
+    return (tokens + block - 1) / block * block;
+  }
+  static std::string rowsText(int64_t rows) { return rows > 1 ? " x " + std::to_string(rows) : ""; }
+
+  template <typename W>
+  Outcome add(std::unique_ptr<W> workload, std::string name, std::string unit, double amount, int64_t cacheTokens) {
+    workload->name = std::move(name);
+    workload->unit = std::move(unit);
+    workload->amount = amount;
+    Outcome outcome = workload->makeContext(module, pool, cacheTokens);
+    if (outcome)
+      workloads.push_back(std::move(workload));
+    return outcome;
+  }
+
+  Outcome makeGenerating() {
+    const int64_t rows = options.batch;
+    const std::vector<int64_t> read =
+        hasEncoder ? lengths(options.tokens, {128}) : lengths(options.prefill, {128, 512});
+    const bool hasCache = info.cache_block > 0;
+    auto cacheOf = [&](int64_t tokens) { return hasCache ? rows * inBlocks(tokens) : 0; };
+    const bool asksForPrompts = !options.prefill.empty() || !options.tokens.empty() || options.decode.empty();
+    for (int64_t count : asksForPrompts ? read : std::vector<int64_t>()) {
+      Outcome outcome =
+          hasEncoder
+              ? add(std::make_unique<EncodeWorkload>(rows, count,
+                                                     info.source_vocabulary ? info.source_vocabulary : info.vocabulary),
+                    "encode " + std::to_string(count) + rowsText(rows), "tokens", double(rows * count), cacheOf(count))
+              : add(std::make_unique<StepWorkload>(rows, count, 0, 0, info),
+                    "prefill " + std::to_string(count) + rowsText(rows), "tokens", double(rows * count),
+                    cacheOf(count));
+      if (!outcome)
+        return outcome;
+    }
+    std::vector<int64_t> decode = options.decode;
+    const int64_t past = options.past > 0 ? options.past : hasEncoder ? 1 : read[0];
+    if (decode.empty() && !asksForSomething())
+      decode = {std::clamp<int64_t>(info.max_positions - past, 1, 64)};
+    for (int64_t steps : decode) {
+      const int64_t source = hasEncoder ? read[0] : 0;
+      std::string name = "decode " + std::to_string(steps) + " after " + std::to_string(past);
+      if (hasEncoder)
+        name += ", source of " + std::to_string(source);
+      if (Outcome outcome = add(std::make_unique<StepWorkload>(rows, past, steps, source, info), name + rowsText(rows),
+                                "tokens", double(rows), cacheOf(past + steps) + (source ? cacheOf(source) : 0));
+          !outcome)
+        return outcome;
+    }
+    return {};
+  }
+  bool asksForSomething() const {
+    return !options.prefill.empty() || !options.tokens.empty() || !options.decode.empty();
+  }
+
+  Outcome makeForward() {
+    const bool images = readsImages();
+    std::vector<int64_t> sizes = images ? options.imageSizes : lengths(options.tokens, {128});
+    if (sizes.empty())
+      sizes = {std::min<int64_t>(224, largestImage())};
+    for (int64_t size : sizes) {
+      auto workload = std::make_unique<ForwardWorkload>();
+      ForwardWorkload &made = *workload;
+      std::string name =
+          images ? "image " + std::to_string(size) + " x " + std::to_string(size) : "tokens " + std::to_string(size);
+      Outcome outcome = add(std::move(workload), name + rowsText(options.batch), images ? "images" : "tokens",
+                            double(images ? options.batch : options.batch * size), 0);
+      if (outcome)
+        outcome = made.make(forward, options.batch, size);
+      if (!outcome)
+        return outcome;
+    }
+    return {};
+  }
+
+  const Options &options;
+  const Module &module;
+  const Pool &pool;
+  Workloads &workloads;
+  rapt_module_info info;
+  json::Value forward;
+  bool hasStep = false, hasEncoder = false;
+};
+
+} // namespace
+
+Outcome makeModelWorkloads(const Options &options, const Module &module, const Pool &pool, Workloads &workloads) {
+  return Maker(options, module, pool, workloads).make();
+}
+
+} // namespace rapt::bench

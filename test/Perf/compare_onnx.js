@@ -1,0 +1,45 @@
+// compare_onnx.js FOLDER THREADS: ONNX Runtime's side of test/Perf/compare, with the protocol and numbers of compare_worker.h.
+// A case is "onnx MODEL INPUT=TYPE:LIMIT:SHAPE ...": TYPE i64 with tokens below LIMIT, i32 with LIMIT everywhere, or f32 with array
+// number LIMIT.
+const fs = require("fs");
+const readline = require("readline");
+const ort = require("onnxruntime-node");
+
+function tensor(text) {
+  const [type, limit, shape] = text.split(":"), dims = shape ? shape.split("x").map(Number) : [];
+  const count = dims.reduce((a, b) => a * b, 1), numbers = Array.from({ length: count }, (_, i) => i);
+  if (type === "i32") return new ort.Tensor("int32", Int32Array.from(numbers, () => Number(limit)), shape === "" ? [] : dims);
+  if (type === "i64")
+    return new ort.Tensor("int64", BigInt64Array.from(numbers, (i) => (Number(limit) ? BigInt(((i + 1) * 7919) % Number(limit)) : 0n)), dims);
+  return new ort.Tensor("float32", Float32Array.from(numbers, (i) => ((i * 7919 + Number(limit) * 104729) % 2048) / 1024 - 1), dims);
+}
+
+async function main() {
+  const cases = {};
+  async function find(text) {
+    if (cases[text]) return cases[text];
+    const [, model, ...inputs] = text.split(" ");
+    const session = await ort.InferenceSession.create(`${process.argv[2]}/${model}.onnx`, {
+      executionProviders: ["cpu"], graphOptimizationLevel: "all", intraOpNumThreads: Number(process.argv[3]),
+      interOpNumThreads: 1, executionMode: "sequential",
+    });
+    const feeds = Object.fromEntries(inputs.map((input) => [input.split("=")[0], tensor(input.split("=")[1])]));
+    const run = () => session.run(feeds);
+    await run();
+    await run();
+    return (cases[text] = run);
+  }
+  console.log(`ONNX Runtime ${require("onnxruntime-node/package.json").version}, all graph optimisations`);
+  for await (const line of readline.createInterface({ input: process.stdin })) {
+    const [what, argument, ...rest] = line.split(" ");
+    const run = await find(rest.join(" "));
+    const wall = process.hrtime.bigint(), processor = process.cpuUsage();
+    let result;
+    for (let i = 0; i < (what === "time" ? Number(argument) : 1); ++i) result = await run();
+    const took = Number(process.hrtime.bigint() - wall) / 1e9, used = process.cpuUsage(processor);
+    if (what === "write") fs.writeFileSync(argument, Buffer.from(Object.values(result)[0].data.buffer));
+    console.log(`${took} ${(used.user + used.system) / 1e6}`);
+  }
+}
+
+main().catch((error) => { console.error(error.message); process.exit(1); });

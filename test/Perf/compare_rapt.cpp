@@ -1,0 +1,163 @@
+// compare_rapt KERNELS.so FOLDER THREADS: Rapt's products and attention, the models in FOLDER, and the machine's
+// limits.
+#include "compare_worker.h"
+#include "lib/Bench/Limits.h"
+#include <dlfcn.h>
+#include <rapt/rapt.h>
+
+static char why[256];
+static rapt_pool *pool;
+static rapt_executor executor;
+static void *kernels;
+static std::string folder;
+
+static void check(rapt_status status) {
+  if (status)
+    fprintf(stderr, "rapt: %s\n", why), exit(1);
+}
+
+static int32_t parallelFor(void *, rapt_task_fn body, void *closure, int64_t count) {
+  executor.parallel_for(executor.user, body, closure, count);
+  return 0;
+}
+static rapt_env environment{nullptr, parallelFor, 1};
+
+template <typename F> static F find(const std::string &name) {
+  void *function = dlsym(kernels, name.c_str());
+  if (!function)
+    fprintf(stderr, "rapt: no kernel %s\n", name.c_str()), exit(1);
+  return reinterpret_cast<F>(function);
+}
+
+static void *scratchOf(const std::string &name, const int64_t *dims) {
+  int64_t bytes = find<int64_t (*)(const int64_t *, int64_t)>(name + "_scratch")(dims, environment.workers);
+  return aligned_alloc(64, size_t(bytes + 127) / 64 * 64);
+}
+
+// product N K M
+static Case product(const Words &words) {
+  const std::string name = "product_" + words[1] + "_" + words[2];
+  const int64_t n = atol(words[1].c_str()), k = atol(words[2].c_str());
+  static std::vector<int64_t> kept(4096);
+  static size_t used = 0;
+  int64_t *dims = &kept[used++];
+  *dims = atol(words[3].c_str());
+  Floats x(size_t(*dims * k)), w(size_t(n * k)), y(size_t(*dims * n));
+  x.fill(1);
+  for (int64_t row = 0; row < k; ++row) // panels of 32 columns
+    for (int64_t column = 0; column < n; ++column)
+      w.data[(column / 32 * k + row) * 32 + column % 32] = number(uint64_t(row * n + column), 2);
+  auto *run = find<int32_t (*)(const rapt_env *, const float *, const float *, float *, const int64_t *, void *)>(name);
+  void *scratch = scratchOf(name, dims);
+  return {[=] { run(&environment, x.data, w.data, y.data, dims, scratch); }, y.data, y.count};
+}
+
+// attention dense|causal LENGTH: 12 heads of 64, queries, keys and values as [length, heads, channels]
+static Case attention(const Words &words) {
+  const std::string name = "attention_" + words[1];
+  const int64_t length = atol(words[2].c_str());
+  auto *dims = new int64_t[2]{length, 1};
+  auto *rows = new int32_t[2]{0, int32_t(length)};
+  Floats q(size_t(length * 768)), k(q.count), v(q.count), y(q.count);
+  q.fill(1), k.fill(2), v.fill(3);
+  auto *run = find<int32_t (*)(const rapt_env *, const float *, const float *, const float *, const int32_t *, float *,
+                               const int64_t *, void *)>(name);
+  void *scratch = scratchOf(name, dims);
+  return {[=] { run(&environment, q.data, k.data, v.data, rows, y.data, dims, scratch); }, y.data, y.count};
+}
+
+static rapt_context *open(const std::string &model, int64_t cacheTokens) {
+  rapt_module *module;
+  rapt_context *context;
+  rapt_context_options options = {sizeof options};
+  options.pool = pool, options.cache_tokens = cacheTokens;
+  check(rapt_module_open((folder + "/" + model + ".so").c_str(), nullptr, &module, why, sizeof why));
+  check(rapt_context_new(module, &options, &context, why, sizeof why));
+  return context;
+}
+
+// forward MODEL INPUT OUTPUT VOCABULARY EXTENT...: an entry with one input; vocabulary 0: numbers
+static Case forward(const Words &words) {
+  rapt_context *context = open(words[1], 0);
+  auto *shapes = new std::vector<int64_t>[2];
+  size_t count = 1;
+  for (size_t i = 5; i < words.size(); ++i)
+    shapes[0].push_back(atol(words[i].c_str())), count *= size_t(shapes[0].back());
+  const int64_t vocabulary = atol(words[4].c_str());
+  auto *tokens = new std::vector<int64_t>(vocabulary ? count : 0);
+  Floats pixels(vocabulary ? 1 : count);
+  pixels.fill(1);
+  for (size_t i = 0; i < tokens->size(); ++i)
+    (*tokens)[i] = token(i, vocabulary);
+  auto *names = new std::string[2]{words[2], words[3]};
+  auto *pointers = new const char *[2]{names[0].c_str(), names[1].c_str()};
+  auto *tensors = new rapt_tensor[2]{{sizeof(rapt_tensor)}, {sizeof(rapt_tensor)}};
+  auto describe = [](rapt_tensor &t, void *data, std::vector<int64_t> &shape, int code, int bits) {
+    t.data = data, t.device_type = RAPT_DEVICE_CPU, t.dtype_code = uint8_t(code), t.dtype_bits = uint8_t(bits),
+    t.dtype_lanes = 1;
+    t.rank = int32_t(shape.size()), t.shape = shape.data();
+  };
+  if (vocabulary)
+    describe(tensors[0], tokens->data(), shapes[0], RAPT_DTYPE_INT, 64);
+  else
+    describe(tensors[0], pixels.data, shapes[0], RAPT_DTYPE_FLOAT, 32);
+  int64_t shape[9];
+  int32_t rank;
+  check(rapt_run_shape(context, "forward", 1, pointers, tensors, pointers[1], shape, &rank, why, sizeof why));
+  shapes[1].assign(shape, shape + rank);
+  size_t outputs = 1;
+  for (int64_t extent : shapes[1])
+    outputs *= size_t(extent);
+  Floats output(outputs);
+  describe(tensors[1], output.data, shapes[1], RAPT_DTYPE_FLOAT, 32);
+  return {[=] { check(rapt_run(context, "forward", 2, pointers, tensors, why, sizeof why)); }, output.data, outputs};
+}
+
+// translate MODEL VOCABULARY COUNT: encode a source and run one step of the decoder
+static Case translate(const Words &words) {
+  const int64_t vocabulary = atol(words[2].c_str()), count = atol(words[3].c_str());
+  rapt_context *context = open(words[1], 2 * (count + 64));
+  auto *tokens = new std::vector<int32_t>;
+  for (int64_t i = 0; i < count; ++i)
+    tokens->push_back(int32_t(token(uint64_t(i), vocabulary)));
+  Floats logits{size_t(vocabulary)};
+  return {[=] {
+            static const int32_t start = 0;
+            rapt_source source = {sizeof source};
+            source.tokens = tokens->data(), source.count = count;
+            check(rapt_sequence_new(context, &source.sequence, why, sizeof why));
+            check(rapt_encode(context, &source, 1, why, sizeof why));
+            rapt_chunk chunk = {sizeof chunk};
+            chunk.sequence = source.sequence, chunk.tokens = &start, chunk.count = 1, chunk.want = RAPT_LOGITS_LAST;
+            chunk.output = logits.data, chunk.output_bytes = logits.count * sizeof(float);
+            check(rapt_step(context, &chunk, 1, why, sizeof why));
+            check(rapt_sequence_free(context, source.sequence, why, sizeof why));
+          },
+          logits.data, logits.count};
+}
+
+int main(int argc, char **argv) {
+  if (argc != 4)
+    return 2;
+  folder = argv[2];
+  check(rapt_pool_new(atoi(argv[3]), &pool, why, sizeof why));
+  executor = rapt_pool_executor(pool);
+  environment.workers = atoi(argv[3]);
+  kernels = dlopen(argv[1], RTLD_NOW);
+  if (!kernels)
+    return fprintf(stderr, "rapt: %s\n", dlerror()), 1;
+  static rapt::bench::Limits limits(pool);
+  return serve(std::string("weights in panels, ") + argv[3] + " threads", [](const Words &words) -> Case {
+    if (words[0] == "product")
+      return product(words);
+    if (words[0] == "attention")
+      return attention(words);
+    if (words[0] == "forward")
+      return forward(words);
+    if (words[0] == "translate")
+      return translate(words);
+    auto *rate = new float; // operations or bytes of a second, as the output
+    const size_t bytes = words[0] == "read" ? size_t(atoll(words[1].c_str())) : 0;
+    return {[=] { *rate = float(bytes ? limits.measureRead(bytes) : limits.measureRate("f32")); }, rate, 1};
+  });
+}
