@@ -40,6 +40,15 @@ constexpr const char *testedFeatures[] = {"sse3",     "ssse3",    "sse4.1",   "s
                                           "avx2",     "bmi",      "bmi2",     "fma",       "avx512f", "avx512bw",
                                           "avx512cd", "avx512dq", "avx512vl", "avx512vnni"};
 
+/// Of AArch64, what getauxval tells: its argument (AT_HWCAP, AT_HWCAP2) and the bits.
+struct HwcapBits {
+  const char *feature, *word, *bits;
+};
+constexpr HwcapBits hwcaps[] = {{"bf16", "26", "0x4000"},      {"complxnum", "16", "0x4000"},
+                                {"dotprod", "16", "0x100000"}, {"fp16fml", "16", "0x800000"},
+                                {"fullfp16", "16", "0x600"},   {"i8mm", "26", "0x2000"},
+                                {"rdm", "16", "0x1000"}};
+
 std::string cType(const std::string &dtype) {
   if (dtype == "f32")
     return "float";
@@ -86,14 +95,23 @@ std::string describeDims(const json::Value &entry) {
   return lines.empty() ? " * dims may be NULL: every extent is fixed.\n" : " * The extents that vary:\n" + lines;
 }
 
-std::string supported(const std::string &name, const std::vector<std::string> &features) {
+std::string supported(const std::string &name, const Manifest &m) {
+  const std::vector<std::string> &features = m.variants.front().features;
   std::string tests;
+  auto add = [&](const std::string &feature, const std::string &test) {
+    if (std::find(features.begin(), features.end(), feature) != features.end())
+      tests += (tests.empty() ? "" : " &&\n         ") + test;
+  };
+  const bool isArm = m.arch == "aarch64";
   for (const char *tested : testedFeatures)
-    if (std::find(features.begin(), features.end(), tested) != features.end())
-      tests += std::string(tests.empty() ? "" : " &&\n         ") + "__builtin_cpu_supports(\"" + tested + "\")";
+    add(tested, std::string("__builtin_cpu_supports(\"") + tested + "\")");
+  for (const HwcapBits &tested : hwcaps)
+    if (isArm)
+      add(tested.feature, std::string("(getauxval(") + tested.word + ") & " + tested.bits + ") == " + tested.bits);
   return "/* Whether this processor has the instructions that " + name + " was compiled for. */\nstatic inline int " +
-         name + "_supported(void) {\n#if defined(__x86_64__) && defined(__GNUC__)\n  return " +
-         (tests.empty() ? "1" : tests) + ";\n#else\n  return 1;\n#endif\n}\n";
+         name + "_supported(void) {\n#if defined(__" + m.arch + "__)" +
+         (isArm ? " && defined(__linux__)" : " && defined(__GNUC__)") + "\n  return " + (tests.empty() ? "1" : tests) +
+         ";\n#elif defined(__" + m.arch + "__)\n  return 1;\n#else\n  return 0;\n#endif\n}\n";
 }
 
 std::string declare(const json::Value &entry, const Manifest &m) {
@@ -116,7 +134,7 @@ std::string declare(const json::Value &entry, const Manifest &m) {
          ",\n    const int64_t *dims, void *scratch);\n\n/* Bytes of scratch for "
          "these dims and env->workers (1 without an env); may be 0. -1: a dim is out of its bounds, workers is\n"
          " * below 1, or a size is beyond 64 bits. */\nint64_t " +
-         name + "_scratch(const int64_t *dims, int64_t workers);\n\n" + supported(name, m.features);
+         name + "_scratch(const int64_t *dims, int64_t workers);\n\n" + supported(name, m);
 }
 
 } // namespace
@@ -140,10 +158,13 @@ std::string writeKernelHeader(const Manifest &manifest) {
   std::string body;
   for (const json::Value &entry : manifest.entries)
     body += declare(entry, manifest);
+  // What AArch64's test asks.
+  const std::string system =
+      manifest.arch == "aarch64" ? "\n#if defined(__linux__)\n#include <sys/auxv.h>\n#endif" : "";
   return "/* Made by raptc. The code beside this header needs no library but the C library's memcpy, memmove and "
          "memset. */\n"
          "#ifndef " +
-         guard + "\n#define " + guard + preamble + body + "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
+         guard + "\n#define " + guard + system + preamble + body + "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }
 
 } // namespace rapt::artifact

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <deque>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -111,7 +112,7 @@ Expected<std::string> findLinker(const std::string &toolFolder) {
 }
 
 std::vector<std::string> linkCommand(const std::string &linker, const std::string &object, const std::string &exports,
-                                     const std::string &output) {
+                                     uint64_t pageBytes, const std::string &output) {
   return {linker,
           "-shared",
           "--build-id=none",
@@ -123,13 +124,39 @@ std::vector<std::string> linkCommand(const std::string &linker, const std::strin
           "-z",
           "noexecstack",
           "-z",
-          "max-page-size=4096",
+          "max-page-size=" + std::to_string(pageBytes),
           "--no-dynamic-linker",
           "--no-undefined-version",
           "--version-script=" + exports,
           "-o",
           output,
           object};
+}
+
+std::vector<std::string> joinCommand(const std::string &linker, const std::vector<std::string> &objects,
+                                     const std::string &output) {
+  std::vector<std::string> command{linker, "-r", "-o", output};
+  command.insert(command.end(), objects.begin(), objects.end());
+  return command;
+}
+
+Expected<std::string> joinObjects(const std::vector<std::string> &objects, const std::string &toolFolder) {
+  Expected<std::string> linker = findLinker(toolFolder);
+  if (!linker)
+    return linker.error();
+  std::deque<MemoryFile> files;
+  std::vector<std::string> paths;
+  const MemoryFile joined("");
+  bool good = joined.good();
+  for (const std::string &object : objects) {
+    paths.push_back(files.emplace_back(object).path());
+    good &= files.back().good();
+  }
+  if (!good)
+    return Error{"no memory for joining " + std::to_string(objects.size()) + " objects"};
+  if (Status status = run(joinCommand(*linker, paths, "-"), joined); !status)
+    return status.error();
+  return joined.text();
 }
 
 Status checkSymbols(std::string_view elf, const std::vector<std::string> &exports) {
@@ -164,12 +191,20 @@ Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request) {
   const MemoryFile library("");
   if (!object.good() || !exports.good() || !library.good())
     return Error{"no memory for linking " + std::to_string(request.object.size()) + " bytes of code"};
-  if (Status status = run(linkCommand(*linker, object.path(), exports.path(), "-"), library); !status)
+  if (Status status = run(linkCommand(*linker, object.path(), exports.path(), request.pageBytes, "-"), library);
+      !status)
     return status.error();
   const std::string bytes = library.text();
   if (Status status = checkSymbols(bytes, request.exports); !status)
     return Error{shownPath(request.output) + ": " + status.error().message};
   return StagedFile::createWith(request.output, bytes, 0777);
+}
+
+Expected<std::unique_ptr<StagedFile>> stageCode(const LinkRequest &request, CodeForm form) {
+  if (form == CodeForm::Library)
+    return linkShared(request);
+  return StagedFile::createWith(request.output, form == CodeForm::Archive ? makeArchive(request.object, request.exports)
+                                                                          : request.object);
 }
 
 std::string makeArchive(std::string_view object, const std::vector<std::string> &exports) {

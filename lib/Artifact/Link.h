@@ -10,19 +10,33 @@ struct LinkRequest {
   std::string_view object; ///< bytes of one ELF object
   std::string output;      ///< path of the library; its bytes do not depend on it
   std::vector<std::string> exports;
-  std::string toolFolder; ///< where the running tool lies: ld.lld is looked for there first
+  std::string toolFolder;    ///< where the running tool lies: ld.lld is looked for there first
+  uint64_t pageBytes = 4096; ///< the largest page of memory that systems of the target have
 };
 
 /// ld.lld beside the tool, else the one found when Rapt was built; the error names both places.
 Expected<std::string> findLinker(const std::string &toolFolder);
 
-/// The command linking runs, for -###; the object and the list of exports are named OBJECT and EXPORTS.
+/// The command linking runs, for -###.
 std::vector<std::string> linkCommand(const std::string &linker, const std::string &object, const std::string &exports,
+                                     uint64_t pageBytes, const std::string &output);
+
+/// The command of joinObjects.
+std::vector<std::string> joinCommand(const std::string &linker, const std::vector<std::string> &objects,
                                      const std::string &output);
+
+/// One object with the content of all. `toolFolder` as above.
+Expected<std::string> joinObjects(const std::vector<std::string> &objects, const std::string &toolFolder);
 
 /// A shared library under a temporary name beside the output until commit. Checked: it exports exactly `exports`, needs
 /// no library, and leaves at most memcpy, memmove and memset undefined.
 Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request);
+
+enum class CodeForm { Object, Archive, Library };
+
+/// What a user gets of an object, under a temporary name until commit: itself, an archive of it, or a library by
+/// linkShared.
+Expected<std::unique_ptr<StagedFile>> stageCode(const LinkRequest &request, CodeForm form);
 
 /// An archive with one member and a symbol table; no time, owner or path inside.
 std::string makeArchive(std::string_view object, const std::vector<std::string> &exports);

@@ -57,6 +57,22 @@ Value parameterValue(const Parameter &p) {
                       {"stride", number(p.layerStride)}});
 }
 
+/// The members of the only variant stand in the object itself, as before there could be several.
+Value targetValue(const Manifest &m) {
+  Object target{{"arch", text(m.arch)}};
+  Array variants;
+  for (const Variant &variant : m.variants) {
+    Object members{{"cpu", text(variant.name)}, {"features", array(variant.features)}};
+    if (m.variants.size() == 1)
+      target.insert(target.end(), members.begin(), members.end());
+    else
+      variants.emplace_back(std::move(members));
+  }
+  if (!variants.empty())
+    target.emplace_back("variants", Value(std::move(variants)));
+  return Value(std::move(target));
+}
+
 /// Null without weights; "file" is null for weights inside the library.
 Value weightsValue(const Manifest &m) {
   if (m.weightsFile.empty() && !m.weightsInside)
@@ -82,6 +98,8 @@ std::string quantizationOf(const std::vector<Parameter> &parameters) {
 }
 
 uint32_t abiMinorOf(const Manifest &manifest) {
+  if (manifest.variants.size() > 1)
+    return 3;
   if (manifest.model && manifest.model->sourceVocabulary)
     return 2; // a runtime that checks a source's ids against the target's vocabulary must not run it
   return manifest.weightsInside ? 1 : 0;
@@ -99,8 +117,7 @@ std::string writeManifest(const Manifest &m) {
     root.emplace_back("model", modelValue(*m.model));
   root.emplace_back("interface_id", text(m.interfaceId.hex()));
   root.emplace_back("content_id", text(m.contentId.hex()));
-  root.emplace_back("target",
-                    Value(Object{{"arch", text(m.arch)}, {"cpu", text(m.cpu)}, {"features", array(m.features)}}));
+  root.emplace_back("target", targetValue(m));
   root.emplace_back("bounds", Value(Object{{"tokens", number(m.maxTokens)},
                                            {"rows", number(m.maxRows)},
                                            {"positions", number(m.maxPositions)}}));

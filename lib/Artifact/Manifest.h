@@ -7,6 +7,7 @@
 #pragma once
 #include "lib/Artifact/WeightFile.h"
 #include "lib/Support/Json.h"
+#include "lib/Support/Variant.h"
 #include <optional>
 
 namespace rapt::artifact {
@@ -24,8 +25,8 @@ struct Manifest {
   };
   std::optional<Model> model; ///< none for a bare kernel
   Id interfaceId, contentId;  ///< an all-zero content id: the weights were not packed, any content fits
-  std::string arch = "x86_64", cpu;
-  std::vector<std::string> features;
+  std::string arch = "x86_64";
+  std::vector<Variant> variants; ///< at least one, in the order of the table's entries, best first
   int64_t maxTokens = 0, maxRows = 0, maxPositions = 0;
   std::string weightsFile; ///< empty: no weights, or weights inside
   bool weightsInside = false;

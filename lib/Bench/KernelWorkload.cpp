@@ -243,7 +243,8 @@ Outcome KernelLibrary::open(const std::string &path, std::unique_ptr<KernelLibra
   if (Outcome outcome = readManifest(path, made->manifest); !outcome)
     return outcome;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    return runtime::checkCpu(*made->manifest, path.c_str(), runtime::Report(message, size));
+    int variant = 0; // kernels have one
+    return runtime::chooseVariant(*made->manifest, path.c_str(), nullptr, variant, runtime::Report(message, size));
   });
   if (!outcome)
     return outcome;

@@ -1,28 +1,19 @@
 //===- Compile.cpp - What raptc does ---------------------------------------------------------------===//
 #include "lib/Driver/Compile.h"
-#include "lib/Artifact/Link.h"
-#include "lib/Artifact/StagedFile.h"
+#include "lib/Artifact/Threads.h"
 #include "lib/Driver/CheckTokenizer.h"
 #include "lib/Driver/Describe.h"
-#include "lib/Driver/Diagnostics.h"
 #include "lib/Driver/FaultInjection.h"
 #include "lib/Driver/Kernel.h"
+#include "lib/Driver/Lowering.h"
 #include "lib/Driver/Report.h"
-#include "lib/Driver/Reproducer.h"
 #include "lib/Driver/Weights.h"
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
 #include "lib/Import/Import.h"
-#include "lib/InitAll.h"
-#include "lib/Pipelines/Pipelines.h"
 #include "lib/Support/File.h"
-#include "lib/Target/CPU/Emit.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/IR/OperationSupport.h"
-#include "mlir/IR/Verifier.h"
-#include "mlir/Pass/PassManager.h"
+#include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/TargetParser/Triple.h"
+#include <atomic>
 #include <chrono>
 
 using namespace mlir;
@@ -33,26 +24,10 @@ namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-DialectRegistry makeRegistry() {
-  DialectRegistry registry;
-  registerAllDialects(registry);
-  return registry;
-}
-
-std::string textOf(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream, OpPrintingFlags().assumeVerified());
-  stream << "\n";
-  return text;
-}
-
 /// One compilation, from options to files. Its functions return false when it is over; `status` then says how.
 class Compilation {
 public:
-  Compilation(const Options &options, const std::string &tool)
-      : options(options), tool(tool), context(makeRegistry(), MLIRContext::Threading::DISABLED),
-        diagnostics(context, options.verbose) {}
+  Compilation(const Options &options, const std::string &tool) : options(options), tool(tool) {}
 
   ExitStatus run() {
     if (prepare() && read() && (emit <= Emit::LLVMDialect ? writeStage() : lowerAndWrite()))
@@ -67,40 +42,44 @@ private:
     return false;
   }
   bool failOf(const Status &result, ExitStatus how = WrongInput) { return fail(how, result.error().message); }
+  bool passed(const MaybeFailure &failure) {
+    if (failure && failure->untold)
+      failure->untold->release();
+    return failure ? fail(failure->status, failure->message) : true;
+  }
+  bool failInternally(const std::string &what) { return passed(internalFailure(what)); }
 
   bool prepare();
   bool read();
-  PipelineOptions pipelineOptions() const {
-    return {target.info(), options.dtype, options.quantize, options.quantizeGroup ? options.quantizeGroup : 32,
-            options.quantizeZeroPoint};
-  }
-  bool lowerTo(Stage to);
-  bool runPasses(Stage to);
-  bool failPasses(Stage to);
-  bool failInternally(const std::string &what);
-  std::string codeOptions() const;
-  bool dump(StringRef suffix, const std::string &text);
   bool writeStage();
   bool describe();
+  bool showSteps();
+  bool atTheSameTime(size_t count, llvm::function_ref<MaybeFailure(size_t)> body);
+  bool lowerAll();
   bool lowerAndWrite();
   bool writeCode();
   bool saveWeights();
   bool openWeights();
   bool packWeights();
-  bool emitCode(cpu::Output output, std::string &code);
+  artifact::LinkRequest linkRequest(const std::string &object);
+  MaybeFailure emitVariant(size_t variant, cpu::Output output, std::string &code);
+  bool emitObject(std::string &object);
   bool writeArtifact();
   bool writeKernel();
-  bool showSteps();
+
+  /// The first one holds the best variant. It is also what text, dry runs and the manifest are made from.
+  Lowering &first() { return *lowerings.front(); }
+  ModuleOp module() { return *first().module; }
 
   const Options &options;
   std::string tool;
-  MLIRContext context;
-  Diagnostics diagnostics;
   ExitStatus status = Success;
   Emit emit = Emit::Library;
-  cpu::Target target;
+  std::vector<cpu::Target> targets; ///< best first
+  std::vector<std::unique_ptr<Lowering>> lowerings;
   Input input;
-  std::string text; ///< of the module, for those who look at stages and for a reproducer
+  std::string imported; ///< text for the other lowerings
+  Step reading;
   OutputPaths paths;
   Weights weights;
   artifact::Manifest manifest;
@@ -111,10 +90,20 @@ private:
 /// Everything that can be wrong about the command line alone.
 bool Compilation::prepare() {
   emit = *emitNamed(options.emit);
-  Expected<cpu::Target> made = cpu::Target::make(options.cpu, options.attributes);
+  Expected<std::string> triple = cpu::findTriple(options.triple);
+  if (!triple)
+    return fail(WrongUsage, triple.error().message);
+  Expected<std::vector<cpu::Target>> made = cpu::Target::makeAll(*triple, options.cpus, options.attributes);
   if (!made)
     return fail(WrongUsage, made.error().message);
-  target = *made;
+  targets = std::move(*made);
+  for (const cpu::Target &target : targets) {
+    auto found =
+        llvm::find_if(lowerings, [&](const auto &other) { return other->targets.front()->info() == target.info(); });
+    if (found == lowerings.end())
+      found = lowerings.insert(found, std::make_unique<Lowering>(options));
+    (*found)->targets.push_back(&target);
+  }
   if (!StringRef(options.prefix).empty() && artifact::prefixOf(options.prefix) != options.prefix)
     return fail(WrongUsage, "--prefix=" + options.prefix + " is no C identifier");
   return true;
@@ -128,121 +117,76 @@ bool Compilation::read() {
     return fail(WrongUsage, "--random-weights needs a configuration; " + shownPath(options.input) + " is MLIR text");
   if (*kind == InputKind::HuggingFace && !options.weights.empty())
     return fail(WrongUsage, "--weights is for MLIR text; " + shownPath(options.input) + " brings its own weights");
-  enterStep({"reading " + shownPath(options.input)});
+  reading.doing = "reading " + shownPath(options.input);
+  enterStep(reading);
   injectFault(options, "read");
-  Expected<Input> found = readInput(context, options);
+  Expected<Input> found = readInput(first().context, options);
   if (!found)
     return fail(WrongInput, found.error().message);
   input = std::move(*found);
-  if (options.quantize != "none" && stageOf(*input.module) >= Stage::Canonical)
-    return fail(WrongInput, shownPath(options.input) + ": is at the stage " +
-                                rapt::nameOf(stageOf(*input.module)).str() +
-                                ", where weights have their storage already; " + "--quantize needs the stage imported");
+  Stage stage = stageOf(*input.module);
+  if (targets.size() > 1 && stage > Stage::Imported)
+    return fail(WrongUsage, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
+                                ", which is for one CPU; give one --mcpu, not " + std::to_string(targets.size()));
+  if (options.quantize != "none" && stage >= Stage::Canonical)
+    return fail(WrongInput, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
+                                ", where weights have their storage already; --quantize needs the stage imported");
   paths = OutputPaths::choose(options, emit, input.name);
   if (!options.dryRun && !options.showCommands)
     if (Status writable = paths.check(options); !writable)
       return failOf(writable);
   manifest.name = options.prefix.empty() ? artifact::prefixOf(paths.base) : options.prefix;
-  text = textOf(*input.module);
-  return dump(rapt::nameOf(stageOf(*input.module)).str() + ".mlir", text);
-}
-
-bool Compilation::dump(StringRef suffix, const std::string &text) {
-  Status written = writeIntermediate(options, paths, suffix.str(), text);
-  return written ? true : failOf(written);
-}
-
-/// What follows a module on the command line for the same code without weights.
-std::string Compilation::codeOptions() const {
-  return " --no-weights --mcpu=" + options.cpu + (options.attributes.empty() ? "" : " --mattr=" + options.attributes) +
-         " -o module.o";
-}
-
-/// A bug of ours, with what is needed to see it again.
-bool Compilation::failInternally(const std::string &what) {
-  return fail(Bug, "internal error: " + what + leaveReproducer());
-}
-
-/// Tells that passes failed: of text it is the text's fault, of a checkpoint ours.
-bool Compilation::failPasses(Stage to) {
-  std::string stage = rapt::nameOf(to).str();
-  // Whether a model's matrices can be quantised as asked is seen by the pass that does it, which says why not.
-  const bool isRefused = to == Stage::Canonical && options.quantize != "none" && diagnostics.sawErrors();
-  if (input.kind != InputKind::MLIR && !isRefused)
-    return failInternally("cannot lower to the stage " + stage);
-  return fail(WrongInput,
-              diagnostics.sawErrors() ? "" : shownPath(options.input) + ": cannot be lowered to the stage " + stage);
-}
-
-bool Compilation::runPasses(Stage to) {
-  const std::string name = rapt::nameOf(to).str();
-  PassManager passes(&context, ModuleOp::getOperationName());
-  buildPipeline(passes, stageOf(*input.module), to, pipelineOptions());
-  std::string pipeline;
-  llvm::raw_string_ostream stream(pipeline);
-  passes.printAsTextualPipeline(stream);
-  enterStep({"lowering to the stage " + name, reproducerText(text, pipeline), "rapt-opt --run-reproducer ", ""});
-  if (std::unique_ptr<Pass> faulty = makeFaultyPass(options, name))
-    passes.addPass(std::move(faulty));
-  passes.enableVerifier(false); // the stage as a whole is verified below
-  double start = now();
-  if (failed(passes.run(*input.module)) || failed(verify(*input.module)))
-    return failPasses(to);
-  if (options.verbose)
-    llvm::errs() << llvm::formatv("raptc: {0}: {1:f2} s\n", name, now() - start);
-  text = textOf(*input.module);
-  enterStep({"going on from the stage " + name, text, "raptc ", codeOptions()});
-  return dump(name + ".mlir", text);
-}
-
-bool Compilation::lowerTo(Stage to) {
-  for (int next = static_cast<int>(stageOf(*input.module)) + 1; next <= static_cast<int>(to); ++next)
-    if (!runPasses(static_cast<Stage>(next)))
-      return false;
-  return true;
+  if (lowerings.size() > 1)
+    imported = textWithLocations(*input.module);
+  return passed(first().begin(std::move(input.module), input.kind, paths, targets.size() > 1 ? targets[0].name : ""));
 }
 
 bool Compilation::writeStage() {
   Stage wanted = *stageNamed(driver::nameOf(emit));
-  if (stageOf(*input.module) > wanted)
-    return fail(WrongInput, shownPath(options.input) + ": is at the stage " +
-                                rapt::nameOf(stageOf(*input.module)).str() + ", behind " + driver::nameOf(emit));
-  if (!lowerTo(wanted))
+  if (stageOf(module()) > wanted)
+    return fail(WrongInput, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stageOf(module())).str() +
+                                ", behind " + driver::nameOf(emit));
+  if (!passed(first().lowerTo(wanted)))
     return false;
   if (options.dryRun)
     return true;
-  Status written = writeText(paths.main, text);
+  Status written = writeText(paths.main, first().getText());
   return written ? true : failOf(written);
 }
 
 /// Fills in what is known once layouts are materialised.
 bool Compilation::describe() {
-  Expected<std::vector<artifact::Parameter>> parameters = describeParameters(*input.module);
+  Expected<std::vector<artifact::Parameter>> parameters = describeParameters(module());
   if (!parameters)
     return fail(input.kind == InputKind::MLIR ? WrongInput : Bug, parameters.error().message);
   manifest.parameters = std::move(*parameters);
   manifest.version = RAPT_VERSION;
-  manifest.arch = llvm::Triple(target.triple).getArchName().str();
-  manifest.cpu = target.cpu;
-  manifest.features = target.features;
-  describeModel(*input.module, manifest);
+  manifest.arch = targets.front().arch();
+  for (const cpu::Target &target : targets)
+    manifest.variants.push_back({target.name, target.features});
+  describeModel(module(), manifest);
+  if (!manifest.model && targets.size() > 1)
+    return fail(WrongUsage, shownPath(options.input) +
+                                ": a kernel without a model is for one CPU, which its header's NAME_supported tests; "
+                                "give one --mcpu, not " +
+                                std::to_string(targets.size()));
   return true;
 }
 
 bool Compilation::showSteps() {
-  PassManager passes(&context, ModuleOp::getOperationName());
-  buildPipeline(passes, stageOf(*input.module), Stage::LLVMDialect, pipelineOptions());
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  passes.printAsTextualPipeline(stream);
-  stream << "\n";
-  if (emit == Emit::Library) {
+  std::string text = first().pipelineTo(Stage::LLVMDialect) + "\n";
+  if (emit == Emit::Library || (emit >= Emit::Object && targets.size() > 1)) {
     Expected<std::string> linker = artifact::findLinker(artifact::directoryOf(tool));
     if (!linker)
       return fail(WrongInput, linker.error().message);
-    for (const std::string &word : artifact::linkCommand(*linker, "OBJECT", "EXPORTS", paths.main))
-      stream << word << " ";
-    stream << "\n";
+    std::vector<std::string> objects;
+    for (const cpu::Target &target : targets)
+      objects.push_back("OBJECT." + target.name);
+    if (targets.size() > 1)
+      text += llvm::join(artifact::joinCommand(*linker, objects, "OBJECT"), " ") + "\n";
+    if (emit == Emit::Library)
+      text += llvm::join(artifact::linkCommand(*linker, "OBJECT", "EXPORTS", targets[0].pageBytes(), paths.main), " ") +
+              "\n";
   }
   llvm::errs() << text;
   return true;
@@ -271,12 +215,60 @@ bool Compilation::packWeights() {
   return true;
 }
 
+/// Runs body(i) for each i below `count` on several threads. Of those that fail the first is told.
+bool Compilation::atTheSameTime(size_t count, llvm::function_ref<MaybeFailure(size_t)> body) {
+  std::vector<MaybeFailure> failures(count);
+  std::atomic<size_t> next = 0;
+  auto work = [&](unsigned thread) {
+    if (thread > 0)
+      reportCrashesOfThread();
+    for (size_t i = next++; i < count; i = next++)
+      failures[i] = body(i);
+  };
+  artifact::runOnThreads(std::min<unsigned>(artifact::threadCount(options.jobs), unsigned(count)), work);
+  first().enter();
+  return llvm::all_of(failures, [&](const MaybeFailure &failure) { return passed(failure); });
+}
+
+/// Every module to the stage llvm-dialect, and what the manifest says of all of them.
+bool Compilation::lowerAll() {
+  auto lower = [&](size_t i) -> MaybeFailure {
+    Lowering &lowering = *lowerings[i];
+    if (!lowering.module) {
+      lowering.diagnostics.hold();
+      auto module = parseSourceString<ModuleOp>(imported, ParserConfig(&lowering.context));
+      if (!module)
+        return internalFailure("the module of the stage imported cannot be read again");
+      if (MaybeFailure failure = lowering.begin(std::move(module), input.kind, paths, lowering.targets.front()->name))
+        return failure;
+    }
+    return lowering.lowerTo(Stage::LLVMDialect);
+  };
+  if (!atTheSameTime(lowerings.size(), lower))
+    return false;
+  const artifact::Manifest common = manifest;
+  if (Status described = describeEntries(module(), manifest); !described)
+    return failOf(described, Bug);
+  for (const auto &lowering : llvm::drop_begin(lowerings)) {
+    artifact::Manifest other = common;
+    Expected<std::vector<artifact::Parameter>> parameters = describeParameters(*lowering->module);
+    if (!parameters)
+      return failInternally(parameters.error().message);
+    other.parameters = std::move(*parameters);
+    describeModel(*lowering->module, other);
+    if (Status described = describeEntries(*lowering->module, other); !described)
+      return failOf(described, Bug);
+    if (artifact::writeManifest(other) != artifact::writeManifest(manifest))
+      return failInternally("weights or entries for " + lowering->targets.front()->name + " are not those for " +
+                            targets.front().name);
+  }
+  return true;
+}
+
 bool Compilation::lowerAndWrite() {
   if (options.showCommands)
     return showSteps();
-  if (stageOf(*input.module) < Stage::Canonical && !lowerTo(Stage::Canonical))
-    return false;
-  if (!describe())
+  if (!passed(first().lowerTo(Stage::Canonical)) || !describe())
     return false;
   if (options.dryRun) {
     Expected<uint64_t> bytes = artifact::predictFileBytes(manifest.parameters, input.sections);
@@ -291,27 +283,30 @@ bool Compilation::lowerAndWrite() {
   if (manifest.model)
     for (const std::string &warning : checkTokenizer(input.sections, *manifest.model))
       tell("warning", shownPath(options.input) + "/" + warning);
-  if (!lowerTo(Stage::LLVMDialect))
+  if (!lowerAll())
     return false;
-  if (Status described = describeEntries(*input.module, manifest); !described)
-    return failOf(described, Bug);
   if (manifest.entries.empty())
     return fail(WrongInput, shownPath(options.input) + ": has no entry (a function with the attribute attn.entry)");
   return emit >= Emit::Object ? writeArtifact() : writeCode();
 }
 
-bool Compilation::emitCode(cpu::Output output, std::string &code) {
-  llvm::SmallString<0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  cpu::ArtifactTable table{manifest.name, artifact::writeManifest(manifest), artifact::abiMinorOf(manifest), {}};
+/// The code of one variant; that of the first has the table of all.
+MaybeFailure Compilation::emitVariant(size_t variant, cpu::Output output, std::string &code) {
+  const cpu::Target &target = targets[variant];
+  Lowering &lowering =
+      **llvm::find_if(lowerings, [&](const auto &other) { return llvm::is_contained(other->targets, &target); });
+  lowering.enter();
+  if (!manifest.model && emit != Emit::Library)
+    return lowering.emit(target, {}, output, code); // nothing but code goes into other people's programs
+  if (variant > 0)
+    return lowering.emit(target, {nullptr, manifest.name + "." + target.name}, output, code);
+  cpu::ArtifactTable table{manifest.name, artifact::writeManifest(manifest), artifact::abiMinorOf(manifest)};
   if (weights.inside && output == cpu::Output::Object) // text is for people: it leaves them out
     table.weights = weights.inside->getBuffer();
   table.isKernel = !manifest.model;
-  const bool bare = table.isKernel && emit != Emit::Library; // nothing but code goes into other people's programs
-  if (Status emitted = cpu::emit(*input.module, target, bare ? nullptr : &table, output, stream); !emitted)
-    return failInternally(emitted.error().message);
-  code = bytes.str().str();
-  return true;
+  for (const cpu::Target &other : llvm::drop_begin(targets))
+    table.others.push_back(other.name);
+  return lowering.emit(target, {&table}, output, code);
 }
 
 /// LLVM IR or assembly: the code of the artifact, with a manifest that fits any content.
@@ -319,10 +314,45 @@ bool Compilation::writeCode() {
   std::string code;
   if (Status described = manifest.model ? weights.describe(manifest, paths.base) : Status(); !described)
     return failOf(described, Bug);
-  if (!emitCode(emit == Emit::LLVMIR ? cpu::Output::LLVMIR : cpu::Output::Assembly, code))
+  if (!passed(emitVariant(0, emit == Emit::LLVMIR ? cpu::Output::LLVMIR : cpu::Output::Assembly, code)))
     return false;
   Status written = writeText(paths.main, code);
   return written ? true : failOf(written);
+}
+
+/// The code of all variants in one object.
+bool Compilation::emitObject(std::string &object) {
+  std::vector<std::string> objects(targets.size());
+  auto emitOne = [&](size_t i) -> MaybeFailure {
+    if (MaybeFailure failure = emitVariant(i, cpu::Output::Object, objects[i]))
+      return failure;
+    const std::string label = targets.size() > 1 ? targets[i].name + "." : "";
+    for (auto [output, suffix] : {std::pair(cpu::Output::LLVMIR, "ll"), {cpu::Output::Assembly, "s"}}) {
+      std::string text;
+      if (!options.saveTemps && options.dumpDirectory.empty())
+        continue;
+      if (MaybeFailure failure = emitVariant(i, output, text))
+        return failure;
+      if (Status written = writeIntermediate(options, paths, label + suffix, text); !written)
+        return Failure{WrongInput, written.error().message};
+    }
+    return std::nullopt;
+  };
+  if (!atTheSameTime(targets.size(), emitOne))
+    return false;
+  if (objects.size() == 1) {
+    object = std::move(objects.front());
+    return true;
+  }
+  Expected<std::string> joined = artifact::joinObjects(objects, artifact::directoryOf(tool));
+  if (!joined)
+    return fail(WrongInput, joined.error().message);
+  object = std::move(*joined);
+  return true;
+}
+
+artifact::LinkRequest Compilation::linkRequest(const std::string &object) {
+  return {object, paths.main, {manifest.name + "_module"}, artifact::directoryOf(tool), targets.front().pageBytes()};
 }
 
 bool Compilation::saveWeights() {
@@ -338,15 +368,11 @@ bool Compilation::writeKernel() {
   if (Status named = checkKernelNames(manifest); !named)
     return fail(WrongInput, shownPath(options.input) + ": " + named.error().message);
   std::string object;
-  if (!emitCode(cpu::Output::Object, object))
+  if (!emitObject(object))
     return false;
-  std::vector<std::string> exports = kernelExports(manifest);
-  if (Status clean = artifact::checkSymbols(object, exports); !clean)
+  if (Status clean = artifact::checkSymbols(object, kernelExports(manifest)); !clean)
     return failInternally(clean.error().message);
-  KernelForm form = emit == Emit::Library   ? KernelForm::Library
-                    : emit == Emit::Archive ? KernelForm::Archive
-                                            : KernelForm::Object;
-  Status written = writeKernelFiles(manifest, paths, object, form, artifact::directoryOf(tool));
+  Status written = writeKernelFiles(manifest, paths, emit, linkRequest(object));
   return written ? true : failOf(written);
 }
 
@@ -361,20 +387,13 @@ bool Compilation::writeArtifact() {
   costs.packSeconds = now() - start;
   start = now();
   injectFault(options, "object");
-  std::string object, extra;
-  if (!emitCode(cpu::Output::Object, object))
+  std::string object;
+  if (!emitObject(object))
     return false;
-  if (options.saveTemps || !options.dumpDirectory.empty())
-    if (!emitCode(cpu::Output::LLVMIR, extra) || !dump("ll", extra) || !emitCode(cpu::Output::Assembly, extra) ||
-        !dump("s", extra))
-      return false;
-  std::vector<std::string> exports{manifest.name + "_module"};
-  if (Status clean = artifact::checkSymbols(object, exports); !clean)
+  const artifact::LinkRequest link = linkRequest(object);
+  if (Status clean = artifact::checkSymbols(object, link.exports); !clean)
     return failInternally(clean.error().message);
-  auto made = emit == Emit::Library
-                  ? artifact::linkShared({object, paths.main, exports, artifact::directoryOf(tool)})
-                  : artifact::StagedFile::createWith(
-                        paths.main, emit == Emit::Archive ? artifact::makeArchive(object, exports) : object);
+  auto made = artifact::stageCode(link, codeFormOf(emit));
   if (!made)
     return fail(WrongInput, made.error().message);
   auto header = artifact::StagedFile::createWith(paths.header(), artifact::writeHeader(manifest));
@@ -414,9 +433,12 @@ std::string driver::familyNames() {
   return text;
 }
 
-std::string driver::cpuNames() {
+Expected<std::string> driver::cpuNames(const Options &options) {
+  Expected<std::string> triple = cpu::findTriple(options.triple);
+  if (!triple)
+    return triple.error();
   std::string text = "native\n";
-  for (const std::string &name : cpu::listCpus())
+  for (const std::string &name : cpu::listCpus(*triple))
     text += name + "\n";
   return text;
 }

@@ -11,8 +11,8 @@ enum ExitStatus { Success = 0, WrongInput = 1, WrongUsage = 2, Bug = 3 };
 /// the exit status; outputs exist whole or not at all. `tool` is the running program's path.
 ExitStatus compile(const Options &options, const std::string &tool);
 
-/// What --list-families and --mcpu=help print: names, one a line.
+/// What --list-families and --mcpu=help print: names, one a line. The latter fails for a triple that is not supported.
 std::string familyNames();
-std::string cpuNames();
+Expected<std::string> cpuNames(const Options &options);
 
 } // namespace rapt::driver

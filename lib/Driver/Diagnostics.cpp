@@ -27,17 +27,30 @@ void driver::tell(const char *kind, const std::string &message) {
     llvm::errs() << "raptc: " << kind << ": " << json::printable(message, 4000) << "\n";
 }
 
+void Diagnostics::write(const char *kind, const std::string &message) {
+  if (holds)
+    held.emplace_back(kind, message);
+  else
+    tell(kind, message);
+}
+
+void Diagnostics::release() {
+  for (const auto &[kind, message] : held)
+    tell(kind, message);
+  held.clear();
+}
+
 Diagnostics::Diagnostics(MLIRContext &context, bool verbose)
     : handler(&context, [this, verbose](Diagnostic &diagnostic) {
         bool error = diagnostic.getSeverity() == DiagnosticSeverity::Error;
         errors += error;
         if (diagnostic.getSeverity() == DiagnosticSeverity::Note && !verbose)
           return;
-        tell(error                                                     ? "error"
-             : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning"
-                                                                       : "note",
-             shown(diagnostic.getLocation()) + withoutAdvice(diagnostic.str()));
+        write(error                                                     ? "error"
+              : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning"
+                                                                        : "note",
+              shown(diagnostic.getLocation()) + withoutAdvice(diagnostic.str()));
         if (verbose)
           for (Diagnostic &note : diagnostic.getNotes())
-            tell("note", shown(note.getLocation()) + note.str());
+            write("note", shown(note.getLocation()) + note.str());
       }) {}

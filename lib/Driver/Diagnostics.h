@@ -2,6 +2,8 @@
 #pragma once
 #include "mlir/IR/Diagnostics.h"
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace rapt::driver {
 
@@ -14,9 +16,17 @@ class Diagnostics {
 public:
   Diagnostics(mlir::MLIRContext &context, bool verbose);
   bool sawErrors() const { return errors > 0; }
+  /// From now on the lines wait for release().
+  void hold() { holds = true; }
+  /// Writes the lines that wait.
+  void release();
 
 private:
+  void write(const char *kind, const std::string &message);
+
   unsigned errors = 0;
+  bool holds = false;
+  std::vector<std::pair<const char *, std::string>> held;
   mlir::ScopedDiagnosticHandler handler;
 };
 

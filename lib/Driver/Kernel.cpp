@@ -1,7 +1,6 @@
 //===- Kernel.cpp - Bare kernels ---------------------------------------------------------------===//
 #include "lib/Driver/Kernel.h"
 #include "lib/Artifact/KernelHeader.h"
-#include "lib/Artifact/Link.h"
 #include "lib/Artifact/StagedFile.h"
 
 using namespace rapt;
@@ -30,14 +29,11 @@ std::vector<std::string> driver::kernelExports(const artifact::Manifest &manifes
   return exports;
 }
 
-Status driver::writeKernelFiles(const artifact::Manifest &manifest, const OutputPaths &paths, const std::string &object,
-                                KernelForm form, const std::string &linkerDirectory) {
-  std::vector<std::string> exports = kernelExports(manifest);
+Status driver::writeKernelFiles(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit,
+                                artifact::LinkRequest link) {
+  link.exports = kernelExports(manifest);
   auto header = artifact::StagedFile::createWith(paths.header(), artifact::writeKernelHeader(manifest));
-  auto made = form == KernelForm::Library
-                  ? artifact::linkShared({object, paths.main, exports, linkerDirectory})
-                  : artifact::StagedFile::createWith(
-                        paths.main, form == KernelForm::Archive ? artifact::makeArchive(object, exports) : object);
+  auto made = artifact::stageCode(link, codeFormOf(emit));
   for (auto *file : {&header, &made})
     if (!*file)
       return file->error();

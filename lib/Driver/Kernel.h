@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "lib/Artifact/Link.h"
 #include "lib/Artifact/Manifest.h"
 #include "lib/Driver/Output.h"
 
@@ -17,11 +18,9 @@ Status checkKernelNames(const artifact::Manifest &manifest);
 /// The symbols that a kernel's object defines: NAME and NAME_scratch for each entry.
 std::vector<std::string> kernelExports(const artifact::Manifest &manifest);
 
-enum class KernelForm { Object, Archive, Library };
-
-/// Writes the header and the code as an object, archive or shared library; both or none. `linkerDirectory` is where LLD
-/// is looked for first.
-Status writeKernelFiles(const artifact::Manifest &manifest, const OutputPaths &paths, const std::string &object,
-                        KernelForm form, const std::string &linkerDirectory);
+/// Writes the header and the code as an object, archive or shared library, as `emit` says; both or none. `link` has all
+/// but the exports.
+Status writeKernelFiles(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit,
+                        artifact::LinkRequest link);
 
 } // namespace rapt::driver

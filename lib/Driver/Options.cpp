@@ -43,8 +43,7 @@ constexpr Text texts[] = {
     {"--emit", &Options::emit,
      "stop at imported, canonical, tiled, backend, llvm-dialect, llvm-ir, asm, obj, a or so (default)"},
     {"--target", &Options::target, "cpu"},
-    {"--mcpu", &Options::cpu, "native, x86-64-v3, or another CPU; help lists them"},
-    {"-march", &Options::cpu, "the same as --mcpu"},
+    {"--mtriple", &Options::triple, "x86_64-linux-gnu or aarch64-linux-gnu; default: this machine's"},
     {"--mattr", &Options::attributes, "+feature,-feature,..."},
     {"--dtype", &Options::dtype, "storage of the weights: auto (the checkpoint's), f32, bf16, f16"},
     {"--quantize", &Options::quantize,
@@ -85,6 +84,23 @@ Status applyAttentionWeights(Options &options, const std::string &value) {
   return {};
 }
 
+/// A,B,... of --mcpu.
+Status applyCpus(Options &options, const std::string &name, const std::string &value) {
+  options.cpus.clear();
+  options.listCpus = value == "help";
+  for (size_t at = 0; at <= value.size() && !options.listCpus;) {
+    const size_t comma = std::min(value.find(',', at), value.size());
+    const std::string cpu = value.substr(at, comma - at);
+    if (cpu.empty())
+      return usage(name + "=" + value + " has an empty name; write " + name + "=A, or A,B,... for several CPUs");
+    if (std::find(options.cpus.begin(), options.cpus.end(), cpu) != options.cpus.end())
+      return usage(name + "=" + value + " names " + cpu + " twice");
+    options.cpus.push_back(cpu);
+    at = comma + 1;
+  }
+  return {};
+}
+
 /// Options with values that need more than storing.
 Status apply(Options &options, const std::string &name, const std::string &value) {
   auto store = [&](auto &field, uint64_t least, uint64_t most) -> Status {
@@ -99,6 +115,8 @@ Status apply(Options &options, const std::string &name, const std::string &value
       options.*text.field = value;
       return {};
     }
+  if (name == "--mcpu" || name == "-march")
+    return applyCpus(options, name, value);
   if (name == "--max-seq-len")
     return store(options.maxSequenceLength, 1, uint64_t(1) << 30);
   if (name == "--attention-weights")
@@ -126,8 +144,8 @@ Status apply(Options &options, const std::string &name, const std::string &value
 }
 
 bool takesValue(const std::string &name) {
-  static const char *const others[] = {"--max-seq-len",    "--max-batch",   "--random-weights",   "-j",
-                                       "--quantize-group", "--cache-dtype", "--ignore-config-key"};
+  static const char *const others[] = {"--max-seq-len",    "--max-batch",   "--random-weights",    "-j",    "-march",
+                                       "--quantize-group", "--cache-dtype", "--ignore-config-key", "--mcpu"};
   return std::any_of(std::begin(texts), std::end(texts), [&](const Text &t) { return name == t.name; }) ||
          std::find(std::begin(others), std::end(others), name) != std::end(others);
 }
@@ -152,7 +170,7 @@ bool isFault(const std::string &text) {
 
 /// What single options cannot see.
 Status check(Options &o) {
-  if (o.version || o.listFamilies || o.help || o.helpHidden || o.cpu == "help")
+  if (o.version || o.listFamilies || o.help || o.helpHidden || o.listCpus)
     return {};
   const std::string bySuffix = emitOfSuffix(o.output);
   const bool binary = o.emit == "so" || o.emit == "a" || o.emit == "obj";
@@ -164,6 +182,9 @@ Status check(Options &o) {
     return usage("-o " + o.output + " ends in none of .so, .a and .o");
   if (o.emit.empty())
     o.emit = bySuffix.empty() ? "so" : bySuffix;
+  if (o.cpus.size() > 1 && o.emit != "so" && o.emit != "a" && o.emit != "obj")
+    return usage("--emit=" + o.emit + " shows the code for one CPU; give one --mcpu, not " +
+                 std::to_string(o.cpus.size()));
   if (o.target != "cpu")
     return usage("--target=" + o.target + " is not supported; --target=cpu is");
   if (o.dtype != "auto" && o.dtype != "f32" && o.dtype != "bf16" && o.dtype != "f16")
@@ -246,6 +267,8 @@ std::string helpText(bool hidden) {
   for (const Text &option : texts)
     if (hidden || !option.hidden)
       line(std::string(option.name) + (option.name[1] == 'o' ? " F" : "=VALUE"), option.help);
+  line("--mcpu=A[,B,...]", "native, x86-64-v3 or another CPU; of several the best is taken at load; help lists them");
+  line("-march=A[,B,...]", "the same as --mcpu");
   line("--max-seq-len=N", "positions of one sequence; default: as many as the model has");
   line("--max-batch=N", "sequences of one step; default 64");
   line("--attention-weights[=LAYERS/HEADS]", "attention's weights become outputs, to look at; all, or 0,2-5/3");

@@ -11,9 +11,12 @@ namespace rapt::driver {
 struct Options {
   std::string input, output;
   std::string emit; ///< a stage's name, or asm, obj, so, a; never empty after parsing
-  std::string target = "cpu", cpu = "native", attributes, dtype = "auto", quantize = "none", weights, saveWeights,
-              prefix, dumpDirectory;
-  std::string fault; ///< KIND@PLACE, see FaultInjection.h
+  std::string target = "cpu", triple, attributes, dtype = "auto", quantize = "none", weights, saveWeights, prefix,
+              dumpDirectory;
+  std::vector<std::string> cpus; ///< one variant of the code for each; empty: the default of the triple
+  std::string fault;             ///< KIND@PLACE, see FaultInjection.h
+  /// --mcpu=help instead of names.
+  bool listCpus = false;
   int64_t maxSequenceLength = 0, maxBatch = 64;
   int64_t quantizeGroup = 0;                            ///< rows of a group; 0: not asked for
   bool attentionWeights = false;                        ///< outputs to look at

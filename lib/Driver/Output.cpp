@@ -27,6 +27,12 @@ std::optional<Emit> driver::emitNamed(std::string_view name) {
   return std::nullopt;
 }
 
+artifact::CodeForm driver::codeFormOf(Emit emit) {
+  return emit == Emit::Library   ? artifact::CodeForm::Library
+         : emit == Emit::Archive ? artifact::CodeForm::Archive
+                                 : artifact::CodeForm::Object;
+}
+
 std::string driver::stemOf(const std::string &path) {
   std::string_view name = path;
   while (name.size() > 1 && name.ends_with('/'))

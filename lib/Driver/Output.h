@@ -1,5 +1,6 @@
 //===- Output.h - Where results go ------------------------------------------------------*- C++ -*-===//
 #pragma once
+#include "lib/Artifact/Link.h"
 #include "lib/Driver/Options.h"
 #include <string_view>
 
@@ -11,6 +12,9 @@ enum class Emit { Imported, Canonical, Tiled, Backend, LLVMDialect, LLVMIR, Asse
 /// Names of --emit.
 const char *nameOf(Emit emit);
 std::optional<Emit> emitNamed(std::string_view name);
+
+/// Of Object, Archive and Library.
+artifact::CodeForm codeFormOf(Emit emit);
 
 /// The last component of `path` without its last suffix.
 std::string stemOf(const std::string &path);

@@ -2,7 +2,6 @@
 #include "lib/Driver/Report.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Task.h"
-#include "llvm/ADT/STLExtras.h"
 #include <cstdio>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -50,19 +49,6 @@ std::string modelLine(const artifact::Manifest &m) {
          grouped(m.model->parameters) + " parameters (" + m.model->sourceDType + ")";
 }
 
-std::string targetLine(const artifact::Manifest &m) {
-  // Of x86-64's first version: every processor has them.
-  constexpr const char *always[] = {"64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87", "crc32"};
-  std::string needed;
-  for (const std::string &feature : m.features)
-    if (!llvm::is_contained(always, feature))
-      needed += (needed.empty() ? "" : ", ") + feature;
-  std::string line = "target: " + m.arch + ", " + m.cpu;
-  if (needed.empty())
-    return line;
-  return line + ": runs only on CPUs with " + needed + (m.cpu == "x86-64-v3" ? "" : "; --mcpu=x86-64-v3 for any");
-}
-
 std::string boundsLine(const artifact::Manifest &m) {
   std::string line = "bounds: ";
   if (m.maxPositions)
@@ -93,8 +79,8 @@ std::string driver::report(const artifact::Manifest &manifest, const OutputPaths
                shownPath(paths.main) + " " + std::string(exampleArguments(manifest.model ? manifest.model->task : ""));
   else
     attempt += "#include \"" + shownPath(paths.base) + ".h\" and link " + shownPath(paths.main);
-  return modelLine(manifest) + "\n" + targetLine(manifest) + "\n" + files + "\n" + boundsLine(manifest) + "\n" +
-         attempt + "\n";
+  return modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "") + "\n" + files + "\n" +
+         boundsLine(manifest) + "\n" + attempt + "\n";
 }
 
 std::string driver::quantizationReport(const std::vector<artifact::Parameter> &parameters,
@@ -123,7 +109,7 @@ std::string driver::quantizationReport(const std::vector<artifact::Parameter> &p
 
 std::string driver::prediction(const artifact::Manifest &manifest, uint64_t fileBytes) {
   const std::string quantization = artifact::quantizationOf(manifest.parameters);
-  std::string text = modelLine(manifest) + "\n" + targetLine(manifest) + "\n" +
+  std::string text = modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "") + "\n" +
                      (quantization.empty() ? "" : "quantised: " + quantization + "\n") +
                      "weights: " + inUnits(fileBytes) + " on disk, " + inUnits(manifest.weightsBytes) + " in memory\n" +
                      boundsLine(manifest) + "\n";

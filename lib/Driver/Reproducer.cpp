@@ -2,6 +2,7 @@
 #include "lib/Driver/Reproducer.h"
 #include "lib/Artifact/StagedFile.h"
 #include "lib/Driver/Compile.h"
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -16,8 +17,8 @@ using namespace rapt::driver;
 
 namespace {
 
-Step current;
-char prefix[PATH_MAX]; ///< of the folder's path, up to the number
+thread_local const Step *current = nullptr; ///< a plain pointer, which a signal handler may read
+char prefix[PATH_MAX];                      ///< of the folder's path, up to the number
 
 /// Text in memory that a signal handler may use.
 class Line {
@@ -60,7 +61,7 @@ bool writeAll(int file, const char *data, size_t size) {
 
 /// Makes the folder with the text in it and appends the advice. Async-signal-safe.
 void leave(Line &advice) {
-  if (current.text.empty() || !prefix[0])
+  if (!current || current->text.empty() || !prefix[0])
     return;
   Line folder;
   unsigned number = 0;
@@ -75,14 +76,14 @@ void leave(Line &advice) {
   int file = open(path.get(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0)
     return;
-  bool whole = writeAll(file, current.text.data(), current.text.size());
+  bool whole = writeAll(file, current->text.data(), current->text.size());
   if (close(file) != 0 || !whole) {
     unlink(path.get());
     rmdir(folder.get());
     return;
   }
-  advice << "; the module is in " << folder.get() << ", this shows it again: " << current.before.c_str() << path.get()
-         << current.after.c_str();
+  advice << "; the module is in " << folder.get() << ", this shows it again: " << current->before.c_str() << path.get()
+         << current->after.c_str();
 }
 
 const char *nameOf(int number) {
@@ -100,12 +101,20 @@ const char *nameOf(int number) {
   }
 }
 
+/// Of threads that crash at the same time one tells it and ends the process.
 void onCrash(int number) {
+  static std::atomic_flag taken;
+  static thread_local bool here = false;
+  if (here) // what is below crashed itself
+    _exit(Bug);
+  here = true;
+  while (taken.test_and_set())
+    pause();
   artifact::StagedFile::discardAll();
   Line line;
   line << "raptc: error: internal error: " << nameOf(number);
-  if (!current.doing.empty())
-    line << " while " << current.doing.c_str();
+  if (current && !current->doing.empty())
+    line << " while " << current->doing.c_str();
   leave(line);
   line << "\n";
   writeAll(STDERR_FILENO, line.get(), line.size());
@@ -122,12 +131,21 @@ std::string driver::reproducerText(const std::string &module, const std::string 
          "\",\n      disable_threading: true,\n      verify_each: true\n    }\n  }\n#-}\n";
 }
 
-void driver::enterStep(Step step) { current = std::move(step); }
+void driver::enterStep(const Step &step) { current = &step; }
 
 std::string driver::leaveReproducer() {
   Line line;
   leave(line);
   return line.get();
+}
+
+void driver::reportCrashesOfThread() {
+  // A handler on the stack that has overflowed could not run.
+  thread_local char memory[1 << 16];
+  stack_t stack = {};
+  stack.ss_sp = memory;
+  stack.ss_size = sizeof memory;
+  sigaltstack(&stack, nullptr);
 }
 
 void driver::reportCrashes() {
@@ -136,16 +154,11 @@ void driver::reportCrashes() {
   start << (folder && folder[0] ? folder : "/tmp") << "/raptc-bug-" << unsigned(getpid()) << "-";
   if (start.size() < sizeof prefix - 32)
     memcpy(prefix, start.get(), start.size() + 1);
-  // A handler on the stack that has overflowed could not run.
-  static char memory[1 << 16];
-  stack_t stack = {};
-  stack.ss_sp = memory;
-  stack.ss_size = sizeof memory;
-  sigaltstack(&stack, nullptr);
+  reportCrashesOfThread();
   for (int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
     struct sigaction action = {};
     action.sa_handler = onCrash;
-    action.sa_flags = SA_ONSTACK | SA_RESETHAND;
+    action.sa_flags = SA_ONSTACK;
     sigaction(number, &action, nullptr);
   }
 }

@@ -5,6 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <xmmintrin.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace rapt::runtime {
@@ -209,10 +212,30 @@ DefaultFloatingPoint::~DefaultFloatingPoint() {
 #else
 
 #if defined(__aarch64__)
+namespace {
+
+struct FeatureBits {
+  const char *name;
+  unsigned long word, bits; ///< getauxval's argument, and what must be set
+};
+
+// Names as LLVM has them; bits as in Linux's Documentation/arch/arm64/elf_hwcaps.rst. The kernel tells what it and the
+// processor both support.
+constexpr FeatureBits table[] = {
+    {"fp-armv8", AT_HWCAP, HWCAP_FP},      {"neon", AT_HWCAP, HWCAP_ASIMD},
+    {"rdm", AT_HWCAP, HWCAP_ASIMDRDM},     {"fullfp16", AT_HWCAP, HWCAP_FPHP | HWCAP_ASIMDHP},
+    {"fp16fml", AT_HWCAP, HWCAP_ASIMDFHM}, {"dotprod", AT_HWCAP, HWCAP_ASIMDDP},
+    {"complxnum", AT_HWCAP, HWCAP_FCMA},   {"bf16", AT_HWCAP2, HWCAP2_BF16},
+    {"i8mm", AT_HWCAP2, HWCAP2_I8MM}};
+
+} // namespace
+
 const char *hostArch() { return "aarch64"; }
 FeatureState feature(const char *name) {
-  bool base = !strcmp(name, "neon") || !strcmp(name, "fp-armv8") || !strcmp(name, "v8a");
-  return base ? FeatureState::Present : FeatureState::Unknown;
+  for (const FeatureBits &f : table)
+    if (strcmp(f.name, name) == 0)
+      return (getauxval(f.word) & f.bits) == f.bits ? FeatureState::Present : FeatureState::Missing;
+  return FeatureState::Unknown;
 }
 DefaultFloatingPoint::DefaultFloatingPoint() {
   __asm__ volatile("mrs %0, fpcr" : "=r"(saved));
@@ -226,25 +249,71 @@ static bool requestTileState() { return false; }
 
 #endif
 
-rapt_status checkCpu(const Manifest &manifest, const char *file, const Report &report) {
-  if (manifest.arch != hostArch())
-    return report.fail(RAPT_CPU, "%s: made for %s, this machine is %s", file, manifest.arch.c_str(), hostArch());
-  bool tiles = false;
-  for (const std::string &name : manifest.features) {
+namespace {
+
+/// One line that grows to the end of its room.
+class Line {
+public:
+  void add(const char *part) {
+    while (*part && used + 1 < sizeof text)
+      text[used++] = *part++;
+    text[used] = 0;
+  }
+  char text[1024] = "";
+
+private:
+  size_t used = 0;
+};
+
+/// Whether this machine runs the variant; `line` tells what it lacks.
+bool canRun(const ManifestVariant &variant, Line &line) {
+  bool tiles = false, good = true;
+  auto lacks = [&](const char *what, const char *why) {
+    if (good) {
+      line.add(line.text[0] ? "; for " : "for ");
+      line.add(variant.cpu.c_str());
+    }
+    line.add(good ? " it lacks " : ", ");
+    line.add(what);
+    line.add(why);
+    good = false;
+  };
+  for (const std::string &name : variant.features) {
     tiles |= name.compare(0, 4, "amx-") == 0;
     FeatureState state = feature(name.c_str());
     if (state != FeatureState::Present)
-      return report.fail(RAPT_CPU, "%s: made for %s, which has %s; %s; compile the model with --mcpu=x86-64-v3", file,
-                         manifest.cpu.c_str(), name.c_str(),
-                         state == FeatureState::Missing ? "this machine lacks it" : "this runtime does not know it");
+      lacks(name.c_str(), state == FeatureState::Missing ? "" : " (which this runtime does not know)");
   }
-  if (tiles && !requestTileState())
-    return report.fail(
-        RAPT_CPU,
-        "%s: made for %s, which has amx-tile; the kernel refuses this process the use of AMX tiles; compile "
-        "the model with --mcpu=x86-64-v3",
-        file, manifest.cpu.c_str());
-  return RAPT_OK;
+  if (good && tiles && !requestTileState())
+    lacks("amx-tile", " (which the kernel refuses this process)");
+  return good;
+}
+
+} // namespace
+
+rapt_status chooseVariant(const Manifest &manifest, const char *file, const char *wanted, int &chosen,
+                          const Report &report) {
+  if (manifest.arch != hostArch())
+    return report.fail(RAPT_CPU, "%s: made for %s, this machine is %s", file, manifest.arch.c_str(), hostArch());
+  Line lacks, names;
+  bool known = !wanted;
+  for (size_t i = 0; i < manifest.variants.size(); ++i) {
+    const ManifestVariant &variant = manifest.variants[i];
+    names.add(i ? ", " : "");
+    names.add(variant.cpu.c_str());
+    if (wanted && variant.cpu != wanted)
+      continue;
+    known = true;
+    if (!canRun(variant, lacks))
+      continue;
+    chosen = int(i);
+    return RAPT_OK;
+  }
+  if (!known)
+    return report.fail(RAPT_INVALID, "%s: has no variant %s; it has %s", file, wanted, names.text);
+  return report.fail(RAPT_CPU, "%s: this machine cannot run it%s: %s; compile the model with --mcpu=%s", file,
+                     wanted ? " as asked" : "", lacks.text,
+                     strcmp(hostArch(), "x86_64") == 0 ? "x86-64-v3" : "generic");
 }
 
 } // namespace rapt::runtime

@@ -1,8 +1,8 @@
 //===- Cpu.h - What the processor may be asked to execute ----------------------===//
 //
-// An artifact lists the features that its code uses, under LLVM's names. All of
-// them are checked before any of its code runs, so that a wrong machine gets a
-// message and never an illegal instruction.
+// An artifact lists the features that each variant of its code uses, under LLVM's
+// names. All of them are checked before any of its code runs, so that a wrong
+// machine gets a message and never an illegal instruction.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,9 +18,12 @@ enum class FeatureState { Present, Missing, Unknown };
 /// Whether processor and operating system (XCR0) provide an LLVM feature name. Does not ask for AMX permission.
 FeatureState feature(const char *name);
 
-/// Ok when all features of the manifest can be used here, else RAPT_CPU naming the first that cannot, the artifact's
-/// target and the way out. Asks the kernel for AMX tile state when it is listed.
-rapt_status checkCpu(const Manifest &manifest, const char *file, const Report &report);
+/// Sets `chosen` to the variant called `wanted`, or without one to the first all of whose features can be used here.
+/// The kernel is asked for AMX tile state where the variant lists it. Else RAPT_CPU, or RAPT_INVALID for a name that no
+/// variant has; the message tells what each lacks, and the way out. `chosen` stays
+/// as it is then.
+rapt_status chooseVariant(const Manifest &manifest, const char *file, const char *wanted, int &chosen,
+                          const Report &report);
 
 /// Floating-point control as C starts with it (round to nearest, subnormals kept, no traps), the caller's again at the
 /// end: generated code is exact only so, and the caller's setting is its own.

@@ -173,7 +173,7 @@ rapt_status Entry::bind(const rapt_module &module, int index, uint32_t needed, u
     dimsFound |= uint32_t(1) << known;
     dims[extents++] = Dim(known);
   }
-  code = &module.artifact->entries[index];
+  code = &module.entries[index];
   if (has(Role::State) && (stateBytes = bytesOfSlot(entry)) == 0)
     return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a state that is not [slots, ...]", name, model);
   return RAPT_OK;

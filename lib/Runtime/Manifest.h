@@ -96,6 +96,12 @@ struct Id {
   uint8_t bytes[16];
 };
 
+/// Code for one kind of processor.
+struct ManifestVariant {
+  std::string cpu;
+  std::vector<std::string> features; ///< LLVM's names
+};
+
 struct Manifest {
   std::string version, name;
   int64_t abiMajor, abiMinor;
@@ -105,8 +111,8 @@ struct Manifest {
   std::vector<int32_t> eos;
   int64_t startToken; ///< that a decoder with an encoder begins with, -1 without
   Id interfaceId, contentId;
-  std::string arch, cpu;
-  std::vector<std::string> features; ///< LLVM's names
+  std::string arch;
+  std::vector<ManifestVariant> variants; ///< at least one, best first
   int64_t maxTokens, maxRows, maxPositions;
   bool hasWeights, hasCache;
   bool weightsInside;      ///< a part of the library

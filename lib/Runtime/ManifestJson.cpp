@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t maxDepth = 16;
 constexpr size_t maxBytes = size_t(16) << 20;
+constexpr size_t maxVariants = 256;
 constexpr int64_t maxNumber = int64_t(1) << 40;
 constexpr int64_t mostCost = int64_t(1) << 52; ///< of a term of an op's cost
 
@@ -183,11 +184,22 @@ void readModel(const Json &model, Manifest &m) {
       m.eos.push_back(int32_t(integer(token, "eos", 0, INT32_MAX)));
 }
 
+ManifestVariant readVariant(const Json &variant) {
+  ManifestVariant result{text(variant, "cpu"), {}};
+  for (const Json &feature : list(variant, "features"))
+    result.features.push_back(textOf(feature, "features"));
+  return result;
+}
+
+/// An only variant stands in the target itself.
 void readTarget(const Json &target, Manifest &m) {
   m.arch = text(target, "arch");
-  m.cpu = text(target, "cpu");
-  for (const Json &feature : list(target, "features"))
-    m.features.push_back(textOf(feature, "features"));
+  if (!target.find("variants"))
+    return m.variants.push_back(readVariant(target));
+  for (const Json &variant : list(target, "variants"))
+    m.variants.push_back(readVariant(variant));
+  if (m.variants.empty() || m.variants.size() > maxVariants)
+    wrong("has " + std::to_string(m.variants.size()) + " \"variants\", not 1 to " + std::to_string(maxVariants));
 }
 
 void readWeights(const Json &root, Manifest &m) {

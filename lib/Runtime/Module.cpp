@@ -30,10 +30,16 @@ namespace {
 
 constexpr uint32_t allFlags = RAPT_READ_WEIGHTS | RAPT_POPULATE | RAPT_VERIFY | RAPT_ANY_CONTENT | RAPT_INSPECT;
 
-rapt_status checkOptions(const rapt_module_options &options, const Report &report) {
-  if (options.size != sizeof(rapt_module_options))
+/// What an application was compiled with: the struct as it is, or as it was in Rapt 0.1, without `variant`.
+rapt_status checkSize(const rapt_module_options &options, const Report &report) {
+  constexpr size_t first = offsetof(rapt_module_options, variant);
+  if (options.size != sizeof(rapt_module_options) && options.size != first)
     return report.fail(RAPT_INVALID, "rapt_module_options has size %zu, this runtime's has %zu", options.size,
                        sizeof(rapt_module_options));
+  return RAPT_OK;
+}
+
+rapt_status checkOptions(const rapt_module_options &options, const Report &report) {
   if (options.flags & ~allFlags)
     return report.fail(RAPT_INVALID, "module option flags 0x%x are unknown", options.flags & ~allFlags);
   if (!!options.weights_path + !!options.weights_fd + !!options.weights_data > 1)
@@ -54,27 +60,35 @@ rapt_status checkTable(const rapt_artifact &artifact, const char *file, const Re
   return RAPT_OK;
 }
 
-rapt_status checkEntries(const rapt_module &module, const char *file, const Report &report) {
+/// Sets module.entries.
+rapt_status checkEntries(rapt_module &module, const char *file, const Report &report) {
   const auto &entries = module.manifest->entries;
-  if (entries.size() != module.artifact->entry_count)
-    return report.fail(RAPT_BAD_FILE, "%s: its manifest has %zu entries, its table %llu", file, entries.size(),
-                       (unsigned long long)module.artifact->entry_count);
-  for (size_t i = 0; i < entries.size(); ++i) {
+  const size_t variants = module.manifest->variants.size();
+  if (entries.size() * variants != module.artifact->entry_count)
+    return report.fail(RAPT_BAD_FILE, "%s: its manifest has %zu entries in %zu variants, its table has %llu in all",
+                       file, entries.size(), variants, (unsigned long long)module.artifact->entry_count);
+  for (size_t i = 0; i < entries.size() * variants; ++i) {
     const rapt_artifact_entry &entry = module.artifact->entries[i];
-    if (!entry.name || entries[i].name != entry.name || !entry.run || !entry.workspace)
+    const std::string &name = entries[i % entries.size()].name;
+    if (!entry.name || name != entry.name || !entry.run || !entry.workspace)
       return report.fail(RAPT_BAD_FILE, "%s: entry %zu is %s in its manifest and %s in its table", file, i,
-                         entries[i].name.c_str(), entry.name ? entry.name : "nothing");
+                         name.c_str(), entry.name ? entry.name : "nothing");
   }
+  module.entries = module.artifact->entries + entries.size() * size_t(module.variant);
   return RAPT_OK;
 }
 
-/// Parses module.manifestText and checks that this machine can run it.
-rapt_status readManifest(rapt_module &module, const char *file, bool checkMachine, const Report &report) {
+/// Parses module.manifestText and chooses what this machine runs of it.
+rapt_status readManifest(rapt_module &module, const char *file, const rapt_module_options &options,
+                         const Report &report) {
   Manifest *manifest = nullptr;
   if (rapt_status status = parseManifest(module.manifestText, module.manifestBytes, file, &manifest, report))
     return status;
   module.manifest.reset(manifest);
-  return checkMachine ? checkCpu(*manifest, file, report) : RAPT_OK;
+  if (!(options.flags & RAPT_INSPECT))
+    return chooseVariant(*manifest, file, options.variant, module.variant, report);
+  chooseVariant(*manifest, file, options.variant, module.variant, Report(nullptr, 0));
+  return RAPT_OK;
 }
 
 rapt_status borrowInside(rapt_module &module, uint32_t flags, const Report &report) {
@@ -142,7 +156,7 @@ rapt_status openFile(rapt_module &module, const char *path, const rapt_module_op
   rapt_status status = readManifestSection(real, &module.manifestText, &module.manifestBytes, report);
   bool inspect = options.flags & RAPT_INSPECT;
   if (!status)
-    status = readManifest(module, real, !inspect, report);
+    status = readManifest(module, real, options, report);
   if (status || inspect)
     return status;
   status = loadLibrary(module, real, report);
@@ -175,7 +189,7 @@ rapt_status openTable(rapt_module &module, const rapt_artifact &artifact, const 
   memcpy(module.manifestText, artifact.manifest, module.manifestBytes);
   module.manifestText[module.manifestBytes] = 0;
   bool inspect = options.flags & RAPT_INSPECT;
-  rapt_status status = readManifest(module, name, !inspect, report);
+  rapt_status status = readManifest(module, name, options, report);
   if (status || inspect)
     return status;
   module.artifact = &artifact;
@@ -196,8 +210,11 @@ rapt_status make(const void *source, const rapt_module_options *given, rapt_modu
     return report.fail(RAPT_INVALID, "the %s is NULL", source ? "place for the module" : "model");
   rapt_module_options options{};
   options.size = sizeof options;
-  if (given)
-    options = *given;
+  if (given) {
+    if (rapt_status status = checkSize(*given, report))
+      return status;
+    memcpy(&options, given, given->size);
+  }
   if (rapt_status status = checkOptions(options, report))
     return status;
   std::unique_ptr<rapt_module> module(new (std::nothrow) rapt_module);
@@ -280,7 +297,7 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   all.weights_file = m.hasWeights && !m.weightsInside ? m.weightsFile.c_str() : nullptr;
   all.weights_file_bytes = int64_t(m.weightsFileBytes);
   all.target_arch = m.arch.c_str();
-  all.target_cpu = m.cpu.c_str();
+  all.target_cpu = module->variant < 0 ? "" : m.variants[module->variant].cpu.c_str();
   all.start_token = m.startToken;
   all.source_vocabulary = m.sourceVocabulary;
   all.size = info->size;

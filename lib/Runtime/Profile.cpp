@@ -12,7 +12,7 @@ double Profile::now() {
 
 rapt_status Profile::start(const rapt_module &module, const Allocator &memory, const Report &report) {
   manifest = module.manifest.get();
-  artifact = module.artifact;
+  code = module.entries;
   current = -1;
   callSeconds = entrySeconds = 0;
   calls = 0;
@@ -47,11 +47,11 @@ rapt_status Profile::start(const rapt_module &module, const Allocator &memory, c
   return RAPT_OK;
 }
 
-double Profile::enter(rapt_entry_fn code, const int64_t *dims) {
+double Profile::enter(rapt_entry_fn run, const int64_t *dims) {
   current = -1;
   inRegions = 0;
   for (size_t e = 0; e < manifest->entries.size(); ++e)
-    if (artifact->entries[e].run == code)
+    if (code[e].run == run)
       current = int(e);
   if (current >= 0) {
     const ManifestEntry &entry = manifest->entries[current];

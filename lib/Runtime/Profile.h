@@ -15,7 +15,7 @@ public:
   /// Makes room for the module's rows. RAPT_UNSUPPORTED where the manifest tells no ops.
   rapt_status start(const rapt_module &module, const Allocator &memory, const Report &report);
   /// An entry begins; returns the time.
-  double enter(rapt_entry_fn code, const int64_t *dims);
+  double enter(rapt_entry_fn run, const int64_t *dims);
   /// The entry that was entered is over.
   void leave(double seconds, void *const *buffers, const int64_t *dims);
   /// A region of it is over, whose closure begins with its number.
@@ -43,17 +43,17 @@ private:
   }
 
   const Manifest *manifest = nullptr;
-  const rapt_artifact *artifact = nullptr;
-  Array<int64_t> firstOp;     ///< of each entry among all ops
-  Array<int64_t> firstRow;    ///< of each op among the rows: one a layer
-  Array<Row> rows;            ///< of each kind, of ops and layers
-  Array<Rest> rests;          ///< of each entry and kind: its code outside of ops' regions
-  Array<int64_t> firstRegion; ///< of each entry among all regions
-  Array<int64_t> called;      ///< times that each region ran in the entry's present run
-  Array<double> counted;      ///< the entry's counts
-  int current = -1;           ///< entry that runs
-  int currentKind = 0;        ///< 1: with one token a row
-  double inRegions = 0;       ///< seconds of its ops' regions so far
+  const rapt_artifact_entry *code = nullptr; ///< in the manifest's order
+  Array<int64_t> firstOp;                    ///< of each entry among all ops
+  Array<int64_t> firstRow;                   ///< of each op among the rows: one a layer
+  Array<Row> rows;                           ///< of each kind, of ops and layers
+  Array<Rest> rests;                         ///< of each entry and kind: its code outside of ops' regions
+  Array<int64_t> firstRegion;                ///< of each entry among all regions
+  Array<int64_t> called;                     ///< times that each region ran in the entry's present run
+  Array<double> counted;                     ///< the entry's counts
+  int current = -1;                          ///< entry that runs
+  int currentKind = 0;                       ///< 1: with one token a row
+  double inRegions = 0;                      ///< seconds of its ops' regions so far
   double callSeconds = 0, entrySeconds = 0;
   uint64_t calls = 0;
 };

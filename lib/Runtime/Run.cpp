@@ -34,7 +34,7 @@ rapt_status withEntry(rapt_context *context, const char *name, size_t count, con
     return report.fail(RAPT_UNSUPPORTED, "the model %s has no entry %s; it has %s", module.manifest->name.c_str(), name,
                        isDecoder || module.manifest->entries.empty() ? "forward"
                                                                      : module.manifest->entries[0].name.c_str());
-  EntryRun run(*context, module.manifest->entries[index], module.artifact->entries[index], report);
+  EntryRun run(*context, module.manifest->entries[index], module.entries[index], report);
   rapt_status status = run.bind(count, names, tensors);
   return status ? status : use(run);
 }

@@ -15,6 +15,7 @@ struct TargetInfo {
   bool byteDot = false;         ///< an instruction of that width sums four products of bytes in 32 bits
 
   int64_t lanesF32() const { return vectorBytes / 4; }
+  bool operator==(const TargetInfo &) const = default;
 
   /// The target of the module that holds `op`; the defaults above where it says nothing.
   static TargetInfo of(mlir::Operation *op);

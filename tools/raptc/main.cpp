@@ -26,8 +26,11 @@ int main(int argc, char **argv) {
     llvm::outs() << driver::familyNames();
     return 0;
   }
-  if (options->cpu == "help") {
-    llvm::outs() << driver::cpuNames();
+  if (options->listCpus) {
+    auto names = driver::cpuNames(*options);
+    if (!names)
+      return fail(names.error().message, driver::WrongUsage);
+    llvm::outs() << *names;
     return 0;
   }
   return driver::compile(*options, llvm::sys::fs::getMainExecutable(argv[0], reinterpret_cast<void *>(&fail)));

@@ -4,7 +4,7 @@
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Task.h"
-#include <algorithm>
+#include "lib/Support/Variant.h"
 #include <sys/stat.h>
 
 namespace rapt::run {
@@ -15,28 +15,31 @@ std::string sizeOfFile(const std::string &path) {
   return stat(path.c_str(), &status) ? "missing" : inUnits(uint64_t(status.st_size));
 }
 
+/// The variants of a manifest that was checked when the module was opened.
+std::vector<Variant> variantsOf(const json::Value &manifest) {
+  auto read = [](const json::Value &from) {
+    Variant variant{*from.find("cpu")->asString(), {}};
+    for (const json::Value &feature : *from.find("features")->asArray())
+      variant.features.push_back(json::printable(*feature.asString()));
+    return variant;
+  };
+  const json::Value &target = *manifest.find("target");
+  std::vector<Variant> variants;
+  if (const json::Value *list = target.find("variants"))
+    for (const json::Value &variant : *list->asArray())
+      variants.push_back(read(variant));
+  else
+    variants.push_back(read(target));
+  for (Variant &variant : variants)
+    variant.name = json::printable(variant.name);
+  return variants;
+}
+
 /// How weights are quantised, as a line; empty if they are not.
 std::string quantizationLine(const json::Value &manifest) {
   const json::Value *found = manifest.find("quantization");
   const std::string *text = found ? found->asString() : nullptr;
   return text ? "quantised: " + json::printable(*text) + "\n" : "";
-}
-
-/// The processor features that x86-64's first version does not have, as a list.
-std::string features(const json::Value &manifest) {
-  static const std::string_view everyProcessor[] = {"64bit", "cmov", "cx8", "fxsr", "mmx",
-                                                    "sse",   "sse2", "x87", "crc32"};
-  const json::Value *target = manifest.find("target");
-  const json::Value *list = target ? target->find("features") : nullptr;
-  std::string result;
-  if (!list || !list->asArray())
-    return result;
-  for (const json::Value &value : *list->asArray()) {
-    const std::string *name = value.asString();
-    if (name && std::find(std::begin(everyProcessor), std::end(everyProcessor), *name) == std::end(everyProcessor))
-      result += (result.empty() ? "" : ", ") + json::printable(*name);
-  }
-  return result;
 }
 
 std::string modelLine(const rapt_module_info &i) {
@@ -49,15 +52,6 @@ std::string modelLine(const rapt_module_info &i) {
   if (i.source_vocabulary)
     line += ", of sources " + grouped(i.source_vocabulary);
   return line + ", " + grouped(uint64_t(i.parameters)) + " parameters (" + i.source_dtype + ")";
-}
-
-std::string targetLine(const rapt_module_info &i, const json::Value &manifest) {
-  std::string needed = features(manifest);
-  std::string line = std::string("target: ") + i.target_arch + ", " + i.target_cpu;
-  if (needed.empty())
-    return line;
-  return line + ": runs only on CPUs with " + needed +
-         (std::string_view(i.target_cpu) == "x86-64-v3" ? "" : "; --mcpu=x86-64-v3 for any");
 }
 
 std::string filesLine(const Options &options, const rapt_module_info &i) {
@@ -86,8 +80,8 @@ int printCard(const Options &options) {
   std::string card = json::write(*manifest, 2) + "\n";
   if (!options.json) {
     rapt_module_info info = module.info();
-    card = modelLine(info) + "\n" + targetLine(info, *manifest) + "\n" + quantizationLine(*manifest) +
-           filesLine(options, info) + "\n";
+    card = modelLine(info) + "\n" + targetLine(info.target_arch, variantsOf(*manifest), info.target_cpu) + "\n" +
+           quantizationLine(*manifest) + filesLine(options, info) + "\n";
     if (info.max_positions)
       card += "bounds: " + grouped(info.max_positions) + " positions, " + grouped(info.max_tokens) + " tokens of " +
               grouped(info.max_rows) + " sequences a step" +

@@ -12,6 +12,7 @@ Outcome openModule(const Options &options, Model &model) {
   moduleOptions.flags = (options.anyWeights ? RAPT_ANY_CONTENT : 0) | (options.verify ? RAPT_VERIFY : 0) |
                         (options.readWeights ? RAPT_READ_WEIGHTS : 0);
   moduleOptions.weights_path = options.weights.empty() ? nullptr : options.weights.c_str();
+  moduleOptions.variant = options.variant.empty() ? nullptr : options.variant.c_str();
   Outcome outcome = Module::open(options.library.c_str(), model.module, &moduleOptions);
   if (outcome)
     model.info = model.module.info();

@@ -172,6 +172,8 @@ const std::vector<Option> &table() {
       {"reference", nullptr, "IR.mlir", "run the reference evaluator on --input and --output instead",
        path(&Options::reference)},
       {"weights", nullptr, "FILE", "another weight file than the one beside the library", path(&Options::weights)},
+      {"variant", nullptr, "CPU", "the code for this CPU, of several in the library (the best that runs here)",
+       path(&Options::variant)},
       {"any-weights", nullptr, nullptr, "accept weights with other content (a fine-tune)", flag(&Options::anyWeights)},
       {"verify", nullptr, nullptr, "hash the weights before using them", flag(&Options::verify)},
       {"read-weights", nullptr, nullptr, "read the weights instead of mapping the file", flag(&Options::readWeights)},

@@ -46,7 +46,7 @@ struct Options {
 
   std::string attention;                                ///< folder for the weights of attention
   std::vector<int64_t> attentionLayers, attentionHeads; ///< empty: all
-  std::string weights;
+  std::string weights, variant;
   bool anyWeights = false, verify = false, readWeights = false;
   bool ignoreEnd = false; ///< go on after a token that ends a text
   bool stats = false, json = false, info = false;

@@ -19,10 +19,15 @@ using namespace rapt::cpu;
 
 namespace {
 
-std::unique_ptr<llvm::TargetMachine> makeMachine(const Target &target) {
-  std::string error, features;
+std::string featureString(const Target &target) {
+  std::string text;
   for (const std::string &feature : target.features)
-    features += (features.empty() ? "+" : ",+") + feature;
+    text += (text.empty() ? "+" : ",+") + feature;
+  return text;
+}
+
+std::unique_ptr<llvm::TargetMachine> makeMachine(const Target &target) {
+  std::string error;
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(llvm::Triple(target.triple), error);
   if (!found)
     return nullptr;
@@ -30,8 +35,18 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const Target &target) {
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast; // contraction only: no other relaxation of IEEE
   options.UniqueSectionNames = true;
   return std::unique_ptr<llvm::TargetMachine>(
-      found->createTargetMachine(llvm::Triple(target.triple), target.cpu, features, options, llvm::Reloc::PIC_,
-                                 std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+      found->createTargetMachine(llvm::Triple(target.triple), target.baseline(), featureString(target), options,
+                                 llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+/// Entries become hidden symbols with `variant` before their names.
+void exportHidden(llvm::Module &module, const std::string &variant, llvm::ArrayRef<std::string> entries) {
+  for (const std::string &entry : entries)
+    for (const std::string &name : {entry, entry + ".workspace"}) {
+      llvm::Function *function = module.getFunction(name);
+      function->setName(variant + "." + name);
+      function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    }
 }
 
 llvm::GlobalVariable *addConstant(llvm::Module &module, llvm::Constant *value, llvm::StringRef name) {
@@ -55,14 +70,25 @@ void addTable(llvm::Module &module, const ArtifactTable &table, llvm::ArrayRef<s
   auto constant = [&](llvm::Constant *value, llvm::StringRef name) { return addConstant(module, value, name); };
   llvm::GlobalVariable *manifest = addManifest(module, table.manifest);
   llvm::StructType *entryType = llvm::StructType::get(pointer, pointer, pointer);
-  llvm::SmallVector<llvm::Constant *> rows;
+  llvm::SmallVector<llvm::Constant *> rows, names;
   for (const std::string &entry : entries) {
     llvm::Function *run = module.getFunction(entry), *workspace = module.getFunction(entry + ".workspace");
-    rows.push_back(llvm::ConstantStruct::get(
-        entryType, constant(llvm::ConstantDataArray::getString(context, entry), "name"), run, workspace));
+    names.push_back(constant(llvm::ConstantDataArray::getString(context, entry), "name"));
+    rows.push_back(llvm::ConstantStruct::get(entryType, names.back(), run, workspace));
     run->setLinkage(llvm::GlobalValue::InternalLinkage);
     workspace->setLinkage(llvm::GlobalValue::InternalLinkage);
   }
+  auto declare = [&](const std::string &name) {
+    auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false); // only its address is taken
+    auto *function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
+    function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return function;
+  };
+  for (const std::string &variant : table.others)
+    for (auto [entry, name] : llvm::zip(entries, names)) {
+      std::string symbol = table.prefix + "." + variant + "." + entry;
+      rows.push_back(llvm::ConstantStruct::get(entryType, name, declare(symbol), declare(symbol + ".workspace")));
+    }
   llvm::ArrayType *rowsType = llvm::ArrayType::get(entryType, rows.size());
   llvm::GlobalVariable *list = constant(llvm::ConstantArray::get(rowsType, rows), "entries");
   llvm::Constant *weights = llvm::ConstantPointerNull::get(llvm::PointerType::get(context, 0));
@@ -79,7 +105,7 @@ void addTable(llvm::Module &module, const ArtifactTable &table, llvm::ArrayRef<s
       llvm::ConstantInt::get(i64, RAPT_ARTIFACT_MAGIC),   llvm::ConstantInt::get(i32, RAPT_ABI_MAJOR),
       llvm::ConstantInt::get(i32, table.abiMinor),        manifest,
       llvm::ConstantInt::get(i64, table.manifest.size()), list,
-      llvm::ConstantInt::get(i64, entries.size()),        weights,
+      llvm::ConstantInt::get(i64, rows.size()),           weights,
       llvm::ConstantInt::get(i64, table.weights.size())};
   auto *global = new llvm::GlobalVariable(module, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
                                           llvm::ConstantStruct::get(type, fields), table.prefix + "_module");
@@ -123,11 +149,12 @@ Status optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 
 } // namespace
 
-Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTable *table, Output output,
-                 llvm::raw_pwrite_stream &out) {
-  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target);
-  if (!machine)
-    return Error{"no code generator for " + target.triple + " in this LLVM"};
+Code::Code() : context(std::make_unique<llvm::LLVMContext>()) {}
+Code::Code(Code &&) = default;
+Code::~Code() = default;
+
+Expected<Code> cpu::translate(mlir::ModuleOp source, const Target &target, const Exports &exports) {
+  const ArtifactTable *table = exports.table;
   // Declarations of weights and dims have gone into the manifest; entry attributes into the table.
   mlir::OwningOpRef<mlir::ModuleOp> copy = source.clone();
   std::vector<std::string> entries;
@@ -155,20 +182,19 @@ Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTabl
     if (mlir::isa_and_nonnull<attn::AttnDialect>(attribute.getNameDialect()))
       copy.get()->removeDiscardableAttr(attribute.getName());
 
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module =
-      mlir::translateModuleToLLVMIR(*copy, context, table ? table->prefix : "kernel");
+  Code code;
+  code.module = mlir::translateModuleToLLVMIR(*copy, *code.context, table ? table->prefix : "kernel");
+  llvm::Module *module = code.module.get();
   if (!module)
     return Error{"the llvm dialect could not be translated to LLVM IR"};
-  module->setDataLayout(machine->createDataLayout());
   module->setTargetTriple(llvm::Triple(target.triple));
   module->setSourceFileName(table ? table->prefix : "kernel");
-  std::string features;
-  for (const std::string &feature : target.features)
-    features += (features.empty() ? "+" : ",+") + feature;
+  // Exactly the listed features: a CPU's name would bring others, which the runtime does not check.
+  const std::string features = featureString(target);
   for (llvm::Function &function : *module)
     if (!function.isDeclaration()) {
-      function.addFnAttr("target-cpu", target.cpu);
+      function.addFnAttr("target-cpu", target.baseline());
+      function.addFnAttr("tune-cpu", target.tuning());
       function.addFnAttr("target-features", features);
       function.addFnAttr("prefer-vector-width", std::to_string(target.info().vectorBytes * 8));
       function.addFnAttr("frame-pointer", "none");
@@ -178,6 +204,17 @@ Status cpu::emit(mlir::ModuleOp source, const Target &target, const ArtifactTabl
     llvm::appendToCompilerUsed(*module, {addManifest(*module, table->manifest)});
   else if (table)
     addTable(*module, *table, entries);
+  else if (!exports.variant.empty())
+    exportHidden(*module, exports.variant, entries);
+  return code;
+}
+
+Status cpu::emit(Code &code, const Target &target, Output output, llvm::raw_pwrite_stream &out) {
+  llvm::Module *module = code.module.get();
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target);
+  if (!machine)
+    return Error{"no code generator for " + target.triple + " in this LLVM"};
+  module->setDataLayout(machine->createDataLayout());
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyModule(*module, &stream))

@@ -8,6 +8,7 @@
 #include "llvm/TargetParser/SubtargetFeature.h"
 #include "llvm/TargetParser/Triple.h"
 #include <set>
+#include <tuple>
 
 using namespace rapt;
 using namespace rapt::cpu;
@@ -16,9 +17,14 @@ namespace {
 
 const llvm::Target *findTarget(const std::string &triple, std::string &error) {
   static const bool initialized = [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    llvm::InitializeNativeTargetAsmParser();
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
     return true;
   }();
   (void)initialized;
@@ -33,22 +39,24 @@ std::unique_ptr<llvm::MCSubtargetInfo> subtarget(const std::string &triple, llvm
       target ? target->createMCSubtargetInfo(llvm::Triple(triple), cpu, features) : nullptr);
 }
 
-std::string hostTriple() {
-  llvm::Triple triple(llvm::sys::getProcessTriple());
-  return llvm::Triple(triple.getArchName(), "unknown", "linux", "gnu").str();
+bool isArm(const std::string &triple) { return llvm::Triple(triple).getArch() == llvm::Triple::aarch64; }
+
+bool isHost(const std::string &triple) {
+  return llvm::Triple(triple).getArch() == llvm::Triple(llvm::sys::getProcessTriple()).getArch();
 }
 
-/// Prefixes of feature names that tune code without adding instructions.
-bool isTuning(llvm::StringRef name) {
-  for (llvm::StringRef prefix :
-       {"fast-",        "slow-",       "prefer-",  "tuning-",      "false-deps-", "idivl-", "idivq-",
-        "branchfusion", "macrofusion", "sbb-dep-", "allow-light-", "no-bypass-",  "lea-",   "pad-short-",
-        "vzeroupper",   "faster-",     "inc-dec-", "64bit",        "avoid-",      "ermsb",  "fsrm",
-        "use-glm",      "use-slm",     "harden-",  "lvi-",         "retpoline",   "seses",  "soft-float",
-        "nopl",         "16bit",       "32bit",    "branch-hint",  "dest-"})
-    if (name.starts_with(prefix))
-      return true;
-  return false;
+/// Whether generated code may use a feature: arithmetic on scalars and vectors. LLVM's other names are of tuning, or of
+/// what only operating systems and special programs use; virtual machines often hide these, and code that asked for
+/// them would not run there.
+bool isUsable(const std::string &triple, llvm::StringRef name) {
+  constexpr llvm::StringLiteral ofArm[] = {"bf16",     "complxnum", "dotprod", "fp-armv8", "fp16fml",
+                                           "fullfp16", "i8mm",      "neon",    "rdm"};
+  constexpr llvm::StringLiteral ofX86[] = {"bmi",  "bmi2",  "cmov", "cx8",   "f16c",   "fma",
+                                           "gfni", "lzcnt", "mmx",  "movbe", "popcnt", "x87"};
+  if (isArm(triple))
+    return llvm::is_contained(ofArm, name);
+  return llvm::is_contained(ofX86, name) || name.starts_with("sse") || name.starts_with("ssse") ||
+         name.starts_with("avx") || name.starts_with("amx-");
 }
 
 /// "near names: a, b; " of at most four known names, nearest first: those that `name` begins, and those at most a third
@@ -75,29 +83,52 @@ template <typename Entries> std::string nearNames(llvm::StringRef name, const En
 
 } // namespace
 
-std::vector<std::string> cpu::listCpus() {
+Expected<std::string> cpu::findTriple(llvm::StringRef name) {
+  llvm::Triple triple(name.empty() ? llvm::sys::getProcessTriple() : llvm::Triple::normalize(name));
+  auto arch = triple.getArch();
+  if ((arch != llvm::Triple::x86_64 && arch != llvm::Triple::aarch64) || !triple.isOSLinux())
+    return Error{"--mtriple=" + name.str() + " is not supported; x86_64-linux-gnu and aarch64-linux-gnu are"};
+  return llvm::Triple(llvm::Triple::getArchTypeName(arch), "unknown", "linux", "gnu").str();
+}
+
+std::vector<std::string> cpu::listCpus(llvm::StringRef triple) {
   std::vector<std::string> names;
-  if (auto info = subtarget(hostTriple(), "", ""))
+  if (auto info = subtarget(triple.str(), "", ""))
     for (const llvm::SubtargetSubTypeKV &entry : info->getAllProcessorDescriptions())
       names.push_back(entry.Key);
   return names;
 }
 
-Expected<Target> Target::make(llvm::StringRef cpu, llvm::StringRef attributes) {
-  Target result;
-  result.triple = hostTriple();
+/// Why a triple has no CPU of this name.
+static Error unknownCpu(const std::string &triple, llvm::StringRef name, const llvm::MCSubtargetInfo &known) {
+  std::string message = "unknown CPU '" + name.str() + "'";
+  for (const char *other : {"x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"})
+    if (auto info = subtarget(other, "", ""); other != triple && info && info->isCPUStringValid(name))
+      return Error{message + " of " + llvm::Triple(triple).getArchName().str() + "; it is one of " +
+                   llvm::Triple(other).getArchName().str() + ", and one library is for one architecture, --mtriple's"};
+  return Error{message + "; " + nearNames(name, known.getAllProcessorDescriptions()) +
+               "--mcpu=help lists those that are known"};
+}
+
+std::string Target::arch() const { return llvm::Triple(triple).getArchName().str(); }
+std::string Target::baseline() const { return isArm(triple) ? "generic" : "x86-64"; }
+std::string Target::tuning() const { return name == "native" ? baseline() : name; }
+uint64_t Target::pageBytes() const { return isArm(triple) ? 65536 : 4096; }
+
+Expected<Target> Target::make(llvm::StringRef triple, llvm::StringRef cpu, llvm::StringRef attributes) {
+  Target result{triple.str(), cpu.str(), {}};
   auto base = subtarget(result.triple, "", "");
   if (!base)
     return Error{"no code generator for " + result.triple + " in this LLVM"};
   llvm::SubtargetFeatures wanted;
-  result.cpu = cpu.str();
+  if (cpu == "native" && !isHost(result.triple))
+    return Error{"--mcpu=native is this machine, which is no " + result.arch() + "; name a CPU, such as " +
+                 result.baseline()};
   if (cpu == "native") {
-    result.cpu = llvm::Triple(result.triple).getArch() == llvm::Triple::x86_64 ? "x86-64" : "generic";
     for (const auto &feature : llvm::sys::getHostCPUFeatures())
       wanted.AddFeature(feature.first(), feature.second);
   } else if (!base->isCPUStringValid(cpu)) {
-    return Error{"unknown CPU '" + cpu.str() + "'; " + nearNames(cpu, base->getAllProcessorDescriptions()) +
-                 "--mcpu=help lists those that are known"};
+    return unknownCpu(result.triple, cpu, *base);
   }
   llvm::SmallVector<llvm::StringRef> parts;
   attributes.split(parts, ',', -1, /*KeepEmpty=*/false);
@@ -109,21 +140,46 @@ Expected<Target> Target::make(llvm::StringRef cpu, llvm::StringRef attributes) {
       return Error{"unknown CPU feature '" + part.str() + "' in --mattr; " +
                    nearNames(name, base->getAllProcessorFeatures()) + "LLVM's names of " + result.triple +
                    " are known"};
+    if (part.starts_with("+") && !isUsable(result.triple, name))
+      return Error{"--mattr: generated code has no use for '" + part.str() + "'"};
     wanted.AddFeature(name, part.starts_with("+"));
   }
-  auto info = subtarget(result.triple, result.cpu, wanted.getString());
+  auto info = subtarget(result.triple, result.tuning(), wanted.getString());
   std::set<std::string> features;
   for (const llvm::SubtargetFeatureKV &feature : info->getEnabledProcessorFeatures())
-    if (!isTuning(feature.Key))
+    if (isUsable(result.triple, feature.Key))
       features.insert(feature.Key);
   result.features.assign(features.begin(), features.end());
   return result;
 }
 
+Expected<std::vector<Target>> Target::makeAll(llvm::StringRef triple, const std::vector<std::string> &cpus,
+                                              llvm::StringRef attributes) {
+  std::vector<std::string> names = cpus;
+  if (names.empty())
+    names.push_back(isHost(triple.str()) ? "native" : isArm(triple.str()) ? "generic" : "x86-64-v3");
+  std::vector<Target> targets;
+  for (const std::string &name : names) {
+    Expected<Target> made = make(triple, name, attributes);
+    if (!made)
+      return made.error();
+    for (const Target &other : targets)
+      if (other.features == made->features)
+        return Error{"--mcpu: '" + name + "' has the same features as '" + other.name +
+                     "': one of the two would never be taken"};
+    targets.push_back(std::move(*made));
+  }
+  auto rank = [](const Target &target) {
+    return std::tuple(-target.info().vectorBytes, -int64_t(target.features.size()), llvm::StringRef(target.name));
+  };
+  llvm::sort(targets, [&](const Target &a, const Target &b) { return rank(a) < rank(b); });
+  return targets;
+}
+
 TargetInfo Target::info() const {
   TargetInfo info;
   auto has = [&](const char *name) { return std::find(features.begin(), features.end(), name) != features.end(); };
-  if (llvm::Triple(triple).getArch() == llvm::Triple::aarch64) {
+  if (isArm(triple)) {
     info.vectorBytes = 16;
     info.vectorRegisters = 32;
   } else if (has("avx512f")) {

@@ -19,10 +19,12 @@ TEST(Options, FormsOfValues) {
     EXPECT_EQ(options->input, "dir");
     EXPECT_EQ(options->output, "x.a");
     EXPECT_EQ(options->emit, "a");
-    EXPECT_EQ(options->cpu, "x86-64-v3");
+    EXPECT_EQ(options->cpus, std::vector<std::string>{"x86-64-v3"});
     EXPECT_EQ(options->jobs, 2u);
   }
   EXPECT_EQ(parseOptions({"dir"})->emit, "so");
+  EXPECT_EQ(parseOptions({"dir", "--mcpu=a", "--mcpu", "b,c"})->cpus, (std::vector<std::string>{"b", "c"}));
+  EXPECT_TRUE(parseOptions({"--mcpu=help"})->listCpus);
   EXPECT_EQ(parseOptions({"dir", "-S"})->emit, "asm");
   EXPECT_EQ(*parseOptions({"dir", "--random-weights=18446744073709551615"})->randomSeed, UINT64_MAX);
 }
@@ -36,6 +38,11 @@ TEST(Options, UsageErrorsSayWhatToWrite) {
   EXPECT_NE(failure({"a", "-o", "x.so", "-c"}).find("another kind of file"), std::string::npos);
   EXPECT_NE(failure({"a", "--max-batch=0"}).find("from 1 to 65536, not '0'"), std::string::npos);
   EXPECT_NE(failure({"a", "--max-seq-len=12x"}).find("not '12x'"), std::string::npos);
+  for (const char *cpus : {"", "a,", ",a", "a,,b"})
+    EXPECT_NE(failure({"a", std::string("--mcpu=") + cpus}).find(std::string("--mcpu=") + cpus + " has an empty name"),
+              std::string::npos);
+  EXPECT_NE(failure({"a", "--mcpu=a,b,a"}).find("names a twice"), std::string::npos);
+  EXPECT_NE(failure({"a", "--mcpu=a,b", "-S"}).find("give one --mcpu, not 2"), std::string::npos);
   EXPECT_NE(failure({"a", "--target=cuda"}).find("--target=cpu is"), std::string::npos);
   EXPECT_NE(failure({"a", "--quantize=w2"}).find("is none of none, w8a8, w8 and w4"), std::string::npos);
   EXPECT_NE(failure({"a", "--quantize=w4", "--quantize-group=48"}).find("is none of 32, 64 and 128"),

@@ -171,10 +171,10 @@ TEST(Module, TellsBothVersions) {
   FakeCopy copy;
   patch(copy.library(), "\"abi\": [1, 0]", "\"abi\": [2, 7]");
   Opened newer(copy.library());
-  EXPECT_FAILS(newer.status, RAPT_MISMATCH, newer.message, "fake.so", "ABI 2.7", "ABI 1.2", "0.1.0", "newer runtime");
+  EXPECT_FAILS(newer.status, RAPT_MISMATCH, newer.message, "fake.so", "ABI 2.7", "ABI 1.3", "0.1.0", "newer runtime");
   patch(copy.library(), "\"abi\": [2, 7]", "\"abi\": [1, 9]");
   Opened minor(copy.library());
-  EXPECT_FAILS(minor.status, RAPT_MISMATCH, minor.message, "ABI 1.9", "ABI 1.2");
+  EXPECT_FAILS(minor.status, RAPT_MISMATCH, minor.message, "ABI 1.9", "ABI 1.3");
 }
 
 TEST(Module, RefusesAForeignTable) {
@@ -188,13 +188,104 @@ TEST(Module, RefusesWhatTheMachineCannotRun) {
   FakeCopy copy;
   patch(copy.library(), "\"sse2\"", "\"zzz9\"");
   Opened unknown(copy.library());
-  EXPECT_FAILS(unknown.status, RAPT_CPU, unknown.message, "zzz9", "x86-64", "--mcpu=x86-64-v3", "does not know");
+  EXPECT_FAILS(unknown.status, RAPT_CPU, unknown.message,
+               "cannot run it: for x86-64 it lacks zzz9 (which this runtime does not know);", "--mcpu=x86-64-v3");
   patch(copy.library(), "\"zzz9\"", "\"xop\" "); // AMD dropped it in 2017, Intel never had it
   Opened missing(copy.library());
-  EXPECT_FAILS(missing.status, RAPT_CPU, missing.message, "xop", "lacks it", "--mcpu=x86-64-v3");
+  EXPECT_FAILS(missing.status, RAPT_CPU, missing.message,
+               "for x86-64 it lacks xop; compile the model with --mcpu=x86-64-v3");
   patch(copy.library(), "x86_64", "sparc9");
   Opened arch(copy.library());
   EXPECT_FAILS(arch.status, RAPT_CPU, arch.message, "sparc9", "x86_64");
+}
+
+/// The linked model with another target in its manifest, each variant with the entries of the real one.
+struct WithTarget {
+  std::string manifest = fake_module.manifest;
+  std::vector<rapt_artifact_entry> entries;
+  rapt_artifact artifact = fake_module;
+  Message message;
+  rapt_module *module = nullptr;
+  rapt_status status;
+
+  WithTarget(const std::string &target, size_t rows, const char *variant = nullptr, uint32_t flags = 0) {
+    const size_t begin = manifest.find("\"target\": ") + 10;
+    manifest.replace(begin, manifest.find("}", begin) + 1 - begin, target);
+    entries.assign(rows, fake_module.entries[0]);
+    artifact.manifest = manifest.c_str();
+    artifact.manifest_size = manifest.size();
+    artifact.entries = entries.data();
+    artifact.entry_count = rows;
+    const std::string weights = inBuild("/test/fake/fake-0000cafe.weights");
+    rapt_module_options options{};
+    options.size = sizeof options;
+    options.weights_path = weights.c_str();
+    options.variant = variant;
+    options.flags = flags;
+    status = rapt_module_from_artifact(&artifact, &options, &module, message.text, message.size);
+  }
+  ~WithTarget() { rapt_module_release(module); }
+  std::string taken() const {
+    rapt_module_info info{};
+    info.size = sizeof info;
+    rapt_module_get_info(module, &info);
+    return info.target_cpu;
+  }
+};
+
+#if defined(__x86_64__)
+#define HERE "sse2"
+const std::string machine = "x86_64";
+#else
+#define HERE "neon"
+const std::string machine = "aarch64";
+#endif
+const std::string three = "{\"arch\": \"" + machine +
+                          "\", \"variants\": [{\"cpu\": \"best\", \"features\": [\"zzz8\", \"" HERE
+                          "\", \"zzz9\"]}, {\"cpu\": \"good\", \"features\": [\"" HERE
+                          "\"]}, {\"cpu\": \"plain\", \"features\": []}]}";
+
+TEST(Module, TakesTheFirstVariantThatRuns) {
+  WithTarget best(three, 3);
+  ASSERT_EQ(best.status, RAPT_OK) << best.message.text;
+  EXPECT_EQ(best.taken(), "good");
+  expectRuns(best.module);
+  WithTarget asked(three, 3, "plain");
+  ASSERT_EQ(asked.status, RAPT_OK) << asked.message.text;
+  EXPECT_EQ(asked.taken(), "plain");
+  WithTarget looked(three, 3, nullptr, RAPT_INSPECT);
+  EXPECT_EQ(looked.taken(), "good");
+  EXPECT_STREQ(looked.message.text, "");
+  WithTarget alone("{\"arch\": \"" + machine + "\", \"cpu\": \"only\", \"features\": []}", 1, "only");
+  EXPECT_EQ(alone.status, RAPT_OK) << alone.message.text;
+}
+
+TEST(Module, RunsOnlyItsOwnEntries) {
+  // Of the variant that is taken, and not of the first: those of the others would crash.
+  WithTarget opened(three, 3);
+  auto wrong = [](const rapt_env *, void *const *, const int64_t *) -> int32_t { abort(); };
+  for (size_t i : {0, 2})
+    opened.entries[i].run = wrong;
+  expectRuns(opened.module);
+}
+
+TEST(Module, RefusesVariants) {
+  WithTarget asked(three, 3, "best");
+  EXPECT_FAILS(asked.status, RAPT_CPU, asked.message, "cannot run it as asked: for best it lacks zzz8 (which",
+               "), zzz9 (which");
+  WithTarget absent(three, 3, "other");
+  EXPECT_FAILS(absent.status, RAPT_INVALID, absent.message, "has no variant other; it has best, good, plain");
+  WithTarget rows(three, 2);
+  EXPECT_FAILS(rows.status, RAPT_BAD_FILE, rows.message, "1 entries in 3 variants, its table has 2");
+  WithTarget none("{\"arch\": \"" + machine + "\", \"variants\": []}", 1);
+  EXPECT_FAILS(none.status, RAPT_BAD_FILE, none.message, "has 0 \"variants\"");
+  WithTarget impossible("{\"arch\": \"" + machine + "\", \"variants\": [{\"cpu\": \"a\", \"features\": [\"zzz8\"]}, " +
+                            "{\"cpu\": \"b\", \"features\": [\"zzz9\"]}]}",
+                        2);
+  EXPECT_FAILS(impossible.status, RAPT_CPU, impossible.message, "cannot run it: for a it lacks zzz8 (which",
+               "; for b it lacks zzz9 (which");
+  WithTarget looked("{\"arch\": \"sparc9\", \"cpu\": \"b\", \"features\": []}", 1, nullptr, RAPT_INSPECT);
+  EXPECT_EQ(looked.taken(), "");
 }
 
 TEST(Module, RefusesBrokenManifests) {
@@ -257,6 +348,11 @@ TEST(Module, OptionsOfAnotherSizeOrContradictory) {
   const std::string library = inBuild("/test/fake/fake.so");
   const char *path = library.c_str();
   EXPECT_FAILS(rapt_module_open(path, &options, &module, message.text, message.size), RAPT_INVALID, message, "size 0");
+  options.size = offsetof(rapt_module_options, variant); // as applications of Rapt 0.1 have it
+  options.variant = "not read";
+  ASSERT_EQ(rapt_module_open(path, &options, &module, message.text, message.size), RAPT_OK) << message.text;
+  rapt_module_release(module);
+  options.variant = nullptr;
   options.size = sizeof options;
   options.flags = 1u << 30;
   EXPECT_FAILS(rapt_module_open(path, &options, &module, message.text, message.size), RAPT_INVALID, message,

@@ -16,7 +16,7 @@ extern "C" {
 
 #define RAPT_ARTIFACT_MAGIC UINT64_C(0x0054524154504152) /* "RAPTART\0" */
 #define RAPT_ABI_MAJOR 1
-#define RAPT_ABI_MINOR 2
+#define RAPT_ABI_MINOR 3
 
 #ifndef RAPT_ENV /* headers of kernels define these too */
 #define RAPT_ENV
@@ -55,8 +55,10 @@ typedef struct rapt_artifact {
   uint32_t abi_major, abi_minor; /* what the artifact needs of a runtime: the same major, at least this minor */
   const char *manifest;          /* JSON, also the content of section .rapt.manifest */
   uint64_t manifest_size;
+  /* Of the manifest's first variant in the order of its entries, then of its second, ... (one variant before ABI 1.3).
+   */
   const rapt_artifact_entry *entries;
-  uint64_t entry_count;
+  uint64_t entry_count; /* of all variants together */
   /* Since ABI 1.1, to be read only where abi_minor says so: the bytes of a whole weight file, aligned to 4096. */
   const void *weights;
   uint64_t weights_size; /* 0: the weights are a file */

@@ -89,6 +89,7 @@ typedef struct rapt_module_options {
   const int *weights_fd;    /**< Duplicated; read from its start whatever its offset. */
   const void *weights_data; /**< The whole weight file, aligned to 64 bytes, outliving the module. */
   size_t weights_bytes;
+  const char *variant; /**< Code for this CPU, of those in the library; NULL: the best that this machine can run. */
 } rapt_module_options;
 
 /** Opens a compiled model. The processor is checked before any code of it can run. Starts no thread. */
@@ -121,8 +122,9 @@ typedef struct rapt_module_info {
   int64_t cache_block, cache_block_bytes, cache_bytes_per_token; /**< Tokens of a block; bytes. */
   const char *weights_file;                                      /**< NULL for none, or weights inside. */
   int64_t weights_file_bytes;                                    /**< Of the file or inside the library. */
-  const char *target_arch, *target_cpu;
-  int64_t start_token;       /**< That the sequences of an encoder-decoder begin with; -1: none. */
+  const char *target_arch;
+  const char *target_cpu; /**< The variant that runs. Of an inspected module the one that would; "" where none would. */
+  int64_t start_token;    /**< That the sequences of an encoder-decoder begin with; -1: none. */
   int64_t source_vocabulary; /**< Ids of an encoder-decoder's sources, where they have a vocabulary of their own: their
                                   text is of tokenizer.json, the target's of target_tokenizer.json. 0: `vocabulary`. */
 } rapt_module_info;

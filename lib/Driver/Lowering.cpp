@@ -1,0 +1,140 @@
+//===- Lowering.cpp - A module on its way through the stages ---------------------------------===//
+#include "lib/Driver/Lowering.h"
+#include "lib/Driver/FaultInjection.h"
+#include "lib/InitAll.h"
+#include "lib/Support/File.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::driver;
+
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+DialectRegistry makeRegistry() {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  return registry;
+}
+
+std::string textOf(ModuleOp module, const OpPrintingFlags &flags) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, flags);
+  stream << "\n";
+  return text;
+}
+
+/// What follows a module on the command line for the same code without weights.
+std::string codeOptions(const Options &options, const cpu::Target &target) {
+  return " --no-weights" + (options.triple.empty() ? "" : " --mtriple=" + options.triple) + " --mcpu=" + target.name +
+         (options.attributes.empty() ? "" : " --mattr=" + options.attributes) + " -o module.o";
+}
+
+} // namespace
+
+Failure driver::internalFailure(const std::string &what) {
+  return {Bug, "internal error: " + what + leaveReproducer()};
+}
+
+std::string driver::textWithLocations(ModuleOp module) {
+  return textOf(module, OpPrintingFlags().assumeVerified().enableDebugInfo());
+}
+
+Lowering::Lowering(const Options &options)
+    : context(makeRegistry(), MLIRContext::Threading::DISABLED), diagnostics(context, options.verbose),
+      options(options) {}
+
+PipelineOptions Lowering::pipelineOptions() const {
+  return {targets.front()->info(), options.dtype, options.quantize, options.quantizeGroup ? options.quantizeGroup : 32,
+          options.quantizeZeroPoint};
+}
+
+std::string Lowering::pipelineTo(Stage stage) {
+  PassManager passes(&context, ModuleOp::getOperationName());
+  buildPipeline(passes, stageOf(*module), stage, pipelineOptions());
+  std::string pipeline;
+  llvm::raw_string_ostream stream(pipeline);
+  passes.printAsTextualPipeline(stream);
+  return pipeline;
+}
+
+MaybeFailure Lowering::begin(OwningOpRef<ModuleOp> read, InputKind from, const OutputPaths &to,
+                             const std::string &name) {
+  module = std::move(read);
+  kind = from;
+  paths = to;
+  label = name.empty() ? "" : name + ".";
+  text = textOf(*module, OpPrintingFlags().assumeVerified());
+  return dump(rapt::nameOf(stageOf(*module)).str() + ".mlir", text);
+}
+
+MaybeFailure Lowering::dump(const std::string &suffix, const std::string &content) const {
+  if (Status written = writeIntermediate(options, paths, label + suffix, content); !written)
+    return Failure{WrongInput, written.error().message};
+  return std::nullopt;
+}
+
+/// Passes that failed: of text it is the text's fault, of a checkpoint ours.
+Failure Lowering::failPasses(Stage to) {
+  std::string stage = rapt::nameOf(to).str();
+  Failure failure;
+  // Whether a model's matrices can be quantised as asked is seen by the pass that does it, which says why not.
+  const bool isRefused = to == Stage::Canonical && options.quantize != "none" && diagnostics.sawErrors();
+  if (kind != InputKind::MLIR && !isRefused)
+    failure = internalFailure("cannot lower to the stage " + stage);
+  else
+    failure = {WrongInput,
+               diagnostics.sawErrors() ? "" : shownPath(options.input) + ": cannot be lowered to the stage " + stage};
+  failure.untold = &diagnostics;
+  return failure;
+}
+
+MaybeFailure Lowering::runPasses(Stage to) {
+  const std::string name = rapt::nameOf(to).str();
+  PassManager passes(&context, ModuleOp::getOperationName());
+  buildPipeline(passes, stageOf(*module), to, pipelineOptions());
+  step = {"lowering to the stage " + name, reproducerText(text, pipelineTo(to)), "rapt-opt --run-reproducer ", ""};
+  enter();
+  if (std::unique_ptr<Pass> faulty = makeFaultyPass(options, name))
+    passes.addPass(std::move(faulty));
+  passes.enableVerifier(false); // the stage as a whole is verified below
+  double start = now();
+  if (failed(passes.run(*module)) || failed(verify(*module)))
+    return failPasses(to);
+  if (options.verbose)
+    llvm::errs() << llvm::formatv("raptc: {0}{1}: {2:f2} s\n", label, name, now() - start);
+  text = textOf(*module, OpPrintingFlags().assumeVerified());
+  step = {"going on from the stage " + name, text, "raptc ", codeOptions(options, *targets.front())};
+  return dump(name + ".mlir", text);
+}
+
+MaybeFailure Lowering::lowerTo(Stage stage) {
+  for (int next = static_cast<int>(stageOf(*module)) + 1; next <= static_cast<int>(stage); ++next)
+    if (MaybeFailure failure = runPasses(static_cast<Stage>(next)))
+      return failure;
+  return std::nullopt;
+}
+
+MaybeFailure Lowering::emit(const cpu::Target &target, const cpu::Exports &exports, cpu::Output output,
+                            std::string &code) {
+  auto translate = [&] {
+    std::lock_guard<std::mutex> hold(translating);
+    return cpu::translate(*module, target, exports);
+  };
+  Expected<cpu::Code> translated = translate();
+  if (!translated)
+    return internalFailure(translated.error().message);
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  if (Status emitted = cpu::emit(*translated, target, output, stream); !emitted)
+    return internalFailure(emitted.error().message);
+  code = bytes.str().str();
+  return std::nullopt;
+}

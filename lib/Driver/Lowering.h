@@ -1,0 +1,72 @@
+//===- Lowering.h - A module on its way through the stages -----------------------*- C++ -*-===//
+//
+// CPUs that passes cannot tell apart share the module up to the stage llvm-dialect. Each
+// module has a context of its own, so that several are lowered at the same time.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Driver/Compile.h"
+#include "lib/Driver/Diagnostics.h"
+#include "lib/Driver/Input.h"
+#include "lib/Driver/Output.h"
+#include "lib/Driver/Reproducer.h"
+#include "lib/Pipelines/Pipelines.h"
+#include "lib/Target/CPU/Emit.h"
+#include "mlir/IR/MLIRContext.h"
+#include <mutex>
+
+namespace rapt::driver {
+
+/// How a part of a compilation failed. An empty message: it has been told.
+struct Failure {
+  ExitStatus status;
+  std::string message;
+  Diagnostics *untold = nullptr; ///< whose lines come before the message
+};
+using MaybeFailure = std::optional<Failure>;
+
+class Lowering {
+public:
+  explicit Lowering(const Options &options);
+
+  /// CPUs whose TargetInfo is the same.
+  std::vector<const cpu::Target *> targets;
+  mlir::MLIRContext context;
+  Diagnostics diagnostics;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+
+  /// Takes a module made in the context, and where intermediate results go; with a `label` they are BASE.LABEL.stage.
+  MaybeFailure begin(mlir::OwningOpRef<mlir::ModuleOp> read, InputKind from, const OutputPaths &to,
+                     const std::string &label);
+  MaybeFailure lowerTo(Stage stage);
+  /// The module's text at its present stage.
+  const std::string &getText() const { return text; }
+  /// The passes to a stage, as rapt-opt takes them.
+  std::string pipelineTo(Stage stage);
+
+  /// Code for one of `targets`. Several threads may ask at the same time.
+  MaybeFailure emit(const cpu::Target &target, const cpu::Exports &exports, cpu::Output output, std::string &code);
+  /// Whatever goes wrong on this thread from now on is of this module.
+  void enter() const { enterStep(step); }
+
+private:
+  MaybeFailure dump(const std::string &suffix, const std::string &content) const;
+  MaybeFailure runPasses(Stage to);
+  Failure failPasses(Stage to);
+  PipelineOptions pipelineOptions() const;
+
+  const Options &options;
+  OutputPaths paths;
+  std::string label, text;
+  InputKind kind = InputKind::HuggingFace;
+  Step step;
+  std::mutex translating; ///< the context is for one thread at a time
+};
+
+/// A bug of ours, with what is needed to see it again.
+Failure internalFailure(const std::string &what);
+
+/// With the locations, to parse it in another context.
+std::string textWithLocations(mlir::ModuleOp module);
+
+} // namespace rapt::driver

@@ -1,0 +1,34 @@
+#include "lib/Support/Variant.h"
+#include <algorithm>
+#include <string_view>
+
+namespace rapt {
+
+/// What all variants need, without what every processor of the architecture has.
+static std::string commonFeatures(const std::vector<Variant> &variants) {
+  constexpr std::string_view always[] = {"64bit", "cmov", "cx8",   "fxsr", "mmx",     "sse",
+                                         "sse2",  "x87",  "crc32", "neon", "fp-armv8"};
+  std::string common;
+  for (const std::string &feature : variants.front().features) {
+    const bool everywhere = std::all_of(variants.begin(), variants.end(), [&](const Variant &variant) {
+      return std::find(variant.features.begin(), variant.features.end(), feature) != variant.features.end();
+    });
+    if (everywhere && std::find(std::begin(always), std::end(always), feature) == std::end(always))
+      common += (common.empty() ? "" : ", ") + feature;
+  }
+  return common;
+}
+
+std::string targetLine(const std::string &arch, const std::vector<Variant> &variants, const std::string &here) {
+  std::string line = "target: " + arch;
+  for (const Variant &variant : variants)
+    line += ", " + variant.name + (variants.size() > 1 && variant.name == here ? " (this machine's)" : "");
+  const std::string needed = commonFeatures(variants), widest = arch == "x86_64" ? "x86-64-v3" : "generic";
+  if (needed.empty())
+    return line;
+  const bool isWidest =
+      std::any_of(variants.begin(), variants.end(), [&](const Variant &v) { return v.name == widest; });
+  return line + ": runs only on CPUs with " + needed + (isWidest ? "" : "; --mcpu=" + widest + " for any");
+}
+
+} // namespace rapt
