@@ -30,7 +30,7 @@ def profile(model, *options):
     library, file = scratch / f"{model}.so", scratch / f"{model}.json"
     if not library.exists():
         subprocess.run([args.raptc, f"{args.models}/{model}", "-o", str(library)], check=True, stderr=subprocess.DEVNULL)
-    subprocess.run([args.rapt_run, str(library), *options, f"--profile={file}"], check=True, stdout=subprocess.DEVNULL,
+    subprocess.run([args.rapt_run, str(library), "--threads", "1", *options, f"--profile={file}"], check=True, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
     found = json.loads(file.read_text())
     rows = found["rows"]
