@@ -72,7 +72,8 @@ def Attn_QuantizedType : Attn_Type<"Quantized", "quantized"> {
     int64_t groupBytes(int64_t depth) const;
     /// A weight of `panels` panels in memory: [panels, groups, groupBytes].
     ::mlir::RankedTensorType panelBytes(int64_t panels, int64_t depth) const;
-    /// Bytes of one row of activations: codes, then of each group its scale (f32), then its negated sum of codes (i32).
+    /// Bytes of one row of activations: codes, then of each group its scale (f32), then -128 times the sum of
+    /// its codes (i32).
     int64_t rowBytes(int64_t depth) const;
     int64_t rowScale(int64_t depth, int64_t group) const { return paddedDepth(depth) + 4 * group; }
     int64_t rowSum(int64_t depth, int64_t group) const { return rowScale(depth, groups(depth) + group); }

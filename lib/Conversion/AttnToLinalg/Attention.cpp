@@ -1,11 +1,12 @@
 //===- Attention.cpp - attn.attention as loops over blocks of keys ------------------------===//
 //
-// The grid is (row, block of queries, key/value head, query head of its group). A block is
-// one tile of 8 queries where keys come from a cache, which holds them as products read
-// them; else it has up to 128 queries, which share the keys that the task packs. The state
-// of online softmax is carried over blocks of keys: those that the mask excludes are not
-// visited, those that it keeps whole are visited without it. A row's last queries go one
-// by one.
+// Where keys are not in a cache, which holds them as products read them, a grid of its own
+// packs them first. The grid of the op itself is (row, block of at most 126 queries, key/value
+// head, query head of its group). A task takes some blocks of keys at a time, which stay in
+// the second-level cache while tiles of 14 queries use them; the state of online softmax of
+// all its queries is in scratch. Blocks that the mask excludes are not visited, those that it
+// keeps whole are visited without it. The last tile begins earlier, and computes some queries
+// again, if the queries are no whole tiles; fewer than 14 go one by one.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttentionTask.h"
@@ -21,8 +22,8 @@ using attn::kPanel;
 
 namespace {
 
-/// Queries of a task where keys are not in a cache: enough of them to pay for packing the keys.
-constexpr int64_t kTaskQueries = 128;
+/// Most queries of a task: enough of them to use blocks of keys again, few enough for many tasks.
+constexpr int64_t kTaskQueries = 9 * kTileRows;
 /// The running maximum starts here: finite, so that a masked score minus it is -inf and not NaN.
 constexpr float kFloor = -1.0e30f;
 
@@ -51,10 +52,10 @@ struct QueryTile {
 };
 
 /// State (acc, max, sum) after blocks [from, to).
-SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
-                              const KeyBlocks &blocks, Value from, Value to, bool masked, ValueRange init) {
+SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, Value from,
+                              Value to, bool masked, ValueRange init) {
   return loop(b, from, to, 1, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
-    auto [keys, values] = keyTiles(b, task, blocks, nth);
+    auto [keys, values] = keyTiles(b, task, nth);
     Value firstKey = arith::MulIOp::create(b, nth, index(b, task.block));
     AttentionOp op = task.op;
     auto step = attn::AttentionStateOp::create(
@@ -167,13 +168,13 @@ BlockRange blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Value q,
 
 /// The state after the blocks of `range`.
 SmallVector<Value> update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
-                          const KeyBlocks &blocks, const BlockRange &range, ValueRange init) {
+                          const BlockRange &range, ValueRange init) {
   SmallVector<Value> state(init);
   if (task.bounds.exact && task.bounds.lower)
-    state = overBlocks(b, task, tile, blocks, range.from, range.wholeFrom, /*masked=*/true, state);
+    state = overBlocks(b, task, tile, range.from, range.wholeFrom, /*masked=*/true, state);
   if (task.bounds.exact)
-    state = overBlocks(b, task, tile, blocks, range.wholeFrom, range.wholeEnd, /*masked=*/false, state);
-  return overBlocks(b, task, tile, blocks, range.wholeEnd, range.end, /*masked=*/true, state);
+    state = overBlocks(b, task, tile, range.wholeFrom, range.wholeEnd, /*masked=*/false, state);
+  return overBlocks(b, task, tile, range.wholeEnd, range.end, /*masked=*/true, state);
 }
 
 /// The tile's rows of `dest`, the slice of the result that the task owns (rank kept), from row `r` of it on.
@@ -187,27 +188,20 @@ Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Valu
   return insert(b, normalize(b, state[0], state[2], m, task.valueChannels, tile), dest, offsets, sizes);
 }
 
-/// Tiles of 8 of the `count` queries of a task, then single ones.
+/// The `count` queries of a task in tiles: `body` gets a tile's rows, where its state is and its first query.
 SmallVector<Value>
 overTiles(ImplicitLocOpBuilder &b, Value count, ValueRange init,
-          function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, int64_t, Value, ValueRange)> body) {
-  Value full = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(kTileRows) * kTileRows, {OpFoldResult(count)}));
+          function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, int64_t m, Value at, Value query, ValueRange)> body) {
+  Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, kTileRows));
+  Value zero = index(b, 0), tiled = arith::SelectOp::create(b, some, count, zero),
+        single = arith::SelectOp::create(b, some, zero, count);
+  Value last = arith::SubIOp::create(b, count, index(b, kTileRows));
   SmallVector<Value> tiles =
-      loop(b, index(b, 0), full, kTileRows, init,
-           [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) { return body(b, kTileRows, r, carried); });
-  return loop(b, full, count, 1, tiles,
-              [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) { return body(b, 1, r, carried); });
-}
-
-/// Queries [first, first + count) of the row into `dest`, from a cache: tile by tile.
-Value overCache(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value dest) {
-  auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value r, ValueRange carried) {
-    QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, r));
-    BlockRange range = blocksOf(b, task, tile.position, index(b, m));
-    SmallVector<Value> state = update(b, task, tile, {}, range, emptyState(b, stateRoom(b, task, m)));
-    return SmallVector<Value>{finish(b, task, m, r, state, carried[0])};
-  };
-  return overTiles(b, count, dest, body)[0];
+      loop(b, zero, tiled, kTileRows, init, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
+        return body(b, kTileRows, at, arith::MinSIOp::create(b, at, last), carried);
+      });
+  return loop(b, zero, single, 1, tiles,
+              [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) { return body(b, 1, at, at, carried); });
 }
 
 /// Rows [r, r + m) of each tensor of a state.
@@ -224,68 +218,37 @@ SmallVector<Value> withState(ImplicitLocOpBuilder &b, const AttentionTask &task,
           insert(b, state[2], states[2], {OpFoldResult(r)}, {rows})};
 }
 
-/// The same from plain tensors: some blocks of keys at a time are packed and serve all tiles.
-Value overPlainKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value dest) {
+/// Blocks of keys that a task uses for all its tiles before it goes on: 256 KiB of keys and values of 64 channels and
+/// more.
+int64_t blocksTogether(const AttentionTask &task) {
+  return std::max<int64_t>(1, 1024 / (task.channels + task.valueChannels));
+}
+
+/// Queries [first, first + count) of the row into `dest`.
+Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value dest) {
+  // The last tile's state is beside that of the queries which it has in common with the tile before.
   SmallVector<Value> states = stateRoom(b, task, kTaskQueries);
-  states = overTiles(b, count, states, [&](ImplicitLocOpBuilder &b, int64_t m, Value r, ValueRange carried) {
-    return withState(b, task, carried, m, r, emptyState(b, stateOf(b, task, carried, m, r)));
+  states = overTiles(b, count, states, [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value, ValueRange carried) {
+    return withState(b, task, carried, m, at, emptyState(b, stateOf(b, task, carried, m, at)));
   });
   BlockRange all = blocksOf(b, task, arith::AddIOp::create(b, task.offset, first), count);
   int64_t most = blocksTogether(task);
   states = loop(b, all.from, all.end, most, states, [&](ImplicitLocOpBuilder &b, Value begin, ValueRange carried) {
-    Value some = arith::MinSIOp::create(b, index(b, most), arith::SubIOp::create(b, all.end, begin));
-    KeyBlocks blocks = packBlocks(b, task, begin, some);
-    Value end = arith::AddIOp::create(b, begin, some);
-    return overTiles(b, count, carried, [&](ImplicitLocOpBuilder &b, int64_t m, Value r, ValueRange carried) {
-      QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, r));
+    Value end = arith::MinSIOp::create(b, arith::AddIOp::create(b, begin, index(b, most)), all.end);
+    auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
+      QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query));
       BlockRange range = blocksOf(b, task, tile.position, index(b, m));
       for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
         *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
-      SmallVector<Value> state = update(b, task, tile, blocks, range, stateOf(b, task, carried, m, r));
-      return withState(b, task, carried, m, r, state);
-    });
+      SmallVector<Value> state = update(b, task, tile, range, stateOf(b, task, carried, m, at));
+      return withState(b, task, carried, m, at, state);
+    };
+    return overTiles(b, count, carried, body);
   });
-  return overTiles(b, count, dest, [&](ImplicitLocOpBuilder &b, int64_t m, Value r, ValueRange carried) {
-    return SmallVector<Value>{finish(b, task, m, r, stateOf(b, task, states, m, r), carried[0])};
-  })[0];
-}
-
-/// Queries and keys of the task's row, and where they begin.
-Value locateRow(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult queryExtent, OpFoldResult keyExtent) {
-  AttentionOp op = task.op;
-  Value zero = index(b, 0), next = arith::AddIOp::create(b, task.row, index(b, 1));
-  Value queryCount;
-  if (op.getQBegin()) {
-    task.firstQuery = readIndex(b, op.getQBegin(), task.row);
-    queryCount = arith::SubIOp::create(b, readIndex(b, op.getQBegin(), next), task.firstQuery);
-  } else {
-    task.firstQuery = zero;
-    queryCount = asValue(b, queryExtent);
-  }
-  task.offset = op.getQOffset() ? readIndex(b, op.getQOffset(), task.row) : zero;
-  task.firstKey = op.getKvBegin() ? readIndex(b, op.getKvBegin(), task.row) : zero;
-  if (op.getKvLength())
-    task.keyCount = readIndex(b, op.getKvLength(), task.row);
-  else if (op.getKvBegin())
-    task.keyCount = arith::SubIOp::create(b, readIndex(b, op.getKvBegin(), next), task.firstKey);
-  else if (op.getQOffset())
-    task.keyCount = arith::AddIOp::create(b, task.offset, queryCount);
-  else
-    task.keyCount = asValue(b, keyExtent);
-  return queryCount;
-}
-
-/// Queries of the longest row.
-OpFoldResult longestRow(ImplicitLocOpBuilder &b, AttentionOp op, OpFoldResult rows, OpFoldResult queryExtent) {
-  if (!op.getQBegin())
-    return queryExtent;
-  Value longest = loop(b, index(b, 0), asValue(b, rows), 1, index(b, 0),
-                       [&](ImplicitLocOpBuilder &b, Value r, Value carried) -> Value {
-                         Value end = readIndex(b, op.getQBegin(), arith::AddIOp::create(b, r, index(b, 1)).getResult());
-                         Value length = arith::SubIOp::create(b, end, readIndex(b, op.getQBegin(), r));
-                         return arith::MaxSIOp::create(b, carried, length);
-                       });
-  return longest;
+  auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
+    return SmallVector<Value>{finish(b, task, m, query, stateOf(b, task, states, m, at), carried[0])};
+  };
+  return overTiles(b, count, dest, body)[0];
 }
 
 struct TileAttention : OpRewritePattern<AttentionOp> {
@@ -327,26 +290,32 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     OpFoldResult rows = op.getQBegin() ? affineOf(b, d0 - 1, {extent(b, op.getQBegin(), 0)}) : extentOf(AttentionOp::B);
     OpFoldResult groups = extentOf(AttentionOp::G), queries = extentOf(AttentionOp::Q),
                  keys = extentOf(AttentionOp::KV);
-    int64_t together = view ? kTileRows : kTaskQueries; // queries of a task
-    OpFoldResult tasks = affineOf(b, d0.ceilDiv(together), {longestRow(b, op, rows, queries)});
+    // Tasks of nearly one size, in whole tiles.
+    OpFoldResult longest = longestRow(b, op.getQBegin(), rows, queries), one = b.getIndexAttr(1),
+                 tasks = affineOf(b, d0.ceilDiv(kTaskQueries), {longest});
+    Value each = arith::CeilDivUIOp::create(b, asValue(b, longest), asValue(b, affineMax(b, {tasks, one})));
+    Value together = asValue(b, affineOf(b, d0.ceilDiv(kTileRows) * kTileRows, {OpFoldResult(each)}));
     SmallVector<OpFoldResult> resultExtents;
     for (AffineExpr expr : op.getMap(3).getResults())
       resultExtents.push_back(extentOf(static_cast<AttentionOp::Dim>(cast<AffineDimExpr>(expr).getPosition())));
     Value dest = destination(b, op.getResult(), resultExtents);
 
+    AttentionTask prototype{
+        op, analyzeMask(op.getMask()), view, {}, channels, valueChannels, kBlock, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+    if (view)
+      prototype.block = cast<RankedTensorType>(view.getCache().getType()).getDimSize(4) * kPanel / channels;
+    else
+      prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), keys);
     SmallVector<OpFoldResult> extents{rows, tasks, extentOf(AttentionOp::HKV), groups};
     SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-      AttentionTask task{
-          op, analyzeMask(op.getMask()), view, channels, valueChannels, kBlock, {}, {}, {}, {}, {}, {}, {}, {}};
-      if (view)
-        task.block = cast<RankedTensorType>(view.getCache().getType()).getDimSize(4) * kPanel / channels;
+      AttentionTask task = prototype;
       task.row = ids[0], task.kvHead = ids[2], task.group = ids[3];
       Value groupCount = asValue(b, groups);
       task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
       Value queryCount = locateRow(b, task, queries, keys);
-      Value first = asValue(b, affineOf(b, d0 * together, {OpFoldResult(ids[1])}));
+      Value first = arith::MulIOp::create(b, ids[1], together);
       Value left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, queryCount, first), index(b, 0));
-      Value count = arith::MinSIOp::create(b, left, index(b, together));
+      Value count = arith::MinSIOp::create(b, left, together);
       // A task beyond its row's tiles has no query; it points at the row's first, and writes nothing.
       Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
       first = arith::SelectOp::create(b, isEmpty, index(b, 0), first);
@@ -359,7 +328,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       for (OpFoldResult size : out.sizes)
         shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
       Value slice = extract(b, dests[0], out.offsets, out.sizes, shape);
-      out.tile = view ? overCache(b, task, first, count, slice) : overPlainKeys(b, task, first, count, slice);
+      out.tile = overKeys(b, task, first, count, slice);
       return SmallVector<Insertion>{out};
     });
     rewriter.replaceOp(op, results);

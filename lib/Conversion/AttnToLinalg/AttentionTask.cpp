@@ -1,5 +1,6 @@
 //===- AttentionTask.cpp - What a task of attention reads -------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttentionTask.h"
+#include "lib/Conversion/AttnToLinalg/Transpose.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -56,76 +57,162 @@ static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Attenti
   return {part(0, {task.block / kPanel, task.channels, kPanel}), part(1, {task.channels / kPanel, task.block, kPanel})};
 }
 
-int64_t tile::blocksTogether(const AttentionTask &task) {
-  return std::max<int64_t>(1, 1024 / (task.channels + task.valueChannels));
-}
+/// Whether all rows have the same keys.
+static bool sharesKeys(AttentionOp op) { return !op.getKvBegin() && !op.dimOf(1, AttentionOp::B); }
 
-KeyBlocks tile::packBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count) {
+Value tile::locateRow(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult queryExtent, OpFoldResult keyExtent) {
   AttentionOp op = task.op;
-  Type f32 = b.getF32Type();
-  int64_t most = blocksTogether(task);
-  auto keyType = RankedTensorType::get({most, task.block / kPanel, task.channels, kPanel}, f32);
-  auto valueType = RankedTensorType::get({most, task.valueChannels / kPanel, task.block, kPanel}, f32);
-  Value firstPlace = arith::MulIOp::create(b, first, index(b, task.block));
-  Value last = arith::SubIOp::create(b, task.keyCount, index(b, 1));
-  AffineExpr d0 = b.getAffineDimExpr(0);
-  auto source = [&](ImplicitLocOpBuilder &b, unsigned i, Value place, Value channel) {
-    Value key = arith::MinSIOp::create(b, arith::AddIOp::create(b, firstPlace, place), last);
-    key = arith::AddIOp::create(b, key, task.firstKey);
-    SmallVector<OpFoldResult> offsets, sizes;
-    tileOf(b, task, i, Value(), 0, key, 1, offsets, sizes);
-    SmallVector<Value> indices;
-    for (auto [expr, offset] : llvm::zip(op.getMap(i).getResults(), offsets)) {
-      unsigned dim = cast<AffineDimExpr>(expr).getPosition();
-      indices.push_back(dim == AttentionOp::DQK || dim == AttentionOp::DV ? channel : asValue(b, offset));
-    }
-    return readPanel(b, i == 1 ? op.getKey() : op.getValue(), indices);
-  };
-  auto of = [&](ImplicitLocOpBuilder &b, AffineExpr expr, Value value) {
-    return asValue(b, affineOf(b, expr, {OpFoldResult(value)}));
-  };
-  Value places = arith::MulIOp::create(b, count, index(b, task.block)), zero = index(b, 0);
-  Value keys = loop(b, zero, places, 1, tensor::EmptyOp::create(b, keyType.getShape(), f32),
-                    [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
-                      Value nth = of(b, d0.floorDiv(task.block), place);
-                      Value panel = of(b, (d0 % task.block).floorDiv(kPanel), place), lane = of(b, d0 % kPanel, place);
-                      return loop(b, zero, index(b, task.channels), kPanel, carried,
-                                  [&](ImplicitLocOpBuilder &b, Value channel, Value inner) -> Value {
-                                    return vector::TransferWriteOp::create(b, source(b, 1, place, channel), inner,
-                                                                           ValueRange{nth, panel, channel, lane},
-                                                                           AffineMap::get(4, 0, b.getAffineDimExpr(2)),
-                                                                           ArrayRef<bool>{true})
-                                        .getResult();
-                                  });
-                    });
-  Value values =
-      loop(b, zero, places, 1, tensor::EmptyOp::create(b, valueType.getShape(), f32),
-           [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
-             Value nth = of(b, d0.floorDiv(task.block), place), line = of(b, d0 % task.block, place);
-             return loop(b, zero, index(b, task.valueChannels), kPanel, carried,
-                         [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
-                           Value panel = of(b, d0.floorDiv(kPanel), channel);
-                           return writePanel(b, source(b, 2, place, channel), inner, {nth, panel, line, zero});
-                         });
-           });
-  return {keys, values, first};
+  Value zero = index(b, 0), next = arith::AddIOp::create(b, task.row, index(b, 1));
+  Value queryCount;
+  if (op.getQBegin()) {
+    task.firstQuery = readIndex(b, op.getQBegin(), task.row);
+    queryCount = arith::SubIOp::create(b, readIndex(b, op.getQBegin(), next), task.firstQuery);
+  } else {
+    task.firstQuery = zero;
+    queryCount = asValue(b, queryExtent);
+  }
+  task.offset = op.getQOffset() ? readIndex(b, op.getQOffset(), task.row) : zero;
+  task.firstKey = op.getKvBegin() ? readIndex(b, op.getKvBegin(), task.row) : zero;
+  if (op.getKvLength())
+    task.keyCount = readIndex(b, op.getKvLength(), task.row);
+  else if (op.getKvBegin())
+    task.keyCount = arith::SubIOp::create(b, readIndex(b, op.getKvBegin(), next), task.firstKey);
+  else if (op.getQOffset())
+    task.keyCount = arith::AddIOp::create(b, task.offset, queryCount);
+  else
+    task.keyCount = asValue(b, keyExtent);
+  if (task.view || sharesKeys(op)) {
+    task.firstBlock = zero;
+    return queryCount;
+  }
+  // Whole blocks before the row's keys, and one for each row that may have ended within a block.
+  Value before = op.getKvBegin() ? task.firstKey : Value(arith::MulIOp::create(b, task.row, asValue(b, keyExtent)));
+  task.firstBlock = arith::AddIOp::create(b, arith::DivUIOp::create(b, before, index(b, task.block)), task.row);
+  return queryCount;
 }
 
-std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, const KeyBlocks &blocks,
-                                       Value nth) {
+/// Channels [channel, channel + 32) of key (i = 1) or value (i = 2) `place` of the row; of its last one beyond.
+static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, Value place, Value channel) {
+  AttentionOp op = task.op;
+  Value last = arith::SubIOp::create(b, task.keyCount, index(b, 1));
+  Value key = arith::AddIOp::create(b, arith::MinSIOp::create(b, place, last), task.firstKey);
+  SmallVector<OpFoldResult> offsets, sizes;
+  tileOf(b, task, i, Value(), 0, key, 1, offsets, sizes);
+  SmallVector<Value> indices;
+  for (auto [expr, offset] : llvm::zip(op.getMap(i).getResults(), offsets)) {
+    unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+    indices.push_back(dim == AttentionOp::DQK || dim == AttentionOp::DV ? channel : asValue(b, offset));
+  }
+  return readPanel(b, i == 1 ? op.getKey() : op.getValue(), indices);
+}
+
+/// Keys from `first` on into `dest`, [block/32, channels, 32] behind a dim of one.
+static Value packKeyBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value nth, Value dest) {
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  return loop(b, index(b, 0), index(b, task.block), kTurned, dest,
+              [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
+                Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(place)}));
+                Value lane = asValue(b, affineOf(b, d0 % kPanel, {OpFoldResult(place)}));
+                Value from = arith::AddIOp::create(b, first, place);
+                return loop(b, index(b, 0), index(b, task.channels), kPanel, outer,
+                            [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
+                              auto read = [&](int64_t i) {
+                                return readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
+                              };
+                              auto at = [&](int64_t c) {
+                                Value line = arith::AddIOp::create(b, channel, index(b, c));
+                                return SmallVector<Value>{nth, panel, line, lane};
+                              };
+                              return writeTurned(b, read, at, inner);
+                            });
+              });
+}
+
+/// Values from `first` on into `dest`, [value channels/32, block, 32] behind a dim of one.
+static Value packValueBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value nth, Value dest) {
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  return loop(b, index(b, 0), index(b, task.block), 1, dest, [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
+    Value from = arith::AddIOp::create(b, first, place);
+    return loop(b, index(b, 0), index(b, task.valueChannels), kPanel, outer,
+                [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
+                  Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)}));
+                  return writePanel(b, readKey(b, task, 2, from, channel), inner, {nth, panel, place, index(b, 0)});
+                });
+  });
+}
+
+PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
+                          OpFoldResult heads, OpFoldResult keyExtent) {
+  AttentionOp op = prototype.op;
+  const int64_t block = prototype.block;
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+  if (sharesKeys(op))
+    rows = one;
+  OpFoldResult all = op.getKvBegin() ? keyExtent : affineOf(b, d0 * d1, {rows, keyExtent});
+  OpFoldResult blocks = affineOf(b, d0.floorDiv(block) + d1, {all, rows});
+  Type f32 = b.getF32Type();
+  auto room = [&](int64_t panels, int64_t lines) -> Value {
+    return tensor::EmptyOp::create(
+        b,
+        SmallVector<OpFoldResult>{heads, blocks, b.getIndexAttr(panels), b.getIndexAttr(lines), b.getIndexAttr(kPanel)},
+        f32);
+  };
+  Value dests[] = {room(block / kPanel, prototype.channels), room(prototype.valueChannels / kPanel, block)};
+  SmallVector<OpFoldResult> extents{
+      rows, affineOf(b, d0.ceilDiv(block), {longestRow(b, op.getKvBegin(), rows, keyExtent)}), heads};
+  SmallVector<Value> results = grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+    AttentionTask task = prototype;
+    task.row = ids[0], task.kvHead = ids[2], task.group = index(b, 0);
+    locateRow(b, task, one, keyExtent);
+    Value first = arith::MulIOp::create(b, ids[1], index(b, block));
+    // A task beyond its row's keys has no block: it points at the row's first, and writes nothing.
+    Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, first, task.keyCount);
+    Value count = arith::SelectOp::create(b, some, index(b, 1), index(b, 0));
+    Value at = arith::SelectOp::create(b, some, Value(arith::AddIOp::create(b, task.firstBlock, ids[1])), index(b, 0));
+    SmallVector<Insertion> insertions;
+    for (auto [i, dest] : llvm::enumerate(dests)) {
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(dest.getType()).getShape();
+      Insertion out;
+      out.offsets = {OpFoldResult(task.kvHead), OpFoldResult(at), zero, zero, zero};
+      out.sizes = {one, OpFoldResult(count), b.getIndexAttr(shape[2]), b.getIndexAttr(shape[3]),
+                   b.getIndexAttr(kPanel)};
+      Value slice = extract(b, dest, out.offsets, out.sizes, {ShapedType::kDynamic, shape[2], shape[3], kPanel});
+      out.tile = loop(b, index(b, 0), count, 1, slice, [&](ImplicitLocOpBuilder &b, Value nth, Value carried) {
+        return i == 0 ? packKeyBlock(b, task, first, nth, carried) : packValueBlock(b, task, first, nth, carried);
+      });
+      insertions.push_back(out);
+    }
+    return insertions;
+  });
+  return {results[0], results[1]};
+}
+
+OpFoldResult tile::longestRow(ImplicitLocOpBuilder &b, Value begin, OpFoldResult rows, OpFoldResult extent) {
+  if (!begin)
+    return extent;
+  Value longest = loop(b, index(b, 0), asValue(b, rows), 1, index(b, 0),
+                       [&](ImplicitLocOpBuilder &b, Value r, Value carried) -> Value {
+                         Value end = readIndex(b, begin, arith::AddIOp::create(b, r, index(b, 1)).getResult());
+                         Value length = arith::SubIOp::create(b, end, readIndex(b, begin, r));
+                         return arith::MaxSIOp::create(b, carried, length);
+                       });
+  return longest;
+}
+
+std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth) {
   if (task.view)
     return cacheTiles(b, task, nth);
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0),
-               place = OpFoldResult(Value(arith::SubIOp::create(b, nth, blocks.firstBlock)));
+               place = OpFoldResult(Value(arith::AddIOp::create(b, nth, task.firstBlock)));
   auto part = [&](Value from) -> Value {
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(from.getType()).getShape().drop_front();
-    SmallVector<OpFoldResult> offsets(4, zero), sizes{one};
-    offsets[0] = place;
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(from.getType()).getShape().drop_front(2);
+    SmallVector<OpFoldResult> offsets{OpFoldResult(task.kvHead), place, zero, zero, zero}, sizes{one, one};
     for (int64_t extent : shape)
       sizes.push_back(b.getIndexAttr(extent));
     return extract(b, from, offsets, sizes, shape);
   };
-  return {part(blocks.keys), part(blocks.values)};
+  return {part(task.packed.keys), part(task.packed.values)};
 }
 
 AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inRow, int64_t m) {

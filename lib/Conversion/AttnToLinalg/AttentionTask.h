@@ -8,38 +8,45 @@ namespace rapt::tile {
 /// Keys of a block where they are not in a cache.
 inline constexpr int64_t kBlock = 64;
 
+/// Keys [heads, blocks, block/32, channels, 32] and values [heads, blocks, value channels/32, block, 32]: a head's
+/// blocks lie one after another, as those of several heads in turn would be on the same lines of a cache.
+struct PackedKeys {
+  Value keys, values;
+};
+
 struct AttentionTask {
   attn::AttentionOp op;
   MaskBounds bounds;
   attn::KVViewOp view; ///< null when keys and values are plain tensors
+  PackedKeys packed;   ///< null when they are in a cache
   int64_t channels, valueChannels, block;
   Value row, kvHead, group, head;
   Value firstQuery; ///< of the row, in the dim q
   Value offset;     ///< absolute position of the row's first query
   Value firstKey;   ///< of the row, in the dim kv of plain tensors
   Value keyCount;
+  Value firstBlock; ///< of the row, in what is packed
 };
 
 /// Offsets and sizes of a tile of operand `i`: one row, head and group; `m` queries from `q`, `n` keys from `kv`.
 void tileOf(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, Value q, int64_t m, Value kv, int64_t n,
             llvm::SmallVectorImpl<OpFoldResult> &offsets, llvm::SmallVectorImpl<OpFoldResult> &sizes);
 
-/// Keys [blocks, block/32, channels, 32] and values [blocks, value channels/32, block, 32] from `firstBlock` on.
-struct KeyBlocks {
-  Value keys, values;
-  Value firstBlock;
-};
+/// Queries and keys of the task's row, and where they begin. Returns how many queries it has.
+Value locateRow(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult queryExtent, OpFoldResult keyExtent);
 
-/// How many blocks of plain keys a task packs at a time: 256 KiB of keys and values of 64 channels and more.
-int64_t blocksTogether(const AttentionTask &task);
-/// Packs `count` blocks of plain tensors from block `first` on. Keys beyond the row's count repeat the last one, so
-/// that what is masked is finite.
-KeyBlocks packBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count);
+/// The most elements that a row has in `begin`, [rows + 1]; `extent` where that is null.
+OpFoldResult longestRow(ImplicitLocOpBuilder &b, Value begin, OpFoldResult rows, OpFoldResult extent);
 
-/// Key tile [block/32, channels, 32] and value tile [value channels/32, block, 32] of block `nth`: of the cache, or of
-/// blocks that were packed.
-std::pair<Value, Value> keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, const KeyBlocks &blocks,
-                                 Value nth);
+/// Packs the keys and values of an op without a cache as a cache has them: tasks of a grid take a block of one head.
+/// `rows` and `heads` are the extents of b and hkv. Keys beyond a row's count repeat its last one, so that what is
+/// masked is finite.
+PackedKeys packKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, OpFoldResult heads,
+                    OpFoldResult keyExtent);
+
+/// Key tile [block/32, channels, 32] and value tile [value channels/32, block, 32] of the row's block `nth`: of the
+/// cache, or packed.
+std::pair<Value, Value> keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth);
 
 /// The extra operands as a tile of queries sees them.
 struct AttentionExtras {

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
-#include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "lib/Conversion/AttnToLinalg/Transpose.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -52,9 +52,27 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
           SmallVector<OpFoldResult> sizes{
               one, one, one, b.getIndexAttr(2), b.getIndexAttr(lines), b.getIndexAttr(kPanel)};
           Value dest = extract(b, dests[0], offsets, sizes, {2, lines, kPanel});
-          dest = loop(b, from, to, 1, dest, [&](ImplicitLocOpBuilder &b, Value token, Value carried) {
-            Value place = arith::SubIOp::create(b, arith::AddIOp::create(b, token, shift), first);
-            return writeToken(b, op, token, head, place, channels, block, carried);
+          // Keys by sixteen where all of a run are new, the rest one by one.
+          auto placeOf = [&](Value token) -> Value {
+            return arith::SubIOp::create(b, arith::AddIOp::create(b, token, shift), first);
+          };
+          Value start = placeOf(from), stop = arith::MaxSIOp::create(b, placeOf(to), start);
+          auto aligned = [&](AffineExpr expr, Value place) {
+            return asValue(b, affineOf(b, expr * kTurned, {OpFoldResult(place)}));
+          };
+          Value runs = arith::MinSIOp::create(b, aligned(d0.ceilDiv(kTurned), start), stop);
+          Value rest = arith::MaxSIOp::create(b, aligned(d0.floorDiv(kTurned), stop), runs);
+          Value toToken = arith::SubIOp::create(b, first, shift);
+          auto keyByKey = [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
+            return writeKey(b, op, arith::AddIOp::create(b, place, toToken), head, place, channels, carried);
+          };
+          dest = loop(b, start, runs, 1, dest, keyByKey);
+          dest = loop(b, runs, rest, kTurned, dest, [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
+            return writeKeys(b, op, arith::AddIOp::create(b, place, toToken), head, place, channels, carried);
+          });
+          dest = loop(b, rest, stop, 1, dest, keyByKey);
+          dest = loop(b, start, stop, 1, dest, [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
+            return writeValue(b, op, arith::AddIOp::create(b, place, toToken), head, place, block, channels, carried);
           });
           return SmallVector<Insertion>{{dest, offsets, sizes}};
         });
@@ -62,31 +80,65 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
     return success();
   }
 
-  /// One token's key and value of one head to `place` in the block: a column of a key panel, rows of the value panels.
-  static Value writeToken(ImplicitLocOpBuilder &b, attn::KVAppendOp op, Value token, Value head, Value place,
-                          int64_t channels, int64_t block, Value dest) {
+  static Value stored(ImplicitLocOpBuilder &b, Value panel, Value dest) {
+    Type storage = getElementTypeOrSelf(dest.getType());
+    return storage.isF32() ? panel : Value(arith::TruncFOp::create(b, VectorType::get({kPanel}, storage), panel));
+  }
+
+  /// The line of a channel in the block's keys, for the panel that holds `place`.
+  static Value lineOf(ImplicitLocOpBuilder &b, Value place, Value channel, int64_t channels) {
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    Value lane = asValue(b, affineOf(b, d0 % kPanel, {OpFoldResult(place)}));
+    return asValue(b, affineOf(b, d0.floorDiv(kPanel) * channels + d1, {OpFoldResult(place), OpFoldResult(channel)}));
+  }
+
+  static Value laneOf(ImplicitLocOpBuilder &b, Value place) {
+    return asValue(b, affineOf(b, b.getAffineDimExpr(0) % kPanel, {OpFoldResult(place)}));
+  }
+
+  /// One token's key of one head to `place` in the block: a column of a panel.
+  static Value writeKey(ImplicitLocOpBuilder &b, attn::KVAppendOp op, Value token, Value head, Value place,
+                        int64_t channels, Value dest) {
+    Value lane = laneOf(b, place);
     return loop(b, index(b, 0), index(b, channels), kPanel, dest,
                 [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
-                  Type storage = getElementTypeOrSelf(carried.getType());
-                  auto store = [&](Value panel) -> Value {
-                    return storage.isF32()
-                               ? panel
-                               : Value(arith::TruncFOp::create(b, VectorType::get({kPanel}, storage), panel));
-                  };
-                  Value key = store(readPanel(b, op.getKey(), {token, head, channel}));
-                  Value line = asValue(b, affineOf(b, d0.floorDiv(kPanel) * channels + d1,
-                                                   {OpFoldResult(place), OpFoldResult(channel)}));
+                  Value key = stored(b, readPanel(b, op.getKey(), {token, head, channel}), carried);
                   AffineMap downwards = AffineMap::get(3, 0, b.getAffineDimExpr(1));
-                  carried = vector::TransferWriteOp::create(b, key, carried, ValueRange{index(b, 0), line, lane},
-                                                            downwards, ArrayRef<bool>{true})
-                                .getResult();
-                  Value value = store(readPanel(b, op.getValue(), {token, head, channel}));
-                  Value row = asValue(
-                      b, affineOf(b, d0.floorDiv(kPanel) * block + d1, {OpFoldResult(channel), OpFoldResult(place)}));
-                  return writePanel(b, value, carried, {index(b, 1), row, index(b, 0)});
+                  return vector::TransferWriteOp::create(
+                             b, key, carried, ValueRange{index(b, 0), lineOf(b, place, channel, channels), lane},
+                             downwards, ArrayRef<bool>{true})
+                      .getResult();
                 });
+  }
+
+  /// Sixteen tokens' keys to places from `place` on, which are in one panel.
+  static Value writeKeys(ImplicitLocOpBuilder &b, attn::KVAppendOp op, Value token, Value head, Value place,
+                         int64_t channels, Value dest) {
+    Value lane = laneOf(b, place);
+    return loop(b, index(b, 0), index(b, channels), kPanel, dest,
+                [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
+                  auto read = [&](int64_t i) {
+                    Value nth = arith::AddIOp::create(b, token, index(b, i));
+                    return stored(b, readPanel(b, op.getKey(), {nth, head, channel}), carried);
+                  };
+                  auto at = [&](int64_t c) {
+                    Value line = lineOf(b, place, arith::AddIOp::create(b, channel, index(b, c)), channels);
+                    return SmallVector<Value>{index(b, 0), line, lane};
+                  };
+                  return writeTurned(b, read, at, carried);
+                });
+  }
+
+  /// One token's value of one head to `place` in the block: rows of the panels.
+  static Value writeValue(ImplicitLocOpBuilder &b, attn::KVAppendOp op, Value token, Value head, Value place,
+                          int64_t block, int64_t channels, Value dest) {
+    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    return loop(
+        b, index(b, 0), index(b, channels), kPanel, dest, [&](ImplicitLocOpBuilder &b, Value channel, Value carried) {
+          Value value = stored(b, readPanel(b, op.getValue(), {token, head, channel}), carried);
+          Value row =
+              asValue(b, affineOf(b, d0.floorDiv(kPanel) * block + d1, {OpFoldResult(channel), OpFoldResult(place)}));
+          return writePanel(b, value, carried, {index(b, 1), row, index(b, 0)});
+        });
   }
 };
 

@@ -25,6 +25,8 @@ constexpr int64_t kTaskRows = 210;
 /// Rows of a register tile, largest first. 14 x 2 vectors of accumulators are what 32 registers hold beside two vectors
 /// of the panel and one of the input. The more rows, the less often a panel is read.
 constexpr int64_t kProductRows[] = {14, 4, 1};
+/// The same of weights of 4 bits, where words, their nibbles and a mask take 5 registers.
+constexpr int64_t kNibbleRows[] = {12, 4, 1};
 
 /// The extra operand that can be overwritten: of the result's type, and read last by this op.
 std::optional<unsigned> overwritable(attn::LinearOp op) {
@@ -151,9 +153,10 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
         inPlace ? Value(op.getExtras()[*inPlace]) : destination(b, op.getResult(), {rows, b.getIndexAttr(columns)});
 
     // Blocks of nearly one size, in whole register tiles.
+    ArrayRef<int64_t> tileRows = quantized && quantized.bits() == 4 ? ArrayRef(kNibbleRows) : ArrayRef(kProductRows);
     OpFoldResult one = b.getIndexAttr(1), blocks = affineOf(b, d0.ceilDiv(kTaskRows), {rows});
     Value each = arith::CeilDivUIOp::create(b, asValue(b, rows), asValue(b, affineMax(b, {blocks, one})));
-    each = asValue(b, affineOf(b, d0.ceilDiv(kProductRows[0]) * kProductRows[0], {OpFoldResult(each)}));
+    each = asValue(b, affineOf(b, d0.ceilDiv(tileRows[0]) * tileRows[0], {OpFoldResult(each)}));
     SmallVector<OpFoldResult> extents{blocks, b.getIndexAttr(llvm::divideCeil(columns, kPanel))};
     SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
       Task task{op,
@@ -184,7 +187,7 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
       Value tile =
           extract(b, dests[0], {task.firstRow, task.column}, {count, task.width}, {ShapedType::kDynamic, width});
       Value from = index(b, 0);
-      for (int64_t m : kProductRows) {
+      for (int64_t m : tileRows) {
         // As many tiles of m rows as are left; a tile of one row takes the rest.
         Value to = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(m) * m, {OpFoldResult(from), count}));
         tile = loop(b, from, to, m, tile,

@@ -125,7 +125,8 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
                        .getResult();
                return {written, arith::SubIOp::create(b, carried[1], codes)};
              });
-    Value sum = vector::ReductionOp::create(b, vector::CombiningKind::ADD, rounded[1]);
+    // The zero of 8 bits is 128.
+    Value sum = shiftedLeft(b, vector::ReductionOp::create(b, vector::CombiningKind::ADD, rounded[1]), 7);
     dest = writeWord(b, found.scale, rounded[0], at(d0 * 4 + type.rowScale(width, 0)));
     return writeWord(b, sum, dest, at(d0 * 4 + type.rowSum(width, 0)));
   }

@@ -15,8 +15,8 @@ using mlir::Value;
 using mlir::ValueRange;
 using OFRs = llvm::ArrayRef<OpFoldResult>;
 
-/// Queries of a tile of attention.
-inline constexpr int64_t kTileRows = 8;
+/// Queries of a tile of attention: as many rows as a register tile of a product has.
+inline constexpr int64_t kTileRows = 14;
 
 Value index(ImplicitLocOpBuilder &b, int64_t value);
 /// Extent `i` of a tensor, a constant where it is static.

@@ -1,6 +1,6 @@
 //===- DecomposeAttention.cpp - One step of online softmax on vectors ---------------------===//
 //
-// Rows are handled one at a time between the two products, so that what is live
+// Between the two products rows are handled one at a time, so that what is live
 // stays small. A masked score is -inf: its probability is exactly 0, and the running
 // maximum starts from a finite floor, so no NaN arises. The maximum is overwritten
 // last, which lets the state bufferise in place.
@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "lib/Target/CPU/Math.h"
 #include "lib/Target/CPU/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -38,6 +39,71 @@ Value splat(ImplicitLocOpBuilder &b, Value scalar) {
 /// The larger of two floats; `floor` where x is NaN, as maxps with this operand order does in one instruction.
 Value larger(ImplicitLocOpBuilder &b, Value x, Value floor) {
   return arith::SelectOp::create(b, arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, floor), x, floor);
+}
+
+/// Rows whose maxima or sums are in the lanes of one vector.
+constexpr int64_t kLanes = 16;
+
+VectorType lanesOf(OpBuilder &b) { return VectorType::get({kLanes}, b.getF32Type()); }
+
+using Combine = function_ref<Value(Value, Value)>;
+
+/// The halves of a panel combined.
+Value fold(ImplicitLocOpBuilder &b, Value panel, Combine combine) {
+  auto half = [&](int64_t from) {
+    return vector::ExtractStridedSliceOp::create(b, panel, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{kLanes},
+                                                 ArrayRef<int64_t>{1});
+  };
+  static_assert(kPanel == 2 * kLanes);
+  return combine(half(0), half(kLanes));
+}
+
+/// Each of at most 16 vectors of 16 lanes reduced: lane r has what `combine` makes of vector r. Rounds halve the number
+/// of vectors, and what is left of two of them shares one. Each row's reduction is a tree: no chain of 16 latencies.
+Value reduceRows(ImplicitLocOpBuilder &b, SmallVector<Value> rows, Combine combine) {
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    SmallVector<int64_t> first, second;
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      bool low = (lane & half) == 0;
+      first.push_back(low ? lane : kLanes + lane - half);
+      second.push_back(low ? lane + half : kLanes + lane);
+    }
+    for (int64_t r = 0, count = rows.size(); r < std::min(half, count); ++r) {
+      Value other = rows[r + half < count ? r + half : r];
+      rows[r] = combine(vector::ShuffleOp::create(b, rows[r], other, first),
+                        vector::ShuffleOp::create(b, rows[r], other, second));
+    }
+    rows.truncate(std::min<int64_t>(half, rows.size()));
+  }
+  return rows[0];
+}
+
+/// A tensor of at most 16 numbers as 16 lanes; those beyond repeat some.
+Value readLanes(ImplicitLocOpBuilder &b, Value tensor) {
+  int64_t count = cast<RankedTensorType>(tensor.getType()).getDimSize(0);
+  auto type = VectorType::get({count}, b.getF32Type());
+  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  Value read = vector::TransferReadOp::create(b, type, tensor, ValueRange{index(b, 0)}, f0, ArrayRef<bool>{true});
+  SmallVector<int64_t> lanes;
+  for (int64_t lane = 0; lane < kLanes; ++lane)
+    lanes.push_back(lane % count);
+  return count == kLanes ? read : Value(vector::ShuffleOp::create(b, read, read, lanes));
+}
+
+/// The first lanes into a tensor of at most 16 numbers.
+Value writeLanes(ImplicitLocOpBuilder &b, Value lanes, Value tensor) {
+  int64_t count = cast<RankedTensorType>(tensor.getType()).getDimSize(0);
+  if (count < kLanes)
+    lanes = vector::ExtractStridedSliceOp::create(b, lanes, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{count},
+                                                  ArrayRef<int64_t>{1});
+  return vector::TransferWriteOp::create(b, lanes, tensor, ValueRange{index(b, 0)}, ArrayRef<bool>{true}).getResult();
+}
+
+/// 2^x where x is not above zero, which attn-expand-math has fewer instructions for.
+Value exp2OfNonpositive(ImplicitLocOpBuilder &b, Value x) {
+  auto exp2 = math::Exp2Op::create(b, x);
+  exp2->setAttr(cpu::kNonpositiveAttr, b.getUnitAttr());
+  return exp2;
 }
 
 Value toI32(ImplicitLocOpBuilder &b, Value value) {
@@ -140,38 +206,29 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     SmallVector<Value> tiles{op.getQuery(), op.getKey(), op.getValue(), op.getAcc(), op.getMax(), op.getSum()};
     if (!llvm::all_of(tiles, [](Value tile) { return cast<RankedTensorType>(tile.getType()).hasStaticShape(); }))
       return op.emitOpError("works on tiles of static shape in a CPU program");
+    if (op.getQuery().getType().getDimSize(0) > kLanes)
+      return op.emitOpError() << "has " << op.getQuery().getType().getDimSize(0)
+                              << " queries; tiles of a CPU program have at most " << kLanes;
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     int64_t m = op.getQuery().getType().getDimSize(0);
     int64_t keys = op.getValue().getType().getDimSize(1), valueChannels = op.getAcc().getType().getDimSize(1);
     Type f32 = b.getF32Type();
     Value zero = index(b, 0);
-    Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(std::numbers::log2e));
-    bool hasScore = !op.getScore().empty(), masked = !op.getMask().empty() || op.getLimit();
-
-    // Query in base-2 units, where the scores are linear in it.
-    Value factor = hasScore ? op.getScale() : Value(arith::MulFOp::create(b, op.getScale(), log2e));
-    Value factors = splat(b, factor);
+    bool masked = !op.getMask().empty() || op.getLimit();
     Value scores = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, keys}, f32);
-    scores = op.getAdditive() ? additiveScores(b, op, factors, scores) : dotScores(b, op, factors, scores);
+    scores = op.getAdditive() ? additiveScores(b, op, scores) : dotScores(b, op, scores);
     // What follows is by rows and panels.
     OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0),
                  one = b.getIndexAttr(1);
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto tileType = RankedTensorType::get({m, kPanel}, f32);
 
-    LogicalResult status = success();
-    auto rowLoop = scf::ForOp::create(b, zero, index(b, m), index(b, 1),
-                                      ValueRange{scores, op.getSum(), op.getAcc(), op.getMax()});
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(rowLoop.getBody());
-      status = softmaxRow(b, op, rowLoop, keys, valueChannels, masked);
-    }
-    if (failed(status))
+    FailureOr<Softmax> softmax = softmaxOf(b, op, scores, masked);
+    if (failed(softmax))
       return failure();
-    scores = rowLoop.getResult(0);
+    scores = softmax->probabilities;
     Value acc =
-        loop(b, zero, index(b, valueChannels), kPanel, rowLoop.getResult(2),
+        loop(b, zero, index(b, valueChannels), kPanel, softmax->acc,
              [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
                OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
                Value value =
@@ -181,19 +238,36 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
                    linalg::MatmulOp::create(b, tileType, ValueRange{scores, value}, ValueRange{tile}).getResult(0);
                return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
              });
-    rewriter.replaceOp(op, {acc, rowLoop.getResult(3), rowLoop.getResult(1)});
+    rewriter.replaceOp(op, {acc, softmax->max, softmax->sum});
     return success();
   }
 
+  /// What the query is multiplied by: scores are in base-2 units where they are linear in it.
+  static Value factorsOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
+    if (!op.getScore().empty())
+      return splat(b, op.getScale());
+    Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(std::numbers::log2e));
+    return splat(b, arith::MulFOp::create(b, op.getScale(), log2e));
+  }
+
   /// Scores of all panels into one buffer: products of the scaled query.
-  static Value dotScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value factors, Value scores) {
+  static Value dotScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value scores) {
     RankedTensorType type = op.getQuery().getType();
     int64_t m = type.getDimSize(0), channels = type.getDimSize(1);
-    Value query = overRows(b, m, channels, tensor::EmptyOp::create(b, type.getShape(), b.getF32Type()),
-                           [&](ImplicitLocOpBuilder &b, Value r, Value c, Value carried) {
-                             Value x = arith::MulFOp::create(b, readPanel(b, op.getQuery(), {r, c}), factors);
-                             return writePanel(b, x, carried, {r, c});
-                           });
+    // The query is scaled before the loops over blocks of keys.
+    Value query;
+    {
+      OpBuilder::InsertionGuard guard(b);
+      for (auto loop = op->getParentOfType<scf::ForOp>();
+           loop && loop.isDefinedOutsideOfLoop(op.getQuery()) && loop.isDefinedOutsideOfLoop(op.getScale());
+           loop = loop->getParentOfType<scf::ForOp>())
+        b.setInsertionPoint(loop);
+      query = overRows(b, m, channels, tensor::EmptyOp::create(b, type.getShape(), b.getF32Type()),
+                       [&](ImplicitLocOpBuilder &b, Value r, Value c, Value carried) {
+                         Value x = arith::MulFOp::create(b, readPanel(b, op.getQuery(), {r, c}), factorsOf(b, op));
+                         return writePanel(b, x, carried, {r, c});
+                       });
+    }
     OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0),
                  one = b.getIndexAttr(1);
     AffineExpr d0 = b.getAffineDimExpr(0);
@@ -213,7 +287,8 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// v . tanh(query + key): 32 keys at once, channel after channel.
-  static Value additiveScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value factors, Value scores) {
+  static Value additiveScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value scores) {
+    Value factors = factorsOf(b, op);
     int64_t channels = cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0);
     auto type = cast<RankedTensorType>(scores.getType());
     AffineExpr d0 = b.getAffineDimExpr(0);
@@ -305,63 +380,110 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     return Value(arith::SelectOp::create(b, keep, score, splat(b, masked)));
   }
 
-  /// Row r of (scores, sum, acc, max): probabilities in place of scores, sum and acc rescaled, max overwritten last.
-  static LogicalResult softmaxRow(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, scf::ForOp rowLoop, int64_t keys,
-                                  int64_t valueChannels, bool masked) {
-    Value r = rowLoop.getInductionVar(), scores = rowLoop.getRegionIterArg(0), sums = rowLoop.getRegionIterArg(1),
-          acc = rowLoop.getRegionIterArg(2), maxima = rowLoop.getRegionIterArg(3);
-    Value zero = index(b, 0), end = index(b, keys), step = index(b, kPanel);
-    Value old = tensor::ExtractOp::create(b, maxima, r);
+  struct Softmax {
+    Value probabilities, acc, max, sum;
+  };
 
+  /// Each row's largest score, lane by lane, into a row of 16; the regions' results in place of the scores.
+  static FailureOr<std::pair<Value, Value>> largestScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op,
+                                                          Value scores, bool masked) {
+    auto type = cast<RankedTensorType>(scores.getType());
     bool rewrites = masked || !op.getScore().empty();
-    SmallVector<Value> inits{splat(b, old)};
+    Value floor = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(panelOf(b.getF32Type()), -std::numeric_limits<float>::infinity()));
+    Value largest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{type.getDimSize(0), kLanes}, b.getF32Type());
+    LogicalResult status = success();
+    auto body = [&](ImplicitLocOpBuilder &b, Value r, ValueRange outer) {
+      SmallVector<Value> inits{floor};
+      if (rewrites)
+        inits.push_back(outer[1]);
+      SmallVector<Value> row = loop(b, index(b, 0), index(b, type.getDimSize(1)), kPanel, inits,
+                                    [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
+                                      Value from = rewrites ? inner[1] : scores,
+                                            score = readPanel(b, from, {r, column});
+                                      SmallVector<Value> next;
+                                      if (rewrites) {
+                                        FailureOr<Value> finished = finish(b, op, score, r, column);
+                                        if (failed(finished))
+                                          status = failure();
+                                        score = finished.value_or(score);
+                                        next.push_back(writePanel(b, score, from, {r, column}));
+                                      }
+                                      next.insert(next.begin(), larger(b, score, inner[0]));
+                                      return next;
+                                    });
+      Value lanes = fold(b, row[0], [&](Value x, Value y) { return larger(b, x, y); });
+      SmallVector<Value> results{writeRow(b, lanes, r, outer[0])};
+      if (rewrites)
+        results.push_back(row[1]);
+      return results;
+    };
+    SmallVector<Value> inits{largest};
     if (rewrites)
       inits.push_back(scores);
-    auto maxLoop = scf::ForOp::create(b, zero, end, step, inits);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(maxLoop.getBody());
-      Value column = maxLoop.getInductionVar(), from = rewrites ? maxLoop.getRegionIterArg(1) : scores;
-      Value score = readPanel(b, from, {r, column});
-      SmallVector<Value> next;
-      if (rewrites) {
-        FailureOr<Value> finished = finish(b, op, score, r, column);
-        if (failed(finished))
-          return failure();
-        score = *finished;
-        next.push_back(writePanel(b, score, from, {r, column}));
-      }
-      next.insert(next.begin(), larger(b, score, maxLoop.getRegionIterArg(0)));
-      scf::YieldOp::create(b, next);
-    }
-    if (rewrites)
-      scores = maxLoop.getResult(1);
-    Value newMax = vector::ReductionOp::create(b, vector::CombiningKind::MAXNUMF, maxLoop.getResult(0));
-    Value alpha = math::Exp2Op::create(b, arith::SubFOp::create(b, old, newMax));
-    Value newMaxima = splat(b, newMax);
+    SmallVector<Value> results = loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, inits, body);
+    if (failed(status))
+      return failure();
+    return std::make_pair(results[0], rewrites ? results[1] : scores);
+  }
 
-    Value noSum = arith::ConstantOp::create(b, b.getZeroAttr(panelOf(b.getF32Type())));
-    auto expLoop = scf::ForOp::create(b, zero, end, step, ValueRange{noSum, scores});
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(expLoop.getBody());
-      Value column = expLoop.getInductionVar(), from = expLoop.getRegionIterArg(1);
-      Value e = math::Exp2Op::create(b, arith::SubFOp::create(b, readPanel(b, from, {r, column}), newMaxima));
-      Value sum = arith::AddFOp::create(b, expLoop.getRegionIterArg(0), e);
-      scf::YieldOp::create(b, ValueRange{sum, writePanel(b, e, from, {r, column})});
-    }
-    Value blockSum = vector::ReductionOp::create(b, vector::CombiningKind::ADD, expLoop.getResult(0));
-    Value oldSum = tensor::ExtractOp::create(b, sums, r);
-    Value newSum = arith::AddFOp::create(b, arith::MulFOp::create(b, oldSum, alpha), blockSum);
-    sums = tensor::InsertOp::create(b, newSum, sums, r);
+  /// 16 lanes as row r.
+  static Value writeRow(ImplicitLocOpBuilder &b, Value lanes, Value r, Value dest) {
+    return vector::TransferWriteOp::create(b, lanes, dest, ValueRange{r, index(b, 0)}, ArrayRef<bool>{true})
+        .getResult();
+  }
 
-    Value alphas = splat(b, alpha);
-    acc = loop(b, zero, index(b, valueChannels), kPanel, acc, [&](ImplicitLocOpBuilder &b, Value c, Value carried) {
-      return writePanel(b, arith::MulFOp::create(b, readPanel(b, carried, {r, c}), alphas), carried, {r, c});
-    });
-    maxima = tensor::InsertOp::create(b, newMax, maxima, r);
-    scf::YieldOp::create(b, ValueRange{expLoop.getResult(1), sums, acc, maxima});
-    return success();
+  /// Rows of 16 lanes, each reduced, as lanes.
+  static Value reduceAll(ImplicitLocOpBuilder &b, Value partial, Combine combine) {
+    Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    SmallVector<Value> rows;
+    for (int64_t r = 0; r < cast<RankedTensorType>(partial.getType()).getDimSize(0); ++r)
+      rows.push_back(vector::TransferReadOp::create(b, lanesOf(b), partial, ValueRange{index(b, r), index(b, 0)}, f0,
+                                                    ArrayRef<bool>{true}));
+    return reduceRows(b, rows, combine);
+  }
+
+  /// Probabilities in place of the scores, sum and acc rescaled, max overwritten last. What is one number a row is in
+  /// the lanes of a vector; between those, rows are handled one at a time.
+  static FailureOr<Softmax> softmaxOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value scores, bool masked) {
+    auto type = cast<RankedTensorType>(scores.getType());
+    int64_t m = type.getDimSize(0), channels = op.getAcc().getType().getDimSize(1);
+    auto largest = largestScores(b, op, scores, masked);
+    if (failed(largest))
+      return failure();
+    auto plus = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, x, y); };
+    auto [partial, finished] = *largest;
+    Value old = readLanes(b, op.getMax());
+    Value max = larger(b, reduceAll(b, partial, [&](Value x, Value y) { return larger(b, x, y); }), old);
+    Value alpha = exp2OfNonpositive(b, arith::SubFOp::create(b, old, max));
+    auto spread = [&](Value lanes) {
+      return writeLanes(b, lanes, tensor::EmptyOp::create(b, ArrayRef<int64_t>{kLanes}, b.getF32Type()));
+    };
+    Value maxima = spread(max), alphas = spread(alpha);
+    SmallVector<Value> rows =
+        loop(b, index(b, 0), index(b, m), 1, ValueRange{finished, partial, op.getAcc()},
+             [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
+               Value newMax = splat(b, tensor::ExtractOp::create(b, maxima, r)),
+                     factor = splat(b, tensor::ExtractOp::create(b, alphas, r)),
+                     none = arith::ConstantOp::create(b, b.getZeroAttr(panelOf(b.getF32Type())));
+               SmallVector<Value> row =
+                   loop(b, index(b, 0), index(b, type.getDimSize(1)), kPanel, ValueRange{none, carried[0]},
+                        [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
+                          Value score = readPanel(b, inner[1], {r, column});
+                          Value e = exp2OfNonpositive(b, arith::SubFOp::create(b, score, newMax));
+                          return SmallVector<Value>{arith::AddFOp::create(b, inner[0], e),
+                                                    writePanel(b, e, inner[1], {r, column})};
+                        });
+               Value acc = loop(b, index(b, 0), index(b, channels), kPanel, carried[2],
+                                [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
+                                  Value x = arith::MulFOp::create(b, readPanel(b, inner, {r, c}), factor);
+                                  return writePanel(b, x, inner, {r, c});
+                                });
+               return SmallVector<Value>{row[1], writeRow(b, fold(b, row[0], plus), r, carried[1]), acc};
+             });
+    Value sum = arith::AddFOp::create(b, arith::MulFOp::create(b, readLanes(b, op.getSum()), alpha),
+                                      reduceAll(b, rows[1], plus));
+    return Softmax{rows[0], rows[2], writeLanes(b, max, op.getMax()), writeLanes(b, sum, op.getSum())};
   }
 };
 

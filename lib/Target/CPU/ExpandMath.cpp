@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Target/CPU/Math.h"
 #include "lib/Target/CPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -24,6 +25,10 @@ using namespace mlir;
 using namespace rapt;
 
 namespace {
+
+/// 2^f on [-0.5, 0.5], 9.3e-8; the coefficients are floats.
+constexpr double kExp2[] = {
+    1, 0.6931470036506653, 0.24022246897220612, 0.0555071122944355, 0.009671294130384922, 0.0013269407209008932};
 
 /// Emits arithmetic on f32 scalars or vectors of the type of its first value.
 struct Emitter {
@@ -87,14 +92,20 @@ struct Emitter {
   Value exp2(Value x) {
     Value inside = clamp(x, -126, 0x1.fffffep6);
     Value r = math::RoundEvenOp::create(b, inside);
-    // 2^f on [-0.5, 0.5], 9.3e-8; the coefficients are floats.
-    Value y = polynomial(sub(inside, r), {1, 0.6931470036506653, 0.24022246897220612, 0.0555071122944355,
-                                          0.009671294130384922, 0.0013269407209008932});
+    Value y = polynomial(sub(inside, r), kExp2);
     // 2^r with r = 128 does not exist: split the last octave.
     Value top = compare(arith::CmpFPredicate::OGT, r, real(127));
     y = scale(y, select(top, real(127), r));
     y = select(top, add(y, y), y);
     return limits(x, y, -126, 0x1.fffffep6);
+  }
+
+  /// exp2 of x <= 0: nothing overflows. NaN stays.
+  Value exp2OfNonpositive(Value x) {
+    Value low = compare(arith::CmpFPredicate::OLT, x, real(-126));
+    Value inside = select(low, real(-126), x);
+    Value r = math::RoundEvenOp::create(b, inside);
+    return select(low, real(0), scale(polynomial(sub(inside, r), kExp2), r));
   }
 
   Value exp(Value x) {
@@ -177,6 +188,10 @@ template <typename Op, Value (Emitter::*emit)(Value)> struct Expand : OpRewriteP
       return rewriter.notifyMatchFailure(op, "not f32");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Emitter emitter(b, op.getOperand());
+    if (op->hasAttr(cpu::kNonpositiveAttr)) {
+      rewriter.replaceOp(op, emitter.exp2OfNonpositive(op.getOperand()));
+      return success();
+    }
     rewriter.replaceOp(op, (emitter.*emit)(op.getOperand()));
     return success();
   }

@@ -80,11 +80,13 @@ struct RegisterTile {
     }
   }
 
-  /// One step after another.
-  SmallVector<Value> plainLoop(ImplicitLocOpBuilder &b, int64_t k, int64_t chains) const {
+  /// One step after another. `ahead` is null where nothing is to be fetched.
+  SmallVector<Value> plainLoop(ImplicitLocOpBuilder &b, int64_t k, int64_t chains, cpu::ProductPrefetch *ahead) const {
     return loop(b, index(b, 0), index(b, k), chains, start(b, chains),
                 [&](ImplicitLocOpBuilder &b, Value i, ValueRange sums) {
                   SmallVector<Value> next;
+                  if (ahead)
+                    ahead->atStep(b, i, Value());
                   for (int64_t chain = 0; chain < chains; ++chain)
                     step(b, chain > 0 ? arith::AddIOp::create(b, i, index(b, chain)) : i, sums, next);
                   return next;
@@ -112,7 +114,9 @@ struct RegisterTile {
     int64_t k = cast<MemRefType>(a.getType()).getDimSize(1);
     int64_t chains = rows == 1 && k % kChains == 0 ? kChains : 1;
     cpu::ProductPrefetch ahead(op, row, rows, column, 2 * lanes);
-    SmallVector<Value> sums = ahead.isUseful() ? chunkedLoop(b, k, ahead) : plainLoop(b, k, chains);
+    SmallVector<Value> sums = ahead.isUseful() && ahead.hasChunks()
+                                  ? chunkedLoop(b, k, ahead)
+                                  : plainLoop(b, k, chains, ahead.isUseful() ? &ahead : nullptr);
     for (int64_t stride = chains / 2; stride > 0; stride /= 2)
       for (int64_t i = 0; i < stride * rows * 2; ++i)
         sums[i] = arith::AddFOp::create(b, sums[i], sums[i + stride * rows * 2]);

@@ -26,8 +26,17 @@ namespace {
 
 /// Chains of accumulators of a single row whose groups are long.
 constexpr int64_t kChains = 4;
-/// Steps of a group that few rows take without a loop.
+/// Steps of a group that a single row takes without a loop.
 constexpr int64_t kMostUnrolled = 32;
+/// Rows of the weight that several rows are multiplied with at a time, between which they read ahead: the least group.
+constexpr int64_t kChunk = 32;
+/// Rows whose sums of integers lie in registers at a time, where those in f32 lie in the destination.
+constexpr int64_t kMostRowsOfPart = 7;
+/// Tiles with fewer rows are bound by memory, which the processor streams by itself.
+constexpr int64_t kLeastRowsToPrefetch = 5;
+/// After this many tiles of rows the next panel is in the second-level cache.
+constexpr int64_t kTilesAPanel = 8;
+constexpr int64_t kLineBytes = 64;
 
 /// Rows by two vectors of columns of one product.
 class Emitter {
@@ -66,10 +75,12 @@ private:
     return arith::MulIOp::create(b, value, index(b, factor));
   }
 
+  Value rowAt(ImplicitLocOpBuilder &b, int64_t r) { return part ? add(b, part, row + r) : index(b, row + r); }
+
   /// The 32 bits at byte `at` of row `r` as a scalar of `element`.
   Value loadWord(ImplicitLocOpBuilder &b, int64_t r, Value at, Type element) {
     Value bytes =
-        vector::LoadOp::create(b, VectorType::get({4}, b.getI8Type()), op.getRows(), ValueRange{index(b, row + r), at});
+        vector::LoadOp::create(b, VectorType::get({4}, b.getI8Type()), op.getRows(), ValueRange{rowAt(b, r), at});
     Value word = vector::BitCastOp::create(b, VectorType::get({1}, element), bytes);
     return vector::ExtractOp::create(b, word, 0);
   }
@@ -132,26 +143,69 @@ private:
     }
   }
 
-  /// The low (0) or high (1) nibbles of each byte.
+  void prefetchByte(ImplicitLocOpBuilder &b, Value buffer, Value row, Value byte, unsigned locality) {
+    memref::PrefetchOp::create(b, buffer, ValueRange{row, byte}, /*isWrite=*/false, locality, /*isDataCache=*/true);
+  }
+
+  /// What follows a chunk that begins at byte `at` of its group: the panel's next chunk; a part of the next panel,
+  /// while tiles of rows reuse this one; the line after the next of half of the rows. All may lie behind a buffer's
+  /// end, which a prefetch may. Done once a chunk: a step has few instructions to spare.
+  void readAhead(ImplicitLocOpBuilder &b, Value group, Value at) {
+    constexpr unsigned firstLevel = 3, secondLevel = 2;
+    const int64_t bytes = kChunk * kPanel * type.bits() / 8, width = 2 * lanes * 4;
+    for (int64_t word = 0; word < bytes; word += 4 * kPanel)
+      for (int64_t line = 0; line < width; line += kLineBytes)
+        prefetchByte(b, op.getPanel(), group, add(b, at, bytes + word + 4 * column + line), firstLevel);
+    auto tiles = dyn_cast<scf::ForOp>(op->getParentOp());
+    std::optional<int64_t> tileRows = tiles ? getConstantIntValue(tiles.getStep()) : std::nullopt;
+    if (!tileRows || !tiles.isDefinedOutsideOfLoop(op.getPanel()))
+      return;
+    int64_t panelBytes = type.groups(depth) * type.groupBytes(depth);
+    Value nth = arith::DivUIOp::create(b, tiles.getInductionVar(), index(b, *tileRows));
+    Value place = arith::AddIOp::create(b, times(b, group, type.groupBytes(depth)), at);
+    place = arith::DivUIOp::create(b, place, index(b, kTilesAPanel));
+    Value next = arith::AddIOp::create(b, times(b, nth, panelBytes / kTilesAPanel), place);
+    for (int64_t line = 0; line < bytes / kTilesAPanel; line += kLineBytes)
+      prefetchByte(b, op.getPanel(), index(b, 0), add(b, next, panelBytes + line), secondLevel);
+    Value inRow = arith::DivUIOp::create(b, at, index(b, kPanel * type.bits() / 8));
+    inRow = arith::AddIOp::create(b, inRow, times(b, group, type.groupDepth(depth)));
+    const int64_t some = llvm::divideCeil(rows, kLineBytes / kChunk);
+    Value first = arith::DivUIOp::create(b, inRow, index(b, kChunk));
+    first = times(b, arith::RemUIOp::create(b, first, index(b, kLineBytes / kChunk)), some);
+    for (int64_t r = 0; r < some; ++r)
+      prefetchByte(b, op.getRows(), add(b, first, row + r), add(b, inRow, 2 * kLineBytes), firstLevel);
+  }
+
+  /// Steps [first, first + count) of a group; several rows read ahead.
+  void emitChunk(ImplicitLocOpBuilder &b, Value group, Value first, int64_t count, MutableArrayRef<Value> sums) {
+    if (rows >= kLeastRowsToPrefetch && !part)
+      readAhead(b, group, times(b, first, 4 * kPanel));
+    for (int64_t step = 0; step < count; ++step)
+      emitStep(b, group, add(b, first, step), sums);
+  }
+
+  /// 16 times the low (0) or high (1) nibbles of each byte, so that their zero is 128, as that of 8 bits.
   Value nibbles(ImplicitLocOpBuilder &b, Value bytes, int64_t high) {
     Value words = vector::BitCastOp::create(b, wordsType(b), bytes);
-    if (high)
-      words = arith::ShRUIOp::create(b, words, splatOf(b, wordsType(b), 4));
-    words = arith::AndIOp::create(b, words, splatOf(b, wordsType(b), 0x0f0f0f0f));
+    if (!high)
+      words = arith::ShLIOp::create(b, words, splatOf(b, wordsType(b), 4));
+    words = arith::AndIOp::create(b, words, splatOf(b, wordsType(b), 0xf0f0f0f0));
     return vector::BitCastOp::create(b, bytesType(b), words);
   }
 
-  /// Minus zero times the sum of a row's codes: what the sums of a group begin with.
+  /// Minus zero times the sum of a row's codes: what the sums of a group begin with. Rows have it for a zero of 128.
   SmallVector<Value> beginSums(ImplicitLocOpBuilder &b, Value group) {
     Value zeros[2];
-    for (int64_t half = 0; half < 2; ++half)
-      zeros[half] = type.getZeroPoints() ? loadZeros(b, group, half) : splatOf(b, wordsType(b), type.zero());
+    for (int64_t half = 0; half < 2 && type.getZeroPoints(); ++half)
+      zeros[half] = loadZeros(b, group, half);
     SmallVector<Value> sums;
     for (int64_t r = 0; r < rows; ++r) {
       Value at = add(b, times(b, group, 4), type.ofRows().rowSum(depth, 0));
-      Value negated = broadcastWord(b, r, at, wordsType(b));
+      Value correction = broadcastWord(b, r, at, wordsType(b));
+      if (type.getZeroPoints()) // 16 times a zero instead of 128
+        correction = arith::ShRSIOp::create(b, correction, splatOf(b, wordsType(b), 3));
       for (int64_t half = 0; half < 2; ++half)
-        sums.push_back(arith::MulIOp::create(b, negated, zeros[half]));
+        sums.push_back(type.getZeroPoints() ? Value(arith::MulIOp::create(b, correction, zeros[half])) : correction);
     }
     return sums;
   }
@@ -170,7 +224,11 @@ private:
     Value halves = vector::BitCastOp::create(b, VectorType::get({lanes}, b.getI16Type()), bytes);
     Value words =
         arith::ShLIOp::create(b, arith::ExtUIOp::create(b, wordsType(b), halves), splatOf(b, wordsType(b), 16));
-    return vector::BitCastOp::create(b, floatsType(b), words);
+    Value scales = vector::BitCastOp::create(b, floatsType(b), words);
+    if (type.bits() == 8)
+      return scales;
+    Value sixteenth = arith::ConstantOp::create(b, DenseElementsAttr::get(floatsType(b), 1.f / 16));
+    return arith::MulFOp::create(b, scales, sixteenth);
   }
 
   /// The sums of a group in f32, times both scales, plus `acc` where there is one.
@@ -193,7 +251,7 @@ private:
   }
 
   SmallVector<Value> place(ImplicitLocOpBuilder &b, int64_t r, int64_t half) {
-    return {index(b, row + r), index(b, column + half * lanes)};
+    return {rowAt(b, r), index(b, column + half * lanes)};
   }
   void store(ImplicitLocOpBuilder &b, ValueRange values) {
     for (int64_t r = 0; r < rows; ++r)
@@ -204,36 +262,39 @@ private:
   /// The whole depth is one group: integers to the end.
   void emitOneGroup(ImplicitLocOpBuilder &b) {
     Value group = index(b, 0);
+    if (rows > 1) {
+      store(b, scale(b, group, groupSums(b, group), nullptr));
+      return;
+    }
     SmallVector<Value> sums = beginSums(b, group);
     int64_t steps = type.paddedDepth(depth) * type.bits() / 32;
-    int64_t chains = rows == 1 && steps % kChains == 0 ? kChains : 1;
-    for (int64_t i = 2 * rows; i < chains * 2 * rows; ++i)
-      sums.push_back(splatOf(b, wordsType(b), 0));
-    sums = loop(b, index(b, 0), index(b, steps), chains, sums,
+    sums.append(2 * (kChains - 1), splatOf(b, wordsType(b), 0));
+    sums = loop(b, index(b, 0), index(b, steps), kChains, sums,
                 [&](ImplicitLocOpBuilder &b, Value step, ValueRange carried) {
                   SmallVector<Value> next(carried);
-                  for (int64_t chain = 0; chain < chains; ++chain)
-                    emitStep(b, group, add(b, step, chain), MutableArrayRef(next).slice(chain * 2 * rows, 2 * rows));
+                  for (int64_t chain = 0; chain < kChains; ++chain)
+                    emitStep(b, group, add(b, step, chain), MutableArrayRef(next).slice(2 * chain, 2));
                   return next;
                 });
-    for (int64_t i = 2 * rows; i < chains * 2 * rows; ++i)
-      sums[i % (2 * rows)] = arith::AddIOp::create(b, sums[i % (2 * rows)], sums[i]);
-    store(b, scale(b, group, ValueRange(sums).take_front(2 * rows), nullptr));
+    for (int64_t i = 2; i < 2 * kChains; ++i)
+      sums[i % 2] = arith::AddIOp::create(b, sums[i % 2], sums[i]);
+    store(b, scale(b, group, ValueRange(sums).take_front(2), nullptr));
   }
 
   SmallVector<Value> groupSums(ImplicitLocOpBuilder &b, Value group) {
     SmallVector<Value> sums = beginSums(b, group);
     int64_t steps = type.groupDepth(depth) * type.bits() / 32;
-    if (rows * steps <= kMostUnrolled) {
-      for (int64_t step = 0; step < steps; ++step)
-        emitStep(b, group, index(b, step), sums);
+    int64_t chunk = rows == 1 && steps <= kMostUnrolled ? steps : kChunk * type.bits() / 32;
+    if (steps == chunk) {
+      emitChunk(b, group, index(b, 0), steps, sums);
       return sums;
     }
-    return loop(b, index(b, 0), index(b, steps), 1, sums, [&](ImplicitLocOpBuilder &b, Value step, ValueRange carried) {
-      SmallVector<Value> next(carried);
-      emitStep(b, group, step, next);
-      return next;
-    });
+    return loop(b, index(b, 0), index(b, steps), chunk, sums,
+                [&](ImplicitLocOpBuilder &b, Value first, ValueRange carried) {
+                  SmallVector<Value> next(carried);
+                  emitChunk(b, group, first, chunk, next);
+                  return next;
+                });
   }
 
   void emitGroups(ImplicitLocOpBuilder &b) {
@@ -252,9 +313,28 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(groups.getBody());
     Value group = groups.getInductionVar();
-    store(b, scale(b, group, groupSums(b, group), [&](ImplicitLocOpBuilder &b, int64_t r, int64_t half) -> Value {
-            return vector::LoadOp::create(b, floatsType(b), op.getDest(), place(b, r, half));
-          }));
+    auto addGroup = [&](ImplicitLocOpBuilder &b) {
+      store(b, scale(b, group, groupSums(b, group), [&](ImplicitLocOpBuilder &b, int64_t r, int64_t half) -> Value {
+              return vector::LoadOp::create(b, floatsType(b), op.getDest(), place(b, r, half));
+            }));
+    };
+    int64_t some = kMostRowsOfPart;
+    while (rows % some != 0)
+      --some;
+    if (!hasDot || some == 1)
+      return addGroup(b);
+    // Parts of the rows take turns with a group of the panel, which the first-level cache then has. They are a loop,
+    // whose places LLVM does not know: it would keep all f32 in registers, which are too few, and move them about.
+    int64_t bytes = kChunk * kPanel * type.bits() / 8;
+    for (int64_t at = 0; at < type.codeBytes(depth) && rows >= kLeastRowsToPrefetch; at += bytes)
+      readAhead(b, group, index(b, at));
+    auto parts = scf::ForOp::create(b, none, index(b, rows), index(b, some));
+    b.setInsertionPointToStart(parts.getBody());
+    part = parts.getInductionVar();
+    std::swap(rows, some);
+    addGroup(b);
+    std::swap(rows, some);
+    part = {};
   }
 
   attn::QuantizedProductOp op;
@@ -262,6 +342,7 @@ private:
   int64_t depth, lanes, registers;
   bool hasDot;
   int64_t row = 0, rows = 0, column = 0;
+  Value part; ///< of the rows, where they are taken in parts
 };
 
 /// Rounds to nearest even in one conversion; as two ops it would be a call of libm on processors without SSE4.1.

@@ -62,11 +62,15 @@ ProductPrefetch::ProductPrefetch(linalg::MatmulOp op, int64_t row, int64_t rows,
   if (!next.row && !next.column)
     rowLoop = {};
   for (auto view : op->getBlock()->getOps<memref::SubViewOp>())
-    if (view.getType().getShape() == ArrayRef<int64_t>{all, type.getDimSize(1)} && view->isBeforeInBlock(op))
+    if (rowLoop && view.getType().getShape() == ArrayRef<int64_t>{all, type.getDimSize(1)} && view->isBeforeInBlock(op))
       epilogue.push_back(view);
 }
 
 bool ProductPrefetch::isUseful() const { return rows >= kLeastRows && depth % kChunk == 0; }
+
+bool ProductPrefetch::hasChunks() const { return readsRowsAhead() || rowLoop; }
+
+bool ProductPrefetch::readsRowsAhead() const { return rows * depth * 4 > kResidentBytes; }
 
 void ProductPrefetch::prefetch(ImplicitLocOpBuilder &b, Value buffer, Value row, Value column, bool isWrite,
                                unsigned locality) {
@@ -75,7 +79,7 @@ void ProductPrefetch::prefetch(ImplicitLocOpBuilder &b, Value buffer, Value row,
 
 void ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
   // The input's line after the next; behind its end those of the next tile's rows.
-  if (rows * depth * 4 > kResidentBytes) {
+  if (readsRowsAhead()) {
     Value ahead = arith::AddIOp::create(b, k, index(b, 2 * kChunk));
     Value ends = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, ahead, index(b, depth));
     nextRow = arith::SelectOp::create(b, ends, index(b, row + rows), index(b, row));
@@ -112,6 +116,6 @@ void ProductPrefetch::atStep(ImplicitLocOpBuilder &b, Value k, Value nth) {
   Value ahead = arith::AddIOp::create(b, k, index(b, kStepsAhead));
   for (int64_t c = 0; c < columns * panelBytes; c += kLineBytes)
     prefetch(b, panel, ahead, index(b, column + c / panelBytes), /*isWrite=*/false, kFirstLevel);
-  if (nextRow)
+  if (nth && nextRow)
     prefetch(b, input, arith::AddIOp::create(b, nextRow, nth), nextColumn, /*isWrite=*/false, kFirstLevel);
 }

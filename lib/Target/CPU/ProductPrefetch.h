@@ -30,12 +30,16 @@ public:
   /// Whether the tile is worth it: enough rows not to be bound by memory, and whole chunks.
   bool isUseful() const;
 
+  /// Whether there is anything to fetch before a chunk, or only the panel's next steps.
+  bool hasChunks() const;
+
   /// Before the chunk that begins with step `k`.
   void beforeChunk(mlir::ImplicitLocOpBuilder &b, mlir::Value k);
-  /// At step `k`, the `nth` of its chunk.
+  /// At step `k`, the `nth` of its chunk; null where there are no chunks.
   void atStep(mlir::ImplicitLocOpBuilder &b, mlir::Value k, mlir::Value nth);
 
 private:
+  bool readsRowsAhead() const;
   void prefetch(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer, mlir::Value row, mlir::Value column, bool isWrite,
                 unsigned locality);
 

@@ -5,25 +5,30 @@
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// Online softmax over blocks of 64 keys; the only state between blocks is (acc, max, sum), of 128 queries that share 8
-// packed blocks. Blocks below the diagonal are visited without the mask, the rest with it.
+// Keys and values are packed once, by blocks of 64 of a head: keys are turned in squares of 16. Then online softmax over
+// those blocks, 8 at a time; the only state between blocks is (acc, max, sum), of 126 queries in tiles of 14. Blocks below
+// the diagonal are visited without the mask, the rest with it.
 // CHECK-LABEL: @causal
 func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>) -> tensor<?x12x64xf32> {
   %scale = arith.constant 0.125 : f32
+  // CHECK: tensor.empty({{.*}}) : tensor<12x?x2x64x32xf32>
+  // CHECK: tensor.empty({{.*}}) : tensor<12x?x2x64x32xf32>
+  // CHECK: %[[PACKED:.*]]:2 = scf.forall
+  // CHECK-COUNT-16: vector.transfer_read %arg1
+  // CHECK-COUNT-128: vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
+  // CHECK: vector.transfer_read %arg2
   // CHECK: scf.forall
-  // CHECK: scf.for {{.*}} -> (tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>)
-  // CHECK: tensor.empty() : tensor<8x2x64x32xf32>
-  // CHECK: scf.for {{.*}} -> (tensor<8x2x64x32xf32>)
-  // CHECK: tensor.empty() : tensor<8x2x64x32xf32>
-  // CHECK: scf.for %[[NTH:.*]] = {{.*}} iter_args({{.*}}) -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>)
-  // CHECK: tensor.extract_slice {{.*}} tensor<8x2x64x32xf32> to tensor<2x64x32xf32>
-  // CHECK: tensor.extract_slice {{.*}} tensor<8x2x64x32xf32> to tensor<2x64x32xf32>
+  // CHECK: scf.for {{.*}} -> (tensor<126x64xf32>, tensor<126xf32>, tensor<126xf32>)
+  // CHECK: scf.for {{.*}} step %c8
+  // CHECK: scf.for %[[NTH:.*]] = {{.*}} iter_args({{.*}}) -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
+  // CHECK: tensor.extract_slice %[[PACKED]]#0{{.*}} tensor<12x?x2x64x32xf32> to tensor<2x64x32xf32>
+  // CHECK: tensor.extract_slice %[[PACKED]]#1{{.*}} tensor<12x?x2x64x32xf32> to tensor<2x64x32xf32>
   // CHECK: arith.muli %[[NTH]], %{{.*}} : index
   // CHECK: attn.attention_state
-  // CHECK-SAME: : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  // CHECK-SAME: : tensor<14x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
   // CHECK-NOT: limit
   // CHECK-NOT: mask {
-  // CHECK: scf.for {{.*}} -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>)
+  // CHECK: scf.for {{.*}} -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
   // CHECK: attn.attention_state {{.*}} limit(
   // CHECK: mask {
   // CHECK: arith.cmpi sle
@@ -44,11 +49,11 @@ func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// A window has a partial block at both ends: three loops for tiles of 8 queries.
+// A window has a partial block at both ends: three loops for tiles of 14 queries.
 // CHECK-LABEL: @window
 func.func @window(%q: tensor<?x1x64xf32>, %k: tensor<?x1x64xf32>, %v: tensor<?x1x64xf32>) -> tensor<?x1x64xf32> {
   %scale = arith.constant 0.125 : f32
-  // CHECK-COUNT-3: -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>)
+  // CHECK-COUNT-3: -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
   // CHECK: -> (tensor<1x64xf32>, tensor<1xf32>, tensor<1xf32>)
   %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
     : tensor<?x1x64xf32>, tensor<?x1x64xf32>, tensor<?x1x64xf32> -> tensor<?x1x64xf32>
@@ -80,8 +85,8 @@ func.func @window(%q: tensor<?x1x64xf32>, %k: tensor<?x1x64xf32>, %v: tensor<?x1
 func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4x?x?xf32>, %table: tensor<4x32xf32>) -> tensor<?x4x64xf32> {
   %scale = arith.constant 0.125 : f32
   // CHECK: %[[SLOPE:.*]] = tensor.extract %{{.*}} : tensor<4xf32>
-  // CHECK: %[[BIAS:.*]] = tensor.extract_slice %{{.*}} : tensor<4x?x?xf32> to tensor<8x?xf32>
-  // CHECK: attn.attention_state {{.*}} extras(%[[BIAS]], %[[TABLE]] : tensor<8x?xf32>, tensor<4x32xf32>)
+  // CHECK: %[[BIAS:.*]] = tensor.extract_slice %{{.*}} : tensor<4x?x?xf32> to tensor<14x?xf32>
+  // CHECK: attn.attention_state {{.*}} extras(%[[BIAS]], %[[TABLE]] : tensor<14x?xf32>, tensor<4x32xf32>)
   // CHECK: ^bb0(%[[S:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: f32, %{{.*}}: tensor<4x32xf32>)
   // CHECK: arith.mulf %[[S]], %[[SLOPE]] : f32
   %o = attn.attention %q, %q, %q, %scale extras(%slope, %bias, %table : tensor<4xf32>, tensor<4x?x?xf32>, tensor<4x32xf32>) maps [#q, #k, #v, #o, #slope, #bias, #table]
@@ -108,9 +113,9 @@ func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4
 // CHECK-LABEL: @narrow
 func.func @narrow(%q: tensor<?x4x20xf32>) -> tensor<?x4x20xf32> {
   %scale = arith.constant 0.125 : f32
-  // CHECK: vector.transfer_read {{.*}} : tensor<8x20xf32>, vector<32xf32>
-  // CHECK: attn.attention_state {{.*}} : tensor<8x32xf32>
-  // CHECK: vector.transfer_write {{.*}} : vector<32xf32>, tensor<8x20xf32>
+  // CHECK: vector.transfer_read {{.*}} : tensor<14x20xf32>, vector<32xf32>
+  // CHECK: attn.attention_state {{.*}} : tensor<14x32xf32>
+  // CHECK: vector.transfer_write {{.*}} : vector<32xf32>, tensor<14x20xf32>
   %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
   return %o : tensor<?x4x20xf32>
 }

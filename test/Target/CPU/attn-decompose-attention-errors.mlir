@@ -13,3 +13,13 @@ func.func @call(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x3
     }
   return %0#0 : tensor<1x32xf32>
 }
+
+// -----
+
+func.func @too_many_queries(%q: tensor<17x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
+                            %acc: tensor<17x64xf32>, %m: tensor<17xf32>, %l: tensor<17xf32>) -> tensor<17x64xf32> {
+  // expected-error @+1 {{has 17 queries; tiles of a CPU program have at most 16}}
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+    : tensor<17x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<17x64xf32>, tensor<17xf32>, tensor<17xf32>
+  return %0#0 : tensor<17x64xf32>
+}

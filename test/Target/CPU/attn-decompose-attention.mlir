@@ -1,14 +1,17 @@
 // RUN: rapt-opt %s --attn-decompose-attention --split-input-file | FileCheck %s
 
-// Two products around a softmax of one row at a time. Without a mask no score is compared with anything.
+// Two products around a softmax. Without a mask no score is compared with anything. What is one number a row (maximum, sum,
+// factor) is a lane of a vector: 8 rows' partial maxima become one in 4 rounds, and so do the sums.
 // CHECK-LABEL: @plain
 func.func @plain(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
                  %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>)
     -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) {
   // CHECK: linalg.matmul ins(%{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>)
   // CHECK-NOT: arith.cmpi
-  // CHECK: math.exp2 %{{.*}} : f32
-  // CHECK: math.exp2 %{{.*}} : vector<32xf32>
+  // CHECK-COUNT-30: vector.shuffle
+  // CHECK: math.exp2 %{{.*}} {nonpositive} : vector<16xf32>
+  // CHECK: math.exp2 %{{.*}} {nonpositive} : vector<32xf32>
+  // CHECK-COUNT-30: vector.shuffle
   // CHECK: linalg.matmul ins(%{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>)
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
@@ -79,9 +82,28 @@ func.func @additive(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x
   // CHECK-NOT: linalg.matmul
   // CHECK: scf.for %{{.*}} = %{{.*}} to %c40
   // CHECK: math.tanh %{{.*}} : vector<32xf32>
-  // CHECK: math.exp2 %{{.*}} : vector<32xf32>
+  // CHECK: math.exp2 %{{.*}} {nonpositive} : vector<32xf32>
   // CHECK: linalg.matmul ins(%{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>)
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) additive(%w : tensor<40xf32>) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x64xf32>
+}
+
+// -----
+
+// The scaled query does not depend on the block of keys: it is computed before the loop.
+// CHECK-LABEL: @blocks
+func.func @blocks(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %n: index, %i: index,
+                  %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: vector.transfer_read %arg0
+  // CHECK: scf.for {{.*}} to %arg4
+  // CHECK-NOT: vector.transfer_read %arg0
+  %0:3 = scf.for %b = %c0 to %n step %c1 iter_args(%a = %acc, %x = %m, %y = %l) -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) {
+    %1:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %b) init(%a, %x, %y)
+      : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+    scf.yield %1#0, %1#1, %1#2 : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  }
   return %0#0 : tensor<8x64xf32>
 }

@@ -18,6 +18,16 @@ func.func @all(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, vector<16xf32>, 
   return %0, %1, %2, %4, %3, %5 : vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, f32, f32
 }
 
+// An argument that is never above zero overflows nothing: one comparison, and no copy of the argument where it is NaN.
+// CHECK-LABEL: @nonpositive
+func.func @nonpositive(%x: vector<16xf32>) -> vector<16xf32> {
+  // CHECK-COUNT-1: arith.cmpf olt
+  // CHECK-NOT: arith.cmpf
+  // CHECK: return
+  %0 = math.exp2 %x {nonpositive} : vector<16xf32>
+  return %0 : vector<16xf32>
+}
+
 // Near miss: only f32 has polynomials here.
 // CHECK-LABEL: @f64
 func.func @f64(%x: f64) -> f64 {

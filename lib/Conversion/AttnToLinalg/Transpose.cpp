@@ -1,0 +1,52 @@
+//===- Transpose.cpp - Keys from rows into panels ------------------------------------------===//
+//
+// A square of 16 x 16 is turned in four rounds: each swaps what lies off the diagonal of
+// blocks of 16, 8, 4 and 2, two vectors at a time. Of any register width, the rounds of
+// blocks of whole registers cost nothing.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Conversion/AttnToLinalg/Transpose.h"
+
+using namespace mlir;
+using namespace rapt;
+using attn::kPanel;
+using tile::kTurned;
+
+/// Element [c] of vector r becomes element [r] of vector c.
+static void turn(ImplicitLocOpBuilder &b, SmallVectorImpl<Value> &rows) {
+  for (int64_t half = kTurned / 2; half > 0; half /= 2) {
+    SmallVector<int64_t> upper, lower;
+    for (int64_t lane = 0; lane < kTurned; ++lane) {
+      bool first = (lane & half) == 0;
+      upper.push_back(first ? lane : kTurned + lane - half);
+      lower.push_back(first ? lane + half : kTurned + lane);
+    }
+    for (int64_t r = 0; r < kTurned; ++r) {
+      if (r & half)
+        continue;
+      Value x = rows[r], y = rows[r + half];
+      rows[r] = vector::ShuffleOp::create(b, x, y, upper);
+      rows[r + half] = vector::ShuffleOp::create(b, x, y, lower);
+    }
+  }
+}
+
+Value tile::writeTurned(ImplicitLocOpBuilder &b, function_ref<Value(int64_t)> read,
+                        function_ref<SmallVector<Value>(int64_t)> at, Value dest) {
+  SmallVector<Value> panels;
+  for (int64_t i = 0; i < kTurned; ++i)
+    panels.push_back(read(i));
+  for (int64_t from = 0; from < kPanel; from += kTurned) {
+    SmallVector<Value> square;
+    for (Value panel : panels)
+      square.push_back(vector::ExtractStridedSliceOp::create(b, panel, ArrayRef<int64_t>{from},
+                                                             ArrayRef<int64_t>{kTurned}, ArrayRef<int64_t>{1}));
+    turn(b, square);
+    for (auto [i, column] : llvm::enumerate(square)) {
+      SmallVector<Value> indices = at(from + i);
+      auto along = AffineMap::get(indices.size(), 0, b.getAffineDimExpr(indices.size() - 1));
+      dest = vector::TransferWriteOp::create(b, column, dest, indices, along, ArrayRef<bool>{true}).getResult();
+    }
+  }
+  return dest;
+}
