@@ -135,7 +135,7 @@ DECLARED = ("queries", "keys", "rows", "longest_queries", "longest_keys")
 text = "".join(f"attn.dim @{dim} min 0 max 65536\n" for dim in DECLARED) + "".join(entry(name, *case) for name, case in CASES.items())
 program = kernels.Program(tools, "attention", text)
 LENGTHS = (((1,), (1,)), ((7, 0, 1, 17), (67, 5, 0, 130)), ((8, 131), (8, 131)), ((1, 1), (64, 257)))
-# More keys than are packed at a time, and queries of two tasks.
+# More keys than a task uses at a time, and queries of two tasks.
 LONG = {"grouped", "wide", "relative"}
 for name, (heads, group, dqk, dv, extras, score, mask, offset) in CASES.items():
     for queries, keys in (*LENGTHS, *([((150, 3), (1200, 700))] if name in LONG else [])):

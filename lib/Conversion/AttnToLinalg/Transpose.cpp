@@ -12,21 +12,26 @@ using namespace rapt;
 using attn::kPanel;
 using tile::kTurned;
 
+tile::Exchange tile::exchange(int64_t half) {
+  Exchange result;
+  for (int64_t lane = 0; lane < kTurned; ++lane) {
+    bool low = (lane & half) == 0;
+    result.first.push_back(low ? lane : kTurned + lane - half);
+    result.second.push_back(low ? lane + half : kTurned + lane);
+  }
+  return result;
+}
+
 /// Element [c] of vector r becomes element [r] of vector c.
 static void turn(ImplicitLocOpBuilder &b, SmallVectorImpl<Value> &rows) {
   for (int64_t half = kTurned / 2; half > 0; half /= 2) {
-    SmallVector<int64_t> upper, lower;
-    for (int64_t lane = 0; lane < kTurned; ++lane) {
-      bool first = (lane & half) == 0;
-      upper.push_back(first ? lane : kTurned + lane - half);
-      lower.push_back(first ? lane + half : kTurned + lane);
-    }
+    tile::Exchange lanes = tile::exchange(half);
     for (int64_t r = 0; r < kTurned; ++r) {
       if (r & half)
         continue;
       Value x = rows[r], y = rows[r + half];
-      rows[r] = vector::ShuffleOp::create(b, x, y, upper);
-      rows[r + half] = vector::ShuffleOp::create(b, x, y, lower);
+      rows[r] = vector::ShuffleOp::create(b, x, y, lanes.first);
+      rows[r + half] = vector::ShuffleOp::create(b, x, y, lanes.second);
     }
   }
 }

@@ -4,6 +4,13 @@
 
 namespace rapt::tile {
 
+/// Shuffles of two vectors of 16: `first` takes from each, for the lanes whose bit `half` is that of the vector's
+/// place, what the vector has in lanes without the bit, `second` what it has in lanes with it.
+struct Exchange {
+  llvm::SmallVector<int64_t> first, second;
+};
+Exchange exchange(int64_t half);
+
 /// Keys that are turned together: a panel's columns are written in runs of this many.
 inline constexpr int64_t kTurned = 16;
 

@@ -8,11 +8,12 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "lib/Target/CPU/Lanes.h"
 #include "lib/Target/CPU/Math.h"
 #include "lib/Target/CPU/Passes.h"
+#include "lib/Target/CPU/ScoreRegions.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include <numbers>
 
@@ -24,179 +25,21 @@ namespace rapt {
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
+using namespace rapt::cpu;
 using attn::kPanel;
 
 namespace {
-
-VectorType panelOf(Type element) { return VectorType::get({kPanel}, element); }
-
-Value splat(ImplicitLocOpBuilder &b, Value scalar) {
-  if (isa<VectorType>(scalar.getType()))
-    return scalar;
-  return vector::BroadcastOp::create(b, panelOf(scalar.getType()), scalar);
-}
 
 /// The larger of two floats; `floor` where x is NaN, as maxps with this operand order does in one instruction.
 Value larger(ImplicitLocOpBuilder &b, Value x, Value floor) {
   return arith::SelectOp::create(b, arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, floor), x, floor);
 }
 
-/// Rows whose maxima or sums are in the lanes of one vector.
-constexpr int64_t kLanes = 16;
-
-VectorType lanesOf(OpBuilder &b) { return VectorType::get({kLanes}, b.getF32Type()); }
-
-using Combine = function_ref<Value(Value, Value)>;
-
-/// The halves of a panel combined.
-Value fold(ImplicitLocOpBuilder &b, Value panel, Combine combine) {
-  auto half = [&](int64_t from) {
-    return vector::ExtractStridedSliceOp::create(b, panel, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{kLanes},
-                                                 ArrayRef<int64_t>{1});
-  };
-  static_assert(kPanel == 2 * kLanes);
-  return combine(half(0), half(kLanes));
-}
-
-/// Each of at most 16 vectors of 16 lanes reduced: lane r has what `combine` makes of vector r. Rounds halve the number
-/// of vectors, and what is left of two of them shares one. Each row's reduction is a tree: no chain of 16 latencies.
-Value reduceRows(ImplicitLocOpBuilder &b, SmallVector<Value> rows, Combine combine) {
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    SmallVector<int64_t> first, second;
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      bool low = (lane & half) == 0;
-      first.push_back(low ? lane : kLanes + lane - half);
-      second.push_back(low ? lane + half : kLanes + lane);
-    }
-    for (int64_t r = 0, count = rows.size(); r < std::min(half, count); ++r) {
-      Value other = rows[r + half < count ? r + half : r];
-      rows[r] = combine(vector::ShuffleOp::create(b, rows[r], other, first),
-                        vector::ShuffleOp::create(b, rows[r], other, second));
-    }
-    rows.truncate(std::min<int64_t>(half, rows.size()));
-  }
-  return rows[0];
-}
-
-/// A tensor of at most 16 numbers as 16 lanes; those beyond repeat some.
-Value readLanes(ImplicitLocOpBuilder &b, Value tensor) {
-  int64_t count = cast<RankedTensorType>(tensor.getType()).getDimSize(0);
-  auto type = VectorType::get({count}, b.getF32Type());
-  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-  Value read = vector::TransferReadOp::create(b, type, tensor, ValueRange{index(b, 0)}, f0, ArrayRef<bool>{true});
-  SmallVector<int64_t> lanes;
-  for (int64_t lane = 0; lane < kLanes; ++lane)
-    lanes.push_back(lane % count);
-  return count == kLanes ? read : Value(vector::ShuffleOp::create(b, read, read, lanes));
-}
-
-/// The first lanes into a tensor of at most 16 numbers.
-Value writeLanes(ImplicitLocOpBuilder &b, Value lanes, Value tensor) {
-  int64_t count = cast<RankedTensorType>(tensor.getType()).getDimSize(0);
-  if (count < kLanes)
-    lanes = vector::ExtractStridedSliceOp::create(b, lanes, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{count},
-                                                  ArrayRef<int64_t>{1});
-  return vector::TransferWriteOp::create(b, lanes, tensor, ValueRange{index(b, 0)}, ArrayRef<bool>{true}).getResult();
-}
-
 /// 2^x where x is not above zero, which attn-expand-math has fewer instructions for.
 Value exp2OfNonpositive(ImplicitLocOpBuilder &b, Value x) {
   auto exp2 = math::Exp2Op::create(b, x);
-  exp2->setAttr(cpu::kNonpositiveAttr, b.getUnitAttr());
+  exp2->setAttr(kNonpositiveAttr, b.getUnitAttr());
   return exp2;
-}
-
-Value toI32(ImplicitLocOpBuilder &b, Value value) {
-  return value.getType().isIndex() ? Value(arith::IndexCastOp::create(b, b.getI32Type(), value)) : value;
-}
-
-/// attn.lookup at indices of which any may be a vector, in the table as one row: clamped to the table, 32-bit.
-Value lookUp(ImplicitLocOpBuilder &b, Value table, ArrayRef<Value> indices) {
-  auto type = cast<RankedTensorType>(table.getType());
-  bool isVector = llvm::any_of(indices, [](Value index) { return isa<VectorType>(index.getType()); });
-  auto number = [&](Value like, int64_t value) -> Value {
-    Value constant = arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
-    return isa<VectorType>(like.getType()) ? splat(b, constant) : constant;
-  };
-  Value at;
-  for (auto [index, extent] : llvm::zip_equal(indices, type.getShape())) {
-    Value clamped = arith::MaxSIOp::create(b, index, number(index, 0));
-    clamped = arith::MinSIOp::create(b, clamped, number(index, extent - 1));
-    if (isVector)
-      clamped = splat(b, clamped);
-    if (at)
-      clamped = arith::AddIOp::create(b, arith::MulIOp::create(b, at, number(at, extent)), clamped);
-    at = clamped;
-  }
-  if (type.getRank() > 1) {
-    SmallVector<ReassociationIndices> all(1);
-    llvm::append_range(all[0], llvm::seq<int64_t>(0, type.getRank()));
-    auto flat = RankedTensorType::get({type.getNumElements()}, type.getElementType());
-    table = tensor::CollapseShapeOp::create(b, flat, table, all);
-  }
-  if (!isVector)
-    return tensor::ExtractOp::create(b, table, Value(arith::IndexCastOp::create(b, b.getIndexType(), at)));
-  VectorType panel = panelOf(type.getElementType());
-  Value every = arith::ConstantOp::create(b, DenseElementsAttr::get(panelOf(b.getI1Type()), true));
-  Value none = arith::ConstantOp::create(b, b.getZeroAttr(panel));
-  return vector::GatherOp::create(b, panel, table, ValueRange{index(b, 0)}, at, every, none);
-}
-
-/// A score or mask region on 32 keys at once: what depends on the score or on kv is a vector, the rest stays scalar.
-/// Indices are i32, which keeps 32 of them in two vectors.
-FailureOr<Value> applyRegion(ImplicitLocOpBuilder &b, Region &region, ArrayRef<Value> arguments) {
-  Block &block = region.front();
-  IRMapping mapping;
-  for (auto [from, to] : llvm::zip_equal(block.getArguments(), arguments))
-    mapping.map(from, to);
-  Type i32 = b.getI32Type();
-  for (Operation &op : block.without_terminator()) {
-    if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
-      Value source = mapping.lookupOrDefault(op.getOperand(0));
-      if (getElementTypeOrSelf(source.getType()) != i32 ||
-          !(op.getResult(0).getType().isIndex() || op.getResult(0).getType() == i32))
-        return op.emitOpError("in a score or mask region casts between index and a type other than i32"), failure();
-      mapping.map(op.getResult(0), source);
-      continue;
-    }
-    if (auto lookup = dyn_cast<attn::LookupOp>(op)) {
-      SmallVector<Value> indices;
-      for (Value index : lookup.getIndices())
-        indices.push_back(toI32(b, mapping.lookupOrDefault(index)));
-      mapping.map(lookup.getResult(), lookUp(b, mapping.lookupOrDefault(lookup.getTable()), indices));
-      continue;
-    }
-    bool isVector = false;
-    SmallVector<Value> operands;
-    for (Value operand : op.getOperands()) {
-      Value value = toI32(b, mapping.lookupOrDefault(operand));
-      isVector |= isa<VectorType>(value.getType());
-      operands.push_back(value);
-    }
-    if (!OpTrait::hasElementwiseMappableTraits(&op) && !op.hasTrait<OpTrait::ConstantLike>())
-      return op.emitOpError("is not elementwise, so it cannot be in a score or mask region of a CPU program"),
-             failure();
-    SmallVector<Type> types;
-    for (Type type : op.getResultTypes()) {
-      Type scalar = type.isIndex() ? i32 : type;
-      types.push_back(isVector ? Type(panelOf(scalar)) : scalar);
-    }
-    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-      TypedAttr value = constant.getValue();
-      if (value.getType().isIndex())
-        value = b.getI32IntegerAttr(cast<IntegerAttr>(value).getInt());
-      mapping.map(op.getResult(0), arith::ConstantOp::create(b, value));
-      continue;
-    }
-    if (isVector)
-      for (Value &operand : operands)
-        operand = splat(b, operand);
-    OperationState state(op.getLoc(), op.getName(), operands, types, op.getAttrs());
-    state.propertiesAttr = op.getPropertiesAsAttribute();
-    Operation *clone = b.create(state);
-    mapping.map(op.getResults(), clone->getResults());
-  }
-  return splat(b, mapping.lookupOrDefault(block.back().getOperand(0)));
 }
 
 struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
@@ -316,70 +159,6 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     });
   }
 
-  /// What the regions see of the extras at query r of the tile and 32 keys from `key` on: elements, or a table.
-  static SmallVector<Value> readExtras(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value r, Value key) {
-    SmallVector<Value> values;
-    for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
-      if (op.isTable(i)) {
-        values.push_back(extra);
-        continue;
-      }
-      AffineMap map = op.getExtraMap(i);
-      Type element = getElementTypeOrSelf(extra.getType());
-      SmallVector<Value> indices;
-      AffineMap along;
-      for (auto [place, expr] : llvm::enumerate(map.getResults())) {
-        bool isKey = cast<AffineDimExpr>(expr).getPosition() == 1;
-        indices.push_back(isKey ? key : r);
-        if (isKey)
-          along = AffineMap::get(map.getNumResults(), 0, b.getAffineDimExpr(place));
-      }
-      if (!along) {
-        values.push_back(tensor::ExtractOp::create(b, extra, indices));
-        continue;
-      }
-      Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
-      values.push_back(
-          vector::TransferReadOp::create(b, panelOf(element), extra, indices, padding, along, ArrayRef<bool>{false}));
-    }
-    return values;
-  }
-
-  /// Scores of 32 keys with the regions applied, in base-2 units.
-  static FailureOr<Value> finish(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value score, Value r,
-                                 Value column) {
-    Type i32 = b.getI32Type();
-    Value key = arith::AddIOp::create(b, op.getKv(), column);
-    Value steps = arith::ConstantOp::create(
-        b, DenseIntElementsAttr::get(panelOf(i32), llvm::to_vector(llvm::seq<int32_t>(0, kPanel))));
-    Value kv = arith::AddIOp::create(b, splat(b, toI32(b, key)), steps);
-    SmallVector<Value> where{toI32(b, op.getB()), toI32(b, op.getH()), toI32(b, arith::AddIOp::create(b, op.getQ(), r)),
-                             kv};
-    llvm::append_range(where, readExtras(b, op, r, key));
-    if (!op.getScore().empty()) {
-      SmallVector<Value> arguments{score};
-      llvm::append_range(arguments, where);
-      FailureOr<Value> result = applyRegion(b, op.getScore(), arguments);
-      if (failed(result))
-        return failure();
-      Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(std::numbers::log2e));
-      score = arith::MulFOp::create(b, *result, splat(b, log2e));
-    }
-    Value keep;
-    if (op.getLimit())
-      keep = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, kv, splat(b, toI32(b, op.getLimit())));
-    if (!op.getMask().empty()) {
-      FailureOr<Value> mask = applyRegion(b, op.getMask(), where);
-      if (failed(mask))
-        return failure();
-      keep = keep ? Value(arith::AndIOp::create(b, keep, *mask)) : *mask;
-    }
-    if (!keep)
-      return score;
-    Value masked = arith::ConstantOp::create(b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
-    return Value(arith::SelectOp::create(b, keep, score, splat(b, masked)));
-  }
-
   struct Softmax {
     Value probabilities, acc, max, sum;
   };
@@ -403,7 +182,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
                                             score = readPanel(b, from, {r, column});
                                       SmallVector<Value> next;
                                       if (rewrites) {
-                                        FailureOr<Value> finished = finish(b, op, score, r, column);
+                                        FailureOr<Value> finished = finishScores(b, op, score, r, column);
                                         if (failed(finished))
                                           status = failure();
                                         score = finished.value_or(score);
