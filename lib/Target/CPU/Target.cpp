@@ -150,6 +150,11 @@ Expected<Target> Target::make(llvm::StringRef triple, llvm::StringRef cpu, llvm:
     if (isUsable(result.triple, feature.Key))
       features.insert(feature.Key);
   result.features.assign(features.begin(), features.end());
+  // Without it LLVM calls libm for each multiply-add.
+  if (!isArm(result.triple) && !features.count("fma"))
+    return Error{"--mcpu: '" + result.name +
+                 "' has no fused multiply-add (fma), which products and polynomials are made of; "
+                 "--mcpu=x86-64-v3 is the least that code can be made for"};
   return result;
 }
 
