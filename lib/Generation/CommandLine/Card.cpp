@@ -78,8 +78,10 @@ int printCard(const Options &options) {
   if (!manifest)
     return fail(options.library + ": its manifest " + manifest.error().message);
   std::string card = json::write(*manifest, 2) + "\n";
+  rapt_module_info info = module.info();
+  if (!options.json && !*info.family)
+    return fail(options.library + ": holds kernels and no model; rapt-bench measures them");
   if (!options.json) {
-    rapt_module_info info = module.info();
     card = modelLine(info) + "\n" + targetLine(info.target_arch, variantsOf(*manifest), info.target_cpu) + "\n" +
            quantizationLine(*manifest) + filesLine(options, info) + "\n";
     if (info.max_positions)
