@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t kTaskRows = 210;
 /// Rows of a register tile, largest first. 14 x 2 vectors of accumulators are what 32 registers hold beside two vectors
 /// of the panel and one of the input. The more rows, the less often a panel is read.
-constexpr int64_t kProductRows[] = {14, 4, 1};
+constexpr int64_t kProductRows[] = {kTileRows, 4, 1};
 /// The same of weights of 4 bits, where words, their nibbles and a mask take 5 registers.
 constexpr int64_t kNibbleRows[] = {12, 4, 1};
 

@@ -51,5 +51,7 @@ Value tile::forPanels(ImplicitLocOpBuilder &b, int64_t columns, Value dest,
 }
 
 Value tile::splat(ImplicitLocOpBuilder &b, Value scalar) {
+  if (isa<VectorType>(scalar.getType()))
+    return scalar;
   return vector::BroadcastOp::create(b, VectorType::get({kPanel}, scalar.getType()), scalar);
 }

@@ -22,7 +22,7 @@ Value rowGrid(ImplicitLocOpBuilder &b, Value init,
 Value forPanels(ImplicitLocOpBuilder &b, int64_t columns, Value dest,
                 llvm::function_ref<Value(ImplicitLocOpBuilder &, Value column, Value carried)> body);
 
-/// A scalar in all 32 lanes of a panel.
+/// A scalar in all 32 lanes of a panel; a panel as it is.
 Value splat(ImplicitLocOpBuilder &b, Value scalar);
 
 } // namespace rapt::tile

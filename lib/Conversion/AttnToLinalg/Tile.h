@@ -15,7 +15,7 @@ using mlir::Value;
 using mlir::ValueRange;
 using OFRs = llvm::ArrayRef<OpFoldResult>;
 
-/// Queries of a tile of attention: as many rows as a register tile of a product has.
+/// Rows of a register tile of a product, and queries of a tile of attention.
 inline constexpr int64_t kTileRows = 14;
 
 Value index(ImplicitLocOpBuilder &b, int64_t value);

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "lib/Target/CPU/Lanes.h"
 #include "lib/Target/CPU/Math.h"
 #include "lib/Target/CPU/Passes.h"

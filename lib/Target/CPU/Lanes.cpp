@@ -13,6 +13,8 @@ using namespace rapt::cpu;
 using attn::kPanel;
 using tile::index;
 
+static_assert(kLanes == tile::kTurned, "exchange() is of vectors of 16");
+
 VectorType cpu::lanesOf(OpBuilder &b) { return VectorType::get({kLanes}, b.getF32Type()); }
 
 Value cpu::fold(ImplicitLocOpBuilder &b, Value panel, Combine combine) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/Tile.h"
 #include "lib/Target/CPU/Passes.h"
+#include "lib/Target/CPU/ProductPrefetch.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -20,6 +21,7 @@ namespace rapt {
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
+using namespace rapt::cpu;
 using attn::kPanel;
 
 namespace {
@@ -32,11 +34,6 @@ constexpr int64_t kMostUnrolled = 32;
 constexpr int64_t kChunk = 32;
 /// Rows whose sums of integers lie in registers at a time, where those in f32 lie in the destination.
 constexpr int64_t kMostRowsOfPart = 7;
-/// Tiles with fewer rows are bound by memory, which the processor streams by itself.
-constexpr int64_t kLeastRowsToPrefetch = 5;
-/// After this many tiles of rows the next panel is in the second-level cache.
-constexpr int64_t kTilesAPanel = 8;
-constexpr int64_t kLineBytes = 64;
 
 /// Rows by two vectors of columns of one product.
 class Emitter {
@@ -151,29 +148,28 @@ private:
   /// while tiles of rows reuse this one; the line after the next of half of the rows. All may lie behind a buffer's
   /// end, which a prefetch may. Done once a chunk: a step has few instructions to spare.
   void readAhead(ImplicitLocOpBuilder &b, Value group, Value at) {
-    constexpr unsigned firstLevel = 3, secondLevel = 2;
     const int64_t bytes = kChunk * kPanel * type.bits() / 8, width = 2 * lanes * 4;
     for (int64_t word = 0; word < bytes; word += 4 * kPanel)
       for (int64_t line = 0; line < width; line += kLineBytes)
-        prefetchByte(b, op.getPanel(), group, add(b, at, bytes + word + 4 * column + line), firstLevel);
-    auto tiles = dyn_cast<scf::ForOp>(op->getParentOp());
-    std::optional<int64_t> tileRows = tiles ? getConstantIntValue(tiles.getStep()) : std::nullopt;
-    if (!tileRows || !tiles.isDefinedOutsideOfLoop(op.getPanel()))
+        prefetchByte(b, op.getPanel(), group, add(b, at, bytes + word + 4 * column + line), kFirstLevel);
+    int64_t tileRows = cast<MemRefType>(op.getDest().getType()).getDimSize(0);
+    scf::ForOp tiles = loopOverRows(op, op.getPanel(), tileRows);
+    if (!tiles)
       return;
     int64_t panelBytes = type.groups(depth) * type.groupBytes(depth);
-    Value nth = arith::DivUIOp::create(b, tiles.getInductionVar(), index(b, *tileRows));
+    Value nth = arith::DivUIOp::create(b, tiles.getInductionVar(), index(b, tileRows));
     Value place = arith::AddIOp::create(b, times(b, group, type.groupBytes(depth)), at);
     place = arith::DivUIOp::create(b, place, index(b, kTilesAPanel));
     Value next = arith::AddIOp::create(b, times(b, nth, panelBytes / kTilesAPanel), place);
     for (int64_t line = 0; line < bytes / kTilesAPanel; line += kLineBytes)
-      prefetchByte(b, op.getPanel(), index(b, 0), add(b, next, panelBytes + line), secondLevel);
+      prefetchByte(b, op.getPanel(), index(b, 0), add(b, next, panelBytes + line), kSecondLevel);
     Value inRow = arith::DivUIOp::create(b, at, index(b, kPanel * type.bits() / 8));
     inRow = arith::AddIOp::create(b, inRow, times(b, group, type.groupDepth(depth)));
     const int64_t some = llvm::divideCeil(rows, kLineBytes / kChunk);
     Value first = arith::DivUIOp::create(b, inRow, index(b, kChunk));
     first = times(b, arith::RemUIOp::create(b, first, index(b, kLineBytes / kChunk)), some);
     for (int64_t r = 0; r < some; ++r)
-      prefetchByte(b, op.getRows(), add(b, first, row + r), add(b, inRow, 2 * kLineBytes), firstLevel);
+      prefetchByte(b, op.getRows(), add(b, first, row + r), add(b, inRow, 2 * kLineBytes), kFirstLevel);
   }
 
   /// Steps [first, first + count) of a group; several rows read ahead.
@@ -345,7 +341,7 @@ private:
   Value part; ///< of the rows, where they are taken in parts
 };
 
-/// Rounds to nearest even in one conversion; as two ops it would be a call of libm on processors without SSE4.1.
+/// Rounds to nearest even in the conversion itself: as two ops it takes an instruction more.
 void roundAtOnce(arith::FPToSIOp op) {
   auto rounded = op.getIn().getDefiningOp<math::RoundEvenOp>();
   if (!rounded)

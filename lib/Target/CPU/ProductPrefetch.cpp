@@ -10,33 +10,16 @@ using tile::index;
 
 namespace {
 
-constexpr int64_t kLineBytes = 64;
 /// Steps of k that the panel is read ahead: at two multiply-adds a cycle and 14 rows they last 112 cycles, longer than
 /// a second-level cache takes to answer.
 constexpr int64_t kStepsAhead = 8;
-/// Tiles with fewer rows are bound by memory, which the processor streams by itself.
-constexpr int64_t kLeastRows = 5;
 /// An input tile of at most this many bytes stays in the first-level cache from its first reading on.
 constexpr int64_t kResidentBytes = 16 * 1024;
-/// After this many tiles of rows the next panel is in the second-level cache.
-constexpr int64_t kTilesAPanel = 8;
-constexpr unsigned kFirstLevel = 3, kSecondLevel = 2;
-
-/// The loop whose steps are tiles of `rows` rows and in which the panel stays.
-scf::ForOp loopOverRows(linalg::MatmulOp op, int64_t rows) {
-  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-  return loop && loop.isDefinedOutsideOfLoop(op.getInputs()[1]) && getConstantIntValue(loop.getStep()) == rows
-             ? loop
-             : scf::ForOp();
-}
 
 /// Where the next panel of [k, 32] lies, seen from `panel`: so many rows or columns on. A packed weight is
 /// [n/32, k, 32], a plain one [k, n].
 ProductPrefetch::Distance nextPanel(Value panel) {
   auto view = panel.getDefiningOp<memref::SubViewOp>();
-  // A part of k is a view of a panel.
-  while (view && view.getSourceType().getRank() == 2 && view.getSource().getDefiningOp<memref::SubViewOp>())
-    view = view.getSource().getDefiningOp<memref::SubViewOp>();
   SmallVector<int64_t> strides;
   int64_t offset;
   if (!view || failed(view.getSourceType().getStridesAndOffset(strides, offset)) ||
@@ -51,13 +34,19 @@ ProductPrefetch::Distance nextPanel(Value panel) {
 
 } // namespace
 
+scf::ForOp cpu::loopOverRows(Operation *product, Value panel, int64_t rows) {
+  auto loop = dyn_cast<scf::ForOp>(product->getParentOp());
+  return loop && loop.isDefinedOutsideOfLoop(panel) && getConstantIntValue(loop.getStep()) == rows ? loop
+                                                                                                   : scf::ForOp();
+}
+
 ProductPrefetch::ProductPrefetch(linalg::MatmulOp op, int64_t row, int64_t rows, int64_t column, int64_t columns)
     : input(op.getInputs()[0]), panel(op.getInputs()[1]), row(row), rows(rows), column(column), columns(columns) {
   auto type = cast<MemRefType>(panel.getType());
   depth = type.getDimSize(0);
   panelBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   int64_t all = cast<MemRefType>(input.getType()).getDimSize(0);
-  rowLoop = loopOverRows(op, all);
+  rowLoop = loopOverRows(op, panel, all);
   next = nextPanel(panel);
   if (!next.row && !next.column)
     rowLoop = {};
@@ -66,7 +55,7 @@ ProductPrefetch::ProductPrefetch(linalg::MatmulOp op, int64_t row, int64_t rows,
       epilogue.push_back(view);
 }
 
-bool ProductPrefetch::isUseful() const { return rows >= kLeastRows && depth % kChunk == 0; }
+bool ProductPrefetch::isUseful() const { return rows >= kLeastRowsToPrefetch && depth % kChunk == 0; }
 
 bool ProductPrefetch::hasChunks() const { return readsRowsAhead() || rowLoop; }
 

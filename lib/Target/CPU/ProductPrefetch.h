@@ -6,6 +6,18 @@
 
 namespace rapt::cpu {
 
+inline constexpr int64_t kLineBytes = 64;
+/// Tiles with fewer rows are bound by memory, which the processor streams by itself.
+inline constexpr int64_t kLeastRowsToPrefetch = 5;
+/// After this many tiles of rows the next panel is in the second-level cache.
+inline constexpr int64_t kTilesAPanel = 8;
+/// Localities of a prefetch: into the first- or the second-level cache.
+inline constexpr unsigned kFirstLevel = 3, kSecondLevel = 2;
+
+/// The loop around a product of `rows` rows whose steps are tiles of so many rows, and in which its panel stays; null
+/// if there is none.
+mlir::scf::ForOp loopOverRows(mlir::Operation *product, mlir::Value panel, int64_t rows);
+
 /// Fetches ahead of the loop over k of one register tile of a product, which walks k in chunks of a cache line of the
 /// input's rows:
 /// - the panel's next steps, from the second-level cache into the first;

@@ -1,6 +1,6 @@
 //===- ScoreRegions.cpp - Score and mask regions on 32 keys at once --------------------------===//
 #include "lib/Target/CPU/ScoreRegions.h"
-#include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "mlir/IR/IRMapping.h"
 #include <numbers>
 
@@ -9,14 +9,9 @@ using namespace rapt;
 using namespace rapt::cpu;
 using attn::kPanel;
 using tile::index;
+using tile::splat;
 
 VectorType cpu::panelOf(Type element) { return VectorType::get({kPanel}, element); }
-
-Value cpu::splat(ImplicitLocOpBuilder &b, Value scalar) {
-  if (isa<VectorType>(scalar.getType()))
-    return scalar;
-  return vector::BroadcastOp::create(b, panelOf(scalar.getType()), scalar);
-}
 
 namespace {
 

@@ -7,8 +7,6 @@ namespace rapt::cpu {
 
 /// A vector of 32 elements: one panel.
 mlir::VectorType panelOf(mlir::Type element);
-/// A scalar in all of a panel; a panel as it is.
-mlir::Value splat(mlir::ImplicitLocOpBuilder &b, mlir::Value scalar);
 
 /// Scores of query `r` of the tile and 32 keys from `column` on, with the op's regions applied, in base-2 units; -inf
 /// where a key is masked. Fails, with an error, where a region has an op that is not elementwise.
