@@ -11,6 +11,7 @@
 #include "lib/Target/CPU/Math.h"
 #include "lib/Target/CPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
@@ -203,6 +204,8 @@ struct ExpandMath : rapt::impl::AttnExpandMathBase<ExpandMath> {
     patterns.add<Expand<math::ExpOp, &Emitter::exp>, Expand<math::Exp2Op, &Emitter::exp2>,
                  Expand<math::TanhOp, &Emitter::tanh>, Expand<math::ErfOp, &Emitter::erf>,
                  Expand<math::SinOp, &Emitter::sin>, Expand<math::CosOp, &Emitter::cos>>(&getContext());
+    // Where a processor has no instruction to round to bf16, LLVM calls a function of the compiler's own library.
+    arith::populateExpandBFloat16Patterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };
