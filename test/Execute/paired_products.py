@@ -12,7 +12,8 @@ checks, random = kernels.Checks(), np.random.default_rng(29)
 SHAPES = [(1, 33), (30, 32), (35, 70), (64, 40), (134, 64)]  # depth, columns
 ROWS = (0, 1, 2, 13, 16, 17, 33, 100, 213)
 # raptc's options, and whether inputs are rounded
-MODES = {"widened": (["--mcpu=native"], False), "narrow": (["--mcpu=x86-64-v3"], False)}
+MODES = {"widened": (["--mcpu=native"], False), "narrow": (["--mcpu=x86-64-v3"], False), "dot": (["--mcpu=native", "--emulate=bf16"], True),
+         "tiles": (["--mcpu=native", "--emulate=amx"], True)}
 
 
 def bf16(x):

@@ -29,8 +29,9 @@ constexpr int64_t kTaskRows = 210;
 constexpr int64_t kProductRows[] = {kTileRows, 4, 1};
 /// The same of weights of 4 bits, where words, their nibbles and a mask take 5 registers.
 constexpr int64_t kNibbleRows[] = {12, 4, 1};
-/// The same where tiles of 16 rows are multiplied at once, two of them a panel.
-constexpr int64_t kMatrixRows[] = {32, 16, 8, 4, 2, 1};
+/// The same where instructions multiply 16 rows at once, two such tiles with a panel. Of at least 16 rows, those that
+/// are left are the last of 16 that overlap others.
+constexpr int64_t kMatrixRows[] = {32, kMatrixTileRows, 4, 1};
 
 /// The extra operand that can be overwritten: of the result's type, and read last by this op.
 std::optional<unsigned> overwritable(attn::LinearOp op) {
@@ -146,22 +147,42 @@ Value emitProducts(ImplicitLocOpBuilder &b, Task &task, Value input, Value init)
   return linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}).getResult(0);
 }
 
-/// rows [r, r + m) of the task into `dest`, [rows of the task, 32 or width].
-Value emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value r, Value dest) {
+/// Rows [row, row + m) of the input.
+Value inputRows(ImplicitLocOpBuilder &b, Task &task, int64_t m, OpFoldResult row) {
+  return extract(b, task.input, {row, b.getIndexAttr(0)}, {b.getIndexAttr(m), b.getIndexAttr(task.rowExtent)},
+                 {m, task.rowExtent});
+}
+
+/// Rows [r, r + m) of the task into `dest`, [rows of the task, 32 or width], from their products; these are made by
+/// `products` where they go.
+Value emitRows(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value r, Value dest,
+               function_ref<Value(OpFoldResult row, Value init)> products) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, r}), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m),
                panel = b.getIndexAttr(kPanel);
-  Value input = extract(b, task.input, {row, zero}, {rows, b.getIndexAttr(task.rowExtent)}, {m, task.rowExtent});
   auto type = RankedTensorType::get({m, kPanel}, b.getF32Type());
   Value out = task.narrow ? empty(b, type, {rows, panel})
                           : extract(b, dest, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel});
   // Without an epilogue the sums are the result.
-  Value sums = emitProducts(b, task, input, task.op.getEpilogue().empty() ? out : empty(b, type, {rows, panel}));
-  Value result = task.op.getEpilogue().empty() ? sums : applyEpilogue(b, task, m, row, sums, out);
+  bool isPlain = task.op.getEpilogue().empty();
+  Value sums = products(row, isPlain ? out : Value());
+  Value result = isPlain ? sums : applyEpilogue(b, task, m, row, sums, out);
   if (!task.narrow)
     return insert(b, result, dest, {OpFoldResult(r), zero}, {rows, panel});
   Value cut = extract(b, result, {zero, zero}, {rows, task.width}, {m, ShapedType::kDynamic});
   return insert(b, cut, dest, {OpFoldResult(r), zero}, {rows, task.width});
+}
+
+Value emptyTile(ImplicitLocOpBuilder &b, int64_t m) {
+  return empty(b, RankedTensorType::get({m, kPanel}, b.getF32Type()), {b.getIndexAttr(m), b.getIndexAttr(kPanel)});
+}
+
+/// Rows [r, r + m) of the task as one tile.
+Value emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value r, Value dest) {
+  return emitRows(b, task, m, r, dest, [&](OpFoldResult row, Value init) {
+    Value input = inputRows(b, task, m, row);
+    return emitProducts(b, task, input, init ? init : emptyTile(b, m));
+  });
 }
 
 /// Tiles of m rows of [from, to).
@@ -184,6 +205,26 @@ Value emitWidened(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value from, Va
     wide.weight = widenPanel(b, task);
     wide.inPairs = false;
     return emitTiles(b, wide, m, from, to, carried);
+  });
+}
+
+/// Rows [from, count), if there are any and the task has as many as a tile: the products of its last rows, of which
+/// those that are not done go on.
+Value emitLastRows(ImplicitLocOpBuilder &b, Task &task, Value from, Value count, Value dest) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Value left = arith::MinSIOp::create(b, arith::SubIOp::create(b, count, from), index(b, 1));
+  Value fits = arith::DivUIOp::create(b, count, index(b, kMatrixTileRows));
+  Value trips = arith::MinSIOp::create(b, left, fits);
+  return loop(b, index(b, 0), trips, 1, dest, [&](ImplicitLocOpBuilder &b, Value, Value carried) {
+    Value first = arith::SubIOp::create(b, count, index(b, kMatrixTileRows));
+    Value input = inputRows(b, task, kMatrixTileRows, affineOf(b, d0 + d1, {task.firstRow, first}));
+    Value sums = emitProducts(b, task, input, emptyTile(b, kMatrixTileRows));
+    return loop(b, from, count, 1, carried, [&](ImplicitLocOpBuilder &b, Value r, Value rows) {
+      return emitRows(b, task, 1, r, rows, [&](OpFoldResult, Value) {
+        OpFoldResult place = affineOf(b, d0 - d1, {OpFoldResult(r), OpFoldResult(first)});
+        return extract(b, sums, {place, b.getIndexAttr(0)}, {b.getIndexAttr(1), b.getIndexAttr(kPanel)}, {1, kPanel});
+      });
+    });
   });
 }
 
@@ -254,6 +295,12 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
         Value to = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(m) * m, {OpFoldResult(from), count}));
         tile = m == tileRows.front() && widens(op) ? emitWidened(b, task, m, from, to, tile)
                                                    : emitTiles(b, task, m, from, to, tile);
+        if (tileRows == ArrayRef(kMatrixRows) && m == kMatrixTileRows) {
+          Value all = asValue(b, count);
+          tile = emitLastRows(b, task, to, all, tile);
+          Value isDone = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, all, index(b, kMatrixTileRows));
+          to = arith::SelectOp::create(b, isDone, all, to);
+        }
         from = to;
       }
       return SmallVector<Insertion>{{tile, {task.firstRow, task.column}, {count, task.width}}};
