@@ -1,5 +1,6 @@
 //===- AttentionTask.cpp - What a task of attention reads -------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttentionTask.h"
+#include "lib/Conversion/AttnToLinalg/CacheBlock.h"
 #include "lib/Conversion/AttnToLinalg/Transpose.h"
 
 using namespace mlir;
@@ -41,20 +42,61 @@ void tile::tileOf(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i
   }
 }
 
-static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth) {
+/// The part of the task's head in the row's block `nth` of the cache, [2, lines, columns].
+static Value cacheBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth) {
   attn::KVViewOp view = task.view;
   Value blockId = readIndex(b, view.getTable(), {task.row, nth});
-  int64_t lines = task.block * task.channels / kPanel;
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(view.getCache().getType()).getShape().drop_front(3);
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+  SmallVector<OpFoldResult> offsets{blockId, view.getLayer(), task.kvHead, zero, zero, zero}, sizes{one, one, one};
+  for (int64_t extent : shape)
+    sizes.push_back(b.getIndexAttr(extent));
+  return extract(b, view.getCache(), offsets, sizes, shape);
+}
+
+static attn::CacheLayout layoutOf(const AttentionTask &task) {
+  attn::KVViewOp view = task.view;
+  return *attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), task.channels);
+}
+
+bool tile::needsWidening(const AttentionTask &task) { return task.view && !layoutOf(task).element.isF32(); }
+
+WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most) {
+  CacheBlock layout(layoutOf(task));
+  Value room = tensor::EmptyOp::create(
+      b, ArrayRef<int64_t>{most, 2, task.block * task.channels / kPanel, kPanel}, b.getF32Type());
+  Value lines = loop(b, from, to, 1, room, [&](ImplicitLocOpBuilder &b, Value nth, Value carried) {
+    Value block = cacheBlock(b, task, nth), at = arith::SubIOp::create(b, nth, from);
+    for (CachePart part : {Keys, Values})
+      carried = layout.widen(b, part, block, carried, {at, index(b, part)});
+    return carried;
+  });
+  return {lines, from};
+}
+
+/// Keys and values as tiles, of [..., {keys, values}, lines, 32] at the offsets of the dims before those.
+static std::pair<Value, Value> tilesOfLines(ImplicitLocOpBuilder &b, const AttentionTask &task, Value source,
+                                            ArrayRef<OpFoldResult> at) {
+  int64_t lines = task.block * task.channels / kPanel;
   auto part = [&](int64_t which, ArrayRef<int64_t> shape) -> Value {
-    Value slice =
-        extract(b, view.getCache(), {blockId, view.getLayer(), task.kvHead, b.getIndexAttr(which), zero, zero},
-                {one, one, one, one, b.getIndexAttr(lines), b.getIndexAttr(kPanel)}, {lines, kPanel});
+    SmallVector<OpFoldResult> offsets(at), sizes(at.size() + 1, b.getIndexAttr(1));
+    offsets.append({b.getIndexAttr(which), b.getIndexAttr(0), b.getIndexAttr(0)});
+    sizes.append({b.getIndexAttr(lines), b.getIndexAttr(kPanel)});
+    Value slice = extract(b, source, offsets, sizes, {lines, kPanel});
     auto type = RankedTensorType::get(shape, getElementTypeOrSelf(slice.getType()));
     SmallVector<ReassociationIndices> groups{{0, 1}, {2}};
     return tensor::ExpandShapeOp::create(b, type, slice, groups);
   };
-  return {part(0, {task.block / kPanel, task.channels, kPanel}), part(1, {task.channels / kPanel, task.block, kPanel})};
+  return {part(Keys, {task.block / kPanel, task.channels, kPanel}),
+          part(Values, {task.channels / kPanel, task.block, kPanel})};
+}
+
+static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth) {
+  if (task.widened.lines)
+    return tilesOfLines(b, task, task.widened.lines, {Value(arith::SubIOp::create(b, nth, task.widened.first))});
+  attn::KVViewOp view = task.view;
+  Value blockId = readIndex(b, view.getTable(), {task.row, nth});
+  return tilesOfLines(b, task, view.getCache(), {blockId, view.getLayer(), task.kvHead});
 }
 
 /// Whether all rows have the same keys.
@@ -119,11 +161,14 @@ static Value packKeyBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, Va
                               auto read = [&](int64_t i) {
                                 return readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
                               };
-                              auto at = [&](int64_t c) {
+                              auto write = [&](int64_t c, Value keys, Value dest) -> Value {
                                 Value line = arith::AddIOp::create(b, channel, index(b, c));
-                                return SmallVector<Value>{nth, panel, line, lane};
+                                return vector::TransferWriteOp::create(b, keys, dest,
+                                                                       ValueRange{nth, panel, line, lane},
+                                                                       ArrayRef<bool>{true})
+                                    .getResult();
                               };
-                              return writeTurned(b, read, at, inner);
+                              return writeTurned(b, read, write, inner);
                             });
               });
 }

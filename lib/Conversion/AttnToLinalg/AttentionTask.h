@@ -14,11 +14,17 @@ struct PackedKeys {
   Value keys, values;
 };
 
+/// Blocks of a cache in f32 from the row's block `first` on, [blocks, {keys, values}, block * channels / 32, 32].
+struct WidenedKeys {
+  Value lines, first;
+};
+
 struct AttentionTask {
   attn::AttentionOp op;
   MaskBounds bounds;
   attn::KVViewOp view; ///< null when keys and values are plain tensors
   PackedKeys packed;   ///< null when they are in a cache
+  WidenedKeys widened; ///< null when a product reads them where they lie
   int64_t channels, valueChannels, block;
   Value row, kvHead, group, head;
   Value firstQuery; ///< of the row, in the dim q
@@ -44,8 +50,14 @@ OpFoldResult longestRow(ImplicitLocOpBuilder &b, Value begin, OpFoldResult rows,
 PackedKeys packKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, OpFoldResult heads,
                     OpFoldResult keyExtent);
 
+/// Whether products cannot read the cache as it is stored.
+bool needsWidening(const AttentionTask &task);
+
+/// Blocks [from, to) of the row, at most `most`, in f32.
+WidenedKeys widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most);
+
 /// Key tile [block/32, channels, 32] and value tile [value channels/32, block, 32] of the row's block `nth`: of the
-/// cache, or packed.
+/// cache, packed, or widened.
 std::pair<Value, Value> keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth);
 
 /// The extra operands as a tile of queries sees them.
