@@ -8,8 +8,8 @@ namespace rapt::attn {
 /// reads its second operand: keys in panels [block/32][channels][32], values [channels/32][block][32].
 /// - f32, f16: a line is 32 elements.
 /// - bf16: a line is a pair of such lines, element by element, [block/32][channels/2][32][2] and
-///   [channels/32][block/2][32][2], so that one 32-bit word has what one lane of a dot instruction takes, and widening is
-///   one instruction for each of the two.
+///   [channels/32][block/2][32][2], so that one 32-bit word has what one lane of a dot instruction takes, and widening
+///   is one instruction for each of the two.
 /// - i8: codes in lines of 32; behind all of them a scale in f32 for each position of the block, 8 of them a line.
 struct CacheLayout {
   mlir::Type element;

@@ -161,9 +161,10 @@ bool Compilation::storeCache() {
     return llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<attn::KVCacheType>);
   });
   if (!hasCache)
-    return isAsked ? fail(WrongInput, shownPath(options.input) + ": has no cache of keys and values, which --cache-dtype=" +
-                                          options.cacheDtype + " is for")
-                   : true;
+    return isAsked
+               ? fail(WrongInput, shownPath(options.input) + ": has no cache of keys and values, which --cache-dtype=" +
+                                      options.cacheDtype + " is for")
+               : true;
   AttnSelectStorageOptions storage;
   storage.cacheDtype = isAsked || options.dtype == "auto" ? options.cacheDtype : options.dtype;
   PassManager passes(&first().context, ModuleOp::getOperationName());

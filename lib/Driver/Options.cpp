@@ -142,8 +142,8 @@ Status apply(Options &options, const std::string &name, const std::string &value
 }
 
 bool takesValue(const std::string &name) {
-  static const char *const others[] = {"--max-seq-len",    "--max-batch",   "--random-weights",    "-j",    "-march",
-                                       "--quantize-group", "--ignore-config-key", "--mcpu"};
+  static const char *const others[] = {"--max-seq-len", "--max-batch",      "--random-weights",    "-j",
+                                       "-march",        "--quantize-group", "--ignore-config-key", "--mcpu"};
   return std::any_of(std::begin(texts), std::end(texts), [&](const Text &t) { return name == t.name; }) ||
          std::find(std::begin(others), std::end(others), name) != std::end(others);
 }

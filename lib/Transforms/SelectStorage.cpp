@@ -77,8 +77,8 @@ bool storeCache(ModuleOp module, Type element) {
     auto cache = dyn_cast<attn::KVCacheType>(view.getCache().getType());
     for (Value result : view->getResults())
       if (cache)
-        result.setType(RankedTensorType::get(cast<RankedTensorType>(result.getType()).getShape(),
-                                             cache.getViewElementType()));
+        result.setType(
+            RankedTensorType::get(cast<RankedTensorType>(result.getType()).getShape(), cache.getViewElementType()));
   });
   return found;
 }

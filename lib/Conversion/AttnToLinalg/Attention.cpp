@@ -1,12 +1,12 @@
 //===- Attention.cpp - attn.attention as loops over blocks of keys ------------------------===//
 //
 // Where keys are not in a cache, which holds them as products read them, a grid of its own
-// packs them first; of a cache in fewer bits a task widens some blocks before it uses them. The grid of the op itself is (row, block of at most 126 queries, key/value
-// head, query head of its group). A task takes some blocks of keys at a time, which stay in
-// the second-level cache while tiles of 14 queries use them; the state of online softmax of
-// all its queries is in scratch. Blocks that the mask excludes are not visited, those that it
-// keeps whole are visited without it. The last tile begins earlier, and computes some queries
-// again, if the queries are no whole tiles; fewer than 14 go one by one.
+// packs them first; of a cache in fewer bits a task widens some blocks before it uses them. The grid of the op itself
+// is (row, block of at most 126 queries, key/value head, query head of its group). A task takes some blocks of keys at
+// a time, which stay in the second-level cache while tiles of 14 queries use them; the state of online softmax of all
+// its queries is in scratch. Blocks that the mask excludes are not visited, those that it keeps whole are visited
+// without it. The last tile begins earlier, and computes some queries again, if the queries are no whole tiles; fewer
+// than 14 go one by one.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/CacheLayout.h"
@@ -266,9 +266,8 @@ Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, 
 struct TileAttention : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
-    auto query = cast<RankedTensorType>(op.getQuery().getType()),
-         value = cast<RankedTensorType>(op.getValue().getType());
+  /// What can be wrong about the operands that do not come from a cache.
+  static LogicalResult checkOperands(AttentionOp op, PatternRewriter &rewriter) {
     for (Value extra : op.getExtras())
       if (Type element = getElementTypeOrSelf(extra.getType());
           !element.isF32() && !element.isInteger(32) && !element.isInteger(64))
@@ -278,6 +277,14 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     };
     if (!order(0, AttentionOp::Q, AttentionOp::DQK) || !order(3, AttentionOp::Q, AttentionOp::DV))
       return rewriter.notifyMatchFailure(op, "query or result is transposed");
+    return success();
+  }
+
+  LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
+    auto query = cast<RankedTensorType>(op.getQuery().getType()),
+         value = cast<RankedTensorType>(op.getValue().getType());
+    if (failed(checkOperands(op, rewriter)))
+      return failure();
     int64_t channels = query.getDimSize(*op.dimOf(0, AttentionOp::DQK));
     int64_t valueChannels = value.getDimSize(*op.dimOf(2, AttentionOp::DV));
     if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels))
@@ -313,7 +320,8 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     Value dest = destination(b, op.getResult(), resultExtents);
 
     AttentionTask prototype{
-        op, analyzeMask(op.getMask()), view, {}, {}, channels, valueChannels, kBlock, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+        op, analyzeMask(op.getMask()), view, {}, {}, channels, valueChannels, kBlock, {}, {}, {}, {}, {}, {}, {}, {},
+        {}};
     if (view)
       prototype.block = attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), channels)->block;
     else

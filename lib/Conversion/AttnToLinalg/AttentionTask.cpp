@@ -63,8 +63,8 @@ bool tile::needsWidening(const AttentionTask &task) { return task.view && !layou
 
 WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most) {
   CacheBlock layout(layoutOf(task));
-  Value room = tensor::EmptyOp::create(
-      b, ArrayRef<int64_t>{most, 2, task.block * task.channels / kPanel, kPanel}, b.getF32Type());
+  Value room = tensor::EmptyOp::create(b, ArrayRef<int64_t>{most, 2, task.block * task.channels / kPanel, kPanel},
+                                       b.getF32Type());
   Value lines = loop(b, from, to, 1, room, [&](ImplicitLocOpBuilder &b, Value nth, Value carried) {
     Value block = cacheBlock(b, task, nth), at = arith::SubIOp::create(b, nth, from);
     for (CachePart part : {Keys, Values})
@@ -163,9 +163,8 @@ static Value packKeyBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, Va
                               };
                               auto write = [&](int64_t c, Value keys, Value dest) -> Value {
                                 Value line = arith::AddIOp::create(b, channel, index(b, c));
-                                return vector::TransferWriteOp::create(b, keys, dest,
-                                                                       ValueRange{nth, panel, line, lane},
-                                                                       ArrayRef<bool>{true})
+                                return vector::TransferWriteOp::create(
+                                           b, keys, dest, ValueRange{nth, panel, line, lane}, ArrayRef<bool>{true})
                                     .getResult();
                               };
                               return writeTurned(b, read, write, inner);

@@ -34,8 +34,7 @@ Value roundedWords(ImplicitLocOpBuilder &b, Value numbers) {
   Value odd = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, words(b, lanes, 16)), words(b, lanes, 1));
   Value rounded = arith::AddIOp::create(b, bits, arith::AddIOp::create(b, odd, words(b, lanes, 0x7fff)));
   Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, numbers, numbers);
-  rounded =
-      arith::SelectOp::create(b, isNumber, rounded, arith::OrIOp::create(b, bits, words(b, lanes, 0x00400000)));
+  rounded = arith::SelectOp::create(b, isNumber, rounded, arith::OrIOp::create(b, bits, words(b, lanes, 0x00400000)));
   return arith::AndIOp::create(b, rounded, words(b, lanes, 0xffff0000));
 }
 
@@ -123,13 +122,12 @@ Value CacheBlock::stored(ImplicitLocOpBuilder &b, Value numbers, Value inverse) 
 
 std::pair<Value, Value> CacheBlock::writeScale(ImplicitLocOpBuilder &b, CachePart part, Value place, Read read,
                                                Value dest, Value inverses) const {
-  Value magnitudes = loop(b, index(b, 0), index(b, layout.channels), kPanel, noMagnitudes(b),
-                          [&](ImplicitLocOpBuilder &b, Value channel, Value most) {
-                            return largerMagnitudes(b, read(b, channel), most);
-                          });
+  Value magnitudes = loop(
+      b, index(b, 0), index(b, layout.channels), kPanel, noMagnitudes(b),
+      [&](ImplicitLocOpBuilder &b, Value channel, Value most) { return largerMagnitudes(b, read(b, channel), most); });
   GroupScale scale = scaleOf(b, magnitudes);
-  Value bytes = vector::BitCastOp::create(b, VectorType::get({layout.scaleBytes()}, layout.element),
-                                          inLanes(b, scale.scale, 1));
+  Value bytes =
+      vector::BitCastOp::create(b, VectorType::get({layout.scaleBytes()}, layout.element), inLanes(b, scale.scale, 1));
   Value at[] = {index(b, part), scaleLine(b, place), scaleColumn(b, place)};
   dest = vector::TransferWriteOp::create(b, bytes, dest, at, ArrayRef<bool>{true}).getResult();
   inverses = tensor::InsertOp::create(b, scale.inverse, inverses, ValueRange{index(b, part), place});
@@ -212,7 +210,8 @@ Value CacheBlock::widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Va
   };
   if (layout.together() > 1)
     return loop(b, zero, lines, 1, dest, [&](ImplicitLocOpBuilder &b, Value line, Value carried) {
-      Value pairs = vector::BitCastOp::create(b, wordsOf(b, kPanel), readRow(b, block, {which, line, zero}, 2 * kPanel));
+      Value pairs =
+          vector::BitCastOp::create(b, wordsOf(b, kPanel), readRow(b, block, {which, line, zero}, 2 * kPanel));
       Value halves[] = {arith::ShLIOp::create(b, pairs, words(b, kPanel, 16)),
                         arith::AndIOp::create(b, pairs, words(b, kPanel, 0xffff0000))};
       for (int64_t i = 0; i < 2; ++i) {
@@ -246,8 +245,8 @@ Value CacheBlock::widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Va
     Value scales = vector::BroadcastOp::create(b, VectorType::get({kPanel}, b.getF32Type()), scale);
     return loop(b, zero, index(b, layout.channels / kPanel), 1, outer,
                 [&](ImplicitLocOpBuilder &b, Value panel, Value carried) {
-                  Value line = asValue(
-                      b, affineOf(b, d0 * layout.block + d1, {OpFoldResult(panel), OpFoldResult(place)}));
+                  Value line =
+                      asValue(b, affineOf(b, d0 * layout.block + d1, {OpFoldResult(panel), OpFoldResult(place)}));
                   return write(b, numbers(b, line, scales), line, carried);
                 });
   });
@@ -260,7 +259,8 @@ Value CacheBlock::readKeyElement(ImplicitLocOpBuilder &b, Value pool, ValueRange
     return tensor::ExtractOp::create(b, pool, indices);
   };
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  Value column = asValue(b, affineOf(b, d0 + d1 % layout.together(), {OpFoldResult(keyColumn(b, place)), OpFoldResult(channel)}));
+  Value column =
+      asValue(b, affineOf(b, d0 + d1 % layout.together(), {OpFoldResult(keyColumn(b, place)), OpFoldResult(channel)}));
   Value element = read(keyLine(b, place, channel), column);
   Type f32 = b.getF32Type();
   if (!layout.hasScales())

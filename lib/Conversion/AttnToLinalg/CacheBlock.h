@@ -9,8 +9,8 @@ namespace rapt::tile {
 enum CachePart : int64_t { Keys = 0, Values = 1 };
 
 /// One head's part of a block, [2, lines, columns] as attn::CacheLayout has it. What writes gives the new tensor;
-/// `read(b, channel)` gives channels [channel, channel + 32) of a key or value in f32. Layouts with scales make codes with
-/// `inverses`, [2, block] in f32, which writeScale fills; it is null for the others.
+/// `read(b, channel)` gives channels [channel, channel + 32) of a key or value in f32. Layouts with scales make codes
+/// with `inverses`, [2, block] in f32, which writeScale fills; it is null for the others.
 class CacheBlock {
 public:
   using Read = llvm::function_ref<Value(ImplicitLocOpBuilder &, Value channel)>;
@@ -28,8 +28,8 @@ public:
   /// A value to `place`: rows of the panels.
   Value writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const;
 
-  /// Keys or values of `block` in f32: lines of 32, [block * channels / 32, 32], into `dest` at `at`, indices of all of its
-  /// dims but the last two.
+  /// Keys or values of `block` in f32: lines of 32, [block * channels / 32, 32], into `dest` at `at`, indices of all of
+  /// its dims but the last two.
   Value widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Value dest, ValueRange at) const;
 
   /// A channel of the key at `place` in f32; `at` is where the head's part lies in the pool: [block, layer, head].
