@@ -68,6 +68,8 @@ Value everySecond(ImplicitLocOpBuilder &b, Value vector, int64_t first) {
   return vector::ShuffleOp::create(b, vector, vector, lanes);
 }
 
+VectorType panelOfFloats(ImplicitLocOpBuilder &b) { return VectorType::get({kPanel}, b.getF32Type()); }
+
 /// A number in all of `lanes` lanes.
 Value inLanes(ImplicitLocOpBuilder &b, Value number, int64_t lanes) {
   return vector::BroadcastOp::create(b, VectorType::get({lanes}, number.getType()), number);
@@ -201,55 +203,51 @@ Value CacheBlock::writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Va
               });
 }
 
-Value CacheBlock::widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Value dest, ValueRange at) const {
-  Value which = index(b, part), zero = index(b, 0), lines = index(b, layout.elementLines());
-  auto write = [&](ImplicitLocOpBuilder &b, Value numbers, Value line, Value dest) {
-    SmallVector<Value> indices(at);
-    indices.append({line, zero});
-    return writePanel(b, numbers, dest, indices);
-  };
-  if (layout.together() > 1)
-    return loop(b, zero, lines, 1, dest, [&](ImplicitLocOpBuilder &b, Value line, Value carried) {
-      Value pairs =
-          vector::BitCastOp::create(b, wordsOf(b, kPanel), readRow(b, block, {which, line, zero}, 2 * kPanel));
-      Value halves[] = {arith::ShLIOp::create(b, pairs, words(b, kPanel, 16)),
-                        arith::AndIOp::create(b, pairs, words(b, kPanel, 0xffff0000))};
-      for (int64_t i = 0; i < 2; ++i) {
-        Value to = asValue(b, affineOf(b, b.getAffineDimExpr(0) * 2 + i, {OpFoldResult(line)}));
-        Value numbers = arith::BitcastOp::create(b, VectorType::get({kPanel}, b.getF32Type()), halves[i]);
-        carried = write(b, numbers, to, carried);
+Value CacheBlock::widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Value place, Value dest) const {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  auto of = [&](AffineExpr expr, ArrayRef<OpFoldResult> values) { return asValue(b, affineOf(b, expr, values)); };
+  const int64_t ofPanel = (part == Keys ? layout.channels : layout.block) / layout.together();
+  Value which = index(b, part), zero = index(b, 0);
+  Value panels = index(b, (part == Keys ? layout.block : layout.channels) / kPanel);
+  Value first = part == Keys ? of(d0.floorDiv(kPanel), {OpFoldResult(place)}) : place;
+  return loop(b, zero, panels, 1, dest, [&](ImplicitLocOpBuilder &b, Value panel, Value outer) {
+    // A panel of keys has 32 positions in its lanes, a line of values one in all of them.
+    Value scales;
+    if (layout.hasScales() && part == Keys)
+      scales = readScales(b, block, part, scaleLine(b, of(d0 * kPanel, {OpFoldResult(panel)})), zero, kPanel);
+    return loop(b, zero, index(b, ofPanel), 1, outer, [&](ImplicitLocOpBuilder &b, Value nth, Value carried) {
+      Value line = of(d0 * ofPanel + d1, {OpFoldResult(panel), OpFoldResult(nth)});
+      Value ofLine = scales;
+      if (layout.hasScales() && part == Values) {
+        Value scale = readScales(b, block, part, scaleLine(b, nth), scaleColumn(b, nth), 1);
+        ofLine = vector::BroadcastOp::create(b, panelOfFloats(b), scale);
+      }
+      for (auto [i, numbers] : llvm::enumerate(widened(b, block, which, line, ofLine))) {
+        AffineExpr inPanel = d0 * layout.together() + int64_t(i);
+        SmallVector<Value> at{part == Keys ? of(d0 + d1, {OpFoldResult(first), OpFoldResult(panel)}) : panel,
+                              part == Keys ? of(inPanel, {OpFoldResult(nth)})
+                                           : of(inPanel + d1, {OpFoldResult(nth), OpFoldResult(first)}),
+                              zero};
+        carried = writePanel(b, numbers, carried, at);
       }
       return carried;
     });
-  if (!layout.hasScales())
-    return loop(b, zero, lines, 1, dest, [&](ImplicitLocOpBuilder &b, Value line, Value carried) {
-      return write(b, readPanel(b, block, {which, line, zero}), line, carried);
-    });
-  auto numbers = [&](ImplicitLocOpBuilder &b, Value line, Value scales) -> Value {
-    Value codes = readRow(b, block, {which, line, zero}, kPanel);
-    Value numbers = arith::SIToFPOp::create(b, VectorType::get({kPanel}, b.getF32Type()), codes);
-    return arith::MulFOp::create(b, numbers, scales);
-  };
-  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  // A panel of keys has 32 positions in its lanes, a line of values one.
-  if (part == Keys)
-    return loop(b, zero, index(b, layout.block), kPanel, dest, [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
-      Value scales = readScales(b, block, part, scaleLine(b, place), zero, kPanel);
-      return loop(b, zero, index(b, layout.channels), 1, outer, [&](ImplicitLocOpBuilder &b, Value c, Value carried) {
-        Value line = keyLine(b, place, c);
-        return write(b, numbers(b, line, scales), line, carried);
-      });
-    });
-  return loop(b, zero, index(b, layout.block), 1, dest, [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
-    Value scale = readScales(b, block, part, scaleLine(b, place), scaleColumn(b, place), 1);
-    Value scales = vector::BroadcastOp::create(b, VectorType::get({kPanel}, b.getF32Type()), scale);
-    return loop(b, zero, index(b, layout.channels / kPanel), 1, outer,
-                [&](ImplicitLocOpBuilder &b, Value panel, Value carried) {
-                  Value line =
-                      asValue(b, affineOf(b, d0 * layout.block + d1, {OpFoldResult(panel), OpFoldResult(place)}));
-                  return write(b, numbers(b, line, scales), line, carried);
-                });
   });
+}
+
+SmallVector<Value> CacheBlock::widened(ImplicitLocOpBuilder &b, Value block, Value part, Value line,
+                                       Value scales) const {
+  Value at[] = {part, line, index(b, 0)};
+  if (layout.hasScales()) {
+    Value codes = arith::SIToFPOp::create(b, panelOfFloats(b), readRow(b, block, at, kPanel));
+    return {arith::MulFOp::create(b, codes, scales)};
+  }
+  if (layout.together() == 1)
+    return {readPanel(b, block, at)};
+  Value pairs = vector::BitCastOp::create(b, wordsOf(b, kPanel), readRow(b, block, at, 2 * kPanel));
+  Value first = arith::ShLIOp::create(b, pairs, words(b, kPanel, 16)),
+        second = arith::AndIOp::create(b, pairs, words(b, kPanel, 0xffff0000));
+  return {arith::BitcastOp::create(b, panelOfFloats(b), first), arith::BitcastOp::create(b, panelOfFloats(b), second)};
 }
 
 Value CacheBlock::readKeyElement(ImplicitLocOpBuilder &b, Value pool, ValueRange at, Value place, Value channel) const {

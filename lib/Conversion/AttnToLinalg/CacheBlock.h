@@ -28,9 +28,9 @@ public:
   /// A value to `place`: rows of the panels.
   Value writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const;
 
-  /// Keys or values of `block` in f32: lines of 32, [block * channels / 32, 32], into `dest` at `at`, indices of all of
-  /// its dims but the last two.
-  Value widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Value dest, ValueRange at) const;
+  /// Keys or values of `block` in f32 into `dest`, keys [all/32, channels, 32], values [channels/32, all, 32], from place
+  /// `place` on, a multiple of 32.
+  Value widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Value place, Value dest) const;
 
   /// A channel of the key at `place` in f32; `at` is where the head's part lies in the pool: [block, layer, head].
   Value readKeyElement(ImplicitLocOpBuilder &b, Value pool, ValueRange at, Value place, Value channel) const;
@@ -41,6 +41,8 @@ private:
   Value keyColumn(ImplicitLocOpBuilder &b, Value place) const;
   Value scaleLine(ImplicitLocOpBuilder &b, Value place) const;
   Value scaleColumn(ImplicitLocOpBuilder &b, Value place) const;
+  /// The panels of a line in f32.
+  llvm::SmallVector<Value> widened(ImplicitLocOpBuilder &b, Value block, Value part, Value line, Value scales) const;
   /// Numbers in f32 as elements of the same lanes; not for layouts of pairs.
   Value stored(ImplicitLocOpBuilder &b, Value numbers, Value inverse) const;
 
