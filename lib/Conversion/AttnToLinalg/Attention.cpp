@@ -2,11 +2,11 @@
 //
 // Where keys are not in a cache, which holds them as products read them, a grid of its own
 // packs them first; of a cache in fewer bits a task widens some blocks before it uses them. The
-// grid of the op itself is (row, block of at most 252 queries, key/value head, query head of its group). A task takes some blocks of keys at a time, which stay in
-// the second-level cache while tiles of 14 queries use them; the state of online softmax of
-// all its queries is in scratch. Blocks that the mask excludes are not visited, those that it
-// keeps whole are visited without it, two in a step where they are packed or widened. The last tile begins earlier, and computes
-// some queries again, if the queries are no whole tiles; fewer than 14 go one by one.
+// grid of the op itself is (row, block of at most 252 queries, key/value head, query head of its group). A task takes
+// some blocks of keys at a time, which stay in the second-level cache while tiles of 14 queries use them; the state of
+// online softmax of all its queries is in scratch. Blocks that the mask excludes are not visited, those that it keeps
+// whole are visited without it, two in a step where they are packed or widened. The last tile begins earlier, and
+// computes some queries again, if the queries are no whole tiles; fewer than 14 go one by one.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/CacheLayout.h"

@@ -82,8 +82,8 @@ WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
     return tensor::EmptyOp::create(b, ArrayRef<int64_t>{panels, lines, kPanel}, b.getF32Type());
   };
   Value rooms[] = {room(places / kPanel, task.channels), room(task.channels / kPanel, places)};
-  SmallVector<Value> wide = loop(
-      b, from, to, 1, rooms, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) -> SmallVector<Value> {
+  SmallVector<Value> wide =
+      loop(b, from, to, 1, rooms, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) -> SmallVector<Value> {
         Value block = cacheBlock(b, task, nth);
         Value place = asValue(b, affineOf(b, (b.getAffineDimExpr(0) - b.getAffineDimExpr(1)) * task.block,
                                           {OpFoldResult(nth), OpFoldResult(from)}));

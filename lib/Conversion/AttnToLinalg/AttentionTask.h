@@ -14,7 +14,8 @@ struct PackedKeys {
   Value keys, values;
 };
 
-/// Blocks of a cache in f32, from the row's block `first` on: keys [all/32, channels, 32], values [channels/32, all, 32].
+/// Blocks of a cache in f32, from the row's block `first` on: keys [all/32, channels, 32], values [channels/32, all,
+/// 32].
 struct WidenedKeys {
   Value keys, values, first;
 };

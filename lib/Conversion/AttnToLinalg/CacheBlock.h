@@ -28,8 +28,8 @@ public:
   /// A value to `place`: rows of the panels.
   Value writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const;
 
-  /// Keys or values of `block` in f32 into `dest`, keys [all/32, channels, 32], values [channels/32, all, 32], from place
-  /// `place` on, a multiple of 32.
+  /// Keys or values of `block` in f32 into `dest`, keys [all/32, channels, 32], values [channels/32, all, 32], from
+  /// place `place` on, a multiple of 32.
   Value widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Value place, Value dest) const;
 
   /// A channel of the key at `place` in f32; `at` is where the head's part lies in the pool: [block, layer, head].
