@@ -48,8 +48,8 @@ void rapt::cpu::addLLVMPasses(OpPassManager &passes) {
   passes.addPass(createAttnToLLVM());
   passes.addPass(createReconcileUnrealizedCastsPass());
   // Blocks are as the conversions made them; looking for equal ones finds none.
-  passes.addPass(createCanonicalizerPass(
-      GreedyRewriteConfig().setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)));
+  passes.addPass(
+      createCanonicalizerPass(GreedyRewriteConfig().setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)));
   passes.addPass(createCSEPass());
   passes.addPass(createAttnEmitEntries());
 }

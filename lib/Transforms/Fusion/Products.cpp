@@ -85,9 +85,7 @@ bool isStackedAlike(attn::ParameterSliceOp a, attn::ParameterSliceOp b) {
          first.getFirstLayer() == second.getFirstLayer();
 }
 
-int64_t channelsOf(Part part) {
-  return cast<RankedTensorType>(part.heads.getHeads()[0].getType()).getShape().back();
-}
+int64_t channelsOf(Part part) { return cast<RankedTensorType>(part.heads.getHeads()[0].getType()).getShape().back(); }
 
 /// What keeps two parts of one input apart.
 StringRef difference(Part a, Part b) {
@@ -231,8 +229,8 @@ private:
       columns += isTurned ? type.getDimSize(0) : type.getShape().back();
       shape[0] = isTurned ? type.getDimSize(1) : type.getDimSize(0);
       for (auto source : parameter.getSources().getAsRange<attn::SourceAttr>())
-        sources.push_back(attn::SourceAttr::get(first.getContext(), source.getName(),
-                                                source.getTranspose() != isTurned, source.getRows()));
+        sources.push_back(attn::SourceAttr::get(first.getContext(), source.getName(), source.getTranspose() != isTurned,
+                                                source.getRows()));
       names.push_back(parameter.getSymName());
       replaced.insert(parameter);
     }
