@@ -140,7 +140,10 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return check(isa<DenseI64ArrayAttr>(value), "of a function is an array of 64-bit integers");
   if (name == opAttr || name == regionAttr) {
     auto number = dyn_cast<IntegerAttr>(value);
-    return check(number && number.getType().isInteger(64) && number.getInt() >= 0, "is a 64-bit integer from 0 on");
+    // A region that belongs to no op has the number -1.
+    int64_t least = name == regionAttr ? -1 : 0;
+    return check(number && number.getType().isInteger(64) && number.getInt() >= least,
+                 "is a 64-bit integer from " + Twine(least) + " on");
   }
   if (name == modelAttr || name == targetAttr)
     return check(isa<ModuleOp>(op) && isa<DictionaryAttr>(value), "is a dictionary of a module");

@@ -69,6 +69,9 @@ Sum CostModel::elementBytes(Value value) {
 Sum CostModel::bytesOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   auto quantized = type ? dyn_cast<attn::QuantizedType>(type.getElementType()) : attn::QuantizedType();
+  // Costs are those of all targets, of which some round rows and some do not.
+  if (auto rounded = value.getDefiningOp<attn::RoundRowsOp>())
+    return bytesOf(rounded.getInput());
   if (quantized && type.getRank() == 3)
     return Sum(quantized.panelBytes(type.getDimSize(0), type.getDimSize(1)).getNumElements());
   if (quantized && quantized.getCode() == attn::QuantizedCode::s8)
@@ -110,7 +113,8 @@ Sum CostModel::count(StringRef kind, ArrayRef<NamedAttribute> fields) {
 Cost CostModel::costOfLinear(attn::LinearOp linear) {
   Cost cost = costOfRows(linear);
   RankedTensorType weight = linear.getWeight().getType();
-  int64_t k = weight.getDimSize(linear.isPacked() ? 1 : 0), n = linear.getResult().getType().getDimSize(1);
+  int64_t k = linear.isPacked() ? linear.getDepth() : weight.getDimSize(0);
+  int64_t n = linear.getResult().getType().getDimSize(1);
   attn::ParameterOp parameter = parameterOf(linear.getWeight());
   std::optional<attn::LayoutAttr> layout = parameter ? parameter.getLayout() : std::nullopt;
   if (layout && layout->getShape().size() == 2) // what the model has, without padding
@@ -318,7 +322,7 @@ EntryCosts CostModel::run() {
     seeLayer(op);
     if (!isa<attn::AttnDialect>(op->getDialect()) || op->getNumResults() == 0 ||
         isa<attn::ParameterSliceOp, attn::KVViewOp, attn::SplitHeadsOp, attn::MergeHeadsOp, attn::LookupOp,
-            attn::DimSizeOp>(op))
+            attn::DimSizeOp, attn::RoundRowsOp>(op))
       return;
     ops.push_back(describe(op, costOf(op)));
     result.operations.push_back(op);

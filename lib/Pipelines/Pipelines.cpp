@@ -22,6 +22,10 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
   target.vectorBytes = options.target.vectorBytes;
   target.vectorRegisters = options.target.vectorRegisters;
   target.byteDot = options.target.byteDot;
+  target.bf16Dot = options.target.bf16Dot;
+  target.amxBf16 = options.target.amxBf16;
+  target.amxInt8 = options.target.amxInt8;
+  target.emulated = options.target.emulated;
   passes.addPass(createAttnSetTarget(target));
   if (options.dtype != "auto") {
     AttnSelectStorageOptions storage;
@@ -41,6 +45,7 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
   }
   passes.addPass(createAttnPadKernels());
   passes.addPass(createAttnMaterializeLayouts());
+  passes.addPass(createAttnRoundRows());
   passes.addPass(createAttnVerifyCanonical());
 }
 

@@ -5,8 +5,10 @@ using namespace mlir;
 namespace rapt::reference {
 
 template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &ids, const Tensor<S> &table) {
-  bool packed = table.shape.size() == 3; // [rows/32, columns, 32]
-  int64_t rows = packed ? table.dim(0) * attn::kPanel : table.dim(0), columns = table.dim(1);
+  auto type = RankedTensorType::get(table.shape, op.getTable().getType().getElementType());
+  bool packed = table.shape.size() == 3; // [rows/32, columns, 32], or in pairs
+  int64_t rows = packed ? table.dim(0) * attn::kPanel : table.dim(0);
+  int64_t columns = packed ? attn::depthOfPanels(type) : table.dim(1);
   int64_t width = packed ? attn::padToPanel(columns) : columns;
   Result<S> result = makeTensor<S>(op, {ids.dim(0), width});
   if (failed(result))
@@ -18,8 +20,7 @@ template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &
       return op.emitOpError() << "looks id " << id << " (element " << i << ") up in a table of " << rows << " rows";
     for (int64_t c = 0; c < columns; ++c)
       result->floats[i * width + c] =
-          scale * (packed ? table.floats[(id / attn::kPanel * columns + c) * attn::kPanel + id % attn::kPanel]
-                          : table.floats[id * columns + c]);
+          scale * table.floats[packed ? attn::placeInPanels(type, c, id) : id * columns + c];
   }
   return result;
 }

@@ -13,11 +13,11 @@ template <typename S> std::vector<S> plainWeight(attn::LinearOp op, const Tensor
   if (!op.isPacked() && !op.getTransposed())
     return weight.floats;
   std::vector<S> plain(k * n);
-  int64_t rows = op.isPacked() ? weight.dim(1) : k;
+  auto type = RankedTensorType::get(weight.shape, op.getWeight().getType().getElementType());
+  int64_t rows = std::min(k, op.isPacked() ? attn::depthOfPanels(type) : k);
   for (int64_t j = 0; j < n; ++j)
     for (int64_t i = 0; i < rows; ++i)
-      plain[i * n + j] = op.isPacked() ? weight.floats[(j / attn::kPanel * rows + i) * attn::kPanel + j % attn::kPanel]
-                                       : weight.floats[j * k + i];
+      plain[i * n + j] = weight.floats[op.isPacked() ? attn::placeInPanels(type, i, j) : j * k + i];
   return plain;
 }
 
@@ -81,6 +81,18 @@ Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &w
   return result;
 }
 
+template <typename S> Result<S> evaluate(attn::RoundRowsOp op, const Tensor<S> &input) {
+  int64_t rows = input.dim(0), columns = input.dim(1), width = op.getResult().getType().getDimSize(1);
+  Result<S> result = makeTensor<S>(op, {rows, width});
+  if (failed(result))
+    return failure();
+  auto bf16 = cast<FloatType>(op.getResult().getType().getElementType());
+  for (int64_t m = 0; m < rows; ++m)
+    for (int64_t i = 0; i < columns; ++i)
+      result->floats[m * width + i] = S(roundTo(bf16, input.floats[m * columns + i], /*exact=*/true));
+  return result;
+}
+
 template <typename S> Result<S> evaluate(attn::ActivationOp op, const Tensor<S> &input) {
   Tensor<S> result = input;
   for (S &x : result.floats)
@@ -108,6 +120,7 @@ template <typename S> Result<S> evaluate(attn::AddOp op, const Tensor<S> &lhs, c
 
 #define INSTANTIATE(S)                                                                                                 \
   template Result<S> evaluate(attn::LinearOp, const Tensor<S> &, const Tensor<S> &, Tensors<S>, ScalarProgram<S> *);   \
+  template Result<S> evaluate(attn::RoundRowsOp, const Tensor<S> &);                                                   \
   template Result<S> evaluate(attn::ActivationOp, const Tensor<S> &);                                                  \
   template Result<S> evaluate(attn::GLUOp, const Tensor<S> &, const Tensor<S> &);                                      \
   template Result<S> evaluate(attn::AddOp, const Tensor<S> &, const Tensor<S> &);

@@ -47,10 +47,10 @@ FailureOr<SmallVector<Tensor<S>>> evaluate(attn::RecurrenceOp op, const Tensor<S
   if (failed(output))
     return failure();
   // In panels, rows beyond k are those of padding.
-  int64_t k = op.isPacked() ? weight.dim(1) : hidden;
+  auto type = RankedTensorType::get(weight.shape, op.getWeight().getType().getElementType());
+  int64_t k = op.isPacked() ? attn::depthOfPanels(type) : hidden;
   auto weightAt = [&](int64_t i, int64_t j) {
-    return op.isPacked() ? weight.floats[(j / attn::kPanel * k + i) * attn::kPanel + j % attn::kPanel]
-                         : weight.floats[i * columns + j];
+    return weight.floats[op.isPacked() ? attn::placeInPanels(type, i, j) : i * columns + j];
   };
   SmallVector<Tensor<S>> results{std::move(*output)};
   for (const Tensor<S> *state : initial)

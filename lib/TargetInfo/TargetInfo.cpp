@@ -6,6 +6,18 @@
 using namespace mlir;
 using namespace rapt;
 
+namespace {
+struct Flag {
+  StringLiteral name;
+  bool TargetInfo::*field;
+};
+constexpr Flag flags[] = {{"byte_dot", &TargetInfo::byteDot},
+                          {"bf16_dot", &TargetInfo::bf16Dot},
+                          {"amx_bf16", &TargetInfo::amxBf16},
+                          {"amx_int8", &TargetInfo::amxInt8},
+                          {"emulated", &TargetInfo::emulated}};
+} // namespace
+
 TargetInfo TargetInfo::of(Operation *op) {
   TargetInfo info;
   auto module = dyn_cast<ModuleOp>(op);
@@ -20,7 +32,8 @@ TargetInfo TargetInfo::of(Operation *op) {
   };
   read("vector_bytes", info.vectorBytes);
   read("vector_registers", info.vectorRegisters);
-  info.byteDot = attr.contains("byte_dot");
+  for (const Flag &flag : flags)
+    info.*flag.field = attr.contains(flag.name);
   return info;
 }
 
@@ -29,7 +42,8 @@ DictionaryAttr TargetInfo::toAttr(MLIRContext *context) const {
   SmallVector<NamedAttribute> fields{
       builder.getNamedAttr("vector_bytes", builder.getI64IntegerAttr(vectorBytes)),
       builder.getNamedAttr("vector_registers", builder.getI64IntegerAttr(vectorRegisters))};
-  if (byteDot)
-    fields.push_back(builder.getNamedAttr("byte_dot", builder.getUnitAttr()));
+  for (const Flag &flag : flags)
+    if (this->*flag.field)
+      fields.push_back(builder.getNamedAttr(flag.name, builder.getUnitAttr()));
   return builder.getDictionaryAttr(fields);
 }

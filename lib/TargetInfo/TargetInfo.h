@@ -13,8 +13,14 @@ struct TargetInfo {
   int64_t vectorBytes = 32;     ///< widest vector register that is fast
   int64_t vectorRegisters = 16; ///< architectural vector registers
   bool byteDot = false;         ///< an instruction of that width sums four products of bytes in 32 bits
+  bool bf16Dot = false;         ///< one sums two products of bf16 in f32, faster than two multiply-adds of f32
+  bool amxBf16 = false;         ///< instructions multiply tiles of pairs of bf16
+  bool amxInt8 = false;         ///< instructions multiply tiles of fours of bytes
+  bool emulated = false;        ///< bf16Dot, amxBf16 and amxInt8 are replaced by code for vectors
 
   int64_t lanesF32() const { return vectorBytes / 4; }
+  /// Whether a product of bf16 takes both of its operands in pairs.
+  bool multipliesPairs() const { return bf16Dot || amxBf16; }
   bool operator==(const TargetInfo &) const = default;
 
   /// The target of the module that holds `op`; the defaults above where it says nothing.

@@ -83,7 +83,8 @@ struct VerifyTiled : rapt::impl::AttnVerifyTiledBase<VerifyTiled> {
               return op->emitOpError() << "gives " << tensor << ": the tiled stage promises its bytes";
           if (isa<attn::AttnDialect>(op->getDialect()) &&
               !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
-                   attn::AttentionMergeOp, attn::LookupOp, attn::QuantizedProductOp, attn::YieldOp>(op))
+                   attn::AttentionMergeOp, attn::LookupOp, attn::PairedProductOp, attn::QuantizedProductOp,
+                   attn::YieldOp>(op))
             return op->emitOpError("is left whole: the tiled stage promises tiles");
           return success();
         })))

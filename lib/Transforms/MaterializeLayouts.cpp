@@ -136,14 +136,16 @@ int64_t assign(attn::ParameterOp parameter, const Wish &wish, int64_t offset) {
     }
   }
   int64_t columns = padded(shape.back(), wish.columnGroup, /*padSingle=*/true);
-  if (wish.kind == attn::LayoutKind::panels)
-    physical = {columns / kPanel, padded(shape[0], wish.rowGroup, /*padSingle=*/false), kPanel};
-  else {
+  Type element = slice.getElementType();
+  int64_t k = 1, bytes;
+  if (wish.kind == attn::LayoutKind::panels) {
+    k = element.isBF16() ? 2 : 1;
+    int64_t rows = padded(shape[0], wish.rowGroup, /*padSingle=*/false);
+    physical = {columns / kPanel, (rows + k - 1) / k, kPanel * k};
+  } else {
     physical = shape;
     physical.back() = columns;
   }
-  Type element = slice.getElementType();
-  int64_t k = 1, bytes;
   if (auto quantized = dyn_cast<attn::QuantizedType>(element)) {
     element = quantized.along(0);
     k = 32 / quantized.bits(); // a word of 32 bits in each column

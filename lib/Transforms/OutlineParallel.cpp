@@ -101,10 +101,13 @@ struct OutlineParallel : rapt::impl::AttnOutlineParallelBase<OutlineParallel> {
       bool isCosted = entry->hasAttr(attn::AttnDialect::costsAttr) && !attn::isKernelModule(getOperation());
       SmallVector<int64_t> ops;
       for (auto [i, loop] : llvm::enumerate(loops)) {
+        // What belongs to no op is not numbered: targets differ in it, and the numbers are those of all.
         auto op = loop->getAttrOfType<IntegerAttr>(attn::AttnDialect::opAttr);
-        ops.push_back(op ? op.getInt() : -1);
+        int64_t region = op ? ops.size() : -1;
+        if (op)
+          ops.push_back(op.getInt());
         if (failed(outline(loop, entry, (entry.getSymName() + ".task" + Twine(i)).str(),
-                           isCosted ? b.getI64IntegerAttr(i) : IntegerAttr())))
+                           isCosted ? b.getI64IntegerAttr(region) : IntegerAttr())))
           return signalPassFailure();
       }
       if (isCosted)

@@ -23,7 +23,8 @@ def AttnVerifyCanonical : Pass<"attn-verify-canonical", "::mlir::ModuleOp"> {
 def AttnVerifyTiled : Pass<"attn-verify-tiled", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `tiled`";
   let description = [{
-    No attn op is left but declarations, parameter slices, `attn.attention_state`, `attn.attention_merge` and `attn.quantized_product`,
+    No attn op is left but declarations, parameter slices, `attn.attention_state`, `attn.attention_merge`,
+    `attn.paired_product` and `attn.quantized_product`,
     and no tensor has an encoding or quantised elements.
   }];
 }
@@ -131,10 +132,28 @@ def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"
       return %y : tensor<?x80xf32>
     }
     ```
-    Here `@w` becomes `tensor<3x64x32xf32>` with `layout = #attn.layout<panels, shape = [64, 80], column_group = 0, row_group = 0, k = 1>` at offset 0.
+    Weights of products in bf16 lie in pairs of rows, on every target. Here `@w` becomes `tensor<3x64x32xf32>` with `layout = #attn.layout<panels, shape = [64, 80], column_group = 0, row_group = 0, k = 1>` at offset 0.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def AttnRoundRows : Pass<"attn-round-rows", "::mlir::ModuleOp"> {
+  let summary = "rounds what products of bf16 read, for targets that multiply pairs";
+  let description = [{
+    Where the target has instructions on pairs of bf16 (`bf16_dot`, `amx_bf16`), the input of every `attn.linear` whose weight is in
+    panels of pairs goes through `attn.round_rows`, once for all products that read it. Elsewhere nothing changes: weights are
+    widened, and inputs stay f32. Runs after layouts are materialised.
+
+    ```mlir
+    module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+      func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
+        %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+        return %y : tensor<?x64xf32>
+      }
+    }
+    ```
+  }];
 }
 
 def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
@@ -252,7 +271,11 @@ def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", "32", "Bytes of the widest vector register that is fast">,
     Option<"vectorRegisters", "vector-registers", "int64_t", "16", "Number of vector registers">,
-    Option<"byteDot", "byte-dot", "bool", "false", "Whether an instruction sums four products of bytes in 32 bits">
+    Option<"byteDot", "byte-dot", "bool", "false", "Whether an instruction sums four products of bytes in 32 bits">,
+    Option<"bf16Dot", "bf16-dot", "bool", "false", "Whether an instruction sums two products of bf16 in f32, faster than f32's multiply-adds">,
+    Option<"amxBf16", "amx-bf16", "bool", "false", "Whether instructions multiply tiles of pairs of bf16">,
+    Option<"amxInt8", "amx-int8", "bool", "false", "Whether instructions multiply tiles of fours of bytes">,
+    Option<"emulated", "emulated", "bool", "false", "Whether vector code takes the place of bf16-dot, amx-bf16 and amx-int8">
   ];
 }
 

@@ -25,6 +25,10 @@ struct SetTarget : rapt::impl::AttnSetTargetBase<SetTarget> {
     info.vectorBytes = vectorBytes;
     info.vectorRegisters = vectorRegisters;
     info.byteDot = byteDot;
+    info.bf16Dot = bf16Dot;
+    info.amxBf16 = amxBf16;
+    info.amxInt8 = amxInt8;
+    info.emulated = emulated;
     getOperation()->setAttr(attn::AttnDialect::targetAttr, info.toAttr(&getContext()));
   }
 };

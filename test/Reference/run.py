@@ -59,6 +59,12 @@ def panels(x):
     return np.ascontiguousarray(padded.reshape(rows, -1, 32).transpose(1, 0, 2))
 
 
+def pairs(x):
+    """[rows, columns] -> [columns/32][rows/2][32][2] as 64 columns, padded with zeros."""
+    even = np.concatenate([x, np.zeros((x.shape[0] % 2, x.shape[1]), x.dtype)])
+    return np.ascontiguousarray(panels(even).reshape(-1, even.shape[0] // 2, 2, 32).swapaxes(2, 3)).reshape(-1, even.shape[0] // 2, 64)
+
+
 def embedding():
     table = normal(11, 7)
     for name, ids in {"some": ints(3, 0, 10, 3), "one": ints(7), "none": ints()}.items():
@@ -186,6 +192,8 @@ def feedforward():
              {"result0": x.astype(np.float64) @ w.astype(np.float16)})
         wide, padded = normal(7, 37), np.concatenate([x, normal(rows, 2)], 1)
         case(f"linear panels {rows}", "feedforward", "panels", {"x": padded, "w": panels(wide)}, {"result0": x.astype(np.float64) @ wide})
+        case(f"linear pairs {rows}", "feedforward", "pairs", {"x": x, "w": pairs(wide)},
+             {"result0": x.astype(np.float64) @ bf16(wide), "result1": bf16(x).astype(np.float64) @ bf16(wide)})
     case("linear dynamic", "feedforward", "dynamic", {"x": x, "w": w}, {"result0": x.astype(np.float64) @ w})
     error("feedforward", "dynamic", {"x": x, "w": normal(6, 5)}, "'attn.linear' op sums over 7 columns of the input and 6 rows of the weight")
     x, y = np.concatenate([normal(7, 5) * 3, [[-30, 30, 0, -8, 8]]]).astype(np.float32), normal(8, 5)

@@ -93,3 +93,18 @@ func.func @look(%x: tensor<?x3x?x?xf32> {attn.name = "x", attn.dims = ["images",
   %z = attn.embedding %i, %t : tensor<?xi32>, tensor<100x64xf32> -> tensor<?x64xf32>
   return %y, %z : tensor<?x768xf32>, tensor<?x64xf32>
 }
+
+// -----
+
+// What a product moves is told of its input before it is rounded, so that costs are the same for all targets.
+attn.dim @tokens min 1 max 64
+// CHECK-LABEL: func.func @rounded
+// CHECK-SAME: ops = [{activations = {{\[\[}}8192], [512, "tokens"]], dtype = "bf16", flops = {{\[\[}}8192, "tokens"]], op = "linear"}]
+func.func @rounded(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]}, %w: tensor<2x32x64xbf16> {attn.name = "w"})
+    -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
+  // CHECK: attn.round_rows %{{.*}} : tensor<?x64xf32> -> tensor<?x64xbf16>{{$}}
+  %r = attn.round_rows %x : tensor<?x64xf32> -> tensor<?x64xbf16>
+  // CHECK: attn.linear {{.*}} {attn.op = 0 : i64}
+  %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}

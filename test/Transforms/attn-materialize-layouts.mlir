@@ -234,3 +234,33 @@ func.func @outputs(%ids: tensor<?xi32> {attn.name = "ids", attn.dims = ["n"]}) -
   return %hidden, %logits : tensor<?x33xf32>, tensor<?x33xf32>
 }
 }
+
+// -----
+
+// Products read bf16 in pairs of rows, the last filled with zeros; f16, and tables that no product reads, stay as they are.
+// CHECK: attn.parameter @odd : tensor<3x18x64xbf16> from {{.*}} {layout = #attn.layout<panels, shape = [35, 70], column_group = 0, row_group = 0, k = 2>, offset = 0 : i64, stride = 6912 : i64}
+// CHECK: attn.parameter @half : tensor<3x35x32xf16> from {{.*}} k = 1>, offset = 6912 : i64
+// CHECK: attn.parameter @tied : tensor<2x18x64xbf16> from {{.*}} shape = [35, 45], {{.*}} k = 2>
+// CHECK: attn.parameter @table : tensor<45x64xbf16> from {{.*}} #attn.layout<row_major, shape = [45, 35], {{.*}} k = 1>
+module attributes {attn.model = {family = "any"}} {
+attn.parameter @odd : tensor<35x70xbf16> from [#attn.source<"odd">]
+attn.parameter @half : tensor<35x70xf16> from [#attn.source<"half">]
+attn.parameter @tied : tensor<45x35xbf16> from [#attn.source<"tied">]
+attn.parameter @table : tensor<45x35xbf16> from [#attn.source<"table">]
+// CHECK-LABEL: @pairs
+func.func @pairs(%ids: tensor<?xi32>) -> (tensor<?x70xf32>, tensor<?x70xf32>, tensor<?x45xf32>) {
+  %tied = attn.parameter_slice @tied : tensor<45x35xbf16>
+  %table = attn.parameter_slice @table : tensor<45x35xbf16>
+  %odd = attn.parameter_slice @odd : tensor<35x70xbf16>
+  %half = attn.parameter_slice @half : tensor<35x70xf16>
+  // CHECK: attn.embedding {{.*}} tensor<2x18x64xbf16> -> tensor<?x64xf32>
+  %0 = attn.embedding %ids, %tied : tensor<?xi32>, tensor<45x35xbf16> -> tensor<?x35xf32>
+  %1 = attn.embedding %ids, %table : tensor<?xi32>, tensor<45x35xbf16> -> tensor<?x35xf32>
+  %2 = attn.add %0, %1 : tensor<?x35xf32>
+  // CHECK: attn.linear {{.*}} tensor<?x64xf32>, tensor<3x18x64xbf16> -> tensor<?x70xf32>
+  %3 = attn.linear %2, %odd : tensor<?x35xf32>, tensor<35x70xbf16> -> tensor<?x70xf32>
+  %4 = attn.linear %2, %half : tensor<?x35xf32>, tensor<35x70xf16> -> tensor<?x70xf32>
+  %5 = attn.linear %2, %tied transposed : tensor<?x35xf32>, tensor<45x35xbf16> -> tensor<?x45xf32>
+  return %3, %4, %5 : tensor<?x70xf32>, tensor<?x70xf32>, tensor<?x45xf32>
+}
+}

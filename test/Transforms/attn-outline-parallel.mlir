@@ -43,3 +43,27 @@ func.func @equal(%env: !llvm.ptr, %x: memref<?xf32>, %y: memref<?xf32>, %n: inde
   }
   return
 }
+
+// -----
+
+// Regions are numbered by those that belong to an op.
+module attributes {attn.model = {family = "any"}} {
+// CHECK-LABEL: func.func @numbered
+// CHECK-SAME: attn.region = array<i64: 5, 3>
+// CHECK: attn.parallel_for @numbered.task0{{.*}} {attn.region = 0 : i64}
+// CHECK: attn.parallel_for @numbered.task0{{.*}} {attn.region = -1 : i64}
+// CHECK: attn.parallel_for @numbered.task0{{.*}} {attn.region = 1 : i64}
+func.func @numbered(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry, attn.costs = {}} {
+  %f1 = arith.constant 1.0 : f32
+  scf.forall (%i) in (%n) {
+    memref.store %f1, %x[%i] : memref<?xf32>
+  } {attn.op = 5 : i64}
+  scf.forall (%i) in (%n) {
+    memref.store %f1, %x[%i] : memref<?xf32>
+  }
+  scf.forall (%i) in (%n) {
+    memref.store %f1, %x[%i] : memref<?xf32>
+  } {attn.op = 3 : i64}
+  return
+}
+}

@@ -2,3 +2,6 @@
 // CHECK: module attributes {attn.stage = "tiled", attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}}
 module attributes {attn.stage = "imported"} {
 }
+
+// RUN: rapt-opt %s --attn-set-target="vector-bytes=64 vector-registers=32 byte-dot bf16-dot amx-bf16 amx-int8 emulated" | FileCheck %s --check-prefix=ALL
+// ALL: attn.target = {amx_bf16, amx_int8, bf16_dot, byte_dot, emulated, vector_bytes = 64 : i64, vector_registers = 32 : i64}

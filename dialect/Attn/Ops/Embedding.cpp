@@ -12,7 +12,7 @@ LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
     return emitOptionalError(loc, "no embedding of ids ", ids, " in a table ", table);
   int64_t columns = table.getDimSize(1);
   if (table.getRank() == 3 && !ShapedType::isDynamic(columns))
-    columns = padToPanel(columns);
+    columns = padToPanel(depthOfPanels(table));
   types.push_back(RankedTensorType::get({ids.getDimSize(0), columns}, Float32Type::get(ids.getContext())));
   return success();
 }
@@ -26,11 +26,12 @@ LogicalResult EmbeddingOp::verify() {
     return emitOpError("needs a finite scale");
   if (table.getRank() != 2 && table.getRank() != 3)
     return emitOpError() << "needs a table of rank 2, or 3 in panels, found " << table;
-  if (table.getRank() == 3 && table.getDimSize(2) != kPanel)
-    return emitOpError() << "needs panels of " << kPanel << " rows, found " << table;
+  if (table.getRank() == 3 && table.getDimSize(2) != kPanel && !isInPairs(table))
+    return emitOpError() << "needs panels of " << kPanel << " rows, or of " << 2 * kPanel << " of bf16 in pairs, found "
+                         << table;
   if (result.getRank() != 2 || result.getDimSize(0) != ids.getDimSize(0) ||
       (table.getRank() == 2 ? result.getDimSize(1) != table.getDimSize(1)
-                            : result.getDimSize(1) != padToPanel(table.getDimSize(1))))
+                            : result.getDimSize(1) != padToPanel(depthOfPanels(table))))
     return emitOpError() << "result " << result << " does not fit ids " << ids << " and table " << table;
   return success();
 }

@@ -72,8 +72,13 @@ Block *LinearOp::ensureEpilogue(OpBuilder &builder) {
 }
 
 Value LinearOp::getUnroundedInput() {
-  auto rounded = getInput().getDefiningOp<QuantizeRowsOp>();
-  return rounded ? Value(rounded.getInput()) : Value(getInput());
+  Operation *rounded = getInput().getDefiningOp();
+  return isa_and_present<QuantizeRowsOp, RoundRowsOp>(rounded) ? rounded->getOperand(0) : Value(getInput());
+}
+
+int64_t LinearOp::getDepth() {
+  RankedTensorType weight = getWeight().getType();
+  return isPacked() ? depthOfPanels(weight) : weight.getDimSize(getTransposed() ? 1 : 0);
 }
 
 /// Rows and weight are both quantised, in the same groups, or neither.
@@ -98,15 +103,22 @@ LogicalResult LinearOp::verify() {
     return failure();
   if (input.getRank() != 2 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0))
     return emitOpError() << "needs an input [m, k] and a result [m, n], found " << input << " and " << result;
+  bool inPairs = isInPairs(weight);
+  if (input.getElementType().isBF16() && (!inPairs || input.getDimSize(1) % 2 != 0))
+    return emitOpError() << "takes rows of bf16, whole pairs of them, with a weight in panels of pairs, found " << input
+                         << " and " << weight;
   if (isPacked()) {
     if (getTransposed())
       return emitOpError("cannot be transposed when the weight is in panels");
-    if (weight.getDimSize(2) != kPanel)
-      return emitOpError() << "needs panels of " << kPanel << " columns, found " << weight;
+    if (weight.getDimSize(2) != kPanel && !inPairs)
+      return emitOpError() << "needs panels of " << kPanel << " columns, or of " << 2 * kPanel
+                           << " of bf16 in pairs, found " << weight;
     // The result's columns end in the last panel; panels are rounded up without counting their columns, which may
     // overflow.
-    int64_t columns = result.getDimSize(1), panels = columns / kPanel + (columns % kPanel != 0);
-    if (weight.getDimSize(1) > input.getDimSize(1) || weight.getDimSize(0) != panels)
+    // Rows are counted without what fills the last pair.
+    int64_t columns = result.getDimSize(1), panels = columns / kPanel + (columns % kPanel != 0), k = inPairs ? 2 : 1;
+    int64_t units = input.getDimSize(1) / k + (input.getDimSize(1) % k != 0);
+    if (weight.getDimSize(1) > units || weight.getDimSize(0) != panels)
       return emitOpError() << "weight panels " << weight << " do not fit input " << input << " and result " << result;
   } else {
     if (weight.getRank() != 2)
@@ -150,4 +162,37 @@ Value GLUOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
 
 Value AddOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
   return arith::AddFOp::create(b, loc, operands[0], operands[1]);
+}
+
+LogicalResult RoundRowsOp::verify() {
+  RankedTensorType input = getInput().getType(), result = getResult().getType();
+  if (input.getRank() != 2 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0) ||
+      input.isDynamicDim(1) || result.isDynamicDim(1) || result.getDimSize(1) < input.getDimSize(1))
+    return emitOpError() << "needs an input [m, k] of static columns and a result of as many rows with no fewer "
+                            "columns, found "
+                         << input << " and " << result;
+  return success();
+}
+
+LogicalResult PairedProductOp::verify() {
+  auto rows = cast<ShapedType>(getRows().getType()), panel = cast<ShapedType>(getPanel().getType()),
+       dest = cast<ShapedType>(getDest().getType());
+  bool fits = rows.getRank() == 2 && panel.getRank() == 2 && dest.getRank() == 2 && dest.getDimSize(1) == kPanel &&
+              panel.getDimSize(1) == 2 * kPanel && rows.getDimSize(0) == dest.getDimSize(0) && !rows.isDynamicDim(1) &&
+              panel.getDimSize(0) == rows.getDimSize(1) / 2 + rows.getDimSize(1) % 2;
+  if (!fits || (rows.getElementType().isBF16() && rows.getDimSize(1) % 2 != 0))
+    return emitOpError() << "needs rows [m, k], whole pairs of them where they are bf16, a panel [k/2, " << 2 * kPanel
+                         << "] and dest [m, " << kPanel << "], found " << rows << ", " << panel << " and " << dest;
+  bool onTensors = isa<RankedTensorType>(dest);
+  if (getResult().size() != (onTensors ? 1 : 0) || (onTensors && getResult()[0].getType() != dest))
+    return emitOpError("gives a tensor of the type of dest, and nothing on memory");
+  return success();
+}
+
+void PairedProductOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (isa<TensorType>(getDest().getType()))
+    return;
+  for (OpOperand &read : getOperation()->getOpOperands())
+    effects.emplace_back(MemoryEffects::Read::get(), &read, SideEffects::DefaultResource::get());
+  effects.emplace_back(MemoryEffects::Write::get(), &getDestMutable(), SideEffects::DefaultResource::get());
 }

@@ -8,6 +8,7 @@ include "dialect/Attn/AttnInterfaces.td"
 include "dialect/Attn/AttnTypes.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -17,9 +18,11 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
     `result[m, n] = epilogue(sum_k input[m, k] * weight[k, n], extra...)`. Sums are f32. The optional region maps the sum and
     one f32 of each extra operand to the result; an extra operand of rank 1 is read at n (a bias), one of rank 2 at
     (m, n) (a residual, a gate). `transposed` says that the weight is [n, k] (a tied embedding). After
-    `attn-materialize-layouts` the weight is in panels, [n/32, k, 32], and n is padded with zeros. How
+    `attn-materialize-layouts` the weight is in panels, [n/32, k, 32], of bf16 in panels of pairs, [n/32, k/2, 64] (column
+    j's rows 2i and 2i + 1 side by side at [j/32, i, 2 (j mod 32)]), and n is padded with zeros. How
     many columns of the last panel the result has is for its type to say: it is not inferred. A quantised weight
-    takes quantised rows of the same groups, and sums are those of docs/Semantics.md.
+    takes quantised rows of the same groups, and sums are those of docs/Semantics.md; a weight in pairs takes rows that
+    `attn.round_rows` made as well.
 
     ```mlir
     func.func @up(%x: tensor<?x768xf32>, %w: tensor<768x3072xf32>, %b: tensor<3072xf32>) -> tensor<?x3072xf32> {
@@ -32,7 +35,7 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32, Attn_QuantizedType]>:$input, RankedTensorOf<[AnyFloat, Attn_QuantizedType]>:$weight,
+  let arguments = (ins RankedTensorOf<[F32, BF16, Attn_QuantizedType]>:$input, RankedTensorOf<[AnyFloat, Attn_QuantizedType]>:$weight,
                        Variadic<RankedTensorOf<[AnyFloat]>>:$extras, UnitAttr:$transposed);
   let results = (outs RankedTensorOf<[F32]>:$result);
   let regions = (region AnyRegion:$epilogue);
@@ -45,11 +48,56 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
   let extraClassDeclaration = [{
     bool isPacked() { return getWeight().getType().getRank() == 3; }
     bool isQuantized() { return ::mlir::isa<QuantizedType>(getWeight().getType().getElementType()); }
-    /// The input before its rows are quantised.
+    /// The input before its rows are quantised or rounded.
     ::mlir::Value getUnroundedInput();
+    /// Rows of the weight, with what fills the last pair of a packed one.
+    int64_t getDepth();
     /// The region's block, made with an identity body when there is none.
     ::mlir::Block *ensureEpilogue(::mlir::OpBuilder &builder);
   }];
+}
+
+def Attn_RoundRowsOp : Attn_Op<"round_rows", [Pure]> {
+  let summary = "rounds the rows of an activation to bf16";
+  let description = [{
+    Each element to the nearest bf16, ties to even; columns that the result has beyond the input's are zero. What
+    products by instructions on pairs of bf16 take as their first operand, made once for all products that read an input.
+
+    ```mlir
+    func.func @round(%x: tensor<?x768xf32>) -> tensor<?x768xbf16> {
+      %r = attn.round_rows %x : tensor<?x768xf32> -> tensor<?x768xbf16>
+      return %r : tensor<?x768xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$input);
+  let results = (outs RankedTensorOf<[BF16]>:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Attn_PairedProductOp : Attn_Op<"paired_product",
+    [DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "a tile of rows times a panel of pairs of bf16";
+  let description = [{
+    `dest[m, n] += sum_k rows[m, k] * panel[k/2, 2n + k mod 2]`: what a tile of `attn.linear` becomes whose weight is in panels of
+    pairs. Rows are f32, or bf16 for instructions that multiply pairs. Where k is odd the last pair's second half does not
+    count. Runs on tensors and, bufferised, on memory.
+
+    ```mlir
+    func.func @tile(%rows: tensor<4x64xf32>, %panel: tensor<32x64xbf16>, %dest: tensor<4x32xf32>) -> tensor<4x32xf32> {
+      %y = attn.paired_product %rows, %panel, %dest : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32> -> tensor<4x32xf32>
+      return %y : tensor<4x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins TensorOrMemRef<[F32, BF16]>:$rows, TensorOrMemRef<[BF16]>:$panel, TensorOrMemRef<[F32]>:$dest);
+  let results = (outs Variadic<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    $rows `,` $panel `,` $dest attr-dict `:` type($rows) `,` type($panel) `,` type($dest) (`->` type($result)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = "::mlir::MutableOperandRange getDpsInitsMutable() { return getDestMutable(); }";
 }
 
 def Attn_YieldOp : Attn_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["LinearOp", "AttentionOp", "AttentionStateOp", "AttentionWeightsOp"]>]> {

@@ -18,7 +18,7 @@ def Attn_RecurrenceOp : Attn_Op<"recurrence", [Pure, AttrSizedOperandSegments, I
     - `gru` (r, z, n): r = sigma(gates_r + p_r), z = sigma(gates_z + p_z), n = tanh(gates_n + r p_n), h' = (1 - z) n + z h.
     - `lstm` (i, f, g, o): c' = sigma(f) c + sigma(i) tanh(g), h' = sigma(o) tanh(c'), each of gates + p.
 
-    The weight is [h, parts h]; after `attn-materialize-layouts` it is in panels, [parts h/32, k, 32] with k <= h, and every part
+    The weight is [h, parts h]; after `attn-materialize-layouts` it is in panels, [parts h/32, k, 32] with k <= h, or of bf16 in pairs, [parts h/32, k/2, 64], and every part
     is padded to h, a multiple of 32, with zeros. `init` is h of each row, for an lstm then c; zeros without it. Results are h' at each
     token, and the state after each row's last step: of a row without tokens, the initial one.
 

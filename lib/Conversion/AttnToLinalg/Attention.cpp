@@ -1,12 +1,12 @@
 //===- Attention.cpp - attn.attention as loops over blocks of keys ------------------------===//
 //
 // Where keys are not in a cache, which holds them as products read them, a grid of its own
-// packs them first. The grid of the op itself is (row, block of at most 126 queries, key/value
+// packs them first. The grid of the op itself is (row, block of at most 252 queries, key/value
 // head, query head of its group). A task takes some blocks of keys at a time, which stay in
 // the second-level cache while tiles of 14 queries use them; the state of online softmax of
 // all its queries is in scratch. Blocks that the mask excludes are not visited, those that it
-// keeps whole are visited without it. The last tile begins earlier, and computes some queries
-// again, if the queries are no whole tiles; fewer than 14 go one by one.
+// keeps whole are visited without it, two in a step where they are packed. The last tile begins earlier, and computes
+// some queries again, if the queries are no whole tiles; fewer than 14 go one by one.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttentionTask.h"
@@ -22,8 +22,12 @@ using attn::kPanel;
 
 namespace {
 
-/// Most queries of a task: enough of them to use blocks of keys again, few enough for many tasks.
-constexpr int64_t kTaskQueries = 9 * kTileRows;
+/// Most queries of a task: enough of them to use blocks of keys, which the first of them brings from a shared cache,
+/// many times; few enough for many tasks and for a state that stays in the second-level cache.
+constexpr int64_t kTaskQueries = 18 * kTileRows;
+/// Blocks of packed keys of one step of online softmax. Four would be no faster, and leave more of a short row to the
+/// masked steps.
+constexpr int64_t kWideStep = 2;
 /// The running maximum starts here: finite, so that a masked score minus it is -inf and not NaN.
 constexpr float kFloor = -1.0e30f;
 
@@ -51,11 +55,11 @@ struct QueryTile {
   Value position; ///< absolute, of the first query
 };
 
-/// State (acc, max, sum) after blocks [from, to).
+/// State (acc, max, sum) after blocks [from, to), of which a step takes `together`.
 SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, Value from,
-                              Value to, bool masked, ValueRange init) {
-  return loop(b, from, to, 1, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
-    auto [keys, values] = keyTiles(b, task, nth);
+                              Value to, int64_t together, bool masked, ValueRange init) {
+  return loop(b, from, to, together, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
+    auto [keys, values] = keyTiles(b, task, nth, together);
     Value firstKey = arith::MulIOp::create(b, nth, index(b, task.block));
     AttentionOp op = task.op;
     auto step = attn::AttentionStateOp::create(
@@ -166,15 +170,23 @@ BlockRange blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Value q,
   return range;
 }
 
-/// The state after the blocks of `range`.
-SmallVector<Value> update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
+/// The state of `m` queries after the blocks of `range`. Packed keys that all queries see are taken in wide steps, as
+/// what a step does once costs the same for all widths; the rest has the mask, even where it excludes nothing.
+SmallVector<Value> update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, int64_t m,
                           const BlockRange &range, ValueRange init) {
   SmallVector<Value> state(init);
-  if (task.bounds.exact && task.bounds.lower)
-    state = overBlocks(b, task, tile, range.from, range.wholeFrom, /*masked=*/true, state);
-  if (task.bounds.exact)
-    state = overBlocks(b, task, tile, range.wholeFrom, range.wholeEnd, /*masked=*/false, state);
-  return overBlocks(b, task, tile, range.wholeEnd, range.end, /*masked=*/true, state);
+  Value maskedFrom = range.from;
+  if (task.bounds.exact && (task.view || m == kTileRows)) {
+    if (task.bounds.lower)
+      state = overBlocks(b, task, tile, range.from, range.wholeFrom, 1, /*masked=*/true, state);
+    int64_t together = task.view ? 1 : kWideStep;
+    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    maskedFrom = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(together) * together,
+                                     {OpFoldResult(range.wholeFrom), OpFoldResult(range.wholeEnd)}));
+    maskedFrom = arith::MaxSIOp::create(b, maskedFrom, range.wholeFrom);
+    state = overBlocks(b, task, tile, range.wholeFrom, maskedFrom, together, /*masked=*/false, state);
+  }
+  return overBlocks(b, task, tile, maskedFrom, range.end, 1, /*masked=*/true, state);
 }
 
 /// The tile's rows of `dest`, the slice of the result that the task owns (rank kept), from row `r` of it on.
@@ -240,7 +252,7 @@ Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, 
       BlockRange range = blocksOf(b, task, tile.position, index(b, m));
       for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
         *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
-      SmallVector<Value> state = update(b, task, tile, range, stateOf(b, task, carried, m, at));
+      SmallVector<Value> state = update(b, task, tile, m, range, stateOf(b, task, carried, m, at));
       return withState(b, task, carried, m, at, state);
     };
     return overTiles(b, count, carried, body);

@@ -106,37 +106,35 @@ static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigne
   return readPanel(b, i == 1 ? op.getKey() : op.getValue(), indices);
 }
 
-/// Keys from `first` on into `dest`, [block/32, channels, 32] behind a dim of one.
-static Value packKeyBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value nth, Value dest) {
-  AffineExpr d0 = b.getAffineDimExpr(0);
-  return loop(b, index(b, 0), index(b, task.block), kTurned, dest,
-              [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
-                Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(place)}));
-                Value lane = asValue(b, affineOf(b, d0 % kPanel, {OpFoldResult(place)}));
-                Value from = arith::AddIOp::create(b, first, place);
-                return loop(b, index(b, 0), index(b, task.channels), kPanel, outer,
-                            [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
-                              auto read = [&](int64_t i) {
-                                return readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
-                              };
-                              auto at = [&](int64_t c) {
-                                Value line = arith::AddIOp::create(b, channel, index(b, c));
-                                return SmallVector<Value>{nth, panel, line, lane};
-                              };
-                              return writeTurned(b, read, at, inner);
-                            });
-              });
+/// 32 keys from `first` on into `dest`, [1, 1, channels, 32].
+static Value packKeyPanel(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value dest) {
+  Value zero = index(b, 0);
+  return loop(b, zero, index(b, kPanel), kTurned, dest, [&](ImplicitLocOpBuilder &b, Value lane, Value outer) {
+    Value from = arith::AddIOp::create(b, first, lane);
+    return loop(b, zero, index(b, task.channels), kPanel, outer,
+                [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
+                  auto read = [&](int64_t i) {
+                    return readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
+                  };
+                  auto at = [&](int64_t c) {
+                    Value line = arith::AddIOp::create(b, channel, index(b, c));
+                    return SmallVector<Value>{zero, zero, line, lane};
+                  };
+                  return writeTurned(b, read, at, inner);
+                });
+  });
 }
 
-/// Values from `first` on into `dest`, [value channels/32, block, 32] behind a dim of one.
-static Value packValueBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value nth, Value dest) {
+/// 32 values from `first` on into `dest`, [1, value channels/32, 32, 32].
+static Value packValuePanels(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value dest) {
+  Value zero = index(b, 0);
   AffineExpr d0 = b.getAffineDimExpr(0);
-  return loop(b, index(b, 0), index(b, task.block), 1, dest, [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
+  return loop(b, zero, index(b, kPanel), 1, dest, [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
     Value from = arith::AddIOp::create(b, first, place);
-    return loop(b, index(b, 0), index(b, task.valueChannels), kPanel, outer,
+    return loop(b, zero, index(b, task.valueChannels), kPanel, outer,
                 [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
                   Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)}));
-                  return writePanel(b, readKey(b, task, 2, from, channel), inner, {nth, panel, place, index(b, 0)});
+                  return writePanel(b, readKey(b, task, 2, from, channel), inner, {zero, panel, place, zero});
                 });
   });
 }
@@ -144,44 +142,51 @@ static Value packValueBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, 
 PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
                           OpFoldResult heads, OpFoldResult keyExtent) {
   AttentionOp op = prototype.op;
-  const int64_t block = prototype.block;
+  const int64_t block = prototype.block, panels = block / kPanel, valuePanels = prototype.valueChannels / kPanel;
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), width = b.getIndexAttr(kPanel),
+               channels = b.getIndexAttr(prototype.channels);
   if (sharesKeys(op))
     rows = one;
   OpFoldResult all = op.getKvBegin() ? keyExtent : affineOf(b, d0 * d1, {rows, keyExtent});
   OpFoldResult blocks = affineOf(b, d0.floorDiv(block) + d1, {all, rows});
-  Type f32 = b.getF32Type();
-  auto room = [&](int64_t panels, int64_t lines) -> Value {
-    return tensor::EmptyOp::create(
-        b,
-        SmallVector<OpFoldResult>{heads, blocks, b.getIndexAttr(panels), b.getIndexAttr(lines), b.getIndexAttr(kPanel)},
-        f32);
+  auto room = [&](OpFoldResult panels, OpFoldResult lines) -> Value {
+    return tensor::EmptyOp::create(b, SmallVector<OpFoldResult>{heads, panels, lines, width}, b.getF32Type());
   };
-  Value dests[] = {room(block / kPanel, prototype.channels), room(prototype.valueChannels / kPanel, block)};
-  SmallVector<OpFoldResult> extents{
-      rows, affineOf(b, d0.ceilDiv(block), {longestRow(b, op.getKvBegin(), rows, keyExtent)}), heads};
+  Value dests[] = {room(affineOf(b, d0 * panels, {blocks}), channels),
+                   room(b.getIndexAttr(valuePanels), affineOf(b, d0 * block, {blocks}))};
+  OpFoldResult longest = longestRow(b, op.getKvBegin(), rows, keyExtent);
+  SmallVector<OpFoldResult> extents{rows, affineOf(b, d0.ceilDiv(block) * panels, {longest})};
   SmallVector<Value> results = grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
     AttentionTask task = prototype;
-    task.row = ids[0], task.kvHead = ids[2], task.group = index(b, 0);
+    task.row = ids[0], task.kvHead = task.group = index(b, 0);
     locateRow(b, task, one, keyExtent);
-    Value first = arith::MulIOp::create(b, ids[1], index(b, block));
-    // A task beyond its row's keys has no block: it points at the row's first, and writes nothing.
-    Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, first, task.keyCount);
-    Value count = arith::SelectOp::create(b, some, index(b, 1), index(b, 0));
-    Value at = arith::SelectOp::create(b, some, Value(arith::AddIOp::create(b, task.firstBlock, ids[1])), index(b, 0));
-    SmallVector<Insertion> insertions;
-    for (auto [i, dest] : llvm::enumerate(dests)) {
-      ArrayRef<int64_t> shape = cast<RankedTensorType>(dest.getType()).getShape();
-      Insertion out;
-      out.offsets = {OpFoldResult(task.kvHead), OpFoldResult(at), zero, zero, zero};
-      out.sizes = {one, OpFoldResult(count), b.getIndexAttr(shape[2]), b.getIndexAttr(shape[3]),
-                   b.getIndexAttr(kPanel)};
-      Value slice = extract(b, dest, out.offsets, out.sizes, {ShapedType::kDynamic, shape[2], shape[3], kPanel});
-      out.tile = loop(b, index(b, 0), count, 1, slice, [&](ImplicitLocOpBuilder &b, Value nth, Value carried) {
-        return i == 0 ? packKeyBlock(b, task, first, nth, carried) : packValueBlock(b, task, first, nth, carried);
+    OpFoldResult nth(ids[1]);
+    Value first = asValue(b, affineOf(b, d0 * kPanel, {nth}));
+    // A task beyond its row's blocks has no panel: it points at the first of all, and writes nothing.
+    Value blockBegin = asValue(b, affineOf(b, d0.floorDiv(panels) * block, {nth}));
+    Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, blockBegin, task.keyCount);
+    Value count = arith::SelectOp::create(b, some, asValue(b, heads), index(b, 0));
+    Value panel = asValue(b, affineOf(b, d0 * panels + d1, {OpFoldResult(task.firstBlock), nth}));
+    panel = arith::SelectOp::create(b, some, panel, index(b, 0));
+    SmallVector<Insertion> insertions(2);
+    insertions[0].offsets = {zero, OpFoldResult(panel), zero, zero};
+    insertions[0].sizes = {OpFoldResult(count), one, channels, width};
+    insertions[1].offsets = {zero, zero, affineOf(b, d0 * kPanel, {OpFoldResult(panel)}), zero};
+    insertions[1].sizes = {OpFoldResult(count), b.getIndexAttr(valuePanels), width, width};
+    SmallVector<int64_t> shapes[] = {{1, 1, prototype.channels, kPanel}, {1, valuePanels, kPanel, kPanel}};
+    for (auto [i, out] : llvm::enumerate(insertions)) {
+      SmallVector<int64_t> shape = shapes[i];
+      shape[0] = ShapedType::kDynamic;
+      Value slice = extract(b, dests[i], out.offsets, out.sizes, shape);
+      out.tile = loop(b, index(b, 0), count, 1, slice, [&](ImplicitLocOpBuilder &b, Value head, Value carried) {
+        task.kvHead = head;
+        SmallVector<OpFoldResult> offsets(4, zero), sizes(out.sizes);
+        offsets[0] = head, sizes[0] = one;
+        Value ofHead = extract(b, carried, offsets, sizes, shapes[i]);
+        ofHead = i == 0 ? packKeyPanel(b, task, first, ofHead) : packValuePanels(b, task, first, ofHead);
+        return insert(b, ofHead, carried, offsets, sizes);
       });
-      insertions.push_back(out);
     }
     return insertions;
   });
@@ -200,19 +205,24 @@ OpFoldResult tile::longestRow(ImplicitLocOpBuilder &b, Value begin, OpFoldResult
   return longest;
 }
 
-std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth) {
+std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth, int64_t count) {
   if (task.view)
     return cacheTiles(b, task, nth);
-  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0),
-               place = OpFoldResult(Value(arith::AddIOp::create(b, nth, task.firstBlock)));
-  auto part = [&](Value from) -> Value {
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(from.getType()).getShape().drop_front(2);
-    SmallVector<OpFoldResult> offsets{OpFoldResult(task.kvHead), place, zero, zero, zero}, sizes{one, one};
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  const int64_t keys = count * task.block;
+  auto place = [&](int64_t each) {
+    return affineOf(b, (d0 + d1) * each, {OpFoldResult(nth), OpFoldResult(task.firstBlock)});
+  };
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), head(task.kvHead);
+  auto part = [&](Value from, SmallVector<OpFoldResult> offsets, SmallVector<int64_t> shape) -> Value {
+    SmallVector<OpFoldResult> sizes{one};
     for (int64_t extent : shape)
       sizes.push_back(b.getIndexAttr(extent));
     return extract(b, from, offsets, sizes, shape);
   };
-  return {part(task.packed.keys), part(task.packed.values)};
+  return {
+      part(task.packed.keys, {head, place(task.block / kPanel), zero, zero}, {keys / kPanel, task.channels, kPanel}),
+      part(task.packed.values, {head, zero, place(task.block), zero}, {task.valueChannels / kPanel, keys, kPanel})};
 }
 
 AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inRow, int64_t m) {

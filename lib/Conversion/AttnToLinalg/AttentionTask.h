@@ -8,8 +8,8 @@ namespace rapt::tile {
 /// Keys of a block where they are not in a cache.
 inline constexpr int64_t kBlock = 64;
 
-/// Keys [heads, blocks, block/32, channels, 32] and values [heads, blocks, value channels/32, block, 32]: a head's
-/// blocks lie one after another, as those of several heads in turn would be on the same lines of a cache.
+/// Keys [heads, all/32, channels, 32] and values [heads, value channels/32, all, 32]: a step takes any number of a
+/// head's blocks, which lie one after another. (Those of several heads in turn would be on the same lines of a cache.)
 struct PackedKeys {
   Value keys, values;
 };
@@ -38,15 +38,16 @@ Value locateRow(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult query
 /// The most elements that a row has in `begin`, [rows + 1]; `extent` where that is null.
 OpFoldResult longestRow(ImplicitLocOpBuilder &b, Value begin, OpFoldResult rows, OpFoldResult extent);
 
-/// Packs the keys and values of an op without a cache as a cache has them: tasks of a grid take a block of one head.
+/// Packs the keys and values of an op without a cache as a cache has them: tasks of a grid take 32 keys of all heads,
+/// which lie together.
 /// `rows` and `heads` are the extents of b and hkv. Keys beyond a row's count repeat its last one, so that what is
 /// masked is finite.
 PackedKeys packKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, OpFoldResult heads,
                     OpFoldResult keyExtent);
 
-/// Key tile [block/32, channels, 32] and value tile [value channels/32, block, 32] of the row's block `nth`: of the
-/// cache, or packed.
-std::pair<Value, Value> keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth);
+/// Key tile [keys/32, channels, 32] and value tile [value channels/32, keys, 32] of the row's blocks [nth, nth +
+/// count): of the cache, which has one block at a place, or packed.
+std::pair<Value, Value> keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth, int64_t count);
 
 /// The extra operands as a tile of queries sees them.
 struct AttentionExtras {

@@ -78,7 +78,8 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
       }
       if (isa<attn::AttnDialect>(op->getDialect()) &&
           !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
-               attn::AttentionMergeOp, attn::LookupOp, attn::QuantizedProductOp, attn::YieldOp>(op)) {
+               attn::AttentionMergeOp, attn::LookupOp, attn::PairedProductOp, attn::QuantizedProductOp, attn::YieldOp>(
+              op)) {
         std::string reason = progress.reasons.lookup(op->getLoc());
         op->emitOpError("has no tiled form: ") << (reason.empty() ? "no CPU code is known for it" : reason);
         return WalkResult::interrupt();

@@ -3,12 +3,14 @@
 // The grid is (blocks of at most 210 rows, panels of 32 columns). A task walks tiles of 14
 // rows, then of 4, then single rows, each [rows, k] x [k, 32] followed by the epilogue. A
 // residual that nothing reads afterwards is the destination, so it is updated in
-// place.
+// place. A panel of 16 bits is widened once for all tiles of 14 rows, where the target does
+// not multiply it as it is.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "lib/Conversion/AttnToLinalg/Quantization.h"
 #include "lib/Conversion/AttnToLinalg/Rows.h"
+#include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -27,6 +29,8 @@ constexpr int64_t kTaskRows = 210;
 constexpr int64_t kProductRows[] = {kTileRows, 4, 1};
 /// The same of weights of 4 bits, where words, their nibbles and a mask take 5 registers.
 constexpr int64_t kNibbleRows[] = {12, 4, 1};
+/// The same where tiles of 16 rows are multiplied at once, two of them a panel.
+constexpr int64_t kMatrixRows[] = {32, 16, 8, 4, 2, 1};
 
 /// The extra operand that can be overwritten: of the result's type, and read last by this op.
 std::optional<unsigned> overwritable(attn::LinearOp op) {
@@ -64,7 +68,35 @@ struct Task {
   bool narrow;                   // width may be below 32
   attn::QuantizedType quantized; // of the weight, or null
   int64_t rowExtent;             // of the input as it lies: k, or a quantised row's bytes
+  bool inPairs;                  // the weight is [k/2, 64]
 };
+
+/// Rows of the task's tiles, largest first.
+ArrayRef<int64_t> tileRowsOf(attn::LinearOp op, attn::QuantizedType quantized, const TargetInfo &target) {
+  bool byMatrix = quantized ? target.amxInt8 && quantized.bits() == 8 && quantized.getGroup() == 0
+                            : target.amxBf16 && op.getInput().getType().getElementType().isBF16();
+  if (byMatrix)
+    return kMatrixRows;
+  return quantized && quantized.bits() == 4 ? ArrayRef(kNibbleRows) : ArrayRef(kProductRows);
+}
+
+/// The task's panel of 16 bits as [k, 32] of f32.
+Value widenPanel(ImplicitLocOpBuilder &b, const Task &task) {
+  int64_t units = cast<RankedTensorType>(task.weight.getType()).getDimSize(0), k = task.inPairs ? 2 * units : units;
+  Value wide =
+      empty(b, RankedTensorType::get({k, kPanel}, b.getF32Type()), {b.getIndexAttr(k), b.getIndexAttr(kPanel)});
+  wide =
+      loop(b, index(b, 0), index(b, units), 1, wide, [&](ImplicitLocOpBuilder &b, Value unit, Value carried) -> Value {
+        if (!task.inPairs)
+          return writePanel(b, readPanel(b, task.weight, {unit, index(b, 0)}), carried, {unit, index(b, 0)});
+        auto [even, odd] = readPairs(b, task.weight, {unit, index(b, 0)}, kPanel);
+        Value first = arith::MulIOp::create(b, unit, index(b, 2)),
+              second = arith::AddIOp::create(b, first, index(b, 1));
+        return writePanel(b, odd, writePanel(b, even, carried, {first, index(b, 0)}), {second, index(b, 0)});
+      });
+  return extract(b, wide, {b.getIndexAttr(0), b.getIndexAttr(0)}, {b.getIndexAttr(task.k), b.getIndexAttr(kPanel)},
+                 {task.k, kPanel});
+}
 
 /// The epilogue of rows [row, row + m), whose products are `sums`, into `out`.
 Value applyEpilogue(ImplicitLocOpBuilder &b, Task &task, int64_t m, OpFoldResult row, Value sums, Value out) {
@@ -109,6 +141,8 @@ Value emitProducts(ImplicitLocOpBuilder &b, Task &task, Value input, Value init)
     return attn::QuantizedProductOp::create(b, type, input, task.weight, init, task.k, task.quantized).getResult()[0];
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value sums = linalg::FillOp::create(b, f0, init).getResult(0);
+  if (task.inPairs)
+    return attn::PairedProductOp::create(b, type, input, task.weight, sums).getResult()[0];
   return linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}).getResult(0);
 }
 
@@ -130,6 +164,29 @@ Value emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value r, Value de
   return insert(b, cut, dest, {OpFoldResult(r), zero}, {rows, task.width});
 }
 
+/// Tiles of m rows of [from, to).
+Value emitTiles(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value from, Value to, Value dest) {
+  return loop(b, from, to, m, dest,
+              [&](ImplicitLocOpBuilder &b, Value r, Value carried) { return emitTile(b, task, m, r, carried); });
+}
+
+/// Whether products of several rows read the weight from a copy in f32.
+bool widens(attn::LinearOp op) {
+  Type weight = op.getWeight().getType().getElementType();
+  return (weight.isBF16() || weight.isF16()) && !op.getInput().getType().getElementType().isBF16();
+}
+
+/// The same with the panel widened before, unless there are no rows.
+Value emitWidened(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value from, Value to, Value dest) {
+  Value trips = arith::MinSIOp::create(b, arith::SubIOp::create(b, to, from), index(b, 1));
+  return loop(b, index(b, 0), trips, 1, dest, [&](ImplicitLocOpBuilder &b, Value, Value carried) {
+    Task wide = task;
+    wide.weight = widenPanel(b, task);
+    wide.inPairs = false;
+    return emitTiles(b, wide, m, from, to, carried);
+  });
+}
+
 struct TileLinear : OpRewritePattern<attn::LinearOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -139,10 +196,14 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     bool packed = op.isPacked();
     if (!packed && (op.getTransposed() || weight.isDynamicDim(1) || weight.getDimSize(1) % kPanel != 0))
       return rewriter.notifyMatchFailure(op, "the weight is not in panels");
-    int64_t k = weight.getDimSize(packed ? 1 : 0), columns = result.getDimSize(1);
+    bool inPairs = packed && attn::isInPairs(weight);
+    // The row that fills the last pair is not read of an input that ends before it.
+    int64_t k = inPairs ? std::min(op.getDepth(), op.getInput().getType().getDimSize(1)) : op.getDepth(),
+            columns = result.getDimSize(1);
     if (ShapedType::isDynamic(k) || ShapedType::isDynamic(columns))
       return rewriter.notifyMatchFailure(op, "the weight's extents are not static");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TargetInfo target = TargetInfo::of(op);
     attn::QuantizedType quantized = quantizedPanels(op.getWeight());
     Value panels = quantized ? bytesOf(b, op.getWeight()) : Value(op.getWeight());
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
@@ -153,7 +214,7 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
         inPlace ? Value(op.getExtras()[*inPlace]) : destination(b, op.getResult(), {rows, b.getIndexAttr(columns)});
 
     // Blocks of nearly one size, in whole register tiles.
-    ArrayRef<int64_t> tileRows = quantized && quantized.bits() == 4 ? ArrayRef(kNibbleRows) : ArrayRef(kProductRows);
+    ArrayRef<int64_t> tileRows = tileRowsOf(op, quantized, target);
     OpFoldResult one = b.getIndexAttr(1), blocks = affineOf(b, d0.ceilDiv(kTaskRows), {rows});
     Value each = arith::CeilDivUIOp::create(b, asValue(b, rows), asValue(b, affineMax(b, {blocks, one})));
     each = asValue(b, affineOf(b, d0.ceilDiv(tileRows[0]) * tileRows[0], {OpFoldResult(each)}));
@@ -170,7 +231,8 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
                 panel,
                 columns % kPanel != 0,
                 quantized,
-                quantized ? quantized.ofRows().rowBytes(k) : k};
+                quantized ? quantized.ofRows().rowBytes(k) : k,
+                inPairs};
       OpFoldResult depth = b.getIndexAttr(k);
       ArrayRef<int64_t> onePanel = cast<RankedTensorType>(panels.getType()).getShape().drop_front();
       task.weight = packed ? extract(b, panels, {OpFoldResult(ids[1]), zero, zero},
@@ -190,8 +252,8 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
       for (int64_t m : tileRows) {
         // As many tiles of m rows as are left; a tile of one row takes the rest.
         Value to = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(m) * m, {OpFoldResult(from), count}));
-        tile = loop(b, from, to, m, tile,
-                    [&](ImplicitLocOpBuilder &b, Value r, Value carried) { return emitTile(b, task, m, r, carried); });
+        tile = m == tileRows.front() && widens(op) ? emitWidened(b, task, m, from, to, tile)
+                                                   : emitTiles(b, task, m, from, to, tile);
         from = to;
       }
       return SmallVector<Insertion>{{tile, {task.firstRow, task.column}, {count, task.width}}};
@@ -201,8 +263,36 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
   }
 };
 
+/// A row of bf16, whose columns beyond the input's are zero.
+struct TileRoundRows : OpRewritePattern<attn::RoundRowsOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::RoundRowsOp op, PatternRewriter &rewriter) const override {
+    if (!isPadded(op.getResult()))
+      return rewriter.notifyMatchFailure(op, "columns are not padded");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    RankedTensorType type = op.getResult().getType();
+    int64_t columns = op.getInput().getType().getDimSize(1), width = type.getDimSize(1);
+    Value init = destination(b, op.getResult(), {extent(b, op.getInput(), 0), b.getIndexAttr(width)});
+    rewriter.replaceOp(op, rowGrid(b, init, [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
+                         auto panel = VectorType::get({kPanel}, type.getElementType());
+                         dest = forPanels(b, attn::padToPanel(columns), dest,
+                                          [&](ImplicitLocOpBuilder &b, Value column, Value) -> Value {
+                                            Value read = readPanel(b, op.getInput(), {row, column});
+                                            return arith::TruncFOp::create(b, panel, read);
+                                          });
+                         Value zero = arith::ConstantOp::create(b, b.getZeroAttr(panel));
+                         return loop(b, index(b, attn::padToPanel(columns)), index(b, width), kPanel, dest,
+                                     [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
+                                       return writePanel(b, zero, carried, column);
+                                     });
+                       }));
+    return success();
+  }
+};
+
 } // namespace
 
 void rapt::populateLinearTilingPatterns(RewritePatternSet &patterns) {
-  patterns.add<TileLinear>(patterns.getContext());
+  patterns.add<TileLinear, TileRoundRows>(patterns.getContext());
 }

@@ -132,25 +132,25 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
   }
 };
 
-struct BufferizeProduct
-    : bufferization::DstBufferizableOpInterfaceExternalModel<BufferizeProduct, attn::QuantizedProductOp> {
+/// A product of rows, a panel and a destination, in which the sums of some products begin.
+template <typename Op>
+struct BufferizeProduct : bufferization::DstBufferizableOpInterfaceExternalModel<BufferizeProduct<Op>, Op> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const bufferization::AnalysisState &) const {
-    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+    return isa<attn::PairedProductOp>(op) || !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const bufferization::BufferizationOptions &options,
                           bufferization::BufferizationState &state) const {
-    auto product = cast<attn::QuantizedProductOp>(op);
     SmallVector<Value> buffers;
-    for (Value tensor : {product.getRows(), product.getPanel(), product.getDest()}) {
+    for (Value tensor : op->getOperands()) {
       FailureOr<Value> buffer = bufferization::getBuffer(rewriter, tensor, options, state);
       if (failed(buffer))
         return failure();
       buffers.push_back(*buffer);
     }
-    attn::QuantizedProductOp::create(rewriter, op->getLoc(), TypeRange(), buffers[0], buffers[1], buffers[2],
-                                     product.getDepthAttr(), product.getWeightAttr());
-    bufferization::replaceOpWithBufferizedValues(rewriter, op, buffers[2]);
+    Value dest = buffers.back();
+    Op::create(rewriter, op->getLoc(), TypeRange(), buffers, op->getAttrs());
+    bufferization::replaceOpWithBufferizedValues(rewriter, op, dest);
     return success();
   }
 };
@@ -184,6 +184,7 @@ void rapt::populateQuantizationTilingPatterns(RewritePatternSet &patterns) {
 
 void rapt::registerBufferizableProducts(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, attn::AttnDialect *) {
-    attn::QuantizedProductOp::attachInterface<BufferizeProduct>(*context);
+    attn::PairedProductOp::attachInterface<BufferizeProduct<attn::PairedProductOp>>(*context);
+    attn::QuantizedProductOp::attachInterface<BufferizeProduct<attn::QuantizedProductOp>>(*context);
   });
 }

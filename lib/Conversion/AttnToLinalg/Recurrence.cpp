@@ -138,19 +138,25 @@ Values cell(ImplicitLocOpBuilder &b, RecurrenceKind kind, ArrayRef<Value> x, Arr
 /// Rows [0, m) of the product of h with the panel of a part, into `dest`, [parts, rows, 32].
 Value emitProduct(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value part, Value column, Value h, Value dest) {
   bool packed = task.op.isPacked();
-  int64_t k = task.op.getWeight().getType().getDimSize(packed ? 1 : 0);
+  RankedTensorType type = task.op.getWeight().getType();
+  int64_t k = packed ? attn::depthOfPanels(type) : type.getDimSize(0);
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), rows = b.getIndexAttr(m), depth = b.getIndexAttr(k),
                panel = b.getIndexAttr(kPanel);
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   OpFoldResult at = affineOf(b, d0 * task.hidden + d1, {part, column});
   OpFoldResult nth = affineOf(b, d0 * (task.hidden / kPanel) + d1.floorDiv(kPanel), {part, column});
-  Value weight = packed ? extract(b, task.op.getWeight(), {nth, zero, zero}, {one, depth, panel}, {k, kPanel})
+  ArrayRef<int64_t> onePanel = type.getShape().drop_front();
+  Value weight = packed ? extract(b, task.op.getWeight(), {nth, zero, zero},
+                                  {one, b.getIndexAttr(onePanel[0]), b.getIndexAttr(onePanel.back())}, onePanel)
                         : extract(b, task.op.getWeight(), {zero, at}, {depth, panel}, {k, kPanel});
   Value input = extract(b, h, {zero, zero}, {rows, depth}, {m, k});
   SmallVector<OpFoldResult> offsets{OpFoldResult(part), zero, zero}, sizes{one, rows, panel};
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value sums = linalg::FillOp::create(b, f0, extract(b, dest, offsets, sizes, {m, kPanel})).getResult(0);
-  sums = linalg::MatmulOp::create(b, sums.getType(), ValueRange{input, weight}, ValueRange{sums}).getResult(0);
+  if (packed && attn::isInPairs(type))
+    sums = attn::PairedProductOp::create(b, sums.getType(), input, weight, sums).getResult()[0];
+  else
+    sums = linalg::MatmulOp::create(b, sums.getType(), ValueRange{input, weight}, ValueRange{sums}).getResult(0);
   return insert(b, sums, dest, offsets, sizes);
 }
 

@@ -77,26 +77,29 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
     return arith::MulFOp::create(b, x, scale);
   }
 
-  /// Row `id` of a table in panels [rows/32, columns, 32]: one element of each line of a panel; zero beyond the
-  /// columns. `bytes` are those of a quantised table.
+  /// Row `id` of a table in panels [rows/32, columns, 32], or in pairs: one element, or pair, of each line of a panel;
+  /// zero beyond the columns. `bytes` are those of a quantised table.
   static Value fromPanels(ImplicitLocOpBuilder &b, attn::EmbeddingOp op, Value bytes, Value id, Value dest) {
     Value table = op.getTable();
     auto type = cast<RankedTensorType>(table.getType());
     AffineExpr d0 = b.getAffineDimExpr(0);
     Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(id)}));
-    Value lane = asValue(b, affineOf(b, d0 % kPanel, {OpFoldResult(id)}));
-    dest = loop(b, index(b, 0), index(b, type.getDimSize(1)), 1, dest,
+    int64_t k = attn::isInPairs(type) ? 2 : 1, columns = attn::depthOfPanels(type);
+    Value lane = asValue(b, affineOf(b, d0 % kPanel * k, {OpFoldResult(id)}));
+    dest = loop(b, index(b, 0), index(b, columns), 1, dest,
                 [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
-                  Value element =
-                      bytes ? readElement(b, bytes, quantizedPanels(table), type.getDimSize(1), panel, column, lane)
-                            : Value(tensor::ExtractOp::create(b, table, ValueRange{panel, column, lane}));
+                  OpFoldResult at[] = {OpFoldResult(column), OpFoldResult(lane)};
+                  Value line = asValue(b, affineOf(b, d0.floorDiv(k), at)),
+                        place = asValue(b, affineOf(b, d0 % k + b.getAffineDimExpr(1), at));
+                  Value element = bytes ? readElement(b, bytes, quantizedPanels(table), columns, panel, column, lane)
+                                        : Value(tensor::ExtractOp::create(b, table, ValueRange{panel, line, place}));
                   if (!element.getType().isF32())
                     element = arith::ExtFOp::create(b, b.getF32Type(), element);
                   return tensor::InsertOp::create(b, scaled(b, op, element), carried, column);
                 });
     int64_t width = cast<RankedTensorType>(dest.getType()).getDimSize(0);
     Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-    return loop(b, index(b, type.getDimSize(1)), index(b, width), 1, dest,
+    return loop(b, index(b, columns), index(b, width), 1, dest,
                 [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
                   return tensor::InsertOp::create(b, zero, carried, column);
                 });

@@ -60,11 +60,11 @@ Value tile::empty(ImplicitLocOpBuilder &b, RankedTensorType type, OFRs extents) 
 constexpr int64_t kAliasingBytes = 2048;
 
 bool tile::rowsAlias(RankedTensorType type) {
-  if (type.getRank() < 2 || !type.isDynamicDim(0) || !type.getElementType().isF32())
+  if (type.getRank() < 2 || !type.isDynamicDim(0) || !isa<FloatType>(type.getElementType()))
     return false;
   ArrayRef<int64_t> row = type.getShape().drop_front();
   return llvm::none_of(row, ShapedType::isDynamic) && llvm::product_of(row) > 0 &&
-         llvm::product_of(row) * 4 % kAliasingBytes == 0;
+         llvm::product_of(row) * type.getElementTypeBitWidth() / 8 % kAliasingBytes == 0;
 }
 
 Value tile::destination(ImplicitLocOpBuilder &b, Value result, OFRs extents) {
@@ -75,7 +75,8 @@ Value tile::destination(ImplicitLocOpBuilder &b, Value result, OFRs extents) {
 }
 
 Value tile::emptyApart(ImplicitLocOpBuilder &b, RankedTensorType type, OFRs extents) {
-  const int64_t inner = llvm::product_of(type.getShape().drop_front(2)), line = std::max<int64_t>(1, 16 / inner);
+  const int64_t inner = llvm::product_of(type.getShape().drop_front(2)),
+                line = std::max<int64_t>(1, 512 / type.getElementTypeBitWidth() / inner);
   SmallVector<OpFoldResult> wider(extents), zeros(extents.size(), b.getIndexAttr(0));
   wider[1] = b.getIndexAttr(type.getDimSize(1) + line);
   return extract(b, empty(b, type, wider), zeros, extents, type.getShape());
@@ -129,6 +130,26 @@ Value tile::readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices)
 
 Value tile::writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange indices) {
   return vector::TransferWriteOp::create(b, panel, tensor, indices, ArrayRef<bool>{isPadded(tensor)}).getResult();
+}
+
+std::pair<Value, Value> tile::readPairs(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t columns) {
+  Type element = getElementTypeOrSelf(tensor.getType());
+  Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
+  return widenPairs(b, vector::TransferReadOp::create(b, VectorType::get({2 * columns}, element), tensor, indices,
+                                                      padding, ArrayRef<bool>{true}));
+}
+
+std::pair<Value, Value> tile::widenPairs(ImplicitLocOpBuilder &b, Value pairs) {
+  int64_t count = cast<VectorType>(pairs.getType()).getDimSize(0) / 2;
+  auto words = VectorType::get({count}, b.getI32Type()), floats = VectorType::get({count}, b.getF32Type());
+  // A bf16 is the upper half of its f32; the first of a pair is the lower half of a word.
+  Value word = vector::BitCastOp::create(b, words, pairs);
+  auto splat = [&](uint32_t value) -> Value {
+    return arith::ConstantOp::create(b,
+                                     DenseElementsAttr::get(words, b.getI32IntegerAttr(static_cast<int32_t>(value))));
+  };
+  Value first = arith::ShLIOp::create(b, word, splat(16)), second = arith::AndIOp::create(b, word, splat(0xffff0000));
+  return {arith::BitcastOp::create(b, floats, first), arith::BitcastOp::create(b, floats, second)};
 }
 
 Value tile::readIndex(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices) {

@@ -64,6 +64,11 @@ Value loop(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step, Valu
 /// and are not written.
 Value readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices);
 Value writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange indices);
+/// `columns` pairs of bf16 from `indices` on, of which each pair is one beside the other: all first ones and all second
+/// ones, as f32.
+std::pair<Value, Value> readPairs(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t columns);
+/// The same of a vector of them.
+std::pair<Value, Value> widenPairs(ImplicitLocOpBuilder &b, Value pairs);
 /// A scalar i32 element as index.
 Value readIndex(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices);
 

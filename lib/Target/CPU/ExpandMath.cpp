@@ -11,6 +11,7 @@
 #include "lib/Target/CPU/Math.h"
 #include "lib/Target/CPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
@@ -100,12 +101,16 @@ struct Emitter {
     return limits(x, y, -126, 0x1.fffffep6);
   }
 
-  /// exp2 of x <= 0: nothing overflows. NaN stays.
+  /// exp2 of x <= 0: nothing overflows, -127 and less gives 0, and what would be below 2^-126 is something below it.
+  /// Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits. NaN stays.
   Value exp2OfNonpositive(Value x) {
-    Value low = compare(arith::CmpFPredicate::OLT, x, real(-126));
-    Value inside = select(low, real(-126), x);
-    Value r = math::RoundEvenOp::create(b, inside);
-    return select(low, real(0), scale(polynomial(sub(inside, r), kExp2), r));
+    constexpr double rounder = 0x1.8p23;
+    Value inside = select(compare(arith::CmpFPredicate::OLT, x, real(-127)), real(-127), x);
+    Value rounded = add(inside, real(rounder));
+    Value y = polynomial(sub(inside, sub(rounded, real(rounder))), kExp2);
+    Type i32 = withElement(b.getI32Type());
+    Value octaves = arith::ShLIOp::create(b, arith::BitcastOp::create(b, i32, rounded), integer(23));
+    return arith::BitcastOp::create(b, type, arith::AddIOp::create(b, arith::BitcastOp::create(b, i32, y), octaves));
   }
 
   Value exp(Value x) {
@@ -203,6 +208,8 @@ struct ExpandMath : rapt::impl::AttnExpandMathBase<ExpandMath> {
     patterns.add<Expand<math::ExpOp, &Emitter::exp>, Expand<math::Exp2Op, &Emitter::exp2>,
                  Expand<math::TanhOp, &Emitter::tanh>, Expand<math::ErfOp, &Emitter::erf>,
                  Expand<math::SinOp, &Emitter::sin>, Expand<math::CosOp, &Emitter::cos>>(&getContext());
+    // Where a processor has no instruction to round to bf16, LLVM calls a function of the compiler's own library.
+    arith::populateExpandBFloat16Patterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

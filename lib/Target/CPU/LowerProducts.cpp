@@ -3,6 +3,7 @@
 #include "lib/Target/CPU/Passes.h"
 #include "lib/Target/CPU/ProductPrefetch.h"
 #include "lib/TargetInfo/TargetInfo.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -25,33 +26,33 @@ namespace {
 constexpr int64_t kChains = 4;
 
 /// The zero fill that `op` adds to, if nothing reads or writes memory between them.
-linalg::FillOp zeroFill(linalg::MatmulOp op) {
+linalg::FillOp zeroFill(Operation *op, Value dest) {
   Operation *before = op->getPrevNode();
   while (before && isMemoryEffectFree(before))
     before = before->getPrevNode();
   auto fill = dyn_cast_if_present<linalg::FillOp>(before);
-  bool same = fill && fill.getOutputs()[0] == op.getOutputs()[0] && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
+  bool same = fill && fill.getOutputs()[0] == dest && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
   return same ? fill : linalg::FillOp();
 }
 
-Value load(ImplicitLocOpBuilder &b, Value w, Value k, Value column, int64_t lanes) {
-  Type element = getElementTypeOrSelf(w.getType());
-  Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
-  Value loaded = vector::TransferReadOp::create(b, VectorType::get({lanes}, element), w, ValueRange{k, column}, padding,
-                                                ArrayRef<bool>{true});
-  if (element.isF32())
-    return loaded;
-  return arith::ExtFOp::create(b, VectorType::get({lanes}, b.getF32Type()), loaded);
-}
+/// What a step of the loop over k takes.
+enum class Step {
+  Single, ///< one row of the panel, widened where it has 16 bits
+  Pair,   ///< two rows of a panel of pairs, widened
+  Dot     ///< the same by an instruction on pairs
+};
 
 /// Rows [row, row + rows) by columns [column, column + 2 * lanes) of the product.
 struct RegisterTile {
-  linalg::MatmulOp op;
+  Operation *op;
   Value a, w, dest;
+  Step kind;
   bool fromZero;
   int64_t row, rows, column, lanes;
 
   VectorType vector(OpBuilder &b) const { return VectorType::get({lanes}, b.getF32Type()); }
+  VectorType words(OpBuilder &b) const { return VectorType::get({lanes}, b.getI32Type()); }
+  int64_t rowsOfStep() const { return kind == Step::Single ? 1 : 2; }
 
   SmallVector<Value> at(ImplicitLocOpBuilder &b, int64_t r, int64_t half) const {
     return {index(b, row + r), index(b, column + half * lanes)};
@@ -69,20 +70,78 @@ struct RegisterTile {
     return inits;
   }
 
-  /// Adds the products of step k to `sums`, which become those of `next`.
-  void step(ImplicitLocOpBuilder &b, Value k, ValueRange sums, SmallVector<Value> &next) const {
-    Value panels[2] = {load(b, w, k, index(b, column), lanes), load(b, w, k, index(b, column + lanes), lanes)};
+  /// Vector `half` of the panel's line k, in its own type.
+  Value load(ImplicitLocOpBuilder &b, Value k, int64_t half) const {
+    int64_t width = rowsOfStep();
+    Type element = getElementTypeOrSelf(w.getType());
+    Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
+    return vector::TransferReadOp::create(b, VectorType::get({width * lanes}, element), w,
+                                          ValueRange{k, index(b, width * (column + half * lanes))}, padding,
+                                          ArrayRef<bool>{true});
+  }
+
+  Value widen(ImplicitLocOpBuilder &b, Value x) const {
+    return getElementTypeOrSelf(x.getType()).isF32() ? x : Value(arith::ExtFOp::create(b, vector(b), x));
+  }
+
+  /// Element (r, column) of the input in all lanes.
+  Value factor(ImplicitLocOpBuilder &b, int64_t r, Value column) const {
+    Value element = memref::LoadOp::create(b, a, ValueRange{index(b, row + r), column});
+    if (!element.getType().isF32())
+      element = arith::ExtFOp::create(b, b.getF32Type(), element);
+    return vector::BroadcastOp::create(b, vector(b), element);
+  }
+
+  /// Pair k of the input's row r in all lanes.
+  Value factors(ImplicitLocOpBuilder &b, int64_t r, Value column) const {
+    Value pair =
+        vector::LoadOp::create(b, VectorType::get({2}, b.getBF16Type()), a, ValueRange{index(b, row + r), column});
+    Value word = vector::BitCastOp::create(b, VectorType::get({1}, b.getI32Type()), pair);
+    word = vector::BroadcastOp::create(b, words(b), vector::ExtractOp::create(b, word, 0));
+    return vector::BitCastOp::create(b, VectorType::get({2 * lanes}, b.getBF16Type()), word);
+  }
+
+  Value dot(ImplicitLocOpBuilder &b, Value sum, Value pairs, Value panel) const {
+    std::string name = "llvm.x86.avx512bf16.dpbf16ps." + std::to_string(32 * lanes);
+    return LLVM::CallIntrinsicOp::create(b, vector(b), b.getStringAttr(name), ValueRange{sum, pairs, panel})
+        .getResult(0);
+  }
+
+  /// Adds to `sums` the products of `panels` with what stands in the input from `column` on.
+  void addProducts(ImplicitLocOpBuilder &b, ArrayRef<Value> panels, Value column, MutableArrayRef<Value> sums) const {
     for (int64_t r = 0; r < rows; ++r) {
-      Value element = memref::LoadOp::create(b, a, ValueRange{index(b, row + r), k});
-      Value factor = vector::BroadcastOp::create(b, vector(b), element);
-      for (Value panel : panels)
-        next.push_back(vector::FMAOp::create(b, factor, panel, sums[next.size()]));
+      Value from = kind == Step::Dot ? factors(b, r, column) : factor(b, r, column);
+      for (int64_t half = 0; half < 2; ++half) {
+        Value &sum = sums[2 * r + half];
+        sum = kind == Step::Dot ? dot(b, sum, from, panels[half])
+                                : Value(vector::FMAOp::create(b, from, panels[half], sum));
+      }
     }
   }
 
+  /// Adds the products of step k to `sums`, which become those of `next`. Of the last pair perhaps the first row alone.
+  void step(ImplicitLocOpBuilder &b, Value k, ValueRange sums, SmallVector<Value> &next, bool isHalf = false) const {
+    SmallVector<Value> mine(sums.slice(next.size(), 2 * rows));
+    Value panels[2] = {load(b, k, 0), load(b, k, 1)};
+    Value column = kind == Step::Single ? k : Value(arith::MulIOp::create(b, k, index(b, 2)));
+    if (kind == Step::Single) {
+      addProducts(b, {widen(b, panels[0]), widen(b, panels[1])}, column, mine);
+    } else if (kind == Step::Dot) {
+      addProducts(b, panels, column, mine);
+    } else {
+      auto [even0, odd0] = widenPairs(b, panels[0]);
+      auto [even1, odd1] = widenPairs(b, panels[1]);
+      addProducts(b, {even0, even1}, column, mine);
+      if (!isHalf)
+        addProducts(b, {odd0, odd1}, arith::AddIOp::create(b, column, index(b, 1)), mine);
+    }
+    llvm::append_range(next, mine);
+  }
+
   /// One step after another. `ahead` is null where nothing is to be fetched.
-  SmallVector<Value> plainLoop(ImplicitLocOpBuilder &b, int64_t k, int64_t chains, cpu::ProductPrefetch *ahead) const {
-    return loop(b, index(b, 0), index(b, k), chains, start(b, chains),
+  SmallVector<Value> plainLoop(ImplicitLocOpBuilder &b, int64_t steps, int64_t chains,
+                               cpu::ProductPrefetch *ahead) const {
+    return loop(b, index(b, 0), index(b, steps), chains, start(b, chains),
                 [&](ImplicitLocOpBuilder &b, Value i, ValueRange sums) {
                   SmallVector<Value> next;
                   if (ahead)
@@ -94,9 +153,9 @@ struct RegisterTile {
   }
 
   /// Chunks of steps, which read ahead.
-  SmallVector<Value> chunkedLoop(ImplicitLocOpBuilder &b, int64_t k, cpu::ProductPrefetch &ahead) const {
+  SmallVector<Value> chunkedLoop(ImplicitLocOpBuilder &b, int64_t steps, cpu::ProductPrefetch &ahead) const {
     constexpr int64_t chunk = cpu::ProductPrefetch::kChunk;
-    return loop(b, index(b, 0), index(b, k), chunk, start(b, 1),
+    return loop(b, index(b, 0), index(b, steps), chunk, start(b, 1),
                 [&](ImplicitLocOpBuilder &b, Value first, ValueRange sums) {
                   ahead.beforeChunk(b, first);
                   return loop(b, index(b, 0), index(b, chunk), 1, sums,
@@ -111,15 +170,20 @@ struct RegisterTile {
   }
 
   void emit(ImplicitLocOpBuilder &b) const {
-    int64_t k = cast<MemRefType>(a.getType()).getDimSize(1);
-    int64_t chains = rows == 1 && k % kChains == 0 ? kChains : 1;
-    cpu::ProductPrefetch ahead(op, row, rows, column, 2 * lanes);
-    SmallVector<Value> sums = ahead.isUseful() && ahead.hasChunks()
-                                  ? chunkedLoop(b, k, ahead)
-                                  : plainLoop(b, k, chains, ahead.isUseful() ? &ahead : nullptr);
+    int64_t k = cast<MemRefType>(a.getType()).getDimSize(1), steps = k / rowsOfStep();
+    int64_t most = kChains / rowsOfStep(), chains = rows == 1 && steps % most == 0 ? most : 1;
+    cpu::ProductPrefetch ahead(op, a, w, row, rows, column, 2 * lanes, rowsOfStep());
+    bool isUseful = kind != Step::Pair && ahead.isUseful();
+    SmallVector<Value> sums = isUseful && ahead.hasChunks() ? chunkedLoop(b, steps, ahead)
+                                                            : plainLoop(b, steps, chains, isUseful ? &ahead : nullptr);
     for (int64_t stride = chains / 2; stride > 0; stride /= 2)
       for (int64_t i = 0; i < stride * rows * 2; ++i)
         sums[i] = arith::AddFOp::create(b, sums[i], sums[i + stride * rows * 2]);
+    if (k % rowsOfStep() != 0) {
+      SmallVector<Value> next;
+      step(b, index(b, steps), ValueRange(sums).take_front(2 * rows), next, /*isHalf=*/true);
+      sums = next;
+    }
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t half = 0; half < 2; ++half)
         vector::TransferWriteOp::create(b, sums[r * 2 + half], dest, at(b, r, half), ArrayRef<bool>{true});
@@ -129,7 +193,13 @@ struct RegisterTile {
 struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
   void runOnOperation() override {
     TargetInfo target = TargetInfo::of(getOperation());
-    WalkResult result = getOperation()->walk([&](linalg::MatmulOp op) { return lower(op, target); });
+    WalkResult result = getOperation()->walk([&](Operation *op) {
+      if (auto product = dyn_cast<linalg::MatmulOp>(op))
+        return lower(op, product.getInputs()[0], product.getInputs()[1], product.getOutputs()[0], kPanel, target);
+      if (auto product = dyn_cast<attn::PairedProductOp>(op))
+        return lower(op, product.getRows(), product.getPanel(), product.getDest(), 2 * kPanel, target);
+      return WalkResult::advance();
+    });
     if (result.wasInterrupted())
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
@@ -140,28 +210,27 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
     });
   }
 
-  WalkResult lower(linalg::MatmulOp op, const TargetInfo &target) {
-    auto a = dyn_cast<MemRefType>(op.getInputs()[0].getType()), w = dyn_cast<MemRefType>(op.getInputs()[1].getType());
-    if (!a || !w || !a.hasStaticShape() || !w.hasStaticShape() || w.getDimSize(1) % kPanel != 0) {
-      op.emitOpError("is not a tile of whole panels of static shape in memory");
+  WalkResult lower(Operation *op, Value rows, Value panel, Value dest, int64_t width, const TargetInfo &target) {
+    auto a = dyn_cast<MemRefType>(rows.getType()), w = dyn_cast<MemRefType>(panel.getType());
+    if (!a || !w || !a.hasStaticShape() || !w.hasStaticShape() || w.getDimSize(1) % width != 0) {
+      op->emitOpError("is not a tile of whole panels of static shape in memory");
       return WalkResult::interrupt();
     }
-    ImplicitLocOpBuilder b(op.getLoc(), op);
+    ImplicitLocOpBuilder b(op->getLoc(), op);
+    Step kind = width == kPanel ? Step::Single : target.bf16Dot && a.getElementType().isBF16() ? Step::Dot : Step::Pair;
     int64_t m = a.getDimSize(0), lanes = target.lanesF32(), columns = 2 * lanes;
-    // As many rows as the accumulators allow, in parts of nearly one size.
-    int64_t parts = llvm::divideCeil(m, (target.vectorRegisters - 3) / 2);
-    linalg::FillOp fill = zeroFill(op);
-    for (int64_t column = 0; column < w.getDimSize(1); column += columns)
+    // As many rows as the accumulators allow, in parts of nearly one size. Pairs are widened to four vectors and need a
+    // mask.
+    int64_t parts = llvm::divideCeil(m, (target.vectorRegisters - (kind == Step::Pair ? 6 : 3)) / 2);
+    linalg::FillOp fill = zeroFill(op, dest);
+    for (int64_t column = 0; column < w.getDimSize(1) / width * kPanel; column += columns)
       for (int64_t part = 0; part < parts; ++part) {
         int64_t row = m * part / parts, end = m * (part + 1) / parts;
-        RegisterTile{
-            op,   op.getInputs()[0], op.getInputs()[1], op.getOutputs()[0], fill != nullptr, row, end - row, column,
-            lanes}
-            .emit(b);
+        RegisterTile{op, rows, panel, dest, kind, fill != nullptr, row, end - row, column, lanes}.emit(b);
       }
     if (fill)
       fill.erase();
-    op.erase();
+    op->erase();
     return WalkResult::skip();
   }
 };

@@ -44,8 +44,8 @@ def AttnLowerProducts : Pass<"attn-lower-products"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::vector::VectorDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 def AttnLowerQuantizedProducts : Pass<"attn-lower-quantized-products"> {
@@ -93,7 +93,7 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
     f32 `math.exp`, `math.exp2`, `math.tanh`, `math.erf`, `math.sin` and `math.cos`, scalar or vector, become polynomials (LLVM would call libm once per
     element). Errors, measured over all arguments where the result is normal: exp, exp2, sin and cos at most 2 ulp, tanh and erf at most 4 ulp.
     Infinities, NaN and underflow to zero are as in libm; exp and exp2 flush results below 2^-126 to zero. sin and cos hold for |x| <= 2^20 and give NaN
-    beyond; `attn.rotary_table` takes whole turns off before.
+    beyond; `attn.rotary_table` takes whole turns off before. Conversions to and from bf16 become shifts and sums of integers.
 
     ```mlir
     func.func @e(%x: vector<16xf32>) -> vector<16xf32> {

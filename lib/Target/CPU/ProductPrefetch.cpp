@@ -40,26 +40,29 @@ scf::ForOp cpu::loopOverRows(Operation *product, Value panel, int64_t rows) {
                                                                                                    : scf::ForOp();
 }
 
-ProductPrefetch::ProductPrefetch(linalg::MatmulOp op, int64_t row, int64_t rows, int64_t column, int64_t columns)
-    : input(op.getInputs()[0]), panel(op.getInputs()[1]), row(row), rows(rows), column(column), columns(columns) {
+ProductPrefetch::ProductPrefetch(Operation *product, Value input, Value panel, int64_t row, int64_t rows,
+                                 int64_t column, int64_t columns, int64_t rowsOfStep)
+    : input(input), panel(panel), row(row), rows(rows), column(column), columns(columns), rowsOfStep(rowsOfStep) {
   auto type = cast<MemRefType>(panel.getType());
   depth = type.getDimSize(0);
   panelBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
-  int64_t all = cast<MemRefType>(input.getType()).getDimSize(0);
-  rowLoop = loopOverRows(op, panel, all);
+  int64_t all = cast<MemRefType>(input.getType()).getDimSize(0), width = type.getDimSize(1) / rowsOfStep;
+  rowLoop = loopOverRows(product, panel, all);
   next = nextPanel(panel);
-  if (!next.row && !next.column)
-    rowLoop = {};
-  for (auto view : op->getBlock()->getOps<memref::SubViewOp>())
-    if (rowLoop && view.getType().getShape() == ArrayRef<int64_t>{all, type.getDimSize(1)} && view->isBeforeInBlock(op))
+  for (auto view : product->getBlock()->getOps<memref::SubViewOp>())
+    if (rowLoop && view.getType().getShape() == ArrayRef<int64_t>{all, width} && view->isBeforeInBlock(product))
       epilogue.push_back(view);
 }
+
+int64_t ProductPrefetch::panelColumn(int64_t byte) const { return column * rowsOfStep + byte / panelBytes; }
 
 bool ProductPrefetch::isUseful() const { return rows >= kLeastRowsToPrefetch && depth % kChunk == 0; }
 
 bool ProductPrefetch::hasChunks() const { return readsRowsAhead() || rowLoop; }
 
-bool ProductPrefetch::readsRowsAhead() const { return rows * depth * 4 > kResidentBytes; }
+bool ProductPrefetch::readsRowsAhead() const {
+  return rows * depth * 4 > kResidentBytes;
+} // a step reads 4 bytes of each
 
 void ProductPrefetch::prefetch(ImplicitLocOpBuilder &b, Value buffer, Value row, Value column, bool isWrite,
                                unsigned locality) {
@@ -73,9 +76,11 @@ void ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
     Value ends = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, ahead, index(b, depth));
     nextRow = arith::SelectOp::create(b, ends, index(b, row + rows), index(b, row));
     nextColumn = arith::SelectOp::create(b, ends, Value(arith::SubIOp::create(b, ahead, index(b, depth))), ahead);
+    if (rowsOfStep > 1)
+      nextColumn = arith::MulIOp::create(b, nextColumn, index(b, rowsOfStep));
   }
   auto divide = [&](Value x, int64_t by) { return arith::DivUIOp::create(b, x, index(b, by)); };
-  if (rowLoop) {
+  if (rowLoop && (next.row || next.column)) {
     // Steps [(nth tile * depth + k) / tiles, + chunk / tiles) of the next panel.
     static_assert(kChunk % kTilesAPanel == 0);
     constexpr int64_t steps = kChunk / kTilesAPanel;
@@ -84,9 +89,9 @@ void ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
     Value from = arith::AddIOp::create(b, arith::AddIOp::create(b, done, index(b, next.row)), divide(k, kTilesAPanel));
     from = arith::MinUIOp::create(b, from, index(b, next.row + depth - steps));
     for (int64_t step = 0; step < steps; ++step)
-      for (int64_t c = 0; c < columns * panelBytes; c += kLineBytes)
+      for (int64_t c = 0; c < columns * rowsOfStep * panelBytes; c += kLineBytes)
         prefetch(b, panel, step == 0 ? from : Value(arith::AddIOp::create(b, from, index(b, step))),
-                 index(b, next.column + column + c / panelBytes), /*isWrite=*/false, kSecondLevel);
+                 index(b, next.column + panelColumn(c)), /*isWrite=*/false, kSecondLevel);
   }
   if (!epilogue.empty()) {
     // A row a chunk, so that the last chunk has the last row.
@@ -103,8 +108,8 @@ void ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
 
 void ProductPrefetch::atStep(ImplicitLocOpBuilder &b, Value k, Value nth) {
   Value ahead = arith::AddIOp::create(b, k, index(b, kStepsAhead));
-  for (int64_t c = 0; c < columns * panelBytes; c += kLineBytes)
-    prefetch(b, panel, ahead, index(b, column + c / panelBytes), /*isWrite=*/false, kFirstLevel);
+  for (int64_t c = 0; c < columns * rowsOfStep * panelBytes; c += kLineBytes)
+    prefetch(b, panel, ahead, index(b, panelColumn(c)), /*isWrite=*/false, kFirstLevel);
   if (nth && nextRow)
     prefetch(b, input, arith::AddIOp::create(b, nextRow, nth), nextColumn, /*isWrite=*/false, kFirstLevel);
 }

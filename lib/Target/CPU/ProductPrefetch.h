@@ -28,7 +28,7 @@ mlir::scf::ForOp loopOverRows(mlir::Operation *product, mlir::Value panel, int64
 /// All of them may name addresses behind a buffer's end, which a prefetch may.
 class ProductPrefetch {
 public:
-  /// Steps of k of a chunk: f32 elements of a cache line.
+  /// Steps of k of a chunk: of the input, f32 elements or pairs of 16 bits of a cache line.
   static constexpr int64_t kChunk = 16;
 
   /// Rows and columns of a panel.
@@ -36,8 +36,10 @@ public:
     int64_t row = 0, column = 0;
   };
 
-  /// For rows [row, row + rows) and columns [column, column + columns) of `op`, on buffers.
-  ProductPrefetch(mlir::linalg::MatmulOp op, int64_t row, int64_t rows, int64_t column, int64_t columns);
+  /// For rows [row, row + rows) and columns [column, column + columns) of `product`, a tile of `input` times `panel`,
+  /// on buffers, whose steps take `rowsOfStep` rows of the panel: side by side in it, and in the input.
+  ProductPrefetch(mlir::Operation *product, mlir::Value input, mlir::Value panel, int64_t row, int64_t rows,
+                  int64_t column, int64_t columns, int64_t rowsOfStep);
 
   /// Whether the tile is worth it: enough rows not to be bound by memory, and whole chunks.
   bool isUseful() const;
@@ -52,14 +54,17 @@ public:
 
 private:
   bool readsRowsAhead() const;
+  /// The column of the panel that is `byte` bytes behind the tile's first.
+  int64_t panelColumn(int64_t byte) const;
   void prefetch(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer, mlir::Value row, mlir::Value column, bool isWrite,
                 unsigned locality);
 
   mlir::Value input, panel;
-  int64_t row, rows, column, columns, depth;
+  int64_t row, rows, column, columns, rowsOfStep;
+  int64_t depth; ///< steps
   /// Bytes of an element of the panel.
   int64_t panelBytes;
-  Distance next; ///< of the panel after this one
+  Distance next; ///< of the panel after this one; zero where it is not known
   /// The loop over tiles of rows that share the panel; null if there is none.
   mlir::scf::ForOp rowLoop;
   /// Views of [rows, 32] beside the product's own, which the epilogue touches.

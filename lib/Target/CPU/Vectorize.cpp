@@ -1,4 +1,5 @@
 //===- Vectorize.cpp - Elementwise tiles on vectors --------------------------------------===//
+#include "dialect/Attn/AttnOps.h"
 #include "lib/Target/CPU/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,7 +26,8 @@ struct Vectorize : rapt::impl::AttnVectorizeBase<Vectorize> {
     SmallVector<linalg::LinalgOp> ops;
     getOperation()->walk([&](linalg::LinalgOp op) {
       // A fill that a product starts from goes with the product.
-      bool alone = isa<linalg::FillOp>(op) && !llvm::all_of(op->getUsers(), llvm::IsaPred<linalg::MatmulOp>);
+      bool alone = isa<linalg::FillOp>(op) &&
+                   !llvm::all_of(op->getUsers(), llvm::IsaPred<linalg::MatmulOp, rapt::attn::PairedProductOp>);
       if ((isa<linalg::GenericOp>(op) || alone) && !op.hasDynamicShape())
         ops.push_back(op);
     });

@@ -5,27 +5,27 @@
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// Keys and values are packed once, by blocks of 64 of a head: keys are turned in squares of 16. Then online softmax over
-// those blocks, 8 at a time; the only state between blocks is (acc, max, sum), of 126 queries in tiles of 14. Blocks below
-// the diagonal are visited without the mask, the rest with it.
+// Keys and values are packed once, 32 of all heads at a time: keys are turned in squares of 16. Then online softmax over
+// blocks of 64, 8 at a time; the only state between blocks is (acc, max, sum), of 252 queries in tiles of 14. Blocks below
+// the diagonal are visited without the mask, two in a step, the rest with it.
 // CHECK-LABEL: @causal
 func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>) -> tensor<?x12x64xf32> {
   %scale = arith.constant 0.125 : f32
-  // CHECK: tensor.empty({{.*}}) : tensor<12x?x2x64x32xf32>
-  // CHECK: tensor.empty({{.*}}) : tensor<12x?x2x64x32xf32>
+  // CHECK: tensor.empty({{.*}}) : tensor<12x?x64x32xf32>
+  // CHECK: tensor.empty({{.*}}) : tensor<12x2x?x32xf32>
   // CHECK: %[[PACKED:.*]]:2 = scf.forall
   // CHECK-COUNT-16: vector.transfer_read %arg1
   // CHECK-COUNT-128: vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
   // CHECK: vector.transfer_read %arg2
   // CHECK: scf.forall
-  // CHECK: scf.for {{.*}} -> (tensor<126x64xf32>, tensor<126xf32>, tensor<126xf32>)
+  // CHECK: scf.for {{.*}} -> (tensor<252x64xf32>, tensor<252xf32>, tensor<252xf32>)
   // CHECK: scf.for {{.*}} step %c8
-  // CHECK: scf.for %[[NTH:.*]] = {{.*}} iter_args({{.*}}) -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
-  // CHECK: tensor.extract_slice %[[PACKED]]#0{{.*}} tensor<12x?x2x64x32xf32> to tensor<2x64x32xf32>
-  // CHECK: tensor.extract_slice %[[PACKED]]#1{{.*}} tensor<12x?x2x64x32xf32> to tensor<2x64x32xf32>
+  // CHECK: scf.for %[[NTH:.*]] = {{.*}} step %c2{{.*}} iter_args({{.*}}) -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
+  // CHECK: tensor.extract_slice %[[PACKED]]#0{{.*}} tensor<12x?x64x32xf32> to tensor<4x64x32xf32>
+  // CHECK: tensor.extract_slice %[[PACKED]]#1{{.*}} tensor<12x2x?x32xf32> to tensor<2x128x32xf32>
   // CHECK: arith.muli %[[NTH]], %{{.*}} : index
   // CHECK: attn.attention_state
-  // CHECK-SAME: : tensor<14x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
+  // CHECK-SAME: : tensor<14x64xf32>, tensor<4x64x32xf32>, tensor<2x128x32xf32>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
   // CHECK-NOT: limit
   // CHECK-NOT: mask {
   // CHECK: scf.for {{.*}} -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)

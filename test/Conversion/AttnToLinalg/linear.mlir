@@ -106,3 +106,78 @@ func.func @apart(%x: tensor<?x480xf32> {attn.name = "x", attn.dims = ["rows"]}, 
   %y = attn.linear %x, %w : tensor<?x480xf32>, tensor<1x480x32xf32> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
+
+// -----
+
+// 16 bits: tiles of 14 rows read a panel that was widened for all of them, where there are any; fewer rows read it as it is.
+// CHECK-LABEL: @pairs
+func.func @pairs(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64xf32> {
+  // CHECK: %[[TRIPS:.*]] = arith.minsi %{{.*}}, %c1
+  // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[TRIPS]]
+  // CHECK: %[[WIDE:.*]] = scf.for {{.*}} to %c18{{.*}} -> (tensor<36x32xf32>)
+  // CHECK: vector.transfer_read {{.*}} vector<64xbf16>
+  // CHECK: arith.shli
+  // CHECK: arith.andi
+  // CHECK: %[[PANEL:.*]] = tensor.extract_slice %[[WIDE]][0, 0] [35, 32]
+  // CHECK: linalg.matmul ins(%{{.*}}, %[[PANEL]] : tensor<14x35xf32>, tensor<35x32xf32>)
+  // CHECK: attn.paired_product {{.*}} tensor<4x35xf32>, tensor<18x64xbf16>, tensor<4x32xf32>
+  // CHECK: attn.paired_product {{.*}} tensor<1x35xf32>, tensor<18x64xbf16>, tensor<1x32xf32>
+  %y = attn.linear %x, %w : tensor<?x35xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @half
+func.func @half(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf16>) -> tensor<?x64xf32> {
+  // CHECK: %[[WIDE:.*]] = scf.for {{.*}} -> (tensor<64x32xf32>)
+  // CHECK: linalg.matmul ins({{.*}} : tensor<14x64xf32>, tensor<64x32xf32>)
+  // CHECK: linalg.matmul ins({{.*}} : tensor<4x64xf32>, tensor<64x32xf16>)
+  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x64x32xf16> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// Rows that are rounded, a panel at a time, are multiplied with panels as they are.
+// CHECK-LABEL: @rounded
+func.func @rounded(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64xf32> {
+  // CHECK: vector.transfer_read {{.*}} vector<32xf32>
+  // CHECK: arith.truncf {{.*}} vector<32xf32> to vector<32xbf16>
+  %r = attn.round_rows %x : tensor<?x35xf32> -> tensor<?x64xbf16>
+  // CHECK-NOT: linalg.matmul
+  // CHECK: attn.paired_product {{.*}} tensor<14x36xbf16>, tensor<18x64xbf16>
+  %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// With instructions on tiles, rows come in 32, 16, and what is left in powers of two.
+module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @tiles
+  func.func @tiles(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
+    // CHECK: attn.paired_product {{.*}} tensor<32x64xbf16>
+    // CHECK: attn.paired_product {{.*}} tensor<16x64xbf16>
+    // CHECK: attn.paired_product {{.*}} tensor<8x64xbf16>
+    // CHECK: attn.paired_product {{.*}} tensor<4x64xbf16>
+    // CHECK: attn.paired_product {{.*}} tensor<2x64xbf16>
+    // CHECK: attn.paired_product {{.*}} tensor<1x64xbf16>
+    %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+// A row of a tied table: elements of pairs.
+// CHECK-LABEL: @gather
+func.func @gather(%ids: tensor<?xi32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64xf32> {
+  // CHECK: scf.for %[[COLUMN:.*]] = %c0{{.*}} to %c36
+  // CHECK: %[[PAIR:.*]] = affine.apply #{{.*}}(%[[COLUMN]])
+  // CHECK: %[[PLACE:.*]] = affine.apply #{{.*}}(%[[COLUMN]], %{{.*}})
+  // CHECK: tensor.extract %arg1[%{{.*}}, %[[PAIR]], %[[PLACE]]]
+  // CHECK: arith.extf
+  %0 = attn.embedding %ids, %w : tensor<?xi32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
+  return %0 : tensor<?x64xf32>
+}

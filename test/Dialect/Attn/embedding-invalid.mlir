@@ -25,7 +25,7 @@ func.func @table_rank(%ids: tensor<?xi32>, %table: tensor<97xf32>) {
 // -----
 
 func.func @panel(%ids: tensor<?xi32>, %table: tensor<4x40x16xf32>) {
-  // expected-error@+1 {{needs panels of 32 rows, found 'tensor<4x40x16xf32>'}}
+  // expected-error@+1 {{needs panels of 32 rows, or of 64 of bf16 in pairs, found 'tensor<4x40x16xf32>'}}
   %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<4x40x16xf32> -> tensor<?x64xf32>
   return
 }

@@ -25,3 +25,10 @@ func.func @column(%x: tensor<?x2xf32>) -> tensor<?xf32> {
   %0 = attn.column %x[1] : tensor<?x2xf32> -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+
+// CHECK-LABEL: @paired_table
+func.func @paired_table(%ids: tensor<?xi32>, %w: tensor<2x20x64xbf16>) -> tensor<?x64xf32> {
+  // CHECK: attn.embedding {{.*}} tensor<2x20x64xbf16> -> tensor<?x64xf32>
+  %0 = attn.embedding %ids, %w : tensor<?xi32>, tensor<2x20x64xbf16> -> tensor<?x64xf32>
+  return %0 : tensor<?x64xf32>
+}

@@ -25,7 +25,7 @@ func.func @packed_transposed(%x: tensor<?x64xf32>, %w: tensor<3x64x32xf32>) {
 // -----
 
 func.func @panel(%x: tensor<?x64xf32>, %w: tensor<3x64x16xf32>) {
-  // expected-error@+1 {{needs panels of 32 columns, found 'tensor<3x64x16xf32>'}}
+  // expected-error@+1 {{needs panels of 32 columns, or of 64 of bf16 in pairs, found 'tensor<3x64x16xf32>'}}
   %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<3x64x16xf32> -> tensor<?x48xf32>
   return
 }
@@ -161,5 +161,54 @@ func.func @kind(%x: tensor<?x64xf32>) {
   // expected-error@+2 {{failed to parse Attn_ActivationAttr parameter}}
   // expected-error@+1 {{expected ::rapt::attn::ActivationKind to be one of: gelu, gelu_tanh, relu, silu, tanh, sigmoid, quick_gelu}}
   %0 = attn.activation swish %x : tensor<?x64xf32>
+  return
+}
+
+// -----
+
+// Panels of pairs are of bf16 alone.
+func.func @pairs_of_f16(%x: tensor<?x64xf32>, %w: tensor<3x32x64xf16>) {
+  // expected-error@+1 {{needs panels of 32 columns, or of 64 of bf16 in pairs, found 'tensor<3x32x64xf16>'}}
+  %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<3x32x64xf16> -> tensor<?x96xf32>
+  return
+}
+
+// -----
+
+func.func @more_pairs_than_columns(%x: tensor<?x63xf32>, %w: tensor<3x33x64xbf16>) {
+  // expected-error@+1 {{weight panels 'tensor<3x33x64xbf16>' do not fit input 'tensor<?x63xf32>' and result 'tensor<?x96xf32>'}}
+  %0 = attn.linear %x, %w : tensor<?x63xf32>, tensor<3x33x64xbf16> -> tensor<?x96xf32>
+  return
+}
+
+// -----
+
+func.func @rounded_rows(%x: tensor<?x64xbf16>, %w: tensor<3x64x32xbf16>) {
+  // expected-error@+1 {{takes rows of bf16, whole pairs of them, with a weight in panels of pairs, found 'tensor<?x64xbf16>' and 'tensor<3x64x32xbf16>'}}
+  %0 = attn.linear %x, %w : tensor<?x64xbf16>, tensor<3x64x32xbf16> -> tensor<?x96xf32>
+  return
+}
+
+// -----
+
+func.func @rounded_to_fewer(%x: tensor<?x64xf32>) {
+  // expected-error@+1 {{needs an input [m, k] of static columns and a result of as many rows with no fewer columns, found 'tensor<?x64xf32>' and 'tensor<?x32xbf16>'}}
+  %0 = attn.round_rows %x : tensor<?x64xf32> -> tensor<?x32xbf16>
+  return
+}
+
+// -----
+
+func.func @half_a_pair(%x: tensor<4x63xbf16>, %w: tensor<32x64xbf16>, %d: tensor<4x32xf32>) {
+  // expected-error@+1 {{needs rows [m, k], whole pairs of them where they are bf16, a panel [k/2, 64] and dest [m, 32], found 'tensor<4x63xbf16>', 'tensor<32x64xbf16>' and 'tensor<4x32xf32>'}}
+  %0 = attn.paired_product %x, %w, %d : tensor<4x63xbf16>, tensor<32x64xbf16>, tensor<4x32xf32> -> tensor<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @pairs_without_result(%x: tensor<4x64xf32>, %w: tensor<32x64xbf16>, %d: tensor<4x32xf32>) {
+  // expected-error@+1 {{gives a tensor of the type of dest, and nothing on memory}}
+  attn.paired_product %x, %w, %d : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
   return
 }

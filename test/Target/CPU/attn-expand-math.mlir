@@ -35,3 +35,14 @@ func.func @f64(%x: f64) -> f64 {
   %0 = math.exp %x : f64
   return %0 : f64
 }
+
+// Rounding to bf16 is arithmetic on integers, too.
+// CHECK-LABEL: func.func @round
+func.func @round(%x: vector<16xf32>) -> vector<16xbf16> {
+  // CHECK: arith.bitcast %{{.*}} : vector<16xf32> to vector<16xi32>
+  // CHECK: arith.shrui
+  // CHECK: arith.trunci %{{.*}} : vector<16xi32> to vector<16xi16>
+  // CHECK-NOT: arith.truncf
+  %0 = arith.truncf %x : vector<16xf32> to vector<16xbf16>
+  return %0 : vector<16xbf16>
+}

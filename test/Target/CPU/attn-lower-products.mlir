@@ -144,3 +144,75 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 }
+
+// -----
+
+// Pairs of rows are widened by a shift and a mask: 4 multiply-adds a row and step.
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @pairs
+  func.func @pairs(%a: memref<4x64xf32>, %b: memref<32x64xbf16>, %c: memref<4x32xf32>) {
+    %f0 = arith.constant 0.0 : f32
+    // CHECK-NOT: vector.transfer_read %arg2
+    // CHECK: scf.for {{.*}} %c32{{.*}} step %c1
+    // CHECK-COUNT-2: vector.transfer_read %arg1{{.*}} vector<32xbf16>
+    // CHECK-DAG: arith.shli {{.*}} vector<16xi32>
+    // CHECK-DAG: arith.andi {{.*}} vector<16xi32>
+    // CHECK-COUNT-16: vector.fma
+    // CHECK-NOT: vector.fma
+    linalg.fill ins(%f0 : f32) outs(%c : memref<4x32xf32>)
+    attn.paired_product %a, %b, %c : memref<4x64xf32>, memref<32x64xbf16>, memref<4x32xf32>
+    return
+  }
+
+  // One row of an odd number of columns: two chains of pairs, then the first half of the last pair. The result is read.
+  // CHECK-LABEL: @half_a_pair
+  func.func @half_a_pair(%a: memref<1x65xf32>, %b: memref<33x64xbf16>, %c: memref<1x32xf32>) {
+    // CHECK-COUNT-2: vector.transfer_read %arg2
+    // CHECK: scf.for {{.*}} step %c2
+    // CHECK-COUNT-8: vector.fma
+    // CHECK: scf.yield
+    // CHECK-COUNT-2: vector.fma
+    // CHECK-NOT: vector.fma
+    attn.paired_product %a, %b, %c : memref<1x65xf32>, memref<33x64xbf16>, memref<1x32xf32>
+    return
+  }
+
+  // Widening takes registers: 14 rows in two parts. Rows of bf16 are widened, too, without an instruction for them.
+  // CHECK-LABEL: @parts
+  func.func @parts(%a: memref<14x64xbf16>, %b: memref<32x64xbf16>, %c: memref<14x32xf32>) {
+    // CHECK: scf.for
+    // CHECK: arith.extf {{.*}} : bf16 to f32
+    // CHECK: scf.for
+    // CHECK-NOT: scf.for
+    attn.paired_product %a, %b, %c : memref<14x64xbf16>, memref<32x64xbf16>, memref<14x32xf32>
+    return
+  }
+}
+
+// -----
+
+// Where there is a dot product of pairs: two loads, 14 broadcasts of 32 bits and 28 dot products a step.
+module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @dot
+  func.func @dot(%a: memref<14x64xbf16>, %b: memref<32x64xbf16>, %c: memref<14x32xf32>) {
+    %f0 = arith.constant 0.0 : f32
+    // CHECK: scf.for {{.*}} %c32{{.*}} step %c1
+    // CHECK-COUNT-2: vector.transfer_read %arg1{{.*}} vector<32xbf16>
+    // CHECK: vector.load %arg0{{.*}} vector<2xbf16>
+    // CHECK: vector.broadcast {{.*}} : i32 to vector<16xi32>
+    // CHECK-COUNT-28: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
+    // CHECK-NOT: dpbf16ps
+    linalg.fill ins(%f0 : f32) outs(%c : memref<14x32xf32>)
+    attn.paired_product %a, %b, %c : memref<14x64xbf16>, memref<32x64xbf16>, memref<14x32xf32>
+    return
+  }
+
+  // Near miss: rows of f32 are widened, as are the panels.
+  // CHECK-LABEL: @not_rounded
+  func.func @not_rounded(%a: memref<4x64xf32>, %b: memref<32x64xbf16>, %c: memref<4x32xf32>) {
+    // CHECK-NOT: dpbf16ps
+    // CHECK-COUNT-16: vector.fma
+    attn.paired_product %a, %b, %c : memref<4x64xf32>, memref<32x64xbf16>, memref<4x32xf32>
+    return
+  }
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Products with weights of bf16 in pairs, of depths and widths that fill no pair, step, tile or panel: widened, and by the schedules of
+instructions on pairs and tiles, which other code takes the place of where the machine lacks them. Against float64 over what was
+rounded: sums in f32 are all that differs."""
+
+import numpy as np
+
+import kernels
+
+tools = kernels.tools(__doc__)
+checks, random = kernels.Checks(), np.random.default_rng(29)
+SHAPES = [(1, 33), (30, 32), (35, 70), (64, 40), (134, 64)]  # depth, columns
+ROWS = (0, 1, 2, 13, 16, 17, 33, 100, 213)
+# raptc's options, and whether inputs are rounded
+MODES = {"widened": (["--mcpu=native"], False), "narrow": (["--mcpu=x86-64-v3"], False)}
+
+
+def bf16(x):
+    """The bits of what is nearest, ties to even."""
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def rounded(x):
+    return (bf16(x).astype(np.uint32) << 16).view(np.float32)
+
+
+def pairs(w):
+    """[k, n] as [n/32, k/2, 64], filled with zeros."""
+    k, n = w.shape
+    padded = np.zeros((-(-k // 2) * 2, -(-n // 32) * 32), np.float32)
+    padded[:k, :n] = w
+    return bf16(padded.reshape(-1, 2, padded.shape[1] // 32, 32).transpose(2, 0, 3, 1)).reshape(padded.shape[1] // 32, -1, 64)
+
+
+def entry(k, n):
+    """A product with a bias; that of the first shape rounds its rows itself."""
+    rows, panel = f"tensor<?x{k}xf32>", f"tensor<{-(-n // 32)}x{-(-k // 2)}x64xbf16>"
+    width, result = -(-k // 32) * 32, f"tensor<?x{n}xf32>"
+    says = lambda name, type_: f'%{name}: {type_} {{attn.name = "{name}"' + (', attn.dims = ["rows"]}' if "?" in type_ else "}")
+    bias = f"tensor<{-(-n // 32) * 32}xf32>"
+    own = f"%r = attn.round_rows %x : {rows} -> tensor<?x{width}xbf16>" if (k, n) == SHAPES[0] else ""
+    x, input_ = ("%r", f"tensor<?x{width}xbf16>") if own else ("%x", rows)
+    return f"""
+func.func @product_{k}_{n}({says("x", rows)}, {says("w", panel)}, {says("b", bias)})
+    -> ({result} {{attn.name = "y", attn.dims = ["rows"]}}) attributes {{attn.entry}} {{
+  {own}
+  %y = attn.linear {x}, %w, (%b) : {input_}, {panel}, ({bias}) -> {result} {{
+  ^bb0(%sum: f32, %bias: f32):
+    %0 = arith.addf %sum, %bias : f32
+    attn.yield %0 : f32
+  }}
+  return %y : {result}
+}}
+"""
+
+
+TEXT = "attn.dim @rows min 0 max 1024\n" + "".join(entry(*shape) for shape in SHAPES)
+for mode, (options, rounds) in MODES.items():
+    tools.options = options
+    program = kernels.Program(tools, mode, TEXT)
+    for k, n in SHAPES:
+        w, b = (random.standard_normal((k, n)) / np.sqrt(k)).astype(np.float32), random.standard_normal(-(-n // 32) * 32).astype(np.float32)
+        for rows in ROWS:
+            x = random.standard_normal((rows, k)).astype(np.float32)
+            own = rounded(x) if rounds or (k, n) == SHAPES[0] else x
+            expected = own.astype(np.float64) @ rounded(w) + b[:n]
+            first = None
+            for workers in (1, 3) if rows == ROWS[-1] else (1,):
+                found, = program.compiled(f"product_{k}_{n}", [x, pairs(w), b], [(rows, n)], (rows,), kernels.threads(workers), workers)
+                if first is None:
+                    first = found
+                    checks.near(f"{mode}: {rows} x {n} x {k}", found, expected, 1e-6)
+                else:
+                    checks.equal(f"{mode}: {rows} x {n} x {k} by {workers} workers", found, first)
+checks.finish()
