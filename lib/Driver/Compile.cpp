@@ -7,6 +7,7 @@
 #include "lib/Driver/FaultInjection.h"
 #include "lib/Driver/Kernel.h"
 #include "lib/Driver/Lowering.h"
+#include "lib/Driver/Remarks.h"
 #include "lib/Driver/Report.h"
 #include "lib/Driver/Weights.h"
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
@@ -109,6 +110,10 @@ bool Compilation::prepare() {
       found = lowerings.insert(found, std::make_unique<Lowering>(options));
     (*found)->targets.push_back(&target);
   }
+  // The modules for other CPUs would say the same.
+  if (!options.remarks.empty())
+    if (Status shown = showRemarks(first().context, options.remarks); !shown)
+      return fail(WrongUsage, shown.error().message);
   if (!StringRef(options.prefix).empty() && artifact::prefixOf(options.prefix) != options.prefix)
     return fail(WrongUsage, "--prefix=" + options.prefix + " is no C identifier");
   return true;

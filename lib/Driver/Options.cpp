@@ -54,6 +54,7 @@ constexpr Text texts[] = {
     {"--save-weights", &Options::saveWeights, "write the random weights as safetensors"},
     {"--prefix", &Options::prefix, "prefix of the exported symbol"},
     {"--dump-dir", &Options::dumpDirectory, "write the IR after every stage there"},
+    {"--remarks", &Options::remarks, "CATEGORY or CATEGORY:REGEX: say what a kind of rules did and why not, as fusion"},
     {"--inject-fault", &Options::fault,
      "KIND@PLACE, for tests: fail or verify (a pass), abort, segv, overflow or wait, at a stage, read, pack or object",
      true},
@@ -198,6 +199,8 @@ Status check(Options &o) {
     return usage("--quantize-zero-point is for --quantize=w4; 8 bits are symmetric");
   if (!o.fault.empty() && !isFault(o.fault))
     return usage("--inject-fault=" + o.fault + " is no fault");
+  if (!o.remarks.empty() && o.remarks.substr(0, o.remarks.find(':')) != "fusion")
+    return usage("--remarks=" + o.remarks + " is of no category; fusion is one");
   if (o.embedWeights && o.noWeights)
     return usage("--no-weights and --embed-weights exclude each other");
   if (o.embedWeights && o.emit != "so" && o.emit != "a" && o.emit != "obj")

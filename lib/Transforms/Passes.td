@@ -55,6 +55,30 @@ def AttnFuseEpilogues : Pass<"attn-fuse-epilogues"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def AttnMergeProducts : Pass<"attn-merge-products", "::mlir::ModuleOp"> {
+  let summary = "makes the products of one input that give heads one product";
+  let description = [{
+    `attn.linear` ops that read one input, and whose results are cut into heads of one width, become one: query, key and value
+    of self attention, key and value of cross attention. Their weights and biases become one parameter with the sources of all, where
+    nothing reads them apart. Grouped queries are heads of another number. Runs after blocks are inlined. See lib/Transforms/Fusion/README.md.
+
+    ```mlir
+    attn.parameter @q : tensor<64x64xf32> from [#attn.source<"q">]
+    attn.parameter @k : tensor<32x64xf32> from [#attn.source<"k">]
+    func.func @f(%x: tensor<?x64xf32>) -> (tensor<?x2x32xf32>, tensor<?x1x32xf32>) {
+      %wq = attn.parameter_slice @q : tensor<64x64xf32>
+      %wk = attn.parameter_slice @k : tensor<32x64xf32>
+      %0 = attn.linear %x, %wq transposed : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+      %1 = attn.linear %x, %wk transposed : tensor<?x64xf32>, tensor<32x64xf32> -> tensor<?x32xf32>
+      %q = attn.split_heads %0 : tensor<?x64xf32> -> tensor<?x2x32xf32>
+      %k = attn.split_heads %1 : tensor<?x32xf32> -> tensor<?x1x32xf32>
+      return %q, %k : tensor<?x2x32xf32>, tensor<?x1x32xf32>
+    }
+    ```
+    becomes one `attn.linear` with `@"q+k" : tensor<64x96xf32> from [#attn.source<"q", transpose = true>, #attn.source<"k", transpose = true>]`.
+  }];
+}
+
 def AttnDeclareKernels : Pass<"attn-declare-kernels", "::mlir::ModuleOp"> {
   let summary = "makes entries of the functions of text without a model";
   let description = [{
