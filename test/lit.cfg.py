@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shutil
 
 import lit.formats
 
@@ -14,6 +15,8 @@ config.test_exec_root = os.path.join(config.rapt_binary_dir, "test")
 
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
 config.environment["RAPT_PASSED"] = os.path.join(config.test_exec_root, "passed")  # see Execute/passed.py
+config.environment["RAPT_COMPILED"] = os.path.join(config.test_exec_root, "compiled")  # see Execute/compiled.py
+shutil.rmtree(config.environment["RAPT_COMPILED"], ignore_errors=True)
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.rapt_binary_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]])
 for name in ("HOME", "TERM", "RAPT_CACHE"):

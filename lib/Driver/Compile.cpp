@@ -1,17 +1,22 @@
 //===- Compile.cpp - What raptc does ---------------------------------------------------------------===//
 #include "lib/Driver/Compile.h"
+#include "dialect/Attn/AttnDialect.h"
 #include "lib/Artifact/Threads.h"
 #include "lib/Driver/CheckTokenizer.h"
 #include "lib/Driver/Describe.h"
 #include "lib/Driver/FaultInjection.h"
 #include "lib/Driver/Kernel.h"
 #include "lib/Driver/Lowering.h"
+#include "lib/Driver/Remarks.h"
 #include "lib/Driver/Report.h"
 #include "lib/Driver/Weights.h"
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
 #include "lib/Import/Import.h"
 #include "lib/Support/File.h"
+#include "lib/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include <atomic>
 #include <chrono>
@@ -51,6 +56,7 @@ private:
 
   bool prepare();
   bool read();
+  bool storeCache();
   bool writeStage();
   bool describe();
   bool showSteps();
@@ -106,6 +112,10 @@ bool Compilation::prepare() {
       found = lowerings.insert(found, std::make_unique<Lowering>(options));
     (*found)->targets.push_back(&target);
   }
+  // The modules for other CPUs would say the same.
+  if (!options.remarks.empty())
+    if (Status shown = showRemarks(first().context, options.remarks); !shown)
+      return fail(WrongUsage, shown.error().message);
   if (!StringRef(options.prefix).empty() && artifact::prefixOf(options.prefix) != options.prefix)
     return fail(WrongUsage, "--prefix=" + options.prefix + " is no C identifier");
   return true;
@@ -133,6 +143,8 @@ bool Compilation::read() {
   if (options.quantize != "none" && stage >= Stage::Canonical)
     return fail(WrongInput, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
                                 ", where weights have their storage already; --quantize needs the stage imported");
+  if (!storeCache())
+    return false;
   paths = OutputPaths::choose(options, emit, input.name);
   if (!options.dryRun && !options.showCommands)
     if (Status writable = paths.check(options); !writable)
@@ -141,6 +153,30 @@ bool Compilation::read() {
   if (lowerings.size() > 1)
     imported = textWithLocations(*input.module);
   return passed(first().begin(std::move(input.module), input.kind, paths, targets.size() > 1 ? targets[0].name : ""));
+}
+
+/// The cache's type at the stage imported, which the evaluator runs, too. Text has its type unless one is asked for.
+bool Compilation::storeCache() {
+  ModuleOp read = *input.module;
+  const bool isAsked = options.cacheDtype != "auto";
+  if (!isAsked && input.kind == InputKind::MLIR)
+    return true;
+  if (stageOf(read) > Stage::Imported)
+    return fail(WrongInput, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stageOf(read)).str() +
+                                ", where the cache has its storage already; --cache-dtype needs the stage imported");
+  const bool hasCache = llvm::any_of(read.getOps<func::FuncOp>(), [](func::FuncOp function) {
+    return llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<attn::KVCacheType>);
+  });
+  if (!hasCache)
+    return isAsked
+               ? fail(WrongInput, shownPath(options.input) + ": has no cache of keys and values, which --cache-dtype=" +
+                                      options.cacheDtype + " is for")
+               : true;
+  AttnSelectStorageOptions storage;
+  storage.cacheDtype = isAsked || options.dtype == "auto" ? options.cacheDtype : options.dtype;
+  PassManager passes(&first().context, ModuleOp::getOperationName());
+  passes.addPass(createAttnSelectStorage(storage));
+  return succeeded(passes.run(read)) || failInternally("cannot set the type of the cache");
 }
 
 bool Compilation::writeStage() {

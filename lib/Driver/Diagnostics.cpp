@@ -7,8 +7,7 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::driver;
 
-/// A file's line and column, or the name of the tensor or layer.
-static std::string shown(Location location) {
+std::string driver::shown(Location location) {
   if (auto file = location->findInstanceOf<FileLineColLoc>())
     return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn()) +
            ": ";

@@ -11,6 +11,9 @@ namespace rapt::driver {
 /// empty message: it has been told already.
 void tell(const char *kind, const std::string &message);
 
+/// A file's line and column, or the name of the tensor or layer, and ": "; nothing of an unknown place.
+std::string shown(mlir::Location location);
+
 /// While it lives, the context's diagnostics are such lines, with their location. Notes appear when `verbose`.
 class Diagnostics {
 public:

@@ -31,10 +31,23 @@ std::string textOf(ModuleOp module, const OpPrintingFlags &flags) {
   return text;
 }
 
-/// What follows a module on the command line for the same code without weights.
+/// What follows the module that was read on the command line for the same code without weights.
 std::string codeOptions(const Options &options, const cpu::Target &target) {
-  return " --no-weights" + (options.triple.empty() ? "" : " --mtriple=" + options.triple) + " --mcpu=" + target.name +
-         (options.attributes.empty() ? "" : " --mattr=" + options.attributes) + " -o module.o";
+  std::string text = " --no-weights";
+  if (!options.triple.empty())
+    text += " --mtriple=" + options.triple;
+  text += " --mcpu=" + target.name;
+  if (!options.attributes.empty())
+    text += " --mattr=" + options.attributes;
+  if (options.dtype != "auto")
+    text += " --dtype=" + options.dtype;
+  if (options.quantize != "none")
+    text += " --quantize=" + options.quantize;
+  if (options.quantizeGroup)
+    text += " --quantize-group=" + std::to_string(options.quantizeGroup);
+  if (options.quantizeZeroPoint)
+    text += " --quantize-zero-point";
+  return text + " -o module.o";
 }
 
 } // namespace
@@ -58,7 +71,7 @@ PipelineOptions Lowering::pipelineOptions() const {
 
 std::string Lowering::pipelineTo(Stage stage) {
   PassManager passes(&context, ModuleOp::getOperationName());
-  buildPipeline(passes, stageOf(*module), stage, pipelineOptions());
+  buildPipeline(passes, start, stage, pipelineOptions());
   std::string pipeline;
   llvm::raw_string_ostream stream(pipeline);
   passes.printAsTextualPipeline(stream);
@@ -71,12 +84,18 @@ MaybeFailure Lowering::begin(OwningOpRef<ModuleOp> read, InputKind from, const O
   kind = from;
   paths = to;
   label = name.empty() ? "" : name + ".";
-  text = textOf(*module, OpPrintingFlags().assumeVerified());
-  return dump(rapt::nameOf(stageOf(*module)).str() + ".mlir", text);
+  start = stageOf(*module);
+  source = getText();
+  return dump();
 }
 
-MaybeFailure Lowering::dump(const std::string &suffix, const std::string &content) const {
-  if (Status written = writeIntermediate(options, paths, label + suffix, content); !written)
+std::string Lowering::getText() { return textOf(*module, OpPrintingFlags().assumeVerified()); }
+
+MaybeFailure Lowering::dump() {
+  if (!options.saveTemps && options.dumpDirectory.empty())
+    return std::nullopt;
+  const std::string suffix = rapt::nameOf(stageOf(*module)).str() + ".mlir";
+  if (Status written = writeIntermediate(options, paths, label + suffix, getText()); !written)
     return Failure{WrongInput, written.error().message};
   return std::nullopt;
 }
@@ -100,7 +119,7 @@ MaybeFailure Lowering::runPasses(Stage to) {
   const std::string name = rapt::nameOf(to).str();
   PassManager passes(&context, ModuleOp::getOperationName());
   buildPipeline(passes, stageOf(*module), to, pipelineOptions());
-  step = {"lowering to the stage " + name, reproducerText(text, pipelineTo(to)), "rapt-opt --run-reproducer ", ""};
+  step = {"lowering to the stage " + name, reproducerText(source, pipelineTo(to)), "rapt-opt --run-reproducer ", ""};
   enter();
   if (std::unique_ptr<Pass> faulty = makeFaultyPass(options, name))
     passes.addPass(std::move(faulty));
@@ -110,9 +129,8 @@ MaybeFailure Lowering::runPasses(Stage to) {
     return failPasses(to);
   if (options.verbose)
     llvm::errs() << llvm::formatv("raptc: {0}{1}: {2:f2} s\n", label, name, now() - start);
-  text = textOf(*module, OpPrintingFlags().assumeVerified());
-  step = {"going on from the stage " + name, text, "raptc ", codeOptions(options, *targets.front())};
-  return dump(name + ".mlir", text);
+  step = {"going on from the stage " + name, source, "raptc ", codeOptions(options, *targets.front())};
+  return dump();
 }
 
 MaybeFailure Lowering::lowerTo(Stage stage) {

@@ -40,8 +40,8 @@ public:
                      const std::string &label);
   MaybeFailure lowerTo(Stage stage);
   /// The module's text at its present stage.
-  const std::string &getText() const { return text; }
-  /// The passes to a stage, as rapt-opt takes them.
+  std::string getText();
+  /// The passes from the stage that was read to another one, as rapt-opt takes them.
   std::string pipelineTo(Stage stage);
 
   /// Code for one of `targets`. Several threads may ask at the same time.
@@ -50,14 +50,19 @@ public:
   void enter() const { enterStep(step); }
 
 private:
-  MaybeFailure dump(const std::string &suffix, const std::string &content) const;
+  /// Writes the module's text where the user wants every stage.
+  MaybeFailure dump();
   MaybeFailure runPasses(Stage to);
   Failure failPasses(Stage to);
   PipelineOptions pipelineOptions() const;
 
   const Options &options;
   OutputPaths paths;
-  std::string label, text;
+  std::string label;
+  /// The module as it was read, which with the passes from there shows each bug again: text of every stage would be a
+  /// twentieth of the time of a compilation.
+  std::string source;
+  Stage start = Stage::Imported; ///< the stage that was read
   InputKind kind = InputKind::HuggingFace;
   Step step;
   std::mutex translating; ///< the context is for one thread at a time

@@ -35,6 +35,7 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
   passes.addPass(createAttnFuseEpilogues());
   passes.addPass(createInlinerPass());
   passes.addPass(createSymbolDCEPass());
+  passes.addPass(createAttnMergeProducts());
   if (options.quantize != "none") {
     AttnQuantizeWeightsOptions quantization;
     quantization.mode = options.quantize;

@@ -20,7 +20,8 @@ struct FuseEpilogues : rapt::impl::AttnFuseEpiloguesBase<FuseEpilogues> {
     RewritePatternSet patterns(&getContext());
     rapt::populateEpilogueFusionPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    rapt::explainEpilogues(getOperation());
   }
 };
 } // namespace

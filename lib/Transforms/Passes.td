@@ -55,6 +55,30 @@ def AttnFuseEpilogues : Pass<"attn-fuse-epilogues"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def AttnMergeProducts : Pass<"attn-merge-products", "::mlir::ModuleOp"> {
+  let summary = "makes the products of one input that give heads one product";
+  let description = [{
+    `attn.linear` ops that read one input, and whose results are cut into heads of one width, become one: query, key and value
+    of self attention, key and value of cross attention. Their weights and biases become one parameter with the sources of all, where
+    nothing reads them apart. Grouped queries are heads of another number. Runs after blocks are inlined. See lib/Transforms/Fusion/README.md.
+
+    ```mlir
+    attn.parameter @q : tensor<64x64xf32> from [#attn.source<"q">]
+    attn.parameter @k : tensor<32x64xf32> from [#attn.source<"k">]
+    func.func @f(%x: tensor<?x64xf32>) -> (tensor<?x2x32xf32>, tensor<?x1x32xf32>) {
+      %wq = attn.parameter_slice @q : tensor<64x64xf32>
+      %wk = attn.parameter_slice @k : tensor<32x64xf32>
+      %0 = attn.linear %x, %wq transposed : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+      %1 = attn.linear %x, %wk transposed : tensor<?x64xf32>, tensor<32x64xf32> -> tensor<?x32xf32>
+      %q = attn.split_heads %0 : tensor<?x64xf32> -> tensor<?x2x32xf32>
+      %k = attn.split_heads %1 : tensor<?x32xf32> -> tensor<?x1x32xf32>
+      return %q, %k : tensor<?x2x32xf32>, tensor<?x1x32xf32>
+    }
+    ```
+    becomes one `attn.linear` with `@"q+k" : tensor<64x96xf32> from [#attn.source<"q", transpose = true>, #attn.source<"k", transpose = true>]`.
+  }];
+}
+
 def AttnDeclareKernels : Pass<"attn-declare-kernels", "::mlir::ModuleOp"> {
   let summary = "makes entries of the functions of text without a model";
   let description = [{
@@ -269,9 +293,11 @@ def AttnSetStage : Pass<"attn-set-stage", "::mlir::ModuleOp"> {
 }
 
 def AttnSelectStorage : Pass<"attn-select-storage", "::mlir::ModuleOp"> {
-  let summary = "sets the storage type of weight matrices";
+  let summary = "sets the storage types of weight matrices and of the cache";
   let description = [{
     Matrices are stored in the given type; the packer converts. Vectors (norms, biases) stay f32, products sum in f32.
+    The cache of keys and values is stored in `cache-dtype`; `auto` is the 16-bit type that all matrices have, and f32 where
+    there is none. A type given for a module without a cache is an error.
 
     ```mlir
     attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]
@@ -283,7 +309,8 @@ def AttnSelectStorage : Pass<"attn-select-storage", "::mlir::ModuleOp"> {
     ```
     With `dtype=bf16` the parameter is `tensor<64x80xbf16>`.
   }];
-  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "f32, bf16 or f16">];
+  let options = [Option<"dtype", "dtype", "std::string", "\"keep\"", "keep, f32, bf16 or f16">,
+                 Option<"cacheDtype", "cache-dtype", "std::string", "\"keep\"", "keep, auto, f32, bf16, f16 or int8">];
 }
 
 def AttnQuantizeWeights : Pass<"attn-quantize-weights", "::mlir::ModuleOp"> {

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+import compiled
+
 parser = argparse.ArgumentParser(description=__doc__)
 for name in ("--raptc", "--rapt-run", "--models", "--scratch"):
     parser.add_argument(name, required=True)
@@ -29,7 +31,7 @@ def profile(model, *options):
     """The rows of a run, after checks that hold for every model."""
     library, file = scratch / f"{model}.so", scratch / f"{model}.json"
     if not library.exists():
-        subprocess.run([args.raptc, f"{args.models}/{model}", "-o", str(library)], check=True, stderr=subprocess.DEVNULL)
+        compiled.library(args.raptc, f"{args.models}/{model}", scratch)
     subprocess.run([args.rapt_run, str(library), "--threads", "1", *options, f"--profile={file}"], check=True, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
     found = json.loads(file.read_text())

@@ -20,30 +20,19 @@ checks, random = kernels.Checks(), np.random.default_rng(23)
 SHAPES = {"odd": (35, 70), "bias": (70,), "one": (1, 1), "table": (45, 72), "up": (320, 35), "out": (33, 160), "gate": (200, 96), "value": (200, 96)}
 TRANSPOSED = {"up", "out"}
 ROWS = (0, 1, 3, 19, 211)
-# name, the pass's options, raptc's flags, CPU
+# name, the pass's options, raptc's flags, CPU; without an instruction that sums four products of bytes code is several times as large
+# and as long to compile: NARROW has the entries made for it then.
+NARROW = {"w8a8-v3": ("residual", "heads"), "w4-wide-zeros": ("single", "embed", "gated")}
 MODES = [("w8a8", "mode=w8a8", ["--quantize=w8a8"], "native"),
          ("w8", "mode=w8", ["--quantize=w8"], "native"),
          ("w4", "mode=w4", ["--quantize=w4"], "native"),
          ("w8a8-tiles", "mode=w8a8", ["--quantize=w8a8", "--emulate=amx"], "native"),
          ("w8a8-v3", "mode=w8a8", ["--quantize=w8a8"], "x86-64-v3"),
          ("w4-wide-zeros", "mode=w4 group=128 zero-points", ["--quantize=w4", "--quantize-group=128", "--quantize-zero-point"], "x86-64-v3")]
-HEADS = """
-// Heads of 80 channels, padded to 96 in memory: groups begin anew with each head.
-func.func @heads(%x: tensor<?x35xf32> {attn.name = "x", attn.dims = ["tokens"]})
-    -> (tensor<?x33xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
-  %up = attn.parameter_slice @up : tensor<35x320xf32>
-  %0 = attn.linear %x, %up : tensor<?x35xf32>, tensor<35x320xf32> -> tensor<?x320xf32>
-  %1, %others = attn.split_heads %0 : tensor<?x320xf32> -> tensor<?x2x80xf32>, tensor<?x2x80xf32>
-  %2 = attn.merge_heads %1 : tensor<?x2x80xf32> -> tensor<?x160xf32>
-  %out = attn.parameter_slice @out : tensor<160x33xf32>
-  %y = attn.linear %2, %out : tensor<?x160xf32>, tensor<160x33xf32> -> tensor<?x33xf32>
-  return %y : tensor<?x33xf32>
-}
-"""
-TEXT = """module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {
+HEAD = """module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {
 attn.dim @tokens min 0 max 1024
-PARAMETERS
-func.func @residual(%x: tensor<?x35xf32> {attn.name = "x", attn.dims = ["tokens"]}, %r: tensor<?x70xf32> {attn.name = "r", attn.dims = ["tokens"]})
+"""
+FUNCTIONS = re.split(r"(?<=^}\n)", """func.func @residual(%x: tensor<?x35xf32> {attn.name = "x", attn.dims = ["tokens"]}, %r: tensor<?x70xf32> {attn.name = "r", attn.dims = ["tokens"]})
     -> (tensor<?x70xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
   %w = attn.parameter_slice @odd : tensor<35x70xf32>
   %b = attn.parameter_slice @bias : tensor<70xf32>
@@ -83,9 +72,18 @@ func.func @gated(%x: tensor<?x200xf32> {attn.name = "x", attn.dims = ["tokens"]}
   %y = attn.glu silu %0, %1 : tensor<?x96xf32>
   return %y : tensor<?x96xf32>
 }
-HEADS
+// Heads of 80 channels, padded to 96 in memory: groups begin anew with each head.
+func.func @heads(%x: tensor<?x35xf32> {attn.name = "x", attn.dims = ["tokens"]})
+    -> (tensor<?x33xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
+  %up = attn.parameter_slice @up : tensor<35x320xf32>
+  %0 = attn.linear %x, %up : tensor<?x35xf32>, tensor<35x320xf32> -> tensor<?x320xf32>
+  %1, %others = attn.split_heads %0 : tensor<?x320xf32> -> tensor<?x2x80xf32>, tensor<?x2x80xf32>
+  %2 = attn.merge_heads %1 : tensor<?x2x80xf32> -> tensor<?x160xf32>
+  %out = attn.parameter_slice @out : tensor<160x33xf32>
+  %y = attn.linear %2, %out : tensor<?x160xf32>, tensor<160x33xf32> -> tensor<?x33xf32>
+  return %y : tensor<?x33xf32>
 }
-"""
+""", flags=re.MULTILINE)[:-1]
 # entry: inputs and their columns, columns of the output, tolerance
 ENTRIES = {"residual": ({"x": 35, "r": 70}, 70, 2e-6), "single": ({"x": 1}, 1, 2e-6), "embed": ({"ids": 0}, 72, 1e-6), "head": ({"x": 72}, 45, 2e-6),
            "gated": ({"x": 200}, 96, 4e-6), "heads": ({"x": 35}, 33, 2e-3)}
@@ -158,18 +156,18 @@ scratch.mkdir(parents=True, exist_ok=True)
 directory = scratch / "weights"
 packed_model.write_weights(directory, make_weights())
 for mode, how, flags, cpu in MODES:
-    # 128 does not divide a head of 96.
-    names = [name for name in SHAPES if "wide" not in mode or name not in ("up", "out")]
-    text = TEXT.replace("PARAMETERS", "\n".join(map(declare, names))).replace("HEADS", "" if "wide" in mode else HEADS)
+    entries = NARROW.get(mode, ENTRIES)
+    functions = "".join(function for function in FUNCTIONS if re.search(r"@(\w+)\(", function)[1] in entries)
+    names = [name for name in SHAPES if f"@{name} :" in functions]
+    text = HEAD + "\n".join(map(declare, names)) + "\n" + functions + "}\n"
     program = scratch / f"{mode.replace('-', '_')}.mlir"
     program.write_text(text)
     quantized, library = scratch / f"{mode}-quantized.mlir", program.with_suffix(".so")
     subprocess.run([tools.raptc.replace("raptc", "rapt-opt"), str(program), f"--pass-pipeline=builtin.module(attn-quantize-weights{{{how}}})", "-o", str(quantized)], check=True)
     subprocess.run([tools.raptc, str(program), f"--weights={directory}", f"--mcpu={cpu}", *flags, "-o", str(library)], check=True, capture_output=True)
     model = packed_model.Model(library)
-    for entry in ENTRIES:
-        if re.search(rf"@{entry}\(", text):
-            check(mode, entry, model, quantized, directory)
+    for entry in entries:
+        check(mode, entry, model, quantized, directory)
     kernels.Program.made.append(quantized.read_text())
 if not checks.failed:
     passed.ops("reference", "\n".join(kernels.Program.made))

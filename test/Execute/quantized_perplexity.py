@@ -14,6 +14,7 @@ import os
 import subprocess
 import tempfile
 
+import compiled
 import report
 
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models", "tiny-gpt")
@@ -23,8 +24,11 @@ LIMITS = {"w8a8": (1.005, 0.28), "w8": (1.005, 0.28), "w4": (1.03, 0.182)}
 
 def measure(options, work, flags):
     """(perplexity, bytes of weights) of the model compiled with the flags."""
-    library = os.path.join(work, "tiny.so")
-    subprocess.run([options.raptc, MODEL, *flags, "-o", library], check=True, capture_output=True)
+    if flags:
+        library = os.path.join(work, "tiny.so")
+        subprocess.run([options.raptc, MODEL, *flags, "-o", library], check=True, capture_output=True)
+    else:
+        library = compiled.library(options.raptc, MODEL, work)
     card = json.loads(subprocess.run([options.rapt_run, library, "--json"], check=True, capture_output=True, text=True).stdout)
     printed = subprocess.run([options.rapt_run, library, "--json", "--perplexity", os.path.join(MODEL, "heldout.txt")], check=True, capture_output=True, text=True)
     return json.loads(printed.stdout)["perplexity"], card["weights"]["bytes"]

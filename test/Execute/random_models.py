@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import numpy
 import passed
 
 TOLERANCE = {"F32": 1e-5, "BF16": 1e-2, "F16": 1e-3}
+THREADS = (1, 2, 7)
 
 
 def sums_tolerance(storage):
@@ -21,7 +23,6 @@ def sums_tolerance(storage):
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         rounds = storage == "BF16" and re.search(r"\b(avx512_bf16|amx_bf16)\b", file.read())
     return TOLERANCE["BF16" if rounds else "F32"]
-THREADS = (1, 2, 7)
 
 
 def run(command):

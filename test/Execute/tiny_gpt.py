@@ -14,6 +14,7 @@ import os
 import subprocess
 import tempfile
 
+import compiled
 import report
 
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models", "tiny-gpt")
@@ -42,7 +43,7 @@ def checks(options, library):
     with open(os.path.join(MODEL, "expected.json"), encoding="utf-8") as file:
         expected = json.load(file)
     yield report.directory_size(MODEL, LARGEST)
-    run(options.raptc, MODEL, "-o", library)
+    compiled.library(options.raptc, MODEL, os.path.dirname(library))
     measured = json.loads(run(options.rapt_run, library, "--json", "--perplexity", os.path.join(MODEL, "heldout.txt")))
     yield equal("predicted tokens", measured["predicted_tokens"], expected["predicted_tokens"])
     yield equal("predicted bytes", measured["predicted_bytes"], expected["predicted_bytes"])

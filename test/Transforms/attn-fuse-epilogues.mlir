@@ -1,4 +1,12 @@
 // RUN: rapt-opt %s --attn-fuse-epilogues --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-fuse-epilogues --split-input-file --remarks-filter=fusion -o %t 2>&1 | grep remark: | FileCheck %s --check-prefix=SAYS
+// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.activation
+// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.add
+// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.glu
+// SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.activation: its product has several users"
+// SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.add: its product is in another block"
+// SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.add: no operand is a product"
+// SAYS-NOT: {{.}}
 
 // The bias stays, the activation and then the residual sum join it, in this order.
 // CHECK-LABEL: @chain
@@ -58,4 +66,14 @@ func.func @other_block(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %n: index) -
     scf.yield %z : tensor<?x64xf32>
   }
   return %r : tensor<?x64xf32>
+}
+
+// -----
+
+// Near miss: nothing but what the caller gives, as an embedding and its positions.
+// CHECK-LABEL: @no_product
+func.func @no_product(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  // CHECK: attn.add
+  %z = attn.add %x, %y : tensor<?x64xf32>
+  return %z : tensor<?x64xf32>
 }

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -47,7 +48,9 @@ void rapt::cpu::addLLVMPasses(OpPassManager &passes) {
   passes.addPass(createConvertVectorToLLVMPass());
   passes.addPass(createAttnToLLVM());
   passes.addPass(createReconcileUnrealizedCastsPass());
-  passes.addPass(createCanonicalizerPass());
+  // Blocks are as the conversions made them; looking for equal ones finds none.
+  passes.addPass(
+      createCanonicalizerPass(GreedyRewriteConfig().setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)));
   passes.addPass(createCSEPass());
   passes.addPass(createAttnEmitEntries());
 }

@@ -1,6 +1,7 @@
 //===- Epilogues.cpp - Elementwise ops move into the product that feeds them ------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Fusion/Fusion.h"
+#include "lib/Transforms/Fusion/Remarks.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -9,6 +10,18 @@ using namespace rapt;
 
 namespace {
 
+constexpr llvm::StringLiteral kRule = "fuse-epilogue";
+
+/// The operand that is a product which can take the op in; null where there is none.
+OpOperand *findProduct(attn::EpilogueOpInterface op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto producer = operand.get().getDefiningOp<attn::LinearOp>();
+    if (producer && producer->hasOneUse() && producer->getBlock() == op->getBlock())
+      return &operand;
+  }
+  return nullptr;
+}
+
 /// op(linear(x, w), others...) becomes linear(x, w, others...) with op at the end of its epilogue, so that the
 /// product's result is touched once, in registers. The product moves down to the consumer, where the other operands
 /// exist.
@@ -16,19 +29,12 @@ struct FuseIntoLinear : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
   LogicalResult matchAndRewrite(attn::EpilogueOpInterface op, PatternRewriter &rewriter) const override {
-    attn::LinearOp linear;
-    unsigned position = 0;
-    for (OpOperand &operand : op->getOpOperands()) {
-      auto producer = operand.get().getDefiningOp<attn::LinearOp>();
-      if (producer && producer->hasOneUse() && producer->getBlock() == op->getBlock()) {
-        linear = producer;
-        position = operand.getOperandNumber();
-        break;
-      }
-    }
-    if (!linear)
+    OpOperand *product = findProduct(op);
+    if (!product)
       return rewriter.notifyMatchFailure(op, "no operand is a product of the same block used only here");
 
+    auto linear = product->get().getDefiningOp<attn::LinearOp>();
+    const unsigned position = product->getOperandNumber();
     SmallVector<Value> extras(linear.getExtras());
     for (OpOperand &operand : op->getOpOperands())
       if (operand.getOperandNumber() != position)
@@ -55,6 +61,7 @@ struct FuseIntoLinear : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
       scalars.push_back(operand.getOperandNumber() == position ? sum : epilogue->getArgument(next++));
     Value result = op.emitScalar(rewriter, op->getLoc(), scalars);
     rewriter.modifyOpInPlace(yield, [&] { yield->setOperand(0, result); });
+    remarkFused(fused.getLoc(), kRule, op->getName().getStringRef());
     rewriter.replaceOp(op, fused);
     rewriter.eraseOp(linear);
     return success();
@@ -62,6 +69,21 @@ struct FuseIntoLinear : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
 };
 
 } // namespace
+
+/// Why an op was left.
+static StringRef reasonOf(attn::EpilogueOpInterface op) {
+  StringRef reason = "no operand is a product";
+  for (Value operand : op->getOperands())
+    if (auto producer = operand.getDefiningOp<attn::LinearOp>())
+      reason = producer->hasOneUse() ? "its product is in another block" : "its product has several users";
+  return reason;
+}
+
+void rapt::explainEpilogues(Operation *root) {
+  root->walk([](attn::EpilogueOpInterface op) {
+    remarkNotFused(op->getLoc(), kRule, op->getName().getStringRef() + ": " + reasonOf(op));
+  });
+}
 
 void rapt::populateEpilogueFusionPatterns(RewritePatternSet &patterns) {
   patterns.add<FuseIntoLinear>(patterns.getContext());

@@ -2,6 +2,8 @@
 #pragma once
 
 namespace mlir {
+class ModuleOp;
+class Operation;
 class RewritePatternSet;
 } // namespace mlir
 
@@ -9,5 +11,12 @@ namespace rapt {
 
 /// Takes elementwise ops (activation, gate, residual sum) into the epilogue of the product that feeds them.
 void populateEpilogueFusionPatterns(mlir::RewritePatternSet &patterns);
+
+/// Tells of each elementwise op that those patterns have left why it stays (Remarks.h).
+void explainEpilogues(mlir::Operation *root);
+
+/// Products of one input whose results are heads, as query, key and value, become one product of their weights side by
+/// side; the parameters are joined with them. Tells what it does and leaves (Remarks.h).
+void mergeProducts(mlir::ModuleOp module);
 
 } // namespace rapt

@@ -1,0 +1,16 @@
+//===- MergeProducts.cpp - Runs the rule that merges products of one input -----------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Transforms/Fusion/Fusion.h"
+#include "lib/Transforms/Passes.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNMERGEPRODUCTS
+#include "lib/Transforms/Passes.h.inc"
+} // namespace rapt
+
+namespace {
+struct MergeProducts : rapt::impl::AttnMergeProductsBase<MergeProducts> {
+  void runOnOperation() override { rapt::mergeProducts(getOperation()); }
+};
+} // namespace
