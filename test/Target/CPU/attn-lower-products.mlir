@@ -181,7 +181,8 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
   // CHECK-LABEL: @parts
   func.func @parts(%a: memref<14x64xbf16>, %b: memref<32x64xbf16>, %c: memref<14x32xf32>) {
     // CHECK: scf.for
-    // CHECK: arith.extf {{.*}} : bf16 to f32
+    // CHECK: vector.load %arg0{{.*}} vector<2xbf16>
+    // CHECK: vector.fma
     // CHECK: scf.for
     // CHECK-NOT: scf.for
     attn.paired_product %a, %b, %c : memref<14x64xbf16>, memref<32x64xbf16>, memref<14x32xf32>

@@ -27,6 +27,7 @@
 // TILE: j{{l|ne|b}} [[LOOP]]
 // TILE-COUNT-4: tilestored
 // TILE: .Lfunc_end
+module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {
 attn.dim @rows min 0 max 1024
 attn.parameter @w : tensor<256x64xbf16> from [#attn.source<"w">]
 func.func @product(%x: tensor<?x256xf32> {attn.name = "x", attn.dims = ["rows"]})
@@ -34,4 +35,5 @@ func.func @product(%x: tensor<?x256xf32> {attn.name = "x", attn.dims = ["rows"]}
   %w = attn.parameter_slice @w : tensor<256x64xbf16>
   %0 = attn.linear %x, %w : tensor<?x256xf32>, tensor<256x64xbf16> -> tensor<?x64xf32>
   return %0 : tensor<?x64xf32>
+}
 }
