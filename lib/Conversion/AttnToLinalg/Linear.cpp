@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "lib/Conversion/AttnToLinalg/Quantization.h"
+#include "lib/Conversion/AttnToLinalg/Rotation.h"
 #include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -187,6 +188,119 @@ Value emitWidened(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value from, Va
   });
 }
 
+/// Columns of the panel that begins at `column`, of a result whose last one is narrower.
+OpFoldResult widthOf(ImplicitLocOpBuilder &b, int64_t columns, OpFoldResult column) {
+  OpFoldResult left = affineOf(b, b.getAffineConstantExpr(columns) - b.getAffineDimExpr(0), {column});
+  return affineMin(b, {OpFoldResult(b.getIndexAttr(kPanel)), left});
+}
+
+/// The rotation of the heads that the result is cut into, which nothing else reads: a task that makes whole heads
+/// rotates them where they lie. Null where there is none.
+attn::RopeOp rotationOf(attn::LinearOp op) {
+  auto split = op.getResult().hasOneUse() ? dyn_cast<attn::SplitHeadsOp>(*op->user_begin()) : nullptr;
+  if (!split || split.getHeads().size() != 1 || !split.getHeads()[0].hasOneUse())
+    return nullptr;
+  auto rope = dyn_cast<attn::RopeOp>(*split->user_begin());
+  if (!rope || rope->getBlock() != op->getBlock() || rope.getInput().getType().getDimSize(2) % kPanel != 0)
+    return nullptr;
+  for (Value table : {rope.getCosines(), rope.getSines()})
+    if (Operation *made = table.getDefiningOp();
+        made && made->getBlock() == op->getBlock() && op->isBeforeInBlock(made))
+      return nullptr;
+  return rope;
+}
+
+/// Rotates the rows of one head, [count, channels], the first of which is row `firstRow` of the result.
+Value rotateRows(ImplicitLocOpBuilder &b, attn::RopeOp rope, Value head, OpFoldResult firstRow, OpFoldResult count,
+                 Value rows) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Value end = asValue(b, count);
+  if (std::optional<uint64_t> heads = rope.getHeads()) {
+    Value turns = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, head, index(b, *heads));
+    end = arith::SelectOp::create(b, turns, end, index(b, 0));
+  }
+  return loop(b, index(b, 0), end, 1, rows, [&](ImplicitLocOpBuilder &b, Value row, Value carried) {
+    Value token = asValue(b, affineOf(b, d0 + d1, {firstRow, OpFoldResult(row)}));
+    auto place = [&](Value, int64_t channel) { return SmallVector<Value>{row, index(b, channel)}; };
+    return rotateHeads(b, rope, token, index(b, 1), /*source=*/nullptr, place, carried, place);
+  });
+}
+
+/// What all tasks of a product share.
+struct Product {
+  attn::LinearOp op;
+  Value input, panels;
+  std::optional<unsigned> inPlace;
+  int64_t k, columns;
+  attn::QuantizedType quantized;
+  ArrayRef<int64_t> tileRows;
+  bool inPairs;
+};
+
+/// The task of panel `nth` from row `first` on.
+Task taskOf(ImplicitLocOpBuilder &b, const Product &product, Value nth, OpFoldResult first) {
+  attn::LinearOp op = product.op;
+  const int64_t k = product.k;
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
+  Task task{op,
+            product.input,
+            product.inPlace,
+            {},
+            {},
+            first,
+            affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(nth)}),
+            k,
+            panel,
+            product.columns % kPanel != 0,
+            product.quantized,
+            product.quantized ? product.quantized.ofRows().rowBytes(k) : k,
+            product.inPairs};
+  ArrayRef<int64_t> onePanel = cast<RankedTensorType>(product.panels.getType()).getShape().drop_front();
+  task.weight = op.isPacked()
+                    ? extract(b, product.panels, {OpFoldResult(nth), zero, zero},
+                              {one, b.getIndexAttr(onePanel[0]), b.getIndexAttr(onePanel[1])}, onePanel)
+                    : extract(b, product.panels, {zero, task.column}, {b.getIndexAttr(k), panel}, {k, kPanel});
+  for (Value extra : op.getExtras())
+    task.extras.push_back(cast<RankedTensorType>(extra.getType()).getRank() == 1
+                              ? extract(b, extra, {task.column}, {panel}, {kPanel})
+                              : extra);
+  if (task.narrow)
+    task.width = widthOf(b, product.columns, task.column);
+  return task;
+}
+
+/// Rows [first, first + count) of panel `nth` into `tile`.
+Value emitPanel(ImplicitLocOpBuilder &b, const Product &product, Value nth, OpFoldResult first, OpFoldResult count,
+                Value tile) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Task task = taskOf(b, product, nth, first);
+  Value from = index(b, 0);
+  for (int64_t m : product.tileRows) {
+    // As many tiles of m rows as are left; a tile of one row takes the rest.
+    Value to = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(m) * m, {OpFoldResult(from), count}));
+    tile = m == product.tileRows.front() && widens(product.op) ? emitWidened(b, task, m, from, to, tile)
+                                                               : emitTiles(b, task, m, from, to, tile);
+    from = to;
+  }
+  return tile;
+}
+
+/// The same of all panels of one head, whose rows are rotated then.
+Value emitHead(ImplicitLocOpBuilder &b, const Product &product, attn::RopeOp rope, Value head, OpFoldResult first,
+               OpFoldResult count, Value tile) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  const int64_t parts = rope.getInput().getType().getDimSize(2) / kPanel;
+  OpFoldResult zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
+  tile = loop(b, index(b, 0), index(b, parts), 1, tile, [&](ImplicitLocOpBuilder &b, Value p, Value carried) {
+    OpFoldResult column = affineOf(b, d0 * kPanel, {OpFoldResult(p)});
+    Value nth = asValue(b, affineOf(b, d0 * parts + d1, {OpFoldResult(head), OpFoldResult(p)}));
+    Value part = extract(b, carried, {zero, column}, {count, panel}, {ShapedType::kDynamic, kPanel});
+    part = emitPanel(b, product, nth, first, count, part);
+    return insert(b, part, carried, {zero, column}, {count, panel});
+  });
+  return rotateRows(b, rope, head, first, count, tile);
+}
+
 struct TileLinear : OpRewritePattern<attn::LinearOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -203,63 +317,42 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     if (ShapedType::isDynamic(k) || ShapedType::isDynamic(columns))
       return rewriter.notifyMatchFailure(op, "the weight's extents are not static");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    TargetInfo target = TargetInfo::of(op);
     attn::QuantizedType quantized = quantizedPanels(op.getWeight());
     Value panels = quantized ? bytesOf(b, op.getWeight()) : Value(op.getWeight());
-    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    OpFoldResult rows = extent(b, op.getInput(), 0), zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
-    Value input = inputOf(b, op);
-    std::optional<unsigned> inPlace = overwritable(op);
-    Value dest =
-        inPlace ? Value(op.getExtras()[*inPlace]) : destination(b, op.getResult(), {rows, b.getIndexAttr(columns)});
-
-    // Blocks of nearly one size, in whole register tiles.
-    ArrayRef<int64_t> tileRows = tileRowsOf(op, quantized, target);
-    OpFoldResult one = b.getIndexAttr(1), blocks = affineOf(b, d0.ceilDiv(kTaskRows), {rows});
-    Value each = arith::CeilDivUIOp::create(b, asValue(b, rows), asValue(b, affineMax(b, {blocks, one})));
-    each = asValue(b, affineOf(b, d0.ceilDiv(tileRows[0]) * tileRows[0], {OpFoldResult(each)}));
-    SmallVector<OpFoldResult> extents{blocks, b.getIndexAttr(llvm::divideCeil(columns, kPanel))};
-    SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-      Task task{op,
-                input,
-                inPlace,
-                {},
-                {},
-                OpFoldResult(Value(arith::MulIOp::create(b, ids[0], each))),
-                affineOf(b, d0 * kPanel, {OpFoldResult(ids[1])}),
-                k,
-                panel,
-                columns % kPanel != 0,
-                quantized,
-                quantized ? quantized.ofRows().rowBytes(k) : k,
-                inPairs};
-      OpFoldResult depth = b.getIndexAttr(k);
-      ArrayRef<int64_t> onePanel = cast<RankedTensorType>(panels.getType()).getShape().drop_front();
-      task.weight = packed ? extract(b, panels, {OpFoldResult(ids[1]), zero, zero},
-                                     {one, b.getIndexAttr(onePanel[0]), b.getIndexAttr(onePanel[1])}, onePanel)
-                           : extract(b, panels, {zero, task.column}, {depth, panel}, {k, kPanel});
-      for (Value extra : op.getExtras())
-        task.extras.push_back(cast<RankedTensorType>(extra.getType()).getRank() == 1
-                                  ? extract(b, extra, {task.column}, {panel}, {kPanel})
-                                  : extra);
-      if (task.narrow)
-        task.width = affineMin(b, {panel, affineOf(b, b.getAffineConstantExpr(columns) - d0, {task.column})});
-      OpFoldResult count = affineMin(b, {OpFoldResult(each), affineOf(b, d0 - d1, {rows, task.firstRow})});
-      int64_t width = task.narrow ? ShapedType::kDynamic : kPanel;
-      Value tile =
-          extract(b, dests[0], {task.firstRow, task.column}, {count, task.width}, {ShapedType::kDynamic, width});
-      Value from = index(b, 0);
-      for (int64_t m : tileRows) {
-        // As many tiles of m rows as are left; a tile of one row takes the rest.
-        Value to = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(m) * m, {OpFoldResult(from), count}));
-        tile = m == tileRows.front() && widens(op) ? emitWidened(b, task, m, from, to, tile)
-                                                   : emitTiles(b, task, m, from, to, tile);
-        from = to;
-      }
-      return SmallVector<Insertion>{{tile, {task.firstRow, task.column}, {count, task.width}}};
-    });
-    rewriter.replaceOp(op, results);
+    ArrayRef<int64_t> tileRows = tileRowsOf(op, quantized, TargetInfo::of(op));
+    Product product{op, inputOf(b, op), panels, overwritable(op), k, columns, quantized, tileRows, inPairs};
+    attn::RopeOp rope = rotationOf(op);
+    rewriter.replaceOp(op, emitGrid(b, product, rope));
+    if (rope)
+      rewriter.modifyOpInPlace(rope, [&] { rope.setHeads(0); });
     return success();
+  }
+
+  static SmallVector<Value> emitGrid(ImplicitLocOpBuilder &b, const Product &product, attn::RopeOp rope) {
+    attn::LinearOp op = product.op;
+    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    const int64_t unit = rope ? rope.getInput().getType().getDimSize(2) : kPanel; // columns of a task
+    OpFoldResult rows = extent(b, op.getInput(), 0), one = b.getIndexAttr(1);
+    Value dest = product.inPlace ? Value(op.getExtras()[*product.inPlace])
+                                 : destination(b, op.getResult(), {rows, b.getIndexAttr(product.columns)});
+    // Blocks of nearly one size, in whole register tiles.
+    OpFoldResult blocks = affineOf(b, d0.ceilDiv(kTaskRows), {rows});
+    Value each = arith::CeilDivUIOp::create(b, asValue(b, rows), asValue(b, affineMax(b, {blocks, one})));
+    each = asValue(b, affineOf(b, d0.ceilDiv(product.tileRows[0]) * product.tileRows[0], {OpFoldResult(each)}));
+    SmallVector<OpFoldResult> extents{blocks, b.getIndexAttr(llvm::divideCeil(product.columns, unit))};
+    return grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+      OpFoldResult first(Value(arith::MulIOp::create(b, ids[0], each)));
+      OpFoldResult count = affineMin(b, {OpFoldResult(each), affineOf(b, d0 - d1, {rows, first})});
+      OpFoldResult column = affineOf(b, d0 * unit, {OpFoldResult(ids[1])}), width = b.getIndexAttr(unit);
+      const bool isNarrow = product.columns % kPanel != 0;
+      if (isNarrow)
+        width = widthOf(b, product.columns, column);
+      Value tile = extract(b, dests[0], {first, column}, {count, width},
+                           {ShapedType::kDynamic, isNarrow ? ShapedType::kDynamic : unit});
+      tile = rope ? emitHead(b, product, rope, ids[1], first, count, tile)
+                  : emitPanel(b, product, ids[1], first, count, tile);
+      return SmallVector<Insertion>{{tile, {first, column}, {count, width}}};
+    });
   }
 };
 
