@@ -16,14 +16,22 @@ def Attn_KVCacheType : Attn_Type<"KVCache", "kv_cache"> {
   let description = [{
     A pool of blocks. A block holds `block` consecutive positions of one sequence: keys and values of every layer and
     key/value head. Which blocks belong to a sequence is told by a block table. How a block is laid out in memory is
-    the target's affair: this type names only what is stored.
+    the target's affair: this type names only what is stored, f32, bf16, f16 or i8. In i8 each key and each value of a head is a
+    group of codes with one scale, rounded as `attn.quantize_rows` rounds a row.
 
-    Example: `!attn.kv_cache<12 x 12 x 64, block = 64, f32>` (layers x heads x head dimension).
+    Examples: `!attn.kv_cache<12 x 12 x 64, block = 64, f32>`, `!attn.kv_cache<22 x 4 x 64, block = 64, i8>` (layers x heads x
+    head dimension).
   }];
   let parameters = (ins "int64_t":$layers, "int64_t":$heads, "int64_t":$headDim, "int64_t":$block,
                         "::mlir::Type":$elementType);
   let assemblyFormat = "`<` $layers `x` $heads `x` $headDim `,` `block` `=` $block `,` $elementType `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The element type of the keys and values that a view gives: f32 of codes, else the cache's own.
+    ::mlir::Type getViewElementType() const;
+    /// The pool in memory, of heads padded to panels; see CacheLayout.h.
+    ::mlir::RankedTensorType inMemory() const;
+  }];
 }
 
 def Attn_QuantizedCode : I32EnumAttr<"QuantizedCode", "the integers of a quantised matrix", [

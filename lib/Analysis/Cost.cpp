@@ -188,9 +188,10 @@ template <typename Op> Cost CostModel::costOfAttention(Op op, Value values) {
   Cost cost;
   cost.flops = pairs * heads * width;
   cost.dtype = cast<RankedTensorType>(key.getType()).getElementType();
-  Sum read = keys * keyHeads * stored * elementBytes(key);
+  auto view = key.template getDefiningOp<attn::KVViewOp>();
+  Sum read = keys * keyHeads * stored * elementBytes(view ? view.getCache() : key);
   cost.activations = bytesOf(query) + bytesOf(op.getResult());
-  if (key.template getDefiningOp<attn::KVViewOp>())
+  if (view)
     cost.cache = read;
   else
     cost.activations = cost.activations + read;

@@ -1,5 +1,6 @@
 //===- Compile.cpp - What raptc does ---------------------------------------------------------------===//
 #include "lib/Driver/Compile.h"
+#include "dialect/Attn/AttnDialect.h"
 #include "lib/Artifact/Threads.h"
 #include "lib/Driver/CheckTokenizer.h"
 #include "lib/Driver/Describe.h"
@@ -12,7 +13,10 @@
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
 #include "lib/Import/Import.h"
 #include "lib/Support/File.h"
+#include "lib/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include <atomic>
 #include <chrono>
@@ -52,6 +56,7 @@ private:
 
   bool prepare();
   bool read();
+  bool storeCache();
   bool writeStage();
   bool describe();
   bool showSteps();
@@ -136,6 +141,8 @@ bool Compilation::read() {
   if (options.quantize != "none" && stage >= Stage::Canonical)
     return fail(WrongInput, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
                                 ", where weights have their storage already; --quantize needs the stage imported");
+  if (!storeCache())
+    return false;
   paths = OutputPaths::choose(options, emit, input.name);
   if (!options.dryRun && !options.showCommands)
     if (Status writable = paths.check(options); !writable)
@@ -144,6 +151,30 @@ bool Compilation::read() {
   if (lowerings.size() > 1)
     imported = textWithLocations(*input.module);
   return passed(first().begin(std::move(input.module), input.kind, paths, targets.size() > 1 ? targets[0].name : ""));
+}
+
+/// The cache's type at the stage imported, which the evaluator runs, too. Text has its type unless one is asked for.
+bool Compilation::storeCache() {
+  ModuleOp read = *input.module;
+  const bool isAsked = options.cacheDtype != "auto";
+  if (!isAsked && input.kind == InputKind::MLIR)
+    return true;
+  if (stageOf(read) > Stage::Imported)
+    return fail(WrongInput, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stageOf(read)).str() +
+                                ", where the cache has its storage already; --cache-dtype needs the stage imported");
+  const bool hasCache = llvm::any_of(read.getOps<func::FuncOp>(), [](func::FuncOp function) {
+    return llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<attn::KVCacheType>);
+  });
+  if (!hasCache)
+    return isAsked
+               ? fail(WrongInput, shownPath(options.input) + ": has no cache of keys and values, which --cache-dtype=" +
+                                      options.cacheDtype + " is for")
+               : true;
+  AttnSelectStorageOptions storage;
+  storage.cacheDtype = isAsked || options.dtype == "auto" ? options.cacheDtype : options.dtype;
+  PassManager passes(&first().context, ModuleOp::getOperationName());
+  passes.addPass(createAttnSelectStorage(storage));
+  return succeeded(passes.run(read)) || failInternally("cannot set the type of the cache");
 }
 
 bool Compilation::writeStage() {

@@ -1,6 +1,7 @@
 //===- Describe.cpp - From the IR to manifest and packer ------------------------------------===//
 #include "lib/Driver/Describe.h"
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/CacheLayout.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -85,17 +86,17 @@ ShapedType cacheType(Operation *entry) {
   return nullptr;
 }
 
-/// [blocks, layers, heads, {keys, values}, block * channels / 32, 32]
 void describeCache(ShapedType type, int64_t headDim, artifact::Manifest &manifest) {
-  if (!type || type.getRank() != 6 || headDim <= 0)
+  std::optional<attn::CacheLayout> layout = attn::CacheLayout::of(type, attn::padToPanel(headDim));
+  if (!layout)
     return;
-  int64_t block = type.getDimSize(4) * attn::kPanel / attn::padToPanel(headDim);
-  int64_t bytes = type.getElementTypeBitWidth() / 8;
-  for (int64_t extent : type.getShape().drop_front())
+  int64_t bytes = layout->bytes();
+  for (int64_t extent : type.getShape().slice(1, 3))
     bytes *= extent;
-  const char *dtype = artifact::DType::F32 == storageOf(type.getElementType()) ? "f32" : "bf16";
+  std::string dtype = layout->dtype().str();
+  const char *how = layout->together() > 1 ? "-pairs" : layout->hasScales() ? "-scales" : "";
   manifest.cache =
-      artifact::Manifest::Cache{"kv-" + std::string(dtype) + "-panel32", dtype, block, bytes, bytes / block};
+      artifact::Manifest::Cache{"kv-" + dtype + "-panel32" + how, dtype, layout->block, bytes, bytes / layout->block};
 }
 
 std::string typeName(Type type) {

@@ -46,6 +46,8 @@ constexpr Text texts[] = {
     {"--mtriple", &Options::triple, "x86_64-linux-gnu or aarch64-linux-gnu; default: this machine's"},
     {"--mattr", &Options::attributes, "+feature,-feature,..."},
     {"--dtype", &Options::dtype, "storage of the weights: auto (the checkpoint's), f32, bf16, f16"},
+    {"--cache-dtype", &Options::cacheDtype,
+     "storage of the KV cache: auto (bf16 or f16 where the weights are, else f32), f32, bf16, f16, int8"},
     {"--quantize", &Options::quantize,
      "weights as integers: w8a8 (a scale for each column), w8 or w4 (a scale for each group), none"},
     {"--weights", &Options::weights, "model directory or weight file of a .mlir input"},
@@ -137,16 +139,12 @@ Status apply(Options &options, const std::string &name, const std::string &value
       return usage("--quantize-group=" + value + " is none of 32, 64 and 128");
     return store(options.quantizeGroup, 32, 128);
   }
-  if (name == "--cache-dtype" && (value == "auto" || value == "f32"))
-    return {};
-  if (name == "--cache-dtype")
-    return usage("--cache-dtype=" + value + " is not supported; the cache is kept in f32");
   return usage("unknown option " + name);
 }
 
 bool takesValue(const std::string &name) {
-  static const char *const others[] = {"--max-seq-len",    "--max-batch",   "--random-weights",    "-j",    "-march",
-                                       "--quantize-group", "--cache-dtype", "--ignore-config-key", "--mcpu"};
+  static const char *const others[] = {"--max-seq-len", "--max-batch",      "--random-weights",    "-j",
+                                       "-march",        "--quantize-group", "--ignore-config-key", "--mcpu"};
   return std::any_of(std::begin(texts), std::end(texts), [&](const Text &t) { return name == t.name; }) ||
          std::find(std::begin(others), std::end(others), name) != std::end(others);
 }
@@ -190,6 +188,9 @@ Status check(Options &o) {
     return usage("--target=" + o.target + " is not supported; --target=cpu is");
   if (o.dtype != "auto" && o.dtype != "f32" && o.dtype != "bf16" && o.dtype != "f16")
     return usage("--dtype=" + o.dtype + " is none of auto, f32, bf16 and f16");
+  if (o.cacheDtype != "auto" && o.cacheDtype != "f32" && o.cacheDtype != "bf16" && o.cacheDtype != "f16" &&
+      o.cacheDtype != "int8")
+    return usage("--cache-dtype=" + o.cacheDtype + " is none of auto, f32, bf16, f16 and int8");
   if (o.quantize != "none" && o.quantize != "w8a8" && o.quantize != "w8" && o.quantize != "w4")
     return usage("--quantize=" + o.quantize + " is none of none, w8a8, w8 and w4");
   if (o.quantizeGroup && o.quantize != "w8" && o.quantize != "w4")
@@ -278,7 +279,6 @@ std::string helpText(bool hidden) {
   line("--random-weights=SEED", "weights from a seed instead of the directory's");
   line("--ignore-config-key=K", "go on in spite of a config key that is not understood");
   line("--quantize-group=N", "rows of a group of w8 and w4: 32 (default), 64 or 128");
-  line("--cache-dtype=VALUE", "storage of the KV cache: auto, f32");
   line("-j N", "threads for packing; default: all processors");
   line("-S, -c", "the same as --emit=asm, --emit=obj");
   for (const Flag &flag : flags)

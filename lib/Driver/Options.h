@@ -11,8 +11,8 @@ namespace rapt::driver {
 struct Options {
   std::string input, output;
   std::string emit; ///< a stage's name, or asm, obj, so, a; never empty after parsing
-  std::string target = "cpu", triple, attributes, dtype = "auto", quantize = "none", weights, saveWeights, prefix,
-              dumpDirectory, remarks;
+  std::string target = "cpu", triple, attributes, dtype = "auto", cacheDtype = "auto", quantize = "none", weights,
+              saveWeights, prefix, dumpDirectory, remarks;
   std::vector<std::string> cpus; ///< one variant of the code for each; empty: the default of the triple
   std::string fault;             ///< KIND@PLACE, see FaultInjection.h
   /// --mcpu=help instead of names.

@@ -1,6 +1,6 @@
 //===- KVCache.cpp - Keys and values of past positions ---------------------------===//
+#include "lib/Reference/GroupScale.h"
 #include "lib/Reference/Ops.h"
-#include <limits>
 
 using namespace mlir;
 namespace rapt::reference {
@@ -48,6 +48,18 @@ FailureOr<std::vector<int64_t>> placesOf(attn::KVAppendOp op, attn::KVCacheType 
   return places;
 }
 
+/// One key or value of a head as the cache has it.
+template <typename S> void store(Type element, ArrayRef<S> given, S *to) {
+  if (auto rounded = dyn_cast<FloatType>(element)) {
+    for (S x : given)
+      *to++ = S(roundTo(rounded, x));
+    return;
+  }
+  GroupScale scale(given);
+  for (S x : given)
+    *to++ = S(scale.scale) * S(scale.codeOf(double(x)));
+}
+
 } // namespace
 
 template <typename S>
@@ -55,7 +67,6 @@ FailureOr<Cache<S>> evaluate(attn::KVAppendOp op, const Cache<S> &cache, int64_t
                              const Tensor<S> &value, const Tensor<S> &rowBegin, const Tensor<S> &past,
                              const Tensor<S> &table) {
   auto type = cast<attn::KVCacheType>(op.getCache().getType());
-  auto element = cast<FloatType>(type.getElementType());
   if (failed(checkLayer(op, layer, type)))
     return failure();
   if (key.shape != value.shape)
@@ -68,9 +79,9 @@ FailureOr<Cache<S>> evaluate(attn::KVAppendOp op, const Cache<S> &cache, int64_t
   for (auto [source, target] : {std::pair(&key, &result.keys), std::pair(&value, &result.values)}) {
     auto written = std::make_shared<std::vector<S>>(*(*target)[layer]);
     for (auto [t, place] : llvm::enumerate(*places))
-      for (int64_t i = 0; place >= 0 && i < heads * channels; ++i)
-        (*written)[at(type, place / type.getBlock(), i / channels, place % type.getBlock()) + i % channels] =
-            S(roundTo(element, source->floats[t * heads * channels + i]));
+      for (int64_t h = 0; place >= 0 && h < heads; ++h)
+        store(type.getElementType(), ArrayRef(source->floats).slice((t * heads + h) * channels, channels),
+              written->data() + at(type, place / type.getBlock(), h, place % type.getBlock()));
     (*target)[layer] = std::move(written);
   }
   return result;

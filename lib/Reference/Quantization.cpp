@@ -1,7 +1,7 @@
 //===- Quantization.cpp - Products of integers ------------------------------===//
 #include "lib/Artifact/Quantization.h"
+#include "lib/Reference/GroupScale.h"
 #include "lib/Reference/Ops.h"
-#include <cmath>
 
 using namespace mlir;
 namespace rapt::reference {
@@ -62,24 +62,13 @@ template <typename S> Result<S> evaluate(attn::QuantizeRowsOp op, const Tensor<S
   SmallVector<int64_t> groups = groupsOf(type, depth);
   for (int64_t m = 0; m < input.dim(0); ++m)
     for (auto [begin, end] : llvm::zip(ArrayRef(groups).drop_back(), ArrayRef(groups).drop_front())) {
-      // Codes are those of binary32 whatever the precision: one that is rounded the other way is another number.
-      float largest = 0;
-      bool isFinite = true;
+      GroupScale scale(ArrayRef(input.floats).slice(m * depth + begin, end - begin));
       for (int64_t i = begin; i < end; ++i) {
-        float x = float(input.floats[m * depth + i]);
-        isFinite &= std::isfinite(x);
-        largest = std::max(largest, std::fabs(x));
-      }
-      bool counts = isFinite && largest >= 0x1p-100f;
-      float inverse = counts ? 127 / largest : 0, scale = counts ? largest / 127 : 0;
-      if (!isFinite)
-        scale = std::numeric_limits<float>::quiet_NaN();
-      for (int64_t i = begin; i < end; ++i) {
-        int64_t code = counts ? int64_t(std::nearbyint(float(input.floats[m * depth + i]) * inverse)) : 0;
+        int64_t code = scale.codeOf(double(input.floats[m * depth + i]));
         result.ints[m * depth + i] = code;
-        result.floats[m * depth + i] = S(scale) * S(code);
+        result.floats[m * depth + i] = S(scale.scale) * S(code);
       }
-      result.scales.push_back(S(scale));
+      result.scales.push_back(S(scale.scale));
     }
   return result;
 }

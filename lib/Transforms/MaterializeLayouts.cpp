@@ -165,15 +165,6 @@ int64_t assign(attn::ParameterOp parameter, const Wish &wish, int64_t offset) {
   return offset + stride * layers;
 }
 
-/// [blocks, layers, heads, {keys, values}, block * channels / 32, 32]: keys are panels [block/32][channels][32], values
-/// [channels/32][block][32], each read as the second operand of a packed product.
-RankedTensorType cacheType(attn::KVCacheType type) {
-  int64_t channels = padToPanel(type.getHeadDim());
-  return RankedTensorType::get(
-      {ShapedType::kDynamic, type.getLayers(), type.getHeads(), 2, type.getBlock() * channels / kPanel, kPanel},
-      type.getElementType());
-}
-
 /// The regions' tables take the types of the operands. Where padding made a row longer, its end is still the logical
 /// one.
 template <typename Op> void retypeTables(Op op) {
@@ -360,7 +351,7 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
         continue;
       for (BlockArgument argument : entry.getArguments())
         if (auto cache = dyn_cast<attn::KVCacheType>(argument.getType()))
-          argument.setType(cacheType(cache));
+          argument.setType(cache.inMemory());
         else if (isState(entry, argument))
           argument.setType(
               withLast(argument.getType(), padToPanel(cast<RankedTensorType>(argument.getType()).getShape().back())));

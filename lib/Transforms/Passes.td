@@ -294,9 +294,11 @@ def AttnSetStage : Pass<"attn-set-stage", "::mlir::ModuleOp"> {
 }
 
 def AttnSelectStorage : Pass<"attn-select-storage", "::mlir::ModuleOp"> {
-  let summary = "sets the storage type of weight matrices";
+  let summary = "sets the storage types of weight matrices and of the cache";
   let description = [{
     Matrices are stored in the given type; the packer converts. Vectors (norms, biases) stay f32, products sum in f32.
+    The cache of keys and values is stored in `cache-dtype`; `auto` is the 16-bit type that all matrices have, and f32 where
+    there is none. A type given for a module without a cache is an error.
 
     ```mlir
     attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]
@@ -308,7 +310,8 @@ def AttnSelectStorage : Pass<"attn-select-storage", "::mlir::ModuleOp"> {
     ```
     With `dtype=bf16` the parameter is `tensor<64x80xbf16>`.
   }];
-  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "f32, bf16 or f16">];
+  let options = [Option<"dtype", "dtype", "std::string", "\"keep\"", "keep, f32, bf16 or f16">,
+                 Option<"cacheDtype", "cache-dtype", "std::string", "\"keep\"", "keep, auto, f32, bf16, f16 or int8">];
 }
 
 def AttnQuantizeWeights : Pass<"attn-quantize-weights", "::mlir::ModuleOp"> {

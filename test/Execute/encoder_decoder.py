@@ -8,6 +8,7 @@ import subprocess
 
 import numpy
 
+import cachetypes
 import encoder_decoder_generation
 import passed
 import random_models
@@ -80,9 +81,9 @@ def check_ids(command, directory, sizes):
         assert bool(done.returncode) == bool(wrong) and told in done.stderr, (wrong, done.stderr)
 
 
-def check(name, options, directory, build, storage, text=None):
+def check(name, options, directory, build, storage, text=None, cache=None):
     """Raises AssertionError with what is wrong, or returns the largest relative L2. `text`: (tokenizer of sources, of targets,
-    texts), whose vocabularies the model has."""
+    texts), whose vocabularies the model has. `cache`: a type that is not the checkpoint's, which the model then rounds to."""
     source = os.path.join(directory, "model")
     model = build(name, source)
     sizes = vocabularies(model.settings)
@@ -91,7 +92,12 @@ def check(name, options, directory, build, storage, text=None):
         if text[1] is not text[0]:
             text[1].write(source, "target_")
     isSeparate = bool(text) and text[1] is not text[0]
-    program = random_models.program(options, source, directory, ["--attention-weights"] if isSeparate and options.rapt_run else [])
+    flags = ["--attention-weights"] if isSeparate and options.rapt_run else []
+    tolerance = TOLERANCE[storage]
+    if cache:
+        flags.append(f"--cache-dtype={cache}")
+        model.stored, tolerance = cachetypes.ROUNDING[cache], cachetypes.TOLERANCE[cache]
+    program = random_models.program(options, source, directory, flags)
     worst, random = 0.0, numpy.random.RandomState(3)
     for label in ["ragged"] if options.rapt_reference else BATCHES:
         sources, targets = BATCHES[label]
@@ -106,8 +112,8 @@ def check(name, options, directory, build, storage, text=None):
             command += ["--output", f"{part}={at(part)}"]
         run(command)
         hidden, logits = expected(model, sources, targets, ids, tokens)
-        worst = max(worst, compare(f"{label}: the encoder's outputs", numpy.load(at("encoder_last_hidden_state")), hidden, mask, TOLERANCE[storage]))
-        worst = max(worst, compare(f"{label}: logits", numpy.load(at("logits")), logits, decoderMask, TOLERANCE[storage]))
+        worst = max(worst, compare(f"{label}: the encoder's outputs", numpy.load(at("encoder_last_hidden_state")), hidden, mask, tolerance))
+        worst = max(worst, compare(f"{label}: logits", numpy.load(at("logits")), logits, decoderMask, tolerance))
     if text and options.rapt_run:
         check_text(program, model, *text)
         if isSeparate:
@@ -120,6 +126,8 @@ def check(name, options, directory, build, storage, text=None):
     return worst
 
 
-def run_program(parser, cases, few, build, storage, texts):
-    """`storage` names the type of each case's checkpoint; `texts` are those of some cases: see `check`."""
-    random_models.main(parser, cases, few, lambda name, options, directory: check(name, options, directory, build, storage[name], texts.get(name)))
+def run_program(parser, cases, few, build, storage, texts, caches={}):
+    """`storage` names the type of each case's checkpoint; `texts` are those of some cases, and so are `caches`:
+    see `check`."""
+    random_models.main(parser, cases, few, lambda name, options, directory:
+                       check(name, options, directory, build, storage[name], texts.get(name), caches.get(name)))

@@ -19,13 +19,13 @@ import numpy
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
+import cachetypes  # noqa: E402
 import cases  # noqa: E402
 import gpt2  # noqa: E402
 import make_model  # noqa: E402
 import random_models  # noqa: E402
 import randomweights  # noqa: E402
 
-TOLERANCE = 1e-5
 SEED = 7
 
 
@@ -44,14 +44,16 @@ def check(name, options, directory):
     """Raises AssertionError with what is wrong, or returns the largest relative L2."""
     model = os.path.join(directory, "model")
     seeded = [f"--random-weights={SEED}"] if name in cases.SEEDED else []
+    made, flags, cache = cachetypes.split({} if seeded else cases.CASES[name][1])
     if seeded:
         config = make_model.makeConfig(model, cases.SEEDED[name])
         reference = gpt2.Model(config, randomweights.tensors(config, SEED))
     else:
-        config = make_model.makeModel(model, cases.CASES[name][0], SEED, **cases.CASES[name][1])
+        config = make_model.makeModel(model, cases.CASES[name][0], SEED, **made)
         reference = gpt2.load(model)
-    command = random_models.program(options, model, directory, seeded)
-    return random_models.check_decoder(options, command, directory, inputs(config), reference, TOLERANCE)
+    reference.stored = cachetypes.ROUNDING[cache]
+    command = random_models.program(options, model, directory, [*seeded, *flags])
+    return random_models.check_decoder(options, command, directory, inputs(config), reference, cachetypes.TOLERANCE[cache])
 
 
 def main():

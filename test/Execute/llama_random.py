@@ -5,7 +5,8 @@
     llama_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
 
 Every configuration is run on one batch of sequences of different lengths and on one sequence that fills all positions.
-Relative L2 of all logits against float64 over the stored weights must be at most 1e-5, and the rows behind a sequence's
+Relative L2 of all logits against float64 over the stored weights and cache must be at most 1e-5, more where a cache of
+fewer bits can round the other way, and the rows behind a sequence's
 end must be 0; compiled code must give the same bits with 1, 2 and 7 threads. Compiled models also continue a prompt greedily,
 one token a step through the cache, and must give numpy's tokens. Prints "N passed, N failed"; exit status 1 if any failed.
 """
@@ -19,12 +20,12 @@ import numpy
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
+import cachetypes  # noqa: E402
 import llama  # noqa: E402
 import llama_chat  # noqa: E402
 import random_models  # noqa: E402
 from random_models import run  # noqa: E402
 
-TOLERANCE = 1e-5
 SEED = 11
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
           "original_max_position_embeddings": 32}
@@ -38,7 +39,7 @@ PIECES = llama_chat.FORMS["llama"][0].size
 # What differs in the code that is made, not in the checkpoint alone.
 FEW = ("one-key-head", "wide-head", "llama3-v5", "mistral-window", "mistral-window-64", "mistral-f16", "qwen2-untied", "qwen2-types", "qwen2-f16")
 
-# name -> (config, options of llama.makeModel)
+# name -> (config, options of llama.makeModel and the type of the cache)
 CASES = {
     "plain": ({}, {}),
     "one-layer-tied": ({"num_hidden_layers": 1, "tie_word_embeddings": True}, {"bare": True}),
@@ -58,21 +59,21 @@ CASES = {
     ),
     "bf16": ({"num_key_value_heads": 2, "num_hidden_layers": 3}, {"dtype": "BF16", "shards": 2}),
     "f16": ({"num_key_value_heads": 1}, {"dtype": "F16"}),
-    "mistral-window": ({**MISTRAL, "sliding_window": 7, "vocab_size": PIECES}, {}),
-    "mistral-f16": ({**MISTRAL, "sliding_window": 30, "num_hidden_layers": 1}, {"dtype": "F16"}),
+    "mistral-window": ({**MISTRAL, "sliding_window": 7, "vocab_size": PIECES}, {"cache": "bf16"}),
+    "mistral-f16": ({**MISTRAL, "sliding_window": 30, "num_hidden_layers": 1}, {"dtype": "F16", "cache": "f32"}),
     "mistral-window-1": ({**MISTRAL, "sliding_window": 1, "num_hidden_layers": 1}, {}),
     "mistral-window-64": ({**MISTRAL, "sliding_window": 64}, {"dtype": "BF16"}),
     "mistral-null": ({**MISTRAL, "sliding_window": None}, {}),
     "mistral-default": ({"model_type": "mistral", "num_attention_heads": 8, "max_position_embeddings": 40}, {}),
     "qwen2": (QWEN2, {}),
-    "qwen2-untied": ({**QWEN2, "tie_word_embeddings": False, "sliding_window": 3, "hidden_size": 56}, {"dtype": "BF16"}),
+    "qwen2-untied": ({**QWEN2, "tie_word_embeddings": False, "sliding_window": 3, "hidden_size": 56}, {"dtype": "BF16", "cache": "int8"}),
     "qwen2-later-layers": (
         {**QWEN2, "use_sliding_window": True, "sliding_window": 5, "max_window_layers": 2, "num_hidden_layers": 5}, {},
     ),
     "qwen2-f16": ({**QWEN2, "num_hidden_layers": 1, "hidden_size": 40}, {"dtype": "F16"}),
     "qwen2-types": (
         {**QWEN2, "vocab_size": llama_chat.FORMS["qwen2"][0].size + 3, "max_position_embeddings": 100, "use_sliding_window": True, "sliding_window": 9, "num_hidden_layers": 3,
-         "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}, {"bare": True},
+         "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}, {"bare": True, "cache": "int8"},
     ),
 }
 
@@ -112,13 +113,15 @@ def checkDecode(library, model, options, tokens=None):
 def check(name, options, directory):
     """Raises AssertionError with what is wrong, or returns the largest relative L2."""
     model = os.path.join(directory, "model")
-    config = llama.makeModel(model, CASES[name][0], SEED, **CASES[name][1])
+    made, flags, cache = cachetypes.split(CASES[name][1])
+    config = llama.makeModel(model, CASES[name][0], SEED, **made)
     reference, library = llama.load(model), os.path.join(directory, "model.so")
+    reference.stored = cachetypes.ROUNDING[cache]
     family = config["model_type"]
     if name in CHATS:
         llama_chat.write(family, model)
-    command = random_models.program(options, model, directory)
-    worst = random_models.check_decoder(options, command, directory, inputs(config), reference, TOLERANCE)
+    command = random_models.program(options, model, directory, flags)
+    worst = random_models.check_decoder(options, command, directory, inputs(config), reference, cachetypes.TOLERANCE[cache])
     if options.rapt_run:
         checkDecode(library, reference, options, llama_chat.FORMS[family][0].size if name in CHATS else None)
     if options.rapt_run and name in CHATS:

@@ -45,6 +45,7 @@ CASES = {
 }
 # t5_generation.py compiles a gated, untied one.
 FEW = ("mt5", "bf16", "f16")
+CACHES = {"f16": "int8", "odd_sizes": "bf16", "wide_heads": "f16"}
 TEXTS = {"mt5": (TOKENIZER, TOKENIZER, ("abc d cd", "d\u00e9 xx abcab"))}
 
 
@@ -58,7 +59,7 @@ def build(name, directory):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    encoder_decoder.run_program(parser, CASES, FEW, build, {name: case[1] for name, case in CASES.items()}, TEXTS)
+    encoder_decoder.run_program(parser, CASES, FEW, build, {name: case[1] for name, case in CASES.items()}, TEXTS, CACHES)
 
 
 if __name__ == "__main__":

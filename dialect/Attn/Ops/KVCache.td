@@ -9,8 +9,8 @@ def Attn_KVAppendOp : Attn_Op<"kv_append", [Pure, AllTypesMatch<["cache", "resul
   let summary = "writes keys and values of new tokens into the cache";
   let description = [{
     Token t of row r (`row_begin[r] <= t < row_begin[r + 1]`) is at position `p = past[r] + t - row_begin[r]`; its key and
-    value go into block `table[r, p floordiv block]` at place `p mod block`, for every head. Blocks written by a row
-    belong to that row alone.
+    value go into block `table[r, p floordiv block]` at place `p mod block`, for every head, rounded to what the cache
+    stores. Blocks written by a row belong to that row alone.
 
     ```mlir
     func.func @append(%cache: !attn.kv_cache<12 x 12 x 64, block = 64, f32>, %layer: index, %k: tensor<?x12x64xf32>,
@@ -37,8 +37,9 @@ def Attn_KVViewOp : Attn_Op<"kv_view", [Pure]> {
   let summary = "keys and values of one layer, by row and position";
   let description = [{
     `keys[r, p, h, :]` is the key of position p of row r. Positions at or beyond the row's length are unspecified and
-    must be masked. It is a view: `attn.attention` reads the blocks through the table, no copy is made. A cache in a
-    target's layout does not tell block and channels apart, so the results' type is not inferred.
+    must be masked. It is a view: `attn.attention` reads the blocks through the table, no copy is made. Its elements are
+    the cache's, and f32 where that stores i8. A cache in a target's layout does not tell block and channels apart, so the
+    results' type is not inferred.
 
     ```mlir
     func.func @view(%cache: !attn.kv_cache<12 x 12 x 64, block = 64, f32>, %layer: index, %table: tensor<?x?xi32>)

@@ -1,14 +1,15 @@
 //===- Attention.cpp - attn.attention as loops over blocks of keys ------------------------===//
 //
 // Where keys are not in a cache, which holds them as products read them, a grid of its own
-// packs them first. The grid of the op itself is (row, block of at most 252 queries, key/value
-// head, query head of its group). A task takes some blocks of keys at a time, which stay in
-// the second-level cache while tiles of 14 queries use them; the state of online softmax of
-// all its queries is in scratch. Blocks that the mask excludes are not visited, those that it
-// keeps whole are visited without it, two in a step where they are packed. The last tile begins earlier, and computes
-// some queries again, if the queries are no whole tiles; fewer than 14 go one by one.
+// packs them first; of a cache in fewer bits a task widens some blocks before it uses them. The
+// grid of the op itself is (row, block of at most 252 queries, key/value head, query head of its group). A task takes
+// some blocks of keys at a time, which stay in the second-level cache while tiles of 14 queries use them; the state of
+// online softmax of all its queries is in scratch. Blocks that the mask excludes are not visited, those that it keeps
+// whole are visited without it, two in a step where they are packed or widened. The last tile begins earlier, and
+// computes some queries again, if the queries are no whole tiles; fewer than 14 go one by one.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/Attn/CacheLayout.h"
 #include "lib/Conversion/AttnToLinalg/AttentionTask.h"
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -179,7 +180,7 @@ SmallVector<Value> update(ImplicitLocOpBuilder &b, const AttentionTask &task, co
   if (task.bounds.exact && (task.view || m == kTileRows)) {
     if (task.bounds.lower)
       state = overBlocks(b, task, tile, range.from, range.wholeFrom, 1, /*masked=*/true, state);
-    int64_t together = task.view ? 1 : kWideStep;
+    int64_t together = m == kTileRows && liesTogether(task) ? kWideStep : 1;
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     maskedFrom = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(together) * together,
                                      {OpFoldResult(range.wholeFrom), OpFoldResult(range.wholeEnd)}));
@@ -200,11 +201,16 @@ Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Valu
   return insert(b, normalize(b, state[0], state[2], m, task.valueChannels, tile), dest, offsets, sizes);
 }
 
+/// Whether `count` queries of a task are in tiles; fewer go one by one.
+Value isTiled(ImplicitLocOpBuilder &b, Value count) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, kTileRows));
+}
+
 /// The `count` queries of a task in tiles: `body` gets a tile's rows, where its state is and its first query.
 SmallVector<Value>
 overTiles(ImplicitLocOpBuilder &b, Value count, ValueRange init,
           function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, int64_t m, Value at, Value query, ValueRange)> body) {
-  Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, kTileRows));
+  Value some = isTiled(b, count);
   Value zero = index(b, 0), tiled = arith::SelectOp::create(b, some, count, zero),
         single = arith::SelectOp::create(b, some, zero, count);
   Value last = arith::SubIOp::create(b, count, index(b, kTileRows));
@@ -244,15 +250,21 @@ Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, 
     return withState(b, task, carried, m, at, emptyState(b, stateOf(b, task, carried, m, at)));
   });
   BlockRange all = blocksOf(b, task, arith::AddIOp::create(b, task.offset, first), count);
-  int64_t most = blocksTogether(task);
+  Value most = index(b, blocksTogether(task));
+  // A few queries read what is widened from the first-level cache.
+  if (needsWidening(task))
+    most = arith::SelectOp::create(b, isTiled(b, count), most, index(b, 1));
   states = loop(b, all.from, all.end, most, states, [&](ImplicitLocOpBuilder &b, Value begin, ValueRange carried) {
-    Value end = arith::MinSIOp::create(b, arith::AddIOp::create(b, begin, index(b, most)), all.end);
+    Value end = arith::MinSIOp::create(b, arith::AddIOp::create(b, begin, most), all.end);
+    AttentionTask some = task;
+    if (needsWidening(task))
+      some.widened = widenKeys(b, task, begin, end, blocksTogether(task));
     auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
       QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query));
       BlockRange range = blocksOf(b, task, tile.position, index(b, m));
       for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
         *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
-      SmallVector<Value> state = update(b, task, tile, m, range, stateOf(b, task, carried, m, at));
+      SmallVector<Value> state = update(b, some, tile, m, range, stateOf(b, task, carried, m, at));
       return withState(b, task, carried, m, at, state);
     };
     return overTiles(b, count, carried, body);
@@ -266,9 +278,8 @@ Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, 
 struct TileAttention : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
-    auto query = cast<RankedTensorType>(op.getQuery().getType()),
-         value = cast<RankedTensorType>(op.getValue().getType());
+  /// What can be wrong about the operands that do not come from a cache.
+  static LogicalResult checkOperands(AttentionOp op, PatternRewriter &rewriter) {
     for (Value extra : op.getExtras())
       if (Type element = getElementTypeOrSelf(extra.getType());
           !element.isF32() && !element.isInteger(32) && !element.isInteger(64))
@@ -278,6 +289,14 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     };
     if (!order(0, AttentionOp::Q, AttentionOp::DQK) || !order(3, AttentionOp::Q, AttentionOp::DV))
       return rewriter.notifyMatchFailure(op, "query or result is transposed");
+    return success();
+  }
+
+  LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
+    auto query = cast<RankedTensorType>(op.getQuery().getType()),
+         value = cast<RankedTensorType>(op.getValue().getType());
+    if (failed(checkOperands(op, rewriter)))
+      return failure();
     int64_t channels = query.getDimSize(*op.dimOf(0, AttentionOp::DQK));
     int64_t valueChannels = value.getDimSize(*op.dimOf(2, AttentionOp::DV));
     if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels))
@@ -313,9 +332,10 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     Value dest = destination(b, op.getResult(), resultExtents);
 
     AttentionTask prototype{
-        op, analyzeMask(op.getMask()), view, {}, channels, valueChannels, kBlock, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+        op, analyzeMask(op.getMask()), view, {}, {}, channels, valueChannels, kBlock, {}, {}, {}, {}, {}, {}, {}, {},
+        {}};
     if (view)
-      prototype.block = cast<RankedTensorType>(view.getCache().getType()).getDimSize(4) * kPanel / channels;
+      prototype.block = attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), channels)->block;
     else
       prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), keys);
     SmallVector<OpFoldResult> extents{rows, tasks, extentOf(AttentionOp::HKV), groups};

@@ -1,5 +1,6 @@
 //===- AttentionTask.cpp - What a task of attention reads -------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttentionTask.h"
+#include "lib/Conversion/AttnToLinalg/CacheBlock.h"
 #include "lib/Conversion/AttnToLinalg/Transpose.h"
 
 using namespace mlir;
@@ -41,21 +42,57 @@ void tile::tileOf(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i
   }
 }
 
-static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth) {
+static attn::CacheLayout layoutOf(const AttentionTask &task) {
   attn::KVViewOp view = task.view;
+  return *attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), task.channels);
+}
+
+/// The part of the task's head in the row's block `nth` of the cache, or one of [{keys, values}, lines, columns] of it.
+static Value cacheBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
+                        std::optional<CachePart> part = std::nullopt) {
+  attn::KVViewOp view = task.view;
+  attn::CacheLayout layout = layoutOf(task);
   Value blockId = readIndex(b, view.getTable(), {task.row, nth});
-  int64_t lines = task.block * task.channels / kPanel;
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
-  auto part = [&](int64_t which, ArrayRef<int64_t> shape) -> Value {
-    Value slice =
-        extract(b, view.getCache(), {blockId, view.getLayer(), task.kvHead, b.getIndexAttr(which), zero, zero},
-                {one, one, one, one, b.getIndexAttr(lines), b.getIndexAttr(kPanel)}, {lines, kPanel});
+  SmallVector<OpFoldResult> offsets{blockId, view.getLayer(), task.kvHead, zero, zero, zero},
+      sizes{one, one, one, b.getIndexAttr(2), b.getIndexAttr(layout.lines()), b.getIndexAttr(layout.columns())};
+  SmallVector<int64_t> shape{2, layout.lines(), layout.columns()};
+  if (part)
+    offsets[3] = b.getIndexAttr(*part), sizes[3] = one, shape.erase(shape.begin());
+  return extract(b, view.getCache(), offsets, sizes, shape);
+}
+
+static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth) {
+  auto part = [&](CachePart which, ArrayRef<int64_t> shape) -> Value {
+    Value slice = cacheBlock(b, task, nth, which);
     auto type = RankedTensorType::get(shape, getElementTypeOrSelf(slice.getType()));
     SmallVector<ReassociationIndices> groups{{0, 1}, {2}};
     return tensor::ExpandShapeOp::create(b, type, slice, groups);
   };
-  return {part(0, {task.block / kPanel, task.channels, kPanel}), part(1, {task.channels / kPanel, task.block, kPanel})};
+  return {part(Keys, {task.block / kPanel, task.channels, kPanel}),
+          part(Values, {task.channels / kPanel, task.block, kPanel})};
 }
+
+bool tile::needsWidening(const AttentionTask &task) { return task.view && !layoutOf(task).element.isF32(); }
+
+WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most) {
+  CacheBlock layout(layoutOf(task));
+  const int64_t places = most * task.block;
+  auto room = [&](int64_t panels, int64_t lines) -> Value {
+    return tensor::EmptyOp::create(b, ArrayRef<int64_t>{panels, lines, kPanel}, b.getF32Type());
+  };
+  Value rooms[] = {room(places / kPanel, task.channels), room(task.channels / kPanel, places)};
+  SmallVector<Value> wide =
+      loop(b, from, to, 1, rooms, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) -> SmallVector<Value> {
+        Value block = cacheBlock(b, task, nth);
+        Value place = asValue(b, affineOf(b, (b.getAffineDimExpr(0) - b.getAffineDimExpr(1)) * task.block,
+                                          {OpFoldResult(nth), OpFoldResult(from)}));
+        return {layout.widen(b, Keys, block, place, carried[0]), layout.widen(b, Values, block, place, carried[1])};
+      });
+  return {wide[0], wide[1], from};
+}
+
+bool tile::liesTogether(const AttentionTask &task) { return !task.view || task.widened.keys; }
 
 /// Whether all rows have the same keys.
 static bool sharesKeys(AttentionOp op) { return !op.getKvBegin() && !op.dimOf(1, AttentionOp::B); }
@@ -116,11 +153,13 @@ static Value packKeyPanel(ImplicitLocOpBuilder &b, const AttentionTask &task, Va
                   auto read = [&](int64_t i) {
                     return readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
                   };
-                  auto at = [&](int64_t c) {
+                  auto write = [&](int64_t c, Value keys, Value dest) -> Value {
                     Value line = arith::AddIOp::create(b, channel, index(b, c));
-                    return SmallVector<Value>{zero, zero, line, lane};
+                    return vector::TransferWriteOp::create(b, keys, dest, ValueRange{zero, zero, line, lane},
+                                                           ArrayRef<bool>{true})
+                        .getResult();
                   };
-                  return writeTurned(b, read, at, inner);
+                  return writeTurned(b, read, write, inner);
                 });
   });
 }
@@ -205,9 +244,26 @@ OpFoldResult tile::longestRow(ImplicitLocOpBuilder &b, Value begin, OpFoldResult
   return longest;
 }
 
+/// Tiles of `count` keys from the row's block `nth` on.
+static std::pair<Value, Value> widenedTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
+                                            int64_t count) {
+  auto part = [&](Value from, unsigned dim, int64_t panels, SmallVector<int64_t> shape) {
+    SmallVector<OpFoldResult> offsets(3, b.getIndexAttr(0)), sizes;
+    offsets[dim] = affineOf(b, (b.getAffineDimExpr(0) - b.getAffineDimExpr(1)) * (task.block / panels),
+                            {OpFoldResult(nth), OpFoldResult(task.widened.first)});
+    for (int64_t extent : shape)
+      sizes.push_back(b.getIndexAttr(extent));
+    return extract(b, from, offsets, sizes, shape);
+  };
+  return {part(task.widened.keys, 0, kPanel, {count / kPanel, task.channels, kPanel}),
+          part(task.widened.values, 1, 1, {task.channels / kPanel, count, kPanel})};
+}
+
 std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth, int64_t count) {
-  if (task.view)
+  if (!liesTogether(task))
     return cacheTiles(b, task, nth);
+  if (task.view)
+    return widenedTiles(b, task, nth, count * task.block);
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   const int64_t keys = count * task.block;
   auto place = [&](int64_t each) {

@@ -14,11 +14,18 @@ struct PackedKeys {
   Value keys, values;
 };
 
+/// Blocks of a cache in f32, from the row's block `first` on: keys [all/32, channels, 32], values [channels/32, all,
+/// 32].
+struct WidenedKeys {
+  Value keys, values, first;
+};
+
 struct AttentionTask {
   attn::AttentionOp op;
   MaskBounds bounds;
   attn::KVViewOp view; ///< null when keys and values are plain tensors
   PackedKeys packed;   ///< null when they are in a cache
+  WidenedKeys widened; ///< null when a product reads them where they lie
   int64_t channels, valueChannels, block;
   Value row, kvHead, group, head;
   Value firstQuery; ///< of the row, in the dim q
@@ -45,8 +52,17 @@ OpFoldResult longestRow(ImplicitLocOpBuilder &b, Value begin, OpFoldResult rows,
 PackedKeys packKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, OpFoldResult heads,
                     OpFoldResult keyExtent);
 
+/// Whether products cannot read the cache as it is stored.
+bool needsWidening(const AttentionTask &task);
+
+/// Blocks [from, to) of the row, at most `most`, in f32.
+WidenedKeys widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most);
+
+/// Whether several blocks of keys make one tile.
+bool liesTogether(const AttentionTask &task);
+
 /// Key tile [keys/32, channels, 32] and value tile [value channels/32, keys, 32] of the row's blocks [nth, nth +
-/// count): of the cache, which has one block at a place, or packed.
+/// count): of the cache, which has one block at a place, packed, or widened.
 std::pair<Value, Value> keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth, int64_t count);
 
 /// The extra operands as a tile of queries sees them.

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
+#include "lib/Conversion/AttnToLinalg/CacheBlock.h"
 #include "lib/Conversion/AttnToLinalg/Tile.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
@@ -14,7 +15,6 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using attn::kPanel;
 using W = attn::AttentionWeightsOp;
 
 namespace {
@@ -88,20 +88,16 @@ SmallVector<Value> Task::place(ImplicitLocOpBuilder &b, unsigned i, Value q, Val
   return indices;
 }
 
-/// Of the cache, keys of a block are panels [block / 32][channels][32].
 Value Task::key(ImplicitLocOpBuilder &b, Value kv, Value channel) {
   if (!view)
     return asFloat(b, tensor::ExtractOp::create(b, op.getKey(), place(b, 1, Value(), kv, channel)));
-  auto cache = cast<RankedTensorType>(view.getCache().getType());
-  const int64_t channels = cast<RankedTensorType>(op.getKey().getType()).getShape().back();
-  const int64_t block = cache.getDimSize(4) * kPanel / channels;
-  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  auto of = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(kv), OpFoldResult(channel)})); };
-  Value blockId = readIndex(b, view.getTable(), {row, of(d0.floorDiv(block))});
-  Value line = of((d0 % block).floorDiv(kPanel) * channels + d1);
-  return asFloat(
-      b, tensor::ExtractOp::create(b, view.getCache(),
-                                   ValueRange{blockId, view.getLayer(), kvHead, index(b, 0), line, of(d0 % kPanel)}));
+  attn::CacheLayout layout = *attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()),
+                                                    cast<RankedTensorType>(op.getKey().getType()).getShape().back());
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  auto of = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(kv)})); };
+  Value blockId = readIndex(b, view.getTable(), {row, of(d0.floorDiv(layout.block))});
+  return CacheBlock(layout).readKeyElement(b, view.getCache(), {blockId, view.getLayer(), kvHead},
+                                           of(d0 % layout.block), channel);
 }
 
 Value Task::inlined(ImplicitLocOpBuilder &b, Region &region, Value similarity, Value q, Value kv) {

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
+#include "lib/Conversion/AttnToLinalg/CacheBlock.h"
 #include "lib/Conversion/AttnToLinalg/Transpose.h"
 
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using attn::kPanel;
 
 namespace {
 
@@ -21,10 +21,11 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
   LogicalResult matchAndRewrite(attn::KVAppendOp op, PatternRewriter &rewriter) const override {
     auto cache = dyn_cast<RankedTensorType>(op.getCache().getType());
     auto key = cast<RankedTensorType>(op.getKey().getType());
-    if (!cache || cache.getRank() != 6 || key.getDimSize(2) % kPanel != 0)
+    if (!attn::CacheLayout::of(cache, key.getDimSize(2)))
       return rewriter.notifyMatchFailure(op, "the cache is not materialised");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    int64_t channels = key.getDimSize(2), lines = cache.getDimSize(4), block = lines * kPanel / channels;
+    attn::CacheLayout layout = *attn::CacheLayout::of(cache, key.getDimSize(2));
+    int64_t block = layout.block;
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
     OpFoldResult rows = extent(b, op.getPast(), 0), tokens = extent(b, op.getKey(), 0);
@@ -49,96 +50,74 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
           Value blockId = readIndex(b, op.getTable(), {row, column});
 
           SmallVector<OpFoldResult> offsets{blockId, op.getLayer(), head, zero, zero, zero};
-          SmallVector<OpFoldResult> sizes{
-              one, one, one, b.getIndexAttr(2), b.getIndexAttr(lines), b.getIndexAttr(kPanel)};
-          Value dest = extract(b, dests[0], offsets, sizes, {2, lines, kPanel});
-          // Keys by sixteen where all of a run are new, the rest one by one.
+          OpFoldResult lines = b.getIndexAttr(layout.lines()), columns = b.getIndexAttr(layout.columns());
+          SmallVector<OpFoldResult> sizes{one, one, one, b.getIndexAttr(2), lines, columns};
+          Value dest = extract(b, dests[0], offsets, sizes, {2, layout.lines(), layout.columns()});
           auto placeOf = [&](Value token) -> Value {
             return arith::SubIOp::create(b, arith::AddIOp::create(b, token, shift), first);
           };
           Value start = placeOf(from), stop = arith::MaxSIOp::create(b, placeOf(to), start);
-          auto aligned = [&](AffineExpr expr, Value place) {
-            return asValue(b, affineOf(b, expr * kTurned, {OpFoldResult(place)}));
-          };
-          Value runs = arith::MinSIOp::create(b, aligned(d0.ceilDiv(kTurned), start), stop);
-          Value rest = arith::MaxSIOp::create(b, aligned(d0.floorDiv(kTurned), stop), runs);
-          Value toToken = arith::SubIOp::create(b, first, shift);
-          auto keyByKey = [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
-            return writeKey(b, op, arith::AddIOp::create(b, place, toToken), head, place, channels, carried);
-          };
-          dest = loop(b, start, runs, 1, dest, keyByKey);
-          dest = loop(b, runs, rest, kTurned, dest, [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
-            return writeKeys(b, op, arith::AddIOp::create(b, place, toToken), head, place, channels, carried);
-          });
-          dest = loop(b, rest, stop, 1, dest, keyByKey);
-          dest = loop(b, start, stop, 1, dest, [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
-            return writeValue(b, op, arith::AddIOp::create(b, place, toToken), head, place, block, channels, carried);
-          });
+          dest = write(b, {op, layout, head, arith::SubIOp::create(b, first, shift)}, start, stop, dest);
           return SmallVector<Insertion>{{dest, offsets, sizes}};
         });
     rewriter.replaceOp(op, results);
     return success();
   }
 
-  static Value stored(ImplicitLocOpBuilder &b, Value panel, Value dest) {
-    Type storage = getElementTypeOrSelf(dest.getType());
-    return storage.isF32() ? panel : Value(arith::TruncFOp::create(b, VectorType::get({kPanel}, storage), panel));
-  }
+  /// What a task writes: positions of one head's part of a block, of which place p is token p + toToken.
+  struct Source {
+    attn::KVAppendOp op;
+    attn::CacheLayout layout;
+    Value head, toToken;
 
-  /// The line of a channel in the block's keys, for the panel that holds `place`.
-  static Value lineOf(ImplicitLocOpBuilder &b, Value place, Value channel, int64_t channels) {
-    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    return asValue(b, affineOf(b, d0.floorDiv(kPanel) * channels + d1, {OpFoldResult(place), OpFoldResult(channel)}));
-  }
+    /// Channels [channel, channel + 32) of the key or value at a place.
+    Value read(ImplicitLocOpBuilder &b, CachePart part, Value place, Value channel) const {
+      attn::KVAppendOp append = op;
+      Value token = arith::AddIOp::create(b, place, toToken);
+      return readPanel(b, part == Keys ? append.getKey() : append.getValue(), {token, head, channel});
+    }
+  };
 
-  static Value laneOf(ImplicitLocOpBuilder &b, Value place) {
-    return asValue(b, affineOf(b, b.getAffineDimExpr(0) % kPanel, {OpFoldResult(place)}));
-  }
-
-  /// One token's key of one head to `place` in the block: a column of a panel.
-  static Value writeKey(ImplicitLocOpBuilder &b, attn::KVAppendOp op, Value token, Value head, Value place,
-                        int64_t channels, Value dest) {
-    Value lane = laneOf(b, place);
-    return loop(b, index(b, 0), index(b, channels), kPanel, dest,
-                [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
-                  Value key = stored(b, readPanel(b, op.getKey(), {token, head, channel}), carried);
-                  AffineMap downwards = AffineMap::get(3, 0, b.getAffineDimExpr(1));
-                  return vector::TransferWriteOp::create(
-                             b, key, carried, ValueRange{index(b, 0), lineOf(b, place, channel, channels), lane},
-                             downwards, ArrayRef<bool>{true})
-                      .getResult();
-                });
-  }
-
-  /// Sixteen tokens' keys to places from `place` on, which are in one panel.
-  static Value writeKeys(ImplicitLocOpBuilder &b, attn::KVAppendOp op, Value token, Value head, Value place,
-                         int64_t channels, Value dest) {
-    Value lane = laneOf(b, place);
-    return loop(b, index(b, 0), index(b, channels), kPanel, dest,
-                [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
-                  auto read = [&](int64_t i) {
-                    Value nth = arith::AddIOp::create(b, token, index(b, i));
-                    return stored(b, readPanel(b, op.getKey(), {nth, head, channel}), carried);
-                  };
-                  auto at = [&](int64_t c) {
-                    Value line = lineOf(b, place, arith::AddIOp::create(b, channel, index(b, c)), channels);
-                    return SmallVector<Value>{index(b, 0), line, lane};
-                  };
-                  return writeTurned(b, read, at, carried);
-                });
-  }
-
-  /// One token's value of one head to `place` in the block: rows of the panels.
-  static Value writeValue(ImplicitLocOpBuilder &b, attn::KVAppendOp op, Value token, Value head, Value place,
-                          int64_t block, int64_t channels, Value dest) {
-    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    return loop(
-        b, index(b, 0), index(b, channels), kPanel, dest, [&](ImplicitLocOpBuilder &b, Value channel, Value carried) {
-          Value value = stored(b, readPanel(b, op.getValue(), {token, head, channel}), carried);
-          Value row =
-              asValue(b, affineOf(b, d0.floorDiv(kPanel) * block + d1, {OpFoldResult(channel), OpFoldResult(place)}));
-          return writePanel(b, value, carried, {index(b, 1), row, index(b, 0)});
-        });
+  /// Places [start, stop): keys by sixteen where all of a run are new, the rest one by one.
+  static Value write(ImplicitLocOpBuilder &b, const Source &source, Value start, Value stop, Value dest) {
+    CacheBlock block(source.layout);
+    AffineExpr d0 = b.getAffineDimExpr(0);
+    auto reader = [&](CachePart part, Value place) {
+      return [&source, part, place](ImplicitLocOpBuilder &b, Value channel) {
+        return source.read(b, part, place, channel);
+      };
+    };
+    Value inverses;
+    if (source.layout.hasScales()) {
+      Value room = tensor::EmptyOp::create(b, ArrayRef<int64_t>{2, source.layout.block}, b.getF32Type());
+      SmallVector<Value> scaled =
+          loop(b, start, stop, 1, ValueRange{dest, room},
+               [&](ImplicitLocOpBuilder &b, Value place, ValueRange carried) -> SmallVector<Value> {
+                 auto keys = block.writeScale(b, Keys, place, reader(Keys, place), carried[0], carried[1]);
+                 auto both = block.writeScale(b, Values, place, reader(Values, place), keys.first, keys.second);
+                 return {both.first, both.second};
+               });
+      dest = scaled[0], inverses = scaled[1];
+    }
+    auto aligned = [&](AffineExpr expr, Value place) {
+      return asValue(b, affineOf(b, expr * kTurned, {OpFoldResult(place)}));
+    };
+    Value runs = arith::MinSIOp::create(b, aligned(d0.ceilDiv(kTurned), start), stop);
+    Value rest = arith::MaxSIOp::create(b, aligned(d0.floorDiv(kTurned), stop), runs);
+    auto keyByKey = [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
+      return block.writeKey(b, place, reader(Keys, place), inverses, carried);
+    };
+    dest = loop(b, start, runs, 1, dest, keyByKey);
+    dest = loop(b, runs, rest, kTurned, dest, [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
+      auto read = [&](ImplicitLocOpBuilder &b, int64_t i, Value channel) {
+        return source.read(b, Keys, arith::AddIOp::create(b, place, index(b, i)), channel);
+      };
+      return block.writeKeys(b, place, read, inverses, carried);
+    });
+    dest = loop(b, rest, stop, 1, dest, keyByKey);
+    return loop(b, start, stop, 1, dest, [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
+      return block.writeValue(b, place, reader(Values, place), inverses, carried);
+    });
   }
 };
 

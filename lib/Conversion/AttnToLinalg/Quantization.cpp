@@ -47,13 +47,10 @@ Value writeWord(ImplicitLocOpBuilder &b, Value word, Value dest, Value at) {
   return vector::TransferWriteOp::create(b, bytes, dest, ValueRange{at}, ArrayRef<bool>{true}).getResult();
 }
 
-/// Scale of a group and the factor that makes codes of its elements.
-struct GroupScale {
-  Value scale, inverse;
-};
+} // namespace
 
-/// docs/Semantics.md: from the bits of the largest |x| of a group, which are ordered as integers, NaN last.
-GroupScale scaleOf(ImplicitLocOpBuilder &b, Value largestBits) {
+tile::GroupScale tile::scaleOf(ImplicitLocOpBuilder &b, Value magnitudes) {
+  Value largestBits = vector::ReductionOp::create(b, vector::CombiningKind::MAXSI, magnitudes);
   Type f32 = b.getF32Type();
   auto number = [&](double value) -> Value { return arith::ConstantOp::create(b, b.getF32FloatAttr(value)); };
   auto bits = [&](uint32_t value) { return constant(b, b.getI32Type(), value); };
@@ -69,6 +66,25 @@ GroupScale scaleOf(ImplicitLocOpBuilder &b, Value largestBits) {
   Value nan = arith::BitcastOp::create(b, f32, bits(0x7fc00000));
   return {arith::SelectOp::create(b, isFinite, scale, nan), inverse};
 }
+
+Value tile::noMagnitudes(ImplicitLocOpBuilder &b) {
+  return arith::ConstantOp::create(b, b.getZeroAttr(VectorType::get({kPanel}, b.getI32Type())));
+}
+
+Value tile::largerMagnitudes(ImplicitLocOpBuilder &b, Value panel, Value magnitudes) {
+  auto words = cast<VectorType>(magnitudes.getType());
+  Value mask = arith::ConstantOp::create(b, DenseElementsAttr::get(words, b.getI32IntegerAttr(0x7fffffff)));
+  Value bits = arith::BitcastOp::create(b, words, panel);
+  return arith::MaxSIOp::create(b, magnitudes, arith::AndIOp::create(b, bits, mask));
+}
+
+Value tile::codesOf(ImplicitLocOpBuilder &b, Value panel, Value inverse) {
+  auto words = VectorType::get(cast<VectorType>(panel.getType()).getShape(), b.getI32Type());
+  Value scaled = arith::MulFOp::create(b, panel, inverse);
+  return arith::FPToSIOp::create(b, words, math::RoundEvenOp::create(b, scaled));
+}
+
+namespace {
 
 struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -105,20 +121,16 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
     Value from = at(d0 * depth);
     Value to =
         asValue(b, affineMin(b, {affineOf(b, d0 * depth + depth, {OpFoldResult(group)}), b.getIndexAttr(width)}));
-    auto words = VectorType::get({kPanel}, b.getI32Type());
-    Value none = arith::ConstantOp::create(b, b.getZeroAttr(words));
-    Value magnitude = arith::ConstantOp::create(b, DenseElementsAttr::get(words, b.getI32IntegerAttr(0x7fffffff)));
+    Value none = noMagnitudes(b);
     Value largest = loop(b, from, to, kPanel, none, [&](ImplicitLocOpBuilder &b, Value column, Value most) -> Value {
-      Value bits = arith::BitcastOp::create(b, words, readPanel(b, row, column));
-      return arith::MaxSIOp::create(b, most, arith::AndIOp::create(b, bits, magnitude));
+      return largerMagnitudes(b, readPanel(b, row, column), most);
     });
-    GroupScale found = scaleOf(b, vector::ReductionOp::create(b, vector::CombiningKind::MAXSI, largest));
+    GroupScale found = scaleOf(b, largest);
     Value inverse = splat(b, found.inverse);
     SmallVector<Value> rounded =
         loop(b, from, to, kPanel, ValueRange{dest, none},
              [&](ImplicitLocOpBuilder &b, Value column, ValueRange carried) -> SmallVector<Value> {
-               Value scaled = arith::MulFOp::create(b, readPanel(b, row, column), inverse);
-               Value codes = arith::FPToSIOp::create(b, words, math::RoundEvenOp::create(b, scaled));
+               Value codes = codesOf(b, readPanel(b, row, column), inverse);
                Value bytes = arith::TruncIOp::create(b, VectorType::get({kPanel}, b.getI8Type()), codes);
                Value written =
                    vector::TransferWriteOp::create(b, bytes, carried[0], ValueRange{column}, ArrayRef<bool>{true})

@@ -95,16 +95,17 @@ SmallVector<Value> tile::grid(ImplicitLocOpBuilder &b, OFRs extents, ValueRange 
   return SmallVector<Value>(forall.getResults());
 }
 
-SmallVector<Value> tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step, ValueRange init,
+SmallVector<Value> tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, Step step, ValueRange init,
                               function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, Value, ValueRange)> body) {
-  auto loop = scf::ForOp::create(b, lower, upper, index(b, step), init);
+  const auto *number = std::get_if<int64_t>(&step);
+  auto loop = scf::ForOp::create(b, lower, upper, number ? index(b, *number) : std::get<Value>(step), init);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   scf::YieldOp::create(b, body(b, loop.getInductionVar(), loop.getRegionIterArgs()));
   return SmallVector<Value>(loop.getResults());
 }
 
-Value tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step, Value init,
+Value tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, Step step, Value init,
                  function_ref<Value(ImplicitLocOpBuilder &, Value, Value)> body) {
   auto one = [&](ImplicitLocOpBuilder &b, Value i, ValueRange carried) {
     return SmallVector<Value>{body(b, i, carried[0])};

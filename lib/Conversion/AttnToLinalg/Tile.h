@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <variant>
 
 namespace rapt::tile {
 
@@ -53,11 +54,14 @@ using TaskBody =
 /// A parallel grid: one insertion per destination and task. Returns the results.
 llvm::SmallVector<Value> grid(ImplicitLocOpBuilder &b, OFRs extents, ValueRange destinations, TaskBody body);
 
+/// A number of iterations, or of elements, that a loop goes on by.
+using Step = std::variant<int64_t, Value>;
+
 /// for i = lower to upper step `step` with carried values, or one.
 llvm::SmallVector<Value>
-loop(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step, ValueRange init,
+loop(ImplicitLocOpBuilder &b, Value lower, Value upper, Step step, ValueRange init,
      llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &, Value i, ValueRange carried)> body);
-Value loop(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step, Value init,
+Value loop(ImplicitLocOpBuilder &b, Value lower, Value upper, Step step, Value init,
            llvm::function_ref<Value(ImplicitLocOpBuilder &, Value i, Value carried)> body);
 
 /// 32 columns at `indices` as f32, whatever the storage type. Columns beyond a last dim that is not padded read as zero

@@ -37,7 +37,7 @@ static void turn(ImplicitLocOpBuilder &b, SmallVectorImpl<Value> &rows) {
 }
 
 Value tile::writeTurned(ImplicitLocOpBuilder &b, function_ref<Value(int64_t)> read,
-                        function_ref<SmallVector<Value>(int64_t)> at, Value dest) {
+                        function_ref<Value(int64_t, Value, Value)> write, Value dest) {
   SmallVector<Value> panels;
   for (int64_t i = 0; i < kTurned; ++i)
     panels.push_back(read(i));
@@ -47,11 +47,8 @@ Value tile::writeTurned(ImplicitLocOpBuilder &b, function_ref<Value(int64_t)> re
       square.push_back(vector::ExtractStridedSliceOp::create(b, panel, ArrayRef<int64_t>{from},
                                                              ArrayRef<int64_t>{kTurned}, ArrayRef<int64_t>{1}));
     turn(b, square);
-    for (auto [i, column] : llvm::enumerate(square)) {
-      SmallVector<Value> indices = at(from + i);
-      auto along = AffineMap::get(indices.size(), 0, b.getAffineDimExpr(indices.size() - 1));
-      dest = vector::TransferWriteOp::create(b, column, dest, indices, along, ArrayRef<bool>{true}).getResult();
-    }
+    for (auto [i, column] : llvm::enumerate(square))
+      dest = write(from + i, column, dest);
   }
   return dest;
 }

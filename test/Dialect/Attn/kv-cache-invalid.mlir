@@ -15,8 +15,8 @@ func.func private @no_block(!attn.kv_cache<2 x 4 x 16, block = 0, f32>)
 
 // -----
 
-// expected-error@+1 {{kv_cache element type must be a float, found 'i8'}}
-func.func private @element(!attn.kv_cache<2 x 4 x 16, block = 64, i8>)
+// expected-error@+1 {{kv_cache element type must be f32, bf16, f16 or i8, found 'i16'}}
+func.func private @element(!attn.kv_cache<2 x 4 x 16, block = 64, i16>)
 
 // -----
 

@@ -4,7 +4,7 @@
  * beside single tokens, then single tokens. Its logits must have the same bits with pools of 1, 2 and 7 threads and
  * with an executor that runs groups of tasks of random sizes in random order on several threads under random worker
  * ids. They must equal those of the whole sequences in one step, and of steps that work in small parts, to relative L2
- * 1e-5 in each row. */
+ * 1e-5 in each row, 1e-3 with a cache of fewer bits than f32. */
 #include "rapt/rapt.h"
 #include <math.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { ROWS = 4, WORKERS = 7, THREADS = 3, SEEDS = 4, PHASES = 9, SMALL_PART = 19 };
-static const double kTolerance = 1e-5;
+static double tolerance; /* of the model that is run */
 
 static void expect(int good, const char *what) {
   if (!good) {
@@ -212,8 +212,8 @@ static void same_bits(const script *s, const char *what, int64_t number, int par
 
 static void close_values(const script *s, const char *what, const float *logits, const float *expected) {
   double error = distance(s, logits, expected);
-  printf("%s %s: relative L2 %.1e\n", error <= kTolerance ? "PASS" : "FAIL", what, error);
-  failures += !(error <= kTolerance);
+  printf("%s %s: relative L2 %.1e\n", error <= tolerance ? "PASS" : "FAIL", what, error);
+  failures += !(error <= tolerance);
 }
 
 /*===-- Schedules ---------------------------------------------------------------===*/
@@ -262,6 +262,8 @@ static void test(const char *path) {
   info.size = sizeof info;
   rapt_module_get_info(s.module, &info);
   s.vocabulary = info.vocabulary;
+  /* What is computed in other tiles can be rounded to another number of a cache of fewer bits. */
+  tolerance = strcmp(info.cache_dtype, "f32") ? 1e-3 : 1e-5;
   int64_t most = info.max_positions, lengths[ROWS] = {most, most * 2 / 3, 7, 2};
   memcpy(s.lengths, lengths, sizeof lengths);
   for (int row = 0; row < ROWS; ++row)

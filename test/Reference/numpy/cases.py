@@ -1,6 +1,6 @@
 """Configurations that together show every quirk of the gpt2 family; shared by the tests that use random models.
 
-CASES: name -> (config, options of make_model.makeModel).
+CASES: name -> (config, options of make_model.makeModel, and the type of the cache where it is not the weights').
 FEW: names of those that differ in the code that is made, not in the checkpoint alone.
 SEEDED: name -> config of models that get their weights from --random-weights.
 """
@@ -39,7 +39,7 @@ CASES = {
         {"tie_word_embeddings": False, "n_embd": 80, "n_head": 4}, {"dtype": "BF16", "shards": 2, "prefix": True},
     ),
     "buffers": ({}, {"buffers": True, "prefix": True}),
-    "long": ({"n_positions": 300, "n_embd": 32, "n_head": 2}, {}),
+    "long": ({"n_positions": 300, "n_embd": 32, "n_head": 2}, {"cache": "int8"}),
 }
 
 SEEDED = {

@@ -11,6 +11,7 @@ import numpy
 import torch
 from torch import nn
 
+import cachetypes
 import cases
 import gpt2
 import make_model
@@ -69,7 +70,7 @@ def main():
     worst = 0.0
     for name, (config, options) in cases.CASES.items():
         with tempfile.TemporaryDirectory() as directory:
-            full = make_model.makeModel(directory, config, seed=7, **options)
+            full = make_model.makeModel(directory, config, seed=7, **cachetypes.split(options)[0])
             model = gpt2.load(directory)
         length = min(full["n_positions"], 50)
         ids = numpy.random.RandomState(1).randint(0, full["vocab_size"], length)

@@ -15,6 +15,7 @@ import numpy
 import torch
 import transformers
 
+import cachetypes
 import cases
 import gpt2
 import llama
@@ -55,7 +56,7 @@ def main():
             if only and name not in only:
                 continue
             with tempfile.TemporaryDirectory() as directory:
-                config = make(directory, keys, 7, **how)
+                config = make(directory, keys, 7, **cachetypes.split(how)[0])
                 model = load(directory)
                 theirs = transformers.AutoModelForCausalLM.from_pretrained(directory, torch_dtype=torch.float64).eval()
                 worst, same = compare(model, theirs, inputs(config), config[positions])

@@ -71,6 +71,7 @@ class Model:
     """tensors: {name: array} with or without the prefix "transformer."; `kind` is the type computed in."""
 
     def __init__(self, config, tensors, kind=numpy.float64):
+        self.stored = lambda x: x  # what a key or value, the last dim, becomes in the cache
         self.settings, self.kind = settings(config), kind
         prefix = len("transformer.")
         self.tensors = {(n[prefix:] if n.startswith("transformer.") else n): t for n, t in tensors.items()}
@@ -91,6 +92,7 @@ class Model:
         size, new = width // heads, len(x)
         q, k, v = numpy.split(self.linear(x, f"h.{layer}.attn.c_attn"), 3, axis=-1)
         past = len(cache[layer][0])
+        k, v = (self.stored(x.reshape(new, heads, size)).reshape(new, width) for x in (k, v))
         k, v = cache[layer] = numpy.concatenate([cache[layer][0], k]), numpy.concatenate([cache[layer][1], v])
         scale = 1.0
         if self.settings["scale_attn_weights"]:

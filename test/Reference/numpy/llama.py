@@ -97,6 +97,7 @@ class Model:
     def __init__(self, config, tensors):
         self.config = config
         self.tensors = {name.removeprefix("model."): tensor for name, tensor in tensors.items()}
+        self.stored = lambda x: x  # what a key or value, the last dim, becomes in the cache
         self.frequencies, self.windows = frequencies(config).astype(numpy.float64), windows(config)
 
     def weight(self, name):
@@ -123,7 +124,7 @@ class Model:
         q = self.rotate(self.dense(x, at + "q_proj").reshape(new, heads, size), past)
         k = self.rotate(self.dense(x, at + "k_proj").reshape(new, groups, size), past)
         v = self.dense(x, at + "v_proj").reshape(new, groups, size)
-        k, v = cache[layer] = numpy.concatenate([cache[layer][0], k]), numpy.concatenate([cache[layer][1], v])
+        k, v = cache[layer] = tuple(numpy.concatenate([old, self.stored(x)]) for old, x in zip(cache[layer], (k, v)))
         distance = past + numpy.arange(new)[:, None] - numpy.arange(past + new)[None, :]
         visible = distance >= 0
         if self.windows[layer] is not None:

@@ -112,6 +112,7 @@ def bucket(relative, bidirectional, buckets, farthest):
 
 class Model:
     def __init__(self, config, tensors, kind=numpy.float64):
+        self.stored = lambda x: x  # what a key or value, the last dim, becomes in the cache
         self.settings, self.kind, self.tensors = settings(config), kind, tensors
         self.act, self.gated = activation(self.settings["feed_forward_proj"])
 
@@ -126,6 +127,10 @@ class Model:
 
     def heads(self, x):
         return layers.heads(x, self.settings["num_heads"])
+
+    def kept(self, x):
+        """Keys or values as the cache has them."""
+        return self.stored(x.reshape(len(x), self.settings["num_heads"], -1)).reshape(x.shape)
 
     def attend(self, x, keys, values, at, bias, causal=False):
         q, k, v = self.heads(self.linear(x, at + ".q")), self.heads(keys), self.heads(values)
@@ -171,13 +176,14 @@ class Model:
             at = f"decoder.block.{layer}.layer."
             n = self.norm(x, at + "0.layer_norm")
             own, cross = at + "0.SelfAttention", at + "1.EncDecAttention"
-            k = numpy.concatenate([cache[layer][0], self.linear(n, own + ".k")])
-            v = numpy.concatenate([cache[layer][1], self.linear(n, own + ".v")])
+            k = numpy.concatenate([cache[layer][0], self.kept(self.linear(n, own + ".k"))])
+            v = numpy.concatenate([cache[layer][1], self.kept(self.linear(n, own + ".v"))])
             cache[layer] = (k, v)
             x = x + self.attend(n, k, v, own, bias, causal=True)
             n = self.norm(x, at + "1.layer_norm")
             if len(hidden):
-                x = x + self.attend(n, self.linear(hidden, cross + ".k"), self.linear(hidden, cross + ".v"), cross, 0)
+                k, v = (self.kept(self.linear(hidden, cross + part)) for part in (".k", ".v"))
+                x = x + self.attend(n, k, v, cross, 0)
             x = self.feedForward(x, at + "2.")
         x = self.norm(x, "decoder.final_layer_norm")
         if self.settings["tie_word_embeddings"]:

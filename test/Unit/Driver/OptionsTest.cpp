@@ -51,7 +51,8 @@ TEST(Options, UsageErrorsSayWhatToWrite) {
   EXPECT_NE(failure({"a", "--quantize-group=64"}).find("--quantize=none has no groups"), std::string::npos);
   EXPECT_NE(failure({"a", "--quantize=w8", "--quantize-zero-point"}).find("is for --quantize=w4"), std::string::npos);
   EXPECT_EQ(failure({"a", "--quantize=w4", "--quantize-group=128", "--quantize-zero-point"}), "");
-  EXPECT_NE(failure({"a", "--cache-dtype=f16"}).find("kept in f32"), std::string::npos);
+  EXPECT_NE(failure({"a", "--cache-dtype=f8"}).find("is none of auto, f32, bf16, f16 and int8"), std::string::npos);
+  EXPECT_EQ(failure({"a", "--cache-dtype=int8"}), "");
   EXPECT_NE(failure({"a", "--save-weights=w.safetensors"}).find("needs --random-weights=SEED"), std::string::npos);
   EXPECT_NE(failure({"a", "--emit=ptx"}).find("is no stage"), std::string::npos);
   EXPECT_EQ(failure({"a", "--quantize=none", "--cache-dtype=auto"}), "");

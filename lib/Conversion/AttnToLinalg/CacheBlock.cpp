@@ -1,0 +1,275 @@
+//===- CacheBlock.cpp - Keys and values of one head in a block of the cache ----------------===//
+//
+// Pairs of bf16 are written as words of 32 bits, which are rounded here: not every CPU has
+// an instruction for that, and LLVM would call a function. Of a value's words, one half is
+// that of the position beside it, which stays as it is.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Conversion/AttnToLinalg/CacheBlock.h"
+#include "lib/Conversion/AttnToLinalg/Quantization.h"
+#include "lib/Conversion/AttnToLinalg/Rows.h"
+#include "lib/Conversion/AttnToLinalg/Transpose.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::tile;
+using attn::kPanel;
+
+namespace {
+
+int64_t lanesOf(Value vector) { return cast<VectorType>(vector.getType()).getDimSize(0); }
+
+VectorType wordsOf(ImplicitLocOpBuilder &b, int64_t lanes) { return VectorType::get({lanes}, b.getI32Type()); }
+
+/// A number in all lanes of words.
+Value words(ImplicitLocOpBuilder &b, int64_t lanes, uint32_t bits) {
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(wordsOf(b, lanes), b.getI32IntegerAttr(static_cast<int32_t>(bits))));
+}
+
+/// Numbers rounded to bf16, in the upper halves of words; a NaN stays one.
+Value roundedWords(ImplicitLocOpBuilder &b, Value numbers) {
+  int64_t lanes = lanesOf(numbers);
+  Value bits = arith::BitcastOp::create(b, wordsOf(b, lanes), numbers);
+  Value odd = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, words(b, lanes, 16)), words(b, lanes, 1));
+  Value rounded = arith::AddIOp::create(b, bits, arith::AddIOp::create(b, odd, words(b, lanes, 0x7fff)));
+  Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, numbers, numbers);
+  rounded = arith::SelectOp::create(b, isNumber, rounded, arith::OrIOp::create(b, bits, words(b, lanes, 0x00400000)));
+  return arith::AndIOp::create(b, rounded, words(b, lanes, 0xffff0000));
+}
+
+/// Words of which `first` has the lower halves and `second` the upper ones.
+Value paired(ImplicitLocOpBuilder &b, Value first, Value second) {
+  return arith::OrIOp::create(b, arith::ShRUIOp::create(b, first, words(b, lanesOf(first), 16)), second);
+}
+
+Value asElements(ImplicitLocOpBuilder &b, Value words, Type element) {
+  return vector::BitCastOp::create(b, VectorType::get({2 * lanesOf(words)}, element), words);
+}
+
+Value readRow(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t lanes) {
+  Type element = getElementTypeOrSelf(tensor.getType());
+  Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
+  return vector::TransferReadOp::create(b, VectorType::get({lanes}, element), tensor, indices, padding,
+                                        ArrayRef<bool>{true});
+}
+
+/// A vector whose lanes go down dim `down` of `dest`.
+Value writeColumn(ImplicitLocOpBuilder &b, Value column, Value dest, ValueRange indices, unsigned down) {
+  auto map = AffineMap::get(indices.size(), 0, b.getAffineDimExpr(down));
+  return vector::TransferWriteOp::create(b, column, dest, indices, map, ArrayRef<bool>{true}).getResult();
+}
+
+/// The lanes `first`, `first` + 2, ...
+Value everySecond(ImplicitLocOpBuilder &b, Value vector, int64_t first) {
+  SmallVector<int64_t> lanes;
+  for (int64_t lane = first; lane < lanesOf(vector); lane += 2)
+    lanes.push_back(lane);
+  return vector::ShuffleOp::create(b, vector, vector, lanes);
+}
+
+VectorType panelOfFloats(ImplicitLocOpBuilder &b) { return VectorType::get({kPanel}, b.getF32Type()); }
+
+/// A number in all of `lanes` lanes.
+Value inLanes(ImplicitLocOpBuilder &b, Value number, int64_t lanes) {
+  return vector::BroadcastOp::create(b, VectorType::get({lanes}, number.getType()), number);
+}
+
+/// `count` scales that begin at a line's `column`, 4 bytes each; those of a panel are on whole lines.
+Value readScales(ImplicitLocOpBuilder &b, Value block, CachePart part, Value line, Value column, int64_t count) {
+  constexpr int64_t ofLine = kPanel / 4;
+  int64_t lanes = std::min(count, ofLine);
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < count; i += lanes) {
+    Value at = arith::AddIOp::create(b, line, index(b, i / ofLine));
+    Value bytes = readRow(b, block, {index(b, part), at, column}, 4 * lanes);
+    parts.push_back(vector::BitCastOp::create(b, VectorType::get({lanes}, b.getF32Type()), bytes));
+  }
+  for (; parts.size() > 1; parts.truncate(parts.size() / 2)) {
+    SmallVector<int64_t> both = llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanesOf(parts[0])));
+    for (size_t i = 0; i < parts.size() / 2; ++i)
+      parts[i] = vector::ShuffleOp::create(b, parts[2 * i], parts[2 * i + 1], both);
+  }
+  return parts[0];
+}
+
+} // namespace
+
+Value CacheBlock::keyLine(ImplicitLocOpBuilder &b, Value place, Value channel) const {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  AffineExpr line = d0.floorDiv(kPanel) * (layout.channels / layout.together()) + d1.floorDiv(layout.together());
+  return asValue(b, affineOf(b, line, {OpFoldResult(place), OpFoldResult(channel)}));
+}
+
+Value CacheBlock::keyColumn(ImplicitLocOpBuilder &b, Value place) const {
+  return asValue(b, affineOf(b, b.getAffineDimExpr(0) % kPanel * layout.together(), {OpFoldResult(place)}));
+}
+
+Value CacheBlock::scaleLine(ImplicitLocOpBuilder &b, Value place) const {
+  AffineExpr line = b.getAffineDimExpr(0).floorDiv(kPanel / layout.scaleBytes()) + layout.elementLines();
+  return asValue(b, affineOf(b, line, {OpFoldResult(place)}));
+}
+
+Value CacheBlock::scaleColumn(ImplicitLocOpBuilder &b, Value place) const {
+  int64_t bytes = layout.scaleBytes();
+  return asValue(b, affineOf(b, b.getAffineDimExpr(0) % (kPanel / bytes) * bytes, {OpFoldResult(place)}));
+}
+
+Value CacheBlock::stored(ImplicitLocOpBuilder &b, Value numbers, Value inverse) const {
+  auto type = VectorType::get({lanesOf(numbers)}, layout.element);
+  if (layout.hasScales())
+    return arith::TruncIOp::create(b, type, codesOf(b, numbers, inverse));
+  return layout.element.isF32() ? numbers : Value(arith::TruncFOp::create(b, type, numbers));
+}
+
+std::pair<Value, Value> CacheBlock::writeScale(ImplicitLocOpBuilder &b, CachePart part, Value place, Read read,
+                                               Value dest, Value inverses) const {
+  Value magnitudes = loop(
+      b, index(b, 0), index(b, layout.channels), kPanel, noMagnitudes(b),
+      [&](ImplicitLocOpBuilder &b, Value channel, Value most) { return largerMagnitudes(b, read(b, channel), most); });
+  GroupScale scale = scaleOf(b, magnitudes);
+  Value bytes =
+      vector::BitCastOp::create(b, VectorType::get({layout.scaleBytes()}, layout.element), inLanes(b, scale.scale, 1));
+  Value at[] = {index(b, part), scaleLine(b, place), scaleColumn(b, place)};
+  dest = vector::TransferWriteOp::create(b, bytes, dest, at, ArrayRef<bool>{true}).getResult();
+  inverses = tensor::InsertOp::create(b, scale.inverse, inverses, ValueRange{index(b, part), place});
+  return {dest, inverses};
+}
+
+Value CacheBlock::writeKey(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const {
+  Value column = keyColumn(b, place), part = index(b, Keys);
+  Value inverse = inverses ? splat(b, tensor::ExtractOp::create(b, inverses, ValueRange{part, place})) : Value();
+  return loop(b, index(b, 0), index(b, layout.channels), kPanel, dest,
+              [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
+                Value numbers = read(b, channel), line = keyLine(b, place, channel);
+                if (layout.together() == 1)
+                  return writeColumn(b, stored(b, numbers, inverse), carried, {part, line, column}, 1);
+                Value bits = roundedWords(b, numbers);
+                Value pairs = paired(b, everySecond(b, bits, 0), everySecond(b, bits, 1));
+                Value elements = vector::ShapeCastOp::create(b, VectorType::get({kPanel / 2, 2}, layout.element),
+                                                             asElements(b, pairs, layout.element));
+                return vector::TransferWriteOp::create(b, elements, carried, ValueRange{part, line, column},
+                                                       ArrayRef<bool>{true, true})
+                    .getResult();
+              });
+}
+
+Value CacheBlock::writeKeys(ImplicitLocOpBuilder &b, Value place, ReadNth read, Value inverses, Value dest) const {
+  Value column = keyColumn(b, place), part = index(b, Keys);
+  Value inverse = inverses ? readRow(b, inverses, {part, place}, kTurned) : Value();
+  return loop(b, index(b, 0), index(b, layout.channels), kPanel, dest,
+              [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
+                Value even;
+                auto write = [&](int64_t c, Value numbers, Value dest) -> Value {
+                  Value elements;
+                  if (layout.together() == 1) {
+                    elements = stored(b, numbers, inverse);
+                  } else if (c % 2 == 0) {
+                    even = roundedWords(b, numbers);
+                    return dest;
+                  } else {
+                    elements = asElements(b, paired(b, even, roundedWords(b, numbers)), layout.element);
+                  }
+                  Value line = keyLine(b, place, arith::AddIOp::create(b, channel, index(b, c)));
+                  return writeColumn(b, elements, dest, {part, line, column}, 2);
+                };
+                return writeTurned(b, [&](int64_t i) { return read(b, i, channel); }, write, carried);
+              });
+}
+
+Value CacheBlock::writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  int64_t together = layout.together();
+  Value part = index(b, Values), zero = index(b, 0);
+  Value inverse = inverses ? splat(b, tensor::ExtractOp::create(b, inverses, ValueRange{part, place})) : Value();
+  Value isSecond = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                                         asValue(b, affineOf(b, d0 % together, {OpFoldResult(place)})), zero);
+  return loop(b, zero, index(b, layout.channels), kPanel, dest,
+              [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
+                Value numbers = read(b, channel);
+                AffineExpr expr = d0.floorDiv(kPanel) * (layout.block / together) + d1.floorDiv(together);
+                Value line = asValue(b, affineOf(b, expr, {OpFoldResult(channel), OpFoldResult(place)}));
+                Value at[] = {part, line, zero};
+                if (together == 1)
+                  return writeColumn(b, stored(b, numbers, inverse), carried, at, 2);
+                Value old = vector::BitCastOp::create(b, wordsOf(b, kPanel), readRow(b, carried, at, 2 * kPanel));
+                Value lower = words(b, kPanel, 0xffff), upper = words(b, kPanel, 0xffff0000);
+                Value bits = roundedWords(b, numbers);
+                Value first = arith::OrIOp::create(b, arith::AndIOp::create(b, old, upper),
+                                                   arith::ShRUIOp::create(b, bits, words(b, kPanel, 16)));
+                Value second = arith::OrIOp::create(b, arith::AndIOp::create(b, old, lower), bits);
+                Value changed = arith::SelectOp::create(b, isSecond, second, first);
+                return writeColumn(b, asElements(b, changed, layout.element), carried, at, 2);
+              });
+}
+
+Value CacheBlock::widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Value place, Value dest) const {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  auto of = [&](AffineExpr expr, ArrayRef<OpFoldResult> values) { return asValue(b, affineOf(b, expr, values)); };
+  const int64_t ofPanel = (part == Keys ? layout.channels : layout.block) / layout.together();
+  Value which = index(b, part), zero = index(b, 0);
+  Value panels = index(b, (part == Keys ? layout.block : layout.channels) / kPanel);
+  Value first = part == Keys ? of(d0.floorDiv(kPanel), {OpFoldResult(place)}) : place;
+  return loop(b, zero, panels, 1, dest, [&](ImplicitLocOpBuilder &b, Value panel, Value outer) {
+    // A panel of keys has 32 positions in its lanes, a line of values one in all of them.
+    Value scales;
+    if (layout.hasScales() && part == Keys)
+      scales = readScales(b, block, part, scaleLine(b, of(d0 * kPanel, {OpFoldResult(panel)})), zero, kPanel);
+    return loop(b, zero, index(b, ofPanel), 1, outer, [&](ImplicitLocOpBuilder &b, Value nth, Value carried) {
+      Value line = of(d0 * ofPanel + d1, {OpFoldResult(panel), OpFoldResult(nth)});
+      Value ofLine = scales;
+      if (layout.hasScales() && part == Values) {
+        Value scale = readScales(b, block, part, scaleLine(b, nth), scaleColumn(b, nth), 1);
+        ofLine = vector::BroadcastOp::create(b, panelOfFloats(b), scale);
+      }
+      for (auto [i, numbers] : llvm::enumerate(widened(b, block, which, line, ofLine))) {
+        AffineExpr inPanel = d0 * layout.together() + int64_t(i);
+        SmallVector<Value> at{part == Keys ? of(d0 + d1, {OpFoldResult(first), OpFoldResult(panel)}) : panel,
+                              part == Keys ? of(inPanel, {OpFoldResult(nth)})
+                                           : of(inPanel + d1, {OpFoldResult(nth), OpFoldResult(first)}),
+                              zero};
+        carried = writePanel(b, numbers, carried, at);
+      }
+      return carried;
+    });
+  });
+}
+
+SmallVector<Value> CacheBlock::widened(ImplicitLocOpBuilder &b, Value block, Value part, Value line,
+                                       Value scales) const {
+  Value at[] = {part, line, index(b, 0)};
+  if (layout.hasScales()) {
+    Value codes = arith::SIToFPOp::create(b, panelOfFloats(b), readRow(b, block, at, kPanel));
+    return {arith::MulFOp::create(b, codes, scales)};
+  }
+  if (layout.together() == 1)
+    return {readPanel(b, block, at)};
+  Value pairs = vector::BitCastOp::create(b, wordsOf(b, kPanel), readRow(b, block, at, 2 * kPanel));
+  Value first = arith::ShLIOp::create(b, pairs, words(b, kPanel, 16)),
+        second = arith::AndIOp::create(b, pairs, words(b, kPanel, 0xffff0000));
+  return {arith::BitcastOp::create(b, panelOfFloats(b), first), arith::BitcastOp::create(b, panelOfFloats(b), second)};
+}
+
+Value CacheBlock::readKeyElement(ImplicitLocOpBuilder &b, Value pool, ValueRange at, Value place, Value channel) const {
+  auto read = [&](Value line, Value column) -> Value {
+    SmallVector<Value> indices(at);
+    indices.append({index(b, Keys), line, column});
+    return tensor::ExtractOp::create(b, pool, indices);
+  };
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Value column =
+      asValue(b, affineOf(b, d0 + d1 % layout.together(), {OpFoldResult(keyColumn(b, place)), OpFoldResult(channel)}));
+  Value element = read(keyLine(b, place, channel), column);
+  Type f32 = b.getF32Type();
+  if (!layout.hasScales())
+    return element.getType().isF32() ? element : Value(arith::ExtFOp::create(b, f32, element));
+  Value bits;
+  for (int64_t i = 0; i < layout.scaleBytes(); ++i) {
+    Value byte = read(scaleLine(b, place), arith::AddIOp::create(b, scaleColumn(b, place), index(b, i)));
+    Value word = arith::ExtUIOp::create(b, b.getI32Type(), byte);
+    word = arith::ShLIOp::create(b, word, Value(arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(8 * i)))));
+    bits = bits ? Value(arith::OrIOp::create(b, bits, word)) : word;
+  }
+  return arith::MulFOp::create(b, Value(arith::SIToFPOp::create(b, f32, element)),
+                               Value(arith::BitcastOp::create(b, f32, bits)));
+}

@@ -1,0 +1,116 @@
+//===- SelectStorage.cpp - What weights and cache are stored as ------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Transforms/Passes.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNSELECTSTORAGE
+#include "lib/Transforms/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+/// The float of a name that users give; null for no such name.
+Type storageNamed(StringRef name, MLIRContext *context) {
+  return llvm::StringSwitch<Type>(name)
+      .Case("f32", Float32Type::get(context))
+      .Case("bf16", BFloat16Type::get(context))
+      .Case("f16", Float16Type::get(context))
+      .Default({});
+}
+
+/// Parameters that are stored as matrices. Norms and biases are read as f32 vectors, tables of attention by element;
+/// their bytes do not matter.
+SmallVector<attn::ParameterOp> matricesOf(ModuleOp module) {
+  llvm::StringSet<> tables;
+  module.walk([&](attn::ParameterSliceOp slice) {
+    if (llvm::any_of(slice->getUsers(), llvm::IsaPred<attn::AttentionOp, attn::AttentionWeightsOp>))
+      tables.insert(slice.getParameter());
+  });
+  SmallVector<attn::ParameterOp> matrices;
+  for (auto parameter : module.getOps<attn::ParameterOp>())
+    if (parameter.getSliceType().getRank() >= 2 && !tables.contains(parameter.getSymName()))
+      matrices.push_back(parameter);
+  return matrices;
+}
+
+void storeMatrices(ModuleOp module, Type type) {
+  auto retype = [&](Type old) { return RankedTensorType::get(cast<RankedTensorType>(old).getShape(), type); };
+  llvm::StringSet<> names;
+  for (attn::ParameterOp parameter : matricesOf(module)) {
+    parameter.setType(retype(parameter.getType()));
+    names.insert(parameter.getSymName());
+  }
+  module.walk([&](attn::ParameterSliceOp slice) {
+    if (names.contains(slice.getParameter()))
+      slice.getValue().setType(retype(slice.getValue().getType()));
+  });
+}
+
+/// The type of 16 bits that all matrices have; f32 where there is none.
+Type commonStorage(ModuleOp module) {
+  SmallVector<attn::ParameterOp> matrices = matricesOf(module);
+  auto elementOf = [](attn::ParameterOp op) { return op.getSliceType().getElementType(); };
+  for (Type type : {Type(BFloat16Type::get(module.getContext())), Type(Float16Type::get(module.getContext()))})
+    if (!matrices.empty() && llvm::all_of(matrices, [&](attn::ParameterOp op) { return elementOf(op) == type; }))
+      return type;
+  return Float32Type::get(module.getContext());
+}
+
+/// Returns whether there is a cache.
+bool storeCache(ModuleOp module, Type element) {
+  bool found = false;
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](attn::KVCacheType type) -> Type {
+    found = true;
+    return attn::KVCacheType::get(type.getContext(), type.getLayers(), type.getHeads(), type.getHeadDim(),
+                                  type.getBlock(), element);
+  });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
+  module.walk([](attn::KVViewOp view) {
+    auto cache = dyn_cast<attn::KVCacheType>(view.getCache().getType());
+    for (Value result : view->getResults())
+      if (cache)
+        result.setType(
+            RankedTensorType::get(cast<RankedTensorType>(result.getType()).getShape(), cache.getViewElementType()));
+  });
+  return found;
+}
+
+struct SelectStorage : rapt::impl::AttnSelectStorageBase<SelectStorage> {
+  using AttnSelectStorageBase::AttnSelectStorageBase;
+
+  LogicalResult select() {
+    ModuleOp module = getOperation();
+    if (dtype != "keep") {
+      Type type = storageNamed(dtype, &getContext());
+      if (!type)
+        return module.emitError() << "storage type must be f32, bf16 or f16, found '" << dtype << "'";
+      storeMatrices(module, type);
+    }
+    if (cacheDtype == "keep")
+      return success();
+    Type type = cacheDtype == "auto"   ? commonStorage(module)
+                : cacheDtype == "int8" ? IntegerType::get(&getContext(), 8)
+                                       : storageNamed(cacheDtype, &getContext());
+    if (!type)
+      return module.emitError() << "storage type of the cache must be auto, f32, bf16, f16 or int8, found '"
+                                << cacheDtype << "'";
+    if (!storeCache(module, type) && cacheDtype != "auto")
+      return module.emitError() << "there is no cache of keys and values to be stored as " << cacheDtype;
+    return success();
+  }
+
+  void runOnOperation() override {
+    if (failed(select()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
