@@ -2,7 +2,7 @@
 // RUN: rapt-opt %s --attn-merge-products --split-input-file --remarks-filter=fusion -o %t 2>&1 | grep remark: | FileCheck %s --check-prefix=SAYS
 
 // Queries and keys are the first heads of the product's result; values pass.
-// SAYS: remark: [Passed] fuse-rope | Category:fusion | Fused="6 of 8 heads"
+// SAYS: remark: [Passed] fuse-rope | Category:fusion | Fused="one rotation, of 6 of 8 heads"
 // CHECK-LABEL: @fused
 // CHECK: %[[Y:.*]] = attn.linear
 // CHECK: %[[H:.*]] = attn.split_heads %[[Y]] : tensor<?x128xf32> -> tensor<?x8x16xf32>

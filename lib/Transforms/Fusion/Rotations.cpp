@@ -64,7 +64,7 @@ void fuse(attn::SplitHeadsOp split, Rotations &found) {
     count += cast<RankedTensorType>(heads.getType()).getDimSize(1);
     rotated = i < found.size() ? count : rotated;
   }
-  remarkFused(loc, kRule, Twine(rotated) + " of " + Twine(count) + " heads");
+  remarkFused(loc, kRule, "one rotation, of " + Twine(rotated) + " of " + Twine(count) + " heads");
   if (split.getHeads().size() == 1)
     return;
   auto first = cast<RankedTensorType>(split.getHeads()[0].getType());
