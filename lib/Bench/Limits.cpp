@@ -22,8 +22,8 @@ constexpr size_t mostBytes = size_t(512) << 20;
 constexpr size_t bytesOfMeasurement = size_t(64) << 20; // of it at a time
 constexpr size_t floatsOfRound = 128;                   // of sumFloats
 constexpr int repetitions = 5;
-// Of regions without work. Threads of a pool spin for less than the pause, and a thread that does not come is not waited
-// for.
+// Of regions without work. Threads of a pool spin for less than the pause, and a thread that does not come is not
+// waited for.
 constexpr int spunRegions = 20001, sleptRegions = 201;
 constexpr long sleepNanoseconds = 2'000'000;
 constexpr double longestMeeting = 10e-3;
@@ -110,7 +110,8 @@ double Limits::measureForkJoin(bool asleep) {
     Meeting &meeting = *static_cast<Meeting *>(closure);
     for (int64_t i = begin; i < end; ++i) {
       meeting.arrived.fetch_add(1);
-      for (double start = wallTime(); meeting.arrived.load() < meeting.threads && wallTime() - start < longestMeeting;) {
+      for (double start = wallTime();
+           meeting.arrived.load() < meeting.threads && wallTime() - start < longestMeeting;) {
       }
     }
   };

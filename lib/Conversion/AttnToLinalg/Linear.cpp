@@ -4,8 +4,8 @@
 // rows, then of 8, of 4, and single rows, each [rows, k] x [k, 32] followed by the epilogue. A
 // residual that nothing reads afterwards is the destination, so it is updated in
 // place. Where the result's heads are rotated next, a task has the panels of one head and
-// rotates its rows when they are made. A panel of 16 bits is widened once for all tiles of 14 rows, where the target does
-// not multiply it as it is.
+// rotates its rows when they are made. A panel of 16 bits is widened once for all tiles of 14 rows, where the target
+// does not multiply it as it is.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
@@ -134,21 +134,21 @@ Value emitPanel(ImplicitLocOpBuilder &b, const Product &product, Value nth, OpFo
                 Value tile) {
   attn::LinearOp op = product.op;
   const int64_t k = product.k, rowExtent = product.quantized ? product.quantized.ofRows().rowBytes(k) : k;
-  LinearTask task{op, product.input, product.inPlace,   {},        {},             {}, {},
-                  k,  {},            false, product.quantized, rowExtent, product.inPairs};
+  LinearTask task{op,        product.input,  product.inPlace, {}, {}, {}, {}, k, {}, false, product.quantized,
+                  rowExtent, product.inPairs};
   task.firstRow = first;
   task.column = affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(nth)});
   cutToPanel(b, task, product.columns);
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
   ArrayRef<int64_t> onePanel = cast<RankedTensorType>(product.panels.getType()).getShape().drop_front();
-  task.weight = op.isPacked() ? extract(b, product.panels, {OpFoldResult(nth), zero, zero},
-                                        {one, b.getIndexAttr(onePanel[0]), b.getIndexAttr(onePanel[1])}, onePanel)
-                              : extract(b, product.panels, {zero, task.column}, {b.getIndexAttr(k), panel}, {k, kPanel});
+  task.weight = op.isPacked()
+                    ? extract(b, product.panels, {OpFoldResult(nth), zero, zero},
+                              {one, b.getIndexAttr(onePanel[0]), b.getIndexAttr(onePanel[1])}, onePanel)
+                    : extract(b, product.panels, {zero, task.column}, {b.getIndexAttr(k), panel}, {k, kPanel});
   return overRowTiles(b, product.tileRows, asValue(b, count), tile,
                       [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
-                        return m == product.tileRows.front() && widens(op)
-                                   ? emitWidened(b, task, m, from, to, carried)
-                                   : emitTiles(b, task, m, from, to, carried);
+                        return m == product.tileRows.front() && widens(op) ? emitWidened(b, task, m, from, to, carried)
+                                                                           : emitTiles(b, task, m, from, to, carried);
                       });
 }
 
