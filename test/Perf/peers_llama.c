@@ -1,6 +1,7 @@
-/* peers_llama MODEL.gguf THREADS BACKENDS FLASH: llama.cpp's side of test/Perf/compare. BACKENDS is the folder of its
- * libggml-cpu variants, of which it takes the best for the machine; FLASH its attention: 0, 1 or -1 for its own choice.
- */
+/* peers_llama MODEL.gguf THREADS BACKENDS FLASH CACHE: llama.cpp's side of test/Perf/compare. BACKENDS is the folder of
+ * its libggml-cpu variants, of which it takes the best for the machine; FLASH its attention: 0, 1 or -1 for its own
+ * choice; CACHE the type of keys and values, f32 or f16.
+ * peers_llama MODEL.gguf quantize OUT.gguf TYPE: the same model in llama.cpp's file type of that number. */
 #include "peers_worker.h"
 #include <ggml-backend.h>
 #include <llama.h>
@@ -34,9 +35,14 @@ static void quiet(enum ggml_log_level level, const char *text, void *user) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 5)
-    return 2;
   llama_log_set(quiet, NULL);
+  if (argc == 5 && !strcmp(argv[2], "quantize")) {
+    struct llama_model_quantize_params how = llama_model_quantize_default_params();
+    how.ftype = (enum llama_ftype)atoi(argv[4]);
+    return (int)llama_model_quantize(argv[1], argv[3], &how);
+  }
+  if (argc != 6)
+    return 2;
   ggml_backend_load_all_from_path(argv[3]);
   llama_backend_init();
   struct llama_model *model = llama_model_load_from_file(argv[1], llama_model_default_params());
@@ -45,12 +51,13 @@ int main(int argc, char **argv) {
   struct llama_context_params options = llama_context_default_params();
   options.n_ctx = CAPACITY, options.n_batch = options.n_ubatch = PROMPT;
   options.n_threads = options.n_threads_batch = atoi(argv[2]);
-  options.type_k = options.type_v = GGML_TYPE_F32;
+  options.type_k = options.type_v = strcmp(argv[5], "f16") ? GGML_TYPE_F32 : GGML_TYPE_F16;
   options.flash_attn_type = (enum llama_flash_attn_type)atoi(argv[4]);
   if (!(context = llama_init_from_model(model, options)))
     return fputs("llama.cpp makes no context\n", stderr), 1;
+  vocabulary = llama_vocab_n_tokens(llama_model_get_vocab(model));
   char name[96];
-  snprintf(name, sizeof name, "cache f32, capacity %u, flash attention %s", llama_n_ctx(context),
+  snprintf(name, sizeof name, "cache %s, capacity %u, flash attention %s", argv[5], llama_n_ctx(context),
            llama_flash_attn_type_name(options.flash_attn_type));
   return serve(name);
 }

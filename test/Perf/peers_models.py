@@ -1,4 +1,4 @@
-"""Writes a GPT-2 checkpoint of f32 safetensors as the files that llama.cpp (GGUF 3) and ONNX Runtime read."""
+"""Writes checkpoints of safetensors as the files that llama.cpp (GGUF 3) and ONNX Runtime read."""
 
 import json
 import struct
@@ -7,50 +7,90 @@ import numpy as np
 
 
 def read_safetensors(path):
-    """{name: f32 array}, mapped."""
+    """{name: array}, mapped: of float32, or of uint16 where it is bf16."""
     with open(path, "rb") as file:
         size = struct.unpack("<Q", file.read(8))[0]
         header = json.loads(file.read(size))
-    return {name: np.memmap(path, np.float32, "r", 8 + size + entry["data_offsets"][0], tuple(entry["shape"]))
+    types = {"F32": np.float32, "BF16": np.uint16}
+    return {name: np.memmap(path, types[entry["dtype"]], "r", 8 + size + entry["data_offsets"][0], tuple(entry["shape"]))
             for name, entry in header.items() if name != "__metadata__"}
 
 
-GGUF_NAMES = {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "ln_1": "attn_norm", "ln_2": "ffn_norm",
-              "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
-
-
-def write_gguf(path, tensors, config):
-    """Matrices of the layers are stored output-major in GGUF, input-major in the checkpoint. No vocabulary goes along."""
+def write_gguf(path, entries, arrays):
+    """`arrays`: (name, how to get the array); no vocabulary goes along. Vectors are of f32 in every model."""
     def text(value):
         return struct.pack("<Q", len(value)) + value.encode()
 
-    entries = {"general.architecture": "gpt2", "general.file_type": 0, "tokenizer.ggml.model": "no_vocab",
-               "gpt2.vocab_size": config["vocab_size"], "gpt2.context_length": config["n_positions"],
-               "gpt2.embedding_length": config["n_embd"], "gpt2.feed_forward_length": 4 * config["n_embd"],
-               "gpt2.block_count": config["n_layer"], "gpt2.attention.head_count": config["n_head"],
-               "gpt2.attention.layer_norm_epsilon": config["layer_norm_epsilon"]}
     head = b""
-    for key, value in entries.items():
+    for key, value in {**entries, "general.file_type": 0, "tokenizer.ggml.model": "no_vocab"}.items():
         kind, data = {str: (8, text), int: (4, lambda v: struct.pack("<I", v)),
                       float: (6, lambda v: struct.pack("<f", v))}[type(value)]
         head += text(key) + struct.pack("<I", kind) + data(value)
-    arrays, offset = [], 0
-    for name, array in tensors.items():
-        parts = name.removeprefix("h.").rsplit(".", 1)
-        if name.startswith("h."):
-            layer, part = parts[0].split(".", 1)
-            gguf = f"blk.{layer}.{GGUF_NAMES[part]}.{parts[1]}"
-            array = array.T if array.ndim == 2 else array
-        else:
-            gguf = f"{GGUF_NAMES[parts[0]]}.{parts[1]}"
-        head += text(gguf) + struct.pack(f"<I{array.ndim}QIQ", array.ndim, *reversed(array.shape), 0, offset)
-        arrays.append(array)
+    offset = 0
+    for name, get in arrays:
+        array = get()
+        kind = 30 if array.dtype == np.uint16 else 0
+        head += text(name) + struct.pack(f"<I{array.ndim}QIQ", array.ndim, *reversed(array.shape), kind, offset)
         offset += -(-array.nbytes // 32) * 32
     with open(path, "wb") as file:
-        file.write(b"GGUF" + struct.pack("<IQQ", 3, len(arrays), len(entries)) + head)
-        for array in arrays:
+        file.write(b"GGUF" + struct.pack("<IQQ", 3, len(arrays), len(entries) + 2) + head)
+        for _, get in arrays:
             file.write(b"\0" * (-file.tell() % 32))
-            file.write(np.ascontiguousarray(array).tobytes())
+            file.write(np.ascontiguousarray(get()).tobytes())
+
+
+GPT2_NAMES = {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "ln_1": "attn_norm", "ln_2": "ffn_norm",
+              "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
+
+
+def write_gpt2_gguf(path, tensors, config):
+    """Matrices of the layers are stored output-major in GGUF, input-major in the checkpoint."""
+    entries = {"general.architecture": "gpt2", "gpt2.vocab_size": config["vocab_size"], "gpt2.context_length": config["n_positions"],
+               "gpt2.embedding_length": config["n_embd"], "gpt2.feed_forward_length": 4 * config["n_embd"],
+               "gpt2.block_count": config["n_layer"], "gpt2.attention.head_count": config["n_head"],
+               "gpt2.attention.layer_norm_epsilon": config["layer_norm_epsilon"]}
+    arrays = []
+    for name, array in tensors.items():
+        parts = name.removeprefix("h.").rsplit(".", 1)
+        gguf = f"{GPT2_NAMES.get(parts[0])}.{parts[1]}"
+        if name.startswith("h."):
+            layer, part = parts[0].split(".", 1)
+            gguf = f"blk.{layer}.{GPT2_NAMES[part]}.{parts[1]}"
+            array = array.T if array.ndim == 2 else array
+        arrays.append((gguf, lambda array=array: array))
+    write_gguf(path, entries, arrays)
+
+
+LLAMA_NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
+               "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
+               "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+               "mlp.down_proj": "ffn_down"}
+
+
+def write_llama_gguf(path, tensors, config):
+    """llama.cpp rotates neighbouring channels, the checkpoint those half a head apart: rows of queries and keys change places."""
+    heads, size = config["num_attention_heads"], config["hidden_size"] // config["num_attention_heads"]
+    entries = {"general.architecture": "llama", "llama.vocab_size": config["vocab_size"],
+               "llama.context_length": config["max_position_embeddings"], "llama.embedding_length": config["hidden_size"],
+               "llama.feed_forward_length": config["intermediate_size"], "llama.block_count": config["num_hidden_layers"],
+               "llama.attention.head_count": heads, "llama.attention.head_count_kv": config["num_key_value_heads"],
+               "llama.attention.layer_norm_rms_epsilon": config["rms_norm_eps"], "llama.rope.dimension_count": size,
+               "llama.rope.freq_base": config["rope_theta"]}
+
+    def get(array, turned):
+        if array.ndim == 1 and array.dtype == np.uint16:
+            return (array.astype(np.uint32) << 16).view(np.float32)
+        return array.reshape(-1, 2, size // 2, array.shape[1]).swapaxes(1, 2).reshape(array.shape) if turned else array
+
+    arrays = []
+    for name, array in tensors.items():
+        stem = name.removesuffix(".weight")
+        layer = ""
+        if stem.startswith("model.layers."):
+            number, stem = stem.removeprefix("model.layers.").split(".", 1)
+            layer = f"blk.{number}."
+        arrays.append((f"{layer}{LLAMA_NAMES[stem]}.weight", lambda array=array, stem=stem: get(array, stem in ("self_attn.q_proj", "self_attn.k_proj"))))
+    write_gguf(path, entries, arrays)
 
 
 def field(number, value):

@@ -1,4 +1,4 @@
-/* peers_rapt MODEL.so THREADS: Rapt's side of test/Perf/compare. */
+/* peers_rapt MODEL.so THREADS VOCABULARY: Rapt's side of test/Perf/compare. */
 #include "peers_worker.h"
 #include <rapt/rapt.h>
 
@@ -24,7 +24,7 @@ static const float *feed(int position, int count) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3)
+  if (argc != 4)
     return 2;
   rapt_module *module;
   rapt_pool *pool;
@@ -34,7 +34,8 @@ int main(int argc, char **argv) {
   options.pool = pool, options.cache_tokens = CAPACITY;
   check(rapt_context_new(module, &options, &context, why, sizeof why));
   check(rapt_sequence_new(context, &sequence, why, sizeof why));
+  vocabulary = atoi(argv[3]);
   char name[64];
-  snprintf(name, sizeof name, "cache f32, capacity %lld", (long long)rapt_context_capacity(context));
+  snprintf(name, sizeof name, "capacity %lld", (long long)rapt_context_capacity(context));
   return serve(name);
 }

@@ -9,13 +9,16 @@
 #include <string.h>
 #include <time.h>
 
-enum { PROMPT = 512, STEPS = 64, CAPACITY = PROMPT + STEPS, VOCABULARY = 50257 };
+enum { PROMPT = 512, STEPS = 64, CAPACITY = PROMPT + STEPS };
+
+/* Of the model, which main() sets. */
+static int vocabulary;
 
 /* The tokens that every engine reads, so that all do the same work whatever they would have sampled. */
-static int32_t token(int position) { return (int32_t)((uint32_t)(position + 1) * 7919u % VOCABULARY); }
+static int32_t token(int position) { return (int32_t)((uint32_t)(position + 1) * 7919u % (uint32_t)vocabulary); }
 
 static void forget(int length);                    /* Keeps the first `length` tokens. */
-static const float *feed(int position, int count); /* Appends tokens, gives the logits of the last: f32 [VOCABULARY]. */
+static const float *feed(int position, int count); /* Appends tokens, gives the logits of the last: f32 [vocabulary]. */
 
 static double seconds(clockid_t clock) {
   struct timespec t;
@@ -40,12 +43,12 @@ static int serve(const char *name) {
     if (prefill || logits) {
       const float *last = feed(0, PROMPT);
       if (logits)
-        fwrite(last, sizeof *last, VOCABULARY, out);
+        fwrite(last, sizeof *last, (size_t)vocabulary, out);
     }
     for (int step = 0; !prefill && step < STEPS; ++step) {
       const float *last = feed(PROMPT + step, 1);
       if (logits)
-        fwrite(last, sizeof *last, VOCABULARY, out);
+        fwrite(last, sizeof *last, (size_t)vocabulary, out);
     }
     if (logits && fclose(out))
       return perror(line + 7), 1;

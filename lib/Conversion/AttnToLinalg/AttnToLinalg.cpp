@@ -54,6 +54,7 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
     RewritePatternSet patterns(&getContext());
     populateQuantizationTilingPatterns(patterns);
     populateLinearTilingPatterns(patterns);
+    populateDeepLinearTilingPatterns(patterns);
     populateRowWiseTilingPatterns(patterns);
     populateNormTilingPatterns(patterns);
     populateImageTilingPatterns(patterns);

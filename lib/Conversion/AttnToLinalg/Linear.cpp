@@ -1,18 +1,18 @@
 //===- Linear.cpp - attn.linear as a grid of register tiles ----------------------------===//
 //
 // The grid is (blocks of at most 210 rows, panels of 32 columns). A task walks tiles of 14
-// rows, then of 4, then single rows, each [rows, k] x [k, 32] followed by the epilogue. A
+// rows, then of 8, of 4, and single rows, each [rows, k] x [k, 32] followed by the epilogue. A
 // residual that nothing reads afterwards is the destination, so it is updated in
 // place. A panel of 16 bits is widened once for all tiles of 14 rows, where the target does
 // not multiply it as it is.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
+#include "lib/Conversion/AttnToLinalg/LinearTask.h"
 #include "lib/Conversion/AttnToLinalg/Quantization.h"
 #include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -21,55 +21,10 @@ using attn::kPanel;
 
 namespace {
 
-/// Most rows of one task. Fewer would read a panel, which comes from memory or a last-level cache, more often; 56 and
-/// 112 were slower at k = 768 and k = 3072 alike.
-constexpr int64_t kTaskRows = 210;
-/// Rows of a register tile, largest first. 14 x 2 vectors of accumulators are what 32 registers hold beside two vectors
-/// of the panel and one of the input. The more rows, the less often a panel is read.
-constexpr int64_t kProductRows[] = {kTileRows, 4, 1};
-/// The same of weights of 4 bits, where words, their nibbles and a mask take 5 registers.
+/// Rows of register tiles, largest first, of weights of 4 bits, where words, their nibbles and a mask take 5 registers.
 constexpr int64_t kNibbleRows[] = {12, 4, 1};
 /// The same where tiles of 16 rows are multiplied at once, two of them a panel.
 constexpr int64_t kMatrixRows[] = {32, 16, 8, 4, 2, 1};
-
-/// The extra operand that can be overwritten: of the result's type, and read last by this op.
-std::optional<unsigned> overwritable(attn::LinearOp op) {
-  for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
-    if (extra.getType() == op.getResult().getType() && isReadLastBy(op, extra))
-      return i;
-  }
-  return std::nullopt;
-}
-
-/// The input as the product reads it. The caller's rows are where they are: those that alias are copied once.
-Value inputOf(ImplicitLocOpBuilder &b, attn::LinearOp op) {
-  Value input = op.getInput();
-  RankedTensorType type = op.getInput().getType();
-  if (!isa<BlockArgument>(input) || !isReadOnly(input) || !rowsAlias(type) || !isPadded(input))
-    return input;
-  int64_t columns = type.getDimSize(1);
-  Value apart = emptyApart(b, type, {extent(b, input, 0), b.getIndexAttr(columns)});
-  return rowGrid(b, apart, [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
-    return forPanels(b, columns, dest,
-                     [&](ImplicitLocOpBuilder &b, Value column, Value) { return readPanel(b, input, {row, column}); });
-  });
-}
-
-/// What one task sees: the operands cut to its panel.
-struct Task {
-  attn::LinearOp op;
-  Value input;
-  std::optional<unsigned> inPlace;
-  Value weight;                  // [k, 32]
-  SmallVector<Value> extras;     // rank 1: [32] of this panel; rank 2: the whole
-  OpFoldResult firstRow, column; // of the task
-  int64_t k;
-  OpFoldResult width;            // columns of the panel that the result has
-  bool narrow;                   // width may be below 32
-  attn::QuantizedType quantized; // of the weight, or null
-  int64_t rowExtent;             // of the input as it lies: k, or a quantised row's bytes
-  bool inPairs;                  // the weight is [k/2, 64]
-};
 
 /// Rows of the task's tiles, largest first.
 ArrayRef<int64_t> tileRowsOf(attn::LinearOp op, attn::QuantizedType quantized, const TargetInfo &target) {
@@ -80,62 +35,8 @@ ArrayRef<int64_t> tileRowsOf(attn::LinearOp op, attn::QuantizedType quantized, c
   return quantized && quantized.bits() == 4 ? ArrayRef(kNibbleRows) : ArrayRef(kProductRows);
 }
 
-/// The task's panel of 16 bits as [k, 32] of f32.
-Value widenPanel(ImplicitLocOpBuilder &b, const Task &task) {
-  int64_t units = cast<RankedTensorType>(task.weight.getType()).getDimSize(0), k = task.inPairs ? 2 * units : units;
-  Value wide =
-      empty(b, RankedTensorType::get({k, kPanel}, b.getF32Type()), {b.getIndexAttr(k), b.getIndexAttr(kPanel)});
-  wide =
-      loop(b, index(b, 0), index(b, units), 1, wide, [&](ImplicitLocOpBuilder &b, Value unit, Value carried) -> Value {
-        if (!task.inPairs)
-          return writePanel(b, readPanel(b, task.weight, {unit, index(b, 0)}), carried, {unit, index(b, 0)});
-        auto [even, odd] = readPairs(b, task.weight, {unit, index(b, 0)}, kPanel);
-        Value first = arith::MulIOp::create(b, unit, index(b, 2)),
-              second = arith::AddIOp::create(b, first, index(b, 1));
-        return writePanel(b, odd, writePanel(b, even, carried, {first, index(b, 0)}), {second, index(b, 0)});
-      });
-  return extract(b, wide, {b.getIndexAttr(0), b.getIndexAttr(0)}, {b.getIndexAttr(task.k), b.getIndexAttr(kPanel)},
-                 {task.k, kPanel});
-}
-
-/// The epilogue of rows [row, row + m), whose products are `sums`, into `out`.
-Value applyEpilogue(ImplicitLocOpBuilder &b, Task &task, int64_t m, OpFoldResult row, Value sums, Value out) {
-  AffineExpr d1 = b.getAffineDimExpr(1);
-  OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
-  SmallVector<Value> inputs{sums};
-  AffineMap identity = b.getMultiDimIdentityMap(2), byColumn = AffineMap::get(2, 0, d1);
-  SmallVector<AffineMap> maps{identity};
-  for (auto [i, extra] : llvm::enumerate(task.extras)) {
-    if (task.inPlace == i)
-      continue;
-    bool bias = cast<RankedTensorType>(extra.getType()).getRank() == 1;
-    inputs.push_back(bias ? extra : extract(b, extra, {row, task.column}, {rows, panel}, {m, kPanel}));
-    maps.push_back(bias ? byColumn : identity);
-  }
-  maps.push_back(identity);
-  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-  return linalg::GenericOp::create(b, out.getType(), inputs, out, maps, parallel,
-                                   [&](OpBuilder &nested, Location loc, ValueRange args) {
-                                     Block &epilogue = task.op.getEpilogue().front();
-                                     IRMapping mapping;
-                                     mapping.map(epilogue.getArgument(0), args[0]);
-                                     unsigned next = 1;
-                                     for (unsigned i = 0; i < task.extras.size(); ++i) {
-                                       Value value = task.inPlace == i ? args.back() : args[next++];
-                                       if (!value.getType().isF32())
-                                         value = arith::ExtFOp::create(nested, loc, nested.getF32Type(), value);
-                                       mapping.map(epilogue.getArgument(1 + i), value);
-                                     }
-                                     for (Operation &inner : epilogue.without_terminator())
-                                       nested.clone(inner, mapping);
-                                     linalg::YieldOp::create(nested, loc,
-                                                             mapping.lookupOrDefault(epilogue.back().getOperand(0)));
-                                   })
-      .getResult(0);
-}
-
 /// The products of rows `input` with the task's panel, in a tile like `init`.
-Value emitProducts(ImplicitLocOpBuilder &b, Task &task, Value input, Value init) {
+Value emitProducts(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Value init) {
   Type type = init.getType();
   if (task.quantized)
     return attn::QuantizedProductOp::create(b, type, input, task.weight, init, task.k, task.quantized).getResult()[0];
@@ -147,41 +48,37 @@ Value emitProducts(ImplicitLocOpBuilder &b, Task &task, Value input, Value init)
 }
 
 /// rows [r, r + m) of the task into `dest`, [rows of the task, 32 or width].
-Value emitTile(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value r, Value dest) {
+Value emitTile(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value r, Value dest) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, r}), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m),
                panel = b.getIndexAttr(kPanel);
   Value input = extract(b, task.input, {row, zero}, {rows, b.getIndexAttr(task.rowExtent)}, {m, task.rowExtent});
   auto type = RankedTensorType::get({m, kPanel}, b.getF32Type());
-  Value out = task.narrow ? empty(b, type, {rows, panel})
-                          : extract(b, dest, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel});
   // Without an epilogue the sums are the result.
-  Value sums = emitProducts(b, task, input, task.op.getEpilogue().empty() ? out : empty(b, type, {rows, panel}));
-  Value result = task.op.getEpilogue().empty() ? sums : applyEpilogue(b, task, m, row, sums, out);
-  if (!task.narrow)
-    return insert(b, result, dest, {OpFoldResult(r), zero}, {rows, panel});
-  Value cut = extract(b, result, {zero, zero}, {rows, task.width}, {m, ShapedType::kDynamic});
-  return insert(b, cut, dest, {OpFoldResult(r), zero}, {rows, task.width});
+  attn::LinearOp op = task.op;
+  bool direct = op.getEpilogue().empty() && !task.narrow;
+  Value sums =
+      direct ? extract(b, dest, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel}) : empty(b, type, {rows, panel});
+  sums = emitProducts(b, task, input, sums);
+  if (direct)
+    return insert(b, sums, dest, {OpFoldResult(r), zero}, {rows, panel});
+  return finishTile(b, task, m, r, sums, dest);
 }
 
 /// Tiles of m rows of [from, to).
-Value emitTiles(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value from, Value to, Value dest) {
+Value emitTiles(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value from, Value to, Value dest) {
   return loop(b, from, to, m, dest,
               [&](ImplicitLocOpBuilder &b, Value r, Value carried) { return emitTile(b, task, m, r, carried); });
 }
 
-/// Whether products of several rows read the weight from a copy in f32.
-bool widens(attn::LinearOp op) {
-  Type weight = op.getWeight().getType().getElementType();
-  return (weight.isBF16() || weight.isF16()) && !op.getInput().getType().getElementType().isBF16();
-}
-
 /// The same with the panel widened before, unless there are no rows.
-Value emitWidened(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value from, Value to, Value dest) {
+Value emitWidened(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value from, Value to, Value dest) {
   Value trips = arith::MinSIOp::create(b, arith::SubIOp::create(b, to, from), index(b, 1));
   return loop(b, index(b, 0), trips, 1, dest, [&](ImplicitLocOpBuilder &b, Value, Value carried) {
-    Task wide = task;
-    wide.weight = widenPanel(b, task);
+    LinearTask wide = task;
+    Value panel = widenPanel(b, task.weight, task.inPairs);
+    OpFoldResult zero = b.getIndexAttr(0);
+    wide.weight = extract(b, panel, {zero, zero}, {b.getIndexAttr(task.k), b.getIndexAttr(kPanel)}, {task.k, kPanel});
     wide.inPairs = false;
     return emitTiles(b, wide, m, from, to, carried);
   });
@@ -218,44 +115,27 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     OpFoldResult one = b.getIndexAttr(1), blocks = affineOf(b, d0.ceilDiv(kTaskRows), {rows});
     Value each = arith::CeilDivUIOp::create(b, asValue(b, rows), asValue(b, affineMax(b, {blocks, one})));
     each = asValue(b, affineOf(b, d0.ceilDiv(tileRows[0]) * tileRows[0], {OpFoldResult(each)}));
+    int64_t rowExtent = quantized ? quantized.ofRows().rowBytes(k) : k;
     SmallVector<OpFoldResult> extents{blocks, b.getIndexAttr(llvm::divideCeil(columns, kPanel))};
     SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-      Task task{op,
-                input,
-                inPlace,
-                {},
-                {},
-                OpFoldResult(Value(arith::MulIOp::create(b, ids[0], each))),
-                affineOf(b, d0 * kPanel, {OpFoldResult(ids[1])}),
-                k,
-                panel,
-                columns % kPanel != 0,
-                quantized,
-                quantized ? quantized.ofRows().rowBytes(k) : k,
-                inPairs};
+      LinearTask task{op, input, inPlace, {}, {}, {}, {}, k, {}, false, quantized, rowExtent, inPairs};
+      task.firstRow = OpFoldResult(Value(arith::MulIOp::create(b, ids[0], each)));
+      task.column = affineOf(b, d0 * kPanel, {OpFoldResult(ids[1])});
+      cutToPanel(b, task, columns);
       OpFoldResult depth = b.getIndexAttr(k);
       ArrayRef<int64_t> onePanel = cast<RankedTensorType>(panels.getType()).getShape().drop_front();
       task.weight = packed ? extract(b, panels, {OpFoldResult(ids[1]), zero, zero},
                                      {one, b.getIndexAttr(onePanel[0]), b.getIndexAttr(onePanel[1])}, onePanel)
                            : extract(b, panels, {zero, task.column}, {depth, panel}, {k, kPanel});
-      for (Value extra : op.getExtras())
-        task.extras.push_back(cast<RankedTensorType>(extra.getType()).getRank() == 1
-                                  ? extract(b, extra, {task.column}, {panel}, {kPanel})
-                                  : extra);
-      if (task.narrow)
-        task.width = affineMin(b, {panel, affineOf(b, b.getAffineConstantExpr(columns) - d0, {task.column})});
       OpFoldResult count = affineMin(b, {OpFoldResult(each), affineOf(b, d0 - d1, {rows, task.firstRow})});
       int64_t width = task.narrow ? ShapedType::kDynamic : kPanel;
       Value tile =
           extract(b, dests[0], {task.firstRow, task.column}, {count, task.width}, {ShapedType::kDynamic, width});
-      Value from = index(b, 0);
-      for (int64_t m : tileRows) {
-        // As many tiles of m rows as are left; a tile of one row takes the rest.
-        Value to = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(m) * m, {OpFoldResult(from), count}));
-        tile = m == tileRows.front() && widens(op) ? emitWidened(b, task, m, from, to, tile)
-                                                   : emitTiles(b, task, m, from, to, tile);
-        from = to;
-      }
+      tile = overRowTiles(b, tileRows, asValue(b, count), tile,
+                          [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
+                            return m == tileRows.front() && widens(op) ? emitWidened(b, task, m, from, to, carried)
+                                                                       : emitTiles(b, task, m, from, to, carried);
+                          });
       return SmallVector<Insertion>{{tile, {task.firstRow, task.column}, {count, task.width}}};
     });
     rewriter.replaceOp(op, results);

@@ -1,13 +1,18 @@
 // RUN: rapt-opt %s --attn-to-linalg --split-input-file | FileCheck %s
 
-// A grid over blocks of at most 210 rows and panels, tiles of 14 rows, of 4, then single rows; the bias in one generic.
+// A grid over blocks of at most 210 rows and panels, tiles of 14 rows, of 8, of 4, then single rows; the bias in one generic.
+// Where 2 rows would be left after tiles of 14, two tiles of 8 take the place of the last.
 // CHECK-LABEL: @bias
 func.func @bias(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>, %b: tensor<64xf32>) -> tensor<?x64xf32> {
   // CHECK: scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, 2) shared_outs
+  // CHECK: %[[TWO:.*]] = arith.cmpi eq, %{{.*}}, %c2
+  // CHECK: arith.select %[[TWO]]
   // CHECK: scf.for
   // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x64xf32>, tensor<64x32xf32>)
   // CHECK: linalg.generic
   // CHECK: arith.addf
+  // CHECK: scf.for
+  // CHECK: linalg.matmul ins(%{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>)
   // CHECK: scf.for
   // CHECK: linalg.matmul ins(%{{.*}} : tensor<4x64xf32>
   // CHECK: scf.for
@@ -180,4 +185,44 @@ func.func @gather(%ids: tensor<?xi32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64x
   // CHECK: arith.extf
   %0 = attn.embedding %ids, %w : tensor<?xi32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
   return %0 : tensor<?x64xf32>
+}
+
+// -----
+
+// 210 rows of 3,072 columns do not stay in a cache: k is taken in parts of 512, for up to four panels, with sums in scratch;
+// epilogues come after the last part. Few rows leave a task for each panel.
+// CHECK-LABEL: @deep
+func.func @deep(%x: tensor<?x3072xf32>, %w: tensor<24x3072x32xf32>, %b: tensor<768xf32>) -> tensor<?x768xf32> {
+  // CHECK: %[[MANY:.*]] = arith.cmpi uge, %{{.*}}, %c28
+  // CHECK: %[[TOGETHER:.*]] = arith.select %[[MANY]], %c4{{.*}}, %c1
+  // CHECK: scf.forall
+  // CHECK: %[[ROOM:.*]] = tensor.empty() : tensor<210x128xf32>
+  // CHECK: scf.for {{.*}} to %c3072{{.*}} step %c512{{.*}} -> (tensor<210x128xf32>)
+  // CHECK: tensor.extract_slice %{{.*}} : tensor<24x3072x32xf32> to tensor<512x32xf32>
+  // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x512xf32>, tensor<512x32xf32>)
+  // CHECK-NOT: linalg.generic
+  // CHECK: linalg.matmul ins(%{{.*}} : tensor<8x512xf32>
+  // CHECK: linalg.matmul ins(%{{.*}} : tensor<4x512xf32>
+  // CHECK: linalg.matmul ins(%{{.*}} : tensor<1x512xf32>
+  // CHECK: linalg.generic
+  // CHECK: arith.addf
+  %y = attn.linear %x, %w, (%b) : tensor<?x3072xf32>, tensor<24x3072x32xf32>, (tensor<768xf32>) -> tensor<?x768xf32> {
+  ^bb0(%sum: f32, %bias: f32):
+    %0 = arith.addf %sum, %bias : f32
+    attn.yield %0 : f32
+  }
+  return %y : tensor<?x768xf32>
+}
+
+// -----
+
+// Near misses: k has no equal parts of whole lines, or is small enough.
+// CHECK-LABEL: @not_deep
+func.func @not_deep(%x: tensor<?x1552xf32>, %v: tensor<2x1552x32xf32>, %z: tensor<?x1504xf32>, %w: tensor<2x1504x32xf32>)
+    -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+  // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x1552xf32>
+  // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x1504xf32>
+  %a = attn.linear %x, %v : tensor<?x1552xf32>, tensor<2x1552x32xf32> -> tensor<?x64xf32>
+  %c = attn.linear %z, %w : tensor<?x1504xf32>, tensor<2x1504x32xf32> -> tensor<?x64xf32>
+  return %a, %c : tensor<?x64xf32>, tensor<?x64xf32>
 }
