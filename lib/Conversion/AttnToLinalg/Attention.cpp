@@ -110,6 +110,19 @@ Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, 
   return overTiles(b, count, dest, body)[0];
 }
 
+/// Queries [first, first + count) of the row into their place in `dest`, the whole result.
+Insertion attend(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value dest) {
+  AttentionOp op = task.op;
+  Insertion out;
+  SmallVector<int64_t> shape;
+  tileOf(b, task, 3, arith::AddIOp::create(b, task.firstQuery, first), 1, Value(), 0, out.offsets, out.sizes);
+  out.sizes[*op.dimOf(3, AttentionOp::Q)] = count;
+  for (OpFoldResult size : out.sizes)
+    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  out.tile = overKeys(b, task, first, count, extract(b, dest, out.offsets, out.sizes, shape));
+  return out;
+}
+
 struct TileAttention : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -192,16 +205,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
       first = arith::SelectOp::create(b, isEmpty, index(b, 0), first);
 
-      Insertion out;
-      SmallVector<int64_t> shape;
-      tileOf(b, task, 3, arith::AddIOp::create(b, task.firstQuery, first), 1, Value(), 0, out.offsets, out.sizes);
-      unsigned q = *op.dimOf(3, AttentionOp::Q);
-      out.sizes[q] = count;
-      for (OpFoldResult size : out.sizes)
-        shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
-      Value slice = extract(b, dests[0], out.offsets, out.sizes, shape);
-      out.tile = overKeys(b, task, first, count, slice);
-      return SmallVector<Insertion>{out};
+      return SmallVector<Insertion>{attend(b, task, first, count, dests[0])};
     });
     if (splits)
       results[0] =
