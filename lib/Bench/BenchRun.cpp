@@ -141,7 +141,41 @@ Outcome measure(Workload &workload, Limits &limits, int threads, int64_t repetit
   return {};
 }
 
+namespace {
+/// What regions cost with each number of threads, to the standard output.
+int runForkJoin(const Options &options) {
+  static constexpr const char *heads[] = {"| threads | fork and join, spinning | asleep |\n|---|---|---|\n",
+                                          "threads,spinning_s,asleep_s\n", "["};
+  std::string text = heads[int(options.format)];
+  for (int64_t count : options.threads.empty() ? std::vector<int64_t>{rapt_default_threads()} : options.threads) {
+    Pool pool;
+    if (Outcome outcome = Pool::make(count, pool); !outcome)
+      return fail(outcome);
+    Limits limits(pool.get());
+    const double spinning = limits.measureForkJoin(/*asleep=*/false), asleep = limits.measureForkJoin(/*asleep=*/true);
+    char row[128];
+    switch (options.format) {
+    case Format::Markdown:
+      snprintf(row, sizeof row, "| %lld | %.3g us | %.3g us |\n", (long long)count, 1e6 * spinning, 1e6 * asleep);
+      break;
+    case Format::CSV:
+      snprintf(row, sizeof row, "%lld,%.4g,%.4g\n", (long long)count, spinning, asleep);
+      break;
+    case Format::JSON:
+      snprintf(row, sizeof row, "%s{\"threads\": %lld, \"spinning_s\": %.4g, \"asleep_s\": %.4g}",
+               text.size() > 1 ? ", " : "", (long long)count, spinning, asleep);
+      break;
+    }
+    text += row;
+  }
+  text += options.format == Format::JSON ? "]\n" : "";
+  return print(text) ? 0 : fail(std::string("standard output: ") + strerror(errno));
+}
+} // namespace
+
 int runBenchmarks(const Options &options) {
+  if (options.forkJoin)
+    return runForkJoin(options);
   Subject subject;
   if (Outcome outcome = subject.open(options); !outcome)
     return fail(outcome);

@@ -22,6 +22,11 @@ constexpr size_t mostBytes = size_t(512) << 20;
 constexpr size_t bytesOfMeasurement = size_t(64) << 20; // of it at a time
 constexpr size_t floatsOfRound = 128;                   // of sumFloats
 constexpr int repetitions = 5;
+// Of regions without work. Threads of a pool spin for less than the pause, and a thread that does not come is not
+// waited for.
+constexpr int spunRegions = 20001, sleptRegions = 201;
+constexpr long sleepNanoseconds = 2'000'000;
+constexpr double longestMeeting = 10e-3;
 
 } // namespace
 
@@ -94,6 +99,37 @@ double Limits::measure(const RateKernel &kernel) {
       return seconds > 0 ? done / seconds : 0;
     steps = std::max(steps * 2, long(double(steps) * measuredSeconds / std::max(seconds, 1e-6)));
   }
+}
+
+double Limits::measureForkJoin(bool asleep) {
+  struct Meeting {
+    int threads;
+    std::atomic<int> arrived{0};
+  };
+  auto task = [](void *closure, int64_t begin, int64_t end, int64_t) {
+    Meeting &meeting = *static_cast<Meeting *>(closure);
+    for (int64_t i = begin; i < end; ++i) {
+      meeting.arrived.fetch_add(1);
+      for (double start = wallTime();
+           meeting.arrived.load() < meeting.threads && wallTime() - start < longestMeeting;) {
+      }
+    }
+  };
+  if (threads == 1)
+    return 0;
+  rapt_executor executor = rapt_pool_executor(pool);
+  std::vector<double> measured;
+  for (int i = 0; i < (asleep ? sleptRegions : spunRegions); ++i) {
+    if (asleep) {
+      const timespec pause{0, sleepNanoseconds};
+      nanosleep(&pause, nullptr);
+    }
+    Meeting meeting{threads};
+    const double start = wallTime();
+    executor.parallel_for(executor.user, task, &meeting, threads);
+    measured.push_back(wallTime() - start);
+  }
+  return median(measured);
 }
 
 const RateKernel &Limits::instructionFor(const std::string &dtype) {

@@ -49,6 +49,9 @@ public:
   /// Bytes a second with which the threads now read a buffer of `bytes` again and again, each its part; at most 512 MiB
   /// of it are kept.
   double measureRead(size_t bytes);
+  /// Seconds that a parallel region costs in which all threads take part and do nothing: the median of a few whose
+  /// threads wait for it in a loop, or with `asleep` sleep when it comes. 0 of one thread.
+  double measureForkJoin(bool asleep);
   /// Of the buffer that is kept.
   size_t residentBytes() const { return allocated * sizeof(float); }
   /// The medians of a few measurements, made once.

@@ -82,6 +82,11 @@ constexpr Option table[] = {
     {"threads", "1,2", "numbers of threads (the processors this process may use)", setList<&Options::threads, 1024>},
     {"repetitions", "R", "undisturbed repetitions, of three times as many at most (15)",
      setNumber<&Options::repetitions, 1, 100000>},
+    {"fork-join", nullptr, "what a parallel region costs on this machine, without FILE.so",
+     [](Options &options, const std::string &) {
+       options.forkJoin = true;
+       return std::string();
+     }},
     {"output-format", "md|csv|json", "how the results are printed (md)", setFormat},
     {"weights", "FILE", "another weight file than the one beside the library",
      [](Options &options, const std::string &text) {
@@ -131,7 +136,9 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
     if (std::string problem = option->set(options, value); !problem.empty())
       return usage("--" + name + ": \"" + json::printable(value) + "\" " + problem);
   }
-  if (options.library.empty() && !options.help && !options.version)
+  if (!options.library.empty() && options.forkJoin)
+    return usage("--fork-join is about the machine and takes no library");
+  if (options.library.empty() && !options.forkJoin && !options.help && !options.version)
     return usage("no compiled model or kernel is named");
   return options;
 }

@@ -69,9 +69,10 @@ Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &cos
     return op.emitOpError() << "has a table of " << cosines.dim(0) << " and " << sines.dim(0) << " tokens for "
                             << input.dim(0) << " tokens";
   int64_t step = op.getInterleaved() ? 2 : 1, apart = op.getInterleaved() ? 1 : pairs;
+  const int64_t rotated = op.getHeads().value_or(heads);
   Tensor<S> result = input;
   for (int64_t head = 0; head < input.dim(0) * heads; ++head)
-    for (int64_t i = 0; i < pairs; ++i) {
+    for (int64_t i = 0; i < pairs && head % heads < rotated; ++i) {
       int64_t at = head * channels + i * step, place = head / heads * pairs + i;
       S first = input.floats[at], second = input.floats[at + apart];
       result.floats[at] = first * cosines.floats[place] - second * sines.floats[place];

@@ -11,6 +11,11 @@ namespace rapt {
 
 namespace {
 struct MergeProducts : rapt::impl::AttnMergeProductsBase<MergeProducts> {
-  void runOnOperation() override { rapt::mergeProducts(getOperation()); }
+  void runOnOperation() override {
+    rapt::mergeProducts(getOperation());
+    // The arrays of kernels are the caller's, whose columns another pass pads.
+    if (!rapt::attn::isKernelModule(getOperation()))
+      rapt::fuseRotations(getOperation());
+  }
 };
 } // namespace

@@ -60,7 +60,8 @@ def AttnMergeProducts : Pass<"attn-merge-products", "::mlir::ModuleOp"> {
   let description = [{
     `attn.linear` ops that read one input, and whose results are cut into heads of one width, become one: query, key and value
     of self attention, key and value of cross attention. Their weights and biases become one parameter with the sources of all, where
-    nothing reads them apart. Grouped queries are heads of another number. Runs after blocks are inlined. See lib/Transforms/Fusion/README.md.
+    nothing reads them apart. Grouped queries are heads of another number. Rotary embedding of the heads of a product then
+    becomes one `attn.rope` of the first of all its heads, which the product's tasks do. Runs after blocks are inlined. See lib/Transforms/Fusion/README.md.
 
     ```mlir
     attn.parameter @q : tensor<64x64xf32> from [#attn.source<"q">]

@@ -40,9 +40,27 @@ def entry(name, width, values, interleaved):
 """
 
 
+def product(name, heads, width, pairs, way):
+    """Heads of a product, of which the first are rotated: in the product's tasks where a head fills panels."""
+    tokens, columns = 'attn.dims = ["tokens"]', heads * width
+    return f"""func.func @{name}(%x: tensor<?x35xf32> {{attn.name = "x", {tokens}}}, %w: tensor<35x{columns}xf32> {{attn.name = "w"}},
+    %cos: tensor<?x{pairs}xf32> {{attn.name = "cos", {tokens}}}, %sin: tensor<?x{pairs}xf32> {{attn.name = "sin", {tokens}}})
+    -> (tensor<?x{columns}xf32> {{attn.name = "y", {tokens}}}) attributes {{attn.entry}} {{
+  %0 = attn.linear %x, %w : tensor<?x35xf32>, tensor<35x{columns}xf32> -> tensor<?x{columns}xf32>
+  %1 = attn.split_heads %0 : tensor<?x{columns}xf32> -> tensor<?x{heads}x{width}xf32>
+  %2 = attn.rope %1, %cos, %sin {way} : tensor<?x{heads}x{width}xf32>, tensor<?x{pairs}xf32>
+  %y = attn.merge_heads %2 : tensor<?x{heads}x{width}xf32> -> tensor<?x{columns}xf32>
+  return %y : tensor<?x{columns}xf32>
+}}
+"""
+
+
+PRODUCTS = {"halves": (5, 64, 32, "heads 3"), "beside": (3, 96, 20, "interleaved heads 2"), "all": (2, 32, 16, ""), "no": (2, 64, 8, "heads 0"),
+            "apart": (4, 24, 12, "heads 3")}
 entries = {f"rope_{width}_{rotated}{way}": (width, frequencies(rotated, kind), way)
            for width, rotated, kind in SHAPES for way in ("", "interleaved")}
 text = "attn.dim @tokens min 0 max 4096\nattn.dim @rows min 1 max 64\n" + "".join(entry(name, *rest) for name, rest in entries.items())
+text += "".join(product(name, *rest) for name, rest in PRODUCTS.items())
 program = kernels.Program(tools, "rope", text)
 LENGTHS = {(1,): (0,), (7, 0, 13, 1): (5, 3, 999_990, 131_071)}
 for name, (width, values, way) in entries.items():
@@ -55,4 +73,11 @@ for name, (width, values, way) in entries.items():
         expected = program.reference(name, inputs, ["y", "cos", "sin"])
         for output, a, b, bound in zip(("y", "cos", "sin"), got, expected, (1e-6, 5e-7, 5e-7)):
             checks.near(f"{name} {lengths} {output}", a, b, bound)
+for name, (heads, width, pairs, _) in PRODUCTS.items():
+    for tokens in (0, 1, 19, 211):
+        inputs = {key: random.standard_normal(shape, np.float32)
+                  for key, shape in (("x", (tokens, 35)), ("w", (35, heads * width)), ("cos", (tokens, pairs)), ("sin", (tokens, pairs)))}
+        got, = program.compiled(name, inputs.values(), [(tokens, heads * width)], (tokens, 1))
+        expected, = program.reference(name, inputs, ["y"])
+        checks.near(f"{name} of {tokens} tokens", got, expected, 2e-6)
 checks.finish()

@@ -166,12 +166,14 @@ def position():
     error("position", "positions", {"tokens": ints(1), "begin": ints(0, 1), "past": ints(0, 0)}, "has 2 past lengths for 1 rows")
     p = ints(0, 1, 1000, 37)
     for entry, width, frequencies, magnitude in (("rope", 7, [1.0, 0.25, 0.0625], 1.0), ("rope_magnitude", 4, [1.0, 0.125], 1.25),
-                                                 ("rope_interleaved", 7, [1.0, 0.25, 0.0625], 1.0)):
+                                                 ("rope_interleaved", 7, [1.0, 0.25, 0.0625], 1.0), ("rope_heads", 7, [1.0, 0.25, 0.0625], 1.0)):
         x, half = normal(4, 3, width), len(frequencies)
         y = x.astype(np.float64)
         pairs = (slice(0, 2 * half, 2), slice(1, 2 * half, 2)) if "interleaved" in entry else (slice(0, half), slice(half, 2 * half))
         turned = (x[..., pairs[0]] + 1j * x[..., pairs[1]].astype(np.float64)) * np.exp(1j * p[:, None, None] * np.array(frequencies)) * magnitude
         y[..., pairs[0]], y[..., pairs[1]] = turned.real, turned.imag
+        if entry == "rope_heads":
+            y[:, 2:] = x[:, 2:]
         error("position", entry, {"x": x, "p": p[1:]}, "'attn.rope' op has a table of 3 and 3 tokens for 4 tokens")
         case(entry, "position", entry, {"x": x, "p": p}, {"result0": y})
     for entry, width, frequencies in (("sinusoids", 5, [1.0, 1.0, 0.25, 0.25, 0.0625]), ("sinusoids_padded", 32, [0.5, 1.0, 0.25])):

@@ -58,5 +58,8 @@ LogicalResult RopeOp::verify() {
   int64_t pairs = table.getDimSize(1), channels = input.getDimSize(2);
   if (pairs == 0 || pairs > channels / 2)
     return emitOpError() << "rotates " << pairs << " pairs of " << channels << " channels";
+  if (std::optional<uint64_t> heads = getHeads();
+      heads && (input.isDynamicDim(1) || *heads > static_cast<uint64_t>(input.getDimSize(1))))
+    return emitOpError() << "rotates " << static_cast<int64_t>(*heads) << " heads of " << input;
   return success();
 }

@@ -71,21 +71,22 @@ def Attn_RopeOp : Attn_Op<"rope", [Pure, AllTypesMatch<["input", "result"]>, All
   let summary = "rotary position embedding";
   let description = [{
     Rotates pairs of the first r channels of every head (Su et al. 2021), r twice the columns of the `attn.rotary_table`; the other channels
-    pass. Pair i is (i, i + r/2), the halves of a head, or (2i, 2i + 1) where `interleaved`.
+    pass. Pair i is (i, i + r/2), the halves of a head, or (2i, 2i + 1) where `interleaved`. With `heads` only the first so many heads
+    are rotated and the others pass, as values beside queries and keys do.
 
     ```mlir
     func.func @rotate(%q: tensor<?x8x4xf32>, %cos: tensor<?x2xf32>, %sin: tensor<?x2xf32>) -> tensor<?x8x4xf32> {
       %r = attn.rope %q, %cos, %sin : tensor<?x8x4xf32>, tensor<?x2xf32>
-      %s = attn.rope %r, %cos, %sin interleaved : tensor<?x8x4xf32>, tensor<?x2xf32>
+      %s = attn.rope %r, %cos, %sin interleaved heads 6 : tensor<?x8x4xf32>, tensor<?x2xf32>
       return %s : tensor<?x8x4xf32>
     }
     ```
   }];
   let arguments = (ins RankedTensorOf<[F32]>:$input, RankedTensorOf<[F32]>:$cosines, RankedTensorOf<[F32]>:$sines,
-                       UnitAttr:$interleaved);
+                       UnitAttr:$interleaved, OptionalAttr<I64Attr>:$heads);
   let results = (outs RankedTensorOf<[F32]>:$result);
   let assemblyFormat = [{
-    $input `,` $cosines `,` $sines (`interleaved` $interleaved^)? attr-dict `:` type($input) `,` type($cosines)
+    $input `,` $cosines `,` $sines (`interleaved` $interleaved^)? (`heads` $heads^)? attr-dict `:` type($input) `,` type($cosines)
   }];
   let hasVerifier = 1;
 }

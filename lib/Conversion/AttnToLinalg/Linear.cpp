@@ -3,13 +3,15 @@
 // The grid is (blocks of at most 210 rows, panels of 32 columns). A task walks tiles of 14
 // rows, then of 8, of 4, and single rows, each [rows, k] x [k, 32] followed by the epilogue. A
 // residual that nothing reads afterwards is the destination, so it is updated in
-// place. A panel of 16 bits is widened once for all tiles of 14 rows, where the target does
-// not multiply it as it is.
+// place. Where the result's heads are rotated next, a task has the panels of one head and
+// rotates its rows when they are made. A panel of 16 bits is widened once for all tiles of 14 rows, where the target
+// does not multiply it as it is.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "lib/Conversion/AttnToLinalg/LinearTask.h"
 #include "lib/Conversion/AttnToLinalg/Quantization.h"
+#include "lib/Conversion/AttnToLinalg/Rotation.h"
 #include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -84,6 +86,88 @@ Value emitWidened(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Va
   });
 }
 
+/// The rotation of the heads that the result is cut into, which nothing else reads: a task that makes whole heads
+/// rotates them where they lie. Null where there is none.
+attn::RopeOp rotationOf(attn::LinearOp op) {
+  auto split = op.getResult().hasOneUse() ? dyn_cast<attn::SplitHeadsOp>(*op->user_begin()) : nullptr;
+  if (!split || split.getHeads().size() != 1 || !split.getHeads()[0].hasOneUse())
+    return nullptr;
+  auto rope = dyn_cast<attn::RopeOp>(*split->user_begin());
+  if (!rope || rope->getBlock() != op->getBlock() || rope.getInput().getType().getDimSize(2) % kPanel != 0)
+    return nullptr;
+  for (Value table : {rope.getCosines(), rope.getSines()})
+    if (Operation *made = table.getDefiningOp();
+        made && made->getBlock() == op->getBlock() && op->isBeforeInBlock(made))
+      return nullptr;
+  return rope;
+}
+
+/// Rotates the rows of one head, [count, channels], the first of which is row `firstRow` of the result.
+Value rotateRows(ImplicitLocOpBuilder &b, attn::RopeOp rope, Value head, OpFoldResult firstRow, OpFoldResult count,
+                 Value rows) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Value end = asValue(b, count);
+  if (std::optional<uint64_t> heads = rope.getHeads()) {
+    Value turns = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, head, index(b, *heads));
+    end = arith::SelectOp::create(b, turns, end, index(b, 0));
+  }
+  return loop(b, index(b, 0), end, 1, rows, [&](ImplicitLocOpBuilder &b, Value row, Value carried) {
+    Value token = asValue(b, affineOf(b, d0 + d1, {firstRow, OpFoldResult(row)}));
+    auto place = [&](Value, int64_t channel) { return SmallVector<Value>{row, index(b, channel)}; };
+    return rotateHeads(b, rope, token, index(b, 1), /*source=*/nullptr, place, carried, place);
+  });
+}
+
+/// What all tasks of a product share.
+struct Product {
+  attn::LinearOp op;
+  Value input, panels;
+  std::optional<unsigned> inPlace;
+  int64_t k, columns;
+  attn::QuantizedType quantized;
+  ArrayRef<int64_t> tileRows;
+  bool inPairs;
+};
+
+/// Rows [first, first + count) of panel `nth` into `tile`.
+Value emitPanel(ImplicitLocOpBuilder &b, const Product &product, Value nth, OpFoldResult first, OpFoldResult count,
+                Value tile) {
+  attn::LinearOp op = product.op;
+  const int64_t k = product.k, rowExtent = product.quantized ? product.quantized.ofRows().rowBytes(k) : k;
+  LinearTask task{op,        product.input,  product.inPlace, {}, {}, {}, {}, k, {}, false, product.quantized,
+                  rowExtent, product.inPairs};
+  task.firstRow = first;
+  task.column = affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(nth)});
+  cutToPanel(b, task, product.columns);
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
+  ArrayRef<int64_t> onePanel = cast<RankedTensorType>(product.panels.getType()).getShape().drop_front();
+  task.weight = op.isPacked()
+                    ? extract(b, product.panels, {OpFoldResult(nth), zero, zero},
+                              {one, b.getIndexAttr(onePanel[0]), b.getIndexAttr(onePanel[1])}, onePanel)
+                    : extract(b, product.panels, {zero, task.column}, {b.getIndexAttr(k), panel}, {k, kPanel});
+  return overRowTiles(b, product.tileRows, asValue(b, count), tile,
+                      [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
+                        return m == product.tileRows.front() && widens(op) ? emitWidened(b, task, m, from, to, carried)
+                                                                           : emitTiles(b, task, m, from, to, carried);
+                      });
+}
+
+/// The same of all panels of one head, whose rows are rotated then.
+Value emitHead(ImplicitLocOpBuilder &b, const Product &product, attn::RopeOp rope, Value head, OpFoldResult first,
+               OpFoldResult count, Value tile) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  const int64_t parts = rope.getInput().getType().getDimSize(2) / kPanel;
+  OpFoldResult zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
+  tile = loop(b, index(b, 0), index(b, parts), 1, tile, [&](ImplicitLocOpBuilder &b, Value p, Value carried) {
+    OpFoldResult column = affineOf(b, d0 * kPanel, {OpFoldResult(p)});
+    Value nth = asValue(b, affineOf(b, d0 * parts + d1, {OpFoldResult(head), OpFoldResult(p)}));
+    Value part = extract(b, carried, {zero, column}, {count, panel}, {ShapedType::kDynamic, kPanel});
+    part = emitPanel(b, product, nth, first, count, part);
+    return insert(b, part, carried, {zero, column}, {count, panel});
+  });
+  return rotateRows(b, rope, head, first, count, tile);
+}
+
 struct TileLinear : OpRewritePattern<attn::LinearOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -100,46 +184,42 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     if (ShapedType::isDynamic(k) || ShapedType::isDynamic(columns))
       return rewriter.notifyMatchFailure(op, "the weight's extents are not static");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    TargetInfo target = TargetInfo::of(op);
     attn::QuantizedType quantized = quantizedPanels(op.getWeight());
     Value panels = quantized ? bytesOf(b, op.getWeight()) : Value(op.getWeight());
-    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    OpFoldResult rows = extent(b, op.getInput(), 0), zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
-    Value input = inputOf(b, op);
-    std::optional<unsigned> inPlace = overwritable(op);
-    Value dest =
-        inPlace ? Value(op.getExtras()[*inPlace]) : destination(b, op.getResult(), {rows, b.getIndexAttr(columns)});
-
-    // Blocks of nearly one size, in whole register tiles.
-    ArrayRef<int64_t> tileRows = tileRowsOf(op, quantized, target);
-    OpFoldResult one = b.getIndexAttr(1), blocks = affineOf(b, d0.ceilDiv(kTaskRows), {rows});
-    Value each = arith::CeilDivUIOp::create(b, asValue(b, rows), asValue(b, affineMax(b, {blocks, one})));
-    each = asValue(b, affineOf(b, d0.ceilDiv(tileRows[0]) * tileRows[0], {OpFoldResult(each)}));
-    int64_t rowExtent = quantized ? quantized.ofRows().rowBytes(k) : k;
-    SmallVector<OpFoldResult> extents{blocks, b.getIndexAttr(llvm::divideCeil(columns, kPanel))};
-    SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-      LinearTask task{op, input, inPlace, {}, {}, {}, {}, k, {}, false, quantized, rowExtent, inPairs};
-      task.firstRow = OpFoldResult(Value(arith::MulIOp::create(b, ids[0], each)));
-      task.column = affineOf(b, d0 * kPanel, {OpFoldResult(ids[1])});
-      cutToPanel(b, task, columns);
-      OpFoldResult depth = b.getIndexAttr(k);
-      ArrayRef<int64_t> onePanel = cast<RankedTensorType>(panels.getType()).getShape().drop_front();
-      task.weight = packed ? extract(b, panels, {OpFoldResult(ids[1]), zero, zero},
-                                     {one, b.getIndexAttr(onePanel[0]), b.getIndexAttr(onePanel[1])}, onePanel)
-                           : extract(b, panels, {zero, task.column}, {depth, panel}, {k, kPanel});
-      OpFoldResult count = affineMin(b, {OpFoldResult(each), affineOf(b, d0 - d1, {rows, task.firstRow})});
-      int64_t width = task.narrow ? ShapedType::kDynamic : kPanel;
-      Value tile =
-          extract(b, dests[0], {task.firstRow, task.column}, {count, task.width}, {ShapedType::kDynamic, width});
-      tile = overRowTiles(b, tileRows, asValue(b, count), tile,
-                          [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
-                            return m == tileRows.front() && widens(op) ? emitWidened(b, task, m, from, to, carried)
-                                                                       : emitTiles(b, task, m, from, to, carried);
-                          });
-      return SmallVector<Insertion>{{tile, {task.firstRow, task.column}, {count, task.width}}};
-    });
-    rewriter.replaceOp(op, results);
+    ArrayRef<int64_t> tileRows = tileRowsOf(op, quantized, TargetInfo::of(op));
+    Product product{op, inputOf(b, op), panels, overwritable(op), k, columns, quantized, tileRows, inPairs};
+    attn::RopeOp rope = rotationOf(op);
+    rewriter.replaceOp(op, emitGrid(b, product, rope));
+    if (rope)
+      rewriter.modifyOpInPlace(rope, [&] { rope.setHeads(0); });
     return success();
+  }
+
+  static SmallVector<Value> emitGrid(ImplicitLocOpBuilder &b, const Product &product, attn::RopeOp rope) {
+    attn::LinearOp op = product.op;
+    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    const int64_t unit = rope ? rope.getInput().getType().getDimSize(2) : kPanel; // columns of a task
+    OpFoldResult rows = extent(b, op.getInput(), 0), one = b.getIndexAttr(1);
+    Value dest = product.inPlace ? Value(op.getExtras()[*product.inPlace])
+                                 : destination(b, op.getResult(), {rows, b.getIndexAttr(product.columns)});
+    // Blocks of nearly one size, in whole register tiles.
+    OpFoldResult blocks = affineOf(b, d0.ceilDiv(kTaskRows), {rows});
+    Value each = arith::CeilDivUIOp::create(b, asValue(b, rows), asValue(b, affineMax(b, {blocks, one})));
+    each = asValue(b, affineOf(b, d0.ceilDiv(product.tileRows[0]) * product.tileRows[0], {OpFoldResult(each)}));
+    SmallVector<OpFoldResult> extents{blocks, b.getIndexAttr(llvm::divideCeil(product.columns, unit))};
+    return grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+      OpFoldResult first(Value(arith::MulIOp::create(b, ids[0], each)));
+      OpFoldResult count = affineMin(b, {OpFoldResult(each), affineOf(b, d0 - d1, {rows, first})});
+      OpFoldResult column = affineOf(b, d0 * unit, {OpFoldResult(ids[1])}), width = b.getIndexAttr(unit);
+      const bool isNarrow = product.columns % kPanel != 0;
+      if (isNarrow)
+        width = widthOf(b, product.columns, column);
+      Value tile = extract(b, dests[0], {first, column}, {count, width},
+                           {ShapedType::kDynamic, isNarrow ? ShapedType::kDynamic : unit});
+      tile = rope ? emitHead(b, product, rope, ids[1], first, count, tile)
+                  : emitPanel(b, product, ids[1], first, count, tile);
+      return SmallVector<Insertion>{{tile, {first, column}, {count, width}}};
+    });
   }
 };
 

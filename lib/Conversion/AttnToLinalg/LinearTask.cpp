@@ -30,6 +30,11 @@ Value tile::inputOf(ImplicitLocOpBuilder &b, attn::LinearOp op) {
   });
 }
 
+OpFoldResult tile::widthOf(ImplicitLocOpBuilder &b, int64_t columns, OpFoldResult column) {
+  OpFoldResult left = affineOf(b, b.getAffineConstantExpr(columns) - b.getAffineDimExpr(0), {column});
+  return affineMin(b, {OpFoldResult(b.getIndexAttr(kPanel)), left});
+}
+
 void tile::cutToPanel(ImplicitLocOpBuilder &b, LinearTask &task, int64_t columns) {
   attn::LinearOp op = task.op;
   OpFoldResult panel = b.getIndexAttr(kPanel);
@@ -38,10 +43,7 @@ void tile::cutToPanel(ImplicitLocOpBuilder &b, LinearTask &task, int64_t columns
                               ? extract(b, extra, {task.column}, {panel}, {kPanel})
                               : extra);
   task.narrow = columns % kPanel != 0;
-  task.width =
-      task.narrow
-          ? affineMin(b, {panel, affineOf(b, b.getAffineConstantExpr(columns) - b.getAffineDimExpr(0), {task.column})})
-          : panel;
+  task.width = task.narrow ? widthOf(b, columns, task.column) : panel;
 }
 
 bool tile::widens(attn::LinearOp op) {

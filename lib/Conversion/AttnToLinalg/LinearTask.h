@@ -33,6 +33,9 @@ std::optional<unsigned> overwritable(attn::LinearOp op);
 /// The input as the product reads it. The caller's rows are where they are: those that alias are copied once.
 Value inputOf(ImplicitLocOpBuilder &b, attn::LinearOp op);
 
+/// Columns of the panel that begins at `column`, of a result whose last one is narrower.
+OpFoldResult widthOf(ImplicitLocOpBuilder &b, int64_t columns, OpFoldResult column);
+
 /// The extra operands and the width of the panel at `task.column`, of a result of `columns`.
 void cutToPanel(ImplicitLocOpBuilder &b, LinearTask &task, int64_t columns);
 

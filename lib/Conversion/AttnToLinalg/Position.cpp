@@ -1,6 +1,6 @@
 //===- Position.cpp - Positions of packed tokens, rotary embedding ----------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
-#include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "lib/Conversion/AttnToLinalg/Rotation.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <numbers>
 
@@ -32,22 +32,6 @@ struct TilePositions : OpRewritePattern<attn::PositionsOp> {
     return success();
   }
 };
-
-/// Cuts [0, count) into chunks of `width` and a narrower last one, each a vector of its own.
-void forChunks(int64_t count, int64_t width, function_ref<void(int64_t first, int64_t size)> body) {
-  for (int64_t first = 0; first < count; first += width)
-    body(first, std::min(width, count - first));
-}
-
-Value read(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t size) {
-  Value padding = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-  auto type = VectorType::get({size}, b.getF32Type());
-  return vector::TransferReadOp::create(b, type, tensor, indices, padding, ArrayRef<bool>{true});
-}
-
-Value write(ImplicitLocOpBuilder &b, Value chunk, Value tensor, ValueRange indices) {
-  return vector::TransferWriteOp::create(b, chunk, tensor, indices, ArrayRef<bool>{true}).getResult();
-}
 
 /// Cosines and sines of position * frequency. Angles are counted in turns, with the frequency over 2 pi and the product
 /// each in two floats: what is left after the whole turns is right to a float's precision for any position that a float
@@ -101,7 +85,7 @@ struct TileSinusoids : OpRewritePattern<attn::SinusoidsOp> {
           chosen.push_back(counts && (first + i) % 2 ? size + i : i);
         }
         auto [cosines, sines] = turn(b, position, frequencies);
-        out = write(b, vector::ShuffleOp::create(b, sines, cosines, chosen), out, index(b, first));
+        out = writeChunk(b, vector::ShuffleOp::create(b, sines, cosines, chosen), out, index(b, first));
       });
       return SmallVector<Insertion>{{out, offsets, sizes}};
     });
@@ -133,8 +117,8 @@ struct TileRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
               return arith::MulFOp::create(
                   b, x, arith::ConstantOp::create(b, SplatElementsAttr::get(vector, Attribute(magnitude))));
             };
-            cosines = write(b, scaled(c), cosines, index(b, first));
-            sines = write(b, scaled(s), sines, index(b, first));
+            cosines = writeChunk(b, scaled(c), cosines, index(b, first));
+            sines = writeChunk(b, scaled(s), sines, index(b, first));
           });
           return SmallVector<Insertion>{{cosines, offsets, sizes}, {sines, offsets, sizes}};
         });
@@ -148,6 +132,10 @@ struct TileRope : OpRewritePattern<attn::RopeOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::RopeOp op, PatternRewriter &rewriter) const override {
+    if (op.getHeads() == 0) { // its product has done it
+      rewriter.replaceOp(op, op.getInput());
+      return success();
+    }
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getInput().getType());
     OpFoldResult tokens = extent(b, op.getInput(), 0), heads = extent(b, op.getInput(), 1), one = b.getIndexAttr(1),
@@ -156,57 +144,27 @@ struct TileRope : OpRewritePattern<attn::RopeOp> {
     SmallVector<Value> results = grid(b, {tokens}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
       SmallVector<OpFoldResult> offsets{ids[0], zero, zero}, sizes{one, heads, channels};
       Value out = extract(b, outs[0], offsets, sizes, type.getShape().drop_front());
-      return SmallVector<Insertion>{{rotate(b, op, ids[0], asValue(b, heads), out), offsets, sizes}};
+      auto from = [&](Value head, int64_t first) { return SmallVector<Value>{ids[0], head, index(b, first)}; };
+      auto to = [&](Value head, int64_t first) { return SmallVector<Value>{head, index(b, first)}; };
+      Value count = asValue(b, heads), rotated = op.getHeads() ? index(b, *op.getHeads()) : count;
+      out = rotateHeads(b, op, ids[0], rotated, op.getInput(), from, out, to);
+      // Channels and heads that pass.
+      const int64_t pairs = 2 * cast<RankedTensorType>(op.getCosines().getType()).getDimSize(1);
+      out = copyHeads(b, pairs, type.getDimSize(2), index(b, 0), rotated, op.getInput(), from, out, to);
+      if (op.getHeads())
+        out = copyHeads(b, 0, type.getDimSize(2), rotated, count, op.getInput(), from, out, to);
+      return SmallVector<Insertion>{{out, offsets, sizes}};
     });
     rewriter.replaceOp(op, results);
     return success();
   }
 
-  /// The heads of one token into `out`, [heads, channels].
-  static Value rotate(ImplicitLocOpBuilder &b, attn::RopeOp op, Value token, Value heads, Value out) {
-    int64_t pairs = cast<RankedTensorType>(op.getCosines().getType()).getDimSize(1);
-    int64_t channels = cast<RankedTensorType>(op.getInput().getType()).getDimSize(2);
-    auto overHeads = [&](function_ref<Value(Value head, Value carried)> body) {
-      out = loop(b, index(b, 0), heads, 1, out,
-                 [&](ImplicitLocOpBuilder &, Value head, Value carried) { return body(head, carried); });
-    };
-    auto input = [&](Value head, int64_t first, int64_t size) {
-      return read(b, op.getInput(), {token, head, index(b, first)}, size);
-    };
-    auto store = [&](Value x, Value carried, Value head, int64_t first) {
-      return write(b, x, carried, {head, index(b, first)});
-    };
-    int64_t width = op.getInterleaved() ? attn::kPanel / 2 : attn::kPanel;
-    forChunks(pairs, width, [&](int64_t first, int64_t size) {
-      Value c = read(b, op.getCosines(), {token, index(b, first)}, size);
-      Value s = read(b, op.getSines(), {token, index(b, first)}, size);
-      if (op.getInterleaved()) {
-        // (c, c) x + (-s, s) x with its pairs swapped.
-        SmallVector<int64_t> twice, signs, swapped;
-        for (int64_t i = 0; i < size; ++i) {
-          twice.append({i, i});
-          signs.append({size + i, i});
-          swapped.append({2 * i + 1, 2 * i});
-        }
-        c = vector::ShuffleOp::create(b, c, c, twice);
-        s = vector::ShuffleOp::create(b, s, arith::NegFOp::create(b, s), signs);
-        overHeads([&](Value head, Value carried) {
-          Value x = input(head, 2 * first, 2 * size);
-          Value turned = arith::MulFOp::create(b, vector::ShuffleOp::create(b, x, x, swapped), s);
-          return store(math::FmaOp::create(b, x, c, turned), carried, head, 2 * first);
-        });
-        return;
-      }
-      overHeads([&](Value head, Value carried) {
-        Value x = input(head, first, size), y = input(head, pairs + first, size);
-        Value minus = arith::NegFOp::create(b, arith::MulFOp::create(b, y, s));
-        carried = store(math::FmaOp::create(b, x, c, minus), carried, head, first);
-        return store(math::FmaOp::create(b, y, c, arith::MulFOp::create(b, x, s)), carried, head, pairs + first);
-      });
-    });
-    forChunks(channels - 2 * pairs, attn::kPanel, [&](int64_t first, int64_t size) {
-      overHeads([&](Value head, Value carried) {
-        return store(input(head, 2 * pairs + first, size), carried, head, 2 * pairs + first);
+  /// Channels [first, last) of heads [begin, end).
+  static Value copyHeads(ImplicitLocOpBuilder &b, int64_t first, int64_t last, Value begin, Value end, Value source,
+                         HeadPlace from, Value out, HeadPlace to) {
+    forChunks(last - first, attn::kPanel, [&](int64_t at, int64_t size) {
+      out = loop(b, begin, end, 1, out, [&](ImplicitLocOpBuilder &b, Value head, Value carried) {
+        return writeChunk(b, readChunk(b, source, from(head, first + at), size), carried, to(head, first + at));
       });
     });
     return out;

@@ -180,7 +180,7 @@ SmallVector<Value> buildBlock(const Scope &scope, const Config &config, ValueRan
   };
   auto rotated = [&](StringRef part, int64_t count) -> Value {
     return attn::RopeOp::create(builder, scope.at(part), heads(part, count), shared[3], shared[4],
-                                /*interleaved=*/false);
+                                /*interleaved=*/false, /*heads=*/nullptr);
   };
   Value query = rotated("self_attn.q_proj", config.heads), key = rotated("self_attn.k_proj", config.kvHeads);
   Value value = heads("self_attn.v_proj", config.kvHeads);

@@ -19,4 +19,8 @@ void explainEpilogues(mlir::Operation *root);
 /// side; the parameters are joined with them. Tells what it does and leaves (Remarks.h).
 void mergeProducts(mlir::ModuleOp module);
 
+/// Rotary embedding of heads that a product makes, as of query and key, becomes one rotation of the first heads of its
+/// result, which the product's tasks do. Tells what it does and leaves (Remarks.h).
+void fuseRotations(mlir::ModuleOp module);
+
 } // namespace rapt

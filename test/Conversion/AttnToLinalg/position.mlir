@@ -62,6 +62,40 @@ func.func @interleaved(%x: tensor<?x8x20xf32>, %c: tensor<?x10xf32>, %s: tensor<
 
 // -----
 
+// A product's task has the two panels of a head and rotates its rows in place, of the first 3 heads of 5. No grid is the rotation's own.
+// CHECK-LABEL: @of_product
+func.func @of_product(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>) -> tensor<?x320xf32> {
+  // CHECK: scf.forall (%[[B:.*]], %[[H:.*]]) in (%{{.*}}, 5)
+  // CHECK: %[[TILE:.*]] = scf.for %[[P:.*]] = %{{.*}} to %c2
+  // CHECK: linalg.matmul
+  // CHECK: %[[TURNS:.*]] = arith.cmpi ult, %[[H]], %c3
+  // CHECK: %[[END:.*]] = arith.select %[[TURNS]]
+  // CHECK: scf.for %{{.*}} = %{{.*}} to %[[END]] {{.*}} iter_args(%{{.*}} = %[[TILE]])
+  // CHECK-COUNT-2: vector.transfer_write {{.*}} : vector<32xf32>, tensor<?x64xf32>
+  // CHECK-NOT: scf.forall (
+  %0 = attn.linear %x, %w : tensor<?x48xf32>, tensor<10x48x32xf32> -> tensor<?x320xf32>
+  %1 = attn.split_heads %0 : tensor<?x320xf32> -> tensor<?x5x64xf32>
+  %2 = attn.rope %1, %c, %s heads 3 : tensor<?x5x64xf32>, tensor<?x32xf32>
+  %y = attn.merge_heads %2 : tensor<?x5x64xf32> -> tensor<?x320xf32>
+  return %y : tensor<?x320xf32>
+}
+
+// -----
+
+// Near miss: the heads before the rotation are read as well, so it has a grid of its own.
+// CHECK-LABEL: @beside_product
+func.func @beside_product(%x: tensor<?x48xf32>, %w: tensor<4x48x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>)
+    -> (tensor<?x2x64xf32>, tensor<?x2x64xf32>) {
+  // CHECK: scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, 4)
+  // CHECK: scf.forall (%{{.*}}) in
+  %0 = attn.linear %x, %w : tensor<?x48xf32>, tensor<4x48x32xf32> -> tensor<?x128xf32>
+  %1 = attn.split_heads %0 : tensor<?x128xf32> -> tensor<?x2x64xf32>
+  %2 = attn.rope %1, %c, %s : tensor<?x2x64xf32>, tensor<?x32xf32>
+  return %1, %2 : tensor<?x2x64xf32>, tensor<?x2x64xf32>
+}
+
+// -----
+
 // A grid over tokens; 40 columns of 64 count: what is beyond them is the sine of 0.
 // CHECK-LABEL: @sinusoids
 func.func @sinusoids(%p: tensor<?xi32>) -> tensor<?x64xf32> {

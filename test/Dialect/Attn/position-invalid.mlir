@@ -48,6 +48,30 @@ func.func @rope_too_many(%x: tensor<?x8x5xf32>, %t: tensor<?x3xf32>) {
 
 // -----
 
+func.func @rope_heads(%x: tensor<?x8x4xf32>, %t: tensor<?x2xf32>) {
+  // expected-error@+1 {{rotates 9 heads of 'tensor<?x8x4xf32>'}}
+  %0 = attn.rope %x, %t, %t heads 9 : tensor<?x8x4xf32>, tensor<?x2xf32>
+  return
+}
+
+// -----
+
+func.func @rope_negative_heads(%x: tensor<?x8x4xf32>, %t: tensor<?x2xf32>) {
+  // expected-error@+1 {{rotates -1 heads of 'tensor<?x8x4xf32>'}}
+  %0 = attn.rope %x, %t, %t heads -1 : tensor<?x8x4xf32>, tensor<?x2xf32>
+  return
+}
+
+// -----
+
+func.func @rope_unknown_heads(%x: tensor<?x?x4xf32>, %t: tensor<?x2xf32>) {
+  // expected-error@+1 {{rotates 1 heads of 'tensor<?x?x4xf32>'}}
+  %0 = attn.rope %x, %t, %t heads 1 : tensor<?x?x4xf32>, tensor<?x2xf32>
+  return
+}
+
+// -----
+
 func.func @rope_none(%x: tensor<?x8x4xf32>, %t: tensor<?x0xf32>) {
   // expected-error@+1 {{rotates 0 pairs of 4 channels}}
   %0 = attn.rope %x, %t, %t : tensor<?x8x4xf32>, tensor<?x0xf32>

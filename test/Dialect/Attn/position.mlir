@@ -21,7 +21,9 @@ func.func @rope(%x: tensor<?x8x4xf32>, %p: tensor<?xi32>) -> tensor<?x8x4xf32> {
   %0 = attn.rope %x, %cos, %sin : tensor<?x8x4xf32>, tensor<?x2xf32>
   // CHECK: attn.rope %{{.*}}, %{{.*}}, %{{.*}} interleaved : tensor<?x8x4xf32>, tensor<?x1xf32>
   %1 = attn.rope %0, %cos1, %sin1 interleaved : tensor<?x8x4xf32>, tensor<?x1xf32>
-  return %1 : tensor<?x8x4xf32>
+  // CHECK: attn.rope %{{.*}}, %{{.*}}, %{{.*}} heads 6 : tensor<?x8x4xf32>, tensor<?x2xf32>
+  %2 = attn.rope %1, %cos, %sin heads 6 : tensor<?x8x4xf32>, tensor<?x2xf32>
+  return %2 : tensor<?x8x4xf32>
 }
 
 // CHECK-LABEL: @sinusoids

@@ -13,6 +13,11 @@ func.func @rope_interleaved(%x: tensor<?x3x7xf32> {attn.name = "x"}, %p: tensor<
   %0 = attn.rope %x, %cos, %sin interleaved : tensor<?x3x7xf32>, tensor<?x3xf32>
   return %0 : tensor<?x3x7xf32>
 }
+func.func @rope_heads(%x: tensor<?x3x7xf32> {attn.name = "x"}, %p: tensor<?xi32> {attn.name = "p"}) -> tensor<?x3x7xf32> {
+  %cos, %sin = attn.rotary_table %p frequencies [1.0, 0.25, 0.0625] : tensor<?xi32> -> tensor<?x3xf32>
+  %0 = attn.rope %x, %cos, %sin heads 2 : tensor<?x3x7xf32>, tensor<?x3xf32>
+  return %0 : tensor<?x3x7xf32>
+}
 func.func @rope_magnitude(%x: tensor<?x3x4xf32> {attn.name = "x"}, %p: tensor<?xi32> {attn.name = "p"}) -> tensor<?x3x4xf32> {
   %cos, %sin = attn.rotary_table %p frequencies [1.0, 0.125] {magnitude = 1.25 : f32} : tensor<?xi32> -> tensor<?x2xf32>
   %0 = attn.rope %x, %cos, %sin : tensor<?x3x4xf32>, tensor<?x2xf32>
