@@ -334,11 +334,24 @@ static Slot<S> extraAt(attn::AttentionStateOp op, unsigned i, const Tensor<S> &e
   return slot;
 }
 
+/// The elements of panels, each line of which is one row of theirs.
+template <typename S> static std::vector<S> withoutPairs(RankedTensorType type, const Tensor<S> &panels) {
+  if (!attn::isInPairs(type))
+    return panels.floats;
+  std::vector<S> result(panels.floats.size());
+  for (size_t i = 0; i < result.size(); ++i) {
+    size_t line = i / (2 * attn::kPanel), place = i % (2 * attn::kPanel);
+    result[(2 * line + place % 2) * attn::kPanel + place / 2] = panels.floats[i];
+  }
+  return result;
+}
+
 template <typename S>
 FailureOr<AttentionState<S>> evaluate(attn::AttentionStateOp op, const AttentionStateOperands<S> &o,
                                       AttentionState<S> state) {
   constexpr S floor = std::numeric_limits<S>::lowest();
-  int64_t channels = o.query->dim(1), keys = o.value->dim(1), width = state.acc.dim(1);
+  int64_t channels = o.query->dim(1), width = state.acc.dim(1),
+          keys = o.value->dim(1) * (attn::isInPairs(op.getValue().getType()) ? 2 : 1);
   if (o.key->dim(0) * attn::kPanel != keys)
     return op.emitOpError() << "has " << o.key->dim(0) << " panels of keys for " << keys << " values";
   for (const Tensor<S> *rows : {&state.acc, &state.max, &state.sum})
@@ -346,10 +359,12 @@ FailureOr<AttentionState<S>> evaluate(attn::AttentionStateOp op, const Attention
       return op.emitOpError() << "has a state of " << rows->dim(0) << " queries for " << o.query->dim(0);
   std::vector<S> scores(keys);
   std::vector<bool> kept(keys);
+  std::vector<S> keyPanels = withoutPairs(op.getKey().getType(), *o.key),
+                 valuePanels = withoutPairs(op.getValue().getType(), *o.value);
   for (int64_t m = 0; m < o.query->dim(0); ++m) {
     S max = std::max(floor, state.max.floats[m]), before = max;
     for (int64_t j = 0; j < keys; ++j) {
-      int64_t indices[] = {o.b, o.h, o.q + m, o.kv + j};
+      int64_t indices[] = {o.b, o.h, op.getOnePosition() ? o.q : o.q + m, o.kv + j};
       for (unsigned i = 0; i < 4; ++i) {
         if (o.mask)
           o.mask->argument(i).i = indices[i];
@@ -366,10 +381,9 @@ FailureOr<AttentionState<S>> evaluate(attn::AttentionStateOp op, const Attention
       kept[j] = (!o.limit || o.kv + j < *o.limit) && (!o.mask || o.mask->run().i != 0);
       if (!kept[j])
         continue;
-      scores[j] =
-          o.scale * similarity(o.additive, channels, o.query->floats.data() + m * channels, 1,
-                               o.key->floats.data() + j / attn::kPanel * channels * attn::kPanel + j % attn::kPanel,
-                               attn::kPanel);
+      scores[j] = o.scale * similarity(o.additive, channels, o.query->floats.data() + m * channels, 1,
+                                       keyPanels.data() + j / attn::kPanel * channels * attn::kPanel + j % attn::kPanel,
+                                       attn::kPanel);
       if (o.score) {
         o.score->argument(0).f = scores[j];
         scores[j] = o.score->run().f;
@@ -388,7 +402,7 @@ FailureOr<AttentionState<S>> evaluate(attn::AttentionStateOp op, const Attention
       state.sum.floats[m] += p;
       for (int64_t d = 0; d < width; ++d)
         state.acc.floats[m * width + d] +=
-            p * o.value->floats[(d / attn::kPanel * keys + j) * attn::kPanel + d % attn::kPanel];
+            p * valuePanels[(d / attn::kPanel * keys + j) * attn::kPanel + d % attn::kPanel];
     }
   }
   return state;

@@ -20,9 +20,9 @@ checks, random = kernels.Checks(), np.random.default_rng(23)
 SHAPES = {"odd": (35, 70), "bias": (70,), "one": (1, 1), "table": (45, 72), "up": (320, 35), "out": (33, 160), "gate": (200, 96), "value": (200, 96)}
 TRANSPOSED = {"up", "out"}
 ROWS = (0, 1, 3, 19, 211)
-# name, the pass's options, raptc's flags, CPU; without an instruction that sums four products of bytes code is several times as large
-# and as long to compile: NARROW has the entries made for it then.
-NARROW = {"w8a8-v3": ("residual", "heads"), "w4-wide-zeros": ("single", "embed", "gated")}
+# name, the pass's options, raptc's flags, CPU. NARROW has the entries of modes that share most code with another one; without an
+# instruction that sums four products of bytes code is several times as large, and as long to compile.
+NARROW = {"w8": ("residual", "gated", "heads"), "w8a8-v3": ("residual", "heads"), "w4-wide-zeros": ("single", "embed", "gated")}
 MODES = [("w8a8", "mode=w8a8", ["--quantize=w8a8"], "native"),
          ("w8", "mode=w8", ["--quantize=w8"], "native"),
          ("w4", "mode=w4", ["--quantize=w4"], "native"),

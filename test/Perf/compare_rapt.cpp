@@ -34,6 +34,15 @@ static void *scratchOf(const std::string &name, const int64_t *dims) {
   return aligned_alloc(64, size_t(bytes + 127) / 64 * 64);
 }
 
+/// [k, n] of array `salt`, times `scale`, in panels of 32 columns.
+static Floats panels(int64_t k, int64_t n, uint64_t salt, float scale) {
+  Floats w(size_t(n * k));
+  for (int64_t row = 0; row < k; ++row)
+    for (int64_t column = 0; column < n; ++column)
+      w.data[(column / 32 * k + row) * 32 + column % 32] = scale * number(uint64_t(row * n + column), salt);
+  return w;
+}
+
 // product N K M
 static Case product(const Words &words) {
   const std::string name = "product_" + words[1] + "_" + words[2];
@@ -42,11 +51,8 @@ static Case product(const Words &words) {
   static size_t used = 0;
   int64_t *dims = &kept[used++];
   *dims = atol(words[3].c_str());
-  Floats x(size_t(*dims * k)), w(size_t(n * k)), y(size_t(*dims * n));
+  Floats x(size_t(*dims * k)), w = panels(k, n, 2, 1), y(size_t(*dims * n));
   x.fill(1);
-  for (int64_t row = 0; row < k; ++row) // panels of 32 columns
-    for (int64_t column = 0; column < n; ++column)
-      w.data[(column / 32 * k + row) * 32 + column % 32] = number(uint64_t(row * n + column), 2);
   auto *run = find<int32_t (*)(const rapt_env *, const float *, const float *, float *, const int64_t *, void *)>(name);
   void *scratch = scratchOf(name, dims);
   return {[=] { run(&environment, x.data, w.data, y.data, dims, scratch); }, y.data, y.count};
@@ -64,6 +70,21 @@ static Case attention(const Words &words) {
                                const int64_t *, void *)>(name);
   void *scratch = scratchOf(name, dims);
   return {[=] { run(&environment, q.data, k.data, v.data, rows, y.data, dims, scratch); }, y.data, y.count};
+}
+
+// lstm SEQUENCES LENGTH: 512 channels, 512 units
+static Case lstm(const Words &words) {
+  const int64_t sequences = atol(words[1].c_str()), length = atol(words[2].c_str());
+  auto *dims = new int64_t[2]{sequences * length, sequences};
+  auto *begin = new int32_t[size_t(sequences + 1)];
+  for (int64_t row = 0; row <= sequences; ++row)
+    begin[row] = int32_t(row * length);
+  Floats x(size_t(*dims * 512)), y(x.count), v = panels(512, 2048, 2, 1.0f / 16), w = panels(512, 2048, 3, 1.0f / 16);
+  x.fill(1);
+  auto *run = find<int32_t (*)(const rapt_env *, const float *, const float *, const float *, const int32_t *, float *,
+                               const int64_t *, void *)>("lstm");
+  void *scratch = scratchOf("lstm", dims);
+  return {[=] { run(&environment, x.data, v.data, w.data, begin, y.data, dims, scratch); }, y.data, y.count};
 }
 
 static rapt_context *open(const std::string &model, int64_t cacheTokens) {
@@ -152,6 +173,8 @@ int main(int argc, char **argv) {
       return product(words);
     if (words[0] == "attention")
       return attention(words);
+    if (words[0] == "lstm")
+      return lstm(words);
     if (words[0] == "forward")
       return forward(words);
     if (words[0] == "translate")

@@ -320,6 +320,13 @@ def attention_state():
             "q": q, "k0": panels(k[:64].T), "v0": panels(v[:64]), "k1": panels(k[64:].T), "v1": panels(v[64:]), "first": np.array(first),
             "limit": np.array(limit), "acc": acc, "max": peak, "sum": total},
             {"new_acc": acc * alpha[:, None] + p @ v, "new_max": new, "new_sum": total * alpha + p.sum(1)})
+    q, k, v = normal(5, 8), bf16(normal(64, 8)), bf16(normal(64, 32))
+    pairs = lambda x: np.ascontiguousarray(panels(x).reshape(-1, x.shape[0] // 2, 2, 32).swapaxes(2, 3)).reshape(-1, x.shape[0] // 2, 64)
+    s = np.where(np.arange(64) <= 37, 0.5 * q.astype(np.float64) @ k.T.astype(np.float64), -np.inf)
+    state = {"acc": np.zeros((5, 32), np.float32), "max": np.full(5, -3e38, np.float32), "sum": np.zeros(5, np.float32)}
+    p = np.exp(s - s.max(1)[:, None])
+    case("attention_state of a group", "attention", "group", {"q": q, "k": pairs(k.T), "v": pairs(v), "first": np.array(37), **state},
+         {"new_acc": p @ v, "new_max": s.max(1), "new_sum": p.sum(1)})
 
 
 def attention_merge():

@@ -107,19 +107,24 @@ LogicalResult verifyExtras(AttentionStateOp op, int64_t queries) {
 TilingResult tileOp(OpBuilder &b, AttentionStateOp op, OFRs offsets, OFRs sizes, ValueRange init,
                     SmallVector<Operation *> slices) {
   Location loc = op.getLoc();
-  OpFoldResult zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
-  OpFoldResult firstKey = advance(b, loc, zero, kPanel, offsets[1]), keys = advance(b, loc, zero, kPanel, sizes[1]);
-  OpFoldResult channels = extentOf(b, loc, op.getQuery(), 1), valuePanels = extentOf(b, loc, op.getValue(), 0);
+  OpFoldResult zero = b.getIndexAttr(0), firstKey = advance(b, loc, zero, kPanel, offsets[1]);
+  RankedTensorType ofKeys = op.getKey().getType(), ofValues = op.getValue().getType();
+  OpFoldResult panel = b.getIndexAttr(ofKeys.getDimSize(2)), valuePanel = b.getIndexAttr(ofValues.getDimSize(2));
+  const int64_t lines = isInPairs(ofValues) ? kPanel / 2 : kPanel;
+  OpFoldResult firstLine = advance(b, loc, zero, lines, offsets[1]), count = advance(b, loc, zero, lines, sizes[1]);
+  OpFoldResult channels = extentOf(b, loc, op.getQuery(), 1), keyLines = extentOf(b, loc, op.getKey(), 1),
+               valuePanels = extentOf(b, loc, op.getValue(), 0);
   Value query = slice(b, loc, op.getQuery(), {offsets[0], zero}, {sizes[0], channels}, slices);
-  Value key = slice(b, loc, op.getKey(), {offsets[1], zero, zero}, {sizes[1], channels, panel}, slices);
-  Value value = slice(b, loc, op.getValue(), {zero, firstKey, zero}, {valuePanels, keys, panel}, slices);
+  Value key = slice(b, loc, op.getKey(), {offsets[1], zero, zero}, {sizes[1], keyLines, panel}, slices);
+  Value value = slice(b, loc, op.getValue(), {zero, firstLine, zero}, {valuePanels, count, valuePanel}, slices);
   auto at = [&](Value first, OpFoldResult offset) {
     return getValueOrCreateConstantIndexOp(b, loc, advance(b, loc, first, 1, offset));
   };
-  auto tiled = AttentionStateOp::create(b, loc, query, key, value, op.getScale(), op.getB(), op.getH(),
-                                        at(op.getQ(), offsets[0]), at(op.getKv(), firstKey), op.getLimit(),
-                                        sliceExtras(b, op, offsets[0], sizes[0], slices), op.getAdditive(), init[0],
-                                        init[1], init[2], op.getExtraMapsAttr());
+  auto tiled =
+      AttentionStateOp::create(b, loc, query, key, value, op.getScale(), op.getB(), op.getH(),
+                               op.getOnePosition() ? op.getQ() : at(op.getQ(), offsets[0]), at(op.getKv(), firstKey),
+                               op.getLimit(), sliceExtras(b, op, offsets[0], sizes[0], slices), op.getAdditive(),
+                               init[0], init[1], init[2], op.getExtraMapsAttr(), op.getOnePosition());
   tiled->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   IRMapping mapping;
   op.getScore().cloneInto(&tiled.getScore(), mapping);
@@ -145,15 +150,18 @@ LogicalResult AttentionStateOp::verify() {
                    acc = getAcc().getType();
   if (query.getRank() != 2 || acc.getRank() != 2 || key.getRank() != 3 || value.getRank() != 3)
     return emitOpError("needs query [m, d], key [b/32, d, 32], value [dv/32, b, 32] and acc [m, dv]");
+  auto isPaneled = [](RankedTensorType type) { return type.getDimSize(2) == kPanel || isInPairs(type); };
   if (query.isDynamicDim(1) || key.isDynamicDim(1) || value.isDynamicDim(0) || acc.isDynamicDim(1))
     return emitOpError("needs static numbers of channels");
-  if (key.getDimSize(2) != kPanel || value.getDimSize(2) != kPanel || key.getDimSize(1) != query.getDimSize(1) ||
-      !isPanels(key.getDimSize(0), value.getDimSize(1)) || !isPanels(value.getDimSize(0), acc.getDimSize(1)) ||
+  if (!isPaneled(key) || !isPaneled(value) || depthOfPanels(key) != query.getDimSize(1) ||
+      !isPanels(key.getDimSize(0), depthOfPanels(value)) || !isPanels(value.getDimSize(0), acc.getDimSize(1)) ||
       !fits(acc.getDimSize(0), query.getDimSize(0)))
     return emitOpError() << "key " << key << ", value " << value << " and acc " << acc << " do not fit query " << query;
   for (Value row : {getMax(), getSum()})
     if (!fits(cast<RankedTensorType>(row.getType()).getDimSize(0), query.getDimSize(0)))
       return emitOpError() << "needs one max and one sum for each of the " << query.getDimSize(0) << " queries";
+  if (getOnePosition() && !getExtras().empty())
+    return emitOpError("has queries at one position, and extra operands");
   if (failed(verifyExtras(*this, query.getDimSize(0))))
     return failure();
   if (getAdditive()) {

@@ -10,10 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/CacheLayout.h"
-#include "lib/Conversion/AttnToLinalg/AttentionTask.h"
+#include "lib/Conversion/AttnToLinalg/AttentionSteps.h"
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -26,169 +24,6 @@ namespace {
 /// Most queries of a task: enough of them to use blocks of keys, which the first of them brings from a shared cache,
 /// many times; few enough for many tasks and for a state that stays in the second-level cache.
 constexpr int64_t kTaskQueries = 18 * kTileRows;
-/// Blocks of packed keys of one step of online softmax. Four would be no faster, and leave more of a short row to the
-/// masked steps.
-constexpr int64_t kWideStep = 2;
-/// The running maximum starts here: finite, so that a masked score minus it is -inf and not NaN.
-constexpr float kFloor = -1.0e30f;
-
-/// A region of attention becomes that of a state: elements that do not change are values from outside.
-void cloneRegion(Region &from, Region &to, const AttentionExtras &extras, unsigned firstExtra) {
-  IRMapping mapping;
-  from.cloneInto(&to, mapping);
-  if (to.empty())
-    return;
-  unsigned next = firstExtra;
-  for (Value element : extras.elements) {
-    if (!element) {
-      ++next;
-      continue;
-    }
-    to.getArgument(next).replaceAllUsesWith(element);
-    to.eraseArgument(next);
-  }
-}
-
-/// A tile of queries as attention_state takes it.
-struct QueryTile {
-  Value query;
-  AttentionExtras extras;
-  Value position; ///< absolute, of the first query
-};
-
-/// State (acc, max, sum) after blocks [from, to), of which a step takes `together`.
-SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, Value from,
-                              Value to, int64_t together, bool masked, ValueRange init) {
-  return loop(b, from, to, together, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
-    auto [keys, values] = keyTiles(b, task, nth, together);
-    Value firstKey = arith::MulIOp::create(b, nth, index(b, task.block));
-    AttentionOp op = task.op;
-    auto step = attn::AttentionStateOp::create(
-        b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], tile.query, keys, values, op.getScale(),
-        task.row, task.head, tile.position, firstKey, masked ? task.keyCount : Value(), tile.extras.tensors,
-        op.getAdditive(), state[0], state[1], state[2],
-        tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps));
-    cloneRegion(op.getScore(), step.getScore(), tile.extras, 5);
-    if (masked)
-      cloneRegion(op.getMask(), step.getMask(), tile.extras, 4);
-    return SmallVector<Value>(step->getResults());
-  });
-}
-
-/// acc / sum, 0 where no key took part, into rows of `dest`.
-Value normalize(ImplicitLocOpBuilder &b, Value acc, Value sum, int64_t m, int64_t channels, Value dest) {
-  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0)),
-        f1 = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
-  return loop(b, index(b, 0), index(b, m), 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
-    Value total = tensor::ExtractOp::create(b, sum, r);
-    Value some = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, total, f0);
-    Value factor = arith::DivFOp::create(b, f1, arith::SelectOp::create(b, some, total, f1));
-    Value factors = vector::BroadcastOp::create(b, VectorType::get({kPanel}, b.getF32Type()), factor);
-    return loop(b, index(b, 0), index(b, channels), kPanel, carried,
-                [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
-                  return writePanel(b, arith::MulFOp::create(b, readPanel(b, acc, {r, c}), factors), inner, {r, c});
-                });
-  });
-}
-
-int64_t channelsOf(Value tensor, unsigned dim) { return cast<RankedTensorType>(tensor.getType()).getDimSize(dim); }
-
-/// A tile of queries with its channels padded with zeros.
-Value paddedQuery(ImplicitLocOpBuilder &b, Value tile, int64_t channels) {
-  auto type = cast<RankedTensorType>(tile.getType());
-  if (type.getDimSize(1) == channels)
-    return tile;
-  Value dest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{type.getDimSize(0), channels}, type.getElementType());
-  return loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, dest,
-              [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
-                return loop(b, index(b, 0), index(b, channels), kPanel, carried,
-                            [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
-                              return writePanel(b, readPanel(b, tile, {r, c}), inner, {r, c});
-                            });
-              });
-}
-
-/// Queries [inRow, inRow + m) of the row.
-QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow) {
-  AttentionOp op = task.op;
-  SmallVector<OpFoldResult> offsets, sizes;
-  tileOf(b, task, 0, arith::AddIOp::create(b, task.firstQuery, inRow), m, Value(), 0, offsets, sizes);
-  Value query =
-      extract(b, op.getQuery(), offsets, sizes, {m, channelsOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK))});
-  return {paddedQuery(b, query, task.channels), sliceExtras(b, task, inRow, m),
-          arith::AddIOp::create(b, task.offset, inRow)};
-}
-
-/// What no key has taken part in: (acc, max, sum) in `dest`.
-SmallVector<Value> emptyState(ImplicitLocOpBuilder &b, ValueRange dest) {
-  auto fill = [&](float value, Value dest) -> Value {
-    return linalg::FillOp::create(b, Value(arith::ConstantOp::create(b, b.getF32FloatAttr(value))), dest).getResult(0);
-  };
-  return {fill(0, dest[0]), fill(kFloor, dest[1]), fill(0, dest[2])};
-}
-
-/// Room for the state of `m` queries.
-SmallVector<Value> stateRoom(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m) {
-  SmallVector<Value> room;
-  for (SmallVector<int64_t> shape : {SmallVector<int64_t>{m, task.valueChannels}, {m}, {m}})
-    room.push_back(tensor::EmptyOp::create(b, shape, b.getF32Type()));
-  return room;
-}
-
-/// Blocks of keys: any of some queries sees those of [from, end), all of them see those of [wholeFrom, wholeEnd).
-struct BlockRange {
-  Value from, wholeFrom, wholeEnd, end;
-};
-
-/// The blocks of `count` queries from the absolute position `q` on.
-BlockRange blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Value q, Value count) {
-  AffineExpr d0 = b.getAffineDimExpr(0);
-  Value zero = index(b, 0), lastQuery = arith::SubIOp::create(b, arith::AddIOp::create(b, q, count), index(b, 1));
-  auto key = [&](Value query, int64_t distance) -> Value {
-    Value sum = asValue(b, affineOf(b, d0 + distance, {OpFoldResult(query)}));
-    return arith::MaxSIOp::create(b, sum, zero);
-  };
-  Value end = task.keyCount, wholeEnd = task.keyCount, from = zero, wholeFrom = zero;
-  if (task.bounds.upper) {
-    end = arith::MinSIOp::create(b, end, key(lastQuery, *task.bounds.upper));
-    wholeEnd = arith::MinSIOp::create(b, wholeEnd, key(q, *task.bounds.upper));
-  }
-  if (task.bounds.lower) {
-    from = key(q, *task.bounds.lower);
-    wholeFrom = key(lastQuery, *task.bounds.lower);
-  }
-  auto floorBlock = [&](Value v) { return asValue(b, affineOf(b, d0.floorDiv(task.block), {OpFoldResult(v)})); };
-  auto ceilBlock = [&](Value v) { return asValue(b, affineOf(b, d0.ceilDiv(task.block), {OpFoldResult(v)})); };
-  BlockRange range{floorBlock(from), {}, {}, ceilBlock(end)};
-  if (!task.bounds.exact) {
-    range.wholeFrom = range.wholeEnd = range.from;
-    return range;
-  }
-  range.wholeFrom = task.bounds.lower ? Value(arith::MinSIOp::create(b, ceilBlock(wholeFrom), range.end)) : range.from;
-  range.wholeEnd = floorBlock(wholeEnd);
-  if (task.bounds.lower)
-    range.wholeEnd = arith::MaxSIOp::create(b, range.wholeEnd, range.wholeFrom);
-  return range;
-}
-
-/// The state of `m` queries after the blocks of `range`. Packed keys that all queries see are taken in wide steps, as
-/// what a step does once costs the same for all widths; the rest has the mask, even where it excludes nothing.
-SmallVector<Value> update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, int64_t m,
-                          const BlockRange &range, ValueRange init) {
-  SmallVector<Value> state(init);
-  Value maskedFrom = range.from;
-  if (task.bounds.exact && (task.view || m == kTileRows)) {
-    if (task.bounds.lower)
-      state = overBlocks(b, task, tile, range.from, range.wholeFrom, 1, /*masked=*/true, state);
-    int64_t together = m == kTileRows && liesTogether(task) ? kWideStep : 1;
-    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    maskedFrom = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(together) * together,
-                                     {OpFoldResult(range.wholeFrom), OpFoldResult(range.wholeEnd)}));
-    maskedFrom = arith::MaxSIOp::create(b, maskedFrom, range.wholeFrom);
-    state = overBlocks(b, task, tile, range.wholeFrom, maskedFrom, together, /*masked=*/false, state);
-  }
-  return overBlocks(b, task, tile, maskedFrom, range.end, 1, /*masked=*/true, state);
-}
 
 /// The tile's rows of `dest`, the slice of the result that the task owns (rank kept), from row `r` of it on.
 Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, ValueRange state, Value dest) {
@@ -196,7 +31,7 @@ Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Valu
   SmallVector<OpFoldResult> offsets(cast<RankedTensorType>(dest.getType()).getRank(), b.getIndexAttr(0)), unused, sizes;
   offsets[*op.dimOf(3, AttentionOp::Q)] = r;
   tileOf(b, task, 3, r, m, Value(), 0, unused, sizes);
-  int64_t width = channelsOf(op.getResult(), *op.dimOf(3, AttentionOp::DV));
+  int64_t width = op.getResult().getType().getDimSize(*op.dimOf(3, AttentionOp::DV));
   Value tile = extract(b, dest, offsets, sizes, {m, width});
   return insert(b, normalize(b, state[0], state[2], m, task.valueChannels, tile), dest, offsets, sizes);
 }
@@ -249,7 +84,7 @@ Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, 
   states = overTiles(b, count, states, [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value, ValueRange carried) {
     return withState(b, task, carried, m, at, emptyState(b, stateOf(b, task, carried, m, at)));
   });
-  BlockRange all = blocksOf(b, task, arith::AddIOp::create(b, task.offset, first), count);
+  KeyBlocks all = blocksOf(b, task, arith::AddIOp::create(b, task.offset, first), count);
   Value most = index(b, blocksTogether(task));
   // A few queries read what is widened from the first-level cache.
   if (needsWidening(task))
@@ -261,7 +96,7 @@ Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, 
       some.widened = widenKeys(b, task, begin, end, blocksTogether(task));
     auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
       QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query));
-      BlockRange range = blocksOf(b, task, tile.position, index(b, m));
+      KeyBlocks range = blocksOf(b, task, tile.position, index(b, m));
       for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
         *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
       SmallVector<Value> state = update(b, some, tile, m, range, stateOf(b, task, carried, m, at));
@@ -273,6 +108,19 @@ Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, 
     return SmallVector<Value>{finish(b, task, m, query, stateOf(b, task, states, m, at), carried[0])};
   };
   return overTiles(b, count, dest, body)[0];
+}
+
+/// Queries [first, first + count) of the row into their place in `dest`, the whole result.
+Insertion attend(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value dest) {
+  AttentionOp op = task.op;
+  Insertion out;
+  SmallVector<int64_t> shape;
+  tileOf(b, task, 3, arith::AddIOp::create(b, task.firstQuery, first), 1, Value(), 0, out.offsets, out.sizes);
+  out.sizes[*op.dimOf(3, AttentionOp::Q)] = count;
+  for (OpFoldResult size : out.sizes)
+    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  out.tile = overKeys(b, task, first, count, extract(b, dest, out.offsets, out.sizes, shape));
+  return out;
 }
 
 struct TileAttention : OpRewritePattern<AttentionOp> {
@@ -338,7 +186,12 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       prototype.block = attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), channels)->block;
     else
       prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), keys);
-    SmallVector<OpFoldResult> extents{rows, tasks, extentOf(AttentionOp::HKV), groups};
+    // Rows of one query each over a cache have grids of their own.
+    bool splits = view && op.getQBegin() && getConstantIntValue(groups);
+    Value isDecode = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, longest), index(b, 1));
+    OpFoldResult here =
+        splits ? OpFoldResult(arith::SelectOp::create(b, isDecode, index(b, 0), asValue(b, rows)).getResult()) : rows;
+    SmallVector<OpFoldResult> extents{here, tasks, extentOf(AttentionOp::HKV), groups};
     SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
       AttentionTask task = prototype;
       task.row = ids[0], task.kvHead = ids[2], task.group = ids[3];
@@ -352,17 +205,11 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
       first = arith::SelectOp::create(b, isEmpty, index(b, 0), first);
 
-      Insertion out;
-      SmallVector<int64_t> shape;
-      tileOf(b, task, 3, arith::AddIOp::create(b, task.firstQuery, first), 1, Value(), 0, out.offsets, out.sizes);
-      unsigned q = *op.dimOf(3, AttentionOp::Q);
-      out.sizes[q] = count;
-      for (OpFoldResult size : out.sizes)
-        shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
-      Value slice = extract(b, dests[0], out.offsets, out.sizes, shape);
-      out.tile = overKeys(b, task, first, count, slice);
-      return SmallVector<Insertion>{out};
+      return SmallVector<Insertion>{attend(b, task, first, count, dests[0])};
     });
+    if (splits)
+      results[0] =
+          attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), groups, queries, keys, isDecode, results[0]);
     rewriter.replaceOp(op, results);
     return success();
   }

@@ -69,11 +69,18 @@ static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Attenti
     SmallVector<ReassociationIndices> groups{{0, 1}, {2}};
     return tensor::ExpandShapeOp::create(b, type, slice, groups);
   };
-  return {part(Keys, {task.block / kPanel, task.channels, kPanel}),
-          part(Values, {task.channels / kPanel, task.block, kPanel})};
+  attn::CacheLayout layout = layoutOf(task);
+  int64_t together = layout.together(), columns = layout.columns();
+  return {part(Keys, {task.block / kPanel, task.channels / together, columns}),
+          part(Values, {task.channels / kPanel, task.block / together, columns})};
 }
 
 bool tile::needsWidening(const AttentionTask &task) { return task.view && !layoutOf(task).element.isF32(); }
+
+bool tile::readsInRegisters(const AttentionTask &task) {
+  AttentionOp op = task.op;
+  return !layoutOf(task).hasScales() && !op.getAdditive();
+}
 
 WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most) {
   CacheBlock layout(layoutOf(task));

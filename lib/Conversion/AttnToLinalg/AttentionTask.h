@@ -55,6 +55,9 @@ PackedKeys packKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldRe
 /// Whether products cannot read the cache as it is stored.
 bool needsWidening(const AttentionTask &task);
 
+/// Whether a product of few rows widens it in registers: keys are then read once, where they lie.
+bool readsInRegisters(const AttentionTask &task);
+
 /// Blocks [from, to) of the row, at most `most`, in f32.
 WidenedKeys widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most);
 

@@ -54,33 +54,28 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
                               << " queries; tiles of a CPU program have at most " << kLanes;
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     int64_t m = op.getQuery().getType().getDimSize(0);
-    int64_t keys = op.getValue().getType().getDimSize(1), valueChannels = op.getAcc().getType().getDimSize(1);
+    int64_t keys = attn::depthOfPanels(op.getValue().getType()), valueChannels = op.getAcc().getType().getDimSize(1);
     Type f32 = b.getF32Type();
     Value zero = index(b, 0);
     bool masked = !op.getMask().empty() || op.getLimit();
     Value scores = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, keys}, f32);
     scores = op.getAdditive() ? additiveScores(b, op, scores) : dotScores(b, op, scores);
     // What follows is by rows and panels.
-    OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0),
-                 one = b.getIndexAttr(1);
+    OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0);
     AffineExpr d0 = b.getAffineDimExpr(0);
-    auto tileType = RankedTensorType::get({m, kPanel}, f32);
 
     FailureOr<Softmax> softmax = softmaxOf(b, op, scores, masked);
     if (failed(softmax))
       return failure();
     scores = softmax->probabilities;
-    Value acc =
-        loop(b, zero, index(b, valueChannels), kPanel, softmax->acc,
-             [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
-               OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
-               Value value =
-                   extract(b, op.getValue(), {nth, first, first}, {one, b.getIndexAttr(keys), panel}, {keys, kPanel});
-               Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
-               Value product =
-                   linalg::MatmulOp::create(b, tileType, ValueRange{scores, value}, ValueRange{tile}).getResult(0);
-               return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
-             });
+    Value acc = loop(b, zero, index(b, valueChannels), kPanel, softmax->acc,
+                     [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
+                       OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
+                       Value value = nthPanel(b, op.getValue(), nth);
+                       Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
+                       Value product = productOf(b, scores, value, tile);
+                       return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
+                     });
     rewriter.replaceOp(op, {acc, softmax->max, softmax->sum});
     return success();
   }
@@ -91,6 +86,21 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
       return splat(b, op.getScale());
     Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(std::numbers::log2e));
     return splat(b, arith::MulFOp::create(b, op.getScale(), log2e));
+  }
+
+  /// Panel `nth` of keys or values.
+  static Value nthPanel(ImplicitLocOpBuilder &b, Value panels, OpFoldResult nth) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(panels.getType()).getShape().drop_front();
+    OpFoldResult first = b.getIndexAttr(0);
+    return extract(b, panels, {nth, first, first},
+                   {b.getIndexAttr(1), b.getIndexAttr(shape[0]), b.getIndexAttr(shape[1])}, shape);
+  }
+
+  /// dest + rows panel, whose rows may lie in pairs.
+  static Value productOf(ImplicitLocOpBuilder &b, Value rows, Value panel, Value dest) {
+    if (cast<RankedTensorType>(panel.getType()).getDimSize(1) == kPanel)
+      return linalg::MatmulOp::create(b, dest.getType(), ValueRange{rows, panel}, ValueRange{dest}).getResult(0);
+    return attn::PairedProductOp::create(b, dest.getType(), rows, panel, dest).getResult()[0];
   }
 
   /// Scores of all panels into one buffer: products of the scaled query.
@@ -111,22 +121,19 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
                          return writePanel(b, x, carried, {r, c});
                        });
     }
-    OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0),
-                 one = b.getIndexAttr(1);
+    OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0);
     AffineExpr d0 = b.getAffineDimExpr(0);
-    auto tileType = RankedTensorType::get({m, kPanel}, b.getF32Type());
     Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
     int64_t keys = cast<RankedTensorType>(scores.getType()).getDimSize(1);
-    return loop(
-        b, index(b, 0), index(b, keys), kPanel, scores, [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
-          OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
-          Value key =
-              extract(b, op.getKey(), {nth, first, first}, {one, b.getIndexAttr(channels), panel}, {channels, kPanel});
-          Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
-          Value start = linalg::FillOp::create(b, f0, tile).getResult(0);
-          Value product = linalg::MatmulOp::create(b, tileType, ValueRange{query, key}, ValueRange{start}).getResult(0);
-          return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
-        });
+    return loop(b, index(b, 0), index(b, keys), kPanel, scores,
+                [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
+                  OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
+                  Value key = nthPanel(b, op.getKey(), nth);
+                  Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
+                  Value start = linalg::FillOp::create(b, f0, tile).getResult(0);
+                  Value product = productOf(b, query, key, start);
+                  return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
+                });
   }
 
   /// v . tanh(query + key): 32 keys at once, channel after channel.

@@ -146,8 +146,8 @@ FailureOr<Value> cpu::finishScores(ImplicitLocOpBuilder &b, attn::AttentionState
   Value steps = arith::ConstantOp::create(
       b, DenseIntElementsAttr::get(panelOf(i32), llvm::to_vector(llvm::seq<int32_t>(0, kPanel))));
   Value kv = arith::AddIOp::create(b, splat(b, toI32(b, key)), steps);
-  SmallVector<Value> where{toI32(b, op.getB()), toI32(b, op.getH()), toI32(b, arith::AddIOp::create(b, op.getQ(), r)),
-                           kv};
+  Value q = op.getOnePosition() ? op.getQ() : Value(arith::AddIOp::create(b, op.getQ(), r));
+  SmallVector<Value> where{toI32(b, op.getB()), toI32(b, op.getH()), toI32(b, q), kv};
   llvm::append_range(where, readExtras(b, op, r, key));
   if (!op.getScore().empty()) {
     SmallVector<Value> arguments{score};

@@ -154,3 +154,29 @@ func.func @merge_rows(%as: tensor<4x8x32xf32>, %ms: tensor<4x8xf32>, %ls: tensor
   %0:3 = attn.attention_merge %as, %ms, %ls init(%a, %m, %l) : tensor<4x8x32xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<7xf32>
   return
 }
+
+// -----
+
+func.func @one_position(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %e: tensor<?xf32>) {
+  // expected-error@+1 {{has queries at one position, and extra operands}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) extras(%e : tensor<?xf32>) maps [affine_map<(q, kv) -> (kv)>] init(%acc, %m, %m) {one_position}
+    : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+// Pairs are of bf16 alone, and a line has two channels.
+func.func @pairs(%q: tensor<8x16xf32>, %k: tensor<2x16x64xbf16>, %v: tensor<1x32x64xbf16>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>) {
+  // expected-error@+1 {{key 'tensor<2x16x64xbf16>', value 'tensor<1x32x64xbf16>' and acc 'tensor<8x32xf32>' do not fit query 'tensor<8x16xf32>'}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%acc, %m, %m) : tensor<8x16xf32>, tensor<2x16x64xbf16>, tensor<1x32x64xbf16>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @pairs_f16(%q: tensor<8x16xf32>, %k: tensor<2x8x64xf16>, %v: tensor<1x32x64xf16>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>) {
+  // expected-error@+1 {{do not fit query 'tensor<8x16xf32>'}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%acc, %m, %m) : tensor<8x16xf32>, tensor<2x8x64xf16>, tensor<1x32x64xf16>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}

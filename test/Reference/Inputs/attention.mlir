@@ -128,6 +128,23 @@ func.func @state(%q: tensor<5x7xf32> {attn.name = "q"}, %k0: tensor<2x7x32xf32> 
   return %2#0, %2#1, %2#2 : tensor<5x32xf32>, tensor<5xf32>, tensor<5xf32>
 }
 
+// Keys and values in pairs, which the heads of a group read at one position.
+func.func @group(%q: tensor<5x8xf32> {attn.name = "q"}, %k: tensor<2x4x64xbf16> {attn.name = "k"}, %v: tensor<1x32x64xbf16> {attn.name = "v"},
+                 %first: index {attn.name = "first"}, %acc: tensor<5x32xf32> {attn.name = "acc"}, %max: tensor<5xf32> {attn.name = "max"},
+                 %sum: tensor<5xf32> {attn.name = "sum"})
+    -> (tensor<5x32xf32> {attn.name = "new_acc"}, tensor<5xf32> {attn.name = "new_max"}, tensor<5xf32> {attn.name = "new_sum"}) {
+  %scale = arith.constant 0.5 : f32
+  %c0 = arith.constant 0 : index
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%c0, %c0, %first, %c0) init(%acc, %max, %sum) {one_position}
+    : tensor<5x8xf32>, tensor<2x4x64xbf16>, tensor<1x32x64xbf16>, tensor<5x32xf32>, tensor<5xf32>, tensor<5xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %1 = arith.cmpi sle, %j, %i : index
+      attn.yield %1 : i1
+    }
+  return %0#0, %0#1, %0#2 : tensor<5x32xf32>, tensor<5xf32>, tensor<5xf32>
+}
+
 func.func @merge(%accs: tensor<?x?x32xf32> {attn.name = "accs"}, %maxs: tensor<?x?xf32> {attn.name = "maxs"},
                  %sums: tensor<?x?xf32> {attn.name = "sums"}, %acc: tensor<?x32xf32> {attn.name = "acc"},
                  %max: tensor<?xf32> {attn.name = "max"}, %sum: tensor<?xf32> {attn.name = "sum"})

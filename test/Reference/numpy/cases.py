@@ -47,4 +47,4 @@ SEEDED = {
     "seeded-untied": {"tie_word_embeddings": False, "n_inner": 99, "activation_function": "gelu"},
 }
 
-FEW = ["one-layer", "head-33", "head-128", "vocab-1", "f16", "bf16-sharded-untied", "long", "seeded-untied"]
+FEW = ["head-33", "head-128", "vocab-1", "f16", "bf16-sharded-untied", "long", "seeded-untied"]

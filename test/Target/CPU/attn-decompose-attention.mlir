@@ -107,3 +107,25 @@ func.func @blocks(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64
   }
   return %0#0 : tensor<8x64xf32>
 }
+
+// -----
+
+// Keys and values in pairs go into products that widen them as they read; heads of a group stand at one position, so that
+// no row is added to it.
+// CHECK-LABEL: @group
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: index
+func.func @group(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x32x64xbf16>, %v: tensor<2x32x64xbf16>, %scale: f32,
+                 %acc: tensor<4x64xf32>, %m: tensor<4xf32>, %l: tensor<4xf32>) -> tensor<4x64xf32> {
+  // CHECK: attn.paired_product %{{.*}} : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
+  // CHECK: scf.for %[[ROW:[a-z0-9]+]] =
+  // CHECK-NOT: arith.addi %[[Q]], %[[ROW]]
+  // CHECK: attn.paired_product %{{.*}} : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {one_position}
+    : tensor<4x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<4x64xf32>, tensor<4xf32>, tensor<4xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %x: index, %y: index):
+      %keep = arith.cmpi sle, %y, %x : index
+      attn.yield %keep : i1
+    }
+  return %0#0 : tensor<4x64xf32>
+}

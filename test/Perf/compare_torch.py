@@ -1,0 +1,53 @@
+"""compare_torch.py THREADS: PyTorch's side of test/Perf/compare, with the protocol, numbers and cases of compare_worker.h."""
+
+import sys
+import time
+
+import numpy as np
+import torch
+
+torch.set_num_threads(int(sys.argv[1]))
+torch.set_grad_enabled(False)
+
+
+def numbers(salt, *shape):
+    i = np.arange(np.prod(shape), dtype=np.uint64)
+    return torch.from_numpy((((i * 7919 + salt * 104729) % 2048) / 1024 - 1).astype(np.float32).reshape(shape))
+
+
+def product(n, k, m):
+    x, w = numbers(1, int(m), int(k)), numbers(2, int(k), int(n))
+    return lambda: x @ w
+
+
+def attention(kind, length):
+    length = int(length)
+    q, k, v = (numbers(salt, length, 12, 64).transpose(0, 1).contiguous() for salt in (1, 2, 3))
+    keys = k.transpose(1, 2).contiguous()
+    mask = torch.full((length, length), float("-inf")).triu(1) if kind == "causal" else torch.zeros(1, 1)
+    return lambda: (torch.softmax(torch.baddbmm(mask.expand(12, length, length), q, keys, alpha=0.125), -1) @ v).transpose(0, 1)
+
+
+def lstm(rows, length):
+    model = torch.nn.LSTM(512, 512, bias=False, batch_first=True)
+    model.weight_ih_l0.copy_(numbers(2, 512, 2048).T / 16)
+    model.weight_hh_l0.copy_(numbers(3, 512, 2048).T / 16)
+    x = numbers(1, int(rows), int(length), 512)
+    return lambda: model(x)[0]
+
+
+cases = {}
+print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads", flush=True)
+for line in sys.stdin:
+    what, argument, *words = line.split()
+    case = " ".join(words)
+    if case not in cases:
+        cases[case] = {"product": product, "attention": attention, "lstm": lstm}[words[0]](*words[1:])
+        cases[case](), cases[case]()
+    wall, processor = time.perf_counter(), time.process_time()
+    for _ in range(int(argument) if what == "time" else 1):
+        result = cases[case]()
+    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    if what == "write":
+        result.contiguous().numpy().tofile(argument)
+    print(f"{wall:.9f} {processor:.9f}", flush=True)
