@@ -36,9 +36,9 @@ typedef struct rapt_env {
 )";
 
 /// Features of LLVM that __builtin_cpu_supports of GCC 12 and Clang knows by the same names.
-constexpr const char *testedFeatures[] = {"sse3",     "ssse3",    "sse4.1",   "sse4.2",    "popcnt",  "avx",
-                                          "avx2",     "bmi",      "bmi2",     "fma",       "avx512f", "avx512bw",
-                                          "avx512cd", "avx512dq", "avx512vl", "avx512vnni"};
+constexpr const char *testedFeatures[] = {"sse3",     "ssse3",    "sse4.1",   "sse4.2",     "popcnt",    "avx",
+                                          "avx2",     "bmi",      "bmi2",     "fma",        "avx512f",   "avx512bw",
+                                          "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avx512bf16"};
 
 /// Of AArch64, what getauxval tells: its argument (AT_HWCAP, AT_HWCAP2) and the bits.
 struct HwcapBits {

@@ -103,6 +103,8 @@ bool Compilation::prepare() {
   if (!made)
     return fail(WrongUsage, made.error().message);
   targets = std::move(*made);
+  for (cpu::Target &target : targets)
+    target.emulated = options.emulate;
   for (const cpu::Target &target : targets) {
     auto found =
         llvm::find_if(lowerings, [&](const auto &other) { return other->targets.front()->info() == target.info(); });

@@ -54,6 +54,9 @@ constexpr Text texts[] = {
     {"--save-weights", &Options::saveWeights, "write the random weights as safetensors"},
     {"--prefix", &Options::prefix, "prefix of the exported symbol"},
     {"--dump-dir", &Options::dumpDirectory, "write the IR after every stage there"},
+    {"--emulate", &Options::emulate,
+     "products as for a CPU with amx, or with dot products of bf16, whose instructions vector code takes the place of",
+     true},
     {"--remarks", &Options::remarks, "CATEGORY or CATEGORY:REGEX: say what a kind of rules did and why not, as fusion"},
     {"--inject-fault", &Options::fault,
      "KIND@PLACE, for tests: fail or verify (a pass), abort, segv, overflow or wait, at a stage, read, pack or object",
@@ -197,6 +200,8 @@ Status check(Options &o) {
     return usage("--quantize-group is for --quantize=w8 and w4; --quantize=" + o.quantize + " has no groups");
   if (o.quantizeZeroPoint && o.quantize != "w4")
     return usage("--quantize-zero-point is for --quantize=w4; 8 bits are symmetric");
+  if (!o.emulate.empty() && o.emulate != "amx" && o.emulate != "bf16")
+    return usage("--emulate=" + o.emulate + " is none of amx and bf16");
   if (!o.fault.empty() && !isFault(o.fault))
     return usage("--inject-fault=" + o.fault + " is no fault");
   if (!o.remarks.empty() && o.remarks.substr(0, o.remarks.find(':')) != "fusion")

@@ -14,6 +14,7 @@ struct Options {
   std::string target = "cpu", triple, attributes, dtype = "auto", cacheDtype = "auto", quantize = "none", weights,
               saveWeights, prefix, dumpDirectory, remarks;
   std::vector<std::string> cpus; ///< one variant of the code for each; empty: the default of the triple
+  std::string emulate;           ///< amx or bf16, or empty
   std::string fault;             ///< KIND@PLACE, see FaultInjection.h
   /// --mcpu=help instead of names.
   bool listCpus = false;

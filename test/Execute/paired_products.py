@@ -3,6 +3,8 @@
 instructions on pairs and tiles, which other code takes the place of where the machine lacks them. Against float64 over what was
 rounded: sums in f32 are all that differs."""
 
+from pathlib import Path
+
 import numpy as np
 
 import kernels
@@ -12,7 +14,11 @@ checks, random = kernels.Checks(), np.random.default_rng(29)
 SHAPES = [(1, 33), (30, 32), (35, 70), (64, 40), (134, 64)]  # depth, columns
 ROWS = (0, 1, 2, 13, 16, 17, 33, 100, 213)
 # raptc's options, and whether inputs are rounded
-MODES = {"widened": (["--mcpu=native"], False), "narrow": (["--mcpu=x86-64-v3"], False)}
+MODES = {"widened": (["--mcpu=native", "--mattr=-avx512bf16"], False), "narrow": (["--mcpu=x86-64-v3"], False),
+         "dot": (["--mcpu=native", "--emulate=bf16"], True), "tiles": (["--mcpu=native", "--emulate=amx"], True)}
+# The instruction itself, where the machine has it. Kernels have no tiles; the models of *_random.py and quantization.py run these.
+if "avx512_bf16" in Path("/proc/cpuinfo").read_text() and "amx_bf16" not in Path("/proc/cpuinfo").read_text():
+    MODES["native"] = (["--mcpu=native"], True)
 
 
 def bf16(x):

@@ -26,6 +26,7 @@ NARROW = {"w8": ("residual", "gated", "heads"), "w8a8-v3": ("residual", "heads")
 MODES = [("w8a8", "mode=w8a8", ["--quantize=w8a8"], "native"),
          ("w8", "mode=w8", ["--quantize=w8"], "native"),
          ("w4", "mode=w4", ["--quantize=w4"], "native"),
+         ("w8a8-tiles", "mode=w8a8", ["--quantize=w8a8", "--emulate=amx"], "native"),
          ("w8a8-v3", "mode=w8a8", ["--quantize=w8a8"], "x86-64-v3"),
          ("w4-wide-zeros", "mode=w4 group=128 zero-points", ["--quantize=w4", "--quantize-group=128", "--quantize-zero-point"], "x86-64-v3")]
 HEAD = """module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {

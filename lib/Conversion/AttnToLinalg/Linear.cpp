@@ -25,8 +25,9 @@ namespace {
 
 /// Rows of register tiles, largest first, of weights of 4 bits, where words, their nibbles and a mask take 5 registers.
 constexpr int64_t kNibbleRows[] = {12, 4, 1};
-/// The same where tiles of 16 rows are multiplied at once, two of them a panel.
-constexpr int64_t kMatrixRows[] = {32, 16, 8, 4, 2, 1};
+/// The same where instructions multiply 16 rows at once, two such tiles with a panel. Of at least 16 rows, those that
+/// are left are the last of 16 that overlap others.
+constexpr int64_t kMatrixRows[] = {32, kMatrixTileRows, 4, 1};
 
 /// Rows of the task's tiles, largest first.
 ArrayRef<int64_t> tileRowsOf(attn::LinearOp op, attn::QuantizedType quantized, const TargetInfo &target) {
@@ -49,12 +50,18 @@ Value emitProducts(ImplicitLocOpBuilder &b, const LinearTask &task, Value input,
   return linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}).getResult(0);
 }
 
+/// Rows [row, row + m) of the input.
+Value inputRows(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, OpFoldResult row) {
+  return extract(b, task.input, {row, b.getIndexAttr(0)}, {b.getIndexAttr(m), b.getIndexAttr(task.rowExtent)},
+                 {m, task.rowExtent});
+}
+
 /// rows [r, r + m) of the task into `dest`, [rows of the task, 32 or width].
 Value emitTile(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value r, Value dest) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, r}), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m),
                panel = b.getIndexAttr(kPanel);
-  Value input = extract(b, task.input, {row, zero}, {rows, b.getIndexAttr(task.rowExtent)}, {m, task.rowExtent});
+  Value input = inputRows(b, task, m, row);
   auto type = RankedTensorType::get({m, kPanel}, b.getF32Type());
   // Without an epilogue the sums are the result.
   attn::LinearOp op = task.op;
@@ -84,6 +91,45 @@ Value emitWidened(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Va
     wide.inPairs = false;
     return emitTiles(b, wide, m, from, to, carried);
   });
+}
+
+/// Rows [from, count), if there are any and the task has as many as a tile: the products of its last rows, of which
+/// those that are not done go on.
+Value emitLastRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value from, Value count, Value dest) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), all = b.getIndexAttr(kMatrixTileRows),
+               panel = b.getIndexAttr(kPanel);
+  Value left = arith::MinSIOp::create(b, arith::SubIOp::create(b, count, from), index(b, 1));
+  Value fits = arith::DivUIOp::create(b, count, index(b, kMatrixTileRows));
+  return loop(b, index(b, 0), arith::MinSIOp::create(b, left, fits), 1, dest,
+              [&](ImplicitLocOpBuilder &b, Value, Value carried) {
+                Value first = arith::SubIOp::create(b, count, index(b, kMatrixTileRows));
+                OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, OpFoldResult(first)});
+                Value sums = empty(b, RankedTensorType::get({kMatrixTileRows, kPanel}, b.getF32Type()), {all, panel});
+                sums = emitProducts(b, task, inputRows(b, task, kMatrixTileRows, row), sums);
+                return loop(b, from, count, 1, carried, [&](ImplicitLocOpBuilder &b, Value r, Value rows) {
+                  OpFoldResult place = affineOf(b, d0 - d1, {OpFoldResult(r), OpFoldResult(first)});
+                  Value own = extract(b, sums, {place, zero}, {one, panel}, {1, kPanel});
+                  return finishTile(b, task, 1, r, own, rows);
+                });
+              });
+}
+
+/// All rows of a task by instructions on tiles, but few ones.
+Value emitByMatrix(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value dest) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Value from = index(b, 0);
+  for (int64_t m : kMatrixRows) {
+    Value to = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(m) * m, {OpFoldResult(from), OpFoldResult(count)}));
+    dest = emitTiles(b, task, m, from, to, dest);
+    if (m == kMatrixTileRows) {
+      dest = emitLastRows(b, task, to, count, dest);
+      Value isDone = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, kMatrixTileRows));
+      to = arith::SelectOp::create(b, isDone, count, to);
+    }
+    from = to;
+  }
+  return dest;
 }
 
 /// The rotation of the heads that the result is cut into, which nothing else reads: a task that makes whole heads
@@ -145,6 +191,8 @@ Value emitPanel(ImplicitLocOpBuilder &b, const Product &product, Value nth, OpFo
                     ? extract(b, product.panels, {OpFoldResult(nth), zero, zero},
                               {one, b.getIndexAttr(onePanel[0]), b.getIndexAttr(onePanel[1])}, onePanel)
                     : extract(b, product.panels, {zero, task.column}, {b.getIndexAttr(k), panel}, {k, kPanel});
+  if (product.tileRows == ArrayRef(kMatrixRows))
+    return emitByMatrix(b, task, asValue(b, count), tile);
   return overRowTiles(b, product.tileRows, asValue(b, count), tile,
                       [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
                         return m == product.tileRows.front() && widens(op) ? emitWidened(b, task, m, from, to, carried)

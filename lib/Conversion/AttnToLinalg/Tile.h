@@ -18,6 +18,8 @@ using OFRs = llvm::ArrayRef<OpFoldResult>;
 
 /// Rows of a register tile of a product, and queries of a tile of attention.
 inline constexpr int64_t kTileRows = 14;
+/// Rows of a product by instructions on tiles.
+inline constexpr int64_t kMatrixTileRows = 16;
 
 Value index(ImplicitLocOpBuilder &b, int64_t value);
 /// Extent `i` of a tensor, a constant where it is static.

@@ -19,6 +19,7 @@ namespace rapt::cpu {
 struct Target {
   std::string triple, name;          ///< the name is as the user wrote it: "native", "x86-64-v3"
   std::vector<std::string> features; ///< what generated code may use, as LLVM names it, sorted
+  std::string emulated = {};         ///< "amx" or "bf16": matrix instructions that other code takes the place of
 
   /// `cpu` is "native", or a name LLVM knows; `attributes` is "+f,-g,...". The features of "native" are those the host
   /// reports, never those of its name, which virtual machines mask. `triple` is one of findTriple.

@@ -1,8 +1,10 @@
 //===- LowerProducts.cpp - Register tiles of matrix products --------------------------------===//
 #include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "lib/Target/CPU/MatrixTiles.h"
 #include "lib/Target/CPU/Passes.h"
 #include "lib/Target/CPU/ProductPrefetch.h"
 #include "lib/TargetInfo/TargetInfo.h"
+#include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -42,10 +44,14 @@ enum class Step {
   Dot     ///< the same by an instruction on pairs
 };
 
-/// Rows [row, row + rows) by columns [column, column + 2 * lanes) of the product.
-struct RegisterTile {
+/// A tile of rows times a panel.
+struct Product {
   Operation *op;
   Value a, w, dest;
+};
+
+/// Rows [row, row + rows) by columns [column, column + 2 * lanes) of the product.
+struct RegisterTile : Product {
   Step kind;
   bool fromZero;
   int64_t row, rows, column, lanes;
@@ -107,35 +113,56 @@ struct RegisterTile {
         .getResult(0);
   }
 
-  /// Adds to `sums` the products of `panels` with what stands in the input from `column` on.
-  void addProducts(ImplicitLocOpBuilder &b, ArrayRef<Value> panels, Value column, MutableArrayRef<Value> sums) const {
+  /// Element k of the panel's rows, or both of a pair, in all lanes: widened, but for dot products.
+  SmallVector<Value, 2> factorsOf(ImplicitLocOpBuilder &b, int64_t r, Value column) const {
+    if (kind == Step::Single)
+      return {factor(b, r, column)};
+    if (kind == Step::Dot)
+      return {factors(b, r, column)};
+    if (!getElementTypeOrSelf(a.getType()).isF32()) {
+      auto [even, odd] = widenPairs(b, factors(b, r, column));
+      return {even, odd};
+    }
+    return {factor(b, r, column), factor(b, r, arith::AddIOp::create(b, column, index(b, 1)))};
+  }
+
+  /// The same of vector `half` of the panel's line k.
+  SmallVector<Value, 2> panelsOf(ImplicitLocOpBuilder &b, Value k, int64_t half) const {
+    Value loaded = load(b, k, half);
+    if (kind == Step::Single)
+      return {widen(b, loaded)};
+    if (kind == Step::Dot)
+      return {loaded};
+    auto [even, odd] = widenPairs(b, loaded);
+    return {even, odd};
+  }
+
+  /// Adds the products of step k to `sums`, which become those of `next`.
+  void step(ImplicitLocOpBuilder &b, Value k, ValueRange sums, SmallVector<Value> &next) const {
+    SmallVector<Value, 2> panels[2] = {panelsOf(b, k, 0), panelsOf(b, k, 1)};
+    Value column = rowsOfStep() == 1 ? k : Value(arith::MulIOp::create(b, k, index(b, rowsOfStep())));
     for (int64_t r = 0; r < rows; ++r) {
-      Value from = kind == Step::Dot ? factors(b, r, column) : factor(b, r, column);
-      for (int64_t half = 0; half < 2; ++half) {
-        Value &sum = sums[2 * r + half];
-        sum = kind == Step::Dot ? dot(b, sum, from, panels[half])
-                                : Value(vector::FMAOp::create(b, from, panels[half], sum));
+      SmallVector<Value, 2> factors = factorsOf(b, r, column);
+      for (ArrayRef<Value> panel : panels) {
+        Value sum = sums[next.size()];
+        for (auto [factor, part] : llvm::zip_equal(factors, panel))
+          sum = kind == Step::Dot ? dot(b, sum, factor, part) : Value(vector::FMAOp::create(b, factor, part, sum));
+        next.push_back(sum);
       }
     }
   }
 
-  /// Adds the products of step k to `sums`, which become those of `next`. Of the last pair perhaps the first row alone.
-  void step(ImplicitLocOpBuilder &b, Value k, ValueRange sums, SmallVector<Value> &next, bool isHalf = false) const {
-    SmallVector<Value> mine(sums.slice(next.size(), 2 * rows));
-    Value panels[2] = {load(b, k, 0), load(b, k, 1)};
-    Value column = kind == Step::Single ? k : Value(arith::MulIOp::create(b, k, index(b, 2)));
-    if (kind == Step::Single) {
-      addProducts(b, {widen(b, panels[0]), widen(b, panels[1])}, column, mine);
-    } else if (kind == Step::Dot) {
-      addProducts(b, panels, column, mine);
-    } else {
-      auto [even0, odd0] = widenPairs(b, panels[0]);
-      auto [even1, odd1] = widenPairs(b, panels[1]);
-      addProducts(b, {even0, even1}, column, mine);
-      if (!isHalf)
-        addProducts(b, {odd0, odd1}, arith::AddIOp::create(b, column, index(b, 1)), mine);
+  /// The first row of the pair k, which is the last one.
+  SmallVector<Value> halfStep(ImplicitLocOpBuilder &b, Value k, ValueRange sums) const {
+    SmallVector<Value> next;
+    Value panels[2] = {panelsOf(b, k, 0)[0], panelsOf(b, k, 1)[0]};
+    Value column = arith::MulIOp::create(b, k, index(b, 2));
+    for (int64_t r = 0; r < rows; ++r) {
+      Value first = factor(b, r, column);
+      for (Value panel : panels)
+        next.push_back(vector::FMAOp::create(b, first, panel, sums[next.size()]));
     }
-    llvm::append_range(next, mine);
+    return next;
   }
 
   /// One step after another. `ahead` is null where nothing is to be fetched.
@@ -179,11 +206,8 @@ struct RegisterTile {
     for (int64_t stride = chains / 2; stride > 0; stride /= 2)
       for (int64_t i = 0; i < stride * rows * 2; ++i)
         sums[i] = arith::AddFOp::create(b, sums[i], sums[i + stride * rows * 2]);
-    if (k % rowsOfStep() != 0) {
-      SmallVector<Value> next;
-      step(b, index(b, steps), ValueRange(sums).take_front(2 * rows), next, /*isHalf=*/true);
-      sums = next;
-    }
+    if (k % rowsOfStep() != 0)
+      sums = halfStep(b, index(b, steps), sums);
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t half = 0; half < 2; ++half)
         vector::TransferWriteOp::create(b, sums[r * 2 + half], dest, at(b, r, half), ArrayRef<bool>{true});
@@ -217,21 +241,30 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
       return WalkResult::interrupt();
     }
     ImplicitLocOpBuilder b(op->getLoc(), op);
+    linalg::FillOp fill = zeroFill(op, dest);
+    if (target.amxBf16 && a.getElementType().isBF16() && width == 2 * kPanel && a.getDimSize(0) % kMatrixTileRows == 0)
+      cpu::multiplyByTiles(b, rows, panel, dest, a.getDimSize(1), fill != nullptr);
+    else
+      multiplyByVectors(b, {op, rows, panel, dest}, width, fill != nullptr, target);
+    if (fill)
+      fill.erase();
+    op->erase();
+    return WalkResult::skip();
+  }
+
+  static void multiplyByVectors(ImplicitLocOpBuilder &b, const Product &product, int64_t width, bool fromZero,
+                                const TargetInfo &target) {
+    auto a = cast<MemRefType>(product.a.getType()), w = cast<MemRefType>(product.w.getType());
     Step kind = width == kPanel ? Step::Single : target.bf16Dot && a.getElementType().isBF16() ? Step::Dot : Step::Pair;
     int64_t m = a.getDimSize(0), lanes = target.lanesF32(), columns = 2 * lanes;
     // As many rows as the accumulators allow, in parts of nearly one size. Pairs are widened to four vectors and need a
     // mask.
     int64_t parts = llvm::divideCeil(m, (target.vectorRegisters - (kind == Step::Pair ? 6 : 3)) / 2);
-    linalg::FillOp fill = zeroFill(op, dest);
     for (int64_t column = 0; column < w.getDimSize(1) / width * kPanel; column += columns)
       for (int64_t part = 0; part < parts; ++part) {
         int64_t row = m * part / parts, end = m * (part + 1) / parts;
-        RegisterTile{op, rows, panel, dest, kind, fill != nullptr, row, end - row, column, lanes}.emit(b);
+        RegisterTile{product, kind, fromZero, row, end - row, column, lanes}.emit(b);
       }
-    if (fill)
-      fill.erase();
-    op->erase();
-    return WalkResult::skip();
   }
 };
 

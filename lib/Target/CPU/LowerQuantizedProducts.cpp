@@ -6,9 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "lib/Target/CPU/MatrixTiles.h"
 #include "lib/Target/CPU/Passes.h"
 #include "lib/Target/CPU/ProductPrefetch.h"
 #include "lib/TargetInfo/TargetInfo.h"
+#include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -40,10 +42,12 @@ class Emitter {
 public:
   Emitter(attn::QuantizedProductOp op, const TargetInfo &target)
       : op(op), type(cast<attn::QuantizedType>(op.getWeight())), depth(op.getDepth()), lanes(target.lanesF32()),
-        registers(target.vectorRegisters), hasDot(target.byteDot) {}
+        registers(target.vectorRegisters), hasDot(target.byteDot), hasTiles(target.amxInt8) {}
 
   void emit(ImplicitLocOpBuilder &b) {
     int64_t m = cast<MemRefType>(op.getDest().getType()).getDimSize(0);
+    if (hasTiles && m % kMatrixTileRows == 0 && type.bits() == 8 && type.groups(depth) == 1)
+      return emitByTiles(b, m);
     // Beside the accumulators lie two vectors of the panel and one of the row; without a dot instruction, its pieces.
     int64_t most = (registers - (hasDot ? 3 : 8)) / 2, parts = llvm::divideCeil(m, most);
     for (column = 0; column < kPanel; column += 2 * lanes)
@@ -255,6 +259,25 @@ private:
         vector::StoreOp::create(b, values[2 * r + half], op.getDest(), place(b, r, half));
   }
 
+  /// Integers of all rows by tiles, then their scales, a row at a time.
+  void emitByTiles(ImplicitLocOpBuilder &b, int64_t m) {
+    Value integers = stackBuffer(b, b.getLoc(), {m, kPanel}, b.getI32Type()), group = index(b, 0);
+    multiplyByTiles(b, op.getRows(), op.getPanel(), integers, type.paddedDepth(depth), /*fromZero=*/true);
+    auto each = scf::ForOp::create(b, index(b, 0), index(b, m), index(b, 1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(each.getBody());
+    part = each.getInductionVar();
+    rows = 1;
+    for (column = 0; column < kPanel; column += 2 * lanes) {
+      SmallVector<Value> sums = beginSums(b, group);
+      for (int64_t half = 0; half < 2; ++half) {
+        Value tile = vector::LoadOp::create(b, wordsType(b), integers, place(b, 0, half));
+        sums[half] = arith::AddIOp::create(b, sums[half], tile);
+      }
+      store(b, scale(b, group, sums, nullptr));
+    }
+  }
+
   /// The whole depth is one group: integers to the end.
   void emitOneGroup(ImplicitLocOpBuilder &b) {
     Value group = index(b, 0);
@@ -336,7 +359,7 @@ private:
   attn::QuantizedProductOp op;
   attn::QuantizedType type;
   int64_t depth, lanes, registers;
-  bool hasDot;
+  bool hasDot, hasTiles;
   int64_t row = 0, rows = 0, column = 0;
   Value part; ///< of the rows, where they are taken in parts
 };

@@ -37,6 +37,10 @@ def AttnLowerProducts : Pass<"attn-lower-products"> {
     least 5 rows walk k in chunks of 16 steps and fetch ahead: the panel's next steps, the rows' next lines, the panel after this
     one and what the epilogue touches (ProductPrefetch.h).
 
+    `attn.paired_product` is lowered likewise, in steps of a pair. Both halves of a pair are widened by a shift and a mask, or rows
+    of bf16 are multiplied by `vdpbf16ps` where the target has it (`bf16_dot`); several rows by instructions on tiles (`amx_bf16`,
+    MatrixTiles.h).
+
     ```mlir
     func.func @tile(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %c: memref<8x32xf32>) {
       linalg.matmul ins(%a, %b : memref<8x64xf32>, memref<64x32xf32>) outs(%c : memref<8x32xf32>)
@@ -44,7 +48,7 @@ def AttnLowerProducts : Pass<"attn-lower-products"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+  let dependentDialects = ["::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
@@ -55,7 +59,7 @@ def AttnLowerQuantizedProducts : Pass<"attn-lower-quantized-products"> {
     panel, a broadcast of four codes per row, and dot products: `vpdpbusd` where the target has it (`byte_dot`), else products of
     16-bit pairs, which LLVM makes `pmaddwd`. Sums of a group are integers, that begin at minus zero times the sum of the row's
     codes; scaled, they are added in f32, in registers of few rows, else in the destination. With one group of all rows only the last
-    step has scales. A rounding to integers becomes one instruction as well.
+    step has scales, and several rows of bytes are multiplied by instructions on tiles where the target has them (`amx_int8`). A rounding to integers becomes one instruction as well.
 
     ```mlir
     func.func @tile(%rows: memref<4x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<4x32xf32>) {
@@ -65,8 +69,30 @@ def AttnLowerQuantizedProducts : Pass<"attn-lower-quantized-products"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+  let dependentDialects = ["::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def AttnEmulateMatrixInstructions : Pass<"attn-emulate-matrix-instructions"> {
+  let summary = "vector code in the place of matrix instructions";
+  let description = [{
+    Where the target's instructions on pairs and tiles are emulated (`emulated`), ops of the amx dialect and the dot product of bf16 become
+    vector code that gives the same numbers, so that their schedules run on any machine. Tiles are buffers on the stack.
+    Numbers below 2^-126, which the instructions flush to zero, are kept.
+
+    ```mlir
+    module attributes {attn.target = {amx_bf16, emulated, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+      func.func @copy(%x: memref<16x32xbf16>, %y: memref<16x32xbf16>) {
+        %c0 = arith.constant 0 : index
+        %t = amx.tile_load %x[%c0, %c0] : memref<16x32xbf16> into !amx.tile<16x32xbf16>
+        amx.tile_store %y[%c0, %c0], %t : memref<16x32xbf16>, !amx.tile<16x32xbf16>
+        return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 def AttnVectorize : Pass<"attn-vectorize"> {

@@ -35,6 +35,7 @@ void rapt::cpu::addBackendPasses(OpPassManager &passes) {
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createAttnLowerProducts());
   passes.addPass(createAttnLowerQuantizedProducts());
+  passes.addPass(createAttnEmulateMatrixInstructions());
   passes.addPass(createAttnVerifyBackend());
 }
 

@@ -199,6 +199,11 @@ TargetInfo Target::info() const {
   info.amxBf16 = has("amx-bf16") && info.vectorBytes == 64;
   info.amxInt8 = has("amx-int8") && info.vectorBytes == 64;
   info.bf16Dot = has("avx512bf16") && info.vectorBytes == 64 && !has("amx-bf16");
+  if (!emulated.empty()) {
+    info.emulated = true;
+    info.amxBf16 = info.amxInt8 = emulated == "amx";
+    info.bf16Dot = emulated == "bf16";
+  }
   info.byteDot = info.vectorBytes == 64 ? has("avx512vnni") : info.vectorBytes == 32 && has("avxvnni");
   return info;
 }

@@ -13,6 +13,7 @@
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/AMX/Transforms.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -136,8 +137,10 @@ struct ToLLVM : rapt::impl::AttnToLLVMBase<ToLLVM> {
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
+    populateAMXLegalizeForLLVMExportPatterns(converter, patterns);
     patterns.add<LowerParallelFor>(converter);
     LLVMConversionTarget target(*context);
+    configureAMXLegalizeForExportTarget(target);
     // Declarations of weights and dims stay: the manifest is written from them, whichever stage compilation starts
     // from.
     target.addLegalOp<ModuleOp, UnrealizedConversionCastOp, attn::ParameterOp, attn::DimOp>();

@@ -158,15 +158,18 @@ func.func @rounded(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> tensor<?x6
 
 // -----
 
-// With instructions on tiles, rows come in 32, 16, and what is left in powers of two.
+// With instructions on tiles, rows come in 32 and 16. Of at least 16 rows, those that are left are the last of 16 that overlap
+// others: a row of their products each. Of fewer, 4 and single rows.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @tiles
   func.func @tiles(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
     // CHECK: attn.paired_product {{.*}} tensor<32x64xbf16>
     // CHECK: attn.paired_product {{.*}} tensor<16x64xbf16>
-    // CHECK: attn.paired_product {{.*}} tensor<8x64xbf16>
+    // CHECK: %[[FITS:.*]] = arith.divui %{{.*}}, %c16
+    // CHECK: arith.minsi %{{.*}}, %[[FITS]]
+    // CHECK: %[[LAST:.*]] = attn.paired_product {{.*}} tensor<16x64xbf16>
+    // CHECK: tensor.extract_slice %[[LAST]][%{{.*}}, 0] [1, 32]
     // CHECK: attn.paired_product {{.*}} tensor<4x64xbf16>
-    // CHECK: attn.paired_product {{.*}} tensor<2x64xbf16>
     // CHECK: attn.paired_product {{.*}} tensor<1x64xbf16>
     %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     return %y : tensor<?x64xf32>

@@ -181,7 +181,8 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
   // CHECK-LABEL: @parts
   func.func @parts(%a: memref<14x64xbf16>, %b: memref<32x64xbf16>, %c: memref<14x32xf32>) {
     // CHECK: scf.for
-    // CHECK: arith.extf {{.*}} : bf16 to f32
+    // CHECK: vector.load %arg0{{.*}} vector<2xbf16>
+    // CHECK: vector.fma
     // CHECK: scf.for
     // CHECK-NOT: scf.for
     attn.paired_product %a, %b, %c : memref<14x64xbf16>, memref<32x64xbf16>, memref<14x32xf32>
@@ -213,6 +214,52 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-NOT: dpbf16ps
     // CHECK-COUNT-16: vector.fma
     attn.paired_product %a, %b, %c : memref<4x64xf32>, memref<32x64xbf16>, memref<4x32xf32>
+    return
+  }
+}
+
+// -----
+
+// Tiles of 16 rows by 64 bytes: two of rows times both halves of the panel; what is left of the depth, 3 pairs, is a step of
+// copies that are filled with zeros.
+module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @tiles
+  func.func @tiles(%a: memref<32x70xbf16>, %b: memref<35x64xbf16>, %c: memref<32x32xf32>) {
+    %f0 = arith.constant 0.0 : f32
+    // CHECK-COUNT-4: amx.tile_zero : !amx.tile<16x16xf32>
+    // CHECK: scf.for {{.*}} to %c32{{.*}} step %c16{{.*}} iter_args
+    // CHECK-COUNT-2: amx.tile_load %arg1
+    // CHECK: amx.tile_load %arg0
+    // CHECK-COUNT-2: amx.tile_mulf
+    // CHECK: amx.tile_load %arg0
+    // CHECK-COUNT-2: amx.tile_mulf
+    // CHECK: scf.yield
+    // CHECK-COUNT-32: vector.load %arg0{{.*}} vector<6xbf16>
+    // CHECK-COUNT-3: vector.load %arg1{{.*}} vector<64xbf16>
+    // CHECK-COUNT-4: amx.tile_mulf
+    // CHECK-COUNT-4: amx.tile_store %arg2
+    // CHECK-NOT: vector.fma
+    linalg.fill ins(%f0 : f32) outs(%c : memref<32x32xf32>)
+    attn.paired_product %a, %b, %c : memref<32x70xbf16>, memref<35x64xbf16>, memref<32x32xf32>
+    return
+  }
+
+  // Near misses: rows that fill no tile, and rows of f32. Both are widened.
+  // CHECK-LABEL: @few
+  func.func @few(%a: memref<4x64xbf16>, %b: memref<32x64xbf16>, %c: memref<4x32xf32>, %d: memref<16x64xf32>, %e: memref<16x32xf32>) {
+    // CHECK-NOT: amx
+    // CHECK: vector.fma
+    attn.paired_product %a, %b, %c : memref<4x64xbf16>, memref<32x64xbf16>, memref<4x32xf32>
+    attn.paired_product %d, %b, %e : memref<16x64xf32>, memref<32x64xbf16>, memref<16x32xf32>
+    return
+  }
+
+  // A result that nothing says is zero is where the tiles begin.
+  // CHECK-LABEL: @added
+  func.func @added(%a: memref<16x64xbf16>, %b: memref<32x64xbf16>, %c: memref<16x32xf32>) {
+    // CHECK-COUNT-2: amx.tile_load %arg2
+    // CHECK-NOT: amx.tile_zero
+    attn.paired_product %a, %b, %c : memref<16x64xbf16>, memref<32x64xbf16>, memref<16x32xf32>
     return
   }
 }

@@ -86,3 +86,33 @@ module attributes {attn.target = {vector_bytes = 16 : i64, vector_registers = 16
     return %1, %2 : vector<4xi32>, vector<4xi32>
   }
 }
+
+// -----
+
+// Tiles where the target has them: signed rows times the unsigned panel, whose lines lie 128 bytes apart; scales then, a row at a
+// time.
+module attributes {attn.target = {amx_int8, byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @tiles
+  func.func @tiles(%rows: memref<16x192xi8>, %panel: memref<1x4160xi8>, %dest: memref<16x32xf32>) {
+    // CHECK: %[[SUMS:.*]] = memref.alloca() {{.*}} memref<16x32xi32>
+    // CHECK-COUNT-2: amx.tile_zero : !amx.tile<16x16xi32>
+    // CHECK: amx.tile_load %arg1[%{{.*}}, %{{.*}}], %c128
+    // CHECK: amx.tile_muli %{{.*}}, %{{.*}} zext, %{{.*}} : !amx.tile<16x64xi8>, !amx.tile<16x64xi8>, !amx.tile<16x16xi32>
+    // CHECK-COUNT-2: amx.tile_store %[[SUMS]]
+    // CHECK: scf.for
+    // CHECK: vector.load %[[SUMS]]
+    // CHECK-NOT: vpdpbusd
+    attn.quantized_product %rows, %panel, %dest depth 128 of !attn.quantized<u8 group 0 axis 0>
+      : memref<16x192xi8>, memref<1x4160xi8>, memref<16x32xf32>
+    return
+  }
+
+  // Near miss: groups have scales between them.
+  // CHECK-LABEL: @grouped
+  func.func @grouped(%rows: memref<16x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<16x32xf32>) {
+    // CHECK-NOT: amx
+    attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+      : memref<16x128xi8>, memref<2x1088xi8>, memref<16x32xf32>
+    return
+  }
+}
