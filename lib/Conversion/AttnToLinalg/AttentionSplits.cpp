@@ -2,8 +2,8 @@
 //
 // Rows of one query each have little to do in every head, and a long cache to read: the grid
 // is (row, key/value head, some of its query heads, split of the keys). The heads of a group
-// are one tile, so that its keys are read once, and splits are of a fixed number of blocks:
-// neither depends on the number of threads. A second grid merges the splits' states.
+// are one tile, so that its keys are read once, and the splits of a row follow from its own
+// length, never from the number of threads. A second grid merges the splits' states.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/CacheLayout.h"
@@ -16,8 +16,10 @@ using attn::AttentionOp;
 
 namespace {
 
-/// Blocks of a split: reading them takes much longer than merging their state does.
+/// Least blocks of a split: reading them takes much longer than merging their state does.
 constexpr int64_t kSplitBlocks = 4;
+/// Most splits of a row, whatever its length, so that the room for their states is bounded.
+constexpr int64_t kMostSplits = 16;
 
 struct SplitAttention {
   AttentionTask prototype;
@@ -37,9 +39,13 @@ struct SplitAttention {
     return blocksOf(b, task, task.offset, index(b, 1));
   }
 
-  /// Splits that begin before block `end`.
+  /// Blocks of each split of a row that sees those before `end`, and how many splits it has.
+  static Value splitSize(ImplicitLocOpBuilder &b, Value end) {
+    Value share = asValue(b, affineOf(b, b.getAffineDimExpr(0).ceilDiv(kMostSplits), {OpFoldResult(end)}));
+    return arith::MaxSIOp::create(b, share, index(b, kSplitBlocks));
+  }
   static Value splitsTo(ImplicitLocOpBuilder &b, Value end) {
-    return asValue(b, affineOf(b, b.getAffineDimExpr(0).ceilDiv(kSplitBlocks), {OpFoldResult(end)}));
+    return arith::CeilDivUIOp::create(b, end, splitSize(b, end));
   }
 
   /// The most splits that a row has; none without `isDecode`.
@@ -79,8 +85,8 @@ struct SplitAttention {
   /// The states of all splits: acc [rows, key heads, tiles, splits, heads, channels], max and sum without channels.
   SmallVector<Value> partialStates(ImplicitLocOpBuilder &b, OpFoldResult activeRows, OpFoldResult splits) const {
     attn::KVViewOp view = prototype.view;
-    // Room for as many as the table has blocks for.
-    OpFoldResult most = affineOf(b, b.getAffineDimExpr(0).ceilDiv(kSplitBlocks), {extent(b, view.getTable(), 1)});
+    OpFoldResult least = affineOf(b, b.getAffineDimExpr(0).ceilDiv(kSplitBlocks), {extent(b, view.getTable(), 1)}),
+                 most = affineMin(b, {least, b.getIndexAttr(kMostSplits)});
     OpFoldResult tiles = b.getIndexAttr(groups / heads), count = b.getIndexAttr(heads),
                  channels = b.getIndexAttr(prototype.valueChannels);
     auto room = [&](SmallVector<OpFoldResult> extents) -> Value {
@@ -92,8 +98,8 @@ struct SplitAttention {
       AttentionTask task = prototype;
       Value found = locate(b, task, ids);
       KeyBlocks range = blocks(b, task);
-      Value begin = arith::MulIOp::create(b, ids[3], index(b, kSplitBlocks));
-      Value end = arith::AddIOp::create(b, begin, index(b, kSplitBlocks));
+      Value size = splitSize(b, range.end), begin = arith::MulIOp::create(b, ids[3], size);
+      Value end = arith::AddIOp::create(b, begin, size);
       // A task beyond its row's keys writes nothing.
       Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, begin, range.end);
       found = arith::SelectOp::create(b, some, found, index(b, 0));
