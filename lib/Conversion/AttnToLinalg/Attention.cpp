@@ -169,11 +169,10 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     OpFoldResult rows = op.getQBegin() ? affineOf(b, d0 - 1, {extent(b, op.getQBegin(), 0)}) : extentOf(AttentionOp::B);
     OpFoldResult groups = extentOf(AttentionOp::G), queries = extentOf(AttentionOp::Q),
                  keys = extentOf(AttentionOp::KV);
-    // Tasks of nearly one size, in whole tiles.
-    OpFoldResult longest = longestRow(b, op.getQBegin(), rows, queries), one = b.getIndexAttr(1),
-                 tasks = affineOf(b, d0.ceilDiv(kTaskQueries), {longest});
-    Value each = arith::CeilDivUIOp::create(b, asValue(b, longest), asValue(b, affineMax(b, {tasks, one})));
-    Value together = asValue(b, affineOf(b, d0.ceilDiv(kTileRows) * kTileRows, {OpFoldResult(each)}));
+    OpFoldResult longest = longestRow(b, op.getQBegin(), rows, queries);
+    auto share = shareRows(b, longest, kTaskQueries, kTileRows);
+    OpFoldResult tasks = share.first;
+    Value together = share.second;
     SmallVector<OpFoldResult> resultExtents;
     for (AffineExpr expr : op.getMap(3).getResults())
       resultExtents.push_back(extentOf(static_cast<AttentionOp::Dim>(cast<AffineDimExpr>(expr).getPosition())));

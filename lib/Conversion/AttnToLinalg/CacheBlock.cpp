@@ -244,10 +244,8 @@ SmallVector<Value> CacheBlock::widened(ImplicitLocOpBuilder &b, Value block, Val
   }
   if (layout.together() == 1)
     return {readPanel(b, block, at)};
-  Value pairs = vector::BitCastOp::create(b, wordsOf(b, kPanel), readRow(b, block, at, 2 * kPanel));
-  Value first = arith::ShLIOp::create(b, pairs, words(b, kPanel, 16)),
-        second = arith::AndIOp::create(b, pairs, words(b, kPanel, 0xffff0000));
-  return {arith::BitcastOp::create(b, panelOfFloats(b), first), arith::BitcastOp::create(b, panelOfFloats(b), second)};
+  auto [first, second] = readPairs(b, block, at, kPanel);
+  return {first, second};
 }
 
 Value CacheBlock::readKeyElement(ImplicitLocOpBuilder &b, Value pool, ValueRange at, Value place, Value channel) const {

@@ -247,13 +247,12 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     attn::LinearOp op = product.op;
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     const int64_t unit = rope ? rope.getInput().getType().getDimSize(2) : kPanel; // columns of a task
-    OpFoldResult rows = extent(b, op.getInput(), 0), one = b.getIndexAttr(1);
+    OpFoldResult rows = extent(b, op.getInput(), 0);
     Value dest = product.inPlace ? Value(op.getExtras()[*product.inPlace])
                                  : destination(b, op.getResult(), {rows, b.getIndexAttr(product.columns)});
-    // Blocks of nearly one size, in whole register tiles.
-    OpFoldResult blocks = affineOf(b, d0.ceilDiv(kTaskRows), {rows});
-    Value each = arith::CeilDivUIOp::create(b, asValue(b, rows), asValue(b, affineMax(b, {blocks, one})));
-    each = asValue(b, affineOf(b, d0.ceilDiv(product.tileRows[0]) * product.tileRows[0], {OpFoldResult(each)}));
+    auto share = shareRows(b, rows, kTaskRows, product.tileRows[0]);
+    OpFoldResult blocks = share.first;
+    Value each = share.second;
     SmallVector<OpFoldResult> extents{blocks, b.getIndexAttr(llvm::divideCeil(product.columns, unit))};
     return grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
       OpFoldResult first(Value(arith::MulIOp::create(b, ids[0], each)));

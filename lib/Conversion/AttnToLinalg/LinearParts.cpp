@@ -46,14 +46,13 @@ struct TileDeepLinear : OpRewritePattern<attn::LinearOp> {
       return rewriter.notifyMatchFailure(op, "k is taken whole");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    OpFoldResult rows = extent(b, op.getInput(), 0), one = b.getIndexAttr(1);
+    OpFoldResult rows = extent(b, op.getInput(), 0);
     LinearTask prototype{op, inputOf(b, op), overwritable(op), {}, {}, {}, {}, k, {}, false, {}, k, false};
     Value dest = prototype.inPlace ? Value(op.getExtras()[*prototype.inPlace])
                                    : destination(b, op.getResult(), {rows, b.getIndexAttr(columns)});
-    // Blocks of nearly one size, in whole register tiles.
-    OpFoldResult blocks = affineOf(b, d0.ceilDiv(kTaskRows), {rows});
-    Value each = arith::CeilDivUIOp::create(b, asValue(b, rows), asValue(b, affineMax(b, {blocks, one})));
-    each = asValue(b, affineOf(b, d0.ceilDiv(kTileRows) * kTileRows, {OpFoldResult(each)}));
+    auto share = shareRows(b, rows, kTaskRows, kTileRows);
+    OpFoldResult blocks = share.first;
+    Value each = share.second;
     Value many = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, asValue(b, rows), index(b, kManyRows));
     Value together = arith::SelectOp::create(b, many, index(b, kTaskPanels), index(b, 1));
     Value panels = index(b, llvm::divideCeil(columns, kPanel)),

@@ -113,6 +113,14 @@ Value tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, Step step, V
   return loop(b, lower, upper, step, ValueRange(init), one)[0];
 }
 
+std::pair<OpFoldResult, Value> tile::shareRows(ImplicitLocOpBuilder &b, OpFoldResult extent, int64_t most,
+                                               int64_t tile) {
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  OpFoldResult tasks = affineOf(b, d0.ceilDiv(most), {extent}), one = b.getIndexAttr(1);
+  Value each = arith::CeilDivUIOp::create(b, asValue(b, extent), asValue(b, affineMax(b, {tasks, one})));
+  return {tasks, asValue(b, affineOf(b, d0.ceilDiv(tile) * tile, {OpFoldResult(each)}))};
+}
+
 /// Whether a panel that begins within the last dim ends there too.
 static bool isPadded(Value tensor) {
   int64_t columns = cast<RankedTensorType>(tensor.getType()).getShape().back();

@@ -53,6 +53,10 @@ struct Insertion {
 using TaskBody =
     llvm::function_ref<llvm::SmallVector<Insertion>(ImplicitLocOpBuilder &, ValueRange ids, ValueRange destinations)>;
 
+/// `extent` rows in tasks of nearly one size, each of whole tiles and at most `most` rows: how many tasks, and the rows
+/// of each but the last. `most` is a multiple of `tile`.
+std::pair<OpFoldResult, Value> shareRows(ImplicitLocOpBuilder &b, OpFoldResult extent, int64_t most, int64_t tile);
+
 /// A parallel grid: one insertion per destination and task. Returns the results.
 llvm::SmallVector<Value> grid(ImplicitLocOpBuilder &b, OFRs extents, ValueRange destinations, TaskBody body);
 

@@ -46,6 +46,16 @@ void forRows(ImplicitLocOpBuilder &b, Value buffer, function_ref<void(ImplicitLo
   body(b, each.getInductionVar());
 }
 
+/// A new tile's buffer, whose rows `rowAt` gives.
+Value makeTile(ImplicitLocOpBuilder &b, Type type,
+               function_ref<Value(ImplicitLocOpBuilder &, VectorType, Value row)> rowAt) {
+  Value buffer = bufferFor(b, type);
+  forRows(b, buffer, [&](ImplicitLocOpBuilder &b, Value row) {
+    vector::StoreOp::create(b, rowAt(b, rowOf(buffer), row), buffer, ValueRange{row, index(b, 0)});
+  });
+  return buffer;
+}
+
 /// Where row `row` of a tile is in memory.
 SmallVector<Value> placeOf(ImplicitLocOpBuilder &b, ValueRange indices, Value stride, Value row) {
   SmallVector<Value> place(indices);
@@ -58,12 +68,10 @@ struct ZeroTile : OpConversionPattern<amx::TileZeroOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(amx::TileZeroOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value buffer = bufferFor(b, op.getRes().getType());
-    forRows(b, buffer, [&](ImplicitLocOpBuilder &b, Value row) {
-      Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(rowOf(buffer)));
-      vector::StoreOp::create(b, zeros, buffer, ValueRange{row, index(b, 0)});
-    });
-    rewriter.replaceOp(op, buffer);
+    auto zeros = [](ImplicitLocOpBuilder &b, VectorType type, Value) -> Value {
+      return arith::ConstantOp::create(b, b.getZeroAttr(type));
+    };
+    rewriter.replaceOp(op, makeTile(b, op.getRes().getType(), zeros));
     return success();
   }
 };
@@ -73,13 +81,11 @@ struct LoadTile : OpConversionPattern<amx::TileLoadOp> {
   LogicalResult matchAndRewrite(amx::TileLoadOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value buffer = bufferFor(b, op.getRes().getType());
-    forRows(b, buffer, [&](ImplicitLocOpBuilder &b, Value row) {
-      SmallVector<Value> place = placeOf(b, adaptor.getIndices(), adaptor.getStride(), row);
-      Value loaded = vector::LoadOp::create(b, rowOf(buffer), adaptor.getBase(), place);
-      vector::StoreOp::create(b, loaded, buffer, ValueRange{row, index(b, 0)});
-    });
-    rewriter.replaceOp(op, buffer);
+    auto load = [&](ImplicitLocOpBuilder &b, VectorType type, Value row) -> Value {
+      return vector::LoadOp::create(b, type, adaptor.getBase(),
+                                    placeOf(b, adaptor.getIndices(), adaptor.getStride(), row));
+    };
+    rewriter.replaceOp(op, makeTile(b, op.getRes().getType(), load));
     return success();
   }
 };

@@ -60,9 +60,8 @@ bool ProductPrefetch::isUseful() const { return rows >= kLeastRowsToPrefetch && 
 
 bool ProductPrefetch::hasChunks() const { return readsRowsAhead() || rowLoop; }
 
-bool ProductPrefetch::readsRowsAhead() const {
-  return rows * depth * 4 > kResidentBytes;
-} // a step reads 4 bytes of each
+// A step reads 4 bytes of each row.
+bool ProductPrefetch::readsRowsAhead() const { return rows * depth * 4 > kResidentBytes; }
 
 void ProductPrefetch::prefetch(ImplicitLocOpBuilder &b, Value buffer, Value row, Value column, bool isWrite,
                                unsigned locality) {
