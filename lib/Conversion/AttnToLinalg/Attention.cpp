@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/CacheLayout.h"
+#include "lib/Analysis/Rounding.h"
 #include "lib/Conversion/AttnToLinalg/AttentionSteps.h"
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 
@@ -176,7 +177,9 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     SmallVector<OpFoldResult> resultExtents;
     for (AffineExpr expr : op.getMap(3).getResults())
       resultExtents.push_back(extentOf(static_cast<AttentionOp::Dim>(cast<AffineDimExpr>(expr).getPosition())));
-    Value dest = destination(b, op.getResult(), resultExtents);
+    attn::RoundRowsOp rounding = roundingOf(op.getResult());
+    Value dest = destination(b, op.getResult(), resultExtents,
+                             rounding ? rounding.getResult().getType().getElementType() : Type());
 
     AttentionTask prototype{
         op, analyzeMask(op.getMask()), view, {}, {}, channels, valueChannels, kBlock, {}, {}, {}, {}, {}, {}, {}, {},
@@ -209,7 +212,17 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     if (splits)
       results[0] =
           attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), groups, queries, keys, isDecode, results[0]);
-    rewriter.replaceOp(op, results);
+    if (!rounding) {
+      rewriter.replaceOp(op, results);
+      return success();
+    }
+    // Its heads are merged as they are, and the rounding finds its input rounded.
+    auto heads = rounding.getInput().getDefiningOp<attn::MergeHeadsOp>();
+    rewriter.modifyOpInPlace(heads, [&] {
+      heads->setOperand(0, results[0]);
+      heads.getResult().setType(rounding.getResult().getType());
+    });
+    rewriter.eraseOp(op);
     return success();
   }
 };
