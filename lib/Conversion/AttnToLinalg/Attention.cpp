@@ -124,6 +124,16 @@ Insertion attend(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first
   return out;
 }
 
+/// Heads that were written rounded are merged as they are, and the rounding finds its input rounded.
+void replaceRounded(PatternRewriter &rewriter, AttentionOp op, attn::RoundRowsOp rounding, Value result) {
+  auto heads = rounding.getInput().getDefiningOp<attn::MergeHeadsOp>();
+  rewriter.modifyOpInPlace(heads, [&] {
+    heads->setOperand(0, result);
+    heads.getResult().setType(rounding.getResult().getType());
+  });
+  rewriter.eraseOp(op);
+}
+
 struct TileAttention : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -212,17 +222,10 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     if (splits)
       results[0] =
           attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), groups, queries, keys, isDecode, results[0]);
-    if (!rounding) {
+    if (rounding)
+      replaceRounded(rewriter, op, rounding, results[0]);
+    else
       rewriter.replaceOp(op, results);
-      return success();
-    }
-    // Its heads are merged as they are, and the rounding finds its input rounded.
-    auto heads = rounding.getInput().getDefiningOp<attn::MergeHeadsOp>();
-    rewriter.modifyOpInPlace(heads, [&] {
-      heads->setOperand(0, results[0]);
-      heads.getResult().setType(rounding.getResult().getType());
-    });
-    rewriter.eraseOp(op);
     return success();
   }
 };
