@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Products whose k is taken in parts, for all panels of a task: depths of several parts, widths of less and more than a task's panels,
-and rows that fill no tile; with a bias, a residual that is overwritten, and without either. Against float64."""
+and rows that fill no tile; with a bias, a residual that is overwritten, and without either; and with heads that are rotated in the
+product's tasks, of which a task has two and the last one. Against float64."""
 
 import numpy as np
 
@@ -9,6 +10,7 @@ import kernels
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(31)
 SHAPES = [(1536, 70), (2064, 160), (4096, 33)]  # depth, columns; parts of 512, 344 (no multiple of 32) and 512
+ROTATED = (1600, 5, 64, 3)  # depth, heads, channels of each, and how many are rotated; parts of 400
 ROWS = (0, 1, 2, 13, 16, 29, 213)
 
 
@@ -20,11 +22,38 @@ def panels(w):
     return np.ascontiguousarray(padded.reshape(k, -1, 32).transpose(1, 0, 2))
 
 
+def says(name, type_):
+    return f'%{name}: {type_} {{attn.name = "{name}"' + (', attn.dims = ["rows"]}' if "?" in type_ else "}")
+
+
+def rotatedEntry(k, heads, width, rotated):
+    n, pairs = heads * width, width // 2
+    rows, table, result = (f"tensor<?x{columns}xf32>" for columns in (k, pairs, n))
+    panel, apart = f"tensor<{n // 32}x{k}x32xf32>", f"tensor<?x{heads}x{width}xf32>"
+    return f"""
+func.func @rotated({says("x", rows)}, {says("w", panel)}, {says("c", table)}, {says("s", table)})
+    -> ({result} {{attn.name = "y", attn.dims = ["rows"]}}) attributes {{attn.entry}} {{
+  %0 = attn.linear %x, %w : {rows}, {panel} -> {result}
+  %1 = attn.split_heads %0 : {result} -> {apart}
+  %2 = attn.rope %1, %c, %s heads {rotated} : {apart}, {table}
+  %y = attn.merge_heads %2 : {apart} -> {result}
+  return %y : {result}
+}}
+"""
+
+
+def rotate(y, c, s, rotated):
+    """Channels j and j + width/2 of the first heads of y, [rows, heads, width], as pairs."""
+    first, second = np.split(y[:, :rotated], 2, axis=2)
+    c, s = c[:, None].astype(np.float64), s[:, None].astype(np.float64)
+    turned = np.concatenate([first * c - second * s, first * s + second * c], axis=2)
+    return np.concatenate([turned, y[:, rotated:]], axis=1)
+
+
 def entry(k, n):
     """x . v + bias, on which x . w is added, with all columns of the panels; x . w with its own."""
     width = -(-n // 32) * 32
     rows, panel, wide, result = f"tensor<?x{k}xf32>", f"tensor<{width // 32}x{k}x32xf32>", f"tensor<?x{width}xf32>", f"tensor<?x{n}xf32>"
-    says = lambda name, type_: f'%{name}: {type_} {{attn.name = "{name}"' + (', attn.dims = ["rows"]}' if "?" in type_ else "}")
     product = lambda weight, extra, extraType, type_: f"""attn.linear %x, %{weight}, (%{extra}) : {rows}, {panel}, ({extraType}) -> {type_} {{
   ^bb0(%sum: f32, %extra: f32):
     %0 = arith.addf %sum, %extra : f32
@@ -41,7 +70,7 @@ func.func @deep_{k}_{n}({says("x", rows)}, {says("v", panel)}, {says("w", panel)
 """
 
 
-TEXT = "attn.dim @rows min 0 max 1024\n" + "".join(entry(*shape) for shape in SHAPES)
+TEXT = "attn.dim @rows min 0 max 1024\n" + "".join(entry(*shape) for shape in SHAPES) + rotatedEntry(*ROTATED)
 program = kernels.Program(tools, "deep", TEXT)
 for k, n in SHAPES:
     v, w = ((random.standard_normal((k, n)) / np.sqrt(k)).astype(np.float32) for _ in range(2))
@@ -59,4 +88,11 @@ for k, n in SHAPES:
                 checks.near(f"{part} {rows} x {n} x {k} by {workers} workers", mine, right, 4 * np.sqrt(k) * 2.0**-24)
             first = first or found
             checks.equal(f"{rows} x {n} x {k} by {workers} workers", found[0], first[0])
+k, heads, width, turned = ROTATED
+w = (random.standard_normal((k, heads * width)) / np.sqrt(k)).astype(np.float32)
+for rows in ROWS:
+    x, c, s = (random.standard_normal((rows, columns)).astype(np.float32) for columns in (k, width // 2, width // 2))
+    found, = program.compiled("rotated", [x, panels(w), c, s], [(rows, heads * width)], (rows,))
+    expected = rotate((x.astype(np.float64) @ w).reshape(rows, heads, width), c, s, turned)
+    checks.near(f"rotated, {rows} rows", found, expected.reshape(found.shape), 8 * np.sqrt(k) * 2.0**-24)
 checks.finish()

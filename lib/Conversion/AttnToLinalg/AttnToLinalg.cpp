@@ -57,7 +57,6 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
     RewritePatternSet patterns(&getContext());
     populateQuantizationTilingPatterns(patterns);
     populateLinearTilingPatterns(patterns);
-    populateDeepLinearTilingPatterns(patterns);
     populateRowWiseTilingPatterns(patterns);
     populateNormTilingPatterns(patterns);
     populateImageTilingPatterns(patterns);

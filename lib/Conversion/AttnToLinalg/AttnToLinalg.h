@@ -10,7 +10,6 @@ class RewritePatternSet;
 namespace rapt {
 void populateQuantizationTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateLinearTilingPatterns(mlir::RewritePatternSet &patterns);
-void populateDeepLinearTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateRowWiseTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateNormTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateImageTilingPatterns(mlir::RewritePatternSet &patterns);

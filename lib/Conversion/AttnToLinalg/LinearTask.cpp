@@ -51,22 +51,6 @@ bool tile::widens(attn::LinearOp op) {
   return (weight.isBF16() || weight.isF16()) && !op.getInput().getType().getElementType().isBF16();
 }
 
-Value tile::widenPanel(ImplicitLocOpBuilder &b, Value weight, bool inPairs) {
-  int64_t units = cast<RankedTensorType>(weight.getType()).getDimSize(0), k = inPairs ? 2 * units : units;
-  Value wide =
-      empty(b, RankedTensorType::get({k, kPanel}, b.getF32Type()), {b.getIndexAttr(k), b.getIndexAttr(kPanel)});
-  wide =
-      loop(b, index(b, 0), index(b, units), 1, wide, [&](ImplicitLocOpBuilder &b, Value unit, Value carried) -> Value {
-        if (!inPairs)
-          return writePanel(b, readPanel(b, weight, {unit, index(b, 0)}), carried, {unit, index(b, 0)});
-        auto [even, odd] = readPairs(b, weight, {unit, index(b, 0)}, kPanel);
-        Value first = arith::MulIOp::create(b, unit, index(b, 2)),
-              second = arith::AddIOp::create(b, first, index(b, 1));
-        return writePanel(b, odd, writePanel(b, even, carried, {first, index(b, 0)}), {second, index(b, 0)});
-      });
-  return wide;
-}
-
 Value tile::overRowTiles(ImplicitLocOpBuilder &b, ArrayRef<int64_t> tileRows, Value rows, Value init,
                          function_ref<Value(ImplicitLocOpBuilder &, int64_t, Value, Value, Value)> body) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);

@@ -13,18 +13,27 @@ inline constexpr int64_t kProductRows[] = {kTileRows, 8, 4, 1};
 
 /// The operands of an attn.linear, cut to one panel.
 struct LinearTask {
+  /// A part of k, whose products are added to sums of all panels of the task.
+  struct Part {
+    OpFoldResult from;   ///< its first column of the input
+    OpFoldResult column; ///< of the panel in the sums
+    Value fills;         ///< 1 where it is the first part, and sums begin with zero; else 0
+  };
+
   attn::LinearOp op;
   Value input;
-  std::optional<unsigned> inPlace; ///< the extra operand that is the destination, too
-  Value weight;                    ///< [k, 32]
-  llvm::SmallVector<Value> extras; ///< rank 1: [32] of this panel; rank 2: the whole
-  OpFoldResult firstRow, column;   ///< of the task
-  int64_t k;
-  OpFoldResult width;            ///< columns of the panel that the result has
-  bool narrow;                   ///< width may be below 32
-  attn::QuantizedType quantized; ///< of the weight, or null
-  int64_t rowExtent;             ///< of the input as it lies: k, or a quantised row's bytes
-  bool inPairs;                  ///< the weight is [k/2, 64]
+  std::optional<unsigned> inPlace;  ///< the extra operand that is the destination, too
+  llvm::ArrayRef<int64_t> tileRows; ///< rows of its tiles, largest first
+  Value weight;                     ///< [k, 32]
+  llvm::SmallVector<Value> extras;  ///< rank 1: [32] of this panel; rank 2: the whole
+  OpFoldResult firstRow, column;    ///< of the task
+  int64_t k;                        ///< rows of `weight`
+  std::optional<Part> part;         ///< where k is one of several
+  OpFoldResult width;               ///< columns of the panel that the result has
+  bool narrow;                      ///< width may be below 32
+  attn::QuantizedType quantized;    ///< of the weight, or null
+  int64_t rowExtent;                ///< of the input as it lies: k, or a quantised row's bytes
+  bool inPairs;                     ///< the weight is [k/2, 64]
 };
 
 /// The extra operand that can be overwritten: of the result's type, and read last by this op.
@@ -41,9 +50,6 @@ void cutToPanel(ImplicitLocOpBuilder &b, LinearTask &task, int64_t columns);
 
 /// Whether products of several rows read the weight from a copy in f32.
 bool widens(attn::LinearOp op);
-
-/// A panel of 16 bits, [k, 32] or in pairs [k/2, 64], as [k, 32] of f32.
-Value widenPanel(ImplicitLocOpBuilder &b, Value weight, bool inPairs);
 
 /// Tiles of `tileRows` rows, largest first, over `rows` rows; the last of those has one row. Where two rows would be
 /// left after tiles of 14 and there are tiles of 8, two of these take the place of the last one and both rows.

@@ -129,6 +129,34 @@ struct TileSelectRows : OpRewritePattern<attn::SelectRowsOp> {
   }
 };
 
+/// A row of bf16, whose columns beyond the input's are zero.
+struct TileRoundRows : OpRewritePattern<attn::RoundRowsOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::RoundRowsOp op, PatternRewriter &rewriter) const override {
+    if (!isPadded(op.getResult()))
+      return rewriter.notifyMatchFailure(op, "columns are not padded");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    RankedTensorType type = op.getResult().getType();
+    int64_t columns = op.getInput().getType().getDimSize(1), width = type.getDimSize(1);
+    Value init = destination(b, op.getResult(), {extent(b, op.getInput(), 0), b.getIndexAttr(width)});
+    rewriter.replaceOp(op, rowGrid(b, init, [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
+                         auto panel = VectorType::get({kPanel}, type.getElementType());
+                         dest = forPanels(b, attn::padToPanel(columns), dest,
+                                          [&](ImplicitLocOpBuilder &b, Value column, Value) -> Value {
+                                            Value read = readPanel(b, op.getInput(), {row, column});
+                                            return arith::TruncFOp::create(b, panel, read);
+                                          });
+                         Value zero = arith::ConstantOp::create(b, b.getZeroAttr(panel));
+                         return loop(b, index(b, attn::padToPanel(columns)), index(b, width), kPanel, dest,
+                                     [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
+                                       return writePanel(b, zero, carried, column);
+                                     });
+                       }));
+    return success();
+  }
+};
+
 /// A few scalars: a loop, not a parallel region.
 struct TileColumn : OpRewritePattern<attn::ColumnOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -191,5 +219,6 @@ struct TileMergeHeads : OpRewritePattern<attn::MergeHeadsOp> {
 
 void rapt::populateRowWiseTilingPatterns(RewritePatternSet &patterns) {
   patterns.add<TileElementwise<attn::ActivationOp>, TileElementwise<attn::AddOp>, TileElementwise<attn::GLUOp>,
-               TileEmbedding, TileSelectRows, TileColumn, TileSplitHeads, TileMergeHeads>(patterns.getContext());
+               TileEmbedding, TileSelectRows, TileRoundRows, TileColumn, TileSplitHeads, TileMergeHeads>(
+      patterns.getContext());
 }

@@ -229,3 +229,54 @@ func.func @not_deep(%x: tensor<?x1552xf32>, %v: tensor<2x1552x32xf32>, %z: tenso
   %c = attn.linear %z, %w : tensor<?x1504xf32>, tensor<2x1504x32xf32> -> tensor<?x64xf32>
   return %a, %c : tensor<?x64xf32>, tensor<?x64xf32>
 }
+
+// -----
+
+// Of heads that are rotated a task has two of 64 columns, and few rows one. They are rotated where the result lies.
+// CHECK-LABEL: @deep_heads
+func.func @deep_heads(%x: tensor<?x2048xf32>, %w: tensor<10x2048x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>) -> tensor<?x320xf32> {
+  // CHECK: arith.select %{{.*}}, %c2{{.*}}, %c1
+  // CHECK: scf.forall
+  // CHECK: tensor.empty() : tensor<210x128xf32>
+  // CHECK: scf.for {{.*}} to %c2048{{.*}} step %c512
+  // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x512xf32>, tensor<512x32xf32>)
+  // CHECK: vector.transfer_read %arg2
+  // CHECK: vector.transfer_read %arg3
+  // CHECK: math.fma
+  // CHECK: scf.forall.in_parallel
+  // CHECK-NOT: math.fma
+  // CHECK: return
+  %0 = attn.linear %x, %w : tensor<?x2048xf32>, tensor<10x2048x32xf32> -> tensor<?x320xf32>
+  %1 = attn.split_heads %0 : tensor<?x320xf32> -> tensor<?x5x64xf32>
+  %2 = attn.rope %1, %c, %s heads 3 : tensor<?x5x64xf32>, tensor<?x32xf32>
+  %y = attn.merge_heads %2 : tensor<?x5x64xf32> -> tensor<?x320xf32>
+  return %y : tensor<?x320xf32>
+}
+
+// -----
+
+// Parts of panels of 16 bits are widened for tiles of 14 rows; the rows of the input decide how deep they are.
+// CHECK-LABEL: @deep_pairs
+func.func @deep_pairs(%x: tensor<?x3072xf32>, %r: tensor<?x3072xbf16>, %w: tensor<8x1536x64xbf16>)
+    -> (tensor<?x256xf32>, tensor<?x256xf32>) {
+  // CHECK: scf.for {{.*}} to %c3072{{.*}} step %c512
+  // CHECK: tensor.extract_slice %arg2{{.*}} : tensor<8x1536x64xbf16> to tensor<256x64xbf16>
+  // CHECK: scf.for {{.*}} -> (tensor<512x32xf32>)
+  // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x512xf32>, tensor<512x32xf32>)
+  // CHECK: attn.paired_product {{.*}} tensor<8x512xf32>, tensor<256x64xbf16>
+  %y = attn.linear %x, %w : tensor<?x3072xf32>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
+  // CHECK: scf.for {{.*}} to %c3072{{.*}} step %c1024
+  // CHECK: attn.paired_product {{.*}} tensor<14x1024xbf16>, tensor<512x64xbf16>
+  %z = attn.linear %r, %w : tensor<?x3072xbf16>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
+  return %y, %z : tensor<?x256xf32>, tensor<?x256xf32>
+}
+
+// -----
+
+// Near miss: 2,048 columns of bf16 stay.
+// CHECK-LABEL: @not_deep_pairs
+func.func @not_deep_pairs(%r: tensor<?x2048xbf16>, %w: tensor<8x1024x64xbf16>) -> tensor<?x256xf32> {
+  // CHECK: attn.paired_product {{.*}} tensor<14x2048xbf16>, tensor<1024x64xbf16>
+  %y = attn.linear %r, %w : tensor<?x2048xbf16>, tensor<8x1024x64xbf16> -> tensor<?x256xf32>
+  return %y : tensor<?x256xf32>
+}
