@@ -71,8 +71,10 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
     Progress progress;
     walkAndApplyPatterns(getOperation(), std::move(patterns), &progress);
     WalkResult rest = getOperation()->walk([&](Operation *op) {
-      if (auto view = dyn_cast<attn::KVViewOp>(op); view && view->use_empty()) {
-        view.erase();
+      // What is left of its users says why.
+      if (auto view = dyn_cast<attn::KVViewOp>(op)) {
+        if (view->use_empty())
+          view.erase();
         return WalkResult::skip();
       }
       if (auto slice = dyn_cast<attn::ParameterSliceOp>(op); slice && slice->use_empty()) {

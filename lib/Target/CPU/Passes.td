@@ -133,7 +133,8 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
