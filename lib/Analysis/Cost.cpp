@@ -1,6 +1,7 @@
 //===- Cost.cpp - What the ops of an entry compute and move -----------------------------===//
 #include "lib/Analysis/Cost.h"
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Analysis/Companion.h"
 #include "lib/Analysis/Mask.h"
 #include "lib/Analysis/Shapes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -120,6 +121,11 @@ Cost CostModel::costOfLinear(attn::LinearOp linear) {
   if (layout && layout->getShape().size() == 2) // what the model has, without padding
     k = layout->getShape()[0], n = layout->getShape()[1];
   cost.flops = shapes.extent(linear.getInput(), 0) * Sum(2) * Sum(k) * Sum(n);
+  if (attn::LinearOp companion = companionOf(linear)) {
+    Cost beside = costOfLinear(companion);
+    cost.flops = cost.flops + beside.flops;
+    cost.weights = cost.weights + beside.weights;
+  }
   cost.dtype = linear.isQuantized() ? Type(b.getIntegerType(8)) : weight.getElementType();
   return cost;
 }
@@ -221,11 +227,13 @@ Cost CostModel::costOfRecurrence(attn::RecurrenceOp recurrence) {
   return cost;
 }
 
-/// Everything that is read, and everything that is made.
+/// Everything that is read, and everything that is made. Tiles of a companion are neither.
 Cost CostModel::costOfRows(Operation *op) {
   Cost cost;
+  auto linear = dyn_cast<attn::LinearOp>(op);
+  Operation *companion = linear ? companionOf(linear).getOperation() : nullptr;
   for (Value operand : op->getOperands())
-    if (isa<RankedTensorType>(operand.getType()))
+    if (isa<RankedTensorType>(operand.getType()) && !(companion && operand.getDefiningOp() == companion))
       (parameterOf(operand) ? cost.weights : cost.activations) =
           (parameterOf(operand) ? cost.weights : cost.activations) + bytesOf(operand);
   for (Value result : op->getResults())
@@ -257,7 +265,7 @@ Cost CostModel::costOf(Operation *op) {
 }
 
 /// Where the first weight that an op reads comes from: "h.{layer}.attn.c_attn"; the tensors that were put side by side
-/// with it are told by their last part.
+/// with it, and its companion's, are told by their last part.
 std::string CostModel::nameOf(Operation *op) {
   for (Value operand : op->getOperands()) {
     attn::ParameterOp parameter = parameterOf(operand);
@@ -272,6 +280,9 @@ std::string CostModel::nameOf(Operation *op) {
         part = part.rsplit('.').second.empty() ? part : part.rsplit('.').second;
       name += (name.empty() ? "" : "+") + part.str();
     }
+    auto linear = dyn_cast<attn::LinearOp>(op);
+    if (attn::LinearOp companion = linear ? companionOf(linear) : nullptr)
+      name += "+" + StringRef(nameOf(companion)).rsplit('.').second.str();
     return name;
   }
   return {};
@@ -324,6 +335,8 @@ EntryCosts CostModel::run() {
     if (!isa<attn::AttnDialect>(op->getDialect()) || op->getNumResults() == 0 ||
         isa<attn::ParameterSliceOp, attn::KVViewOp, attn::SplitHeadsOp, attn::MergeHeadsOp, attn::LookupOp,
             attn::DimSizeOp, attn::RoundRowsOp>(op))
+      return;
+    if (auto linear = dyn_cast<attn::LinearOp>(op); linear && ownerOf(linear))
       return;
     ops.push_back(describe(op, costOf(op)));
     result.operations.push_back(op);

@@ -1,6 +1,8 @@
 //===- RoundRows.cpp - Inputs of products by instructions on pairs -----------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Analysis/Rounding.h"
 #include "lib/TargetInfo/TargetInfo.h"
+#include "lib/Transforms/Fusion/Remarks.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -13,6 +15,16 @@ using namespace mlir;
 using namespace rapt;
 
 namespace {
+
+/// Whether the op that makes the rows writes them rounded, which attn-to-linalg decides by the same rule.
+void explain(attn::RoundRowsOp rounding) {
+  constexpr llvm::StringLiteral rule = "fuse-rounding";
+  StringRef why = obstacleOfRounding(rounding);
+  if (why.empty())
+    remarkFused(rounding.getLoc(), rule, rounding.getInput().getDefiningOp()->getName().getStringRef());
+  else
+    remarkNotFused(rounding.getLoc(), rule, why);
+}
 
 struct RoundRows : rapt::impl::AttnRoundRowsBase<RoundRows> {
   void runOnOperation() override {
@@ -34,6 +46,7 @@ struct RoundRows : rapt::impl::AttnRoundRowsBase<RoundRows> {
       }
       product.getInputMutable().assign(rows);
     });
+    getOperation().walk([](attn::RoundRowsOp rounding) { explain(rounding); });
   }
 };
 

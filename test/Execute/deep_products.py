@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Products whose k is taken in parts, for all panels of a task: depths of several parts, widths of less and more than a task's panels,
 and rows that fill no tile; with a bias, a residual that is overwritten, and without either; and with heads that are rotated in the
-product's tasks, of which a task has two and the last one. Against float64."""
+product's tasks, of which a task has two and the last one; and two of the same rows of which one gates the other, k taken whole, too. Against
+float64."""
 
 import numpy as np
 
@@ -11,6 +12,7 @@ tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(31)
 SHAPES = [(1536, 70), (2064, 160), (4096, 33)]  # depth, columns; parts of 512, 344 (no multiple of 32) and 512
 ROTATED = (1600, 5, 64, 3)  # depth, heads, channels of each, and how many are rotated; parts of 400
+GATED = [(1600, 96), (70, 64)]  # depth, columns
 ROWS = (0, 1, 2, 13, 16, 29, 213)
 
 
@@ -37,6 +39,27 @@ func.func @rotated({says("x", rows)}, {says("w", panel)}, {says("c", table)}, {s
   %1 = attn.split_heads %0 : {result} -> {apart}
   %2 = attn.rope %1, %c, %s heads {rotated} : {apart}, {table}
   %y = attn.merge_heads %2 : {apart} -> {result}
+  return %y : {result}
+}}
+"""
+
+
+def gatedEntry(k, n):
+    """The products with w and with v and a bias, one times the other: both are made by the same tasks."""
+    rows, panel, result = f"tensor<?x{k}xf32>", f"tensor<{n // 32}x{k}x32xf32>", f"tensor<?x{n}xf32>"
+    return f"""
+func.func @gated_{k}({says("x", rows)}, {says("v", panel)}, {says("w", panel)}, {says("b", f"tensor<{n}xf32>")})
+    -> ({result} {{attn.name = "y", attn.dims = ["rows"]}}) attributes {{attn.entry}} {{
+  %h = attn.linear %x, %v, (%b) : {rows}, {panel}, (tensor<{n}xf32>) -> {result} {{
+  ^bb0(%sum: f32, %bias: f32):
+    %0 = arith.addf %sum, %bias : f32
+    attn.yield %0 : f32
+  }}
+  %y = attn.linear %x, %w, (%h) : {rows}, {panel}, ({result}) -> {result} {{
+  ^bb0(%sum: f32, %other: f32):
+    %0 = arith.mulf %sum, %other : f32
+    attn.yield %0 : f32
+  }}
   return %y : {result}
 }}
 """
@@ -71,6 +94,7 @@ func.func @deep_{k}_{n}({says("x", rows)}, {says("v", panel)}, {says("w", panel)
 
 
 TEXT = "attn.dim @rows min 0 max 1024\n" + "".join(entry(*shape) for shape in SHAPES) + rotatedEntry(*ROTATED)
+TEXT += "".join(gatedEntry(*shape) for shape in GATED)
 program = kernels.Program(tools, "deep", TEXT)
 for k, n in SHAPES:
     v, w = ((random.standard_normal((k, n)) / np.sqrt(k)).astype(np.float32) for _ in range(2))
@@ -95,4 +119,12 @@ for rows in ROWS:
     found, = program.compiled("rotated", [x, panels(w), c, s], [(rows, heads * width)], (rows,))
     expected = rotate((x.astype(np.float64) @ w).reshape(rows, heads, width), c, s, turned)
     checks.near(f"rotated, {rows} rows", found, expected.reshape(found.shape), 8 * np.sqrt(k) * 2.0**-24)
+for k, n in GATED:
+    v, w = ((random.standard_normal((k, n)) / np.sqrt(k)).astype(np.float32) for _ in range(2))
+    b = random.standard_normal(n).astype(np.float32)
+    for rows in ROWS:
+        x = random.standard_normal((rows, k)).astype(np.float32)
+        found, = program.compiled(f"gated_{k}", [x, panels(v), panels(w), b], [(rows, n)], (rows,))
+        exact = x.astype(np.float64)
+        checks.near(f"gated, {rows} x {n} x {k}", found, (exact @ w) * (exact @ v + b), 8 * np.sqrt(k) * 2.0**-24)
 checks.finish()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Products with weights of bf16 in pairs, of depths and widths that fill no pair, step, tile or panel: widened, and by the schedules of
 instructions on pairs and tiles, which other code takes the place of where the machine lacks them. Against float64 over what was
-rounded: sums in f32 are all that differs."""
+rounded: sums in f32 are all that differs. What a norm, a sum or a gated product writes rounded for the next product has the bits of a
+rounding apart."""
 
 from pathlib import Path
 
@@ -61,10 +62,45 @@ func.func @product_{k}_{n}({says("x", rows)}, {says("w", panel)}, {says("b", bia
 """
 
 
+def block(name, others):
+    """A norm whose rows two products read, of which one gates the other, a product of that, and one of its sum with the input; with
+    `others` what the two make is a result, too, so that gate and rounding are made apart."""
+    rows, wide, square, panel = "tensor<?x64xf32>", "tensor<?x96xf32>", "tensor<3x32x64xbf16>", "tensor<2x48x64xbf16>"
+    says = lambda name, type_: f'%{name}: {type_} {{attn.name = "{name}"' + (', attn.dims = ["rows"]}' if "?" in type_ else "}")
+    gives = lambda name, type_: f'{type_} {{attn.name = "{name}", attn.dims = ["rows"]}}'
+    results = {"z": wide} | ({"h": wide, "v": wide} if others else {})
+    names = {"z": "%z", "h": "%h", "v": "%up"}
+    return f"""
+func.func @{name}({says("x", rows)}, {says("n", "tensor<64xf32>")}, {says("g", square)}, {says("u", square)}, {says("d", panel)},
+    {says("b", "tensor<96xf32>")}) -> ({", ".join(gives(*result) for result in results.items())}) attributes {{attn.entry}} {{
+  %a = attn.rms_norm %x, %n epsilon 1.0e-5 : {rows}, tensor<64xf32>
+  %up = attn.linear %a, %u, (%b) : {rows}, {square}, (tensor<96xf32>) -> {wide} {{
+  ^bb0(%sum: f32, %bias: f32):
+    %0 = arith.addf %sum, %bias : f32
+    attn.yield %0 : f32
+  }}
+  %h = attn.linear %a, %g, (%up) : {rows}, {square}, ({wide}) -> {wide} {{
+  ^bb0(%sum: f32, %other: f32):
+    %0 = arith.mulf %sum, %other : f32
+    attn.yield %0 : f32
+  }}
+  %y = attn.linear %h, %d, (%a) : {wide}, {panel}, ({rows}) -> {rows} {{
+  ^bb0(%sum: f32, %other: f32):
+    %0 = arith.addf %sum, %other : f32
+    attn.yield %0 : f32
+  }}
+  %s = attn.add %y, %x : {rows}
+  %z = attn.linear %s, %g : {rows}, {square} -> {wide}
+  return {", ".join(names[key] for key in results)} : {", ".join(results.values())}
+}}
+"""
+
+
 TEXT = "attn.dim @rows min 0 max 1024\n" + "".join(entry(*shape) for shape in SHAPES)
+BLOCKS = block("block", False) + block("apart", True)
 for mode, (options, rounds) in MODES.items():
     tools.options = options
-    program = kernels.Program(tools, mode, TEXT)
+    program = kernels.Program(tools, mode, TEXT + (BLOCKS if rounds else ""))
     for k, n in SHAPES:
         w, b = (random.standard_normal((k, n)) / np.sqrt(k)).astype(np.float32), random.standard_normal(-(-n // 32) * 32).astype(np.float32)
         for rows in ROWS:
@@ -79,4 +115,18 @@ for mode, (options, rounds) in MODES.items():
                     checks.near(f"{mode}: {rows} x {n} x {k}", found, expected, max(1e-6, np.sqrt(k) * 2.0**-24))
                 else:
                     checks.equal(f"{mode}: {rows} x {n} x {k} by {workers} workers", found, first)
+    if not rounds:
+        continue
+    g, u, d = ((random.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32) for shape in ((64, 96), (64, 96), (96, 64)))
+    n, b = (random.standard_normal(columns).astype(np.float32) for columns in (64, 96))
+    for rows in ROWS:
+        x = random.standard_normal((rows, 64)).astype(np.float32)
+        inputs, shape = [x, n, pairs(g), pairs(u), pairs(d), b], (rows, 96)
+        found, = program.compiled("block", inputs, [shape], (rows,))
+        apart, *_ = program.compiled("apart", inputs, [shape] * 3, (rows,))
+        checks.equal(f"{mode}: a block of {rows} rows", found, apart)
+        norm = x / np.sqrt((x.astype(np.float64) ** 2).mean(1, keepdims=True) + 1e-5) * n
+        gate, up = (norm @ rounded(w) for w in (g, u))
+        y = (gate * (up + b)) @ rounded(d) + norm
+        checks.near(f"{mode}: a block of {rows} rows", found, (y + x) @ rounded(g), 1e-2)
 checks.finish()

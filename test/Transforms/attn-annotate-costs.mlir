@@ -24,6 +24,29 @@ func.func @forward(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]
 
 // -----
 
+// A product that is made with the one whose epilogue reads it has no number: its work and weights are that one's, and what
+// lies between them is not moved.
+attn.dim @tokens min 1 max 64
+attn.parameter @u : tensor<2x64x32xf32> from [#attn.source<"h.up.weight">] {layout = #attn.layout<panels, shape = [64, 64], column_group = 0, row_group = 0, k = 1>, offset = 0, stride = 16384}
+attn.parameter @g : tensor<2x64x32xf32> from [#attn.source<"h.gate.weight">] {layout = #attn.layout<panels, shape = [64, 64], column_group = 0, row_group = 0, k = 1>, offset = 16384, stride = 16384}
+// CHECK-LABEL: func.func @gated
+// CHECK-SAME: ops = [{activations = {{\[\[}}512, "tokens"]], dtype = "f32", flops = {{\[\[}}16384, "tokens"]], name = "h.gate+up", op = "linear", weights = {{\[\[}}32768]]}]}
+func.func @gated(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]})
+    -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
+  %u = attn.parameter_slice @u : tensor<2x64x32xf32>
+  %g = attn.parameter_slice @g : tensor<2x64x32xf32>
+  %up = attn.linear %x, %u : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+  // CHECK: attn.linear {{.*}} {attn.op = 0 : i64}
+  %y = attn.linear %x, %g, (%up) : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
+  ^bb0(%sum: f32, %other: f32):
+    %0 = arith.mulf %sum, %other : f32
+    attn.yield %0 : f32
+  }
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
 // Attention's work follows from the rows' lengths: it names what counts them. The mask bounds the keys; a mask that is not
 // affine would not.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>

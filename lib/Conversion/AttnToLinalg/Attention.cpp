@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/CacheLayout.h"
+#include "lib/Analysis/Rounding.h"
 #include "lib/Conversion/AttnToLinalg/AttentionSteps.h"
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "lib/TargetInfo/TargetInfo.h"
@@ -166,6 +167,16 @@ Insertion attend(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first
   return out;
 }
 
+/// Heads that were written rounded are merged as they are, and the rounding finds its input rounded.
+void replaceRounded(PatternRewriter &rewriter, AttentionOp op, attn::RoundRowsOp rounding, Value result) {
+  auto heads = rounding.getInput().getDefiningOp<attn::MergeHeadsOp>();
+  rewriter.modifyOpInPlace(heads, [&] {
+    heads->setOperand(0, result);
+    heads.getResult().setType(rounding.getResult().getType());
+  });
+  rewriter.eraseOp(op);
+}
+
 struct TileAttention : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -228,7 +239,9 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     SmallVector<OpFoldResult> resultExtents;
     for (AffineExpr expr : op.getMap(3).getResults())
       resultExtents.push_back(extentOf(static_cast<AttentionOp::Dim>(cast<AffineDimExpr>(expr).getPosition())));
-    Value dest = destination(b, op.getResult(), resultExtents);
+    attn::RoundRowsOp rounding = roundingOf(op.getResult());
+    Value dest = destination(b, op.getResult(), resultExtents,
+                             rounding ? rounding.getResult().getType().getElementType() : Type());
 
     if (!view)
       prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), keys);
@@ -256,7 +269,10 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     if (splits)
       results[0] =
           attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), groups, queries, keys, isDecode, results[0]);
-    rewriter.replaceOp(op, results);
+    if (rounding)
+      replaceRounded(rewriter, op, rounding, results[0]);
+    else
+      rewriter.replaceOp(op, results);
     return success();
   }
 };

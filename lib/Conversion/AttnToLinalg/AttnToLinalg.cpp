@@ -27,16 +27,15 @@ struct Progress : RewriterBase::Listener {
     if (auto loop = dyn_cast<scf::ForallOp>(op))
       loops.push_back(loop);
   }
-  void notifyOperationErased(Operation *op) override {
-    // Only some targets round rows: these loops belong to no op, since all targets number the same.
+  void notifyOperationReplaced(Operation *op, ValueRange) override {
+    // Only some targets round rows, and all number the same: the loop belongs to a product that reads the rows.
     if (isa<attn::RoundRowsOp>(op))
-      loops.clear();
-    Attribute number = op->getAttr(attn::AttnDialect::opAttr);
-    if (!number || isa<scf::ForallOp>(op)) // an op's own regions go before it
-      return;
-    for (scf::ForallOp loop : loops)
-      loop->setAttr(attn::AttnDialect::opAttr, number);
-    loops.clear();
+      for (Operation *product : op->getUsers())
+        number(product);
+  }
+  void notifyOperationErased(Operation *op) override {
+    if (!isa<scf::ForallOp>(op)) // an op's own regions go before it
+      number(op);
   }
   void notifyMatchFailure(Location loc, function_ref<void(Diagnostic &)> reasonCallback) override {
     Diagnostic diagnostic(loc, DiagnosticSeverity::Remark);
@@ -44,6 +43,18 @@ struct Progress : RewriterBase::Listener {
     reasons[loc] = diagnostic.str();
   }
   llvm::DenseMap<Location, std::string> reasons;
+
+private:
+  /// Gives the loops the number of `op`, if it has one.
+  void number(Operation *op) {
+    Attribute number = op->getAttr(attn::AttnDialect::opAttr);
+    if (!number)
+      return;
+    for (scf::ForallOp loop : loops)
+      loop->setAttr(attn::AttnDialect::opAttr, number);
+    loops.clear();
+  }
+
   SmallVector<scf::ForallOp> loops; ///< of the op that is being rewritten
 };
 
@@ -77,8 +88,9 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
           view.erase();
         return WalkResult::skip();
       }
-      if (auto slice = dyn_cast<attn::ParameterSliceOp>(op); slice && slice->use_empty()) {
-        slice.erase();
+      // A product may have been made with the one that reads it.
+      if (isa<attn::ParameterSliceOp, attn::LinearOp>(op) && op->use_empty()) {
+        op->erase();
         return WalkResult::skip();
       }
       if (isa<attn::AttnDialect>(op->getDialect()) &&

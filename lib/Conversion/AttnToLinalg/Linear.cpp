@@ -3,7 +3,8 @@
 // The grid is (blocks of at most 210 rows, panels of 32 columns). A residual that nothing
 // reads afterwards is the destination, so it is updated in place. Where the result's heads
 // are rotated next, a task has the panels of one head and rotates its rows when they are
-// made.
+// made. Where the epilogue reads another product of the same rows, as that of a gated linear
+// unit, a task makes the same panel of both.
 //
 // A task reads its rows of the input once a panel. Where k is so large that 210 of them do
 // not stay in the second-level cache, a task has several panels and takes k in parts: a part
@@ -11,10 +12,13 @@
 // rows stay in any case, and leave more tasks.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Analysis/Companion.h"
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "lib/Conversion/AttnToLinalg/LinearTiles.h"
 #include "lib/Conversion/AttnToLinalg/Quantization.h"
 #include "lib/Conversion/AttnToLinalg/Rotation.h"
+#include "lib/Conversion/AttnToLinalg/Rows.h"
+#include "lib/Transforms/Fusion/Remarks.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -83,10 +87,12 @@ struct Product {
   attn::QuantizedType quantized;
   ArrayRef<int64_t> tileRows;
   bool inPairs;
-  attn::RopeOp rope; ///< what the tasks rotate, or null
-  int64_t unit;      ///< columns that a task has no part of: those of a rotated head, or of a panel
+  attn::RopeOp rope = nullptr;        ///< what the tasks rotate, or null
+  int64_t unit = kPanel;              ///< columns that a task has no part of: those of a rotated head, or of a panel
+  const Product *companion = nullptr; ///< which the tasks make as well, or null
 
   int64_t panelsOfUnit() const { return unit / kPanel; }
+  int64_t mostRows() const { return llvm::alignTo(kTaskRows, tileRows[0]); } ///< of a task
   bool isWhole() const { return depth == k; }
 };
 
@@ -95,9 +101,11 @@ struct RowBlock {
   OpFoldResult first, count;
 };
 
-/// The sums of all panels of a task over all parts of k, [rows, 32 a panel].
+/// The sums of all panels of a task over all parts of k, [rows, 32 a panel]; those of the companion are the second
+/// half.
 struct Sums {
   Value tensor, firstPanel;
+  int64_t columns, firstColumn = 0;
 };
 
 /// Rows [from, from + depth) of panel `nth` of the weight.
@@ -134,12 +142,22 @@ Value emitPanel(ImplicitLocOpBuilder &b, const Product &product, const Sums *sum
                 Value tile) {
   LinearTask task = taskOf(b, product, nth, rows);
   cutToPanel(b, task, product.columns);
+  OpFoldResult zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
+  if (const Product *companion = product.companion) {
+    const int64_t most = product.mostRows();
+    Value room = empty(b, RankedTensorType::get({most, kPanel}, b.getF32Type()), {b.getIndexAttr(most), panel});
+    room = extract(b, room, {zero, zero}, {rows.count, panel}, {ShapedType::kDynamic, kPanel});
+    attn::LinearOp op = product.op, beside = companion->op;
+    task.local = llvm::find(op.getExtras(), beside.getResult()).getIndex();
+    Sums after = sums ? Sums{sums->tensor, sums->firstPanel, sums->columns / 2, sums->columns / 2} : Sums();
+    task.extras[*task.local] = emitPanel(b, *companion, sums ? &after : nullptr, nth, rows, room);
+  }
   if (!sums) {
-    task.weight = weightOf(b, product, nth, b.getIndexAttr(0));
+    task.weight = weightOf(b, product, nth, zero);
     return multiplyRows(b, task, asValue(b, rows.count), tile);
   }
-  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  OpFoldResult column = affineOf(b, (d0 - d1) * kPanel, {OpFoldResult(nth), OpFoldResult(sums->firstPanel)});
+  OpFoldResult column = affineOf(b, (b.getAffineDimExpr(0) - b.getAffineDimExpr(1)) * kPanel + sums->firstColumn,
+                                 {OpFoldResult(nth), OpFoldResult(sums->firstPanel)});
   return finishRows(b, task, asValue(b, rows.count), sums->tensor, column, tile);
 }
 
@@ -164,7 +182,7 @@ Value emitUnit(ImplicitLocOpBuilder &b, const Product &product, const Sums *sums
 /// The products of a block of rows with `panels` panels from `firstPanel` on, k in parts.
 Sums sumParts(ImplicitLocOpBuilder &b, const Product &product, int64_t mostPanels, Value firstPanel, Value panels,
               const RowBlock &rows) {
-  const int64_t columns = mostPanels * kPanel, mostRows = llvm::alignTo(kTaskRows, product.tileRows[0]);
+  const int64_t columns = mostPanels * kPanel * (product.companion ? 2 : 1), mostRows = product.mostRows();
   Value zero = index(b, 0), count = asValue(b, rows.count);
   Value room = empty(b, RankedTensorType::get({mostRows, columns}, b.getF32Type()),
                      {b.getIndexAttr(mostRows), b.getIndexAttr(columns)});
@@ -173,13 +191,17 @@ Sums sumParts(ImplicitLocOpBuilder &b, const Product &product, int64_t mostPanel
     Value fills = arith::SelectOp::create(b, isFirst, index(b, 1), zero);
     return loop(b, zero, panels, 1, carried, [&](ImplicitLocOpBuilder &b, Value p, Value inner) {
       Value nth = arith::AddIOp::create(b, firstPanel, p);
-      LinearTask task = taskOf(b, product, nth, rows);
-      task.weight = weightOf(b, product, nth, from);
-      task.part = {from, affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(p)}), fills};
-      return multiplyRows(b, task, count, inner);
+      auto add = [&](const Product &product, int64_t firstColumn, Value sums) {
+        LinearTask task = taskOf(b, product, nth, rows);
+        task.weight = weightOf(b, product, nth, from);
+        task.part = {from, affineOf(b, b.getAffineDimExpr(0) * kPanel + firstColumn, {OpFoldResult(p)}), fills};
+        return multiplyRows(b, task, count, sums);
+      };
+      inner = add(product, 0, inner);
+      return product.companion ? add(*product.companion, columns / 2, inner) : inner;
     });
   };
-  return {loop(b, zero, index(b, product.k), product.depth, room, part), firstPanel};
+  return {loop(b, zero, index(b, product.k), product.depth, room, part), firstPanel, columns};
 }
 
 /// Units [first, first + count) of a block of rows into `tile`, k in parts.
@@ -203,51 +225,78 @@ Value emitUnits(ImplicitLocOpBuilder &b, const Product &product, int64_t mostUni
   });
 }
 
+/// A product whose weight's extents are static.
+Product describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, int64_t k) {
+  attn::QuantizedType quantized = quantizedPanels(op.getWeight());
+  Value panels = quantized ? bytesOf(b, op.getWeight()) : Value(op.getWeight());
+  const bool inParts = op.isPacked() && !quantized;
+  return {op,
+          input,
+          panels,
+          overwritable(op),
+          k,
+          inParts ? depthOfPart(k, op.getInput().getType().getElementTypeBitWidth() / 8) : k,
+          op.getResult().getType().getDimSize(1),
+          quantized,
+          tileRowsOf(op, quantized),
+          op.isPacked() && attn::isInPairs(op.getWeight().getType())};
+}
+
 struct TileLinear : OpRewritePattern<attn::LinearOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::LinearOp op, PatternRewriter &rewriter) const override {
-    RankedTensorType input = op.getInput().getType(), weight = op.getWeight().getType();
+    RankedTensorType weight = op.getWeight().getType();
     // A kernel's weight [k, n] is read where it lies.
-    const bool packed = op.isPacked(), inPairs = packed && attn::isInPairs(weight);
+    const bool packed = op.isPacked();
     if (!packed && (op.getTransposed() || weight.isDynamicDim(1) || weight.getDimSize(1) % kPanel != 0))
       return rewriter.notifyMatchFailure(op, "the weight is not in panels");
     // The row that fills the last pair is not read of an input that ends before it.
-    const int64_t k = inPairs ? std::min(op.getDepth(), input.getDimSize(1)) : op.getDepth(),
-                  columns = op.getResult().getType().getDimSize(1);
-    if (ShapedType::isDynamic(k) || ShapedType::isDynamic(columns))
+    const int64_t k = packed && attn::isInPairs(weight) ? std::min(op.getDepth(), op.getInput().getType().getDimSize(1))
+                                                        : op.getDepth();
+    if (ShapedType::isDynamic(k) || op.getResult().getType().isDynamicDim(1))
       return rewriter.notifyMatchFailure(op, "the weight's extents are not static");
+    if (isMadeByReader(op))
+      return rewriter.notifyMatchFailure(op, "the op that reads it makes it");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    attn::QuantizedType quantized = quantizedPanels(op.getWeight());
-    Value panels = quantized ? bytesOf(b, op.getWeight()) : Value(op.getWeight());
-    const bool inParts = packed && !quantized;
-    attn::RopeOp rope = rotationOf(op);
-    Product product{op,
-                    inputOf(b, op),
-                    panels,
-                    overwritable(op),
-                    k,
-                    inParts ? depthOfPart(k, input.getElementTypeBitWidth() / 8) : k,
-                    columns,
-                    quantized,
-                    tileRowsOf(op, quantized),
-                    inPairs,
-                    rope,
-                    rope ? rope.getInput().getType().getDimSize(2) : kPanel};
-    rewriter.replaceOp(op, emitGrid(b, product));
-    if (rope)
-      rewriter.modifyOpInPlace(rope, [&] { rope.setHeads(0); });
+    Value input = inputOf(b, op);
+    Product product = describe(b, op, input, k), beside;
+    if (attn::LinearOp companion = companionOf(op)) {
+      beside = describe(b, companion, input, k);
+      product.companion = &beside;
+    }
+    if (attn::RopeOp rope = rotationOf(op)) {
+      product.rope = rope;
+      product.unit = rope.getInput().getType().getDimSize(2);
+    }
+    OpFoldResult rows = extent(b, op.getInput(), 0);
+    RowResult result(b, op.getResult(), rows, product.inPlace ? Value(op.getExtras()[*product.inPlace]) : Value());
+    result.replace(rewriter, op, emitGrid(b, product, rows, result.getDestinations()));
+    if (product.rope)
+      rewriter.modifyOpInPlace(product.rope, [&] { product.rope.setHeads(0); });
     return success();
   }
 
-  static SmallVector<Value> emitGrid(ImplicitLocOpBuilder &b, const Product &product) {
-    attn::LinearOp op = product.op;
+  /// Whether the product that reads the result in its epilogue makes it, which is told (Remarks.h).
+  static bool isMadeByReader(attn::LinearOp op) {
+    constexpr llvm::StringLiteral rule = "fuse-companion";
+    auto reader = op.getResult().hasOneUse() ? dyn_cast<attn::LinearOp>(*op->user_begin()) : nullptr;
+    if (!reader || reader.getInput() == op.getResult())
+      return false;
+    StringRef why = obstacleOfCompanion(reader, op.getResult());
+    if (why.empty())
+      remarkFused(op.getLoc(), rule, "made by the tasks of the product that reads it");
+    else
+      remarkNotFused(op.getLoc(), rule, why);
+    return ownerOf(op) != nullptr;
+  }
+
+  static SmallVector<Value> emitGrid(ImplicitLocOpBuilder &b, const Product &product, OpFoldResult rows,
+                                     ValueRange dest) {
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     const int64_t unit = product.unit, units = llvm::divideCeil(product.columns, unit),
-                  mostUnits = product.isWhole() ? 1 : std::max<int64_t>(1, kTaskPanels * kPanel / unit);
-    OpFoldResult rows = extent(b, op.getInput(), 0);
-    Value dest = product.inPlace ? Value(op.getExtras()[*product.inPlace])
-                                 : destination(b, op.getResult(), {rows, b.getIndexAttr(product.columns)});
+                  panelsOfUnit = product.panelsOfUnit() * (product.companion ? 2 : 1),
+                  mostUnits = product.isWhole() ? 1 : std::max<int64_t>(1, kTaskPanels / panelsOfUnit);
     auto share = shareRows(b, rows, kTaskRows, product.tileRows[0]);
     OpFoldResult blocks = share.first, tasks = b.getIndexAttr(units);
     Value each = share.second, together;

@@ -1,5 +1,7 @@
 //===- LinearTask.cpp - Operands and end of a product's task -----------------------------===//
 #include "lib/Conversion/AttnToLinalg/LinearTask.h"
+#include "lib/Analysis/Companion.h"
+#include "lib/Analysis/Rounding.h"
 #include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
@@ -10,8 +12,12 @@ using namespace rapt::tile;
 using attn::kPanel;
 
 std::optional<unsigned> tile::overwritable(attn::LinearOp op) {
+  if (roundingOf(op.getResult()))
+    return std::nullopt;
+  Operation *companion = companionOf(op);
   for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
-    if (extra.getType() == op.getResult().getType() && isReadLastBy(op, extra))
+    if (extra.getType() == op.getResult().getType() && isReadLastBy(op, extra) &&
+        !(companion && extra.getDefiningOp() == companion))
       return i;
   }
   return std::nullopt;
@@ -70,11 +76,11 @@ Value tile::overRowTiles(ImplicitLocOpBuilder &b, ArrayRef<int64_t> tileRows, Va
   return init;
 }
 
-/// The epilogue of rows [row, row + m), whose products are `sums`, into `out`.
-static Value applyEpilogue(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, OpFoldResult row, Value sums,
-                           Value out) {
-  AffineExpr d1 = b.getAffineDimExpr(1);
-  OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
+/// The epilogue of rows [r, r + m) of the task, whose products are `sums`, into `out`.
+static Value applyEpilogue(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value r, Value sums, Value out) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, r}), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m),
+               panel = b.getIndexAttr(kPanel);
   SmallVector<Value> inputs{sums};
   AffineMap identity = b.getMultiDimIdentityMap(2), byColumn = AffineMap::get(2, 0, d1);
   SmallVector<AffineMap> maps{identity};
@@ -82,7 +88,10 @@ static Value applyEpilogue(ImplicitLocOpBuilder &b, const LinearTask &task, int6
     if (task.inPlace == i)
       continue;
     bool bias = cast<RankedTensorType>(extra.getType()).getRank() == 1;
-    inputs.push_back(bias ? extra : extract(b, extra, {row, task.column}, {rows, panel}, {m, kPanel}));
+    SmallVector<OpFoldResult> place{row, task.column};
+    if (task.local == i)
+      place = {OpFoldResult(r), zero};
+    inputs.push_back(bias ? extra : extract(b, extra, place, {rows, panel}, {m, kPanel}));
     maps.push_back(bias ? byColumn : identity);
   }
   maps.push_back(identity);
@@ -102,16 +111,16 @@ static Value applyEpilogue(ImplicitLocOpBuilder &b, const LinearTask &task, int6
                                      }
                                      for (Operation &inner : epilogue.without_terminator())
                                        nested.clone(inner, mapping);
-                                     linalg::YieldOp::create(nested, loc,
-                                                             mapping.lookupOrDefault(epilogue.back().getOperand(0)));
+                                     Value result = mapping.lookupOrDefault(epilogue.back().getOperand(0));
+                                     if (Type type = args.back().getType(); !type.isF32())
+                                       result = arith::TruncFOp::create(nested, loc, type, result);
+                                     linalg::YieldOp::create(nested, loc, result);
                                    })
       .getResult(0);
 }
 
 Value tile::finishTile(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value r, Value sums, Value dest) {
-  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, r}), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m),
-               panel = b.getIndexAttr(kPanel);
+  OpFoldResult zero = b.getIndexAttr(0), rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
   attn::LinearOp op = task.op;
   if (op.getEpilogue().empty()) {
     Value cut = task.narrow ? extract(b, sums, {zero, zero}, {rows, task.width}, {m, ShapedType::kDynamic}) : sums;
@@ -120,7 +129,7 @@ Value tile::finishTile(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t 
   auto type = RankedTensorType::get({m, kPanel}, b.getF32Type());
   Value out = task.narrow ? empty(b, type, {rows, panel})
                           : extract(b, dest, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel});
-  Value result = applyEpilogue(b, task, m, row, sums, out);
+  Value result = applyEpilogue(b, task, m, r, sums, out);
   if (task.narrow)
     result = extract(b, result, {zero, zero}, {rows, task.width}, {m, ShapedType::kDynamic});
   return insert(b, result, dest, {OpFoldResult(r), zero}, {rows, task.width});

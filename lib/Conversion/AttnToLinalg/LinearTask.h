@@ -25,7 +25,8 @@ struct LinearTask {
   std::optional<unsigned> inPlace;  ///< the extra operand that is the destination, too
   llvm::ArrayRef<int64_t> tileRows; ///< rows of its tiles, largest first
   Value weight;                     ///< [k, 32]
-  llvm::SmallVector<Value> extras;  ///< rank 1: [32] of this panel; rank 2: the whole
+  llvm::SmallVector<Value> extras;  ///< rank 1: [32] of this panel; rank 2: the whole, but for `local`
+  std::optional<unsigned> local;    ///< the extra operand, [rows of the task, 32], that the task has made
   OpFoldResult firstRow, column;    ///< of the task
   int64_t k;                        ///< rows of `weight`
   std::optional<Part> part;         ///< where k is one of several
@@ -36,7 +37,7 @@ struct LinearTask {
   bool inPairs;                     ///< the weight is [k/2, 64]
 };
 
-/// The extra operand that can be overwritten: of the result's type, and read last by this op.
+/// The extra operand that can be overwritten: of the type that the result is written in, and read last by this op.
 std::optional<unsigned> overwritable(attn::LinearOp op);
 
 /// The input as the product reads it. The caller's rows are where they are: those that alias are copied once.

@@ -97,21 +97,20 @@ template <typename Op> struct TileNorm : OpRewritePattern<Op> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getInput().getType());
     int64_t width = type.getDimSize(1), columns = op.getColumns().value_or(width);
-    bool inPlace = isReadLastBy(op, op.getInput());
-    Value init = op.getInput();
-    if (!inPlace)
-      init = destination(b, op.getResult(), {extent(b, op.getInput(), 0), b.getIndexAttr(width)});
-    rewriter.replaceOp(op, rowGrid(b, init, [&](ImplicitLocOpBuilder &b, Value number, Value dest) -> Value {
-                         OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
-                         Row row{dest, width, columns};
-                         if (!inPlace)
-                           row.tensor = extract(b, op.getInput(), {OpFoldResult(number), zero},
-                                                {one, b.getIndexAttr(width)}, {width});
-                         Finish finish = prepare(op, b, row);
-                         return forPanels(b, width, dest, [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
-                           return finish(b, readPanel(b, inPlace ? carried : row.tensor, column), column);
-                         });
-                       }));
+    Value overwritten = isReadLastBy(op, op.getInput()) ? Value(op.getInput()) : Value();
+    RowResult result(b, op.getResult(), extent(b, op.getInput(), 0), overwritten);
+    const bool inPlace = overwritten && result.hasF32();
+    auto made = rowGrid(b, result.getDestinations(), [&](ImplicitLocOpBuilder &b, Value number, ValueRange dests) {
+      OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+      Row row{dests[0], width, columns};
+      if (!inPlace)
+        row.tensor = extract(b, op.getInput(), {OpFoldResult(number), zero}, {one, b.getIndexAttr(width)}, {width});
+      Finish finish = prepare(op, b, row);
+      return forPanels(b, width, dests, [&](ImplicitLocOpBuilder &b, Value column, ValueRange carried) {
+        return finish(b, readPanel(b, inPlace ? carried[0] : row.tensor, column), column);
+      });
+    });
+    result.replace(rewriter, op, made);
     return success();
   }
 };

@@ -30,16 +30,16 @@ template <typename Op> struct TileElementwise : OpRewritePattern<Op> {
       return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op->getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    Value result = rowGrid(
-        b, rowsLike(b, op->getResult(0), op->getOperand(0)), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
-          return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
-            SmallVector<Value> panels;
-            for (Value operand : op->getOperands())
-              panels.push_back(readPanel(b, operand, {row, column}));
-            return op.emitScalar(b, b.getLoc(), panels);
-          });
-        });
-    rewriter.replaceOp(op, result);
+    RowResult result(b, op->getResult(0), extent(b, op->getOperand(0), 0));
+    auto made = rowGrid(b, result.getDestinations(), [&](ImplicitLocOpBuilder &b, Value row, ValueRange dests) {
+      return forPanels(b, type.getDimSize(1), dests, [&](ImplicitLocOpBuilder &b, Value column, ValueRange) {
+        SmallVector<Value> panels;
+        for (Value operand : op->getOperands())
+          panels.push_back(readPanel(b, operand, {row, column}));
+        return op.emitScalar(b, b.getLoc(), panels);
+      });
+    });
+    result.replace(rewriter, op, made);
     return success();
   }
 };
@@ -129,26 +129,28 @@ struct TileSelectRows : OpRewritePattern<attn::SelectRowsOp> {
   }
 };
 
-/// A row of bf16, whose columns beyond the input's are zero.
+/// A row of bf16, whose columns beyond the input's are zero. Rows may have been written rounded.
 struct TileRoundRows : OpRewritePattern<attn::RoundRowsOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::RoundRowsOp op, PatternRewriter &rewriter) const override {
+    if (op.getInput().getType() == op.getResult().getType()) {
+      rewriter.replaceOp(op, op.getInput());
+      return success();
+    }
     if (!isPadded(op.getResult()))
       return rewriter.notifyMatchFailure(op, "columns are not padded");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     RankedTensorType type = op.getResult().getType();
-    int64_t columns = op.getInput().getType().getDimSize(1), width = type.getDimSize(1);
-    Value init = destination(b, op.getResult(), {extent(b, op.getInput(), 0), b.getIndexAttr(width)});
+    const int64_t columns = attn::padToPanel(op.getInput().getType().getDimSize(1)), width = type.getDimSize(1);
+    Value init = rowsLike(b, op.getResult(), op.getInput());
     rewriter.replaceOp(op, rowGrid(b, init, [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
+                         dest = forPanels(b, columns, dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
+                           return readPanel(b, op.getInput(), {row, column});
+                         });
                          auto panel = VectorType::get({kPanel}, type.getElementType());
-                         dest = forPanels(b, attn::padToPanel(columns), dest,
-                                          [&](ImplicitLocOpBuilder &b, Value column, Value) -> Value {
-                                            Value read = readPanel(b, op.getInput(), {row, column});
-                                            return arith::TruncFOp::create(b, panel, read);
-                                          });
                          Value zero = arith::ConstantOp::create(b, b.getZeroAttr(panel));
-                         return loop(b, index(b, attn::padToPanel(columns)), index(b, width), kPanel, dest,
+                         return loop(b, index(b, columns), index(b, width), kPanel, dest,
                                      [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
                                        return writePanel(b, zero, carried, column);
                                      });

@@ -14,11 +14,36 @@ bool isPadded(Value value);
 /// Never true of memory of the caller that an entry only reads.
 bool isReadLastBy(mlir::Operation *op, Value value);
 
-/// A grid over the rows of `init`, whose columns are static; `body` fills a row of it.
+/// Where an op writes its rows: for what reads them as f32, for the products that read them rounded
+/// (lib/Analysis/Rounding.h), or for both, in this order.
+class RowResult {
+public:
+  /// `rows` of `result`, whose columns are static. Rows in f32 overwrite `overwritten`, where it is given.
+  RowResult(ImplicitLocOpBuilder &b, Value result, OpFoldResult rows, Value overwritten = {});
+
+  ValueRange getDestinations() const { return destinations; }
+  bool hasF32() const { return destinations.size() > (rounding ? 1 : 0); }
+  /// `op` is what `made` of these destinations is now.
+  void replace(mlir::RewriterBase &rewriter, mlir::Operation *op, ValueRange made);
+
+private:
+  attn::RoundRowsOp rounding;
+  llvm::SmallVector<Value, 2> destinations;
+};
+
+/// A grid over the rows of `inits`, whose columns are static; `body` fills a row of each.
+llvm::SmallVector<Value>
+rowGrid(ImplicitLocOpBuilder &b, ValueRange inits,
+        llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &, Value row, ValueRange dests)> body);
+/// The same of one tensor.
 Value rowGrid(ImplicitLocOpBuilder &b, Value init,
               llvm::function_ref<Value(ImplicitLocOpBuilder &, Value row, Value dest)> body);
 
-/// For each panel of a row: `body` gives the 32 columns that go into `dest`.
+/// For each panel of a row: `body` gives the 32 columns that go into all of `dests`.
+llvm::SmallVector<Value>
+forPanels(ImplicitLocOpBuilder &b, int64_t columns, ValueRange dests,
+          llvm::function_ref<Value(ImplicitLocOpBuilder &, Value column, ValueRange carried)> body);
+/// The same of one tensor.
 Value forPanels(ImplicitLocOpBuilder &b, int64_t columns, Value dest,
                 llvm::function_ref<Value(ImplicitLocOpBuilder &, Value column, Value carried)> body);
 

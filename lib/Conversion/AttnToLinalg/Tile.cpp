@@ -67,8 +67,10 @@ bool tile::rowsAlias(RankedTensorType type) {
          llvm::product_of(row) * type.getElementTypeBitWidth() / 8 % kAliasingBytes == 0;
 }
 
-Value tile::destination(ImplicitLocOpBuilder &b, Value result, OFRs extents) {
+Value tile::destination(ImplicitLocOpBuilder &b, Value result, OFRs extents, Type element) {
   auto type = cast<RankedTensorType>(result.getType());
+  if (element)
+    type = RankedTensorType::get(type.getShape(), element);
   bool isOutput =
       llvm::any_of(result.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::ReturnLike>(); });
   return isOutput || !rowsAlias(type) ? empty(b, type, extents) : emptyApart(b, type, extents);
@@ -138,6 +140,9 @@ Value tile::readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices)
 }
 
 Value tile::writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange indices) {
+  Type element = getElementTypeOrSelf(tensor.getType());
+  if (getElementTypeOrSelf(panel.getType()).isF32() && element.isBF16())
+    panel = arith::TruncFOp::create(b, cast<VectorType>(panel.getType()).clone(element), panel);
   return vector::TransferWriteOp::create(b, panel, tensor, indices, ArrayRef<bool>{isPadded(tensor)}).getResult();
 }
 

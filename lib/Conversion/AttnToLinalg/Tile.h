@@ -42,8 +42,9 @@ Value empty(ImplicitLocOpBuilder &b, mlir::RankedTensorType type, OFRs extents);
 bool rowsAlias(mlir::RankedTensorType type);
 /// An empty tensor of `type` whose rows are kept a line apart: a slice of one that is wider.
 Value emptyApart(ImplicitLocOpBuilder &b, mlir::RankedTensorType type, OFRs extents);
-/// An empty tensor for what becomes `result`, with rows apart where they would alias. Outputs have their exact strides.
-Value destination(ImplicitLocOpBuilder &b, Value result, OFRs extents);
+/// An empty tensor for what becomes `result`, of its elements or of `element`, with rows apart where they would alias.
+/// Outputs have their exact strides.
+Value destination(ImplicitLocOpBuilder &b, Value result, OFRs extents, mlir::Type element = {});
 
 /// Where a task's result goes in its destination.
 struct Insertion {
@@ -71,7 +72,7 @@ Value loop(ImplicitLocOpBuilder &b, Value lower, Value upper, Step step, Value i
            llvm::function_ref<Value(ImplicitLocOpBuilder &, Value i, Value carried)> body);
 
 /// 32 columns at `indices` as f32, whatever the storage type. Columns beyond a last dim that is not padded read as zero
-/// and are not written.
+/// and are not written; what is written is rounded to the storage type.
 Value readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices);
 Value writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange indices);
 /// `columns` pairs of bf16 from `indices` on, of which each pair is one beside the other: all first ones and all second
