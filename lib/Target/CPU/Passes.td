@@ -137,6 +137,24 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def AttnLowerVectors : Pass<"attn-lower-vectors"> {
+  let summary = "vectors of several dimensions become vectors of one, views of buffers arithmetic on offsets";
+  let description = [{
+    What lies between vector code and its conversion to the llvm dialect: transfers of several dimensions are unrolled into those of one, which become
+    loads and stores, masked where they may leave the buffer; slices, transpositions and interleavings become shuffles; `memref.subview` becomes
+    the offset that it stands for. All patterns go over the code once, together.
+
+    ```mlir
+    func.func @copy(%x: memref<2x16xf32>, %v: vector<2x16xf32>, %i: index) {
+      vector.transfer_write %v, %x[%i, %i] {in_bounds = [true, true]} : vector<2x16xf32>, memref<2x16xf32>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
   let summary = "everything becomes the llvm dialect";
   let description = [{
