@@ -151,10 +151,13 @@ private:
   /// Bytes of a chunk of the panel.
   int64_t chunkBytes() const { return kChunk * kPanel * type.bits() / 8; }
 
-  /// What a chunk that begins at byte `at` of its group is followed by: a part of the next panel, while tiles of rows
-  /// reuse this one; where rows do not stay in the first-level cache, the line after the next of half of them; a row
-  /// that the epilogue writes. All may lie behind a buffer's end, which a prefetch may.
+  /// What a chunk that begins at byte `at` of its group is followed by: the next group's scales; a part of the next
+  /// panel, while tiles of rows reuse this one; where rows do not stay in the first-level cache, the line after the
+  /// next of half of them; a row that the epilogue writes. All may lie behind a buffer's end, which a prefetch may.
   void readAhead(ImplicitLocOpBuilder &b, Value group, Value at) {
+    for (int64_t tail = type.codeBytes(depth); type.groups(depth) > 1 && tail < type.groupBytes(depth);
+         tail += kLineBytes)
+      prefetchByte(b, op.getPanel(), group, add(b, at, type.groupBytes(depth) + tail), kFirstLevel);
     int64_t tileRows = cast<MemRefType>(op.getDest().getType()).getDimSize(0);
     scf::ForOp tiles = loopOverRows(op, op.getPanel(), tileRows);
     if (!tiles)
@@ -171,9 +174,6 @@ private:
     Value chunk = arith::DivUIOp::create(b, inRow, index(b, kChunk));
     if (rows * depth > kResidentBytes)
       readRowsAhead(b, chunk, inRow);
-    for (int64_t tail = type.codeBytes(depth); type.groups(depth) > 1 && tail < type.groupBytes(depth);
-         tail += kLineBytes)
-      prefetchByte(b, op.getPanel(), group, add(b, at, type.groupBytes(depth) + tail), kFirstLevel);
     // A row a chunk, so that the last chunk has the last row.
     int64_t late = std::max<int64_t>(type.paddedDepth(depth) / kChunk - tileRows, 0);
     Value written = arith::MaxUIOp::create(b, chunk, index(b, late));
