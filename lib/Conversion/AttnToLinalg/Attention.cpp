@@ -2,11 +2,14 @@
 //
 // Where keys are not in a cache, which holds them as products read them, a grid of its own
 // packs them first; of a cache in fewer bits a task widens some blocks before it uses them. The
-// grid of the op itself is (row, block of at most 252 queries, key/value head, query head of its group). A task takes
-// some blocks of keys at a time, which stay in the second-level cache while tiles of 14 queries use them; the state of
-// online softmax of all its queries is in scratch. Blocks that the mask excludes are not visited, those that it keeps
-// whole are visited without it, two in a step where they are packed or widened. The last tile begins earlier, and
-// computes some queries again, if the queries are no whole tiles; fewer than 14 go one by one.
+// grid of the op itself is (row, key/value head, query head of its group, block of at most 252
+// queries), so that tasks with the same keys follow one another. A task takes some blocks of
+// keys at a time, which stay in the second-level cache while tiles of 14 queries use them; the
+// state of online softmax of all its queries is in scratch. Blocks that the mask excludes are
+// not visited, those that it keeps whole are visited without it; where they are packed or
+// widened a step takes 128 keys, the last one what is left. Meanwhile what the next tile reads
+// and this one writes is brought near. The last tile begins earlier, and computes some queries
+// again, if the queries are no whole tiles; fewer than 14 go one by one.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/CacheLayout.h"
@@ -26,15 +29,38 @@ namespace {
 /// many times; few enough for many tasks and for a state that stays in the second-level cache.
 constexpr int64_t kTaskQueries = 18 * kTileRows;
 
-/// The tile's rows of `dest`, the slice of the result that the task owns (rank kept), from row `r` of it on.
-Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, ValueRange state, Value dest) {
+/// Offsets and sizes in the slice of the result that the task owns (rank kept) of `m` rows from row `r` of it on.
+void placeRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r,
+               SmallVector<OpFoldResult> &offsets, SmallVector<OpFoldResult> &sizes) {
   AttentionOp op = task.op;
-  SmallVector<OpFoldResult> offsets(cast<RankedTensorType>(dest.getType()).getRank(), b.getIndexAttr(0)), unused, sizes;
-  offsets[*op.dimOf(3, AttentionOp::Q)] = r;
+  SmallVector<OpFoldResult> unused;
   tileOf(b, task, 3, r, m, Value(), 0, unused, sizes);
-  int64_t width = op.getResult().getType().getDimSize(*op.dimOf(3, AttentionOp::DV));
-  Value tile = extract(b, dest, offsets, sizes, {m, width});
+  offsets.assign(sizes.size(), b.getIndexAttr(0));
+  offsets[*op.dimOf(3, AttentionOp::Q)] = r;
+}
+
+/// Those rows of `dest`.
+Value rowsOf(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, Value dest) {
+  AttentionOp op = task.op;
+  SmallVector<OpFoldResult> offsets, sizes;
+  placeRows(b, task, m, r, offsets, sizes);
+  return extract(b, dest, offsets, sizes, {m, op.getResult().getType().getDimSize(*op.dimOf(3, AttentionOp::DV))});
+}
+
+/// The tile's rows of `dest`, from row `r` on, of their state.
+Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, ValueRange state, Value dest) {
+  SmallVector<OpFoldResult> offsets, sizes;
+  placeRows(b, task, m, r, offsets, sizes);
+  Value tile = rowsOf(b, task, m, r, dest);
   return insert(b, normalize(b, state[0], state[2], m, task.valueChannels, tile), dest, offsets, sizes);
+}
+
+/// The tile of queries after that from `query` on, of the task's `count` from `first` on; the last one after itself.
+Value nextQueries(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value query) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Value next = asValue(b, affineOf(b, d0 + d1 + kTileRows, {OpFoldResult(first), OpFoldResult(query)})),
+        last = asValue(b, affineOf(b, d0 + d1 - kTileRows, {OpFoldResult(first), OpFoldResult(count)}));
+  return queryRows(b, task, kTileRows, arith::MinSIOp::create(b, next, last));
 }
 
 /// Whether `count` queries of a task are in tiles; fewer go one by one.
@@ -72,10 +98,9 @@ SmallVector<Value> withState(ImplicitLocOpBuilder &b, const AttentionTask &task,
           insert(b, state[2], states[2], {OpFoldResult(r)}, {rows})};
 }
 
-/// Blocks of keys that a task uses for all its tiles before it goes on: 256 KiB of keys and values of 64 channels and
-/// more.
+/// Blocks of keys that a task uses for all its tiles before it goes on: 256 KiB of keys and values.
 int64_t blocksTogether(const AttentionTask &task) {
-  return std::max<int64_t>(1, 1024 / (task.channels + task.valueChannels));
+  return std::max<int64_t>(1, (1 << 16) / task.block / (task.channels + task.valueChannels));
 }
 
 /// Queries [first, first + count) of the row into `dest`.
@@ -97,6 +122,8 @@ Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, 
       some.widened = widenKeys(b, task, begin, end, blocksTogether(task));
     auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
       QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query));
+      if (m == kTileRows)
+        tile.ahead = {nextQueries(b, task, first, count, query), rowsOf(b, task, m, query, dest)};
       KeyBlocks range = blocksOf(b, task, tile.position, index(b, m));
       for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
         *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
@@ -203,14 +230,14 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     Value isDecode = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, longest), index(b, 1));
     OpFoldResult here =
         splits ? OpFoldResult(arith::SelectOp::create(b, isDecode, index(b, 0), asValue(b, rows)).getResult()) : rows;
-    SmallVector<OpFoldResult> extents{here, tasks, extentOf(AttentionOp::HKV), groups};
+    SmallVector<OpFoldResult> extents{here, extentOf(AttentionOp::HKV), groups, tasks};
     SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
       AttentionTask task = prototype;
-      task.row = ids[0], task.kvHead = ids[2], task.group = ids[3];
+      task.row = ids[0], task.kvHead = ids[1], task.group = ids[2];
       Value groupCount = asValue(b, groups);
       task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
       Value queryCount = locateRow(b, task, queries, keys);
-      Value first = arith::MulIOp::create(b, ids[1], together);
+      Value first = arith::MulIOp::create(b, ids[3], together);
       Value left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, queryCount, first), index(b, 0));
       Value count = arith::MinSIOp::create(b, left, together);
       // A task beyond its row's tiles has no query; it points at the row's first, and writes nothing.

@@ -8,8 +8,9 @@ namespace rapt::tile {
 struct QueryTile {
   Value query;
   AttentionExtras extras;
-  Value position;       ///< absolute, of the first query
-  bool isGroup = false; ///< all are of one position, in the heads of a group
+  Value position;                      ///< absolute, of the first query
+  bool isGroup = false;                ///< all are of one position, in the heads of a group
+  llvm::SmallVector<Value> ahead = {}; ///< what is read (at even places) and written after it
 };
 
 /// Blocks of keys: any of some queries sees those of [from, end), all of them see those of [wholeFrom, wholeEnd).
@@ -17,7 +18,8 @@ struct KeyBlocks {
   Value from, wholeFrom, wholeEnd, end;
 };
 
-/// Queries [inRow, inRow + m) of the row.
+/// Queries [inRow, inRow + m) of the row, as they are stored and as a tile.
+Value queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow);
 QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow);
 
 /// Whether the heads of a group can be a tile: nothing about them differs but the query.

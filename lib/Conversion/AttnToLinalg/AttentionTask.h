@@ -6,7 +6,7 @@
 namespace rapt::tile {
 
 /// Keys of a block where they are not in a cache.
-inline constexpr int64_t kBlock = 64;
+inline constexpr int64_t kBlock = 32;
 
 /// Keys [heads, all/32, channels, 32] and values [heads, value channels/32, all, 32]: a step takes any number of a
 /// head's blocks, which lie one after another. (Those of several heads in turn would be on the same lines of a cache.)
@@ -66,7 +66,7 @@ bool liesTogether(const AttentionTask &task);
 
 /// Key tile [keys/32, channels, 32] and value tile [value channels/32, keys, 32] of the row's blocks [nth, nth +
 /// count): of the cache, which has one block at a place, packed, or widened.
-std::pair<Value, Value> keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth, int64_t count);
+std::pair<Value, Value> keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth, OpFoldResult count);
 
 /// The extra operands as a tile of queries sees them.
 struct AttentionExtras {
