@@ -12,8 +12,6 @@
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
-#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/IR/ValueBoundsOpInterfaceImpl.h"
@@ -81,10 +79,7 @@ void rapt::registerAllPasses() {
   mlir::registerInlinerPass();
   mlir::registerSymbolDCEPass();
   bufferization::registerOneShotBufferizePass();
-  memref::registerExpandStridedMetadataPass();
   memref::registerResolveRankedShapeTypeResultDimsPass();
-  registerPass([] { return createConvertVectorToSCFPass(); });
-  registerPass([] { return createConvertVectorToLLVMPass(); });
   registerPass([] { return createSCFToControlFlowPass(); });
   registerPass([] { return createLowerAffinePass(); });
   registerPass([] { return createReconcileUnrealizedCastsPass(); });

@@ -17,8 +17,10 @@ config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
 config.environment["RAPT_PASSED"] = os.path.join(config.test_exec_root, "passed")  # see Execute/passed.py
 config.environment["RAPT_COMPILED"] = os.path.join(config.test_exec_root, "compiled")  # see Execute/compiled.py
 shutil.rmtree(config.environment["RAPT_COMPILED"], ignore_errors=True)
+# The interpreter of the build goes before others: a version manager's `python3` is a shell script that takes longer than most tests.
 config.environment["PATH"] = os.pathsep.join(
-    [os.path.join(config.rapt_binary_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]])
+    [os.path.join(config.rapt_binary_dir, "bin"), config.llvm_tools_dir, os.path.dirname(config.python), os.environ["PATH"]])
+config.environment["OPENBLAS_NUM_THREADS"] = "1"  # numpy's threads would spin beside the other tests
 for name in ("HOME", "TERM", "RAPT_CACHE"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

@@ -23,6 +23,7 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
   target.vectorRegisters = options.target.vectorRegisters;
   target.byteDot = options.target.byteDot;
   target.bf16Dot = options.target.bf16Dot;
+  target.bf16Round = options.target.bf16Round;
   target.amxBf16 = options.target.amxBf16;
   target.amxInt8 = options.target.amxInt8;
   target.emulated = options.target.emulated;
@@ -46,6 +47,7 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
   passes.addPass(createAttnPadKernels());
   passes.addPass(createAttnMaterializeLayouts());
   passes.addPass(createAttnRoundRows());
+  passes.addPass(createAttnPairAttention());
   passes.addPass(createAttnVerifyCanonical());
 }
 

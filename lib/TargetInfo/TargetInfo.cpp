@@ -11,11 +11,9 @@ struct Flag {
   StringLiteral name;
   bool TargetInfo::*field;
 };
-constexpr Flag flags[] = {{"byte_dot", &TargetInfo::byteDot},
-                          {"bf16_dot", &TargetInfo::bf16Dot},
-                          {"amx_bf16", &TargetInfo::amxBf16},
-                          {"amx_int8", &TargetInfo::amxInt8},
-                          {"emulated", &TargetInfo::emulated}};
+constexpr Flag flags[] = {{"byte_dot", &TargetInfo::byteDot},     {"bf16_dot", &TargetInfo::bf16Dot},
+                          {"bf16_round", &TargetInfo::bf16Round}, {"amx_bf16", &TargetInfo::amxBf16},
+                          {"amx_int8", &TargetInfo::amxInt8},     {"emulated", &TargetInfo::emulated}};
 } // namespace
 
 TargetInfo TargetInfo::of(Operation *op) {

@@ -157,6 +157,30 @@ def AttnRoundRows : Pass<"attn-round-rows", "::mlir::ModuleOp"> {
   }];
 }
 
+def AttnPairAttention : Pass<"attn-pair-attention", "::mlir::ModuleOp"> {
+  let summary = "attention multiplies pairs of bf16, for targets that do";
+  let description = [{
+    Where the target has instructions on pairs of bf16 (`bf16_dot`, `amx_bf16`), `attn.attention` becomes `paired` if its keys are stored in
+    bf16, or if they are not in a cache and all weights that products of the program read are in panels of pairs. An additive
+    similarity is no product, and stays as it is. Elsewhere nothing changes. Runs after layouts are materialised.
+
+    ```mlir
+    #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+    #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+    #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+    #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+    module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+      func.func @f(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xbf16>, %v: tensor<?x12x64xbf16>) -> tensor<?x12x64xf32> {
+        %scale = arith.constant 0.125 : f32
+        %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
+          : tensor<?x12x64xf32>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xf32>
+        return %o : tensor<?x12x64xf32>
+      }
+    }
+    ```
+  }];
+}
+
 def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
   let summary = "entries take the caller's memory and return a status";
   let description = [{
@@ -275,6 +299,7 @@ def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
     Option<"byteDot", "byte-dot", "bool", "false", "Whether an instruction sums four products of bytes in 32 bits">,
     Option<"bf16Dot", "bf16-dot", "bool", "false", "Whether an instruction sums two products of bf16 in f32, faster than f32's multiply-adds">,
     Option<"amxBf16", "amx-bf16", "bool", "false", "Whether instructions multiply tiles of pairs of bf16">,
+    Option<"bf16Round", "bf16-round", "bool", "false", "Whether an instruction rounds two vectors of f32 to one of bf16">,
     Option<"amxInt8", "amx-int8", "bool", "false", "Whether instructions multiply tiles of fours of bytes">,
     Option<"emulated", "emulated", "bool", "false", "Whether vector code takes the place of bf16-dot, amx-bf16 and amx-int8">
   ];

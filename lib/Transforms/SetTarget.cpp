@@ -22,6 +22,7 @@ struct SetTarget : rapt::impl::AttnSetTargetBase<SetTarget> {
     info.vectorRegisters = vectorRegisters;
     info.byteDot = byteDot;
     info.bf16Dot = bf16Dot;
+    info.bf16Round = bf16Round;
     info.amxBf16 = amxBf16;
     info.amxInt8 = amxInt8;
     info.emulated = emulated;

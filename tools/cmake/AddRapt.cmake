@@ -4,7 +4,7 @@
 #     plain C++ (no LLVM): Support, Tokenizer, Generation, Runtime, Import/Formats, Artifact's packer.
 #     EXCEPTIONS switches exceptions and RTTI on: only for files that wrap a library that throws.
 #   rapt_add_mlir_library(NAME SOURCES ... [LINK ...] [DEPENDS ...])
-#     the same for code that includes LLVM or MLIR headers: system headers, the shared precompiled header, libMLIR/libLLVM.
+#     the same for code that includes LLVM or MLIR headers: system headers, the shared precompiled header, MLIR and LLVM.
 #   rapt_add_tool(NAME [MLIR] SOURCES ... LINK ...)     an executable in build/bin
 #   rapt_set_exports(NAME FILE)
 #   rapt_add_merged_archive(NAME FILE PARTS target ... [INSIDE archive ...])
@@ -38,10 +38,10 @@ function(rapt_add_library name)
   endif()
 endfunction()
 
-# Gives every C++ source of a target the precompiled header, links libMLIR and libLLVM.
+# Gives every C++ source of a target the precompiled header, links MLIR and LLVM.
 function(rapt_use_mlir name)
   target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
-  target_link_libraries(${name} PUBLIC MLIR LLVM)
+  target_link_libraries(${name} PUBLIC RaptMLIR)
   rapt_use_pch(${name} RaptPCH)
 endfunction()
 

@@ -214,6 +214,8 @@ LogicalResult AttentionOp::verify() {
     return failure();
   if (failed(verifyAdditive(*this, extents[DQK])))
     return failure();
+  if (getPaired() && getAdditive())
+    return emitOpError("is paired, and an additive similarity is no product");
   return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
 }
 

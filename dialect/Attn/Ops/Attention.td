@@ -73,6 +73,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     extra operands.
 
     With `additive`, a vector v of dqk elements, similarity is v . tanh(query + key) (Bahdanau et al. 2015) in place of query . key.
+    With `paired`, both products take what is rounded to bf16: the scaled query, keys, values, and the probabilities before they are
+    normalised, whose sum is that of the rounded ones. `attn-pair-attention` says where.
 
     - `q_begin` (rows + 1 offsets): queries of all rows are packed in the dim q, and b is not in their map.
     - `q_offset`: absolute position of a row's first query; 0 without it.
@@ -101,7 +103,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
   let arguments = (ins RankedTensorOf<[F32]>:$query, RankedTensorOf<[AnyFloat]>:$key, RankedTensorOf<[AnyFloat]>:$value, F32:$scale,
                        Optional<1DTensorOf<[I32]>>:$q_begin, Optional<1DTensorOf<[I32]>>:$q_offset,
                        Optional<1DTensorOf<[I32]>>:$kv_begin, Optional<1DTensorOf<[I32]>>:$kv_length,
-                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<1DTensorOf<[F32]>>:$additive, AffineMapArrayAttr:$maps);
+                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<1DTensorOf<[F32]>>:$additive, AffineMapArrayAttr:$maps,
+                       UnitAttr:$paired);
   let results = (outs RankedTensorOf<[F32]>:$result);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{

@@ -124,7 +124,7 @@ TilingResult tileOp(OpBuilder &b, AttentionStateOp op, OFRs offsets, OFRs sizes,
       b, loc, query, key, value, op.getScale(), op.getB(), op.getH(),
       op.getOnePosition() ? op.getQ() : at(op.getQ(), offsets[0]), at(op.getKv(), firstKey), op.getLimit(),
       sliceExtras(b, op, offsets[0], sizes[0], slices), op.getAdditive(), ValueRange(), Value(), Value(), init[0],
-      init[1], init[2], op.getExtraMapsAttr(), op.getOnePosition());
+      init[1], init[2], op.getExtraMapsAttr(), op.getOnePosition(), op.getPaired());
   tiled->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   IRMapping mapping;
   op.getScore().cloneInto(&tiled.getScore(), mapping);
@@ -162,6 +162,9 @@ LogicalResult AttentionStateOp::verify() {
       return emitOpError() << "needs one max and one sum for each of the " << query.getDimSize(0) << " queries";
   if (getOnePosition() && !getExtras().empty())
     return emitOpError("has queries at one position, and extra operands");
+  if (getPaired() && (!isInPairs(key) || !isInPairs(value) || getAdditive()))
+    return emitOpError() << "is paired, which keys and values in pairs are and an additive similarity is not, found "
+                         << key << " and " << value;
   if (failed(verifyExtras(*this, query.getDimSize(0))))
     return failure();
   if (getAdditive()) {

@@ -37,7 +37,8 @@ def Attn_AttentionStateOp : Attn_StateOp<"attention_state", [
 
     query is [M, D]; key is in panels [B/32, D, 32]; value is in panels [DV/32, B, 32]; acc is [M, DV]; max and sum are [M].
     Keys and values in bf16 may lie in pairs, [B/32, D/2, 64] and [DV/32, B/2, 64]. With `one_position` all queries, those of a
-    group of heads, are at `q`, and there are no extra operands.
+    group of heads, are at `q`, and there are no extra operands. With `paired`, keys and values are in pairs, and the scaled query and the
+    probabilities are rounded to bf16, as in `attn.attention`.
     M and B may be dynamic. `at(b, h, q, kv)` are the row, the head, and the absolute positions of the first query and key.
     Keys at or beyond `limit` are masked. The maps of extra operands are projected permutations of (q, kv), q counted from the
     tile's first query and kv from the row's first key; beyond the extent of kv an element is 0. An empty map of a tensor that has
@@ -65,7 +66,7 @@ def Attn_AttentionStateOp : Attn_StateOp<"attention_state", [
                        Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<1DTensorOf<[F32]>>:$additive,
                        Variadic<RankedTensorOf<[AnyFloat]>>:$ahead, Optional<Index>:$from, Optional<Index>:$to,
                        RankedTensorOf<[F32]>:$acc, 1DTensorOf<[F32]>:$max, 1DTensorOf<[F32]>:$sum, OptionalAttr<AffineMapArrayAttr>:$extra_maps,
-                       UnitAttr:$one_position);
+                       UnitAttr:$one_position, UnitAttr:$paired);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $scale `at` `(` $b `,` $h `,` $q `,` $kv `)` (`limit` `(` $limit^ `)`)?

@@ -177,12 +177,20 @@ LogicalResult RoundRowsOp::verify() {
 LogicalResult PairedProductOp::verify() {
   auto rows = cast<ShapedType>(getRows().getType()), panel = cast<ShapedType>(getPanel().getType()),
        dest = cast<ShapedType>(getDest().getType());
-  bool fits = rows.getRank() == 2 && panel.getRank() == 2 && dest.getRank() == 2 && dest.getDimSize(1) == kPanel &&
-              panel.getDimSize(1) == 2 * kPanel && rows.getDimSize(0) == dest.getDimSize(0) && !rows.isDynamicDim(1) &&
-              panel.getDimSize(0) == rows.getDimSize(1) / 2 + rows.getDimSize(1) % 2;
-  if (!fits || (rows.getElementType().isBF16() && rows.getDimSize(1) % 2 != 0))
+  auto are = [](int64_t extent, int64_t times, int64_t count) {
+    return ShapedType::isDynamic(extent) || ShapedType::isDynamic(count) || extent == times * count;
+  };
+  const int64_t k = rows.getRank() == 2 ? rows.getDimSize(1) : 0, rank = panel.getRank();
+  bool fits = rows.getRank() == 2 && dest.getRank() == 2 && (rank == 2 || rank == 3) &&
+              panel.getShape().back() == 2 * kPanel && rows.getDimSize(0) == dest.getDimSize(0);
+  if (fits && rank == 2)
+    fits = dest.getDimSize(1) == kPanel && !ShapedType::isDynamic(k) && panel.getDimSize(0) == k / 2 + k % 2;
+  else if (fits)
+    fits = are(dest.getDimSize(1), kPanel, panel.getDimSize(0)) && are(k, 2, panel.getDimSize(1));
+  if (!fits || (rows.getElementType().isBF16() && !ShapedType::isDynamic(k) && k % 2 != 0))
     return emitOpError() << "needs rows [m, k], whole pairs of them where they are bf16, a panel [k/2, " << 2 * kPanel
-                         << "] and dest [m, " << kPanel << "], found " << rows << ", " << panel << " and " << dest;
+                         << "] and dest [m, " << kPanel << "], or as many panels as dest has times " << kPanel
+                         << " columns, found " << rows << ", " << panel << " and " << dest;
   bool onTensors = isa<RankedTensorType>(dest);
   if (getResult().size() != (onTensors ? 1 : 0) || (onTensors && getResult()[0].getType() != dest))
     return emitOpError("gives a tensor of the type of dest, and nothing on memory");

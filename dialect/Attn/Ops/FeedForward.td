@@ -78,11 +78,12 @@ def Attn_RoundRowsOp : Attn_Op<"round_rows", [Pure]> {
 
 def Attn_PairedProductOp : Attn_Op<"paired_product",
     [DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "a tile of rows times a panel of pairs of bf16";
+  let summary = "a tile of rows times panels of pairs of bf16";
   let description = [{
     `dest[m, n] += sum_k rows[m, k] * panel[k/2, 2n + k mod 2]`: what a tile of `attn.linear` becomes whose weight is in panels of
     pairs. Rows are f32, or bf16 for instructions that multiply pairs. Where k is odd the last pair's second half does not
-    count. Runs on tensors and, bufferised, on memory.
+    count. Several panels, [n/32, k/2, 64], give as many times 32 columns: keys and values of attention, whose number may be dynamic.
+    Runs on tensors and, bufferised, on memory.
 
     ```mlir
     func.func @tile(%rows: tensor<4x64xf32>, %panel: tensor<32x64xbf16>, %dest: tensor<4x32xf32>) -> tensor<4x32xf32> {

@@ -16,6 +16,7 @@
 #include "lib/Analysis/Rounding.h"
 #include "lib/Conversion/AttnToLinalg/AttentionSteps.h"
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
+#include "lib/TargetInfo/TargetInfo.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -28,8 +29,27 @@ namespace {
 /// Most queries of a task: enough of them to use blocks of keys, which the first of them brings from a shared cache,
 /// many times; few enough for many tasks and for a state that stays in the second-level cache.
 constexpr int64_t kTaskQueries = 18 * kTileRows;
+/// The same of tiles that instructions multiply: two of 16 queries in turn, which takes less time than 16 of 14 do
+/// alone.
+constexpr int64_t kMatrixTaskQueries = 8 * 2 * kMatrixTileRows;
+constexpr int64_t kMatrixTiles[] = {2 * kMatrixTileRows, kMatrixTileRows, 1};
 
-/// Offsets and sizes in the slice of the result that the task owns (rank kept) of `m` rows from row `r` of it on.
+int64_t taskQueries(const AttentionTask &task) {
+  return task.tiles.front() == kTileRows ? kTaskQueries : kMatrixTaskQueries;
+}
+
+/// How the queries of tasks are cut into tiles: fewer than 16 fill up one of instructions on tiles, unless extra
+/// operands have elements of each query.
+void chooseTiles(AttentionTask &task) {
+  AttentionOp op = task.op;
+  if (!op.getPaired() || !TargetInfo::of(op).amxBf16)
+    return;
+  task.repeatsQueries = llvm::none_of(llvm::seq<unsigned>(0, op.getExtras().size()),
+                                      [&](unsigned i) { return op.dimOf(4 + i, AttentionOp::Q).has_value(); });
+  task.tiles = ArrayRef(kMatrixTiles).drop_back(task.repeatsQueries);
+}
+
+/// Offsets and sizes of `m` rows from row `r` on in the slice of the result that a task owns (rank kept).
 void placeRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r,
                SmallVector<OpFoldResult> &offsets, SmallVector<OpFoldResult> &sizes) {
   AttentionOp op = task.op;
@@ -39,49 +59,69 @@ void placeRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Va
   offsets[*op.dimOf(3, AttentionOp::Q)] = r;
 }
 
-/// Those rows of `dest`.
-Value rowsOf(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, Value dest) {
+int64_t resultWidth(AttentionOp op) { return op.getResult().getType().getDimSize(*op.dimOf(3, AttentionOp::DV)); }
+
+/// The tile's rows of `dest`, the slice of the result that the task owns, from row `r` of it on. The task has `count`
+/// queries.
+Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, Value count, ValueRange state,
+             Value dest) {
   AttentionOp op = task.op;
   SmallVector<OpFoldResult> offsets, sizes;
   placeRows(b, task, m, r, offsets, sizes);
-  return extract(b, dest, offsets, sizes, {m, op.getResult().getType().getDimSize(*op.dimOf(3, AttentionOp::DV))});
+  int64_t rows = m;
+  Value own = index(b, m);
+  if (task.repeatsQueries && m == task.tiles.back()) {
+    own = arith::MinSIOp::create(b, own, count);
+    sizes[*op.dimOf(3, AttentionOp::Q)] = own;
+    rows = ShapedType::kDynamic;
+  }
+  Value tile = extract(b, dest, offsets, sizes, {rows, resultWidth(op)});
+  return insert(b, normalize(b, state[0], state[2], own, task.valueChannels, tile), dest, offsets, sizes);
 }
 
-/// The tile's rows of `dest`, from row `r` on, of their state.
-Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, ValueRange state, Value dest) {
-  SmallVector<OpFoldResult> offsets, sizes;
-  placeRows(b, task, m, r, offsets, sizes);
-  Value tile = rowsOf(b, task, m, r, dest);
-  return insert(b, normalize(b, state[0], state[2], m, task.valueChannels, tile), dest, offsets, sizes);
-}
-
-/// The tile of queries after that from `query` on, of the task's `count` from `first` on; the last one after itself.
-Value nextQueries(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value query) {
+/// What is read and written after the tile of queries from `query` on, of the task's `count` from `first` on: the next
+/// tile's queries, or the last one's again, and the tile's rows of `dest`.
+SmallVector<Value> aheadOf(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value first, Value count,
+                           Value query, Value dest) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  Value next = asValue(b, affineOf(b, d0 + d1 + kTileRows, {OpFoldResult(first), OpFoldResult(query)})),
-        last = asValue(b, affineOf(b, d0 + d1 - kTileRows, {OpFoldResult(first), OpFoldResult(count)}));
-  return queryRows(b, task, kTileRows, arith::MinSIOp::create(b, next, last));
+  Value next = asValue(b, affineOf(b, d0 + d1 + m, {OpFoldResult(first), OpFoldResult(query)})),
+        last = asValue(b, affineOf(b, d0 + d1 - m, {OpFoldResult(first), OpFoldResult(count)}));
+  SmallVector<OpFoldResult> offsets, sizes;
+  placeRows(b, task, m, query, offsets, sizes);
+  return {queryRows(b, task, m, arith::MinSIOp::create(b, next, last)),
+          extract(b, dest, offsets, sizes, {m, resultWidth(task.op)})};
 }
 
-/// Whether `count` queries of a task are in tiles; fewer go one by one.
-Value isTiled(ImplicitLocOpBuilder &b, Value count) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, kTileRows));
+/// Whether `count` queries of a task fill a tile of the largest size.
+Value isTiled(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, task.tiles.front()));
 }
 
-/// The `count` queries of a task in tiles: `body` gets a tile's rows, where its state is and its first query.
+/// The `count` queries of a task in tiles of one size: `body` gets a tile's rows, where its state is and its first
+/// query.
 SmallVector<Value>
-overTiles(ImplicitLocOpBuilder &b, Value count, ValueRange init,
+overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count, ValueRange init,
           function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, int64_t m, Value at, Value query, ValueRange)> body) {
-  Value some = isTiled(b, count);
-  Value zero = index(b, 0), tiled = arith::SelectOp::create(b, some, count, zero),
-        single = arith::SelectOp::create(b, some, zero, count);
-  Value last = arith::SubIOp::create(b, count, index(b, kTileRows));
-  SmallVector<Value> tiles =
-      loop(b, zero, tiled, kTileRows, init, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
-        return body(b, kTileRows, at, arith::MinSIOp::create(b, at, last), carried);
-      });
-  return loop(b, zero, single, 1, tiles,
-              [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) { return body(b, 1, at, at, carried); });
+  Value zero = index(b, 0), left = count; // 0 once a size has taken them
+  SmallVector<Value> state(init);
+  for (int64_t m : task.tiles.drop_back()) {
+    Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, left, index(b, m));
+    Value tiled = arith::SelectOp::create(b, some, left, zero);
+    left = arith::SelectOp::create(b, some, zero, left);
+    Value last = arith::SubIOp::create(b, count, index(b, m));
+    state = loop(b, zero, tiled, m, state, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
+      return body(b, m, at, arith::MinSIOp::create(b, at, last), carried);
+    });
+  }
+  int64_t m = task.tiles.back();
+  return loop(b, zero, left, m, state, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
+    Value query = at;
+    if (m > 1) {
+      Value last = arith::MaxSIOp::create(b, arith::SubIOp::create(b, count, index(b, m)), zero);
+      query = arith::MinSIOp::create(b, at, last);
+    }
+    return body(b, m, at, query, carried);
+  });
 }
 
 /// Rows [r, r + m) of each tensor of a state.
@@ -100,42 +140,46 @@ SmallVector<Value> withState(ImplicitLocOpBuilder &b, const AttentionTask &task,
 
 /// Blocks of keys that a task uses for all its tiles before it goes on: 256 KiB of keys and values.
 int64_t blocksTogether(const AttentionTask &task) {
-  return std::max<int64_t>(1, (1 << 16) / task.block / (task.channels + task.valueChannels));
+  return std::max<int64_t>(1, (1 << 16) * task.together() / task.block / (task.channels + task.valueChannels));
 }
 
 /// Queries [first, first + count) of the row into `dest`.
 Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value dest) {
   // The last tile's state is beside that of the queries which it has in common with the tile before.
-  SmallVector<Value> states = stateRoom(b, task, kTaskQueries);
-  states = overTiles(b, count, states, [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value, ValueRange carried) {
-    return withState(b, task, carried, m, at, emptyState(b, stateOf(b, task, carried, m, at)));
-  });
+  SmallVector<Value> states = stateRoom(b, task, taskQueries(task));
+  states =
+      overTiles(b, task, count, states, [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value, ValueRange carried) {
+        return withState(b, task, carried, m, at, emptyState(b, stateOf(b, task, carried, m, at)));
+      });
   KeyBlocks all = blocksOf(b, task, arith::AddIOp::create(b, task.offset, first), count);
   Value most = index(b, blocksTogether(task));
   // A few queries read what is widened from the first-level cache.
   if (needsWidening(task))
-    most = arith::SelectOp::create(b, isTiled(b, count), most, index(b, 1));
+    most = arith::SelectOp::create(b, isTiled(b, task, count), most, index(b, 1));
   states = loop(b, all.from, all.end, most, states, [&](ImplicitLocOpBuilder &b, Value begin, ValueRange carried) {
     Value end = arith::MinSIOp::create(b, arith::AddIOp::create(b, begin, most), all.end);
     AttentionTask some = task;
     if (needsWidening(task))
       some.widened = widenKeys(b, task, begin, end, blocksTogether(task));
     auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
-      QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query));
-      if (m == kTileRows)
-        tile.ahead = {nextQueries(b, task, first, count, query), rowsOf(b, task, m, query, dest)};
+      Value last;
+      if (task.repeatsQueries && m == task.tiles.back())
+        last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, count), index(b, 1));
+      QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query), last);
+      if (m == kTileRows && task.together() == 1)
+        tile.ahead = aheadOf(b, task, m, first, count, query, dest);
       KeyBlocks range = blocksOf(b, task, tile.position, index(b, m));
       for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
         *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
       SmallVector<Value> state = update(b, some, tile, m, range, stateOf(b, task, carried, m, at));
       return withState(b, task, carried, m, at, state);
     };
-    return overTiles(b, count, carried, body);
+    return overTiles(b, task, count, carried, body);
   });
   auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
-    return SmallVector<Value>{finish(b, task, m, query, stateOf(b, task, states, m, at), carried[0])};
+    return SmallVector<Value>{finish(b, task, m, query, count, stateOf(b, task, states, m, at), carried[0])};
   };
-  return overTiles(b, count, dest, body)[0];
+  return overTiles(b, task, count, dest, body)[0];
 }
 
 /// Queries [first, first + count) of the row into their place in `dest`, the whole result.
@@ -192,8 +236,31 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       return rewriter.notifyMatchFailure(op, "head dimensions of a cache are not padded");
     // Arguments of a kernel have exact strides: its tiles are padded as they are read.
     channels = attn::padToPanel(channels), valueChannels = attn::padToPanel(valueChannels);
-    if (view && (op.getValue() != view.getValues() || !isa<RankedTensorType>(view.getCache().getType())))
+    auto cache = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
+    if (view && (op.getValue() != view.getValues() || !cache))
       return rewriter.notifyMatchFailure(op, "keys and values are not of one materialised cache");
+    if (cache && op.getPaired() && !cache.getElementType().isBF16())
+      return rewriter.notifyMatchFailure(op, "it is paired, and the cache is not");
+    AttentionTask prototype{op,
+                            analyzeMask(op.getMask()),
+                            view,
+                            {},
+                            {},
+                            channels,
+                            valueChannels,
+                            op.getPaired() ? kPairedBlock : kBlock,
+                            {},
+                            {},
+                            {},
+                            {},
+                            {},
+                            {},
+                            {},
+                            {},
+                            {}};
+    chooseTiles(prototype);
+    if (cache)
+      prototype.block = attn::CacheLayout::of(cache, channels)->block;
 
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0);
@@ -208,7 +275,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     OpFoldResult groups = extentOf(AttentionOp::G), queries = extentOf(AttentionOp::Q),
                  keys = extentOf(AttentionOp::KV);
     OpFoldResult longest = longestRow(b, op.getQBegin(), rows, queries);
-    auto share = shareRows(b, longest, kTaskQueries, kTileRows);
+    auto share = shareRows(b, longest, taskQueries(prototype), prototype.tiles.front());
     OpFoldResult tasks = share.first;
     Value together = share.second;
     SmallVector<OpFoldResult> resultExtents;
@@ -218,12 +285,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     Value dest = destination(b, op.getResult(), resultExtents,
                              rounding ? rounding.getResult().getType().getElementType() : Type());
 
-    AttentionTask prototype{
-        op, analyzeMask(op.getMask()), view, {}, {}, channels, valueChannels, kBlock, {}, {}, {}, {}, {}, {}, {}, {},
-        {}};
-    if (view)
-      prototype.block = attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), channels)->block;
-    else
+    if (!view)
       prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), keys);
     // Rows of one query each over a cache have grids of their own.
     bool splits = view && op.getQBegin() && getConstantIntValue(groups);

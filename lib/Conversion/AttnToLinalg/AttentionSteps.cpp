@@ -32,6 +32,8 @@ static void cloneRegion(Region &from, Region &to, const AttentionExtras &extras,
   }
 }
 
+static int64_t extentOf(Value tensor, unsigned dim) { return cast<RankedTensorType>(tensor.getType()).getDimSize(dim); }
+
 /// The part of what lies ahead that a step prefetches, in 65536ths: nearly as much in each from block `from` to `to`.
 static std::pair<Value, Value> shareAhead(ImplicitLocOpBuilder &b, Value from, Value to, int64_t together, Value nth) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
@@ -60,7 +62,8 @@ static SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTas
         b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], tile.query, keys, values, op.getScale(),
         task.row, task.head, tile.position, firstKey, masked ? task.keyCount : Value(), tile.extras.tensors,
         op.getAdditive(), tile.ahead, part.first, part.second, state[0], state[1], state[2],
-        tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps), tile.isGroup);
+        tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps), tile.isGroup,
+        task.pairs(extentOf(tile.query, 0)));
     cloneRegion(op.getScore(), step.getScore(), tile.extras, 5);
     if (masked)
       cloneRegion(op.getMask(), step.getMask(), tile.extras, 4);
@@ -68,10 +71,10 @@ static SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTas
   });
 }
 
-Value tile::normalize(ImplicitLocOpBuilder &b, Value acc, Value sum, int64_t m, int64_t channels, Value dest) {
+Value tile::normalize(ImplicitLocOpBuilder &b, Value acc, Value sum, Value count, int64_t channels, Value dest) {
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0)),
         f1 = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
-  return loop(b, index(b, 0), index(b, m), 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
+  return loop(b, index(b, 0), count, 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
     Value total = tensor::ExtractOp::create(b, sum, r);
     Value some = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, total, f0);
     Value factor = arith::DivFOp::create(b, f1, arith::SelectOp::create(b, some, total, f1));
@@ -83,35 +86,40 @@ Value tile::normalize(ImplicitLocOpBuilder &b, Value acc, Value sum, int64_t m, 
   });
 }
 
-static int64_t channelsOf(Value tensor, unsigned dim) {
-  return cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
-}
-
-/// A tile of queries with its channels padded with zeros.
-static Value paddedQuery(ImplicitLocOpBuilder &b, Value tile, int64_t channels) {
-  auto type = cast<RankedTensorType>(tile.getType());
-  if (type.getDimSize(1) == channels)
-    return tile;
-  Value dest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{type.getDimSize(0), channels}, type.getElementType());
-  return loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, dest,
-              [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
-                return loop(b, index(b, 0), index(b, channels), kPanel, carried,
-                            [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
-                              return writePanel(b, readPanel(b, tile, {r, c}), inner, {r, c});
-                            });
-              });
+/// A copy of `m` queries of which `read` gives 32 channels.
+static Value copyQueries(ImplicitLocOpBuilder &b, int64_t m, int64_t channels,
+                         function_ref<Value(ImplicitLocOpBuilder &, Value r, Value c)> read) {
+  Value dest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, channels}, b.getF32Type());
+  return loop(b, index(b, 0), index(b, m), 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
+    return loop(
+        b, index(b, 0), index(b, channels), kPanel, carried,
+        [&](ImplicitLocOpBuilder &b, Value c, Value inner) { return writePanel(b, read(b, r, c), inner, {r, c}); });
+  });
 }
 
 Value tile::queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow) {
   AttentionOp op = task.op;
   SmallVector<OpFoldResult> offsets, sizes;
   tileOf(b, task, 0, arith::AddIOp::create(b, task.firstQuery, inRow), m, Value(), 0, offsets, sizes);
-  return extract(b, op.getQuery(), offsets, sizes, {m, channelsOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK))});
+  return extract(b, op.getQuery(), offsets, sizes, {m, extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK))});
 }
 
-QueryTile tile::queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow) {
-  return {paddedQuery(b, queryRows(b, task, m, inRow), task.channels), sliceExtras(b, task, inRow, m),
-          arith::AddIOp::create(b, task.offset, inRow)};
+QueryTile tile::queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow, Value last) {
+  Value query;
+  if (last) {
+    query = copyQueries(b, m, task.channels, [&](ImplicitLocOpBuilder &b, Value r, Value c) {
+      Value there = arith::MinSIOp::create(b, arith::AddIOp::create(b, inRow, r), last);
+      return readPanel(b, queryRows(b, task, 1, there), {index(b, 0), c});
+    });
+  } else {
+    query = queryRows(b, task, m, inRow);
+    // Channels are padded with zeros.
+    if (extentOf(query, 1) != task.channels)
+      query = copyQueries(b, m, task.channels, [tile = query](ImplicitLocOpBuilder &b, Value r, Value c) {
+        return readPanel(b, tile, {r, c});
+      });
+  }
+  return {query, sliceExtras(b, task, inRow, m), arith::AddIOp::create(b, task.offset, inRow)};
 }
 
 SmallVector<Value> tile::emptyState(ImplicitLocOpBuilder &b, ValueRange dest) {
@@ -159,22 +167,22 @@ KeyBlocks tile::blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Val
 }
 
 // Keys that lie together are taken in wide steps, as what a step does once costs the same for all widths. Those that
-// not all queries see, and a rest, have the mask, even where it excludes nothing.
+// not all queries see, and a rest, have the mask, even where it excludes nothing: of pairs a block at a time.
 SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, int64_t m,
                                 const KeyBlocks &range, ValueRange init) {
   SmallVector<Value> state(init);
   Value maskedFrom = range.from;
-  int64_t together = liesTogether(task) ? kStepKeys / task.block : 1;
-  if (task.bounds.exact && (task.view || m == kTileRows)) {
+  const int64_t together = liesTogether(task) ? kStepKeys / task.block : 1, masked = task.together() > 1 ? 1 : together;
+  if (task.bounds.exact && (task.view || m >= kTileRows)) {
     if (task.bounds.lower)
-      state = overBlocks(b, task, tile, range.from, range.wholeFrom, together, /*masked=*/true, state);
+      state = overBlocks(b, task, tile, range.from, range.wholeFrom, masked, /*masked=*/true, state);
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     maskedFrom = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(together) * together,
                                      {OpFoldResult(range.wholeFrom), OpFoldResult(range.wholeEnd)}));
     maskedFrom = arith::MaxSIOp::create(b, maskedFrom, range.wholeFrom);
     state = overBlocks(b, task, tile, range.wholeFrom, maskedFrom, together, /*masked=*/false, state);
   }
-  return overBlocks(b, task, tile, maskedFrom, range.end, together, /*masked=*/true, state);
+  return overBlocks(b, task, tile, maskedFrom, range.end, masked, /*masked=*/true, state);
 }
 
 bool tile::allowsGroups(AttentionOp op, int64_t groups) {

@@ -18,9 +18,11 @@ struct KeyBlocks {
   Value from, wholeFrom, wholeEnd, end;
 };
 
-/// Queries [inRow, inRow + m) of the row, as they are stored and as a tile.
+/// Queries [inRow, inRow + m) of the row as they are stored, [m, channels].
 Value queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow);
-QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow);
+
+/// Queries [inRow, inRow + m) of the row as a tile; those beyond the query `last`, if it is given, repeat that.
+QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow, Value last = Value());
 
 /// Whether the heads of a group can be a tile: nothing about them differs but the query.
 bool allowsGroups(attn::AttentionOp op, int64_t groups);
@@ -39,8 +41,8 @@ KeyBlocks blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Value q, 
 llvm::SmallVector<Value> update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, int64_t m,
                                 const KeyBlocks &range, ValueRange init);
 
-/// acc / sum of `m` queries, 0 where no key took part, into rows of `dest`.
-Value normalize(ImplicitLocOpBuilder &b, Value acc, Value sum, int64_t m, int64_t channels, Value dest);
+/// acc / sum of `count` queries, 0 where no key took part, into rows of `dest`.
+Value normalize(ImplicitLocOpBuilder &b, Value acc, Value sum, Value count, int64_t channels, Value dest);
 
 /// Rows of one query each, after the general grid, which has left them alone: `result` with theirs in it. `rows`,
 /// `keyHeads` and `groups` are extents; `isDecode` is whether all rows are such, else there is nothing to do.

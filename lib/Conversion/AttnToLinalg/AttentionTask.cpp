@@ -1,7 +1,9 @@
 //===- AttentionTask.cpp - What a task of attention reads -------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttentionTask.h"
 #include "lib/Conversion/AttnToLinalg/CacheBlock.h"
+#include "lib/Conversion/AttnToLinalg/Pairs.h"
 #include "lib/Conversion/AttnToLinalg/Transpose.h"
+#include "lib/TargetInfo/TargetInfo.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -75,7 +77,14 @@ static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Attenti
           part(Values, {task.channels / kPanel, task.block / together, columns})};
 }
 
-bool tile::needsWidening(const AttentionTask &task) { return task.view && !layoutOf(task).element.isF32(); }
+// Fewer rows than a tile's are multiplied by vectors, for which the dot product of pairs is slow where there are tiles.
+bool AttentionTask::pairs(int64_t m) const {
+  return together() > 1 && (m % kMatrixTileRows == 0 || !TargetInfo::of(op).amxBf16);
+}
+
+bool tile::needsWidening(const AttentionTask &task) {
+  return task.view && !layoutOf(task).element.isF32() && task.together() == 1;
+}
 
 bool tile::readsInRegisters(const AttentionTask &task) {
   AttentionOp op = task.op;
@@ -150,37 +159,58 @@ static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigne
   return readPanel(b, i == 1 ? op.getKey() : op.getValue(), indices);
 }
 
-/// 32 keys from `first` on into `dest`, [1, 1, channels, 32].
+/// 32 keys from `first` on into `dest`, [1, 1, channels, 32], or in pairs.
 static Value packKeyPanel(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value dest) {
   Value zero = index(b, 0);
   return loop(b, zero, index(b, kPanel), kTurned, dest, [&](ImplicitLocOpBuilder &b, Value lane, Value outer) {
     Value from = arith::AddIOp::create(b, first, lane);
-    return loop(b, zero, index(b, task.channels), kPanel, outer,
-                [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
-                  auto read = [&](int64_t i) {
-                    return readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
-                  };
-                  auto write = [&](int64_t c, Value keys, Value dest) -> Value {
-                    Value line = arith::AddIOp::create(b, channel, index(b, c));
-                    return vector::TransferWriteOp::create(b, keys, dest, ValueRange{zero, zero, line, lane},
-                                                           ArrayRef<bool>{true})
-                        .getResult();
-                  };
-                  return writeTurned(b, read, write, inner);
-                });
+    return loop(
+        b, zero, index(b, task.channels), kPanel, outer, [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
+          auto read = [&](int64_t i) {
+            return readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
+          };
+          Value even;
+          auto write = [&](int64_t c, Value keys, Value dest) -> Value {
+            if (task.together() == 1) {
+              Value line = arith::AddIOp::create(b, channel, index(b, c));
+              return vector::TransferWriteOp::create(b, keys, dest, ValueRange{zero, zero, line, lane},
+                                                     ArrayRef<bool>{true})
+                  .getResult();
+            }
+            Value rounded = roundedWords(b, keys);
+            if (c % 2 == 0) {
+              even = rounded;
+              return dest;
+            }
+            Value line = asValue(b, affineOf(b, (b.getAffineDimExpr(0) + c).floorDiv(2), {OpFoldResult(channel)})),
+                  column = arith::MulIOp::create(b, lane, index(b, 2));
+            return vector::TransferWriteOp::create(b, asPairs(b, paired(b, even, rounded)), dest,
+                                                   ValueRange{zero, zero, line, column}, ArrayRef<bool>{true})
+                .getResult();
+          };
+          return writeTurned(b, read, write, inner);
+        });
   });
 }
 
-/// 32 values from `first` on into `dest`, [1, value channels/32, 32, 32].
+/// 32 values from `first` on into `dest`, [1, value channels/32, 32, 32], or in pairs.
 static Value packValuePanels(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value dest) {
   Value zero = index(b, 0);
   AffineExpr d0 = b.getAffineDimExpr(0);
-  return loop(b, zero, index(b, kPanel), 1, dest, [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
+  return loop(b, zero, index(b, kPanel), task.together(), dest, [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
     Value from = arith::AddIOp::create(b, first, place);
     return loop(b, zero, index(b, task.valueChannels), kPanel, outer,
-                [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
+                [&](ImplicitLocOpBuilder &b, Value channel, Value inner) -> Value {
                   Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)}));
-                  return writePanel(b, readKey(b, task, 2, from, channel), inner, {zero, panel, place, zero});
+                  Value values = readKey(b, task, 2, from, channel);
+                  if (task.together() == 1)
+                    return writePanel(b, values, inner, {zero, panel, place, zero});
+                  Value next = readKey(b, task, 2, arith::AddIOp::create(b, from, index(b, 1)), channel);
+                  Value pairs = asPairs(b, paired(b, roundedWords(b, values), roundedWords(b, next)));
+                  Value line = asValue(b, affineOf(b, d0.floorDiv(2), {OpFoldResult(place)}));
+                  return vector::TransferWriteOp::create(b, pairs, inner, ValueRange{zero, panel, line, zero},
+                                                         ArrayRef<bool>{true})
+                      .getResult();
                 });
   });
 }
@@ -188,19 +218,21 @@ static Value packValuePanels(ImplicitLocOpBuilder &b, const AttentionTask &task,
 PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
                           OpFoldResult heads, OpFoldResult keyExtent) {
   AttentionOp op = prototype.op;
-  const int64_t block = prototype.block, panels = block / kPanel, valuePanels = prototype.valueChannels / kPanel;
+  const int64_t block = prototype.block, panels = block / kPanel, valuePanels = prototype.valueChannels / kPanel,
+                together = prototype.together(), keyLines = prototype.channels / together;
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), width = b.getIndexAttr(kPanel),
-               channels = b.getIndexAttr(prototype.channels);
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), width = b.getIndexAttr(kPanel * together),
+               lines = b.getIndexAttr(keyLines), valueLines = b.getIndexAttr(kPanel / together);
+  Type element = together > 1 ? Type(b.getBF16Type()) : b.getF32Type();
   if (sharesKeys(op))
     rows = one;
   OpFoldResult all = op.getKvBegin() ? keyExtent : affineOf(b, d0 * d1, {rows, keyExtent});
   OpFoldResult blocks = affineOf(b, d0.floorDiv(block) + d1, {all, rows});
   auto room = [&](OpFoldResult panels, OpFoldResult lines) -> Value {
-    return tensor::EmptyOp::create(b, SmallVector<OpFoldResult>{heads, panels, lines, width}, b.getF32Type());
+    return tensor::EmptyOp::create(b, SmallVector<OpFoldResult>{heads, panels, lines, width}, element);
   };
-  Value dests[] = {room(affineOf(b, d0 * panels, {blocks}), channels),
-                   room(b.getIndexAttr(valuePanels), affineOf(b, d0 * block, {blocks}))};
+  Value dests[] = {room(affineOf(b, d0 * panels, {blocks}), lines),
+                   room(b.getIndexAttr(valuePanels), affineOf(b, d0 * (block / together), {blocks}))};
   OpFoldResult longest = longestRow(b, op.getKvBegin(), rows, keyExtent);
   SmallVector<OpFoldResult> extents{rows, affineOf(b, d0.ceilDiv(block) * panels, {longest})};
   SmallVector<Value> results = grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
@@ -217,10 +249,11 @@ PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototyp
     panel = arith::SelectOp::create(b, some, panel, index(b, 0));
     SmallVector<Insertion> insertions(2);
     insertions[0].offsets = {zero, OpFoldResult(panel), zero, zero};
-    insertions[0].sizes = {OpFoldResult(count), one, channels, width};
-    insertions[1].offsets = {zero, zero, affineOf(b, d0 * kPanel, {OpFoldResult(panel)}), zero};
-    insertions[1].sizes = {OpFoldResult(count), b.getIndexAttr(valuePanels), width, width};
-    SmallVector<int64_t> shapes[] = {{1, 1, prototype.channels, kPanel}, {1, valuePanels, kPanel, kPanel}};
+    insertions[0].sizes = {OpFoldResult(count), one, lines, width};
+    insertions[1].offsets = {zero, zero, affineOf(b, d0 * (kPanel / together), {OpFoldResult(panel)}), zero};
+    insertions[1].sizes = {OpFoldResult(count), b.getIndexAttr(valuePanels), valueLines, width};
+    SmallVector<int64_t> shapes[] = {{1, 1, keyLines, kPanel * together},
+                                     {1, valuePanels, kPanel / together, kPanel * together}};
     for (auto [i, out] : llvm::enumerate(insertions)) {
       SmallVector<int64_t> shape = shapes[i];
       shape[0] = ShapedType::kDynamic;
@@ -256,6 +289,7 @@ std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionT
   if (!liesTogether(task))
     return cacheTiles(b, task, nth);
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  const int64_t together = task.view ? 1 : task.together(), width = kPanel * together;
   // Blocks from the first one there is.
   OpFoldResult first = task.view ? affineOf(b, d0 - d1, {OpFoldResult(nth), OpFoldResult(task.widened.first)})
                                  : affineOf(b, d0 + d1, {OpFoldResult(nth), OpFoldResult(task.firstBlock)});
@@ -273,8 +307,8 @@ std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionT
   };
   Value keys = task.view ? task.widened.keys : task.packed.keys,
         values = task.view ? task.widened.values : task.packed.values;
-  return {part(keys, 0, task.block / kPanel, {0, task.channels, kPanel}),
-          part(values, 1, task.block, {task.valueChannels / kPanel, 0, kPanel})};
+  return {part(keys, 0, task.block / kPanel, {0, task.channels / together, width}),
+          part(values, 1, task.block / together, {task.valueChannels / kPanel, 0, width})};
 }
 
 AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inRow, int64_t m) {

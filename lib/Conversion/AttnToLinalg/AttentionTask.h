@@ -5,11 +5,16 @@
 
 namespace rapt::tile {
 
-/// Keys of a block where they are not in a cache.
-inline constexpr int64_t kBlock = 32;
+/// Keys of a block where they are not in a cache: a panel, or two where products are of pairs.
+inline constexpr int64_t kBlock = 32, kPairedBlock = 64;
+
+/// Queries of the tiles that a task is cut into, largest first: of a task with fewer than the largest ones, those that
+/// come after.
+inline constexpr int64_t kQueryTiles[] = {kTileRows, 1};
 
 /// Keys [heads, all/32, channels, 32] and values [heads, value channels/32, all, 32]: a step takes any number of a
 /// head's blocks, which lie one after another. (Those of several heads in turn would be on the same lines of a cache.)
+/// For products of pairs they are bf16, and two lines of 32 lie element by element in one, as in a cache.
 struct PackedKeys {
   Value keys, values;
 };
@@ -33,6 +38,14 @@ struct AttentionTask {
   Value firstKey;   ///< of the row, in the dim kv of plain tensors
   Value keyCount;
   Value firstBlock; ///< of the row, in what is packed
+  llvm::ArrayRef<int64_t> tiles = kQueryTiles;
+  /// Whether queries of a tile of the last size that there are not repeat the last one.
+  bool repeatsQueries = false;
+
+  /// Lines of 32 keys' channels, or of values, that lie in one where they are packed.
+  int64_t together() const { return attn::AttentionOp(op).getPaired() ? 2 : 1; }
+  /// Whether the products of a tile of `m` queries are of pairs.
+  bool pairs(int64_t m) const;
 };
 
 /// Offsets and sizes of a tile of operand `i`: one row, head and group; `m` queries from `q`, `n` keys from `kv`.

@@ -82,8 +82,10 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
     Progress progress;
     walkAndApplyPatterns(getOperation(), std::move(patterns), &progress);
     WalkResult rest = getOperation()->walk([&](Operation *op) {
-      if (auto view = dyn_cast<attn::KVViewOp>(op); view && view->use_empty()) {
-        view.erase();
+      // What is left of its users says why.
+      if (auto view = dyn_cast<attn::KVViewOp>(op)) {
+        if (view->use_empty())
+          view.erase();
         return WalkResult::skip();
       }
       // A product may have been made with the one that reads it.

@@ -1,11 +1,11 @@
 //===- CacheBlock.cpp - Keys and values of one head in a block of the cache ----------------===//
 //
-// Pairs of bf16 are written as words of 32 bits, which are rounded here: not every CPU has
-// an instruction for that, and LLVM would call a function. Of a value's words, one half is
-// that of the position beside it, which stays as it is.
+// Pairs of bf16 are written as words of 32 bits. Of a value's words, one half is that of the
+// position beside it, which stays as it is.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/CacheBlock.h"
+#include "lib/Conversion/AttnToLinalg/Pairs.h"
 #include "lib/Conversion/AttnToLinalg/Quantization.h"
 #include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "lib/Conversion/AttnToLinalg/Transpose.h"
@@ -18,34 +18,6 @@ using attn::kPanel;
 namespace {
 
 int64_t lanesOf(Value vector) { return cast<VectorType>(vector.getType()).getDimSize(0); }
-
-VectorType wordsOf(ImplicitLocOpBuilder &b, int64_t lanes) { return VectorType::get({lanes}, b.getI32Type()); }
-
-/// A number in all lanes of words.
-Value words(ImplicitLocOpBuilder &b, int64_t lanes, uint32_t bits) {
-  return arith::ConstantOp::create(
-      b, DenseElementsAttr::get(wordsOf(b, lanes), b.getI32IntegerAttr(static_cast<int32_t>(bits))));
-}
-
-/// Numbers rounded to bf16, in the upper halves of words; a NaN stays one.
-Value roundedWords(ImplicitLocOpBuilder &b, Value numbers) {
-  int64_t lanes = lanesOf(numbers);
-  Value bits = arith::BitcastOp::create(b, wordsOf(b, lanes), numbers);
-  Value odd = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, words(b, lanes, 16)), words(b, lanes, 1));
-  Value rounded = arith::AddIOp::create(b, bits, arith::AddIOp::create(b, odd, words(b, lanes, 0x7fff)));
-  Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, numbers, numbers);
-  rounded = arith::SelectOp::create(b, isNumber, rounded, arith::OrIOp::create(b, bits, words(b, lanes, 0x00400000)));
-  return arith::AndIOp::create(b, rounded, words(b, lanes, 0xffff0000));
-}
-
-/// Words of which `first` has the lower halves and `second` the upper ones.
-Value paired(ImplicitLocOpBuilder &b, Value first, Value second) {
-  return arith::OrIOp::create(b, arith::ShRUIOp::create(b, first, words(b, lanesOf(first), 16)), second);
-}
-
-Value asElements(ImplicitLocOpBuilder &b, Value words, Type element) {
-  return vector::BitCastOp::create(b, VectorType::get({2 * lanesOf(words)}, element), words);
-}
 
 Value readRow(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t lanes) {
   Type element = getElementTypeOrSelf(tensor.getType());
@@ -146,8 +118,8 @@ Value CacheBlock::writeKey(ImplicitLocOpBuilder &b, Value place, Read read, Valu
                   return writeColumn(b, stored(b, numbers, inverse), carried, {part, line, column}, 1);
                 Value bits = roundedWords(b, numbers);
                 Value pairs = paired(b, everySecond(b, bits, 0), everySecond(b, bits, 1));
-                Value elements = vector::ShapeCastOp::create(b, VectorType::get({kPanel / 2, 2}, layout.element),
-                                                             asElements(b, pairs, layout.element));
+                Value elements =
+                    vector::ShapeCastOp::create(b, VectorType::get({kPanel / 2, 2}, layout.element), asPairs(b, pairs));
                 return vector::TransferWriteOp::create(b, elements, carried, ValueRange{part, line, column},
                                                        ArrayRef<bool>{true, true})
                     .getResult();
@@ -168,7 +140,7 @@ Value CacheBlock::writeKeys(ImplicitLocOpBuilder &b, Value place, ReadNth read, 
                     even = roundedWords(b, numbers);
                     return dest;
                   } else {
-                    elements = asElements(b, paired(b, even, roundedWords(b, numbers)), layout.element);
+                    elements = asPairs(b, paired(b, even, roundedWords(b, numbers)));
                   }
                   Value line = keyLine(b, place, arith::AddIOp::create(b, channel, index(b, c)));
                   return writeColumn(b, elements, dest, {part, line, column}, 2);
@@ -192,14 +164,14 @@ Value CacheBlock::writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Va
                 Value at[] = {part, line, zero};
                 if (together == 1)
                   return writeColumn(b, stored(b, numbers, inverse), carried, at, 2);
-                Value old = vector::BitCastOp::create(b, wordsOf(b, kPanel), readRow(b, carried, at, 2 * kPanel));
                 Value lower = words(b, kPanel, 0xffff), upper = words(b, kPanel, 0xffff0000);
+                Value old = vector::BitCastOp::create(b, lower.getType(), readRow(b, carried, at, 2 * kPanel));
                 Value bits = roundedWords(b, numbers);
                 Value first = arith::OrIOp::create(b, arith::AndIOp::create(b, old, upper),
                                                    arith::ShRUIOp::create(b, bits, words(b, kPanel, 16)));
                 Value second = arith::OrIOp::create(b, arith::AndIOp::create(b, old, lower), bits);
                 Value changed = arith::SelectOp::create(b, isSecond, second, first);
-                return writeColumn(b, asElements(b, changed, layout.element), carried, at, 2);
+                return writeColumn(b, asPairs(b, changed), carried, at, 2);
               });
 }
 

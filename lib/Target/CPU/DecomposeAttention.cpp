@@ -10,8 +10,10 @@
 #include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "lib/Target/CPU/Lanes.h"
 #include "lib/Target/CPU/Math.h"
+#include "lib/Target/CPU/PairInstructions.h"
 #include "lib/Target/CPU/Passes.h"
 #include "lib/Target/CPU/ScoreRegions.h"
+#include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
@@ -50,7 +52,11 @@ struct KeyCount {
 };
 
 struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
-  using OpRewritePattern::OpRewritePattern;
+  using Scores = llvm::DenseMap<Operation *, Value>;
+  Decompose(MLIRContext *context, const Scores &made) : OpRewritePattern(context), made(made) {}
+
+  /// The scores of ops whose products have been made before them.
+  const Scores &made;
 
   static FailureOr<KeyCount> countKeys(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
     auto type = cast<RankedTensorType>(op.getKey().getType());
@@ -78,8 +84,12 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     Type f32 = b.getF32Type();
     Value zero = index(b, 0);
     bool masked = !op.getMask().empty() || op.getLimit();
-    Value scores = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, keys->most}, f32);
-    scores = op.getAdditive() ? additiveScores(b, op, keys->count, scores) : dotScores(b, op, keys->count, scores);
+    Value scores = made.lookup(op);
+    if (!scores) {
+      scores = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, keys->most}, f32);
+      scores = op.getAdditive() ? additiveScores(b, op, keys->count, scores)
+                                : dotScores(b, op, scaledQuery(b, op), keys->count, scores);
+    }
     // What follows is by rows and panels.
     OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0);
     AffineExpr d0 = b.getAffineDimExpr(0);
@@ -87,8 +97,14 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     FailureOr<Softmax> softmax = softmaxOf(b, op, scores, keys->count, masked);
     if (failed(softmax))
       return failure();
+    scores = softmax->probabilities;
+    if (op.getPaired()) {
+      auto product = attn::PairedProductOp::create(b, softmax->acc.getType(), scores, op.getValue(), softmax->acc);
+      rewriter.replaceOp(op, {product.getResult()[0], softmax->max, softmax->sum});
+      return success();
+    }
     OpFoldResult count = getAsOpFoldResult(keys->count);
-    scores = extract(b, softmax->probabilities, {first, first}, {rows, count},
+    scores = extract(b, scores, {first, first}, {rows, count},
                      {m, getConstantIntValue(count).value_or(ShapedType::kDynamic)});
     Value acc = loop(b, zero, index(b, valueChannels), kPanel, softmax->acc,
                      [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
@@ -143,27 +159,38 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     return arith::ShRUIOp::create(b, part, index(b, 16));
   }
 
-  /// Scores of all panels into one buffer: products of the scaled query.
-  static Value dotScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value keys, Value scores) {
+  /// The query times its factors, before the loops over blocks of keys; as bf16 where products are of pairs.
+  static Value scaledQuery(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
     RankedTensorType type = op.getQuery().getType();
-    int64_t m = type.getDimSize(0), channels = type.getDimSize(1);
-    // The query is scaled before the loops over blocks of keys.
-    Value query;
-    {
-      OpBuilder::InsertionGuard guard(b);
-      for (auto loop = op->getParentOfType<scf::ForOp>();
-           loop && loop.isDefinedOutsideOfLoop(op.getQuery()) && loop.isDefinedOutsideOfLoop(op.getScale());
-           loop = loop->getParentOfType<scf::ForOp>())
-        b.setInsertionPoint(loop);
-      query = overRows(b, m, index(b, channels), tensor::EmptyOp::create(b, type.getShape(), b.getF32Type()),
-                       [&](ImplicitLocOpBuilder &b, Value r, Value c, Value carried) {
-                         Value x = arith::MulFOp::create(b, readPanel(b, op.getQuery(), {r, c}), factorsOf(b, op));
-                         return writePanel(b, x, carried, {r, c});
-                       });
+    Type element = op.getPaired() ? Type(b.getBF16Type()) : b.getF32Type();
+    OpBuilder::InsertionGuard guard(b);
+    for (auto loop = op->getParentOfType<scf::ForOp>();
+         loop && loop.isDefinedOutsideOfLoop(op.getQuery()) && loop.isDefinedOutsideOfLoop(op.getScale());
+         loop = loop->getParentOfType<scf::ForOp>())
+      b.setInsertionPoint(loop);
+    return overRows(b, type.getDimSize(0), index(b, type.getDimSize(1)),
+                    tensor::EmptyOp::create(b, type.getShape(), element),
+                    [&](ImplicitLocOpBuilder &b, Value r, Value c, Value carried) {
+                      Value x = arith::MulFOp::create(b, readPanel(b, op.getQuery(), {r, c}), factorsOf(b, op));
+                      return writePanel(b, op.getPaired() ? rounded(b, x) : x, carried, {r, c});
+                    });
+  }
+
+  /// 32 numbers as bf16.
+  static Value rounded(ImplicitLocOpBuilder &b, Value numbers) {
+    return arith::TruncFOp::create(b, panelOf(b.getBF16Type()), numbers);
+  }
+
+  /// Scores of all panels into one buffer: products of the scaled query.
+  static Value dotScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value query, Value keys, Value scores) {
+    int64_t m = cast<RankedTensorType>(query.getType()).getDimSize(0);
+    Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    if (op.getPaired()) {
+      Value start = linalg::FillOp::create(b, f0, scores).getResult(0);
+      return attn::PairedProductOp::create(b, scores.getType(), query, op.getKey(), start).getResult()[0];
     }
     OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0);
     AffineExpr d0 = b.getAffineDimExpr(0);
-    Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
     int64_t panels = cast<RankedTensorType>(scores.getType()).getDimSize(1) / kPanel;
     return loop(b, index(b, 0), keys, kPanel, scores, [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
       OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
@@ -250,6 +277,18 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     return std::make_pair(results[0], rewrites ? results[1] : scores);
   }
 
+  /// sum + 32 probabilities as they are stored: rounded ones by a product with ones where it `sumsPairs`.
+  static Value addProbabilities(ImplicitLocOpBuilder &b, Value sum, Value stored, bool sumsPairs) {
+    auto type = cast<VectorType>(stored.getType());
+    if (sumsPairs) {
+      Value ones = arith::ConstantOp::create(b, DenseElementsAttr::get(type, b.getFloatAttr(type.getElementType(), 1)));
+      return dotPairs(b, sum, stored, ones);
+    }
+    if (type.getElementType().isBF16())
+      stored = arith::ExtFOp::create(b, panelOf(b.getF32Type()), stored);
+    return arith::AddFOp::create(b, sum, stored);
+  }
+
   /// 16 lanes as row r.
   static Value writeRow(ImplicitLocOpBuilder &b, Value lanes, Value r, Value dest) {
     return vector::TransferWriteOp::create(b, lanes, dest, ValueRange{r, index(b, 0)}, ArrayRef<bool>{true})
@@ -280,30 +319,37 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     Value old = readLanes(b, op.getMax());
     Value max = larger(b, reduceAll(b, partial, [&](Value x, Value y) { return larger(b, x, y); }), old);
     Value alpha = exp2OfNonpositive(b, arith::SubFOp::create(b, old, max));
+    // Rounded probabilities lie apart; the others take the place of the scores.
+    Value target = finished;
+    if (op.getPaired())
+      target = tensor::EmptyOp::create(b, type.getShape(), b.getBF16Type());
+    const bool sumsPairs = op.getPaired() && TargetInfo::of(op).bf16Dot;
     auto spread = [&](Value lanes) {
       return writeLanes(b, lanes, tensor::EmptyOp::create(b, ArrayRef<int64_t>{kLanes}, b.getF32Type()));
     };
     Value maxima = spread(max), alphas = spread(alpha);
-    SmallVector<Value> rows =
-        loop(b, index(b, 0), index(b, m), 1, ValueRange{finished, partial, op.getAcc()},
-             [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
-               Value newMax = splat(b, tensor::ExtractOp::create(b, maxima, r)),
-                     factor = splat(b, tensor::ExtractOp::create(b, alphas, r)),
-                     none = arith::ConstantOp::create(b, b.getZeroAttr(panelOf(b.getF32Type())));
-               SmallVector<Value> row = loop(b, index(b, 0), keys, kPanel, ValueRange{none, carried[0]},
-                                             [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
-                                               Value score = readPanel(b, inner[1], {r, column});
-                                               Value e = exp2OfNonpositive(b, arith::SubFOp::create(b, score, newMax));
-                                               return SmallVector<Value>{arith::AddFOp::create(b, inner[0], e),
-                                                                         writePanel(b, e, inner[1], {r, column})};
-                                             });
-               Value acc = loop(b, index(b, 0), index(b, channels), kPanel, carried[2],
-                                [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
-                                  Value x = arith::MulFOp::create(b, readPanel(b, inner, {r, c}), factor);
-                                  return writePanel(b, x, inner, {r, c});
-                                });
-               return SmallVector<Value>{row[1], writeRow(b, fold(b, row[0], plus), r, carried[1]), acc};
-             });
+    SmallVector<Value> rows = loop(
+        b, index(b, 0), index(b, m), 1, ValueRange{target, partial, op.getAcc()},
+        [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
+          Value newMax = splat(b, tensor::ExtractOp::create(b, maxima, r)),
+                factor = splat(b, tensor::ExtractOp::create(b, alphas, r)),
+                none = arith::ConstantOp::create(b, b.getZeroAttr(sumsPairs ? lanesOf(b) : panelOf(b.getF32Type())));
+          SmallVector<Value> row = loop(b, index(b, 0), keys, kPanel, ValueRange{none, carried[0]},
+                                        [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
+                                          Value score = readPanel(b, op.getPaired() ? finished : inner[1], {r, column});
+                                          Value e = exp2OfNonpositive(b, arith::SubFOp::create(b, score, newMax));
+                                          Value stored = op.getPaired() ? rounded(b, e) : e;
+                                          return SmallVector<Value>{addProbabilities(b, inner[0], stored, sumsPairs),
+                                                                    writePanel(b, stored, inner[1], {r, column})};
+                                        });
+          Value acc = loop(b, index(b, 0), index(b, channels), kPanel, carried[2],
+                           [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
+                             Value x = arith::MulFOp::create(b, readPanel(b, inner, {r, c}), factor);
+                             return writePanel(b, x, inner, {r, c});
+                           });
+          Value total = sumsPairs ? row[0] : fold(b, row[0], plus);
+          return SmallVector<Value>{row[1], writeRow(b, total, r, carried[1]), acc};
+        });
     Value sum = arith::AddFOp::create(b, arith::MulFOp::create(b, readLanes(b, op.getSum()), alpha),
                                       reduceAll(b, rows[1], plus));
     return Softmax{rows[0], rows[2], writeLanes(b, max, op.getMax()), writeLanes(b, sum, op.getSum())};
@@ -354,10 +400,54 @@ struct DecomposeMerge : OpRewritePattern<attn::AttentionMergeOp> {
   }
 };
 
+/// A paired step of more queries than a vector has lanes becomes steps of so many in turn, of which all `scores` come
+/// first: tiles are multiplied beside the softmax of those before. The step's results are left to the last ones.
+void takeInTurn(attn::AttentionStateOp op, Decompose::Scores &scores) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  RankedTensorType type = op.getQuery().getType();
+  const int64_t m = type.getDimSize(0), channels = type.getDimSize(1),
+                keys = attn::depthOfPanels(op.getValue().getType());
+  OpFoldResult zero = b.getIndexAttr(0), lanes = b.getIndexAttr(kLanes);
+  Value query = Decompose::scaledQuery(b, op);
+  SmallVector<Value> products;
+  for (int64_t r = 0; r < m; r += kLanes) {
+    Value rows = extract(b, query, {b.getIndexAttr(r), zero}, {lanes, b.getIndexAttr(channels)}, {kLanes, channels});
+    Value room = tensor::EmptyOp::create(b, ArrayRef<int64_t>{kLanes, keys}, b.getF32Type());
+    products.push_back(Decompose::dotScores(b, op, rows, index(b, keys), room));
+  }
+  SmallVector<Value> state(op.getDpsInits());
+  for (auto [nth, product] : llvm::enumerate(products)) {
+    op.getDpsInitsMutable().assign(state);
+    OpFoldResult first = b.getIndexAttr(nth * kLanes), panels = b.getIndexAttr(keys / kPanel);
+    auto step = cast<attn::AttentionStateOp>(op.getTiledImplementation(b, {first, zero}, {lanes, panels})->tiledOps[0]);
+    scores[step] = product;
+    for (auto [i, result] : llvm::enumerate(step.getResults())) {
+      SmallVector<OpFoldResult> offsets{first}, sizes{lanes};
+      if (i == 0)
+        offsets.push_back(zero), sizes.push_back(extent(b, state[0], 1));
+      state[i] = insert(b, result, state[i], offsets, sizes);
+    }
+  }
+  op.replaceAllUsesWith(state);
+  op.erase();
+}
+
 struct DecomposeAttention : rapt::impl::AttnDecomposeAttentionBase<DecomposeAttention> {
   void runOnOperation() override {
+    SmallVector<attn::AttentionStateOp> wide;
+    getOperation()->walk([&](attn::AttentionStateOp op) {
+      RankedTensorType query = op.getQuery().getType();
+      if (op.getPaired() && query.hasStaticShape() && query.getDimSize(0) > kLanes &&
+          query.getDimSize(0) % kLanes == 0 && op.getKey().getType().hasStaticShape() &&
+          op.getValue().getType().hasStaticShape())
+        wide.push_back(op);
+    });
+    Decompose::Scores scores;
+    for (attn::AttentionStateOp op : wide)
+      takeInTurn(op, scores);
     RewritePatternSet patterns(&getContext());
-    patterns.add<Decompose, DecomposeMerge>(&getContext());
+    patterns.add<Decompose>(&getContext(), scores);
+    patterns.add<DecomposeMerge>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     WalkResult rest = getOperation()->walk([](Operation *op) {
       return isa<attn::AttentionStateOp, attn::AttentionMergeOp>(op) ? WalkResult::interrupt() : WalkResult::advance();

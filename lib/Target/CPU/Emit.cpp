@@ -228,7 +228,7 @@ Status cpu::emit(Code &code, const Target &target, Output output, llvm::raw_pwri
   keepOrder();
   llvm::legacy::PassManager passes;
   auto type = output == Output::Assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
-  if (machine->addPassesToEmitFile(passes, out, nullptr, type))
+  if (machine->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true))
     return Error{"this LLVM cannot emit " + std::string(output == Output::Assembly ? "assembly" : "objects") + " for " +
                  target.triple};
   passes.run(*module);

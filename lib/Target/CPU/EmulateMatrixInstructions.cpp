@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/Tile.h"
 #include "lib/Target/CPU/MatrixTiles.h"
+#include "lib/Target/CPU/PairInstructions.h"
 #include "lib/Target/CPU/Passes.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/AMX/AMXDialect.h"
@@ -24,8 +25,6 @@ using namespace rapt;
 using namespace rapt::tile;
 
 namespace {
-
-constexpr llvm::StringLiteral kDot = "llvm.x86.avx512bf16.dpbf16ps.";
 
 Value bufferFor(ImplicitLocOpBuilder &b, Type type) {
   auto tile = cast<amx::TileType>(type);
@@ -175,7 +174,7 @@ struct DotPairs : OpConversionPattern<LLVM::CallIntrinsicOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(LLVM::CallIntrinsicOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (!op.getIntrin().starts_with(kDot))
+    if (!op.getIntrin().starts_with(cpu::kDotPairs))
       return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto left = widenPairs(b, adaptor.getArgs()[1]), right = widenPairs(b, adaptor.getArgs()[2]);
@@ -202,7 +201,7 @@ struct EmulateMatrixInstructions : rapt::impl::AttnEmulateMatrixInstructionsBase
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
     target.addIllegalDialect<amx::AMXDialect>();
     target.addDynamicallyLegalOp<LLVM::CallIntrinsicOp>(
-        [](LLVM::CallIntrinsicOp op) { return !op.getIntrin().starts_with(kDot); });
+        [](LLVM::CallIntrinsicOp op) { return !op.getIntrin().starts_with(cpu::kDotPairs); });
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
       signalPassFailure();

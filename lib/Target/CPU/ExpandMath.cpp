@@ -9,10 +9,14 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Target/CPU/Math.h"
+#include "lib/Target/CPU/PairInstructions.h"
 #include "lib/Target/CPU/Passes.h"
+#include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include <numbers>
@@ -202,6 +206,21 @@ template <typename Op, Value (Emitter::*emit)(Value)> struct Expand : OpRewriteP
   }
 };
 
+/// 32 numbers to bf16 by the instruction.
+struct RoundPanel : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
+    auto from = dyn_cast<VectorType>(op.getIn().getType());
+    if (!from || from.getShape() != ArrayRef<int64_t>{attn::kPanel} || !from.getElementType().isF32() ||
+        !getElementTypeOrSelf(op.getType()).isBF16())
+      return rewriter.notifyMatchFailure(op, "not 32 numbers of f32 to bf16");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, cpu::roundPanel(b, op.getIn()));
+    return success();
+  }
+};
+
 struct ExpandMath : rapt::impl::AttnExpandMathBase<ExpandMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
@@ -210,6 +229,8 @@ struct ExpandMath : rapt::impl::AttnExpandMathBase<ExpandMath> {
                  Expand<math::SinOp, &Emitter::sin>, Expand<math::CosOp, &Emitter::cos>>(&getContext());
     // Where a processor has no instruction to round to bf16, LLVM calls a function of the compiler's own library.
     arith::populateExpandBFloat16Patterns(patterns);
+    if (TargetInfo::of(getOperation()).bf16Round)
+      patterns.add<RoundPanel>(&getContext(), /*benefit=*/2);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -1,6 +1,7 @@
 //===- LowerProducts.cpp - Register tiles of matrix products --------------------------------===//
 #include "lib/Conversion/AttnToLinalg/Tile.h"
 #include "lib/Target/CPU/MatrixTiles.h"
+#include "lib/Target/CPU/PairInstructions.h"
 #include "lib/Target/CPU/Passes.h"
 #include "lib/Target/CPU/ProductPrefetch.h"
 #include "lib/TargetInfo/TargetInfo.h"
@@ -124,12 +125,6 @@ struct RegisterTile : Product {
     return vector::BitCastOp::create(b, VectorType::get({2 * lanes}, b.getBF16Type()), word);
   }
 
-  Value dot(ImplicitLocOpBuilder &b, Value sum, Value pairs, Value panel) const {
-    std::string name = "llvm.x86.avx512bf16.dpbf16ps." + std::to_string(32 * lanes);
-    return LLVM::CallIntrinsicOp::create(b, vector(b), b.getStringAttr(name), ValueRange{sum, pairs, panel})
-        .getResult(0);
-  }
-
   /// Element k of the panel's rows, or both of a pair, in all lanes: widened, but for dot products.
   SmallVector<Value, 2> factorsOf(ImplicitLocOpBuilder &b, int64_t r, Value column) const {
     if (kind == Step::Single)
@@ -163,7 +158,8 @@ struct RegisterTile : Product {
       for (ArrayRef<Value> panel : panels) {
         Value sum = sums[next.size()];
         for (auto [factor, part] : llvm::zip_equal(factors, panel))
-          sum = kind == Step::Dot ? dot(b, sum, factor, part) : Value(vector::FMAOp::create(b, factor, part, sum));
+          sum = kind == Step::Dot ? cpu::dotPairs(b, sum, factor, part)
+                                  : Value(vector::FMAOp::create(b, factor, part, sum));
         next.push_back(sum);
       }
     }
@@ -313,22 +309,65 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
   WalkResult lower(const Product &product, int64_t width, const TargetInfo &target) {
     auto [op, rows, panel, dest] = std::tie(product.op, product.a, product.w, product.dest);
     auto a = dyn_cast<MemRefType>(rows.getType()), w = dyn_cast<MemRefType>(panel.getType());
-    if (!a || !w || a.isDynamicDim(0) || w.isDynamicDim(1) || w.getDimSize(1) % width != 0 ||
-        (a.isDynamicDim(1) && !isa<attn::PanelProductOp>(op))) {
+    const bool mayVary = isa<attn::PanelProductOp>(op);
+    if (!a || !w || w.getShape().back() % width != 0 || (!mayVary && (!a.hasStaticShape() || !w.hasStaticShape()))) {
       op->emitOpError("is not a tile of whole panels of static shape in memory");
       return WalkResult::interrupt();
     }
     ImplicitLocOpBuilder b(op->getLoc(), op);
     linalg::FillOp fill = zeroFill(op, dest);
-    if (target.amxBf16 && a.getElementType().isBF16() && width == 2 * kPanel && a.hasStaticShape() &&
-        a.getDimSize(0) % kMatrixTileRows == 0)
-      cpu::multiplyByTiles(b, rows, panel, dest, a.getDimSize(1), fill != nullptr);
+    const bool byTiles =
+        target.amxBf16 && a.getElementType().isBF16() && width == 2 * kPanel && a.getDimSize(0) % kMatrixTileRows == 0;
+    auto multiply = [&](ArrayRef<Value> panels, Value dest) {
+      if (byTiles)
+        cpu::multiplyByTiles(b, rows, panels, dest, a.getDimSize(1), fill != nullptr);
+      else
+        multiplyByVectors(b, {op, rows, panels[0], dest, product.ahead, product.aheadIsWritten}, width, fill != nullptr,
+                          target);
+    };
+    if (w.getRank() == 2)
+      multiply(panel, dest);
     else
-      multiplyByVectors(b, product, width, fill != nullptr, target);
+      overPanels(b, panel, dest, byTiles && a.getDimSize(0) == kMatrixTileRows ? 2 : 1, multiply);
     if (fill)
       fill.erase();
     op->erase();
     return WalkResult::skip();
+  }
+
+  /// `multiply` for each of several panels, or of so many `together`, with their columns of `dest`.
+  static void overPanels(ImplicitLocOpBuilder &b, Value panels, Value dest, int64_t together,
+                         function_ref<void(ArrayRef<Value>, Value)> multiply) {
+    auto type = cast<MemRefType>(panels.getType());
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), lines = b.getIndexAttr(type.getDimSize(1)),
+                 width = b.getIndexAttr(type.getDimSize(2)),
+                 rows = b.getIndexAttr(cast<MemRefType>(dest.getType()).getDimSize(0));
+    auto slice = [&](Value from, ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+                     ArrayRef<int64_t> shape) -> Value {
+      SmallVector<OpFoldResult> strides(sizes.size(), one);
+      MemRefType view = memref::SubViewOp::inferRankReducedResultType(shape, cast<MemRefType>(from.getType()), offsets,
+                                                                      sizes, strides);
+      return memref::SubViewOp::create(b, view, from, offsets, sizes, strides);
+    };
+    auto some = [&](Value first, int64_t count) {
+      SmallVector<Value> parts;
+      for (int64_t i = 0; i < count; ++i) {
+        OpFoldResult nth(i > 0 ? Value(arith::AddIOp::create(b, first, index(b, i))) : first);
+        parts.push_back(slice(panels, {nth, zero, zero}, {one, lines, width}, type.getShape().drop_front()));
+      }
+      Value column = arith::MulIOp::create(b, first, index(b, kPanel));
+      multiply(parts, slice(dest, {zero, OpFoldResult(column)}, {rows, b.getIndexAttr(count * kPanel)},
+                            {cast<MemRefType>(dest.getType()).getDimSize(0), count * kPanel}));
+    };
+    int64_t count = type.getDimSize(0), whole = count / together * together;
+    auto each = scf::ForOp::create(b, index(b, 0), index(b, whole), index(b, together));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(each.getBody());
+      some(each.getInductionVar(), together);
+    }
+    for (int64_t rest = whole; rest < count; ++rest)
+      some(index(b, rest), 1);
   }
 
   static void multiplyByVectors(ImplicitLocOpBuilder &b, const Product &product, int64_t width, bool fromZero,

@@ -17,9 +17,10 @@ constexpr int64_t kRows = kMatrixTileRows;
 /// Columns of a product of two tiles.
 constexpr int64_t kColumns = 16;
 
-/// One or two tiles of rows times both halves of a panel.
+/// One or two tiles of rows times both halves of each panel.
 struct TileProduct {
-  Value rows, panel, dest;
+  Value rows, dest;
+  SmallVector<Value> panels;
   bool fromZero;
   int64_t row, tiles;
 
@@ -31,19 +32,23 @@ struct TileProduct {
   amx::TileType operandType() const { return amx::TileType::get({kRows, kColumns * width()}, element()); }
   amx::TileType sumType() const { return amx::TileType::get({kRows, kColumns}, sum()); }
 
-  SmallVector<Value> place(ImplicitLocOpBuilder &b, int64_t nth, int64_t half) const {
-    return {index(b, row + nth * kRows), index(b, half * kColumns)};
+  /// Halves of panels.
+  int64_t halves() const { return 2 * panels.size(); }
+
+  /// Where sum `nth` is: the halves' of one tile of rows after another.
+  SmallVector<Value> place(ImplicitLocOpBuilder &b, int64_t nth) const {
+    return {index(b, row + nth / halves() * kRows), index(b, nth % halves() * kColumns)};
   }
 
   SmallVector<Value> start(ImplicitLocOpBuilder &b) const {
     SmallVector<Value> sums;
-    for (int64_t i = 0; i < 2 * tiles; ++i)
+    for (int64_t i = 0; i < tiles * halves(); ++i)
       sums.push_back(fromZero ? Value(amx::TileZeroOp::create(b, sumType()))
-                              : Value(amx::TileLoadOp::create(b, sumType(), dest, place(b, i / 2, i % 2))));
+                              : Value(amx::TileLoadOp::create(b, sumType(), dest, place(b, i))));
     return sums;
   }
 
-  /// Where line `line` of the panel is, from column `column` on.
+  /// Where line `line` of a panel is, from column `column` on.
   SmallVector<Value> lineAt(ImplicitLocOpBuilder &b, Value line, int64_t column) const {
     Value offset = index(b, column * width());
     if (isPairs())
@@ -52,23 +57,37 @@ struct TileProduct {
     return {index(b, 0), arith::AddIOp::create(b, byte, offset)};
   }
 
-  /// Adds the products of 16 lines of the panel, from `line` on, which meet the input from `column` on.
+  /// Half `nth` of the panels, 16 lines of it from `line` on.
+  Value loadHalf(ImplicitLocOpBuilder &b, Value line, int64_t nth) const {
+    Value stride = isPairs() ? Value() : index(b, kPanel * width());
+    return amx::TileLoadOp::create(b, operandType(), panels[nth / 2], lineAt(b, line, nth % 2 * kColumns), stride);
+  }
+
+  Value loadRows(ImplicitLocOpBuilder &b, int64_t nth, Value column) const {
+    return amx::TileLoadOp::create(b, operandType(), rows, ValueRange{index(b, row + nth * kRows), column}, Value());
+  }
+
+  Value multiply(ImplicitLocOpBuilder &b, Value tile, Value half, Value sum) const {
+    if (isPairs())
+      return amx::TileMulFOp::create(b, sum.getType(), tile, half, sum);
+    return amx::TileMulIOp::create(b, sum.getType(), tile, half, sum, /*isZextLhs=*/false, /*isZextRhs=*/true);
+  }
+
+  /// Adds the products of 16 lines of the panels, from `line` on, which meet the input from `column` on. Of several
+  /// panels one half is in a register at a time, as eight of them hold four sums.
   SmallVector<Value> step(ImplicitLocOpBuilder &b, Value line, Value column, ValueRange sums) const {
     SmallVector<Value> next;
-    Value panels[2], stride = isPairs() ? Value() : index(b, kPanel * width());
-    for (int64_t half = 0; half < 2; ++half)
-      panels[half] = amx::TileLoadOp::create(b, operandType(), panel, lineAt(b, line, half * kColumns), stride);
+    if (panels.size() > 1) {
+      Value tile = loadRows(b, 0, column);
+      for (int64_t nth = 0; nth < halves(); ++nth)
+        next.push_back(multiply(b, tile, loadHalf(b, line, nth), sums[nth]));
+      return next;
+    }
+    Value both[] = {loadHalf(b, line, 0), loadHalf(b, line, 1)};
     for (int64_t nth = 0; nth < tiles; ++nth) {
-      Value tile =
-          amx::TileLoadOp::create(b, operandType(), rows, ValueRange{index(b, row + nth * kRows), column}, Value());
-      for (Value panel : panels) {
-        Value sum = sums[next.size()];
-        if (isPairs())
-          next.push_back(amx::TileMulFOp::create(b, sum.getType(), tile, panel, sum));
-        else
-          next.push_back(amx::TileMulIOp::create(b, sum.getType(), tile, panel, sum, /*isZextLhs=*/false,
-                                                 /*isZextRhs=*/true));
-      }
+      Value tile = loadRows(b, nth, column);
+      for (Value half : both)
+        next.push_back(multiply(b, tile, half, sums[next.size()]));
     }
     return next;
   }
@@ -97,15 +116,18 @@ struct TileProduct {
     last.row = 0;
     last.rows = cpu::stackBuffer(b, b.getLoc(), {tiles * kRows, kColumns * width()}, element());
     SmallVector<int64_t> shape{kRows, panelWidth};
-    last.panel =
-        cpu::stackBuffer(b, b.getLoc(), isPairs() ? shape : SmallVector<int64_t>{1, kRows * panelWidth}, element());
     clear(b, last.rows);
-    clear(b, last.panel);
+    for (Value &panel : last.panels) {
+      panel =
+          cpu::stackBuffer(b, b.getLoc(), isPairs() ? shape : SmallVector<int64_t>{1, kRows * panelWidth}, element());
+      clear(b, panel);
+    }
     Value column = index(b, line * width());
     for (int64_t r = 0; r < tiles * kRows; ++r)
       copy(b, rows, {index(b, row + r), column}, lines * width(), last.rows, {index(b, r), index(b, 0)});
-    for (int64_t i = 0; i < lines; ++i)
-      copy(b, panel, lineAt(b, index(b, line + i), 0), panelWidth, last.panel, last.lineAt(b, index(b, i), 0));
+    for (auto [from, to] : llvm::zip_equal(panels, last.panels))
+      for (int64_t i = 0; i < lines; ++i)
+        copy(b, from, lineAt(b, index(b, line + i), 0), panelWidth, to, last.lineAt(b, index(b, i), 0));
     return last.step(b, index(b, 0), index(b, 0), sums);
   }
 
@@ -120,16 +142,18 @@ struct TileProduct {
     if (lines > whole)
       sums = lastStep(b, whole, lines - whole, sums);
     for (auto [i, sum] : llvm::enumerate(sums))
-      amx::TileStoreOp::create(b, dest, place(b, i / 2, i % 2), sum, Value());
+      amx::TileStoreOp::create(b, dest, place(b, i), sum, Value());
   }
 };
 
 } // namespace
 
-void cpu::multiplyByTiles(ImplicitLocOpBuilder &b, Value rows, Value panel, Value dest, int64_t depth, bool fromZero) {
+void cpu::multiplyByTiles(ImplicitLocOpBuilder &b, Value rows, ArrayRef<Value> panels, Value dest, int64_t depth,
+                          bool fromZero) {
   int64_t m = cast<MemRefType>(dest.getType()).getDimSize(0);
   for (int64_t row = 0; row < m; row += 2 * kRows)
-    TileProduct{rows, panel, dest, fromZero, row, std::min<int64_t>((m - row) / kRows, 2)}.emit(b, depth);
+    TileProduct{rows, dest, SmallVector<Value>(panels), fromZero, row, std::min<int64_t>((m - row) / kRows, 2)}.emit(
+        b, depth);
 }
 
 Value cpu::stackBuffer(OpBuilder &b, Location loc, ArrayRef<int64_t> shape, Type element) {

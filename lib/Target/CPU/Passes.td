@@ -12,6 +12,10 @@ def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
     probabilities share one buffer of [m, block]. Units are base-2 logarithms: scale times log2(e) goes into the query,
     or, with a score region, into its result.
 
+    Of a `paired` step both products are one `attn.paired_product` over all panels: the scaled query becomes bf16 once, before the loops over
+    keys, and so do the probabilities, of which the sum is taken as they are then. A tile of 32 queries, for instructions on tiles, is taken as two of 16 in turn,
+    so that a core can multiply tiles of one while the vectors of the other go through softmax: the scores of both come first.
+
     ```mlir
     func.func @step(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
                     %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
@@ -21,7 +25,7 @@ def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
 }
 
@@ -39,7 +43,7 @@ def AttnLowerProducts : Pass<"attn-lower-products"> {
 
     `attn.paired_product` is lowered likewise, in steps of a pair. Both halves of a pair are widened by a shift and a mask, or rows
     of bf16 are multiplied by `vdpbf16ps` where the target has it (`bf16_dot`); several rows by instructions on tiles (`amx_bf16`,
-    MatrixTiles.h).
+    MatrixTiles.h). Several panels, whose number or depth may be dynamic, are a loop; 16 rows take two of them at once by tiles.
 
     ```mlir
     func.func @tile(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %c: memref<8x32xf32>) {
@@ -119,7 +123,8 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
     f32 `math.exp`, `math.exp2`, `math.tanh`, `math.erf`, `math.sin` and `math.cos`, scalar or vector, become polynomials (LLVM would call libm once per
     element). Errors, measured over all arguments where the result is normal: exp, exp2, sin and cos at most 2 ulp, tanh and erf at most 4 ulp.
     Infinities, NaN and underflow to zero are as in libm; exp and exp2 flush results below 2^-126 to zero. sin and cos hold for |x| <= 2^20 and give NaN
-    beyond; `attn.rotary_table` takes whole turns off before. Conversions to and from bf16 become shifts and sums of integers.
+    beyond; `attn.rotary_table` takes whole turns off before. Conversions to and from bf16 become shifts and sums of integers, or
+    `vcvtne2ps2bf16` where the target has it (`bf16_round`) and 32 numbers are rounded.
 
     ```mlir
     func.func @e(%x: vector<16xf32>) -> vector<16xf32> {
@@ -128,7 +133,26 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def AttnLowerVectors : Pass<"attn-lower-vectors"> {
+  let summary = "vectors of several dimensions become vectors of one, views of buffers arithmetic on offsets";
+  let description = [{
+    What lies between vector code and its conversion to the llvm dialect: transfers of several dimensions are unrolled into those of one, which become
+    loads and stores, masked where they may leave the buffer; slices, transpositions and interleavings become shuffles; `memref.subview` becomes
+    the offset that it stands for. All patterns go over the code once, together.
+
+    ```mlir
+    func.func @copy(%x: memref<2x16xf32>, %v: vector<2x16xf32>, %i: index) {
+      vector.transfer_write %v, %x[%i, %i] {in_bounds = [true, true]} : vector<2x16xf32>, memref<2x16xf32>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {

@@ -199,8 +199,10 @@ TargetInfo Target::info() const {
   info.amxBf16 = has("amx-bf16") && info.vectorBytes == 64;
   info.amxInt8 = has("amx-int8") && info.vectorBytes == 64;
   info.bf16Dot = has("avx512bf16") && info.vectorBytes == 64 && !has("amx-bf16");
+  info.bf16Round = has("avx512bf16") && info.vectorBytes == 64;
   if (!emulated.empty()) {
     info.emulated = true;
+    info.bf16Round = false;
     info.amxBf16 = info.amxInt8 = emulated == "amx";
     info.bf16Dot = emulated == "bf16";
   }

@@ -29,3 +29,17 @@ func.func @concat(%x: tensor<?x50xf32>) -> tensor<?x100xf32> {
   %y = attn.concat %x, %x : tensor<?x50xf32>, tensor<?x50xf32>
   return %y : tensor<?x100xf32>
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+func.func @not_pairs(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
+  %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+  // expected-error@+1 {{has no tiled form: it is paired, and the cache is not}}
+  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {paired}
+    : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
+  return %o : tensor<?x4x64xf32>
+}

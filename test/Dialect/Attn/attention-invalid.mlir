@@ -461,3 +461,15 @@ func.func @additive(%q: tensor<?x4x16xf32>, %s: f32, %v: tensor<15xf32>) {
   %0 = attn.attention %q, %q, %q, %s additive(%v : tensor<15xf32>) maps [#q, #k, #v, #o] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
   return
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+func.func @paired(%q: tensor<?x4x16xf32>, %s: f32, %v: tensor<16xf32>) {
+  // expected-error@+1 {{is paired, and an additive similarity is no product}}
+  %0 = attn.attention %q, %q, %q, %s additive(%v : tensor<16xf32>) maps [#q, #k, #v, #o] {paired} : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+  return
+}

@@ -183,6 +183,14 @@ func.func @pairs_f16(%q: tensor<8x16xf32>, %k: tensor<2x8x64xf16>, %v: tensor<1x
 
 // -----
 
+func.func @not_pairs(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>) {
+  // expected-error@+1 {{is paired, which keys and values in pairs are and an additive similarity is not, found 'tensor<2x16x32xf32>' and 'tensor<1x64x32xf32>'}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%acc, %m, %m) {paired} : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
 func.func @ahead(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
   // expected-error@+1 {{prefetches the part [from, to) of the rows of matrices}}
   %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) ahead(%k : tensor<2x16x32xf32>) rows(%at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>

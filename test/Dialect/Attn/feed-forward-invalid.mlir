@@ -200,7 +200,7 @@ func.func @rounded_to_fewer(%x: tensor<?x64xf32>) {
 // -----
 
 func.func @half_a_pair(%x: tensor<4x63xbf16>, %w: tensor<32x64xbf16>, %d: tensor<4x32xf32>) {
-  // expected-error@+1 {{needs rows [m, k], whole pairs of them where they are bf16, a panel [k/2, 64] and dest [m, 32], found 'tensor<4x63xbf16>', 'tensor<32x64xbf16>' and 'tensor<4x32xf32>'}}
+  // expected-error@+1 {{needs rows [m, k], whole pairs of them where they are bf16, a panel [k/2, 64] and dest [m, 32], or as many panels as dest has times 32 columns, found 'tensor<4x63xbf16>', 'tensor<32x64xbf16>' and 'tensor<4x32xf32>'}}
   %0 = attn.paired_product %x, %w, %d : tensor<4x63xbf16>, tensor<32x64xbf16>, tensor<4x32xf32> -> tensor<4x32xf32>
   return
 }
@@ -210,5 +210,13 @@ func.func @half_a_pair(%x: tensor<4x63xbf16>, %w: tensor<32x64xbf16>, %d: tensor
 func.func @pairs_without_result(%x: tensor<4x64xf32>, %w: tensor<32x64xbf16>, %d: tensor<4x32xf32>) {
   // expected-error@+1 {{gives a tensor of the type of dest, and nothing on memory}}
   attn.paired_product %x, %w, %d : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @panels(%x: tensor<4x64xbf16>, %w: tensor<3x32x64xbf16>, %d: tensor<4x64xf32>) {
+  // expected-error@+1 {{or as many panels as dest has times 32 columns, found 'tensor<4x64xbf16>', 'tensor<3x32x64xbf16>' and 'tensor<4x64xf32>'}}
+  %0 = attn.paired_product %x, %w, %d : tensor<4x64xbf16>, tensor<3x32x64xbf16>, tensor<4x64xf32> -> tensor<4x64xf32>
   return
 }

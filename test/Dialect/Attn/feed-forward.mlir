@@ -67,3 +67,12 @@ func.func @paired_tile(%x: tensor<4x63xf32>, %w: tensor<32x64xbf16>, %d: tensor<
   %0 = attn.paired_product %x, %w, %d : tensor<4x63xf32>, tensor<32x64xbf16>, tensor<4x32xf32> -> tensor<4x32xf32>
   return %0 : tensor<4x32xf32>
 }
+
+// CHECK-LABEL: @panels
+func.func @panels(%x: tensor<4x64xbf16>, %w: tensor<2x32x64xbf16>, %d: tensor<4x64xf32>, %m: memref<4x?xbf16>, %p: memref<?x?x64xbf16>, %e: memref<4x?xf32>) -> tensor<4x64xf32> {
+  // CHECK: attn.paired_product %{{.*}} : memref<4x?xbf16>, memref<?x?x64xbf16>, memref<4x?xf32>{{$}}
+  attn.paired_product %m, %p, %e : memref<4x?xbf16>, memref<?x?x64xbf16>, memref<4x?xf32>
+  // CHECK: attn.paired_product %{{.*}} : tensor<4x64xbf16>, tensor<2x32x64xbf16>, tensor<4x64xf32> -> tensor<4x64xf32>
+  %0 = attn.paired_product %x, %w, %d : tensor<4x64xbf16>, tensor<2x32x64xbf16>, tensor<4x64xf32> -> tensor<4x64xf32>
+  return %0 : tensor<4x64xf32>
+}

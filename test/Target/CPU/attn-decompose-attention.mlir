@@ -132,6 +132,67 @@ func.func @group(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x32x64xbf16>, %v: 
 
 // -----
 
+// Of a paired step the scaled query is bf16 before the loop, and so are the probabilities: each product is one of all panels. The sum is
+// that of what is rounded, here by a product with ones.
+module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @paired
+  func.func @paired(%q: tensor<14x64xf32>, %k: tensor<2x32x64xbf16>, %v: tensor<2x32x64xbf16>, %scale: f32, %n: index, %i: index,
+                    %acc: tensor<14x64xf32>, %m: tensor<14xf32>, %l: tensor<14xf32>) -> tensor<14x64xf32> {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // CHECK: arith.mulf {{.*}} : vector<32xf32>
+    // CHECK: arith.truncf {{.*}} : vector<32xf32> to vector<32xbf16>
+    // CHECK: scf.for {{.*}} to %arg4
+    // CHECK: linalg.fill
+    // CHECK: attn.paired_product {{.*}} : tensor<14x64xbf16>, tensor<2x32x64xbf16>, tensor<14x64xf32>
+    // CHECK: %[[E:.*]] = math.exp2 {{.*}} : vector<32xf32>
+    // CHECK: %[[ROUNDED:.*]] = arith.truncf %[[E]] : vector<32xf32> to vector<32xbf16>
+    // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%{{.*}}, %[[ROUNDED]], %{{.*}}) : (vector<16xf32>, vector<32xbf16>, vector<32xbf16>) -> vector<16xf32>
+    // CHECK: vector.transfer_write %[[ROUNDED]], %{{.*}} : vector<32xbf16>, tensor<14x64xbf16>
+    // CHECK: attn.paired_product {{.*}} : tensor<14x64xbf16>, tensor<2x32x64xbf16>, tensor<14x64xf32>
+    %0:3 = scf.for %b = %c0 to %n step %c1 iter_args(%a = %acc, %x = %m, %y = %l) -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>) {
+      %1:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %b) init(%a, %x, %y) {paired}
+        : tensor<14x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
+      scf.yield %1#0, %1#1, %1#2 : tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
+    }
+    return %0#0 : tensor<14x64xf32>
+  }
+}
+
+// -----
+
+// Two tiles of 16 queries in turn: the scores of both, then softmax and second product of each. The mask is that of the queries'
+// own positions.
+module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @turns
+  // CHECK-SAME: %[[Q:[a-z0-9]+]]: index
+  func.func @turns(%i: index, %q: tensor<32x64xf32>, %k: tensor<2x32x64xbf16>, %v: tensor<2x32x64xbf16>, %scale: f32,
+                   %acc: tensor<32x64xf32>, %m: tensor<32xf32>, %l: tensor<32xf32>) -> tensor<32x64xf32> {
+    // CHECK-COUNT-2: attn.paired_product {{.*}} : tensor<16x64xbf16>, tensor<2x32x64xbf16>, tensor<16x64xf32>
+    // CHECK-NOT: attn.paired_product
+    // CHECK: arith.addi %[[Q]],
+    // CHECK: math.exp2 {{.*}} : vector<32xf32>
+    // CHECK: arith.truncf {{.*}} : vector<32xf32> to vector<32xbf16>
+    // CHECK: arith.extf {{.*}} : vector<32xbf16> to vector<32xf32>
+    // CHECK: attn.paired_product
+    // CHECK: %[[LATER:.*]] = affine.apply {{.*}}%[[Q]]
+    // CHECK: arith.addi %[[LATER]],
+    // CHECK: math.exp2 {{.*}} : vector<32xf32>
+    // CHECK: attn.paired_product
+    // CHECK-NOT: attn.paired_product
+    %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
+      : tensor<32x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<32x64xf32>, tensor<32xf32>, tensor<32xf32>
+      mask {
+      ^bb0(%b: index, %h: index, %x: index, %y: index):
+        %keep = arith.cmpi sle, %y, %x : index
+        attn.yield %keep : i1
+      }
+    return %0#0 : tensor<32x64xf32>
+  }
+}
+
+// -----
+
 // At most four panels of keys: scores have room for all, and loops go over those there are.
 // CHECK-LABEL: @some
 func.func @some(%q: tensor<8x64xf32>, %k: tensor<9x64x32xf32>, %v: tensor<2x288x32xf32>, %scale: f32, %i: index, %n: index,

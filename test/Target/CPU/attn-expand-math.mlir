@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-expand-math | FileCheck %s
+// RUN: rapt-opt %s --attn-expand-math --split-input-file | FileCheck %s
 
 // CHECK-LABEL: @all
 func.func @all(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, f32, f32) {
@@ -45,4 +45,21 @@ func.func @round(%x: vector<16xf32>) -> vector<16xbf16> {
   // CHECK-NOT: arith.truncf
   %0 = arith.truncf %x : vector<16xf32> to vector<16xbf16>
   return %0 : vector<16xbf16>
+}
+
+// -----
+
+// Where the target has an instruction for it, 32 numbers are rounded at once, the last 16 of which are its first operand. Other
+// vectors are not.
+module attributes {attn.target = {bf16_round, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: func.func @instruction
+  func.func @instruction(%x: vector<32xf32>, %y: vector<16xf32>) -> (vector<32xbf16>, vector<16xbf16>) {
+    // CHECK: %[[LAST:.*]] = vector.extract_strided_slice %arg0 {offsets = [16]
+    // CHECK: %[[FIRST:.*]] = vector.extract_strided_slice %arg0 {offsets = [0]
+    // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"(%[[LAST]], %[[FIRST]]) : (vector<16xf32>, vector<16xf32>) -> vector<32xbf16>
+    // CHECK: arith.shrui
+    %0 = arith.truncf %x : vector<32xf32> to vector<32xbf16>
+    %1 = arith.truncf %y : vector<16xf32> to vector<16xbf16>
+    return %0, %1 : vector<32xbf16>, vector<16xbf16>
+  }
 }

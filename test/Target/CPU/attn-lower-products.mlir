@@ -266,6 +266,56 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
+// Several panels: a loop over them, or over two by tiles of 16 rows, whose four sums share what is loaded of the rows; the odd one
+// is alone.
+module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @tile_panels
+  func.func @tile_panels(%a: memref<16x64xbf16>, %b: memref<3x32x64xbf16>, %c: memref<16x96xf32>) {
+    // CHECK: scf.for {{.*}} to %c2{{.*}} step %c2
+    // CHECK-COUNT-4: amx.tile_load %{{.*}} : memref<16x64xf32
+    // CHECK: scf.for {{.*}} iter_args
+    // CHECK: amx.tile_load %arg0
+    // CHECK-NOT: amx.tile_load %arg0
+    // CHECK-COUNT-4: amx.tile_mulf
+    // CHECK: scf.yield
+    // CHECK-COUNT-4: amx.tile_store
+    // CHECK: scf.for {{.*}} iter_args
+    // CHECK-COUNT-2: amx.tile_mulf
+    // CHECK-NOT: amx.tile_mulf
+    attn.paired_product %a, %b, %c : memref<16x64xbf16>, memref<3x32x64xbf16>, memref<16x96xf32>
+    return
+  }
+
+  // Two tiles of rows have four sums with one panel.
+  // CHECK-LABEL: @more_rows
+  func.func @more_rows(%a: memref<32x64xbf16>, %b: memref<2x32x64xbf16>, %c: memref<32x64xf32>) {
+    // CHECK: scf.for {{.*}} to %c2{{.*}} step %c1
+    // CHECK-COUNT-2: amx.tile_load %arg0
+    // CHECK: scf.yield
+    attn.paired_product %a, %b, %c : memref<32x64xbf16>, memref<2x32x64xbf16>, memref<32x64xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @dot_panels
+  func.func @dot_panels(%a: memref<14x64xbf16>, %b: memref<4x32x64xbf16>, %c: memref<14x128xf32>) {
+    %f0 = arith.constant 0.0 : f32
+    // CHECK: scf.for {{.*}} to %c4{{.*}} step %c1
+    // CHECK-NOT: vector.transfer_read {{.*}} vector<16xf32>
+    // CHECK: scf.for {{.*}} iter_args
+    // CHECK-COUNT-28: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
+    // CHECK-NOT: dpbf16ps
+    linalg.fill ins(%f0 : f32) outs(%c : memref<14x128xf32>)
+    attn.paired_product %a, %b, %c : memref<14x64xbf16>, memref<4x32x64xbf16>, memref<14x128xf32>
+    return
+  }
+}
+
+// -----
+
 // A product of attention, whose number of keys is known only here: two steps at a time, before which a line of what comes next
 // is brought near. 14 rows of 4 lines make 56, spread over the steps there are.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {

@@ -1,0 +1,56 @@
+// Attention of pairs of bf16 as machine code, for processors that a test may not run on.
+
+// RUN: raptc %s --mcpu=znver5 -S | FileCheck %s --check-prefix=DOT
+// RUN: raptc %s --mcpu=sapphirerapids -S | FileCheck %s --check-prefix=TILE
+// REQUIRES: compiler
+
+// Scores: two loads, 14 broadcasts and 28 dot products a step. Probabilities: one instruction rounds 32, one adds them up. Values: the same
+// as the scores. No register is spilled in either product.
+// DOT-LABEL: {{^}}attend.task1:
+// DOT: vbroadcastss {{.*}}, %zmm
+// DOT-COUNT-2: vmovups {{.*}}, %zmm
+// DOT-NOT: (%rsp)
+// DOT-COUNT-28: vdpbf16ps %zmm{{[0-9]+}}, %zmm{{[0-9]+}}, %zmm
+// DOT-NEXT: {{cmp|dec|add|sub}}
+// DOT: vcvtne2ps2bf16
+// DOT-NEXT: vdpbf16ps
+// DOT: vbroadcastss {{.*}}, %zmm
+// DOT-COUNT-2: vmovups {{.*}}, %zmm
+// DOT-NOT: (%rsp)
+// DOT-COUNT-28: vdpbf16ps %zmm{{[0-9]+}}, %zmm{{[0-9]+}}, %zmm
+// DOT-NEXT: {{cmp|dec|add|sub}}
+// DOT: .Lfunc_end
+
+// Scores of 16 queries twice, then softmax and values of each: a step is five loads of tiles and four products, none of them spilled.
+// TILE-LABEL: {{^}}attend.task1:
+// TILE-COUNT-4: tilezero
+// TILE: tileloadd
+// TILE-COUNT-4: tdpbf16ps
+// TILE-COUNT-4: tilestored
+// TILE-NOT: vcvtne2ps2bf16
+// TILE-COUNT-4: tilezero
+// TILE-COUNT-4: tdpbf16ps
+// TILE-COUNT-4: tilestored
+// TILE: vcvtne2ps2bf16
+// TILE-NOT: tilestored
+// TILE-COUNT-4: tileloadd
+// TILE-NOT: tilestored
+// TILE-COUNT-4: tdpbf16ps
+// TILE-COUNT-4: tilestored
+// TILE: vcvtne2ps2bf16
+// TILE-COUNT-4: tdpbf16ps
+// TILE-COUNT-4: tilestored
+// TILE: .Lfunc_end
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {
+attn.dim @queries min 0 max 1024
+func.func @attend(%q: tensor<?x4x64xf32> {attn.name = "q", attn.dims = ["queries"]}, %k: tensor<?x4x64xf32> {attn.name = "k", attn.dims = ["queries"]})
+    -> (tensor<?x4x64xf32> {attn.name = "y", attn.dims = ["queries"]}) attributes {attn.entry} {
+  %scale = arith.constant 0.125 : f32
+  %y = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {paired} : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+  return %y : tensor<?x4x64xf32>
+}
+}

@@ -1,0 +1,89 @@
+// RUN: rapt-opt %s --attn-pair-attention --split-input-file | FileCheck %s
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#ck = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#cv = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // Keys of a cache in bf16, and those that a caller gives as bf16.
+  // CHECK-LABEL: @stored
+  func.func @stored(%cache: tensor<?x1x4x2x64x64xbf16>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>,
+                    %past: tensor<?xi32>, %k: tensor<?x4x64xbf16>, %s: f32) -> (tensor<?x4x64xf32>, tensor<?x4x64xf32>) {
+    %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
+    // CHECK: attn.attention {{.*}} {paired}
+    %0 = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #ck, #cv, #o]
+      : tensor<?x4x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x64xf32>
+    // CHECK: attn.attention {{.*}} {paired}
+    %1 = attn.attention %q, %k, %k, %s maps [#q, #k, #v, #o] : tensor<?x4x64xf32>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16> -> tensor<?x4x64xf32>
+    return %0, %1 : tensor<?x4x64xf32>, tensor<?x4x64xf32>
+  }
+
+  // Near misses: keys in f32, of a cache and of a program without products, and an additive similarity.
+  // CHECK-LABEL: @others
+  // CHECK-NOT: paired
+  func.func @others(%cache: tensor<?x1x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>,
+                    %past: tensor<?xi32>, %k: tensor<?x4x64xbf16>, %w: tensor<64xf32>, %s: f32)
+      -> (tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32>) {
+    %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+    %0 = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #ck, #cv, #o]
+      : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
+    %1 = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+    %2 = attn.attention %q, %k, %k, %s additive(%w : tensor<64xf32>) maps [#q, #k, #v, #o]
+      : tensor<?x4x64xf32>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16> -> tensor<?x4x64xf32>
+    return %0, %1, %2 : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32>
+  }
+}
+
+// -----
+
+// A program whose products all read weights in pairs, for a target with tiles.
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @encoder
+  func.func @encoder(%x: tensor<?x64xf32>, %w: tensor<8x32x64xbf16>, %s: f32) -> tensor<?x4x64xf32> {
+    %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<8x32x64xbf16> -> tensor<?x256xf32>
+    %q = attn.split_heads %0 : tensor<?x256xf32> -> tensor<?x4x64xf32>
+    // CHECK: attn.attention {{.*}} {paired}
+    %1 = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+    return %1 : tensor<?x4x64xf32>
+  }
+}
+
+// -----
+
+// Near misses: a product of f32 is among them; a target that widens.
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @mixed
+  // CHECK-NOT: paired
+  func.func @mixed(%x: tensor<?x64xf32>, %w: tensor<8x32x64xbf16>, %f: tensor<2x64x32xf32>, %s: f32) -> tensor<?x4x64xf32> {
+    %y = attn.linear %x, %f : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+    %0 = attn.linear %y, %w : tensor<?x64xf32>, tensor<8x32x64xbf16> -> tensor<?x256xf32>
+    %q = attn.split_heads %0 : tensor<?x256xf32> -> tensor<?x4x64xf32>
+    %1 = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+    return %1 : tensor<?x4x64xf32>
+  }
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @widened
+  // CHECK-NOT: paired
+  func.func @widened(%q: tensor<?x4x64xf32>, %k: tensor<?x4x64xbf16>, %s: f32) -> tensor<?x4x64xf32> {
+    %0 = attn.attention %q, %k, %k, %s maps [#q, #k, #v, #o] : tensor<?x4x64xf32>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16> -> tensor<?x4x64xf32>
+    return %0 : tensor<?x4x64xf32>
+  }
+}
