@@ -143,7 +143,8 @@ def AttnRoundRows : Pass<"attn-round-rows", "::mlir::ModuleOp"> {
   let summary = "rounds what products of bf16 read, for targets that multiply pairs";
   let description = [{
     Where the target has instructions on pairs of bf16 (`bf16_dot`, `amx_bf16`), the input of every `attn.linear` whose weight is in
-    panels of pairs goes through `attn.round_rows`, once for all products that read it. Elsewhere nothing changes: weights are
+    panels of pairs goes through `attn.round_rows`, once for all products that read it, which the tasks of the op that makes the rows do where they
+    can (remarks of the category fusion tell). Elsewhere nothing changes: weights are
     widened, and inputs stay f32. Runs after layouts are materialised.
 
     ```mlir

@@ -10,9 +10,9 @@ import kernels
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(31)
-SHAPES = [(1536, 70), (2064, 160), (4096, 33)]  # depth, columns; parts of 512, 344 (no multiple of 32) and 512
-ROTATED = (1600, 5, 64, 3)  # depth, heads, channels of each, and how many are rotated; parts of 400
-GATED = [(1600, 96), (70, 64)]  # depth, columns
+SHAPES = [(1536, 70), (2064, 650), (4096, 33)]  # depth, columns; parts of 512, 344 (no multiple of 32) and 512
+ROTATED = (1600, 9, 64, 7)  # depth, heads, channels of each, and how many are rotated; parts of 400
+GATED = [(1600, 288), (70, 64)]  # depth, columns
 ROWS = (0, 1, 2, 13, 16, 29, 213)
 
 

@@ -195,8 +195,11 @@ Insertion attend(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first
   return out;
 }
 
-/// Heads that were written rounded are merged as they are, and the rounding finds its input rounded.
-void replaceRounded(PatternRewriter &rewriter, AttentionOp op, attn::RoundRowsOp rounding, Value result) {
+/// The op is now `result`. Heads that were written rounded are merged as they are, and the rounding finds its input
+/// rounded.
+void replace(PatternRewriter &rewriter, AttentionOp op, attn::RoundRowsOp rounding, Value result) {
+  if (!rounding)
+    return rewriter.replaceOp(op, result);
   auto heads = rounding.getInput().getDefiningOp<attn::MergeHeadsOp>();
   rewriter.modifyOpInPlace(heads, [&] {
     heads->setOperand(0, result);
@@ -311,10 +314,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     if (splits)
       results[0] =
           attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), groups, queries, keys, isDecode, results[0]);
-    if (rounding)
-      replaceRounded(rewriter, op, rounding, results[0]);
-    else
-      rewriter.replaceOp(op, results);
+    replace(rewriter, op, rounding, results[0]);
     return success();
   }
 };

@@ -33,8 +33,11 @@ constexpr int64_t kLeastRowBytes = 6144;
 constexpr int64_t kMostOfPart = 2048, kLeastOfPart = 512;
 /// A part is whole cache lines of the rows.
 constexpr int64_t kLine = 64;
-/// Panels of a task that takes k in parts, and the rows of an input from which on it takes so many.
+/// Panels of a task that takes k in parts, and the rows of an input from which on it takes so many. Two read the rows
+/// from the second-level cache twice as often, which costs a hundredth.
 constexpr int64_t kTaskPanels = 4, kManyRows = 28;
+/// Tasks that a grid should have before they take several panels.
+constexpr int64_t kLeastTasks = 8;
 
 /// How deep each of equal parts of k is, whose elements take `bytes`; k where it is taken whole.
 int64_t depthOfPart(int64_t k, int64_t bytes) {
@@ -242,6 +245,15 @@ Product describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, int64_
           op.isPacked() && attn::isInPairs(op.getWeight().getType())};
 }
 
+/// Of `units`, how many a task takes that takes k in parts.
+Value unitsTogether(ImplicitLocOpBuilder &b, OpFoldResult rows, OpFoldResult blocks, int64_t units, int64_t most) {
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  OpFoldResult shared = affineOf(b, (d0 * units).floorDiv(kLeastTasks), {blocks});
+  shared = affineMax(b, {affineMin(b, {shared, b.getIndexAttr(most)}), b.getIndexAttr(1)});
+  Value many = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, asValue(b, rows), index(b, kManyRows));
+  return arith::SelectOp::create(b, many, asValue(b, shared), index(b, 1));
+}
+
 struct TileLinear : OpRewritePattern<attn::LinearOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -301,8 +313,7 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     OpFoldResult blocks = share.first, tasks = b.getIndexAttr(units);
     Value each = share.second, together;
     if (!product.isWhole()) {
-      Value many = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, asValue(b, rows), index(b, kManyRows));
-      together = arith::SelectOp::create(b, many, index(b, mostUnits), index(b, 1));
+      together = unitsTogether(b, rows, blocks, units, mostUnits);
       tasks = Value(arith::CeilDivUIOp::create(b, index(b, units), together));
     }
     return grid(b, {blocks, tasks}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
