@@ -36,7 +36,7 @@ cap, add = lambda s, e: 1.5 * np.tanh(s / 1.5), lambda s, e: s + e
 causal, window = lambda i, j, e: j <= i, lambda i, j, e: (j <= i) & (i - j < 40)
 # key heads, group, dqk, dv, whether keys come as bf16, the extra operand (map, type), score, mask, both in numpy
 CASES = {
-    "plain": (2, 1, 64, 64, False, None, None, None, None, None),
+    "plain": (2, 1, 32, 32, False, None, None, None, None, None),
     "grouped": (2, 3, 16, 32, False, None, CAP, CAUSAL, cap, causal),
     "odd": (1, 2, 80, 20, True, None, None, CAUSAL, None, causal),
     "wide": (1, 1, 128, 40, False, None, None, WINDOW, None, window),

@@ -11,6 +11,9 @@
 // and this one writes is brought near. The last tile begins earlier, and computes some queries
 // again, if the queries are no whole tiles; fewer than 14 go one by one.
 //
+// Paired attention reads keys and values in pairs of bf16, of a cache where they lie. For instructions on tiles a task
+// has 256 queries in tiles of 32, or fewer than 32 in tiles of 16, of which the last one's may repeat.
+//
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/CacheLayout.h"
 #include "lib/Analysis/Rounding.h"
@@ -47,6 +50,16 @@ void chooseTiles(AttentionTask &task) {
   task.repeatsQueries = llvm::none_of(llvm::seq<unsigned>(0, op.getExtras().size()),
                                       [&](unsigned i) { return op.dimOf(4 + i, AttentionOp::Q).has_value(); });
   task.tiles = ArrayRef(kMatrixTiles).drop_back(task.repeatsQueries);
+}
+
+/// What all tasks have in common.
+AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int64_t valueChannels) {
+  AttentionTask task{op, analyzeMask(op.getMask()), view};
+  task.channels = channels, task.valueChannels = valueChannels, task.block = op.getPaired() ? kPairedBlock : kBlock;
+  chooseTiles(task);
+  if (view)
+    task.block = attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), channels)->block;
+  return task;
 }
 
 /// Offsets and sizes of `m` rows from row `r` on in the slice of the result that a task owns (rank kept).
@@ -211,7 +224,7 @@ void replace(PatternRewriter &rewriter, AttentionOp op, attn::RoundRowsOp roundi
 struct TileAttention : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  /// What can be wrong about the operands that do not come from a cache.
+  /// What can be wrong about the operands.
   static LogicalResult checkOperands(AttentionOp op, PatternRewriter &rewriter) {
     for (Value extra : op.getExtras())
       if (Type element = getElementTypeOrSelf(extra.getType());
@@ -222,6 +235,12 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     };
     if (!order(0, AttentionOp::Q, AttentionOp::DQK) || !order(3, AttentionOp::Q, AttentionOp::DV))
       return rewriter.notifyMatchFailure(op, "query or result is transposed");
+    auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
+    auto cache = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
+    if (view && (op.getValue() != view.getValues() || !cache))
+      return rewriter.notifyMatchFailure(op, "keys and values are not of one materialised cache");
+    if (cache && op.getPaired() && !cache.getElementType().isBF16())
+      return rewriter.notifyMatchFailure(op, "it is paired, and the cache is not");
     return success();
   }
 
@@ -239,32 +258,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       return rewriter.notifyMatchFailure(op, "head dimensions of a cache are not padded");
     // Arguments of a kernel have exact strides: its tiles are padded as they are read.
     channels = attn::padToPanel(channels), valueChannels = attn::padToPanel(valueChannels);
-    auto cache = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
-    if (view && (op.getValue() != view.getValues() || !cache))
-      return rewriter.notifyMatchFailure(op, "keys and values are not of one materialised cache");
-    if (cache && op.getPaired() && !cache.getElementType().isBF16())
-      return rewriter.notifyMatchFailure(op, "it is paired, and the cache is not");
-    AttentionTask prototype{op,
-                            analyzeMask(op.getMask()),
-                            view,
-                            {},
-                            {},
-                            channels,
-                            valueChannels,
-                            op.getPaired() ? kPairedBlock : kBlock,
-                            {},
-                            {},
-                            {},
-                            {},
-                            {},
-                            {},
-                            {},
-                            {},
-                            {}};
-    chooseTiles(prototype);
-    if (cache)
-      prototype.block = attn::CacheLayout::of(cache, channels)->block;
-
+    AttentionTask prototype = taskOf(op, view, channels, valueChannels);
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto extentOf = [&](AttentionOp::Dim dim) -> OpFoldResult {

@@ -28,16 +28,16 @@ struct WidenedKeys {
 struct AttentionTask {
   attn::AttentionOp op;
   MaskBounds bounds;
-  attn::KVViewOp view; ///< null when keys and values are plain tensors
-  PackedKeys packed;   ///< null when they are in a cache
-  WidenedKeys widened; ///< null when a product reads them where they lie
-  int64_t channels, valueChannels, block;
-  Value row, kvHead, group, head;
-  Value firstQuery; ///< of the row, in the dim q
-  Value offset;     ///< absolute position of the row's first query
-  Value firstKey;   ///< of the row, in the dim kv of plain tensors
-  Value keyCount;
-  Value firstBlock; ///< of the row, in what is packed
+  attn::KVViewOp view;      ///< null when keys and values are plain tensors
+  PackedKeys packed = {};   ///< null when they are in a cache
+  WidenedKeys widened = {}; ///< null when a product reads them where they lie
+  int64_t channels = 0, valueChannels = 0, block = 0;
+  Value row = {}, kvHead = {}, group = {}, head = {};
+  Value firstQuery = {}; ///< of the row, in the dim q
+  Value offset = {};     ///< absolute position of the row's first query
+  Value firstKey = {};   ///< of the row, in the dim kv of plain tensors
+  Value keyCount = {};
+  Value firstBlock = {}; ///< of the row, in what is packed
   llvm::ArrayRef<int64_t> tiles = kQueryTiles;
   /// Whether queries of a tile of the last size that there are not repeat the last one.
   bool repeatsQueries = false;

@@ -159,7 +159,7 @@ def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
   let summary = "everything becomes the llvm dialect";
   let description = [{
     The last conversion: bufferised code of vectors, memrefs and control flow, and `attn.parallel_for`, which becomes a closure on
-    the stack and a call of the executor in `rapt_env`; a non-zero answer returns from the entry at once.
+    the stack and a call of the executor in `rapt_env`; a non-zero answer returns from the entry at once. Vectors of bf16 are loaded and stored as integers.
 
     ```mlir
     func.func @f(%x: memref<4xf32>, %i: index) -> f32 {

@@ -121,6 +121,31 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
   }
 };
 
+/// Vectors of bf16 go through memory as integers. Where a buffer becomes a register LLVM takes its vectors apart, and
+/// on processors without instructions on bf16 it would round each part again, by a function.
+void moveAsIntegers(ModuleOp module) {
+  auto integers = [](Type type) {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector && vector.getElementType().isBF16() ? vector.clone(IntegerType::get(type.getContext(), 16))
+                                                      : VectorType();
+  };
+  module.walk([&](Operation *op) {
+    OpBuilder b(op);
+    if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
+      Type type = load.getType();
+      if (VectorType moved = integers(type)) {
+        load.getResult().setType(moved);
+        b.setInsertionPointAfter(load);
+        auto cast = LLVM::BitcastOp::create(b, load.getLoc(), type, load.getResult());
+        load.getResult().replaceAllUsesExcept(cast, cast);
+      }
+    } else if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
+      if (VectorType moved = integers(store.getValue().getType()))
+        store.getValueMutable().assign(LLVM::BitcastOp::create(b, store.getLoc(), moved, store.getValue()));
+    }
+  });
+}
+
 struct ToLLVM : rapt::impl::AttnToLLVMBase<ToLLVM> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -145,7 +170,8 @@ struct ToLLVM : rapt::impl::AttnToLLVMBase<ToLLVM> {
     // from.
     target.addLegalOp<ModuleOp, UnrealizedConversionCastOp, attn::ParameterOp, attn::DimOp>();
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    moveAsIntegers(getOperation());
   }
 };
 

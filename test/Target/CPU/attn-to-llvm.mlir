@@ -18,5 +18,18 @@ func.func @run(%env: !llvm.ptr, %x: f32, %n: index) -> i32 {
   attn.parallel_for @task(%x) count %n env %env : (f32), !llvm.ptr
   return %s : i32
 }
+// Numbers of bf16 go through memory as integers, those of f32 as they are.
+// CHECK-LABEL: llvm.func @copy
+// CHECK: %[[LOADED:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<4xi16>
+// CHECK: %[[NUMBERS:.*]] = llvm.bitcast %[[LOADED]] : vector<4xi16> to vector<4xbf16>
+// CHECK: %[[MOVED:.*]] = llvm.bitcast %[[NUMBERS]] : vector<4xbf16> to vector<4xi16>
+// CHECK: llvm.store %[[MOVED]]
+// CHECK: llvm.load %{{.*}} : !llvm.ptr -> vector<4xf32>
+func.func @copy(%x: memref<4xbf16>, %y: memref<4xbf16>, %z: memref<4xf32>, %i: index) -> vector<4xf32> {
+  %0 = vector.load %x[%i] : memref<4xbf16>, vector<4xbf16>
+  vector.store %0, %y[%i] : memref<4xbf16>, vector<4xbf16>
+  %1 = vector.load %z[%i] : memref<4xf32>, vector<4xf32>
+  return %1 : vector<4xf32>
+}
 // CHECK: llvm.func internal @task.thunk(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64)
 // CHECK: llvm.call @task
