@@ -120,11 +120,11 @@ TilingResult tileOp(OpBuilder &b, AttentionStateOp op, OFRs offsets, OFRs sizes,
   auto at = [&](Value first, OpFoldResult offset) {
     return getValueOrCreateConstantIndexOp(b, loc, advance(b, loc, first, 1, offset));
   };
-  auto tiled =
-      AttentionStateOp::create(b, loc, query, key, value, op.getScale(), op.getB(), op.getH(),
-                               op.getOnePosition() ? op.getQ() : at(op.getQ(), offsets[0]), at(op.getKv(), firstKey),
-                               op.getLimit(), sliceExtras(b, op, offsets[0], sizes[0], slices), op.getAdditive(),
-                               init[0], init[1], init[2], op.getExtraMapsAttr(), op.getOnePosition(), op.getPaired());
+  auto tiled = AttentionStateOp::create(
+      b, loc, query, key, value, op.getScale(), op.getB(), op.getH(),
+      op.getOnePosition() ? op.getQ() : at(op.getQ(), offsets[0]), at(op.getKv(), firstKey), op.getLimit(),
+      sliceExtras(b, op, offsets[0], sizes[0], slices), op.getAdditive(), ValueRange(), Value(), Value(), init[0],
+      init[1], init[2], op.getExtraMapsAttr(), op.getOnePosition(), op.getPaired());
   tiled->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   IRMapping mapping;
   op.getScore().cloneInto(&tiled.getScore(), mapping);
@@ -172,6 +172,9 @@ LogicalResult AttentionStateOp::verify() {
     if (additive.isDynamicDim(0) || additive.getDimSize(0) > query.getDimSize(1))
       return emitOpError() << "additive vector " << additive << " does not fit query " << query;
   }
+  auto isMatrix = [](Value ahead) { return cast<RankedTensorType>(ahead.getType()).getRank() == 2; };
+  if (!llvm::all_of(getAhead(), isMatrix) || getAhead().empty() != !getFrom() || getAhead().empty() != !getTo())
+    return emitOpError("prefetches the part [from, to) of the rows of matrices");
   return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
 }
 
@@ -277,6 +280,31 @@ FailureOr<MergeResult> AttentionStateOp::mergeReductions(OpBuilder &b, Location 
                                                          const llvm::SetVector<unsigned> &) {
   auto merge = AttentionMergeOp::create(b, loc, parts[0], parts[1], parts[2], getAcc(), getMax(), getSum());
   return MergeResult{{merge}, SmallVector<Value>(merge.getResults())};
+}
+
+LogicalResult PanelProductOp::verify() {
+  auto rows = cast<ShapedType>(getRows().getType()), panel = cast<ShapedType>(getPanel().getType()),
+       dest = cast<ShapedType>(getDest().getType());
+  if (rows.getRank() != 2 || panel.getRank() != 2 || dest.getRank() != 2 || dest.getDimSize(1) != kPanel ||
+      panel.getDimSize(1) != kPanel || rows.getDimSize(0) != dest.getDimSize(0) ||
+      rows.getDimSize(1) != panel.getDimSize(0))
+    return emitOpError() << "needs rows [m, k], a panel [k, " << kPanel << "] and dest [m, " << kPanel << "], found "
+                         << rows << ", " << panel << " and " << dest;
+  auto isMatrix = [](Value ahead) { return cast<ShapedType>(ahead.getType()).getRank() == 2; };
+  if (!llvm::all_of(getAhead(), isMatrix) || getBounds().size() != 2 * getAhead().size())
+    return emitOpError("prefetches rows of matrices, each between two bounds");
+  bool onTensors = isa<RankedTensorType>(dest);
+  if (getResult().size() != (onTensors ? 1 : 0) || (onTensors && getResult()[0].getType() != dest))
+    return emitOpError("gives a tensor of the type of dest, and nothing on memory");
+  return success();
+}
+
+void PanelProductOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (isa<TensorType>(getDest().getType()))
+    return;
+  for (OpOperand *read : {&getRowsMutable(), &getPanelMutable(), &getDestMutable()})
+    effects.emplace_back(MemoryEffects::Read::get(), read, SideEffects::DefaultResource::get());
+  effects.emplace_back(MemoryEffects::Write::get(), &getDestMutable(), SideEffects::DefaultResource::get());
 }
 
 LogicalResult AttentionMergeOp::verify() {

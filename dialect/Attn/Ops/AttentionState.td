@@ -44,6 +44,9 @@ def Attn_AttentionStateOp : Attn_StateOp<"attention_state", [
     tile's first query and kv from the row's first key; beyond the extent of kv an element is 0. An empty map of a tensor that has
     dims is a table's. With `additive`, a vector of at most D elements, similarity is that of `attn.attention`.
 
+    `ahead` are matrices that the caller reads (those at even places) or writes (or reads, at odd ones) next: the part of their
+    rows from `from` to `to`, in 65536ths, is prefetched meanwhile, during the first and the second product.
+
     The op is tiled over (queries, panels of 32 keys). Queries are parallel; panels are a reduction, which goes one tile
     after another through the state, or by parts at the same time, each from the empty state (0, the lowest finite number, 0),
     merged by `attn.attention_merge`.
@@ -61,13 +64,15 @@ def Attn_AttentionStateOp : Attn_StateOp<"attention_state", [
   let arguments = (ins RankedTensorOf<[F32]>:$query, RankedTensorOf<[AnyFloat]>:$key, RankedTensorOf<[AnyFloat]>:$value, F32:$scale,
                        Index:$b, Index:$h, Index:$q, Index:$kv, Optional<Index>:$limit,
                        Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<1DTensorOf<[F32]>>:$additive,
+                       Variadic<RankedTensorOf<[AnyFloat]>>:$ahead, Optional<Index>:$from, Optional<Index>:$to,
                        RankedTensorOf<[F32]>:$acc, 1DTensorOf<[F32]>:$max, 1DTensorOf<[F32]>:$sum, OptionalAttr<AffineMapArrayAttr>:$extra_maps,
                        UnitAttr:$one_position, UnitAttr:$paired);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $scale `at` `(` $b `,` $h `,` $q `,` $kv `)` (`limit` `(` $limit^ `)`)?
     (`extras` `(` $extras^ `:` type($extras) `)` `maps` $extra_maps)?
-    (`additive` `(` $additive^ `:` type($additive) `)`)? `init` `(` $acc `,` $max `,` $sum `)` attr-dict
+    (`additive` `(` $additive^ `:` type($additive) `)`)?
+    (`ahead` `(` $ahead^ `:` type($ahead) `)` `rows` `(` $from `,` $to `)`)? `init` `(` $acc `,` $max `,` $sum `)` attr-dict
     `:` type($query) `,` type($key) `,` type($value) `,` type($acc) `,` type($max) `,` type($sum)
     custom<NamedRegions>($score, $mask)
   }];
@@ -103,6 +108,34 @@ def Attn_AttentionMergeOp : Attn_StateOp<"attention_merge", []> {
     `:` type($partial_acc) `,` type($partial_max) `,` type($partial_sum) `,` type($acc) `,` type($max) `,` type($sum)
   }];
   let extraClassDeclaration = stateDeclaration;
+}
+
+def Attn_PanelProductOp : Attn_Op<"panel_product",
+    [DestinationStyleOpInterface, AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "a tile of rows times a panel, during which something else is brought near";
+  let description = [{
+    `dest[m, n] += sum_k rows[m, k] * panel[k, n]`, a product of attention. Meanwhile lines of the matrices `ahead` are
+    prefetched, spread over the steps of the product: rows [from, to) of each, two bounds a matrix, to be read, or with `write`
+    to be written. An extent of k that is not known is a multiple of 32. Runs on tensors and, bufferised, on memory.
+
+    ```mlir
+    func.func @tile(%rows: tensor<14x64xf32>, %panel: tensor<64x32xf32>, %next: tensor<14x64xf32>, %from: index, %to: index,
+                    %dest: tensor<14x32xf32>) -> tensor<14x32xf32> {
+      %y = attn.panel_product %rows, %panel, %dest ahead(%next : tensor<14x64xf32>) rows(%from, %to)
+        : tensor<14x64xf32>, tensor<64x32xf32>, tensor<14x32xf32> -> tensor<14x32xf32>
+      return %y : tensor<14x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins TensorOrMemRef<[F32]>:$rows, TensorOrMemRef<[F32]>:$panel, Variadic<TensorOrMemRef<[AnyType]>>:$ahead,
+                       Variadic<Index>:$bounds, TensorOrMemRef<[F32]>:$dest, UnitAttr:$write);
+  let results = (outs Variadic<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    $rows `,` $panel `,` $dest (`ahead` `(` $ahead^ `:` type($ahead) `)` `rows` `(` $bounds `)`)? (`write` $write^)?
+    attr-dict `:` type($rows) `,` type($panel) `,` type($dest) (`->` type($result)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = "::mlir::MutableOperandRange getDpsInitsMutable() { return getDestMutable(); }";
 }
 
 #endif

@@ -2,11 +2,14 @@
 //
 // Where keys are not in a cache, which holds them as products read them, a grid of its own
 // packs them first; of a cache in fewer bits a task widens some blocks before it uses them. The
-// grid of the op itself is (row, block of at most 252 queries, key/value head, query head of its group). A task takes
-// some blocks of keys at a time, which stay in the second-level cache while tiles of 14 queries use them; the state of
-// online softmax of all its queries is in scratch. Blocks that the mask excludes are not visited, those that it keeps
-// whole are visited without it, two in a step where they are packed or widened. The last tile begins earlier, and
-// computes some queries again, if the queries are no whole tiles; fewer than 14 go one by one.
+// grid of the op itself is (row, key/value head, query head of its group, block of at most 252
+// queries), so that tasks with the same keys follow one another. A task takes some blocks of
+// keys at a time, which stay in the second-level cache while tiles of 14 queries use them; the
+// state of online softmax of all its queries is in scratch. Blocks that the mask excludes are
+// not visited, those that it keeps whole are visited without it; where they are packed or
+// widened a step takes 128 keys, the last one what is left. Meanwhile what the next tile reads
+// and this one writes is brought near. The last tile begins earlier, and computes some queries
+// again, if the queries are no whole tiles; fewer than 14 go one by one.
 //
 // Paired attention reads keys and values in pairs of bf16, of a cache where they lie. For instructions on tiles a task
 // has 256 queries in tiles of 32, or fewer than 32 in tiles of 16, of which the last one's may repeat.
@@ -29,8 +32,7 @@ namespace {
 /// Most queries of a task: enough of them to use blocks of keys, which the first of them brings from a shared cache,
 /// many times; few enough for many tasks and for a state that stays in the second-level cache.
 constexpr int64_t kTaskQueries = 18 * kTileRows;
-/// The same of tiles that instructions multiply: two of 16 queries in turn, which takes less time than 16 of 14 do
-/// alone.
+/// The same of tiles that instructions multiply, two of 16 queries in turn.
 constexpr int64_t kMatrixTaskQueries = 8 * 2 * kMatrixTileRows;
 constexpr int64_t kMatrixTiles[] = {2 * kMatrixTileRows, kMatrixTileRows, 1};
 
@@ -49,23 +51,57 @@ void chooseTiles(AttentionTask &task) {
   task.tiles = ArrayRef(kMatrixTiles).drop_back(task.repeatsQueries);
 }
 
-/// The tile's rows of `dest`, the slice of the result that the task owns (rank kept), from row `r` of it on. The task
-/// has `count` queries.
+/// What all tasks have in common.
+AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int64_t valueChannels) {
+  AttentionTask task{op, analyzeMask(op.getMask()), view};
+  task.channels = channels, task.valueChannels = valueChannels, task.block = op.getPaired() ? kPairedBlock : kBlock;
+  chooseTiles(task);
+  if (view)
+    task.block = attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), channels)->block;
+  return task;
+}
+
+/// Offsets and sizes of `m` rows from row `r` on in the slice of the result that a task owns (rank kept).
+void placeRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r,
+               SmallVector<OpFoldResult> &offsets, SmallVector<OpFoldResult> &sizes) {
+  AttentionOp op = task.op;
+  SmallVector<OpFoldResult> unused;
+  tileOf(b, task, 3, r, m, Value(), 0, unused, sizes);
+  offsets.assign(sizes.size(), b.getIndexAttr(0));
+  offsets[*op.dimOf(3, AttentionOp::Q)] = r;
+}
+
+int64_t resultWidth(AttentionOp op) { return op.getResult().getType().getDimSize(*op.dimOf(3, AttentionOp::DV)); }
+
+/// The tile's rows of `dest`, the slice of the result that the task owns, from row `r` of it on. The task has `count`
+/// queries.
 Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, Value count, ValueRange state,
              Value dest) {
   AttentionOp op = task.op;
-  SmallVector<OpFoldResult> offsets(cast<RankedTensorType>(dest.getType()).getRank(), b.getIndexAttr(0)), unused, sizes;
-  offsets[*op.dimOf(3, AttentionOp::Q)] = r;
-  tileOf(b, task, 3, r, m, Value(), 0, unused, sizes);
-  int64_t width = op.getResult().getType().getDimSize(*op.dimOf(3, AttentionOp::DV)), rows = m;
+  SmallVector<OpFoldResult> offsets, sizes;
+  placeRows(b, task, m, r, offsets, sizes);
+  int64_t rows = m;
   Value own = index(b, m);
   if (task.repeatsQueries && m == task.tiles.back()) {
     own = arith::MinSIOp::create(b, own, count);
     sizes[*op.dimOf(3, AttentionOp::Q)] = own;
     rows = ShapedType::kDynamic;
   }
-  Value tile = extract(b, dest, offsets, sizes, {rows, width});
+  Value tile = extract(b, dest, offsets, sizes, {rows, resultWidth(op)});
   return insert(b, normalize(b, state[0], state[2], own, task.valueChannels, tile), dest, offsets, sizes);
+}
+
+/// What is read and written after the tile of queries from `query` on, of the task's `count` from `first` on: the next
+/// tile's queries, or the last one's again, and the tile's rows of `dest`.
+SmallVector<Value> aheadOf(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value first, Value count,
+                           Value query, Value dest) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Value next = asValue(b, affineOf(b, d0 + d1 + m, {OpFoldResult(first), OpFoldResult(query)})),
+        last = asValue(b, affineOf(b, d0 + d1 - m, {OpFoldResult(first), OpFoldResult(count)}));
+  SmallVector<OpFoldResult> offsets, sizes;
+  placeRows(b, task, m, query, offsets, sizes);
+  return {queryRows(b, task, m, arith::MinSIOp::create(b, next, last)),
+          extract(b, dest, offsets, sizes, {m, resultWidth(task.op)})};
 }
 
 /// Whether `count` queries of a task fill a tile of the largest size.
@@ -114,10 +150,9 @@ SmallVector<Value> withState(ImplicitLocOpBuilder &b, const AttentionTask &task,
           insert(b, state[2], states[2], {OpFoldResult(r)}, {rows})};
 }
 
-/// Blocks of keys that a task uses for all its tiles before it goes on: 256 KiB of keys and values of 64 channels and
-/// more.
+/// Blocks of keys that a task uses for all its tiles before it goes on: 256 KiB of keys and values.
 int64_t blocksTogether(const AttentionTask &task) {
-  return std::max<int64_t>(1, 1024 * task.together() / (task.channels + task.valueChannels));
+  return std::max<int64_t>(1, (1 << 16) * task.together() / task.block / (task.channels + task.valueChannels));
 }
 
 /// Queries [first, first + count) of the row into `dest`.
@@ -143,6 +178,8 @@ Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, 
       if (task.repeatsQueries && m == task.tiles.back())
         last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, count), index(b, 1));
       QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query), last);
+      if (m == kTileRows && task.together() == 1)
+        tile.ahead = aheadOf(b, task, m, first, count, query, dest);
       KeyBlocks range = blocksOf(b, task, tile.position, index(b, m));
       for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
         *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
@@ -220,13 +257,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       return rewriter.notifyMatchFailure(op, "head dimensions of a cache are not padded");
     // Arguments of a kernel have exact strides: its tiles are padded as they are read.
     channels = attn::padToPanel(channels), valueChannels = attn::padToPanel(valueChannels);
-    AttentionTask prototype{
-        op, analyzeMask(op.getMask()), view, {}, {}, channels, valueChannels, kBlock, {}, {}, {}, {}, {}, {}, {}, {},
-        {}};
-    chooseTiles(prototype);
-    if (view)
-      prototype.block = attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), channels)->block;
-
+    AttentionTask prototype = taskOf(op, view, channels, valueChannels);
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto extentOf = [&](AttentionOp::Dim dim) -> OpFoldResult {
@@ -257,14 +288,14 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     Value isDecode = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, longest), index(b, 1));
     OpFoldResult here =
         splits ? OpFoldResult(arith::SelectOp::create(b, isDecode, index(b, 0), asValue(b, rows)).getResult()) : rows;
-    SmallVector<OpFoldResult> extents{here, tasks, extentOf(AttentionOp::HKV), groups};
+    SmallVector<OpFoldResult> extents{here, extentOf(AttentionOp::HKV), groups, tasks};
     SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
       AttentionTask task = prototype;
-      task.row = ids[0], task.kvHead = ids[2], task.group = ids[3];
+      task.row = ids[0], task.kvHead = ids[1], task.group = ids[2];
       Value groupCount = asValue(b, groups);
       task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
       Value queryCount = locateRow(b, task, queries, keys);
-      Value first = arith::MulIOp::create(b, ids[1], together);
+      Value first = arith::MulIOp::create(b, ids[3], together);
       Value left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, queryCount, first), index(b, 0));
       Value count = arith::MinSIOp::create(b, left, together);
       // A task beyond its row's tiles has no query; it points at the row's first, and writes nothing.

@@ -9,9 +9,9 @@ using namespace rapt::tile;
 using attn::AttentionOp;
 using attn::kPanel;
 
-/// Blocks of packed keys of one step of online softmax. Four would be no faster, and leave more of a short row to the
-/// masked steps.
-static constexpr int64_t kWideStep = 2;
+/// Keys of one step of online softmax where they lie together. Twice as many would be no faster, and leave more of a
+/// short row to the masked steps.
+static constexpr int64_t kStepKeys = 128;
 /// The running maximum starts here: finite, so that a masked score minus it is -inf and not NaN.
 static constexpr float kFloor = -1.0e30f;
 
@@ -34,17 +34,34 @@ static void cloneRegion(Region &from, Region &to, const AttentionExtras &extras,
 
 static int64_t extentOf(Value tensor, unsigned dim) { return cast<RankedTensorType>(tensor.getType()).getDimSize(dim); }
 
-/// State (acc, max, sum) after blocks [from, to), of which a step takes `together`.
+/// The part of what lies ahead that a step prefetches, in 65536ths: nearly as much in each from block `from` to `to`.
+static std::pair<Value, Value> shareAhead(ImplicitLocOpBuilder &b, Value from, Value to, int64_t together, Value nth) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Value each = asValue(b, affineOf(b, (d1 - d0).ceilDiv(together), {OpFoldResult(from), OpFoldResult(to)})),
+        step = asValue(b, affineOf(b, (d1 - d0).floorDiv(together), {OpFoldResult(from), OpFoldResult(nth)}));
+  each = arith::DivUIOp::create(b, index(b, 65536), each);
+  Value begin = arith::MulIOp::create(b, step, each), end = arith::AddIOp::create(b, begin, each);
+  return {begin, end};
+}
+
+/// State (acc, max, sum) after blocks [from, to), of which a step takes `together`, a masked one what is left if it is
+/// less.
 static SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
                                      Value from, Value to, int64_t together, bool masked, ValueRange init) {
   return loop(b, from, to, together, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
-    auto [keys, values] = keyTiles(b, task, nth, together);
+    OpFoldResult count = b.getIndexAttr(together);
+    if (masked && together > 1)
+      count =
+          affineMin(b, {affineOf(b, b.getAffineDimExpr(0) - b.getAffineDimExpr(1), {OpFoldResult(to), nth}), count});
+    auto [keys, values] = keyTiles(b, task, nth, count);
+    std::pair<Value, Value> part =
+        tile.ahead.empty() ? std::pair<Value, Value>() : shareAhead(b, from, to, together, nth);
     Value firstKey = arith::MulIOp::create(b, nth, index(b, task.block));
     AttentionOp op = task.op;
     auto step = attn::AttentionStateOp::create(
         b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], tile.query, keys, values, op.getScale(),
         task.row, task.head, tile.position, firstKey, masked ? task.keyCount : Value(), tile.extras.tensors,
-        op.getAdditive(), state[0], state[1], state[2],
+        op.getAdditive(), tile.ahead, part.first, part.second, state[0], state[1], state[2],
         tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps), tile.isGroup,
         task.pairs(extentOf(tile.query, 0)));
     cloneRegion(op.getScore(), step.getScore(), tile.extras, 5);
@@ -80,24 +97,24 @@ static Value copyQueries(ImplicitLocOpBuilder &b, int64_t m, int64_t channels,
   });
 }
 
-QueryTile tile::queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow, Value last) {
+Value tile::queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow) {
   AttentionOp op = task.op;
-  int64_t channels = extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK));
-  auto queries = [&](ImplicitLocOpBuilder &b, Value first, int64_t count, ArrayRef<int64_t> shape) {
-    SmallVector<OpFoldResult> offsets, sizes;
-    tileOf(b, task, 0, arith::AddIOp::create(b, task.firstQuery, first), count, Value(), 0, offsets, sizes);
-    return extract(b, op.getQuery(), offsets, sizes, shape);
-  };
+  SmallVector<OpFoldResult> offsets, sizes;
+  tileOf(b, task, 0, arith::AddIOp::create(b, task.firstQuery, inRow), m, Value(), 0, offsets, sizes);
+  return extract(b, op.getQuery(), offsets, sizes, {m, extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK))});
+}
+
+QueryTile tile::queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow, Value last) {
   Value query;
   if (last) {
     query = copyQueries(b, m, task.channels, [&](ImplicitLocOpBuilder &b, Value r, Value c) {
       Value there = arith::MinSIOp::create(b, arith::AddIOp::create(b, inRow, r), last);
-      return readPanel(b, queries(b, there, 1, channels), c);
+      return readPanel(b, queryRows(b, task, 1, there), {index(b, 0), c});
     });
   } else {
-    query = queries(b, inRow, m, {m, channels});
+    query = queryRows(b, task, m, inRow);
     // Channels are padded with zeros.
-    if (channels != task.channels)
+    if (extentOf(query, 1) != task.channels)
       query = copyQueries(b, m, task.channels, [tile = query](ImplicitLocOpBuilder &b, Value r, Value c) {
         return readPanel(b, tile, {r, c});
       });
@@ -149,23 +166,23 @@ KeyBlocks tile::blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Val
   return range;
 }
 
-// Packed keys that all queries see are taken in wide steps, as what a step does once costs the same for all widths; the
-// rest has the mask, even where it excludes nothing.
+// Keys that lie together are taken in wide steps, as what a step does once costs the same for all widths. Those that
+// not all queries see, and a rest, have the mask, even where it excludes nothing: of pairs a block at a time.
 SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, int64_t m,
                                 const KeyBlocks &range, ValueRange init) {
   SmallVector<Value> state(init);
   Value maskedFrom = range.from;
+  const int64_t together = liesTogether(task) ? kStepKeys / task.block : 1, masked = task.together() > 1 ? 1 : together;
   if (task.bounds.exact && (task.view || m >= kTileRows)) {
     if (task.bounds.lower)
-      state = overBlocks(b, task, tile, range.from, range.wholeFrom, 1, /*masked=*/true, state);
-    int64_t together = m >= kTileRows && liesTogether(task) ? kWideStep : 1;
+      state = overBlocks(b, task, tile, range.from, range.wholeFrom, masked, /*masked=*/true, state);
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     maskedFrom = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(together) * together,
                                      {OpFoldResult(range.wholeFrom), OpFoldResult(range.wholeEnd)}));
     maskedFrom = arith::MaxSIOp::create(b, maskedFrom, range.wholeFrom);
     state = overBlocks(b, task, tile, range.wholeFrom, maskedFrom, together, /*masked=*/false, state);
   }
-  return overBlocks(b, task, tile, maskedFrom, range.end, 1, /*masked=*/true, state);
+  return overBlocks(b, task, tile, maskedFrom, range.end, masked, /*masked=*/true, state);
 }
 
 bool tile::allowsGroups(AttentionOp op, int64_t groups) {

@@ -8,8 +8,9 @@ namespace rapt::tile {
 struct QueryTile {
   Value query;
   AttentionExtras extras;
-  Value position;       ///< absolute, of the first query
-  bool isGroup = false; ///< all are of one position, in the heads of a group
+  Value position;                      ///< absolute, of the first query
+  bool isGroup = false;                ///< all are of one position, in the heads of a group
+  llvm::SmallVector<Value> ahead = {}; ///< what is read (at even places) and written after it
 };
 
 /// Blocks of keys: any of some queries sees those of [from, end), all of them see those of [wholeFrom, wholeEnd).
@@ -17,7 +18,10 @@ struct KeyBlocks {
   Value from, wholeFrom, wholeEnd, end;
 };
 
-/// Queries [inRow, inRow + m) of the row; those beyond the query `last`, if it is given, repeat that.
+/// Queries [inRow, inRow + m) of the row as they are stored, [m, channels].
+Value queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow);
+
+/// Queries [inRow, inRow + m) of the row as a tile; those beyond the query `last`, if it is given, repeat that.
 QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow, Value last = Value());
 
 /// Whether the heads of a group can be a tile: nothing about them differs but the query.

@@ -284,43 +284,31 @@ OpFoldResult tile::longestRow(ImplicitLocOpBuilder &b, Value begin, OpFoldResult
   return longest;
 }
 
-/// Tiles of `count` keys from the row's block `nth` on.
-static std::pair<Value, Value> widenedTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
-                                            int64_t count) {
-  auto part = [&](Value from, unsigned dim, int64_t panels, SmallVector<int64_t> shape) {
-    SmallVector<OpFoldResult> offsets(3, b.getIndexAttr(0)), sizes;
-    offsets[dim] = affineOf(b, (b.getAffineDimExpr(0) - b.getAffineDimExpr(1)) * (task.block / panels),
-                            {OpFoldResult(nth), OpFoldResult(task.widened.first)});
-    for (int64_t extent : shape)
-      sizes.push_back(b.getIndexAttr(extent));
-    return extract(b, from, offsets, sizes, shape);
-  };
-  return {part(task.widened.keys, 0, kPanel, {count / kPanel, task.channels, kPanel}),
-          part(task.widened.values, 1, 1, {task.channels / kPanel, count, kPanel})};
-}
-
-std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth, int64_t count) {
+std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
+                                       OpFoldResult count) {
   if (!liesTogether(task))
     return cacheTiles(b, task, nth);
-  if (task.view)
-    return widenedTiles(b, task, nth, count * task.block);
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  const int64_t keys = count * task.block;
-  auto place = [&](int64_t each) {
-    return affineOf(b, (d0 + d1) * each, {OpFoldResult(nth), OpFoldResult(task.firstBlock)});
-  };
-  const int64_t together = task.together(), width = kPanel * together;
-  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), head(task.kvHead);
-  auto part = [&](Value from, SmallVector<OpFoldResult> offsets, SmallVector<int64_t> shape) -> Value {
-    SmallVector<OpFoldResult> sizes{one};
+  const int64_t together = task.view ? 1 : task.together(), width = kPanel * together;
+  // Blocks from the first one there is.
+  OpFoldResult first = task.view ? affineOf(b, d0 - d1, {OpFoldResult(nth), OpFoldResult(task.widened.first)})
+                                 : affineOf(b, d0 + d1, {OpFoldResult(nth), OpFoldResult(task.firstBlock)});
+  // Dim `dim` is that of blocks, `each` elements of it a block. Packed ones have a dim of heads before.
+  auto part = [&](Value from, unsigned dim, int64_t each, SmallVector<int64_t> shape) -> Value {
+    SmallVector<OpFoldResult> offsets(3, b.getIndexAttr(0)), sizes;
     for (int64_t extent : shape)
       sizes.push_back(b.getIndexAttr(extent));
+    offsets[dim] = affineOf(b, d0 * each, {first});
+    sizes[dim] = affineOf(b, d0 * each, {count});
+    shape[dim] = getConstantIntValue(sizes[dim]).value_or(ShapedType::kDynamic);
+    if (!task.view)
+      offsets.insert(offsets.begin(), OpFoldResult(task.kvHead)), sizes.insert(sizes.begin(), b.getIndexAttr(1));
     return extract(b, from, offsets, sizes, shape);
   };
-  return {part(task.packed.keys, {head, place(task.block / kPanel), zero, zero},
-               {keys / kPanel, task.channels / together, width}),
-          part(task.packed.values, {head, zero, place(task.block / together), zero},
-               {task.valueChannels / kPanel, keys / together, width})};
+  Value keys = task.view ? task.widened.keys : task.packed.keys,
+        values = task.view ? task.widened.values : task.packed.values;
+  return {part(keys, 0, task.block / kPanel, {0, task.channels / together, width}),
+          part(values, 1, task.block / together, {task.valueChannels / kPanel, 0, width})};
 }
 
 AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inRow, int64_t m) {

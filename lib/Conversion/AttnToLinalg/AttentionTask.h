@@ -5,8 +5,8 @@
 
 namespace rapt::tile {
 
-/// Keys of a block where they are not in a cache.
-inline constexpr int64_t kBlock = 64;
+/// Keys of a block where they are not in a cache: a panel, or two where products are of pairs.
+inline constexpr int64_t kBlock = 32, kPairedBlock = 64;
 
 /// Queries of the tiles that a task is cut into, largest first: of a task with fewer than the largest ones, those that
 /// come after.
@@ -28,16 +28,16 @@ struct WidenedKeys {
 struct AttentionTask {
   attn::AttentionOp op;
   MaskBounds bounds;
-  attn::KVViewOp view; ///< null when keys and values are plain tensors
-  PackedKeys packed;   ///< null when they are in a cache
-  WidenedKeys widened; ///< null when a product reads them where they lie
-  int64_t channels, valueChannels, block;
-  Value row, kvHead, group, head;
-  Value firstQuery; ///< of the row, in the dim q
-  Value offset;     ///< absolute position of the row's first query
-  Value firstKey;   ///< of the row, in the dim kv of plain tensors
-  Value keyCount;
-  Value firstBlock; ///< of the row, in what is packed
+  attn::KVViewOp view;      ///< null when keys and values are plain tensors
+  PackedKeys packed = {};   ///< null when they are in a cache
+  WidenedKeys widened = {}; ///< null when a product reads them where they lie
+  int64_t channels = 0, valueChannels = 0, block = 0;
+  Value row = {}, kvHead = {}, group = {}, head = {};
+  Value firstQuery = {}; ///< of the row, in the dim q
+  Value offset = {};     ///< absolute position of the row's first query
+  Value firstKey = {};   ///< of the row, in the dim kv of plain tensors
+  Value keyCount = {};
+  Value firstBlock = {}; ///< of the row, in what is packed
   llvm::ArrayRef<int64_t> tiles = kQueryTiles;
   /// Whether queries of a tile of the last size that there are not repeat the last one.
   bool repeatsQueries = false;
@@ -79,7 +79,7 @@ bool liesTogether(const AttentionTask &task);
 
 /// Key tile [keys/32, channels, 32] and value tile [value channels/32, keys, 32] of the row's blocks [nth, nth +
 /// count): of the cache, which has one block at a place, packed, or widened.
-std::pair<Value, Value> keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth, int64_t count);
+std::pair<Value, Value> keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth, OpFoldResult count);
 
 /// The extra operands as a tile of queries sees them.
 struct AttentionExtras {

@@ -21,8 +21,8 @@ void populateAttentionTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateAttentionWeightsTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateRecurrenceTilingPatterns(mlir::RewritePatternSet &patterns);
 
-/// attn.quantized_product bufferises as an op with a destination that it overwrites.
-void registerBufferizableProducts(mlir::DialectRegistry &registry);
+/// How ops that stay whole in the tiled stage bufferise.
+void registerBufferizableOps(mlir::DialectRegistry &registry);
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

@@ -2,7 +2,6 @@
 #include "lib/Conversion/AttnToLinalg/Quantization.h"
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "lib/Conversion/AttnToLinalg/Rows.h"
-#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -144,29 +143,6 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
   }
 };
 
-/// A product of rows, a panel and a destination, in which the sums of some products begin.
-template <typename Op>
-struct BufferizeProduct : bufferization::DstBufferizableOpInterfaceExternalModel<BufferizeProduct<Op>, Op> {
-  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const bufferization::AnalysisState &) const {
-    return isa<attn::PairedProductOp>(op) || !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
-  }
-
-  LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const bufferization::BufferizationOptions &options,
-                          bufferization::BufferizationState &state) const {
-    SmallVector<Value> buffers;
-    for (Value tensor : op->getOperands()) {
-      FailureOr<Value> buffer = bufferization::getBuffer(rewriter, tensor, options, state);
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
-    Value dest = buffers.back();
-    Op::create(rewriter, op->getLoc(), TypeRange(), buffers, op->getAttrs());
-    bufferization::replaceOpWithBufferizedValues(rewriter, op, dest);
-    return success();
-  }
-};
-
 } // namespace
 
 Value tile::readElement(ImplicitLocOpBuilder &b, Value bytes, attn::QuantizedType type, int64_t depth, Value panel,
@@ -192,11 +168,4 @@ Value tile::readElement(ImplicitLocOpBuilder &b, Value bytes, attn::QuantizedTyp
 
 void rapt::populateQuantizationTilingPatterns(RewritePatternSet &patterns) {
   patterns.add<TileQuantizeRows>(patterns.getContext());
-}
-
-void rapt::registerBufferizableProducts(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, attn::AttnDialect *) {
-    attn::PairedProductOp::attachInterface<BufferizeProduct<attn::PairedProductOp>>(*context);
-    attn::QuantizedProductOp::attachInterface<BufferizeProduct<attn::QuantizedProductOp>>(*context);
-  });
 }

@@ -16,6 +16,7 @@
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include <numbers>
 
@@ -44,6 +45,12 @@ Value exp2OfNonpositive(ImplicitLocOpBuilder &b, Value x) {
   return exp2;
 }
 
+/// How many keys a step has, at most `most` of them.
+struct KeyCount {
+  Value count;
+  int64_t most;
+};
+
 struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   using Scores = llvm::DenseMap<Operation *, Value>;
   Decompose(MLIRContext *context, const Scores &made) : OpRewritePattern(context), made(made) {}
@@ -51,29 +58,43 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   /// The scores of ops whose products have been made before them.
   const Scores &made;
 
+  static FailureOr<KeyCount> countKeys(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
+    auto type = cast<RankedTensorType>(op.getKey().getType());
+    FailureOr<int64_t> most = type.getDimSize(0);
+    if (type.isDynamicDim(0))
+      most = ValueBoundsConstraintSet::computeConstantBound(presburger::BoundType::UB, {op.getKey(), 0},
+                                                            /*stopCondition=*/nullptr, /*closedUB=*/true);
+    if (failed(most))
+      return failure();
+    OpFoldResult panels = extent(b, op.getKey(), 0);
+    return KeyCount{asValue(b, affineOf(b, b.getAffineDimExpr(0) * kPanel, {panels})), *most * kPanel};
+  }
+
   LogicalResult matchAndRewrite(attn::AttentionStateOp op, PatternRewriter &rewriter) const override {
-    SmallVector<Value> tiles{op.getQuery(), op.getKey(), op.getValue(), op.getAcc(), op.getMax(), op.getSum()};
-    if (!llvm::all_of(tiles, [](Value tile) { return cast<RankedTensorType>(tile.getType()).hasStaticShape(); }))
-      return op.emitOpError("works on tiles of static shape in a CPU program");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    FailureOr<KeyCount> keys = countKeys(b, op);
+    auto isStatic = [](Value tile) { return cast<RankedTensorType>(tile.getType()).hasStaticShape(); };
+    if (failed(keys) || !isStatic(op.getQuery()) || !isStatic(op.getAcc()))
+      return op.emitOpError("works on tiles of static shape, or of at most so many keys, in a CPU program");
     if (op.getQuery().getType().getDimSize(0) > kLanes)
       return op.emitOpError() << "has " << op.getQuery().getType().getDimSize(0)
                               << " queries; tiles of a CPU program have at most " << kLanes;
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     int64_t m = op.getQuery().getType().getDimSize(0);
-    int64_t keys = attn::depthOfPanels(op.getValue().getType()), valueChannels = op.getAcc().getType().getDimSize(1);
+    int64_t valueChannels = op.getAcc().getType().getDimSize(1);
     Type f32 = b.getF32Type();
     Value zero = index(b, 0);
     bool masked = !op.getMask().empty() || op.getLimit();
     Value scores = made.lookup(op);
     if (!scores) {
-      scores = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, keys}, f32);
-      scores = op.getAdditive() ? additiveScores(b, op, scores) : dotScores(b, op, scaledQuery(b, op), scores);
+      scores = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, keys->most}, f32);
+      scores = op.getAdditive() ? additiveScores(b, op, keys->count, scores)
+                                : dotScores(b, op, scaledQuery(b, op), keys->count, scores);
     }
     // What follows is by rows and panels.
     OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0);
     AffineExpr d0 = b.getAffineDimExpr(0);
 
-    FailureOr<Softmax> softmax = softmaxOf(b, op, scores, masked);
+    FailureOr<Softmax> softmax = softmaxOf(b, op, scores, keys->count, masked);
     if (failed(softmax))
       return failure();
     scores = softmax->probabilities;
@@ -82,12 +103,15 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
       rewriter.replaceOp(op, {product.getResult()[0], softmax->max, softmax->sum});
       return success();
     }
+    OpFoldResult count = getAsOpFoldResult(keys->count);
+    scores = extract(b, scores, {first, first}, {rows, count},
+                     {m, getConstantIntValue(count).value_or(ShapedType::kDynamic)});
     Value acc = loop(b, zero, index(b, valueChannels), kPanel, softmax->acc,
                      [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
                        OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
                        Value value = nthPanel(b, op.getValue(), nth);
                        Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
-                       Value product = productOf(b, scores, value, tile);
+                       Value product = productOf(b, op, true, nth, valueChannels / kPanel, scores, value, tile);
                        return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
                      });
     rewriter.replaceOp(op, {acc, softmax->max, softmax->sum});
@@ -106,15 +130,33 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   static Value nthPanel(ImplicitLocOpBuilder &b, Value panels, OpFoldResult nth) {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(panels.getType()).getShape().drop_front();
     OpFoldResult first = b.getIndexAttr(0);
-    return extract(b, panels, {nth, first, first},
-                   {b.getIndexAttr(1), b.getIndexAttr(shape[0]), b.getIndexAttr(shape[1])}, shape);
+    return extract(b, panels, {nth, first, first}, {b.getIndexAttr(1), extent(b, panels, 1), extent(b, panels, 2)},
+                   shape);
   }
 
-  /// dest + rows panel, whose rows may lie in pairs.
-  static Value productOf(ImplicitLocOpBuilder &b, Value rows, Value panel, Value dest) {
-    if (cast<RankedTensorType>(panel.getType()).getDimSize(1) == kPanel)
-      return linalg::MatmulOp::create(b, dest.getType(), ValueRange{rows, panel}, ValueRange{dest}).getResult(0);
-    return attn::PairedProductOp::create(b, dest.getType(), rows, panel, dest).getResult()[0];
+  /// dest + rows panel, the `nth` of `count` products of the op's first or second factor, whose rows may lie in pairs.
+  static Value productOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, bool isSecond, OpFoldResult nth,
+                         int64_t count, Value rows, Value panel, Value dest) {
+    if (cast<RankedTensorType>(panel.getType()).getDimSize(1) != kPanel)
+      return attn::PairedProductOp::create(b, dest.getType(), rows, panel, dest).getResult()[0];
+    SmallVector<Value> ahead, bounds;
+    for (unsigned i = isSecond; i < op.getAhead().size(); i += 2) {
+      ahead.push_back(op.getAhead()[i]);
+      for (int64_t more : {0, 1})
+        bounds.push_back(boundAhead(b, op, asValue(b, affineOf(b, b.getAffineDimExpr(0) + more, {nth})), count,
+                                    extent(b, ahead.back(), 0)));
+    }
+    return attn::PanelProductOp::create(b, dest.getType(), rows, panel, ahead, bounds, dest, isSecond && !ahead.empty())
+        .getResult()[0];
+  }
+
+  /// The row of `rows` at which part `nth` of `count` of the step's part of what lies ahead begins.
+  static Value boundAhead(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value nth, int64_t count,
+                          OpFoldResult rows) {
+    Value step = arith::SubIOp::create(b, op.getTo(), op.getFrom());
+    Value part = arith::DivUIOp::create(b, arith::MulIOp::create(b, step, nth), index(b, count));
+    part = arith::MulIOp::create(b, asValue(b, rows), arith::AddIOp::create(b, op.getFrom(), part));
+    return arith::ShRUIOp::create(b, part, index(b, 16));
   }
 
   /// The query times its factors, before the loops over blocks of keys; as bf16 where products are of pairs.
@@ -126,7 +168,8 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
          loop && loop.isDefinedOutsideOfLoop(op.getQuery()) && loop.isDefinedOutsideOfLoop(op.getScale());
          loop = loop->getParentOfType<scf::ForOp>())
       b.setInsertionPoint(loop);
-    return overRows(b, type.getDimSize(0), type.getDimSize(1), tensor::EmptyOp::create(b, type.getShape(), element),
+    return overRows(b, type.getDimSize(0), index(b, type.getDimSize(1)),
+                    tensor::EmptyOp::create(b, type.getShape(), element),
                     [&](ImplicitLocOpBuilder &b, Value r, Value c, Value carried) {
                       Value x = arith::MulFOp::create(b, readPanel(b, op.getQuery(), {r, c}), factorsOf(b, op));
                       return writePanel(b, op.getPaired() ? rounded(b, x) : x, carried, {r, c});
@@ -139,7 +182,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// Scores of all panels into one buffer: products of the scaled query.
-  static Value dotScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value query, Value scores) {
+  static Value dotScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value query, Value keys, Value scores) {
     int64_t m = cast<RankedTensorType>(query.getType()).getDimSize(0);
     Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
     if (op.getPaired()) {
@@ -148,27 +191,25 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     }
     OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0);
     AffineExpr d0 = b.getAffineDimExpr(0);
-    int64_t keys = cast<RankedTensorType>(scores.getType()).getDimSize(1);
-    return loop(b, index(b, 0), index(b, keys), kPanel, scores,
-                [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
-                  OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
-                  Value key = nthPanel(b, op.getKey(), nth);
-                  Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
-                  Value start = linalg::FillOp::create(b, f0, tile).getResult(0);
-                  Value product = productOf(b, query, key, start);
-                  return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
-                });
+    int64_t panels = cast<RankedTensorType>(scores.getType()).getDimSize(1) / kPanel;
+    return loop(b, index(b, 0), keys, kPanel, scores, [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
+      OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
+      Value key = nthPanel(b, op.getKey(), nth);
+      Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
+      Value start = linalg::FillOp::create(b, f0, tile).getResult(0);
+      Value product = productOf(b, op, false, nth, panels, query, key, start);
+      return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
+    });
   }
 
   /// v . tanh(query + key): 32 keys at once, channel after channel.
-  static Value additiveScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value scores) {
+  static Value additiveScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value keys, Value scores) {
     Value factors = factorsOf(b, op);
     int64_t channels = cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0);
     auto type = cast<RankedTensorType>(scores.getType());
     AffineExpr d0 = b.getAffineDimExpr(0);
     return overRows(
-        b, type.getDimSize(0), type.getDimSize(1), scores,
-        [&](ImplicitLocOpBuilder &b, Value r, Value column, Value carried) {
+        b, type.getDimSize(0), keys, scores, [&](ImplicitLocOpBuilder &b, Value r, Value column, Value carried) {
           Value nth = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)}));
           Value none = arith::ConstantOp::create(b, b.getZeroAttr(panelOf(b.getF32Type())));
           Value sum = loop(
@@ -182,10 +223,10 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
         });
   }
 
-  static Value overRows(ImplicitLocOpBuilder &b, int64_t m, int64_t columns, Value init,
+  static Value overRows(ImplicitLocOpBuilder &b, int64_t m, Value columns, Value init,
                         function_ref<Value(ImplicitLocOpBuilder &, Value r, Value c, Value carried)> body) {
     return loop(b, index(b, 0), index(b, m), 1, init, [&](ImplicitLocOpBuilder &b, Value r, Value outer) {
-      return loop(b, index(b, 0), index(b, columns), kPanel, outer,
+      return loop(b, index(b, 0), columns, kPanel, outer,
                   [&](ImplicitLocOpBuilder &b, Value c, Value inner) { return body(b, r, c, inner); });
     });
   }
@@ -196,7 +237,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
 
   /// Each row's largest score, lane by lane, into a row of 16; the regions' results in place of the scores.
   static FailureOr<std::pair<Value, Value>> largestScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op,
-                                                          Value scores, bool masked) {
+                                                          Value scores, Value keys, bool masked) {
     auto type = cast<RankedTensorType>(scores.getType());
     bool rewrites = masked || !op.getScore().empty();
     Value floor = arith::ConstantOp::create(
@@ -207,21 +248,20 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
       SmallVector<Value> inits{floor};
       if (rewrites)
         inits.push_back(outer[1]);
-      SmallVector<Value> row = loop(b, index(b, 0), index(b, type.getDimSize(1)), kPanel, inits,
-                                    [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
-                                      Value from = rewrites ? inner[1] : scores,
-                                            score = readPanel(b, from, {r, column});
-                                      SmallVector<Value> next;
-                                      if (rewrites) {
-                                        FailureOr<Value> finished = finishScores(b, op, score, r, column);
-                                        if (failed(finished))
-                                          status = failure();
-                                        score = finished.value_or(score);
-                                        next.push_back(writePanel(b, score, from, {r, column}));
-                                      }
-                                      next.insert(next.begin(), larger(b, score, inner[0]));
-                                      return next;
-                                    });
+      SmallVector<Value> row =
+          loop(b, index(b, 0), keys, kPanel, inits, [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
+            Value from = rewrites ? inner[1] : scores, score = readPanel(b, from, {r, column});
+            SmallVector<Value> next;
+            if (rewrites) {
+              FailureOr<Value> finished = finishScores(b, op, score, r, column);
+              if (failed(finished))
+                status = failure();
+              score = finished.value_or(score);
+              next.push_back(writePanel(b, score, from, {r, column}));
+            }
+            next.insert(next.begin(), larger(b, score, inner[0]));
+            return next;
+          });
       Value lanes = fold(b, row[0], [&](Value x, Value y) { return larger(b, x, y); });
       SmallVector<Value> results{writeRow(b, lanes, r, outer[0])};
       if (rewrites)
@@ -267,10 +307,11 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
 
   /// Probabilities in place of the scores, sum and acc rescaled, max overwritten last. What is one number a row is in
   /// the lanes of a vector; between those, rows are handled one at a time.
-  static FailureOr<Softmax> softmaxOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value scores, bool masked) {
+  static FailureOr<Softmax> softmaxOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value scores, Value keys,
+                                      bool masked) {
     auto type = cast<RankedTensorType>(scores.getType());
     int64_t m = type.getDimSize(0), channels = op.getAcc().getType().getDimSize(1);
-    auto largest = largestScores(b, op, scores, masked);
+    auto largest = largestScores(b, op, scores, keys, masked);
     if (failed(largest))
       return failure();
     auto plus = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, x, y); };
@@ -289,30 +330,28 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
       return writeLanes(b, lanes, tensor::EmptyOp::create(b, ArrayRef<int64_t>{kLanes}, b.getF32Type()));
     };
     Value maxima = spread(max), alphas = spread(alpha);
-    SmallVector<Value> rows =
-        loop(b, index(b, 0), index(b, m), 1, ValueRange{target, partial, op.getAcc()},
-             [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
-               Value newMax = splat(b, tensor::ExtractOp::create(b, maxima, r)),
-                     factor = splat(b, tensor::ExtractOp::create(b, alphas, r)),
-                     none =
-                         arith::ConstantOp::create(b, b.getZeroAttr(sumsPairs ? lanesOf(b) : panelOf(b.getF32Type())));
-               SmallVector<Value> row =
-                   loop(b, index(b, 0), index(b, type.getDimSize(1)), kPanel, ValueRange{none, carried[0]},
-                        [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
-                          Value score = readPanel(b, op.getPaired() ? finished : inner[1], {r, column});
-                          Value e = exp2OfNonpositive(b, arith::SubFOp::create(b, score, newMax));
-                          Value stored = op.getPaired() ? rounded(b, e) : e;
-                          return SmallVector<Value>{addProbabilities(b, inner[0], stored, sumsPairs),
-                                                    writePanel(b, stored, inner[1], {r, column})};
-                        });
-               Value acc = loop(b, index(b, 0), index(b, channels), kPanel, carried[2],
-                                [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
-                                  Value x = arith::MulFOp::create(b, readPanel(b, inner, {r, c}), factor);
-                                  return writePanel(b, x, inner, {r, c});
-                                });
-               Value total = sumsPairs ? row[0] : fold(b, row[0], plus);
-               return SmallVector<Value>{row[1], writeRow(b, total, r, carried[1]), acc};
-             });
+    SmallVector<Value> rows = loop(
+        b, index(b, 0), index(b, m), 1, ValueRange{target, partial, op.getAcc()},
+        [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
+          Value newMax = splat(b, tensor::ExtractOp::create(b, maxima, r)),
+                factor = splat(b, tensor::ExtractOp::create(b, alphas, r)),
+                none = arith::ConstantOp::create(b, b.getZeroAttr(sumsPairs ? lanesOf(b) : panelOf(b.getF32Type())));
+          SmallVector<Value> row = loop(b, index(b, 0), keys, kPanel, ValueRange{none, carried[0]},
+                                        [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
+                                          Value score = readPanel(b, op.getPaired() ? finished : inner[1], {r, column});
+                                          Value e = exp2OfNonpositive(b, arith::SubFOp::create(b, score, newMax));
+                                          Value stored = op.getPaired() ? rounded(b, e) : e;
+                                          return SmallVector<Value>{addProbabilities(b, inner[0], stored, sumsPairs),
+                                                                    writePanel(b, stored, inner[1], {r, column})};
+                                        });
+          Value acc = loop(b, index(b, 0), index(b, channels), kPanel, carried[2],
+                           [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
+                             Value x = arith::MulFOp::create(b, readPanel(b, inner, {r, c}), factor);
+                             return writePanel(b, x, inner, {r, c});
+                           });
+          Value total = sumsPairs ? row[0] : fold(b, row[0], plus);
+          return SmallVector<Value>{row[1], writeRow(b, total, r, carried[1]), acc};
+        });
     Value sum = arith::AddFOp::create(b, arith::MulFOp::create(b, readLanes(b, op.getSum()), alpha),
                                       reduceAll(b, rows[1], plus));
     return Softmax{rows[0], rows[2], writeLanes(b, max, op.getMax()), writeLanes(b, sum, op.getSum())};
@@ -376,7 +415,7 @@ void takeInTurn(attn::AttentionStateOp op, Decompose::Scores &scores) {
   for (int64_t r = 0; r < m; r += kLanes) {
     Value rows = extract(b, query, {b.getIndexAttr(r), zero}, {lanes, b.getIndexAttr(channels)}, {kLanes, channels});
     Value room = tensor::EmptyOp::create(b, ArrayRef<int64_t>{kLanes, keys}, b.getF32Type());
-    products.push_back(Decompose::dotScores(b, op, rows, room));
+    products.push_back(Decompose::dotScores(b, op, rows, index(b, keys), room));
   }
   SmallVector<Value> state(op.getDpsInits());
   for (auto [nth, product] : llvm::enumerate(products)) {

@@ -25,6 +25,10 @@ using attn::kPanel;
 
 namespace {
 
+/// Steps of k for each line of something else that is prefetched.
+constexpr int64_t kGroup = 2;
+/// A line of a cache.
+constexpr int64_t kLineBits = 512;
 /// Chains of accumulators of a single row.
 constexpr int64_t kChains = 4;
 
@@ -38,6 +42,12 @@ linalg::FillOp zeroFill(Operation *op, Value dest) {
   return same ? fill : linalg::FillOp();
 }
 
+/// Extent k of the rows; of one that is not known, which is a multiple of it, a panel's width.
+int64_t depthOf(Value rows) {
+  int64_t k = cast<MemRefType>(rows.getType()).getDimSize(1);
+  return ShapedType::isDynamic(k) ? kPanel : k;
+}
+
 /// What a step of the loop over k takes.
 enum class Step {
   Single, ///< one row of the panel, widened where it has 16 bits
@@ -45,10 +55,17 @@ enum class Step {
   Dot     ///< the same by an instruction on pairs
 };
 
+/// Rows [from, to) of a matrix, to be brought near during a product.
+struct Ahead {
+  Value matrix, from, to;
+};
+
 /// A tile of rows times a panel.
 struct Product {
   Operation *op;
   Value a, w, dest;
+  SmallVector<Ahead, 2> ahead = {};
+  bool aheadIsWritten = false;
 };
 
 /// Rows [row, row + rows) by columns [column, column + 2 * lanes) of the product.
@@ -162,9 +179,9 @@ struct RegisterTile : Product {
   }
 
   /// One step after another. `ahead` is null where nothing is to be fetched.
-  SmallVector<Value> plainLoop(ImplicitLocOpBuilder &b, int64_t steps, int64_t chains,
+  SmallVector<Value> plainLoop(ImplicitLocOpBuilder &b, Value steps, int64_t chains,
                                cpu::ProductPrefetch *ahead) const {
-    return loop(b, index(b, 0), index(b, steps), chains, start(b, chains),
+    return loop(b, index(b, 0), steps, chains, start(b, chains),
                 [&](ImplicitLocOpBuilder &b, Value i, ValueRange sums) {
                   SmallVector<Value> next;
                   if (ahead)
@@ -173,6 +190,50 @@ struct RegisterTile : Product {
                     step(b, chain > 0 ? arith::AddIOp::create(b, i, index(b, chain)) : i, sums, next);
                   return next;
                 });
+  }
+
+  /// Steps in groups, each of which prefetches a line of every matrix ahead.
+  SmallVector<Value> groupedLoop(ImplicitLocOpBuilder &b, Value steps, cpu::ProductPrefetch *panel) const {
+    SmallVector<LinesAhead> lines;
+    for (const Ahead &rows : ahead)
+      lines.push_back(linesOf(b, rows, steps));
+    return loop(b, index(b, 0), steps, kGroup, start(b, 1), [&](ImplicitLocOpBuilder &b, Value first, ValueRange init) {
+      for (auto [rows, shares] : llvm::zip(ahead, lines))
+        prefetchLine(b, rows, shares, first);
+      SmallVector<Value> sums(init);
+      for (int64_t nth = 0; nth < kGroup; ++nth) {
+        Value k = nth > 0 ? arith::AddIOp::create(b, first, index(b, nth)) : first;
+        if (panel)
+          panel->atStep(b, k, Value());
+        SmallVector<Value> next;
+        step(b, k, sums, next);
+        sums = std::move(next);
+      }
+      return sums;
+    });
+  }
+
+  /// Lines of a row of `elements`, and those of all rows for each of the product's steps, in 65536ths.
+  struct LinesAhead {
+    int64_t elements, ofRow;
+    Value ofStep;
+  };
+  static LinesAhead linesOf(ImplicitLocOpBuilder &b, const Ahead &rows, Value steps) {
+    auto type = cast<MemRefType>(rows.matrix.getType());
+    const int64_t elements = kLineBits / type.getElementTypeBitWidth(),
+                  ofRow = llvm::divideCeil(type.getDimSize(1), elements);
+    Value all = arith::MulIOp::create(b, arith::SubIOp::create(b, rows.to, rows.from), index(b, ofRow << 16));
+    return {elements, ofRow, arith::DivUIOp::create(b, all, steps)};
+  }
+
+  /// The line that is as far from the first of all as step k is.
+  void prefetchLine(ImplicitLocOpBuilder &b, const Ahead &rows, const LinesAhead &lines, Value k) const {
+    Value line = arith::ShRUIOp::create(b, arith::MulIOp::create(b, lines.ofStep, k), index(b, 16)),
+          ofRow = index(b, lines.ofRow);
+    Value row = arith::AddIOp::create(b, rows.from, arith::DivUIOp::create(b, line, ofRow)),
+          column = arith::MulIOp::create(b, arith::RemUIOp::create(b, line, ofRow), index(b, lines.elements));
+    memref::PrefetchOp::create(b, rows.matrix, ValueRange{row, column}, aheadIsWritten, /*localityHint=*/3,
+                               /*isDataCache=*/true);
   }
 
   /// Chunks of steps, which read ahead.
@@ -193,12 +254,18 @@ struct RegisterTile : Product {
   }
 
   void emit(ImplicitLocOpBuilder &b) const {
-    int64_t k = cast<MemRefType>(a.getType()).getDimSize(1), steps = k / rowsOfStep();
+    int64_t k = depthOf(a), steps = k / rowsOfStep();
     int64_t most = kChains / rowsOfStep(), chains = rows == 1 && steps % most == 0 ? most : 1;
+    bool isStatic = cast<MemRefType>(a.getType()).hasStaticShape();
+    // An extent that is not known is that of f32 rows, one a step.
+    Value count = isStatic ? index(b, steps) : Value(memref::DimOp::create(b, a, 1));
     cpu::ProductPrefetch ahead(op, a, w, row, rows, column, 2 * lanes, rowsOfStep());
     bool isUseful = kind != Step::Pair && ahead.isUseful();
-    SmallVector<Value> sums = isUseful && ahead.hasChunks() ? chunkedLoop(b, steps, ahead)
-                                                            : plainLoop(b, steps, chains, isUseful ? &ahead : nullptr);
+    bool isGrouped = !this->ahead.empty() && rows > 1 && row == 0 && column == 0 && steps % kGroup == 0;
+    SmallVector<Value> sums = isGrouped ? groupedLoop(b, count, isUseful ? &ahead : nullptr)
+                              : isUseful && isStatic && ahead.hasChunks()
+                                  ? chunkedLoop(b, steps, ahead)
+                                  : plainLoop(b, count, chains, isUseful ? &ahead : nullptr);
     for (int64_t stride = chains / 2; stride > 0; stride /= 2)
       for (int64_t i = 0; i < stride * rows * 2; ++i)
         sums[i] = arith::AddFOp::create(b, sums[i], sums[i + stride * rows * 2]);
@@ -215,9 +282,11 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
     TargetInfo target = TargetInfo::of(getOperation());
     WalkResult result = getOperation()->walk([&](Operation *op) {
       if (auto product = dyn_cast<linalg::MatmulOp>(op))
-        return lower(op, product.getInputs()[0], product.getInputs()[1], product.getOutputs()[0], kPanel, target);
+        return lower({op, product.getInputs()[0], product.getInputs()[1], product.getOutputs()[0]}, kPanel, target);
+      if (auto product = dyn_cast<attn::PanelProductOp>(op))
+        return lower(withAhead(product), kPanel, target);
       if (auto product = dyn_cast<attn::PairedProductOp>(op))
-        return lower(op, product.getRows(), product.getPanel(), product.getDest(), 2 * kPanel, target);
+        return lower({op, product.getRows(), product.getPanel(), product.getDest()}, 2 * kPanel, target);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
@@ -230,9 +299,18 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
     });
   }
 
-  WalkResult lower(Operation *op, Value rows, Value panel, Value dest, int64_t width, const TargetInfo &target) {
+  static Product withAhead(attn::PanelProductOp op) {
+    Product product{op, op.getRows(), op.getPanel(), op.getDest(), {}, op.getWrite()};
+    for (auto [i, matrix] : llvm::enumerate(op.getAhead()))
+      product.ahead.push_back({matrix, op.getBounds()[2 * i], op.getBounds()[2 * i + 1]});
+    return product;
+  }
+
+  WalkResult lower(const Product &product, int64_t width, const TargetInfo &target) {
+    auto [op, rows, panel, dest] = std::tie(product.op, product.a, product.w, product.dest);
     auto a = dyn_cast<MemRefType>(rows.getType()), w = dyn_cast<MemRefType>(panel.getType());
-    if (!a || !w || !a.hasStaticShape() || !w.hasStaticShape() || w.getShape().back() % width != 0) {
+    const bool mayVary = isa<attn::PanelProductOp>(op);
+    if (!a || !w || w.getShape().back() % width != 0 || (!mayVary && (!a.hasStaticShape() || !w.hasStaticShape()))) {
       op->emitOpError("is not a tile of whole panels of static shape in memory");
       return WalkResult::interrupt();
     }
@@ -244,7 +322,8 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
       if (byTiles)
         cpu::multiplyByTiles(b, rows, panels, dest, a.getDimSize(1), fill != nullptr);
       else
-        multiplyByVectors(b, {op, rows, panels[0], dest}, width, fill != nullptr, target);
+        multiplyByVectors(b, {op, rows, panels[0], dest, product.ahead, product.aheadIsWritten}, width, fill != nullptr,
+                          target);
     };
     if (w.getRank() == 2)
       multiply(panel, dest);

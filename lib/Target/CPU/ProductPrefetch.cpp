@@ -50,7 +50,8 @@ ProductPrefetch::ProductPrefetch(Operation *product, Value input, Value panel, i
                                  int64_t column, int64_t columns, int64_t rowsOfStep)
     : input(input), panel(panel), row(row), rows(rows), column(column), columns(columns), rowsOfStep(rowsOfStep) {
   auto type = cast<MemRefType>(panel.getType());
-  depth = type.getDimSize(0);
+  // One that is not known has whole chunks.
+  depth = type.isDynamicDim(0) ? kChunk : type.getDimSize(0);
   panelBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   int64_t all = cast<MemRefType>(input.getType()).getDimSize(0), width = type.getDimSize(1) / rowsOfStep;
   rowLoop = loopOverRows(product, panel, all);

@@ -26,8 +26,10 @@ struct Vectorize : rapt::impl::AttnVectorizeBase<Vectorize> {
     SmallVector<linalg::LinalgOp> ops;
     getOperation()->walk([&](linalg::LinalgOp op) {
       // A fill that a product starts from goes with the product.
-      bool alone = isa<linalg::FillOp>(op) &&
-                   !llvm::all_of(op->getUsers(), llvm::IsaPred<linalg::MatmulOp, rapt::attn::PairedProductOp>);
+      bool alone =
+          isa<linalg::FillOp>(op) &&
+          !llvm::all_of(op->getUsers(),
+                        llvm::IsaPred<linalg::MatmulOp, rapt::attn::PanelProductOp, rapt::attn::PairedProductOp>);
       if ((isa<linalg::GenericOp>(op) || alone) && !op.hasDynamicShape())
         ops.push_back(op);
     });

@@ -36,7 +36,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK-NOT: arith.shli
     // CHECK: attn.attention_state {{.*}} {paired} : tensor<32x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>
     // CHECK: arith.minsi
-    // CHECK: vector.transfer_read {{.*}} : tensor<64xf32>, vector<32xf32>
+    // CHECK: vector.transfer_read {{.*}} : tensor<1x64xf32>, vector<32xf32>
     // CHECK: attn.attention_state {{.*}} {paired} : tensor<16x64xf32>
     // CHECK-NOT: tensor<1x64xf32>
     // CHECK: attn.attention_state {{.*}} {one_position} : tensor<3x64xf32>, tensor<2x32x64xbf16>

@@ -10,7 +10,7 @@
 // CHECK-LABEL: @pairs
 func.func @pairs(%cache: tensor<?x2x4x2x64x64xbf16>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x3x64xf32>, %begin: tensor<?xi32>,
                  %past: tensor<?xi32>, %scale: f32) -> tensor<?x4x3x64xf32> {
-  // CHECK: scf.forall (%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) in (%{{.*}}, %{{.*}}, 4, 3)
+  // CHECK: scf.forall (%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) in (%{{.*}}, 4, 3, %{{.*}})
   // CHECK: arith.shli {{.*}} : vector<32xi32>
   // CHECK: attn.attention_state {{.*}} : tensor<{{[0-9]+}}x64xf32>, tensor<{{[24]}}x64x32xf32>
   // CHECK: scf.forall (%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) in (%{{.*}}, 4, 1, %{{.*}}) shared_outs(%{{.*}}, %{{.*}}, %{{.*}}) -> (tensor<?x4x1x?x3x64xf32>, tensor<?x4x1x?x3xf32>, tensor<?x4x1x?x3xf32>)

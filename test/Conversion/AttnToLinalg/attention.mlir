@@ -6,8 +6,9 @@
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
 // Keys and values are packed once, 32 of all heads at a time: keys are turned in squares of 16. Then online softmax over
-// blocks of 64, 8 at a time; the only state between blocks is (acc, max, sum), of 252 queries in tiles of 14. Blocks below
-// the diagonal are visited without the mask, two in a step, the rest with it.
+// blocks of 32, 16 at a time; the only state between blocks is (acc, max, sum), of 252 queries in tiles of 14. Blocks below
+// the diagonal are visited without the mask, four in a step, the rest with it, up to four in a step. Meanwhile the next
+// tile's queries and the place of this one's result are brought near.
 // CHECK-LABEL: @causal
 func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>) -> tensor<?x12x64xf32> {
   %scale = arith.constant 0.125 : f32
@@ -19,17 +20,19 @@ func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?
   // CHECK: vector.transfer_read %arg2
   // CHECK: scf.forall
   // CHECK: scf.for {{.*}} -> (tensor<252x64xf32>, tensor<252xf32>, tensor<252xf32>)
-  // CHECK: scf.for {{.*}} step %c8
-  // CHECK: scf.for %[[NTH:.*]] = {{.*}} step %c2{{.*}} iter_args({{.*}}) -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
+  // CHECK: scf.for {{.*}} step %c16
+  // CHECK: scf.for %[[NTH:.*]] = {{.*}} step %c4{{.*}} iter_args({{.*}}) -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
   // CHECK: tensor.extract_slice %[[PACKED]]#0{{.*}} tensor<12x?x64x32xf32> to tensor<4x64x32xf32>
   // CHECK: tensor.extract_slice %[[PACKED]]#1{{.*}} tensor<12x2x?x32xf32> to tensor<2x128x32xf32>
   // CHECK: arith.muli %[[NTH]], %{{.*}} : index
   // CHECK: attn.attention_state
+  // CHECK-SAME: ahead(%{{.*}}, %{{.*}} : tensor<14x64xf32>, tensor<14x64xf32>) rows(%{{.*}}, %{{.*}})
   // CHECK-SAME: : tensor<14x64xf32>, tensor<4x64x32xf32>, tensor<2x128x32xf32>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
   // CHECK-NOT: limit
   // CHECK-NOT: mask {
   // CHECK: scf.for {{.*}} -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
-  // CHECK: attn.attention_state {{.*}} limit(
+  // CHECK: affine.min
+  // CHECK: attn.attention_state {{.*}} limit({{.*}} : tensor<14x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>,
   // CHECK: mask {
   // CHECK: arith.cmpi sle
   %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]

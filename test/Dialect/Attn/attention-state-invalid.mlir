@@ -188,3 +188,35 @@ func.func @not_pairs(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1
   %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%acc, %m, %m) {paired} : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return
 }
+
+// -----
+
+func.func @ahead(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{prefetches the part [from, to) of the rows of matrices}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) ahead(%k : tensor<2x16x32xf32>) rows(%at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @product(%q: tensor<8x16xf32>, %p: tensor<17x32xf32>, %d: tensor<8x32xf32>) {
+  // expected-error@+1 {{needs rows [m, k], a panel [k, 32] and dest [m, 32], found 'tensor<8x16xf32>', 'tensor<17x32xf32>' and 'tensor<8x32xf32>'}}
+  %0 = attn.panel_product %q, %p, %d : tensor<8x16xf32>, tensor<17x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
+  return
+}
+
+// -----
+
+func.func @bounds(%q: tensor<8x16xf32>, %p: tensor<16x32xf32>, %d: tensor<8x32xf32>, %i: index) {
+  // expected-error@+1 {{prefetches rows of matrices, each between two bounds}}
+  %0 = attn.panel_product %q, %p, %d ahead(%q : tensor<8x16xf32>) rows(%i) : tensor<8x16xf32>, tensor<16x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
+  return
+}
+
+// -----
+
+func.func @result(%q: memref<8x16xf32>, %p: memref<16x32xf32>, %d: memref<8x32xf32>) {
+  // expected-error@+1 {{gives a tensor of the type of dest, and nothing on memory}}
+  %0 = attn.panel_product %q, %p, %d : memref<8x16xf32>, memref<16x32xf32>, memref<8x32xf32> -> tensor<8x32xf32>
+  return
+}

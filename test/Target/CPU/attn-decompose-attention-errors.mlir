@@ -23,3 +23,13 @@ func.func @too_many_queries(%q: tensor<17x64xf32>, %k: tensor<2x64x32xf32>, %v: 
     : tensor<17x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<17x64xf32>, tensor<17xf32>, tensor<17xf32>
   return %0#0 : tensor<17x64xf32>
 }
+
+// -----
+
+func.func @any_number_of_keys(%q: tensor<8x64xf32>, %k: tensor<?x64x32xf32>, %v: tensor<2x?x32xf32>, %scale: f32, %i: index,
+                              %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
+  // expected-error @+1 {{works on tiles of static shape, or of at most so many keys, in a CPU program}}
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+    : tensor<8x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x64xf32>
+}

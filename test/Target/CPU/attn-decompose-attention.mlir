@@ -6,13 +6,13 @@
 func.func @plain(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
                  %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>)
     -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) {
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>)
+  // CHECK: attn.panel_product %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
   // CHECK-NOT: arith.cmpi
   // CHECK-COUNT-30: vector.shuffle
   // CHECK: math.exp2 %{{.*}} {nonpositive} : vector<16xf32>
   // CHECK: math.exp2 %{{.*}} {nonpositive} : vector<32xf32>
   // CHECK-COUNT-30: vector.shuffle
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>)
+  // CHECK: attn.panel_product %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0, %0#1, %0#2 : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
@@ -79,11 +79,11 @@ func.func @extras(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32
 // CHECK-LABEL: @additive
 func.func @additive(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
                     %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %w: tensor<40xf32>) -> tensor<8x64xf32> {
-  // CHECK-NOT: linalg.matmul
+  // CHECK-NOT: attn.panel_product
   // CHECK: scf.for %{{.*}} = %{{.*}} to %c40
   // CHECK: math.tanh %{{.*}} : vector<32xf32>
   // CHECK: math.exp2 %{{.*}} {nonpositive} : vector<32xf32>
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>)
+  // CHECK: attn.panel_product %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) additive(%w : tensor<40xf32>) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x64xf32>
@@ -189,4 +189,44 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
       }
     return %0#0 : tensor<32x64xf32>
   }
+}
+
+// -----
+
+// At most four panels of keys: scores have room for all, and loops go over those there are.
+// CHECK-LABEL: @some
+func.func @some(%q: tensor<8x64xf32>, %k: tensor<9x64x32xf32>, %v: tensor<2x288x32xf32>, %scale: f32, %i: index, %n: index,
+                %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
+  %count = affine.min affine_map<(d0) -> (d0, 4)>(%n)
+  %keys = affine.apply affine_map<(d0) -> (d0 * 32)>(%count)
+  // CHECK: %[[MIN:.*]] = affine.min
+  // CHECK: %[[COUNT:.*]] = affine.apply #{{.*}}()[%[[MIN]]]
+  // CHECK: tensor.empty() : tensor<8x128xf32>
+  // CHECK: scf.for {{.*}} to %[[COUNT]] step %c32
+  // CHECK: attn.panel_product %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
+  // CHECK: scf.for {{.*}} to %[[COUNT]] step %c32
+  // CHECK: attn.panel_product %{{.*}} : tensor<8x?xf32>, tensor<?x32xf32>, tensor<8x32xf32>
+  %ks = tensor.extract_slice %k[0, 0, 0] [%count, 64, 32] [1, 1, 1] : tensor<9x64x32xf32> to tensor<?x64x32xf32>
+  %vs = tensor.extract_slice %v[0, 0, 0] [2, %keys, 32] [1, 1, 1] : tensor<2x288x32xf32> to tensor<2x?x32xf32>
+  %0:3 = attn.attention_state %q, %ks, %vs, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+    : tensor<8x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x64xf32>
+}
+
+// -----
+
+// What is read next is brought near during the first product, what is written during the second: of 2 and of 1 panels a
+// part each.
+// CHECK-LABEL: @ahead
+// CHECK-SAME: %[[NEXT:[a-z0-9]+]]: tensor<8x64xf32>, %[[RESULT:[a-z0-9]+]]: tensor<8x32xf32>
+func.func @ahead(%next: tensor<8x64xf32>, %result: tensor<8x32xf32>, %q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<1x64x32xf32>,
+                 %scale: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x32xf32> {
+  %c0 = arith.constant 0 : index
+  %all = arith.constant 65536 : index
+  // CHECK: attn.panel_product %{{.*}} ahead(%[[NEXT]] : tensor<8x64xf32>) rows(%{{.*}}, %{{.*}}) : tensor<8x64xf32>
+  // CHECK: attn.panel_product %{{.*}} ahead(%[[RESULT]] : tensor<8x32xf32>) rows(%{{.*}}, %{{.*}}) write : tensor<8x64xf32>
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i)
+    ahead(%next, %result : tensor<8x64xf32>, tensor<8x32xf32>) rows(%c0, %all) init(%acc, %m, %l)
+    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x32xf32>
 }

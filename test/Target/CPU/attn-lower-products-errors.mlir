@@ -21,3 +21,11 @@ func.func @tensors(%a: tensor<8x64xf32>, %b: tensor<64x32xf32>, %c: tensor<8x32x
   %0 = linalg.matmul ins(%a, %b : tensor<8x64xf32>, tensor<64x32xf32>) outs(%c : tensor<8x32xf32>) -> tensor<8x32xf32>
   return %0 : tensor<8x32xf32>
 }
+
+// -----
+
+func.func @depth(%a: memref<8x?xf32>, %b: memref<?x32xf32>, %c: memref<8x32xf32>) {
+  // expected-error @+1 {{is not a tile of whole panels of static shape in memory}}
+  linalg.matmul ins(%a, %b : memref<8x?xf32>, memref<?x32xf32>) outs(%c : memref<8x32xf32>)
+  return
+}

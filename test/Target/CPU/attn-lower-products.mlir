@@ -313,3 +313,25 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     return
   }
 }
+
+// -----
+
+// A product of attention, whose number of keys is known only here: two steps at a time, before which a line of what comes next
+// is brought near. 14 rows of 4 lines make 56, spread over the steps there are.
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @brought_near
+  // CHECK-SAME: %[[NEXT:[a-z0-9]+]]: memref<14x64xf32>
+  func.func @brought_near(%next: memref<14x64xf32>, %a: memref<14x?xf32>, %b: memref<?x32xf32>, %c: memref<14x32xf32>, %from: index, %to: index) {
+    // CHECK: %[[STEPS:.*]] = memref.dim
+    // CHECK: %[[SHARE:.*]] = arith.divui %{{.*}}, %[[STEPS]]
+    // CHECK: scf.for %[[K:.*]] = %c0{{.*}} to {{.*}} step %c2
+    // CHECK: %[[FAR:.*]] = arith.muli %[[SHARE]], %[[K]]
+    // CHECK: %[[LINE:.*]] = arith.shrui %[[FAR]], %c16
+    // CHECK: arith.divui %[[LINE]], %c4
+    // CHECK: memref.prefetch %[[NEXT]][{{.*}}], write, locality<3>, data
+    // CHECK-COUNT-56: vector.fma
+    // CHECK-NOT: vector.fma
+    attn.panel_product %a, %b, %c ahead(%next : memref<14x64xf32>) rows(%from, %to) write : memref<14x?xf32>, memref<?x32xf32>, memref<14x32xf32>
+    return
+  }
+}
