@@ -35,6 +35,12 @@ namespace {
 constexpr double kExp2[] = {
     1, 0.6931470036506653, 0.24022246897220612, 0.0555071122944355, 0.009671294130384922, 0.0013269407209008932};
 
+/// 2^f on [0, 1], 8.2e-8; the coefficients are floats.
+constexpr double kExp2OfFraction[] = {
+    1, 0.6931512951850891, 0.24016444385051727, 0.05579991266131401, 0.009017030708491802, 0.0018671300495043397};
+/// Lanes of the instructions for powers of two.
+constexpr int64_t kPowerLanes = 16;
+
 /// Emits arithmetic on f32 scalars or vectors of the type of its first value.
 struct Emitter {
   ImplicitLocOpBuilder &b;
@@ -206,6 +212,53 @@ template <typename Op, Value (Emitter::*emit)(Value)> struct Expand : OpRewriteP
   }
 };
 
+/// exp2 of 16 numbers that are not above zero by instructions: one takes floor(x) off, one multiplies by 2^floor(x).
+/// What would be below 2^-126 is 0, NaN stays.
+Value exp2ByPowers(ImplicitLocOpBuilder &b, Value x) {
+  constexpr int32_t floorWithoutExceptions = 9, currentRounding = 4;
+  auto constant = [&](Type type, int64_t value) -> Value {
+    return LLVM::ConstantOp::create(b, type, b.getIntegerAttr(type, value));
+  };
+  auto call = [&](StringRef name, ValueRange operands) {
+    return LLVM::CallIntrinsicOp::create(b, x.getType(), b.getStringAttr(name), operands).getResult(0);
+  };
+  Emitter emitter(b, x);
+  Type i32 = b.getI32Type(), i16 = b.getI16Type();
+  Value rounding = constant(i32, currentRounding), zeros = emitter.real(0);
+  Value fraction = call("llvm.x86.avx512.mask.reduce.ps.512",
+                        {x, constant(i32, floorWithoutExceptions), zeros, constant(i16, -1), rounding});
+  Value some = emitter.compare(arith::CmpFPredicate::UGE, x, emitter.real(-126));
+  some = vector::ExtractOp::create(b, vector::BitCastOp::create(b, VectorType::get({1}, i16), some), 0);
+  return call("llvm.x86.avx512.mask.scalef.ps.512",
+              {emitter.polynomial(fraction, kExp2OfFraction), x, zeros, some, rounding});
+}
+
+/// exp2 of what is not above zero, 16 lanes at a time.
+struct Exp2ByPowers : OpRewritePattern<math::Exp2Op> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::Exp2Op op, PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!op->hasAttr(cpu::kNonpositiveAttr) || !type || type.getRank() != 1 || !type.getElementType().isF32() ||
+        type.getDimSize(0) % kPowerLanes != 0)
+      return rewriter.notifyMatchFailure(op, "not whole vectors of f32 that are not above zero");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    if (type.getDimSize(0) == kPowerLanes) {
+      rewriter.replaceOp(op, exp2ByPowers(b, op.getOperand()));
+      return success();
+    }
+    Value result = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    for (int64_t from = 0; from < type.getDimSize(0); from += kPowerLanes) {
+      Value part = vector::ExtractStridedSliceOp::create(b, op.getOperand(), ArrayRef<int64_t>{from},
+                                                         ArrayRef<int64_t>{kPowerLanes}, ArrayRef<int64_t>{1});
+      result = vector::InsertStridedSliceOp::create(b, exp2ByPowers(b, part), result, ArrayRef<int64_t>{from},
+                                                    ArrayRef<int64_t>{1});
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 /// 32 numbers to bf16 by the instruction.
 struct RoundPanel : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -229,8 +282,11 @@ struct ExpandMath : rapt::impl::AttnExpandMathBase<ExpandMath> {
                  Expand<math::SinOp, &Emitter::sin>, Expand<math::CosOp, &Emitter::cos>>(&getContext());
     // Where a processor has no instruction to round to bf16, LLVM calls a function of the compiler's own library.
     arith::populateExpandBFloat16Patterns(patterns);
-    if (TargetInfo::of(getOperation()).bf16Round)
+    TargetInfo target = TargetInfo::of(getOperation());
+    if (target.bf16Round)
       patterns.add<RoundPanel>(&getContext(), /*benefit=*/2);
+    if (target.powerScale)
+      patterns.add<Exp2ByPowers>(&getContext(), /*benefit=*/2);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };
