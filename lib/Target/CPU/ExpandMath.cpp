@@ -112,15 +112,15 @@ struct Emitter {
   }
 
   /// exp2 of x <= 0: nothing overflows, -127 and less gives 0, and what would be below 2^-126 is something below it.
-  /// Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits. NaN stays.
+  /// Adding 1.5 * 2^23 + 127 rounds to an integer and leaves its power of two's exponent in the low bits. NaN stays.
   Value exp2OfNonpositive(Value x) {
-    constexpr double rounder = 0x1.8p23;
+    constexpr double rounder = 0x1.8p23 + 127;
     Value inside = select(compare(arith::CmpFPredicate::OLT, x, real(-127)), real(-127), x);
     Value rounded = add(inside, real(rounder));
     Value y = polynomial(sub(inside, sub(rounded, real(rounder))), kExp2);
     Type i32 = withElement(b.getI32Type());
-    Value octaves = arith::ShLIOp::create(b, arith::BitcastOp::create(b, i32, rounded), integer(23));
-    return arith::BitcastOp::create(b, type, arith::AddIOp::create(b, arith::BitcastOp::create(b, i32, y), octaves));
+    Value power = arith::ShLIOp::create(b, arith::BitcastOp::create(b, i32, rounded), integer(23));
+    return mul(y, arith::BitcastOp::create(b, type, power));
   }
 
   Value exp(Value x) {
@@ -239,22 +239,21 @@ struct Exp2ByPowers : OpRewritePattern<math::Exp2Op> {
 
   LogicalResult matchAndRewrite(math::Exp2Op op, PatternRewriter &rewriter) const override {
     auto type = dyn_cast<VectorType>(op.getType());
-    if (!op->hasAttr(cpu::kNonpositiveAttr) || !type || type.getRank() != 1 || !type.getElementType().isF32() ||
-        type.getDimSize(0) % kPowerLanes != 0)
+    if (!op->hasAttr(cpu::kNonpositiveAttr) || !type || !type.getElementType().isF32() ||
+        type.getNumElements() % kPowerLanes != 0)
       return rewriter.notifyMatchFailure(op, "not whole vectors of f32 that are not above zero");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    if (type.getDimSize(0) == kPowerLanes) {
-      rewriter.replaceOp(op, exp2ByPowers(b, op.getOperand()));
-      return success();
-    }
-    Value result = arith::ConstantOp::create(b, b.getZeroAttr(type));
-    for (int64_t from = 0; from < type.getDimSize(0); from += kPowerLanes) {
-      Value part = vector::ExtractStridedSliceOp::create(b, op.getOperand(), ArrayRef<int64_t>{from},
-                                                         ArrayRef<int64_t>{kPowerLanes}, ArrayRef<int64_t>{1});
+    VectorType row = VectorType::get({type.getNumElements()}, b.getF32Type());
+    Value x = op.getOperand(), result = arith::ConstantOp::create(b, b.getZeroAttr(row));
+    if (type != row)
+      x = vector::ShapeCastOp::create(b, row, x);
+    for (int64_t from = 0; from < row.getNumElements(); from += kPowerLanes) {
+      Value part = vector::ExtractStridedSliceOp::create(b, x, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{kPowerLanes},
+                                                         ArrayRef<int64_t>{1});
       result = vector::InsertStridedSliceOp::create(b, exp2ByPowers(b, part), result, ArrayRef<int64_t>{from},
                                                     ArrayRef<int64_t>{1});
     }
-    rewriter.replaceOp(op, result);
+    rewriter.replaceOp(op, type == row ? result : Value(vector::ShapeCastOp::create(b, type, result)));
     return success();
   }
 };
