@@ -37,10 +37,10 @@ bool BlockPool::reserve(const Allocator &memory, int64_t wanted) {
   return true;
 }
 
-int32_t BlockPool::take() {
+int32_t BlockPool::take(bool isFilled) {
   int32_t block = freeBlocks[--free];
   uses[block] = 1;
-  if (written[block])
+  if (written[block] && !isFilled)
     memset(at(block), 0, blockBytes);
   written[block] = 1;
   return block;

@@ -126,8 +126,8 @@ public:
   int64_t size() const { return int64_t(uses.size()); }
   int64_t available() const { return free; }
   bool isShared(int32_t block) const { return uses[block] > 1; }
-  /// A block of zeros; `available` must not be 0.
-  int32_t take();
+  /// A block of zeros, or, where all of it is written before any of it is read, of anything; `available` must not be 0.
+  int32_t take(bool isFilled = false);
   void share(int32_t block) { ++uses[block]; }
   void drop(int32_t block);
   char *data() { return cache.data(); }

@@ -165,8 +165,8 @@ rapt_status Encode::run() {
     Sequence &s = sequence(i);
     if (c.isRecurrent())
       s.state = c.states.take();
-    while (s.sourceBlocks < c.sourceBlocksFor(sources[i].count))
-      s.sourceTable[s.sourceBlocks++] = c.blocks.take();
+    for (; s.sourceBlocks < c.sourceBlocksFor(sources[i].count); ++s.sourceBlocks)
+      s.sourceTable[s.sourceBlocks] = c.blocks.take((s.sourceBlocks + 1) * c.limits.block <= sources[i].count);
     s.sourceLength = sources[i].count;
     s.hasSource = true;
   }

@@ -83,7 +83,7 @@ char *saveBlocks(rapt_context &c, const int32_t *table, int64_t count, char *to)
 /// Takes blocks and fills them from the state; gives the place behind what was read.
 const char *loadBlocks(rapt_context &c, int32_t *table, int64_t count, const char *from) {
   for (int64_t i = 0; i < count; ++i, from += c.limits.blockBytes)
-    memcpy(c.blocks.at(table[i] = c.blocks.take()), from, c.limits.blockBytes);
+    memcpy(c.blocks.at(table[i] = c.blocks.take(/*isFilled=*/true)), from, c.limits.blockBytes);
   return from;
 }
 

@@ -144,12 +144,15 @@ void Step::takeBlocks(size_t i) {
   s.stateNext = c.isRecurrent() ? c.states.take() : 0;
   if (copiesLast(s)) {
     s.replaced = s.table[s.blockCount - 1]; // held until the step succeeds
-    int32_t copy = c.blocks.take();
+    int32_t copy = c.blocks.take(/*isFilled=*/true);
     memcpy(c.blocks.at(copy), c.blocks.at(s.replaced), l.blockBytes);
     s.table[s.blockCount - 1] = copy;
   }
-  while (s.blockCount < c.blocksFor(s.length + chunks[i].count))
-    s.table[s.blockCount++] = c.blocks.take();
+  // Of a chunk that is one part, an entry writes all tokens of a layer before it reads any.
+  const bool isPart = count == 1 && chunks[i].count <= l.tokens && !c.entry.isSerial;
+  const int64_t end = s.length + chunks[i].count;
+  for (; s.blockCount < c.blocksFor(end); ++s.blockCount)
+    s.table[s.blockCount] = c.blocks.take(isPart && (s.blockCount + 1) * l.block <= end);
 }
 
 void Step::giveBack(size_t i) {

@@ -32,8 +32,7 @@ namespace {
 /// Most queries of a task: enough of them to use blocks of keys, which the first of them brings from a shared cache,
 /// many times; few enough for many tasks and for a state that stays in the second-level cache.
 constexpr int64_t kTaskQueries = 18 * kTileRows;
-/// The same of tiles that instructions multiply: two of 16 queries in turn, which takes less time than 16 of 14 do
-/// alone.
+/// The same of tiles that instructions multiply, two of 16 queries in turn.
 constexpr int64_t kMatrixTaskQueries = 8 * 2 * kMatrixTileRows;
 constexpr int64_t kMatrixTiles[] = {2 * kMatrixTileRows, kMatrixTileRows, 1};
 

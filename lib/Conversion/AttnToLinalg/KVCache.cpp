@@ -8,6 +8,7 @@
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "lib/Conversion/AttnToLinalg/CacheBlock.h"
 #include "lib/Conversion/AttnToLinalg/Transpose.h"
+#include "lib/Transforms/Fusion/Remarks.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -24,6 +25,7 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
     if (!attn::CacheLayout::of(cache, key.getDimSize(2)))
       return rewriter.notifyMatchFailure(op, "the cache is not materialised");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    remarkNotFused(op.getLoc(), "fuse-append", "a block of the cache has rows of several of a product's tasks");
     attn::CacheLayout layout = *attn::CacheLayout::of(cache, key.getDimSize(2));
     int64_t block = layout.block;
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);

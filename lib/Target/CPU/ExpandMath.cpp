@@ -258,17 +258,24 @@ struct Exp2ByPowers : OpRewritePattern<math::Exp2Op> {
   }
 };
 
-/// 32 numbers to bf16 by the instruction.
+/// 32 numbers, or rows of them, to bf16 by the instruction.
 struct RoundPanel : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
     auto from = dyn_cast<VectorType>(op.getIn().getType());
-    if (!from || from.getShape() != ArrayRef<int64_t>{attn::kPanel} || !from.getElementType().isF32() ||
+    if (!from || from.getRank() > 2 || from.getShape().back() != attn::kPanel || !from.getElementType().isF32() ||
         !getElementTypeOrSelf(op.getType()).isBF16())
-      return rewriter.notifyMatchFailure(op, "not 32 numbers of f32 to bf16");
+      return rewriter.notifyMatchFailure(op, "not rows of 32 numbers of f32 to bf16");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, cpu::roundPanel(b, op.getIn()));
+    if (from.getRank() == 1) {
+      rewriter.replaceOp(op, cpu::roundPanel(b, op.getIn()));
+      return success();
+    }
+    Value rows = arith::ConstantOp::create(b, b.getZeroAttr(op.getType()));
+    for (int64_t r = 0; r < from.getDimSize(0); ++r)
+      rows = vector::InsertOp::create(b, cpu::roundPanel(b, vector::ExtractOp::create(b, op.getIn(), r)), rows, r);
+    rewriter.replaceOp(op, rows);
     return success();
   }
 };

@@ -49,18 +49,21 @@ func.func @round(%x: vector<16xf32>) -> vector<16xbf16> {
 
 // -----
 
-// Where the target has an instruction for it, 32 numbers are rounded at once, the last 16 of which are its first operand. Other
-// vectors are not.
+// Where the target has an instruction for it, 32 numbers are rounded at once, the last 16 of which are its first operand, and so
+// are rows of as many. Other vectors are not.
 module attributes {attn.target = {bf16_round, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: func.func @instruction
-  func.func @instruction(%x: vector<32xf32>, %y: vector<16xf32>) -> (vector<32xbf16>, vector<16xbf16>) {
+  func.func @instruction(%x: vector<32xf32>, %y: vector<16xf32>, %z: vector<2x32xf32>) -> (vector<32xbf16>, vector<16xbf16>, vector<2x32xbf16>) {
     // CHECK: %[[LAST:.*]] = vector.extract_strided_slice %arg0 {offsets = [16]
     // CHECK: %[[FIRST:.*]] = vector.extract_strided_slice %arg0 {offsets = [0]
     // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"(%[[LAST]], %[[FIRST]]) : (vector<16xf32>, vector<16xf32>) -> vector<32xbf16>
     // CHECK: arith.shrui
+    // CHECK-COUNT-2: cvtne2ps2bf16
+    // CHECK: vector.insert {{.*}} [1] : vector<32xbf16> into vector<2x32xbf16>
     %0 = arith.truncf %x : vector<32xf32> to vector<32xbf16>
     %1 = arith.truncf %y : vector<16xf32> to vector<16xbf16>
-    return %0, %1 : vector<32xbf16>, vector<16xbf16>
+    %2 = arith.truncf %z : vector<2x32xf32> to vector<2x32xbf16>
+    return %0, %1, %2 : vector<32xbf16>, vector<16xbf16>, vector<2x32xbf16>
   }
 }
 

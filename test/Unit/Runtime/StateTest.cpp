@@ -34,6 +34,25 @@ TEST(State, RoundTripBetweenContexts) {
   }
 }
 
+/// Blocks that held another sequence have zeros behind the tokens of the new one, however its steps are cut.
+TEST(State, OfReusedBlocks) {
+  for (int64_t stepTokens : {0, 5})
+    for (int64_t length : {1, 8, 9, 29}) {
+      rapt_context_options options{};
+      options.cache_tokens = 32;
+      options.max_step_tokens = stepTokens;
+      Context used(options), fresh(options);
+      rapt_sequence old = used.sequence();
+      ASSERT_EQ(used.append(old, someText(32, 7)), RAPT_OK) << used.message.text;
+      ASSERT_EQ(rapt_sequence_free(used, old, nullptr, 0), RAPT_OK);
+      rapt_sequence s = used.sequence(), t = fresh.sequence();
+      Text text, same;
+      ASSERT_TRUE(used.appendAndCheck(s, text, someText(length, 3)));
+      ASSERT_TRUE(fresh.appendAndCheck(t, same, someText(length, 3)));
+      EXPECT_EQ(save(used, s), save(fresh, t)) << length;
+    }
+}
+
 TEST(State, EveryChangedByteIsFound) {
   Context context;
   rapt_sequence s = context.sequence(), t = 0;
