@@ -148,19 +148,21 @@ private:
     memref::PrefetchOp::create(b, buffer, ValueRange{row, byte}, /*isWrite=*/false, locality, /*isDataCache=*/true);
   }
 
-  /// What follows a chunk that begins at byte `at` of its group: the panel's next chunk; a part of the next panel,
-  /// while tiles of rows reuse this one; the line after the next of half of the rows. All may lie behind a buffer's
-  /// end, which a prefetch may. Done once a chunk: a step has few instructions to spare.
+  /// Bytes of a chunk of the panel.
+  int64_t chunkBytes() const { return kChunk * kPanel * type.bits() / 8; }
+
+  /// What a chunk that begins at byte `at` of its group is followed by: the next group's scales; a part of the next
+  /// panel, while tiles of rows reuse this one; where rows do not stay in the first-level cache, the line after the
+  /// next of half of them; a row that the epilogue writes. All may lie behind a buffer's end, which a prefetch may.
   void readAhead(ImplicitLocOpBuilder &b, Value group, Value at) {
-    const int64_t bytes = kChunk * kPanel * type.bits() / 8, width = 2 * lanes * 4;
-    for (int64_t word = 0; word < bytes; word += 4 * kPanel)
-      for (int64_t line = 0; line < width; line += kLineBytes)
-        prefetchByte(b, op.getPanel(), group, add(b, at, bytes + word + 4 * column + line), kFirstLevel);
+    for (int64_t tail = type.codeBytes(depth); type.groups(depth) > 1 && tail < type.groupBytes(depth);
+         tail += kLineBytes)
+      prefetchByte(b, op.getPanel(), group, add(b, at, type.groupBytes(depth) + tail), kFirstLevel);
     int64_t tileRows = cast<MemRefType>(op.getDest().getType()).getDimSize(0);
     scf::ForOp tiles = loopOverRows(op, op.getPanel(), tileRows);
     if (!tiles)
       return;
-    int64_t panelBytes = type.groups(depth) * type.groupBytes(depth);
+    const int64_t bytes = chunkBytes(), panelBytes = type.groups(depth) * type.groupBytes(depth);
     Value nth = arith::DivUIOp::create(b, tiles.getInductionVar(), index(b, tileRows));
     Value place = arith::AddIOp::create(b, times(b, group, type.groupBytes(depth)), at);
     place = arith::DivUIOp::create(b, place, index(b, kTilesAPanel));
@@ -169,19 +171,52 @@ private:
       prefetchByte(b, op.getPanel(), index(b, 0), add(b, next, panelBytes + line), kSecondLevel);
     Value inRow = arith::DivUIOp::create(b, at, index(b, kPanel * type.bits() / 8));
     inRow = arith::AddIOp::create(b, inRow, times(b, group, type.groupDepth(depth)));
+    Value chunk = arith::DivUIOp::create(b, inRow, index(b, kChunk));
+    if (rows * depth > kResidentBytes)
+      readRowsAhead(b, chunk, inRow);
+    // A row a chunk, so that the last chunk has the last row.
+    int64_t late = std::max<int64_t>(type.paddedDepth(depth) / kChunk - tileRows, 0);
+    Value written = arith::MaxUIOp::create(b, chunk, index(b, late));
+    written = arith::SubIOp::create(b, written, index(b, late));
+    for (memref::SubViewOp view : viewsOfEpilogue(op, tileRows, kPanel))
+      for (int64_t line = 0; line < 2 * lanes * 4; line += kLineBytes)
+        memref::PrefetchOp::create(b, view, ValueRange{written, index(b, column + line / 4)}, /*isWrite=*/true,
+                                   kFirstLevel, /*isDataCache=*/true);
+  }
+
+  void readRowsAhead(ImplicitLocOpBuilder &b, Value chunk, Value inRow) {
     const int64_t some = llvm::divideCeil(rows, kLineBytes / kChunk);
-    Value first = arith::DivUIOp::create(b, inRow, index(b, kChunk));
-    first = times(b, arith::RemUIOp::create(b, first, index(b, kLineBytes / kChunk)), some);
+    Value first = times(b, arith::RemUIOp::create(b, chunk, index(b, kLineBytes / kChunk)), some);
     for (int64_t r = 0; r < some; ++r)
       prefetchByte(b, op.getRows(), add(b, first, row + r), add(b, inRow, 2 * kLineBytes), kFirstLevel);
   }
 
+  /// The panel's lines a chunk behind the step at byte `at` of its group, of several parts of the rows each its share.
+  /// At every step: the lines of a chunk at once would take all places in which the first-level cache waits for lines.
+  void readPanelAhead(ImplicitLocOpBuilder &b, Value group, Value at) {
+    const int64_t width = 2 * lanes * 4;
+    int64_t lines = llvm::divideCeil(width, kLineBytes * partCount);
+    Value from = add(b, at, chunkBytes() + 4 * column + (type.groups(depth) > 1 ? groupTail() : 0));
+    if (part)
+      from = arith::AddIOp::create(b, from, times(b, nthPart, lines * kLineBytes));
+    for (int64_t line = 0; line < lines; ++line)
+      prefetchByte(b, op.getPanel(), group, add(b, from, line * kLineBytes), kFirstLevel);
+  }
+
+  /// Scales and zeros, behind the codes of a group.
+  int64_t groupTail() const { return type.groupBytes(depth) - type.codeBytes(depth); }
+
   /// Steps [first, first + count) of a group; several rows read ahead.
   void emitChunk(ImplicitLocOpBuilder &b, Value group, Value first, int64_t count, MutableArrayRef<Value> sums) {
-    if (rows >= kLeastRowsToPrefetch && !part)
+    const bool isAhead = rows * partCount >= kLeastRowsToPrefetch;
+    if (isAhead && !part)
       readAhead(b, group, times(b, first, 4 * kPanel));
-    for (int64_t step = 0; step < count; ++step)
-      emitStep(b, group, add(b, first, step), sums);
+    for (int64_t step = 0; step < count; ++step) {
+      Value nth = add(b, first, step);
+      if (isAhead)
+        readPanelAhead(b, group, times(b, nth, 4 * kPanel));
+      emitStep(b, group, nth, sums);
+    }
   }
 
   /// 16 times the low (0) or high (1) nibbles of each byte, so that their zero is 128, as that of 8 bits.
@@ -344,16 +379,18 @@ private:
       return addGroup(b);
     // Parts of the rows take turns with a group of the panel, which the first-level cache then has. They are a loop,
     // whose places LLVM does not know: it would keep all f32 in registers, which are too few, and move them about.
-    int64_t bytes = kChunk * kPanel * type.bits() / 8;
-    for (int64_t at = 0; at < type.codeBytes(depth) && rows >= kLeastRowsToPrefetch; at += bytes)
+    for (int64_t at = 0; at < type.codeBytes(depth) && rows >= kLeastRowsToPrefetch; at += chunkBytes())
       readAhead(b, group, index(b, at));
-    auto parts = scf::ForOp::create(b, none, index(b, rows), index(b, some));
+    partCount = rows / some;
+    auto parts = scf::ForOp::create(b, none, index(b, partCount), index(b, 1));
     b.setInsertionPointToStart(parts.getBody());
-    part = parts.getInductionVar();
+    nthPart = parts.getInductionVar();
+    part = times(b, nthPart, some);
     std::swap(rows, some);
     addGroup(b);
     std::swap(rows, some);
     part = {};
+    partCount = 1;
   }
 
   attn::QuantizedProductOp op;
@@ -361,7 +398,9 @@ private:
   int64_t depth, lanes, registers;
   bool hasDot, hasTiles;
   int64_t row = 0, rows = 0, column = 0;
-  Value part; ///< of the rows, where they are taken in parts
+  /// Where rows are taken in parts: the first row of one, which one it is, and how many there are.
+  Value part, nthPart;
+  int64_t partCount = 1;
 };
 
 /// Rounds to nearest even in the conversion itself: as two ops it takes an instruction more.

@@ -13,8 +13,6 @@ namespace {
 /// Steps of k that the panel is read ahead: at two multiply-adds a cycle and 14 rows they last 112 cycles, longer than
 /// a second-level cache takes to answer.
 constexpr int64_t kStepsAhead = 8;
-/// An input tile of at most this many bytes stays in the first-level cache from its first reading on.
-constexpr int64_t kResidentBytes = 16 * 1024;
 
 /// Where the next panel of [k, 32] lies, seen from `panel`: so many rows or columns on. A packed weight is
 /// [n/32, k, 32], a plain one [k, n].
@@ -54,6 +52,14 @@ scf::ForOp cpu::loopOverRows(Operation *product, Value panel, int64_t rows) {
                                                                                                    : scf::ForOp();
 }
 
+SmallVector<memref::SubViewOp> cpu::viewsOfEpilogue(Operation *product, int64_t rows, int64_t columns) {
+  SmallVector<memref::SubViewOp> views;
+  for (auto view : product->getBlock()->getOps<memref::SubViewOp>())
+    if (view.getType().getShape() == ArrayRef<int64_t>{rows, columns} && view->isBeforeInBlock(product))
+      views.push_back(view);
+  return views;
+}
+
 ProductPrefetch::ProductPrefetch(Operation *product, Value input, Value panel, int64_t row, int64_t rows,
                                  int64_t column, int64_t columns, int64_t rowsOfStep)
     : input(input), panel(panel), row(row), rows(rows), column(column), columns(columns), rowsOfStep(rowsOfStep) {
@@ -64,9 +70,8 @@ ProductPrefetch::ProductPrefetch(Operation *product, Value input, Value panel, i
   int64_t all = cast<MemRefType>(input.getType()).getDimSize(0), width = type.getDimSize(1) / rowsOfStep;
   rowLoop = loopOverRows(product, panel, all);
   next = nextPanel(panel);
-  for (auto view : product->getBlock()->getOps<memref::SubViewOp>())
-    if (rowLoop && view.getType().getShape() == ArrayRef<int64_t>{all, width} && view->isBeforeInBlock(product))
-      epilogue.push_back(view);
+  if (rowLoop)
+    epilogue = viewsOfEpilogue(product, all, width);
 }
 
 int64_t ProductPrefetch::panelColumn(int64_t byte) const { return column * rowsOfStep + byte / panelBytes; }
@@ -133,7 +138,7 @@ void ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
     Value r = divide(k, kChunk);
     if (late > 0)
       r = arith::SubIOp::create(b, arith::MaxUIOp::create(b, r, index(b, late)), index(b, late));
-    for (Value view : epilogue)
+    for (memref::SubViewOp view : epilogue)
       for (int64_t c = 0; c < columns * 4; c += kLineBytes)
         prefetch(b, view, arith::AddIOp::create(b, r, index(b, row)), index(b, column + c / 4), /*isWrite=*/true,
                  kFirstLevel);

@@ -1,6 +1,7 @@
 //===- ProductPrefetch.h - What a register tile reads next --------------------------*- C++ -*-===//
 #pragma once
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -13,6 +14,12 @@ inline constexpr int64_t kLeastRowsToPrefetch = 5;
 inline constexpr int64_t kTilesAPanel = 8;
 /// Localities of a prefetch: into the first- or the second-level cache.
 inline constexpr unsigned kFirstLevel = 3, kSecondLevel = 2;
+
+/// An input tile of at most this many bytes stays in the first-level cache from its first reading on.
+inline constexpr int64_t kResidentBytes = 16 * 1024;
+
+/// Views of [rows, columns] beside the product's own, in its block before it, which the epilogue touches.
+llvm::SmallVector<mlir::memref::SubViewOp> viewsOfEpilogue(mlir::Operation *product, int64_t rows, int64_t columns);
 
 /// The loop around a product of `rows` rows whose steps are tiles of so many rows, and in which its panel stays; null
 /// if there is none.
@@ -70,7 +77,7 @@ private:
   /// The loop over tiles of rows that share the panel; null if there is none.
   mlir::scf::ForOp rowLoop;
   /// Views of [rows, 32] beside the product's own, which the epilogue touches.
-  llvm::SmallVector<mlir::Value> epilogue;
+  llvm::SmallVector<mlir::memref::SubViewOp> epilogue;
   mlir::Value nextRow, nextColumn; ///< of the input, from this chunk on
 };
 

@@ -1,17 +1,21 @@
 // RUN: rapt-opt %s --attn-lower-quantized-products --split-input-file | FileCheck %s
 
 // 14 rows by two vectors, whose sums in f32 lie in the destination: parts of 7 rows take turns with a group, whose 8 steps are
-// two loads of the panel and a dot instruction for each vector. The next group is read ahead.
+// two loads of the panel and a dot instruction for each vector. The next group is read ahead: its scales, then a line at each of the 16 steps.
 module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @groups
   func.func @groups(%rows: memref<14x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<14x32xf32>) {
     // CHECK-COUNT-28: vector.store {{.*}} vector<16xf32>
     // CHECK: scf.for
-    // CHECK-COUNT-16: memref.prefetch %arg1
+    // CHECK: memref.prefetch %arg1
+    // CHECK-NOT: memref.prefetch
     // CHECK: scf.for
+    // CHECK: memref.prefetch %arg1[{{.*}}], read, locality<3>
+    // CHECK-NOT: memref.prefetch
     // CHECK-COUNT-2: vector.load %arg1{{.*}} vector<64xi8>
     // CHECK-NOT: vector.load %arg1{{.*}} vector<64xi8>
     // CHECK-COUNT-14: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+    // CHECK: memref.prefetch %arg1
     // CHECK-COUNT-2: vector.load %arg1{{.*}} vector<64xi8>
     // CHECK-COUNT-98: vpdpbusd
     // CHECK-NOT: vpdpbusd
@@ -19,6 +23,57 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-NOT: vector.fma
     attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
       : memref<14x128xi8>, memref<2x1088xi8>, memref<14x32xf32>
+    return
+  }
+}
+
+// -----
+
+// Tiles of 14 rows that share a panel: before a chunk of 8 steps two lines of the next panel and a row of the output, at each step two
+// lines of the panel. Rows that stay in the first-level cache are not fetched; of longer ones half, of which a chunk reads half a line.
+module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @ahead
+  func.func @ahead(%rows: memref<56x832xi8>, %panel: memref<1x24640xi8>, %output: memref<56x32xf32>, %dest: memref<14x32xf32>) {
+    %c0 = arith.constant 0 : index
+    %c14 = arith.constant 14 : index
+    %c56 = arith.constant 56 : index
+    // CHECK: %[[TILE:.*]] = memref.subview %arg0
+    // CHECK: %[[WRITTEN:.*]] = memref.subview %arg2
+    // CHECK: scf.for
+    // CHECK-COUNT-2: memref.prefetch %arg1[{{.*}}], read, locality<2>
+    // CHECK-NOT: memref.prefetch
+    // CHECK-COUNT-2: memref.prefetch %[[WRITTEN]][{{.*}}], write, locality<3>
+    // CHECK-NOT: memref.prefetch
+    // CHECK-COUNT-2: memref.prefetch %arg1[{{.*}}], read, locality<3>
+    // CHECK-COUNT-28: vpdpbusd
+    // CHECK-COUNT-2: memref.prefetch %arg1[{{.*}}], read, locality<3>
+    // CHECK-COUNT-28: vpdpbusd
+    scf.for %i = %c0 to %c56 step %c14 {
+      %tile = memref.subview %rows[%i, 0] [14, 832] [1, 1] : memref<56x832xi8> to memref<14x832xi8, strided<[832, 1], offset: ?>>
+      %written = memref.subview %output[%i, 0] [14, 32] [1, 1] : memref<56x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
+      attn.quantized_product %tile, %panel, %dest depth 768 of !attn.quantized<u8 group 0 axis 0>
+        : memref<14x832xi8, strided<[832, 1], offset: ?>>, memref<1x24640xi8>, memref<14x32xf32>
+      memref.copy %dest, %written : memref<14x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
+    }
+    return
+  }
+
+  // CHECK-LABEL: @long_rows
+  func.func @long_rows(%rows: memref<56x1600xi8>, %panel: memref<1x49216xi8>, %dest: memref<14x32xf32>) {
+    %c0 = arith.constant 0 : index
+    %c14 = arith.constant 14 : index
+    %c56 = arith.constant 56 : index
+    // CHECK: %[[TILE:.*]] = memref.subview %arg0
+    // CHECK: scf.for
+    // CHECK-COUNT-2: memref.prefetch %arg1[{{.*}}], read, locality<2>
+    // CHECK-COUNT-7: memref.prefetch %[[TILE]][{{.*}}], read, locality<3>
+    // CHECK-NOT: memref.prefetch %[[TILE]]
+    // CHECK: vpdpbusd
+    scf.for %i = %c0 to %c56 step %c14 {
+      %tile = memref.subview %rows[%i, 0] [14, 1600] [1, 1] : memref<56x1600xi8> to memref<14x1600xi8, strided<[1600, 1], offset: ?>>
+      attn.quantized_product %tile, %panel, %dest depth 1536 of !attn.quantized<u8 group 0 axis 0>
+        : memref<14x1600xi8, strided<[1600, 1], offset: ?>>, memref<1x49216xi8>, memref<14x32xf32>
+    }
     return
   }
 }
