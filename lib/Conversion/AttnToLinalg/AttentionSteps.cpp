@@ -172,7 +172,9 @@ SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &ta
                                 const KeyBlocks &range, ValueRange init) {
   SmallVector<Value> state(init);
   Value maskedFrom = range.from;
-  const int64_t together = liesTogether(task) ? kStepKeys / task.block : 1, masked = task.together() > 1 ? 1 : together;
+  const bool takesParts = m >= kTileRows && task.pairs(m);
+  const int64_t together = liesTogether(task) || takesParts ? kStepKeys / task.block : 1,
+                masked = task.together() > 1 ? 1 : together;
   if (task.bounds.exact && (task.view || m >= kTileRows)) {
     if (task.bounds.lower)
       state = overBlocks(b, task, tile, range.from, range.wholeFrom, masked, /*masked=*/true, state);

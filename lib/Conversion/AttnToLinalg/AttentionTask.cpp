@@ -82,6 +82,20 @@ bool AttentionTask::pairs(int64_t m) const {
   return together() > 1 && (m % kMatrixTileRows == 0 || !TargetInfo::of(op).amxBf16);
 }
 
+/// The same of `count` blocks, one behind another; several stay where they lie, as products take them one by one.
+static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
+                                          int64_t count) {
+  if (count == 1)
+    return cacheTiles(b, task, nth);
+  SmallVector<Value> keys, values;
+  for (int64_t i = 0; i < count; ++i) {
+    auto [key, value] = cacheTiles(b, task, i > 0 ? arith::AddIOp::create(b, nth, index(b, i)) : nth);
+    keys.push_back(key);
+    values.push_back(value);
+  }
+  return {tensor::ConcatOp::create(b, 0, keys), tensor::ConcatOp::create(b, 1, values)};
+}
+
 bool tile::needsWidening(const AttentionTask &task) {
   return task.view && !layoutOf(task).element.isF32() && task.together() == 1;
 }
@@ -287,7 +301,7 @@ OpFoldResult tile::longestRow(ImplicitLocOpBuilder &b, Value begin, OpFoldResult
 std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
                                        OpFoldResult count) {
   if (!liesTogether(task))
-    return cacheTiles(b, task, nth);
+    return cacheTiles(b, task, nth, *getConstantIntValue(count));
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   const int64_t together = task.view ? 1 : task.together(), width = kPanel * together;
   // Blocks from the first one there is.

@@ -78,7 +78,8 @@ WidenedKeys widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value 
 bool liesTogether(const AttentionTask &task);
 
 /// Key tile [keys/32, channels, 32] and value tile [value channels/32, keys, 32] of the row's blocks [nth, nth +
-/// count): of the cache, which has one block at a place, packed, or widened.
+/// count): of the cache, packed, or widened. Only products of pairs take several blocks of a cache, each at its own
+/// place.
 std::pair<Value, Value> keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth, OpFoldResult count);
 
 /// The extra operands as a tile of queries sees them.

@@ -99,8 +99,12 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
       return failure();
     scores = softmax->probabilities;
     if (op.getPaired()) {
-      auto product = attn::PairedProductOp::create(b, softmax->acc.getType(), scores, op.getValue(), softmax->acc);
-      rewriter.replaceOp(op, {product.getResult()[0], softmax->max, softmax->sum});
+      Value acc = softmax->acc;
+      forParts(op.getValue(), 1, [&](Value values, int64_t first, int64_t count) {
+        Value rows = columnsOf(b, scores, first, count);
+        acc = attn::PairedProductOp::create(b, acc.getType(), rows, values, acc).getResult()[0];
+      });
+      rewriter.replaceOp(op, {acc, softmax->max, softmax->sum});
       return success();
     }
     OpFoldResult count = getAsOpFoldResult(keys->count);
@@ -176,6 +180,26 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
                     });
   }
 
+  /// Keys or values that lie apart, put together along dim `dim`, one after another: `body` gets each with its first
+  /// key and how many it has. What lies together is one of them.
+  static void forParts(Value panels, unsigned dim, function_ref<void(Value part, int64_t first, int64_t count)> body) {
+    auto whole = panels.getDefiningOp<tensor::ConcatOp>();
+    int64_t first = 0;
+    for (Value part : whole ? ValueRange(whole.getInputs()) : ValueRange(panels)) {
+      auto type = cast<RankedTensorType>(part.getType());
+      int64_t count = dim == 0 ? type.getDimSize(0) * kPanel : attn::depthOfPanels(type);
+      body(part, first, count);
+      first += count;
+    }
+  }
+
+  /// Columns [first, first + count) of a tile.
+  static Value columnsOf(ImplicitLocOpBuilder &b, Value tile, int64_t first, int64_t count) {
+    int64_t rows = cast<RankedTensorType>(tile.getType()).getDimSize(0);
+    return extract(b, tile, {b.getIndexAttr(0), b.getIndexAttr(first)}, {b.getIndexAttr(rows), b.getIndexAttr(count)},
+                   {rows, count});
+  }
+
   /// 32 numbers as bf16.
   static Value rounded(ImplicitLocOpBuilder &b, Value numbers) {
     return arith::TruncFOp::create(b, panelOf(b.getBF16Type()), numbers);
@@ -186,8 +210,13 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     int64_t m = cast<RankedTensorType>(query.getType()).getDimSize(0);
     Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
     if (op.getPaired()) {
-      Value start = linalg::FillOp::create(b, f0, scores).getResult(0);
-      return attn::PairedProductOp::create(b, scores.getType(), query, op.getKey(), start).getResult()[0];
+      forParts(op.getKey(), 0, [&](Value keys, int64_t first, int64_t count) {
+        Value start = linalg::FillOp::create(b, f0, columnsOf(b, scores, first, count)).getResult(0);
+        Value product = attn::PairedProductOp::create(b, start.getType(), query, keys, start).getResult()[0];
+        scores = insert(b, product, scores, {b.getIndexAttr(0), b.getIndexAttr(first)},
+                        {b.getIndexAttr(m), b.getIndexAttr(count)});
+      });
+      return scores;
     }
     OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0);
     AffineExpr d0 = b.getAffineDimExpr(0);
@@ -422,6 +451,9 @@ void takeInTurn(attn::AttentionStateOp op, Decompose::Scores &scores) {
     op.getDpsInitsMutable().assign(state);
     OpFoldResult first = b.getIndexAttr(nth * kLanes), panels = b.getIndexAttr(keys / kPanel);
     auto step = cast<attn::AttentionStateOp>(op.getTiledImplementation(b, {first, zero}, {lanes, panels})->tiledOps[0]);
+    // All keys, which may lie apart.
+    step.getKeyMutable().assign(op.getKey());
+    step.getValueMutable().assign(op.getValue());
     scores[step] = product;
     for (auto [i, result] : llvm::enumerate(step.getResults())) {
       SmallVector<OpFoldResult> offsets{first}, sizes{lanes};

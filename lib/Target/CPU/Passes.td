@@ -12,7 +12,8 @@ def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
     probabilities share one buffer of [m, block]. Units are base-2 logarithms: scale times log2(e) goes into the query,
     or, with a score region, into its result.
 
-    Of a `paired` step both products are one `attn.paired_product` over all panels: the scaled query becomes bf16 once, before the loops over
+    Of a `paired` step both products are one `attn.paired_product` over all panels, or one for each part of keys and values that lie apart, which a
+    `tensor.concat` puts together for the op alone: the scaled query becomes bf16 once, before the loops over
     keys, and so do the probabilities, of which the sum is taken as they are then. A tile of 32 queries, for instructions on tiles, is taken as two of 16 in turn,
     so that a core can multiply tiles of one while the vectors of the other go through softmax: the scores of both come first.
 

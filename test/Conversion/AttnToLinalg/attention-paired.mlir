@@ -22,7 +22,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 // -----
 
 // Instructions on tiles take 32 queries, or 16, of which the last ones may repeat: nothing goes one by one. All blocks of a
-// cache in bf16 are read where they lie; rows of one query each widen them, in registers.
+// cache in bf16 are read where they lie, two in a step; rows of one query each widen them, in registers.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -34,6 +34,9 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK-NOT: arith.shli
     // CHECK: tensor.empty() : tensor<256x64xf32>
     // CHECK-NOT: arith.shli
+    // CHECK: %[[KEYS:.*]] = tensor.concat dim(0) %{{.*}}, %{{.*}} : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<4x32x64xbf16>
+    // CHECK: %[[VALUES:.*]] = tensor.concat dim(1) %{{.*}}, %{{.*}} : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<2x64x64xbf16>
+    // CHECK: attn.attention_state %{{.*}}, %[[KEYS]], %[[VALUES]], {{.*}} {paired} : tensor<32x64xf32>
     // CHECK: attn.attention_state {{.*}} {paired} : tensor<32x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>
     // CHECK: arith.minsi
     // CHECK: vector.transfer_read {{.*}} : tensor<1x64xf32>, vector<32xf32>

@@ -230,3 +230,30 @@ func.func @ahead(%next: tensor<8x64xf32>, %result: tensor<8x32xf32>, %q: tensor<
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x32xf32>
 }
+
+// -----
+
+// Keys and values that lie apart are multiplied one after another, between which all scores have one softmax; nothing puts them together.
+module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @apart
+  // CHECK-SAME: %[[K0:[a-z0-9]+]]: tensor<2x32x64xbf16>, %[[K1:[a-z0-9]+]]: tensor<2x32x64xbf16>, %[[V0:[a-z0-9]+]]: tensor<2x32x64xbf16>, %[[V1:[a-z0-9]+]]: tensor<2x32x64xbf16>
+  func.func @apart(%k0: tensor<2x32x64xbf16>, %k1: tensor<2x32x64xbf16>, %v0: tensor<2x32x64xbf16>, %v1: tensor<2x32x64xbf16>, %i: index,
+                   %q: tensor<32x64xf32>, %scale: f32, %acc: tensor<32x64xf32>, %m: tensor<32xf32>, %l: tensor<32xf32>) -> tensor<32x64xf32> {
+    // CHECK: attn.paired_product %{{.*}}, %[[K0]], %{{.*}} : tensor<16x64xbf16>, tensor<2x32x64xbf16>, tensor<16x64xf32>
+    // CHECK: attn.paired_product %{{.*}}, %[[K1]],
+    // CHECK: attn.paired_product %{{.*}}, %[[K0]],
+    // CHECK: attn.paired_product %{{.*}}, %[[K1]],
+    // CHECK: scf.for {{.*}} to %c128
+    // CHECK: math.exp2 {{.*}} : vector<32xf32>
+    // CHECK: attn.paired_product %{{.*}}, %[[V0]], %{{.*}} : tensor<16x64xbf16>, tensor<2x32x64xbf16>, tensor<16x64xf32>
+    // CHECK: attn.paired_product %{{.*}}, %[[V1]],
+    // CHECK: math.exp2 {{.*}} : vector<32xf32>
+    // CHECK: attn.paired_product %{{.*}}, %[[V0]],
+    // CHECK: attn.paired_product %{{.*}}, %[[V1]],
+    %k = tensor.concat dim(0) %k0, %k1 : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<4x32x64xbf16>
+    %v = tensor.concat dim(1) %v0, %v1 : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<2x64x64xbf16>
+    %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
+      : tensor<32x64xf32>, tensor<4x32x64xbf16>, tensor<2x64x64xbf16>, tensor<32x64xf32>, tensor<32xf32>, tensor<32xf32>
+    return %0#0 : tensor<32x64xf32>
+  }
+}
