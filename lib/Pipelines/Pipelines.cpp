@@ -24,6 +24,7 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
   target.byteDot = options.target.byteDot;
   target.bf16Dot = options.target.bf16Dot;
   target.bf16Round = options.target.bf16Round;
+  target.powerScale = options.target.powerScale;
   target.amxBf16 = options.target.amxBf16;
   target.amxInt8 = options.target.amxInt8;
   target.emulated = options.target.emulated;

@@ -12,8 +12,9 @@ struct Flag {
   bool TargetInfo::*field;
 };
 constexpr Flag flags[] = {{"byte_dot", &TargetInfo::byteDot},     {"bf16_dot", &TargetInfo::bf16Dot},
-                          {"bf16_round", &TargetInfo::bf16Round}, {"amx_bf16", &TargetInfo::amxBf16},
-                          {"amx_int8", &TargetInfo::amxInt8},     {"emulated", &TargetInfo::emulated}};
+                          {"bf16_round", &TargetInfo::bf16Round}, {"power_scale", &TargetInfo::powerScale},
+                          {"amx_bf16", &TargetInfo::amxBf16},     {"amx_int8", &TargetInfo::amxInt8},
+                          {"emulated", &TargetInfo::emulated}};
 } // namespace
 
 TargetInfo TargetInfo::of(Operation *op) {

@@ -15,6 +15,7 @@ struct TargetInfo {
   bool byteDot = false;         ///< an instruction of that width sums four products of bytes in 32 bits
   bool bf16Dot = false;         ///< one sums two products of bf16 in f32, faster than two multiply-adds of f32
   bool bf16Round = false;       ///< one rounds two vectors of f32 to one of bf16
+  bool powerScale = false;      ///< one takes what is behind a number's point, one multiplies by a power of two
   bool amxBf16 = false;         ///< instructions multiply tiles of pairs of bf16
   bool amxInt8 = false;         ///< instructions multiply tiles of fours of bytes
   bool emulated = false;        ///< bf16Dot, amxBf16 and amxInt8 are replaced by code for vectors

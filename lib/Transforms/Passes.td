@@ -301,6 +301,7 @@ def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
     Option<"bf16Dot", "bf16-dot", "bool", "false", "Whether an instruction sums two products of bf16 in f32, faster than f32's multiply-adds">,
     Option<"amxBf16", "amx-bf16", "bool", "false", "Whether instructions multiply tiles of pairs of bf16">,
     Option<"bf16Round", "bf16-round", "bool", "false", "Whether an instruction rounds two vectors of f32 to one of bf16">,
+    Option<"powerScale", "power-scale", "bool", "false", "Whether an instruction takes what is behind a number's point, and one multiplies by a power of two">,
     Option<"amxInt8", "amx-int8", "bool", "false", "Whether instructions multiply tiles of fours of bytes">,
     Option<"emulated", "emulated", "bool", "false", "Whether vector code takes the place of bf16-dot, amx-bf16 and amx-int8">
   ];

@@ -23,6 +23,7 @@ struct SetTarget : rapt::impl::AttnSetTargetBase<SetTarget> {
     info.byteDot = byteDot;
     info.bf16Dot = bf16Dot;
     info.bf16Round = bf16Round;
+    info.powerScale = powerScale;
     info.amxBf16 = amxBf16;
     info.amxInt8 = amxInt8;
     info.emulated = emulated;

@@ -35,6 +35,12 @@ namespace {
 constexpr double kExp2[] = {
     1, 0.6931470036506653, 0.24022246897220612, 0.0555071122944355, 0.009671294130384922, 0.0013269407209008932};
 
+/// 2^f on [0, 1], 8.2e-8; the coefficients are floats.
+constexpr double kExp2OfFraction[] = {
+    1, 0.6931512951850891, 0.24016444385051727, 0.05579991266131401, 0.009017030708491802, 0.0018671300495043397};
+/// Lanes of the instructions for powers of two.
+constexpr int64_t kPowerLanes = 16;
+
 /// Emits arithmetic on f32 scalars or vectors of the type of its first value.
 struct Emitter {
   ImplicitLocOpBuilder &b;
@@ -106,15 +112,15 @@ struct Emitter {
   }
 
   /// exp2 of x <= 0: nothing overflows, -127 and less gives 0, and what would be below 2^-126 is something below it.
-  /// Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits. NaN stays.
+  /// Adding 1.5 * 2^23 + 127 rounds to an integer and leaves its power of two's exponent in the low bits. NaN stays.
   Value exp2OfNonpositive(Value x) {
-    constexpr double rounder = 0x1.8p23;
+    constexpr double rounder = 0x1.8p23 + 127;
     Value inside = select(compare(arith::CmpFPredicate::OLT, x, real(-127)), real(-127), x);
     Value rounded = add(inside, real(rounder));
     Value y = polynomial(sub(inside, sub(rounded, real(rounder))), kExp2);
     Type i32 = withElement(b.getI32Type());
-    Value octaves = arith::ShLIOp::create(b, arith::BitcastOp::create(b, i32, rounded), integer(23));
-    return arith::BitcastOp::create(b, type, arith::AddIOp::create(b, arith::BitcastOp::create(b, i32, y), octaves));
+    Value power = arith::ShLIOp::create(b, arith::BitcastOp::create(b, i32, rounded), integer(23));
+    return mul(y, arith::BitcastOp::create(b, type, power));
   }
 
   Value exp(Value x) {
@@ -206,6 +212,52 @@ template <typename Op, Value (Emitter::*emit)(Value)> struct Expand : OpRewriteP
   }
 };
 
+/// exp2 of 16 numbers that are not above zero by instructions: one takes floor(x) off, one multiplies by 2^floor(x).
+/// What would be below 2^-126 is 0, NaN stays.
+Value exp2ByPowers(ImplicitLocOpBuilder &b, Value x) {
+  constexpr int32_t floorWithoutExceptions = 9, currentRounding = 4;
+  auto constant = [&](Type type, int64_t value) -> Value {
+    return LLVM::ConstantOp::create(b, type, b.getIntegerAttr(type, value));
+  };
+  auto call = [&](StringRef name, ValueRange operands) {
+    return LLVM::CallIntrinsicOp::create(b, x.getType(), b.getStringAttr(name), operands).getResult(0);
+  };
+  Emitter emitter(b, x);
+  Type i32 = b.getI32Type(), i16 = b.getI16Type();
+  Value rounding = constant(i32, currentRounding), zeros = emitter.real(0);
+  Value fraction = call("llvm.x86.avx512.mask.reduce.ps.512",
+                        {x, constant(i32, floorWithoutExceptions), zeros, constant(i16, -1), rounding});
+  Value some = emitter.compare(arith::CmpFPredicate::UGE, x, emitter.real(-126));
+  some = vector::ExtractOp::create(b, vector::BitCastOp::create(b, VectorType::get({1}, i16), some), 0);
+  return call("llvm.x86.avx512.mask.scalef.ps.512",
+              {emitter.polynomial(fraction, kExp2OfFraction), x, zeros, some, rounding});
+}
+
+/// exp2 of what is not above zero, 16 lanes at a time.
+struct Exp2ByPowers : OpRewritePattern<math::Exp2Op> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::Exp2Op op, PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!op->hasAttr(cpu::kNonpositiveAttr) || !type || !type.getElementType().isF32() ||
+        type.getNumElements() % kPowerLanes != 0)
+      return rewriter.notifyMatchFailure(op, "not whole vectors of f32 that are not above zero");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    VectorType row = VectorType::get({type.getNumElements()}, b.getF32Type());
+    Value x = op.getOperand(), result = arith::ConstantOp::create(b, b.getZeroAttr(row));
+    if (type != row)
+      x = vector::ShapeCastOp::create(b, row, x);
+    for (int64_t from = 0; from < row.getNumElements(); from += kPowerLanes) {
+      Value part = vector::ExtractStridedSliceOp::create(b, x, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{kPowerLanes},
+                                                         ArrayRef<int64_t>{1});
+      result = vector::InsertStridedSliceOp::create(b, exp2ByPowers(b, part), result, ArrayRef<int64_t>{from},
+                                                    ArrayRef<int64_t>{1});
+    }
+    rewriter.replaceOp(op, type == row ? result : Value(vector::ShapeCastOp::create(b, type, result)));
+    return success();
+  }
+};
+
 /// 32 numbers, or rows of them, to bf16 by the instruction.
 struct RoundPanel : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -236,8 +288,11 @@ struct ExpandMath : rapt::impl::AttnExpandMathBase<ExpandMath> {
                  Expand<math::SinOp, &Emitter::sin>, Expand<math::CosOp, &Emitter::cos>>(&getContext());
     // Where a processor has no instruction to round to bf16, LLVM calls a function of the compiler's own library.
     arith::populateExpandBFloat16Patterns(patterns);
-    if (TargetInfo::of(getOperation()).bf16Round)
+    TargetInfo target = TargetInfo::of(getOperation());
+    if (target.bf16Round)
       patterns.add<RoundPanel>(&getContext(), /*benefit=*/2);
+    if (target.powerScale)
+      patterns.add<Exp2ByPowers>(&getContext(), /*benefit=*/2);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -125,7 +125,9 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
     element). Errors, measured over all arguments where the result is normal: exp, exp2, sin and cos at most 2 ulp, tanh and erf at most 4 ulp.
     Infinities, NaN and underflow to zero are as in libm; exp and exp2 flush results below 2^-126 to zero. sin and cos hold for |x| <= 2^20 and give NaN
     beyond; `attn.rotary_table` takes whole turns off before. Conversions to and from bf16 become shifts and sums of integers, or
-    `vcvtne2ps2bf16` where the target has it (`bf16_round`) and 32 numbers are rounded.
+    `vcvtne2ps2bf16` where the target has it (`bf16_round`) and 32 numbers are rounded. Where it has instructions for powers of
+    two (`power_scale`), `vreduceps` and `vscalefps`, exp2 of what is not above zero (`nonpositive`) takes 9 instructions,
+    not 12; by either its errors are at most 4 ulp, and what would be below 2^-126 is something below it.
 
     ```mlir
     func.func @e(%x: vector<16xf32>) -> vector<16xf32> {

@@ -30,6 +30,20 @@ ProductPrefetch::Distance nextPanel(Value panel) {
                                                              : ProductPrefetch::Distance{};
 }
 
+/// The loop over panels [n/32, k, 32] around `rowLoop`, where `panel` is a part of k of one of them; null elsewhere.
+scf::ForOp loopOverPanels(Value panel, scf::ForOp rowLoop) {
+  auto view = panel.getDefiningOp<memref::SubViewOp>();
+  auto loop = dyn_cast<scf::ForOp>(rowLoop->getParentOp());
+  if (!view || !loop || view.getSourceType().getRank() != 3 || !view.getSourceType().hasStaticShape() ||
+      view.getType().getRank() != 2 || view.getType().getDimSize(0) == view.getSourceType().getDimSize(1))
+    return nullptr;
+  auto from = dyn_cast<Value>(view.getMixedOffsets()[1]);
+  bool isOfLoop = from && loop.isDefinedOutsideOfLoop(from) && !loop.isDefinedOutsideOfLoop(view);
+  return isOfLoop && getConstantIntValue(loop.getLowerBound()) == 0 && getConstantIntValue(loop.getStep()) == 1
+             ? loop
+             : nullptr;
+}
+
 } // namespace
 
 scf::ForOp cpu::loopOverRows(Operation *product, Value panel, int64_t rows) {
@@ -74,6 +88,25 @@ void ProductPrefetch::prefetch(ImplicitLocOpBuilder &b, Value buffer, Value row,
   memref::PrefetchOp::create(b, buffer, ValueRange{row, column}, isWrite, locality, /*isDataCache=*/true);
 }
 
+Value ProductPrefetch::distanceToNext(ImplicitLocOpBuilder &b) const {
+  scf::ForOp panels = loopOverPanels(panel, rowLoop);
+  if (!panels)
+    return index(b, next.row);
+  // The same part of the next panel; behind the last one the next part of the first, behind the last part the panel of
+  // the next task.
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(rowLoop);
+  auto view = panel.getDefiningOp<memref::SubViewOp>();
+  Value lines = index(b, view.getSourceType().getDimSize(1)), part = index(b, view.getType().getDimSize(0));
+  Value from = cast<Value>(view.getMixedOffsets()[1]), p = panels.getInductionVar();
+  auto isEqual = [&](Value x, Value y) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y); };
+  Value back = arith::SubIOp::create(b, part, arith::MulIOp::create(b, p, lines));
+  Value ends = isEqual(arith::AddIOp::create(b, from, part), lines);
+  Value behind = arith::SelectOp::create(b, ends, arith::SubIOp::create(b, lines, from), back);
+  Value isLast = isEqual(arith::AddIOp::create(b, p, index(b, 1)), panels.getUpperBound());
+  return arith::SelectOp::create(b, isLast, behind, lines);
+}
+
 void ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
   // The input's line after the next; behind its end those of the next tile's rows.
   if (readsRowsAhead()) {
@@ -91,8 +124,9 @@ void ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
     constexpr int64_t steps = kChunk / kTilesAPanel;
     Value nth = divide(rowLoop.getInductionVar(), *getConstantIntValue(rowLoop.getStep()));
     Value done = divide(arith::MulIOp::create(b, nth, index(b, depth)), kTilesAPanel);
-    Value from = arith::AddIOp::create(b, arith::AddIOp::create(b, done, index(b, next.row)), divide(k, kTilesAPanel));
-    from = arith::MinUIOp::create(b, from, index(b, next.row + depth - steps));
+    Value from = arith::AddIOp::create(b, done, divide(k, kTilesAPanel));
+    from = arith::MinUIOp::create(b, from, index(b, depth - steps));
+    from = arith::AddIOp::create(b, from, distanceToNext(b));
     for (int64_t step = 0; step < steps; ++step)
       for (int64_t c = 0; c < columns * rowsOfStep * panelBytes; c += kLineBytes)
         prefetch(b, panel, step == 0 ? from : Value(arith::AddIOp::create(b, from, index(b, step))),

@@ -61,6 +61,8 @@ public:
 
 private:
   bool readsRowsAhead() const;
+  /// Lines from the panel to the one after it, in the order in which a task takes panels and parts of k.
+  mlir::Value distanceToNext(mlir::ImplicitLocOpBuilder &b) const;
   /// The column of the panel that is `byte` bytes behind the tile's first.
   int64_t panelColumn(int64_t byte) const;
   void prefetch(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer, mlir::Value row, mlir::Value column, bool isWrite,

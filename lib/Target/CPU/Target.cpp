@@ -200,6 +200,7 @@ TargetInfo Target::info() const {
   info.amxInt8 = has("amx-int8") && info.vectorBytes == 64;
   info.bf16Dot = has("avx512bf16") && info.vectorBytes == 64 && !has("amx-bf16");
   info.bf16Round = has("avx512bf16") && info.vectorBytes == 64;
+  info.powerScale = has("avx512dq") && info.vectorBytes == 64;
   if (!emulated.empty()) {
     info.emulated = true;
     info.bf16Round = false;

@@ -66,3 +66,26 @@ module attributes {attn.target = {bf16_round, vector_bytes = 64 : i64, vector_re
     return %0, %1, %2 : vector<32xbf16>, vector<16xbf16>, vector<2x32xbf16>
   }
 }
+
+// -----
+
+// Where the target has instructions for powers of two, what is not above zero needs no limit but that of what becomes 0; 32
+// numbers are two vectors. Near misses: any argument, and a vector that is not whole.
+module attributes {attn.target = {power_scale, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: func.func @powers
+  func.func @powers(%x: vector<32xf32>, %y: vector<16xf32>, %z: vector<8xf32>) -> (vector<32xf32>, vector<16xf32>, vector<8xf32>) {
+    // CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
+    // CHECK: arith.cmpf uge
+    // CHECK-COUNT-5: math.fma {{.*}} : vector<16xf32>
+    // CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+    // CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
+    // CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+    // CHECK-NOT: llvm.call_intrinsic
+    // CHECK: arith.shli {{.*}} : vector<16xi32>
+    // CHECK: arith.shli {{.*}} : vector<8xi32>
+    %0 = math.exp2 %x {nonpositive} : vector<32xf32>
+    %1 = math.exp2 %y : vector<16xf32>
+    %2 = math.exp2 %z {nonpositive} : vector<8xf32>
+    return %0, %1, %2 : vector<32xf32>, vector<16xf32>, vector<8xf32>
+  }
+}

@@ -99,7 +99,8 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
       // CHECK: %[[OUT:.*]] = memref.subview %arg2
       %out = memref.subview %y[%r, 0] [14, 32] [1, 1] : memref<56x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
       // CHECK: scf.for {{.*}} step %c16
-      // CHECK: arith.minui %{{.*}}, %c126
+      // CHECK: arith.minui %{{.*}}, %c62
+      // CHECK: arith.addi %{{.*}}, %c64
       // CHECK-COUNT-4: memref.prefetch %[[PANEL]]{{.*}}, read, locality<2>
       // CHECK-COUNT-2: memref.prefetch %[[OUT]]{{.*}}, write, locality<3>
       // CHECK: scf.for {{.*}} %c16{{.*}} step %c1
@@ -109,6 +110,46 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
       linalg.matmul ins(%rows, %panel : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32, strided<[32, 1], offset: ?>>) outs(%sums : memref<14x32xf32>)
       %s = memref.load %sums[%c0, %c0] : memref<14x32xf32>
       memref.store %s, %out[%c0, %c0] : memref<14x32xf32, strided<[32, 1], offset: ?>>
+    }
+    return
+  }
+
+  // Of parts of k, what follows is the same part of the next panel; behind the last panel of the task the next part of its first,
+  // behind the last part the panel of the next task.
+  // CHECK-LABEL: @parts
+  func.func @parts(%x: memref<56x128xf32>, %w: memref<4x128x32xf32>, %y: memref<56x128xf32>, %n: index) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c14 = arith.constant 14 : index
+    %c32 = arith.constant 32 : index
+    %c56 = arith.constant 56 : index
+    %c64 = arith.constant 64 : index
+    %c128 = arith.constant 128 : index
+    // CHECK: scf.for %[[FROM:.*]] = %c0 to %c128 step %c64
+    // CHECK: scf.for %[[P:.*]] = %c0 to %arg3 step %c1
+    // CHECK: %[[PANEL:.*]] = memref.subview %arg1
+    // CHECK: %[[BEFORE:.*]] = arith.muli %[[P]], %c128
+    // CHECK: %[[BACK:.*]] = arith.subi %c64{{.*}}, %[[BEFORE]]
+    // CHECK: %[[END:.*]] = arith.addi %[[FROM]], %c64
+    // CHECK: %[[ENDS:.*]] = arith.cmpi eq, %[[END]], %c128
+    // CHECK: %[[REST:.*]] = arith.subi %c128{{.*}}, %[[FROM]]
+    // CHECK: %[[BEHIND:.*]] = arith.select %[[ENDS]], %[[REST]], %[[BACK]]
+    // CHECK: %[[NEXT:.*]] = arith.addi %[[P]], %c1
+    // CHECK: %[[LAST:.*]] = arith.cmpi eq, %[[NEXT]], %arg3
+    // CHECK: %[[DISTANCE:.*]] = arith.select %[[LAST]], %[[BEHIND]], %c128
+    // CHECK: scf.for {{.*}} step %c14
+    // CHECK: %[[LINE:.*]] = arith.addi %{{.*}}, %[[DISTANCE]]
+    // CHECK: memref.prefetch %[[PANEL]][%[[LINE]], %{{.*}}], read, locality<2>
+    scf.for %from = %c0 to %c128 step %c64 {
+      scf.for %p = %c0 to %n step %c1 {
+        %panel = memref.subview %w[%p, %from, 0] [1, 64, 32] [1, 1, 1] : memref<4x128x32xf32> to memref<64x32xf32, strided<[32, 1], offset: ?>>
+        %column = arith.muli %p, %c32 : index
+        scf.for %r = %c0 to %c56 step %c14 {
+          %rows = memref.subview %x[%r, %from] [14, 64] [1, 1] : memref<56x128xf32> to memref<14x64xf32, strided<[128, 1], offset: ?>>
+          %out = memref.subview %y[%r, %column] [14, 32] [1, 1] : memref<56x128xf32> to memref<14x32xf32, strided<[128, 1], offset: ?>>
+          linalg.matmul ins(%rows, %panel : memref<14x64xf32, strided<[128, 1], offset: ?>>, memref<64x32xf32, strided<[32, 1], offset: ?>>) outs(%out : memref<14x32xf32, strided<[128, 1], offset: ?>>)
+        }
+      }
     }
     return
   }
