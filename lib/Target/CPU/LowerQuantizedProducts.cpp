@@ -174,14 +174,15 @@ private:
     Value chunk = arith::DivUIOp::create(b, inRow, index(b, kChunk));
     if (rows * depth > kResidentBytes)
       readRowsAhead(b, chunk, inRow);
-    // A row a chunk, so that the last chunk has the last row.
+    // A row a chunk, so that the last chunk has the last row. Into the second-level cache, as rows whose distance is a
+    // multiple of 4 KiB would push each other out of the first.
     int64_t late = std::max<int64_t>(type.paddedDepth(depth) / kChunk - tileRows, 0);
     Value written = arith::MaxUIOp::create(b, chunk, index(b, late));
     written = arith::SubIOp::create(b, written, index(b, late));
     for (memref::SubViewOp view : viewsOfEpilogue(op, tileRows, kPanel))
       for (int64_t line = 0; line < 2 * lanes * 4; line += kLineBytes)
         memref::PrefetchOp::create(b, view, ValueRange{written, index(b, column + line / 4)}, /*isWrite=*/true,
-                                   kFirstLevel, /*isDataCache=*/true);
+                                   kSecondLevel, /*isDataCache=*/true);
   }
 
   void readRowsAhead(ImplicitLocOpBuilder &b, Value chunk, Value inRow) {
@@ -415,6 +416,18 @@ void roundAtOnce(arith::FPToSIOp op) {
     rounded.erase();
 }
 
+/// Views of the epilogue that can be taken before the product are, so that it can read them ahead.
+void moveViewsBefore(attn::QuantizedProductOp op, ArrayRef<int64_t> shape) {
+  for (auto view : llvm::make_early_inc_range(op->getBlock()->getOps<memref::SubViewOp>())) {
+    auto isThere = [&](Value operand) {
+      Operation *definition = operand.getDefiningOp();
+      return !definition || definition->getBlock() != op->getBlock() || definition->isBeforeInBlock(op);
+    };
+    if (view.getType().getShape() == shape && op->isBeforeInBlock(view) && llvm::all_of(view->getOperands(), isThere))
+      view->moveBefore(op);
+  }
+}
+
 struct LowerQuantizedProducts : rapt::impl::AttnLowerQuantizedProductsBase<LowerQuantizedProducts> {
   void runOnOperation() override {
     TargetInfo target = TargetInfo::of(getOperation());
@@ -424,6 +437,7 @@ struct LowerQuantizedProducts : rapt::impl::AttnLowerQuantizedProductsBase<Lower
         op.emitOpError("is not a tile of static shape in memory");
         return WalkResult::interrupt();
       }
+      moveViewsBefore(op, dest.getShape());
       ImplicitLocOpBuilder b(op.getLoc(), op);
       Emitter(op, target).emit(b);
       op.erase();

@@ -42,7 +42,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: scf.for
     // CHECK-COUNT-2: memref.prefetch %arg1[{{.*}}], read, locality<2>
     // CHECK-NOT: memref.prefetch
-    // CHECK-COUNT-2: memref.prefetch %[[WRITTEN]][{{.*}}], write, locality<3>
+    // CHECK-COUNT-2: memref.prefetch %[[WRITTEN]][{{.*}}], write, locality<2>
     // CHECK-NOT: memref.prefetch
     // CHECK-COUNT-2: memref.prefetch %arg1[{{.*}}], read, locality<3>
     // CHECK-COUNT-28: vpdpbusd
@@ -50,9 +50,9 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-COUNT-28: vpdpbusd
     scf.for %i = %c0 to %c56 step %c14 {
       %tile = memref.subview %rows[%i, 0] [14, 832] [1, 1] : memref<56x832xi8> to memref<14x832xi8, strided<[832, 1], offset: ?>>
-      %written = memref.subview %output[%i, 0] [14, 32] [1, 1] : memref<56x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
       attn.quantized_product %tile, %panel, %dest depth 768 of !attn.quantized<u8 group 0 axis 0>
         : memref<14x832xi8, strided<[832, 1], offset: ?>>, memref<1x24640xi8>, memref<14x32xf32>
+      %written = memref.subview %output[%i, 0] [14, 32] [1, 1] : memref<56x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
       memref.copy %dest, %written : memref<14x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
     }
     return
