@@ -44,7 +44,9 @@ std::string driver::stemOf(const std::string &path) {
 
 OutputPaths OutputPaths::choose(const Options &options, Emit emit, const std::string &name) {
   OutputPaths paths;
-  paths.main = options.output;
+  // As for other compilers, - is the standard output where that can be: of text.
+  if (options.output != "-" || emit >= Emit::Object)
+    paths.main = options.output;
   if (paths.main.empty() && emit >= Emit::Object)
     paths.main = "./" + name + (emit == Emit::Library ? ".so" : emit == Emit::Archive ? ".a" : ".o");
   paths.directory = artifact::directoryOf(paths.main);
