@@ -9,7 +9,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "lib/Target/CPU/Lanes.h"
-#include "lib/Target/CPU/Math.h"
+#include "lib/Target/CPU/OnlineSoftmax.h"
 #include "lib/Target/CPU/PairInstructions.h"
 #include "lib/Target/CPU/Passes.h"
 #include "lib/Target/CPU/ScoreRegions.h"
@@ -32,18 +32,6 @@ using namespace rapt::cpu;
 using attn::kPanel;
 
 namespace {
-
-/// The larger of two floats; `floor` where x is NaN, as maxps with this operand order does in one instruction.
-Value larger(ImplicitLocOpBuilder &b, Value x, Value floor) {
-  return arith::SelectOp::create(b, arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, floor), x, floor);
-}
-
-/// 2^x where x is not above zero, which attn-expand-math has fewer instructions for.
-Value exp2OfNonpositive(ImplicitLocOpBuilder &b, Value x) {
-  auto exp2 = math::Exp2Op::create(b, x);
-  exp2->setAttr(kNonpositiveAttr, b.getUnitAttr());
-  return exp2;
-}
 
 /// How many keys a step has, at most `most` of them.
 struct KeyCount {
@@ -200,11 +188,6 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
                    {rows, count});
   }
 
-  /// 32 numbers as bf16.
-  static Value rounded(ImplicitLocOpBuilder &b, Value numbers) {
-    return arith::TruncFOp::create(b, panelOf(b.getBF16Type()), numbers);
-  }
-
   /// Scores of all panels into one buffer: products of the scaled query.
   static Value dotScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value query, Value keys, Value scores) {
     int64_t m = cast<RankedTensorType>(query.getType()).getDimSize(0);
@@ -258,132 +241,6 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
       return loop(b, index(b, 0), columns, kPanel, outer,
                   [&](ImplicitLocOpBuilder &b, Value c, Value inner) { return body(b, r, c, inner); });
     });
-  }
-
-  struct Softmax {
-    Value probabilities, acc, max, sum;
-  };
-
-  /// Each row's largest score, lane by lane, into a row of 16; the regions' results in place of the scores.
-  static FailureOr<std::pair<Value, Value>> largestScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op,
-                                                          Value scores, Value keys, bool masked) {
-    auto type = cast<RankedTensorType>(scores.getType());
-    bool rewrites = masked || !op.getScore().empty();
-    Value floor = arith::ConstantOp::create(
-        b, DenseElementsAttr::get(panelOf(b.getF32Type()), -std::numeric_limits<float>::infinity()));
-    Value largest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{type.getDimSize(0), kLanes}, b.getF32Type());
-    LogicalResult status = success();
-    auto body = [&](ImplicitLocOpBuilder &b, Value r, ValueRange outer) {
-      SmallVector<Value> inits{floor};
-      if (rewrites)
-        inits.push_back(outer[1]);
-      SmallVector<Value> row =
-          loop(b, index(b, 0), keys, kPanel, inits, [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
-            Value from = rewrites ? inner[1] : scores, score = readPanel(b, from, {r, column});
-            SmallVector<Value> next;
-            if (rewrites) {
-              FailureOr<Value> finished = finishScores(b, op, score, r, column);
-              if (failed(finished))
-                status = failure();
-              score = finished.value_or(score);
-              next.push_back(writePanel(b, score, from, {r, column}));
-            }
-            next.insert(next.begin(), larger(b, score, inner[0]));
-            return next;
-          });
-      Value lanes = fold(b, row[0], [&](Value x, Value y) { return larger(b, x, y); });
-      SmallVector<Value> results{writeRow(b, lanes, r, outer[0])};
-      if (rewrites)
-        results.push_back(row[1]);
-      return results;
-    };
-    SmallVector<Value> inits{largest};
-    if (rewrites)
-      inits.push_back(scores);
-    SmallVector<Value> results = loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, inits, body);
-    if (failed(status))
-      return failure();
-    return std::make_pair(results[0], rewrites ? results[1] : scores);
-  }
-
-  /// sum + 32 probabilities as they are stored: rounded ones by a product with ones where it `sumsPairs`.
-  static Value addProbabilities(ImplicitLocOpBuilder &b, Value sum, Value stored, bool sumsPairs) {
-    auto type = cast<VectorType>(stored.getType());
-    if (sumsPairs) {
-      Value ones = arith::ConstantOp::create(b, DenseElementsAttr::get(type, b.getFloatAttr(type.getElementType(), 1)));
-      return dotPairs(b, sum, stored, ones);
-    }
-    if (type.getElementType().isBF16())
-      stored = arith::ExtFOp::create(b, panelOf(b.getF32Type()), stored);
-    return arith::AddFOp::create(b, sum, stored);
-  }
-
-  /// 16 lanes as row r.
-  static Value writeRow(ImplicitLocOpBuilder &b, Value lanes, Value r, Value dest) {
-    return vector::TransferWriteOp::create(b, lanes, dest, ValueRange{r, index(b, 0)}, ArrayRef<bool>{true})
-        .getResult();
-  }
-
-  /// Rows of 16 lanes, each reduced, as lanes.
-  static Value reduceAll(ImplicitLocOpBuilder &b, Value partial, Combine combine) {
-    Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-    SmallVector<Value> rows;
-    for (int64_t r = 0; r < cast<RankedTensorType>(partial.getType()).getDimSize(0); ++r)
-      rows.push_back(vector::TransferReadOp::create(b, lanesOf(b), partial, ValueRange{index(b, r), index(b, 0)}, f0,
-                                                    ArrayRef<bool>{true}));
-    return reduceRows(b, rows, combine);
-  }
-
-  /// Probabilities in place of the scores, sum and acc rescaled, max overwritten last. What is one number a row is in
-  /// the lanes of a vector; between those, rows are handled one at a time.
-  static FailureOr<Softmax> softmaxOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value scores, Value keys,
-                                      bool masked) {
-    auto type = cast<RankedTensorType>(scores.getType());
-    int64_t m = type.getDimSize(0), channels = op.getAcc().getType().getDimSize(1);
-    auto largest = largestScores(b, op, scores, keys, masked);
-    if (failed(largest))
-      return failure();
-    auto plus = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, x, y); };
-    auto [partial, finished] = *largest;
-    Value old = readLanes(b, op.getMax());
-    Value max = larger(b, reduceAll(b, partial, [&](Value x, Value y) { return larger(b, x, y); }), old);
-    Value alpha = exp2OfNonpositive(b, arith::SubFOp::create(b, old, max));
-    // Rounded probabilities lie apart; the others take the place of the scores.
-    Value target = finished;
-    if (op.getPaired())
-      target = tensor::EmptyOp::create(b, type.getShape(), b.getBF16Type());
-    // Even where the dot product is slow it replaces six instructions.
-    const TargetInfo info = TargetInfo::of(op);
-    const bool sumsPairs = op.getPaired() && (info.bf16Dot || info.bf16Round);
-    auto spread = [&](Value lanes) {
-      return writeLanes(b, lanes, tensor::EmptyOp::create(b, ArrayRef<int64_t>{kLanes}, b.getF32Type()));
-    };
-    Value maxima = spread(max), alphas = spread(alpha);
-    SmallVector<Value> rows = loop(
-        b, index(b, 0), index(b, m), 1, ValueRange{target, partial, op.getAcc()},
-        [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
-          Value newMax = splat(b, tensor::ExtractOp::create(b, maxima, r)),
-                factor = splat(b, tensor::ExtractOp::create(b, alphas, r)),
-                none = arith::ConstantOp::create(b, b.getZeroAttr(sumsPairs ? lanesOf(b) : panelOf(b.getF32Type())));
-          SmallVector<Value> row = loop(b, index(b, 0), keys, kPanel, ValueRange{none, carried[0]},
-                                        [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
-                                          Value score = readPanel(b, op.getPaired() ? finished : inner[1], {r, column});
-                                          Value e = exp2OfNonpositive(b, arith::SubFOp::create(b, score, newMax));
-                                          Value stored = op.getPaired() ? rounded(b, e) : e;
-                                          return SmallVector<Value>{addProbabilities(b, inner[0], stored, sumsPairs),
-                                                                    writePanel(b, stored, inner[1], {r, column})};
-                                        });
-          Value acc = loop(b, index(b, 0), index(b, channels), kPanel, carried[2],
-                           [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
-                             Value x = arith::MulFOp::create(b, readPanel(b, inner, {r, c}), factor);
-                             return writePanel(b, x, inner, {r, c});
-                           });
-          Value total = sumsPairs ? row[0] : fold(b, row[0], plus);
-          return SmallVector<Value>{row[1], writeRow(b, total, r, carried[1]), acc};
-        });
-    Value sum = arith::AddFOp::create(b, arith::MulFOp::create(b, readLanes(b, op.getSum()), alpha),
-                                      reduceAll(b, rows[1], plus));
-    return Softmax{rows[0], rows[2], writeLanes(b, max, op.getMax()), writeLanes(b, sum, op.getSum())};
   }
 };
 
