@@ -210,7 +210,7 @@ Sums sumParts(ImplicitLocOpBuilder &b, const Product &product, int64_t mostPanel
 /// Units [first, first + count) of a block of rows into `tile`, k in parts.
 Value emitUnits(ImplicitLocOpBuilder &b, const Product &product, int64_t mostUnits, Value first, Value count,
                 const RowBlock &rows, Value tile) {
-  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  AffineExpr d0 = b.getAffineDimExpr(0);
   const int64_t panels = product.panelsOfUnit();
   auto panelsOf = [&](Value units) { return asValue(b, affineOf(b, d0 * panels, {OpFoldResult(units)})); };
   Sums sums = sumParts(b, product, mostUnits * panels, panelsOf(first), panelsOf(count), rows);

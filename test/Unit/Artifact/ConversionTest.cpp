@@ -11,19 +11,6 @@
 using namespace rapt;
 using namespace rapt::artifact;
 
-namespace {
-float widen(const std::byte *p, DType type) {
-  uint16_t bits;
-  float value;
-  if (type == DType::F32) {
-    std::memcpy(&value, p, 4);
-    return value;
-  }
-  std::memcpy(&bits, p, 2);
-  return type == DType::BF16 ? bf16ToF32(bits) : f16ToF32(bits);
-}
-} // namespace
-
 TEST(Conversion, EveryF16ValueWidensAndReturns) {
   for (DType type : {DType::F16, DType::BF16}) {
     std::vector<uint16_t> all(65536), back(65536);
