@@ -13,8 +13,10 @@ template <typename Op>
 struct BufferizeProduct : bufferization::DstBufferizableOpInterfaceExternalModel<BufferizeProduct<Op>, Op> {
   /// What a product prefetches it does not read, so that it is in no order with what writes it.
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const bufferization::AnalysisState &) const {
-    if (auto product = dyn_cast<attn::PanelProductOp>(op))
-      return !llvm::is_contained(product.getAhead(), operand.get()) || operand.getOperandNumber() < 2;
+    if (auto product = dyn_cast<attn::PanelProductOp>(op)) {
+      auto [first, count] = product.getODSOperandIndexAndLength(2); // ahead
+      return operand.getOperandNumber() < first || operand.getOperandNumber() >= first + count;
+    }
     return isa<attn::PairedProductOp>(op) || !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
 

@@ -1,9 +1,8 @@
 //===- DecomposeAttention.cpp - One step of online softmax on vectors ---------------------===//
 //
-// Between the two products rows are handled one at a time, so that what is live
-// stays small. A masked score is -inf: its probability is exactly 0, and the running
-// maximum starts from a finite floor, so no NaN arises. The maximum is overwritten
-// last, which lets the state bufferise in place.
+// Between the two products is softmax (OnlineSoftmax.h), of rows one at a time, so that
+// what is live stays small. A masked score is -inf: its probability is exactly 0, and the
+// running maximum starts from a finite floor, so no NaN arises.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
@@ -13,7 +12,6 @@
 #include "lib/Target/CPU/PairInstructions.h"
 #include "lib/Target/CPU/Passes.h"
 #include "lib/Target/CPU/ScoreRegions.h"
-#include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"

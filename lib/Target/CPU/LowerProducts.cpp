@@ -5,7 +5,6 @@
 #include "lib/Target/CPU/RegisterTile.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/AMX/AMXDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

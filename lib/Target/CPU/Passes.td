@@ -42,6 +42,8 @@ def AttnLowerProducts : Pass<"attn-lower-products"> {
     least 5 rows walk k in chunks of 16 steps and fetch ahead: the panel's next steps, the rows' next lines, the panel after this
     one and what the epilogue touches (ProductPrefetch.h).
 
+    `attn.panel_product` is lowered likewise, two steps at a time, before which a line of each matrix `ahead` is fetched.
+
     `attn.paired_product` is lowered likewise, in steps of a pair. Both halves of a pair are widened by a shift and a mask, or rows
     of bf16 are multiplied by `vdpbf16ps` where the target has it (`bf16_dot`); several rows by instructions on tiles (`amx_bf16`,
     MatrixTiles.h). Several panels, whose number or depth may be dynamic, are a loop; 16 rows take two of them at once by tiles.
@@ -126,8 +128,8 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
     Infinities, NaN and underflow to zero are as in libm; exp and exp2 flush results below 2^-126 to zero. sin and cos hold for |x| <= 2^20 and give NaN
     beyond; `attn.rotary_table` takes whole turns off before. Conversions to and from bf16 become shifts and sums of integers, or
     `vcvtne2ps2bf16` where the target has it (`bf16_round`) and 32 numbers are rounded. Where it has instructions for powers of
-    two (`power_scale`), `vreduceps` and `vscalefps`, exp2 of what is not above zero (`nonpositive`) takes 9 instructions,
-    not 12; by either its errors are at most 4 ulp, and what would be below 2^-126 is something below it.
+    two (`power_scale`), `vreduceps` and `vscalefps`, exp2 of what is not above zero (`nonpositive`) takes 8 instructions,
+    not 11; by either its errors are at most 4 ulp, and what would be below 2^-126 is something below it.
 
     ```mlir
     func.func @e(%x: vector<16xf32>) -> vector<16xf32> {

@@ -15,8 +15,6 @@ namespace {
 
 /// Steps of k for each line of something else that is prefetched.
 constexpr int64_t kGroup = 2;
-/// A line of a cache.
-constexpr int64_t kLineBits = 512;
 /// Chains of accumulators of a single row.
 constexpr int64_t kChains = 4;
 
@@ -172,7 +170,7 @@ struct Emitter : RegisterTile {
   };
   static LinesAhead linesOf(ImplicitLocOpBuilder &b, const Ahead &rows, Value steps) {
     auto type = cast<MemRefType>(rows.matrix.getType());
-    const int64_t elements = kLineBits / type.getElementTypeBitWidth(),
+    const int64_t elements = kLineBytes * 8 / type.getElementTypeBitWidth(),
                   ofRow = llvm::divideCeil(type.getDimSize(1), elements);
     Value all = arith::MulIOp::create(b, arith::SubIOp::create(b, rows.to, rows.from), index(b, ofRow << 16));
     return {elements, ofRow, arith::DivUIOp::create(b, all, steps)};
@@ -184,7 +182,7 @@ struct Emitter : RegisterTile {
           ofRow = index(b, lines.ofRow);
     Value row = arith::AddIOp::create(b, rows.from, arith::DivUIOp::create(b, line, ofRow)),
           column = arith::MulIOp::create(b, arith::RemUIOp::create(b, line, ofRow), index(b, lines.elements));
-    memref::PrefetchOp::create(b, rows.matrix, ValueRange{row, column}, aheadIsWritten, /*localityHint=*/3,
+    memref::PrefetchOp::create(b, rows.matrix, ValueRange{row, column}, aheadIsWritten, kFirstLevel,
                                /*isDataCache=*/true);
   }
 
