@@ -295,12 +295,13 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     auto reader = op.getResult().hasOneUse() ? dyn_cast<attn::LinearOp>(*op->user_begin()) : nullptr;
     if (!reader || reader.getInput() == op.getResult())
       return false;
-    StringRef why = obstacleOfCompanion(reader, op.getResult());
-    if (why.empty())
+    if (ownerOf(op)) {
       remarkFused(op.getLoc(), rule, "made by the tasks of the product that reads it");
-    else
-      remarkNotFused(op.getLoc(), rule, why);
-    return ownerOf(op) != nullptr;
+      return true;
+    }
+    StringRef why = obstacleOfCompanion(reader, op.getResult());
+    remarkNotFused(op.getLoc(), rule, why.empty() ? "they make another product" : why);
+    return false;
   }
 
   static SmallVector<Value> emitGrid(ImplicitLocOpBuilder &b, const Product &product, OpFoldResult rows,

@@ -7,6 +7,8 @@
 // SAYS: [Missed] fuse-companion | Category:fusion | Reason="its columns fill no panels"
 // SAYS: [Missed] fuse-companion | Category:fusion | Reason="its epilogue reads more than vectors"
 // SAYS: [Missed] fuse-companion | Category:fusion | Reason="it is made by no product of the same block"
+// SAYS: [Passed] fuse-companion | Category:fusion | Fused="made by the tasks of the product that reads it"
+// SAYS: [Missed] fuse-companion | Category:fusion | Reason="they make another product"
 // SAYS-NOT: {{.}}
 
 // A product that only another's epilogue reads is made by its tasks, a panel at a time, and never whole.
@@ -158,4 +160,22 @@ func.func @before_loop(%x: tensor<?x64xf32>, %v: tensor<2x64x32xf32>, %w: tensor
     scf.yield %y : tensor<?x64xf32>
   }
   return %r : tensor<?x64xf32>
+}
+
+// -----
+
+// Near miss: tasks make one product beside their own, the first that could be.
+// CHECK-LABEL: @two
+func.func @two(%x: tensor<?x64xf32>, %u: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
+  // CHECK-COUNT-2: scf.forall (
+  // CHECK-NOT: scf.forall (
+  %a = attn.linear %x, %u : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+  %b = attn.linear %x, %v : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+  %y = attn.linear %x, %w, (%a, %b) : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>, tensor<?x64xf32>) -> tensor<?x64xf32> {
+  ^bb0(%sum: f32, %first: f32, %second: f32):
+    %0 = arith.mulf %first, %second : f32
+    %1 = arith.mulf %sum, %0 : f32
+    attn.yield %1 : f32
+  }
+  return %y : tensor<?x64xf32>
 }
