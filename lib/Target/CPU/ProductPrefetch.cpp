@@ -107,6 +107,39 @@ Value ProductPrefetch::distanceToNext(ImplicitLocOpBuilder &b) const {
   return arith::SelectOp::create(b, isLast, behind, lines);
 }
 
+Value ProductPrefetch::nthTile(ImplicitLocOpBuilder &b) {
+  return arith::DivUIOp::create(b, rowLoop.getInductionVar(), index(b, *getConstantIntValue(rowLoop.getStep())));
+}
+
+void ProductPrefetch::beginSpread(ImplicitLocOpBuilder &b, Value k) {
+  Value tiles;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(rowLoop);
+    tiles = arith::CeilDivUIOp::create(b, rowLoop.getUpperBound(), index(b, *getConstantIntValue(rowLoop.getStep())));
+    tiles = arith::MaxUIOp::create(b, tiles, index(b, kLeastTilesAPanel));
+    tiles = arith::MinUIOp::create(b, tiles, index(b, kTilesAPanel));
+    spread = arith::DivUIOp::create(b, index(b, cast<MemRefType>(panel.getType()).getDimSize(1)), tiles);
+    nextLine = distanceToNext(b);
+  }
+  Value last = arith::SubIOp::create(b, tiles, index(b, 1));
+  Value done = arith::MulIOp::create(b, arith::MinUIOp::create(b, nthTile(b), last), index(b, depth));
+  nextElement = arith::MulIOp::create(b, arith::AddIOp::create(b, done, k), spread);
+}
+
+void ProductPrefetch::prefetchBeside(ImplicitLocOpBuilder &b, Value k) {
+  // Steps [(nth tile * depth + k) / tiles, + chunk / tiles).
+  static_assert(kChunk % kTilesAPanel == 0);
+  constexpr int64_t steps = kChunk / kTilesAPanel;
+  auto divide = [&](Value x) { return arith::DivUIOp::create(b, x, index(b, kTilesAPanel)); };
+  Value done = divide(arith::MulIOp::create(b, nthTile(b), index(b, depth)));
+  Value from = arith::MinUIOp::create(b, arith::AddIOp::create(b, done, divide(k)), index(b, depth - steps));
+  for (int64_t step = 0; step < steps; ++step)
+    for (int64_t c = 0; c < columns * rowsOfStep * panelBytes; c += kLineBytes)
+      prefetch(b, panel, step == 0 ? from : Value(arith::AddIOp::create(b, from, index(b, step))),
+               index(b, next.column + panelColumn(c)), /*isWrite=*/false, kSecondLevel);
+}
+
 void ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
   // The input's line after the next; behind its end those of the next tile's rows.
   if (readsRowsAhead()) {
@@ -117,25 +150,14 @@ void ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
     if (rowsOfStep > 1)
       nextColumn = arith::MulIOp::create(b, nextColumn, index(b, rowsOfStep));
   }
-  auto divide = [&](Value x, int64_t by) { return arith::DivUIOp::create(b, x, index(b, by)); };
-  if (rowLoop && (next.row || next.column)) {
-    // Steps [(nth tile * depth + k) / tiles, + chunk / tiles) of the next panel.
-    static_assert(kChunk % kTilesAPanel == 0);
-    constexpr int64_t steps = kChunk / kTilesAPanel;
-    Value nth = divide(rowLoop.getInductionVar(), *getConstantIntValue(rowLoop.getStep()));
-    Value done = divide(arith::MulIOp::create(b, nth, index(b, depth)), kTilesAPanel);
-    Value from = arith::AddIOp::create(b, done, divide(k, kTilesAPanel));
-    from = arith::MinUIOp::create(b, from, index(b, depth - steps));
-    from = arith::AddIOp::create(b, from, distanceToNext(b));
-    for (int64_t step = 0; step < steps; ++step)
-      for (int64_t c = 0; c < columns * rowsOfStep * panelBytes; c += kLineBytes)
-        prefetch(b, panel, step == 0 ? from : Value(arith::AddIOp::create(b, from, index(b, step))),
-                 index(b, next.column + panelColumn(c)), /*isWrite=*/false, kSecondLevel);
-  }
+  if (rowLoop && next.row)
+    beginSpread(b, k);
+  else if (rowLoop && next.column)
+    prefetchBeside(b, k);
   if (!epilogue.empty()) {
     // A row a chunk, so that the last chunk has the last row.
     int64_t late = depth / kChunk - rows;
-    Value r = divide(k, kChunk);
+    Value r = arith::DivUIOp::create(b, k, index(b, kChunk));
     if (late > 0)
       r = arith::SubIOp::create(b, arith::MaxUIOp::create(b, r, index(b, late)), index(b, late));
     for (memref::SubViewOp view : epilogue)
@@ -145,10 +167,16 @@ void ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
   }
 }
 
-void ProductPrefetch::atStep(ImplicitLocOpBuilder &b, Value k, Value nth) {
-  Value ahead = arith::AddIOp::create(b, k, index(b, kStepsAhead));
+void ProductPrefetch::atStep(ImplicitLocOpBuilder &b, Value k, Value nth, int64_t more) {
+  auto plus = [&](Value x, int64_t y) { return y == 0 ? x : Value(arith::AddIOp::create(b, x, index(b, y))); };
+  Value ahead = plus(k, kStepsAhead + more);
   for (int64_t c = 0; c < columns * rowsOfStep * panelBytes; c += kLineBytes)
     prefetch(b, panel, ahead, index(b, panelColumn(c)), /*isWrite=*/false, kFirstLevel);
+  if (nth && spread) {
+    Value element = arith::AddIOp::create(b, nextElement, arith::MulIOp::create(b, nth, spread));
+    element = arith::AddIOp::create(b, element, arith::MulIOp::create(b, spread, index(b, more)));
+    prefetch(b, panel, nextLine, element, /*isWrite=*/false, kSecondLevel);
+  }
   if (nth && nextRow)
-    prefetch(b, input, arith::AddIOp::create(b, nextRow, nth), nextColumn, /*isWrite=*/false, kFirstLevel);
+    prefetch(b, input, plus(arith::AddIOp::create(b, nextRow, nth), more), nextColumn, /*isWrite=*/false, kFirstLevel);
 }

@@ -15,6 +15,10 @@ namespace {
 
 /// Steps of k for each line of something else that is prefetched.
 constexpr int64_t kGroup = 2;
+/// Steps of a chunk that are one iteration: where what fetches ahead finds its addresses, a loop of single steps has
+/// more instructions than the processor issues during the multiply-adds.
+constexpr int64_t kUnrolled = 4;
+static_assert(ProductPrefetch::kChunk % kUnrolled == 0);
 /// Chains of accumulators of a single row.
 constexpr int64_t kChains = 4;
 
@@ -135,7 +139,7 @@ struct Emitter : RegisterTile {
                 [&](ImplicitLocOpBuilder &b, Value i, ValueRange sums) {
                   SmallVector<Value> next;
                   if (ahead)
-                    ahead->atStep(b, i, Value());
+                    ahead->atStep(b, i, Value(), 0);
                   for (int64_t chain = 0; chain < chains; ++chain)
                     step(b, chain > 0 ? arith::AddIOp::create(b, i, index(b, chain)) : i, sums, next);
                   return next;
@@ -154,7 +158,7 @@ struct Emitter : RegisterTile {
       for (int64_t nth = 0; nth < kGroup; ++nth) {
         Value k = nth > 0 ? arith::AddIOp::create(b, first, index(b, nth)) : first;
         if (panel)
-          panel->atStep(b, k, Value());
+          panel->atStep(b, k, Value(), 0);
         SmallVector<Value> next;
         step(b, k, sums, next);
         sums = std::move(next);
@@ -192,13 +196,17 @@ struct Emitter : RegisterTile {
     return loop(b, index(b, 0), index(b, steps), chunk, start(b, 1),
                 [&](ImplicitLocOpBuilder &b, Value first, ValueRange sums) {
                   ahead.beforeChunk(b, first);
-                  return loop(b, index(b, 0), index(b, chunk), 1, sums,
-                              [&](ImplicitLocOpBuilder &b, Value nth, ValueRange sums) {
+                  return loop(b, index(b, 0), index(b, chunk), kUnrolled, sums,
+                              [&](ImplicitLocOpBuilder &b, Value nth, ValueRange init) {
                                 Value i = arith::AddIOp::create(b, first, nth);
-                                ahead.atStep(b, i, nth);
-                                SmallVector<Value> next;
-                                step(b, i, sums, next);
-                                return next;
+                                SmallVector<Value> sums(init);
+                                for (int64_t more = 0; more < kUnrolled; ++more) {
+                                  ahead.atStep(b, i, nth, more);
+                                  SmallVector<Value> next;
+                                  step(b, more > 0 ? arith::AddIOp::create(b, i, index(b, more)) : i, sums, next);
+                                  sums = std::move(next);
+                                }
+                                return sums;
                               });
                 });
   }
