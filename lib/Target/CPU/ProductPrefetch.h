@@ -4,6 +4,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <array>
 
 namespace rapt::cpu {
 
@@ -55,17 +56,24 @@ public:
   /// Whether there is anything to fetch before a chunk, or only the panel's next steps.
   bool hasChunks() const;
 
-  /// Before the chunk that begins with step `k`.
-  void beforeChunk(mlir::ImplicitLocOpBuilder &b, mlir::Value k);
-  /// At step `k + more`, the `nth + more`th of its chunk; `nth` is null where there are no chunks.
-  void atStep(mlir::ImplicitLocOpBuilder &b, mlir::Value k, mlir::Value nth, int64_t more);
+  /// Before the chunk that begins with step `k`. Returns the element of the next panel that its first step fetches;
+  /// null where that panel is not known.
+  mlir::Value beforeChunk(mlir::ImplicitLocOpBuilder &b, mlir::Value k);
+  /// At the step of line `k` of `panel`, which is this panel or a view of the chunk's part of it.
+  void atStep(mlir::ImplicitLocOpBuilder &b, mlir::Value panel, mlir::Value k);
+  /// At the `nth` step of a chunk. Returns the element after `element`; null as above.
+  mlir::Value inChunk(mlir::ImplicitLocOpBuilder &b, mlir::Value nth, mlir::Value element);
+
+  /// [shape] of a matrix from [row, column] on.
+  static mlir::Value viewFrom(mlir::ImplicitLocOpBuilder &b, mlir::Value matrix, mlir::Value row, mlir::Value column,
+                              std::array<int64_t, 2> shape);
 
 private:
   bool readsRowsAhead() const;
   /// The place of the row loop's tile among all.
   mlir::Value nthTile(mlir::ImplicitLocOpBuilder &b);
-  /// Where the next panel's lines are read ahead during the chunk that begins with step `k`.
-  void beginSpread(mlir::ImplicitLocOpBuilder &b, mlir::Value k);
+  /// The element of the next panel that the chunk begins with whose first step is `k`.
+  mlir::Value beginSpread(mlir::ImplicitLocOpBuilder &b, mlir::Value k);
   /// Lines of the panel beside this one in a matrix of many columns, where each row's are a place of its own.
   void prefetchBeside(mlir::ImplicitLocOpBuilder &b, mlir::Value k);
   /// Lines from the panel to the one after it, in the order in which a task takes panels and parts of k.
@@ -85,9 +93,8 @@ private:
   mlir::scf::ForOp rowLoop;
   /// Views of [rows, 32] beside the product's own, which the epilogue touches.
   llvm::SmallVector<mlir::memref::SubViewOp> epilogue;
-  mlir::Value nextRow, nextColumn; ///< of the input, from this chunk on
-  /// Of the next panel: its line 0, elements from there to what this chunk begins with, and elements a step.
-  mlir::Value nextLine, nextElement, spread;
+  mlir::Value nextRows;          ///< of the input, their next lines; null where they stay near
+  mlir::Value nextPanel, spread; ///< the panel after this one, and the elements of it that a step fetches
 };
 
 } // namespace rapt::cpu

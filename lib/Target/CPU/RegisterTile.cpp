@@ -15,10 +15,6 @@ namespace {
 
 /// Steps of k for each line of something else that is prefetched.
 constexpr int64_t kGroup = 2;
-/// Steps of a chunk that are one iteration: where what fetches ahead finds its addresses, a loop of single steps has
-/// more instructions than the processor issues during the multiply-adds.
-constexpr int64_t kUnrolled = 4;
-static_assert(ProductPrefetch::kChunk % kUnrolled == 0);
 /// Chains of accumulators of a single row.
 constexpr int64_t kChains = 4;
 
@@ -139,7 +135,7 @@ struct Emitter : RegisterTile {
                 [&](ImplicitLocOpBuilder &b, Value i, ValueRange sums) {
                   SmallVector<Value> next;
                   if (ahead)
-                    ahead->atStep(b, i, Value(), 0);
+                    ahead->atStep(b, w, i);
                   for (int64_t chain = 0; chain < chains; ++chain)
                     step(b, chain > 0 ? arith::AddIOp::create(b, i, index(b, chain)) : i, sums, next);
                   return next;
@@ -158,7 +154,7 @@ struct Emitter : RegisterTile {
       for (int64_t nth = 0; nth < kGroup; ++nth) {
         Value k = nth > 0 ? arith::AddIOp::create(b, first, index(b, nth)) : first;
         if (panel)
-          panel->atStep(b, k, Value(), 0);
+          panel->atStep(b, w, k);
         SmallVector<Value> next;
         step(b, k, sums, next);
         sums = std::move(next);
@@ -190,24 +186,41 @@ struct Emitter : RegisterTile {
                                /*isDataCache=*/true);
   }
 
+  /// The same tile of the chunk that begins with step `first`: what does not vary in the loop over its steps is then no
+  /// part of their addresses.
+  Emitter chunkFrom(ImplicitLocOpBuilder &b, Value first) const {
+    constexpr int64_t chunk = ProductPrefetch::kChunk;
+    Emitter part = *this;
+    auto shape = [](Value x, int64_t i) { return cast<MemRefType>(x.getType()).getDimSize(i); };
+    Value column = rowsOfStep() == 1 ? first : Value(arith::MulIOp::create(b, first, index(b, rowsOfStep())));
+    part.a = ProductPrefetch::viewFrom(b, a, index(b, 0), column, {shape(a, 0), chunk * rowsOfStep()});
+    part.w = ProductPrefetch::viewFrom(b, w, first, index(b, 0), {chunk, shape(w, 1)});
+    return part;
+  }
+
   /// Chunks of steps, which read ahead.
   SmallVector<Value> chunkedLoop(ImplicitLocOpBuilder &b, int64_t steps, ProductPrefetch &ahead) const {
     constexpr int64_t chunk = ProductPrefetch::kChunk;
     return loop(b, index(b, 0), index(b, steps), chunk, start(b, 1),
                 [&](ImplicitLocOpBuilder &b, Value first, ValueRange sums) {
-                  ahead.beforeChunk(b, first);
-                  return loop(b, index(b, 0), index(b, chunk), kUnrolled, sums,
-                              [&](ImplicitLocOpBuilder &b, Value nth, ValueRange init) {
-                                Value i = arith::AddIOp::create(b, first, nth);
-                                SmallVector<Value> sums(init);
-                                for (int64_t more = 0; more < kUnrolled; ++more) {
-                                  ahead.atStep(b, i, nth, more);
-                                  SmallVector<Value> next;
-                                  step(b, more > 0 ? arith::AddIOp::create(b, i, index(b, more)) : i, sums, next);
-                                  sums = std::move(next);
-                                }
-                                return sums;
-                              });
+                  SmallVector<Value> inits(sums);
+                  Value element = ahead.beforeChunk(b, first);
+                  if (element)
+                    inits.push_back(element);
+                  Emitter part = chunkFrom(b, first);
+                  SmallVector<Value> results = loop(b, index(b, 0), index(b, chunk), 1, inits,
+                                                    [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
+                                                      ahead.atStep(b, part.w, nth);
+                                                      Value after =
+                                                          ahead.inChunk(b, nth, element ? carried.back() : Value());
+                                                      SmallVector<Value> next;
+                                                      part.step(b, nth, carried.take_front(sums.size()), next);
+                                                      if (after)
+                                                        next.push_back(after);
+                                                      return next;
+                                                    });
+                  results.resize(sums.size());
+                  return results;
                 });
   }
 

@@ -98,6 +98,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: %[[FEW:.*]] = arith.maxui %[[TILES]], %c2
     // CHECK: %[[MANY:.*]] = arith.minui %[[FEW]], %c8
     // CHECK: %[[SPREAD:.*]] = arith.divui %c32{{.*}}, %[[MANY]]
+    // CHECK: %[[NEXT:.*]] = memref.subview %[[PANEL]][%c64{{.*}}, %c0{{.*}}]
     %panel = memref.subview %w[%n, 0, 0] [1, 64, 32] [1, 1, 1] : memref<4x64x32xf32> to memref<64x32xf32, strided<[32, 1], offset: ?>>
     scf.for %r = %c0 to %c56 step %c14 {
       %rows = memref.subview %x[%r, 0] [14, 64] [1, 1] : memref<56x64xf32> to memref<14x64xf32, strided<[64, 1], offset: ?>>
@@ -111,13 +112,11 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
       // CHECK: %[[STEPS:.*]] = arith.addi %[[DONE]], %[[K]]
       // CHECK: %[[ELEMENT:.*]] = arith.muli %[[STEPS]], %[[SPREAD]]
       // CHECK-COUNT-2: memref.prefetch %[[OUT]]{{.*}}, write, locality<3>
-      // CHECK: scf.for {{.*}} %c16{{.*}} step %c4
-      // CHECK-COUNT-2: memref.prefetch %[[PANEL]]{{.*}}, read, locality<3>
-      // CHECK: arith.addi %[[ELEMENT]]
-      // CHECK: memref.prefetch %[[PANEL]][%c64{{.*}}, %{{.*}}], read, locality<2>
-      // CHECK-COUNT-28: vector.fma
-      // CHECK-COUNT-2: memref.prefetch %[[PANEL]]{{.*}}, read, locality<3>
-      // CHECK: memref.prefetch %[[PANEL]]{{.*}}, read, locality<2>
+      // CHECK: %[[CHUNK:.*]] = memref.subview %[[PANEL]][%[[K]], %{{.*}}] [16, 32]
+      // CHECK: scf.for {{.*}} %c16{{.*}} step %c1{{.*}} %[[AT:[a-z0-9]*]] = %[[ELEMENT]])
+      // CHECK-COUNT-2: memref.prefetch %[[CHUNK]]{{.*}}, read, locality<3>
+      // CHECK: memref.prefetch %[[NEXT]][%c0{{.*}}, %[[AT]]], read, locality<2>
+      // CHECK: arith.addi %[[AT]], %[[SPREAD]]
       // CHECK-NOT: memref.prefetch
       // CHECK-COUNT-28: vector.fma
       linalg.matmul ins(%rows, %panel : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32, strided<[32, 1], offset: ?>>) outs(%sums : memref<14x32xf32>)
@@ -150,8 +149,9 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: %[[NEXT:.*]] = arith.addi %[[P]], %c1
     // CHECK: %[[LAST:.*]] = arith.cmpi eq, %[[NEXT]], %arg3
     // CHECK: %[[DISTANCE:.*]] = arith.select %[[LAST]], %[[BEHIND]], %c128
+    // CHECK: %[[AFTER:.*]] = memref.subview %[[PANEL]][%[[DISTANCE]], %{{.*}}]
     // CHECK: scf.for {{.*}} step %c14
-    // CHECK: memref.prefetch %[[PANEL]][%[[DISTANCE]], %{{.*}}], read, locality<2>
+    // CHECK: memref.prefetch %[[AFTER]][%c0{{.*}}, %{{.*}}], read, locality<2>
     scf.for %from = %c0 to %c128 step %c64 {
       scf.for %p = %c0 to %n step %c1 {
         %panel = memref.subview %w[%p, %from, 0] [1, 64, 32] [1, 1, 1] : memref<4x128x32xf32> to memref<64x32xf32, strided<[32, 1], offset: ?>>
@@ -181,7 +181,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
       // CHECK: arith.minui %{{.*}}, %c62
       // CHECK: memref.prefetch %[[PANEL]][%{{.*}}, %c32{{.*}}], read, locality<2>
       // CHECK-COUNT-3: memref.prefetch %[[PANEL]]{{.*}}, read, locality<2>
-      // CHECK: scf.for {{.*}} %c16{{.*}} step %c4
+      // CHECK: scf.for {{.*}} %c16{{.*}} step %c1
       // CHECK-NOT: memref.prefetch {{.*}}, read, locality<2>
       // CHECK: vector.fma
       linalg.matmul ins(%rows, %panel : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32, strided<[256, 1], offset: ?>>) outs(%out : memref<14x32xf32, strided<[32, 1], offset: ?>>)
@@ -194,10 +194,13 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
   // CHECK-LABEL: @long_rows
   func.func @long_rows(%a: memref<8x1024xf32>, %b: memref<1024x32xf32>, %c: memref<8x32xf32>) {
     // CHECK: %[[ENDS:.*]] = arith.cmpi sge, %{{.*}}, %c1024
-    // CHECK: arith.select %[[ENDS]], %c8{{.*}}, %c0
-    // CHECK: scf.for
-    // CHECK: memref.prefetch %arg1
-    // CHECK: memref.prefetch %arg0{{.*}}, read, locality<3>
+    // CHECK: %[[ROW:.*]] = arith.select %[[ENDS]], %c8{{.*}}, %c0
+    // CHECK: %[[COLUMN:.*]] = arith.select %[[ENDS]]
+    // CHECK: %[[ROWS:.*]] = memref.subview %arg0[%[[ROW]], %[[COLUMN]]]
+    // CHECK: %[[CHUNK:.*]] = memref.subview %arg1
+    // CHECK: scf.for %[[NTH:[a-z0-9]*]]
+    // CHECK: memref.prefetch %[[CHUNK]]
+    // CHECK: memref.prefetch %[[ROWS]][%[[NTH]], %c0{{.*}}], read, locality<3>
     linalg.matmul ins(%a, %b : memref<8x1024xf32>, memref<1024x32xf32>) outs(%c : memref<8x32xf32>)
     return
   }

@@ -4,13 +4,13 @@
 // RUN: raptc %s --mcpu=sapphirerapids -S | FileCheck %s --check-prefix=TILE
 // REQUIRES: compiler
 
-// Two loads, 14 broadcasts and 28 dot products a step, four steps an iteration, no register spilled.
+// Two loads, 14 broadcasts and 28 dot products a step, no register spilled.
 // DOT-LABEL: {{^}}product.task1:
 // DOT-NOT: tdpbf16ps
 // DOT: prefetcht0
 // DOT-COUNT-2: vmovups {{.*}}, %zmm
 // DOT-NOT: (%rsp)
-// DOT-COUNT-112: vdpbf16ps %zmm{{[0-9]+}}, %zmm{{[0-9]+}}, %zmm
+// DOT-COUNT-28: vdpbf16ps %zmm{{[0-9]+}}, %zmm{{[0-9]+}}, %zmm
 // DOT-NEXT: {{cmp|dec|add|sub}}
 // DOT: .Lfunc_end
 
