@@ -1,8 +1,10 @@
 //===- LowerCopies.cpp - Copies as loops --------------------------------------------------===//
+#include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace rapt {
@@ -11,6 +13,7 @@ namespace rapt {
 } // namespace rapt
 
 using namespace mlir;
+using rapt::attn::kPanel;
 
 namespace {
 
@@ -24,6 +27,12 @@ bool samePlace(Value a, Value b) {
          x->getOperands() == y->getOperands();
 }
 
+/// Whether rows of both are whole panels whose elements lie side by side.
+bool hasPanels(MemRefType source, MemRefType target) {
+  return source.getRank() > 0 && !source.isDynamicDim(source.getRank() - 1) && source.getShape().back() % kPanel == 0 &&
+         source.isLastDimUnitStride() && target.isLastDimUnitStride();
+}
+
 struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
   void runOnOperation() override {
     SmallVector<memref::CopyOp> copies;
@@ -31,18 +40,31 @@ struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
     for (memref::CopyOp copy : copies) {
       if (!samePlace(copy.getSource(), copy.getTarget())) {
         ImplicitLocOpBuilder b(copy.getLoc(), copy);
-        Value zero = arith::ConstantIndexOp::create(b, 0), one = arith::ConstantIndexOp::create(b, 1);
-        SmallVector<Value> indices;
-        for (int64_t i = 0; i < cast<MemRefType>(copy.getSource().getType()).getRank(); ++i) {
-          Value extent = b.createOrFold<memref::DimOp>(copy.getSource(), i);
-          auto loop = scf::ForOp::create(b, zero, extent, one);
-          indices.push_back(loop.getInductionVar());
-          b.setInsertionPointToStart(loop.getBody());
-        }
-        Value element = memref::LoadOp::create(b, copy.getSource(), indices);
-        memref::StoreOp::create(b, element, copy.getTarget(), indices);
+        lower(b, copy.getSource(), copy.getTarget());
       }
       copy.erase();
+    }
+  }
+
+  static void lower(ImplicitLocOpBuilder &b, Value source, Value target) {
+    auto type = cast<MemRefType>(source.getType());
+    const bool byPanels = hasPanels(type, cast<MemRefType>(target.getType()));
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    SmallVector<Value> indices;
+    for (int64_t i = 0; i < type.getRank(); ++i) {
+      Value extent = b.createOrFold<memref::DimOp>(source, i);
+      const int64_t step = byPanels && i + 1 == type.getRank() ? kPanel : 1;
+      auto loop = scf::ForOp::create(b, zero, extent, arith::ConstantIndexOp::create(b, step));
+      indices.push_back(loop.getInductionVar());
+      b.setInsertionPointToStart(loop.getBody());
+    }
+    if (byPanels) {
+      auto panel = VectorType::get({kPanel}, type.getElementType());
+      Value elements = vector::LoadOp::create(b, panel, source, indices);
+      vector::StoreOp::create(b, elements, target, indices);
+    } else {
+      Value element = memref::LoadOp::create(b, source, indices);
+      memref::StoreOp::create(b, element, target, indices);
     }
   }
 };

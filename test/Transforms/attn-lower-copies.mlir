@@ -20,3 +20,32 @@ func.func @onto_itself(%x: memref<8xf32>) {
   memref.copy %a, %b : memref<4xf32, strided<[1], offset: 2>> to memref<4xf32, strided<[1], offset: 2>>
   return
 }
+
+// Rows of whole panels are copied 32 elements at a time.
+// CHECK-LABEL: @panels
+func.func @panels(%x: memref<8x64xf32, strided<[128, 1], offset: ?>>, %y: memref<8x64xf32, strided<[?, 1], offset: ?>>) {
+  // CHECK: scf.for {{.*}} to %c8 step %c1
+  // CHECK: scf.for {{.*}} to %c64 step %c32
+  // CHECK: %[[PANEL:.*]] = vector.load %arg0{{.*}}, vector<32xf32>
+  // CHECK: vector.store %[[PANEL]], %arg1{{.*}}, vector<32xf32>
+  memref.copy %x, %y : memref<8x64xf32, strided<[128, 1], offset: ?>> to memref<8x64xf32, strided<[?, 1], offset: ?>>
+  return
+}
+
+// Near miss: the last row would end in a part of a panel.
+// CHECK-LABEL: @ragged
+func.func @ragged(%x: memref<8x48xf32>, %y: memref<8x48xf32>) {
+  // CHECK-NOT: vector.load
+  // CHECK: memref.load %arg0
+  memref.copy %x, %y : memref<8x48xf32> to memref<8x48xf32>
+  return
+}
+
+// Near miss: elements of one side do not lie side by side.
+// CHECK-LABEL: @apart
+func.func @apart(%x: memref<8x32xf32>, %y: memref<8x32xf32, strided<[64, 2]>>) {
+  // CHECK-NOT: vector.load
+  // CHECK: memref.load %arg0
+  memref.copy %x, %y : memref<8x32xf32> to memref<8x32xf32, strided<[64, 2]>>
+  return
+}

@@ -16,7 +16,7 @@ constexpr int64_t kStepsAhead = 8;
 
 /// Where the next panel of [k, 32] lies, seen from `panel`: so many rows or columns on. A packed weight is
 /// [n/32, k, 32], a plain one [k, n].
-ProductPrefetch::Distance nextPanel(Value panel) {
+ProductPrefetch::Distance distanceOf(Value panel) {
   auto view = panel.getDefiningOp<memref::SubViewOp>();
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -69,7 +69,7 @@ ProductPrefetch::ProductPrefetch(Operation *product, Value input, Value panel, i
   panelBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   int64_t all = cast<MemRefType>(input.getType()).getDimSize(0), width = type.getDimSize(1) / rowsOfStep;
   rowLoop = loopOverRows(product, panel, all);
-  next = nextPanel(panel);
+  next = distanceOf(panel);
   if (rowLoop)
     epilogue = viewsOfEpilogue(product, all, width);
 }
@@ -107,35 +107,60 @@ Value ProductPrefetch::distanceToNext(ImplicitLocOpBuilder &b) const {
   return arith::SelectOp::create(b, isLast, behind, lines);
 }
 
-void ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
+Value ProductPrefetch::nthTile(ImplicitLocOpBuilder &b) {
+  return arith::DivUIOp::create(b, rowLoop.getInductionVar(), index(b, *getConstantIntValue(rowLoop.getStep())));
+}
+
+Value ProductPrefetch::beginSpread(ImplicitLocOpBuilder &b, Value k) {
+  Value tiles;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(rowLoop);
+    tiles = arith::CeilDivUIOp::create(b, rowLoop.getUpperBound(), index(b, *getConstantIntValue(rowLoop.getStep())));
+    tiles = arith::MaxUIOp::create(b, tiles, index(b, kLeastTilesAPanel));
+    tiles = arith::MinUIOp::create(b, tiles, index(b, kTilesAPanel));
+    const int64_t width = cast<MemRefType>(panel.getType()).getDimSize(1);
+    spread = arith::DivUIOp::create(b, index(b, width), tiles);
+    nextPanel = viewFrom(b, panel, distanceToNext(b), index(b, 0), {depth, width});
+  }
+  Value last = arith::SubIOp::create(b, tiles, index(b, 1));
+  Value done = arith::MulIOp::create(b, arith::MinUIOp::create(b, nthTile(b), last), index(b, depth));
+  return arith::MulIOp::create(b, arith::AddIOp::create(b, done, k), spread);
+}
+
+void ProductPrefetch::prefetchBeside(ImplicitLocOpBuilder &b, Value k) {
+  // Steps [(nth tile * depth + k) / tiles, + chunk / tiles).
+  static_assert(kChunk % kTilesAPanel == 0);
+  constexpr int64_t steps = kChunk / kTilesAPanel;
+  auto divide = [&](Value x) { return arith::DivUIOp::create(b, x, index(b, kTilesAPanel)); };
+  Value done = divide(arith::MulIOp::create(b, nthTile(b), index(b, depth)));
+  Value from = arith::MinUIOp::create(b, arith::AddIOp::create(b, done, divide(k)), index(b, depth - steps));
+  for (int64_t step = 0; step < steps; ++step)
+    for (int64_t c = 0; c < columns * rowsOfStep * panelBytes; c += kLineBytes)
+      prefetch(b, panel, step == 0 ? from : Value(arith::AddIOp::create(b, from, index(b, step))),
+               index(b, next.column + panelColumn(c)), /*isWrite=*/false, kSecondLevel);
+}
+
+Value ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
   // The input's line after the next; behind its end those of the next tile's rows.
   if (readsRowsAhead()) {
     Value ahead = arith::AddIOp::create(b, k, index(b, 2 * kChunk));
     Value ends = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, ahead, index(b, depth));
-    nextRow = arith::SelectOp::create(b, ends, index(b, row + rows), index(b, row));
-    nextColumn = arith::SelectOp::create(b, ends, Value(arith::SubIOp::create(b, ahead, index(b, depth))), ahead);
+    Value nextRow = arith::SelectOp::create(b, ends, index(b, row + rows), index(b, row));
+    Value nextColumn = arith::SelectOp::create(b, ends, Value(arith::SubIOp::create(b, ahead, index(b, depth))), ahead);
     if (rowsOfStep > 1)
       nextColumn = arith::MulIOp::create(b, nextColumn, index(b, rowsOfStep));
+    nextRows = viewFrom(b, input, nextRow, nextColumn, {rows, kChunk * rowsOfStep});
   }
-  auto divide = [&](Value x, int64_t by) { return arith::DivUIOp::create(b, x, index(b, by)); };
-  if (rowLoop && (next.row || next.column)) {
-    // Steps [(nth tile * depth + k) / tiles, + chunk / tiles) of the next panel.
-    static_assert(kChunk % kTilesAPanel == 0);
-    constexpr int64_t steps = kChunk / kTilesAPanel;
-    Value nth = divide(rowLoop.getInductionVar(), *getConstantIntValue(rowLoop.getStep()));
-    Value done = divide(arith::MulIOp::create(b, nth, index(b, depth)), kTilesAPanel);
-    Value from = arith::AddIOp::create(b, done, divide(k, kTilesAPanel));
-    from = arith::MinUIOp::create(b, from, index(b, depth - steps));
-    from = arith::AddIOp::create(b, from, distanceToNext(b));
-    for (int64_t step = 0; step < steps; ++step)
-      for (int64_t c = 0; c < columns * rowsOfStep * panelBytes; c += kLineBytes)
-        prefetch(b, panel, step == 0 ? from : Value(arith::AddIOp::create(b, from, index(b, step))),
-                 index(b, next.column + panelColumn(c)), /*isWrite=*/false, kSecondLevel);
-  }
+  Value element;
+  if (rowLoop && next.row)
+    element = beginSpread(b, k);
+  else if (rowLoop && next.column)
+    prefetchBeside(b, k);
   if (!epilogue.empty()) {
     // A row a chunk, so that the last chunk has the last row.
     int64_t late = depth / kChunk - rows;
-    Value r = divide(k, kChunk);
+    Value r = arith::DivUIOp::create(b, k, index(b, kChunk));
     if (late > 0)
       r = arith::SubIOp::create(b, arith::MaxUIOp::create(b, r, index(b, late)), index(b, late));
     for (memref::SubViewOp view : epilogue)
@@ -143,12 +168,26 @@ void ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
         prefetch(b, view, arith::AddIOp::create(b, r, index(b, row)), index(b, column + c / 4), /*isWrite=*/true,
                  kFirstLevel);
   }
+  return element;
 }
 
-void ProductPrefetch::atStep(ImplicitLocOpBuilder &b, Value k, Value nth) {
+void ProductPrefetch::atStep(ImplicitLocOpBuilder &b, Value panel, Value k) {
   Value ahead = arith::AddIOp::create(b, k, index(b, kStepsAhead));
   for (int64_t c = 0; c < columns * rowsOfStep * panelBytes; c += kLineBytes)
     prefetch(b, panel, ahead, index(b, panelColumn(c)), /*isWrite=*/false, kFirstLevel);
-  if (nth && nextRow)
-    prefetch(b, input, arith::AddIOp::create(b, nextRow, nth), nextColumn, /*isWrite=*/false, kFirstLevel);
+}
+
+Value ProductPrefetch::inChunk(ImplicitLocOpBuilder &b, Value nth, Value element) {
+  if (nextRows)
+    prefetch(b, nextRows, nth, index(b, 0), /*isWrite=*/false, kFirstLevel);
+  if (!element)
+    return nullptr;
+  prefetch(b, nextPanel, index(b, 0), element, /*isWrite=*/false, kSecondLevel);
+  return arith::AddIOp::create(b, element, spread);
+}
+
+Value ProductPrefetch::viewFrom(ImplicitLocOpBuilder &b, Value matrix, Value row, Value column,
+                                std::array<int64_t, 2> shape) {
+  SmallVector<OpFoldResult> sizes{b.getIndexAttr(shape[0]), b.getIndexAttr(shape[1])}, strides(2, b.getIndexAttr(1));
+  return memref::SubViewOp::create(b, matrix, {OpFoldResult(row), OpFoldResult(column)}, sizes, strides);
 }

@@ -4,14 +4,16 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <array>
 
 namespace rapt::cpu {
 
 inline constexpr int64_t kLineBytes = 64;
 /// Tiles with fewer rows are bound by memory, which the processor streams by itself.
 inline constexpr int64_t kLeastRowsToPrefetch = 5;
-/// After this many tiles of rows the next panel is in the second-level cache.
-inline constexpr int64_t kTilesAPanel = 8;
+/// After this many tiles of rows the next panel is in the second-level cache, or after the last one where there are
+/// fewer. One tile alone has half of it read ahead: more lines a step than one are no faster.
+inline constexpr int64_t kLeastTilesAPanel = 2, kTilesAPanel = 8;
 /// Localities of a prefetch: into the first- or the second-level cache.
 inline constexpr unsigned kFirstLevel = 3, kSecondLevel = 2;
 
@@ -29,8 +31,8 @@ mlir::scf::ForOp loopOverRows(mlir::Operation *product, mlir::Value panel, int64
 /// input's rows:
 /// - the panel's next steps, from the second-level cache into the first;
 /// - the rows' next line, one row a step (the next tile's rows where these end);
-/// - the panel after this one, from memory into the second-level cache, a few lines a chunk, while tiles of rows reuse
-///   this one;
+/// - the panel after this one, from memory into the second-level cache, while tiles of rows reuse this one: its lines
+///   in order, at most one a step, as those that are asked for at once keep the first-level cache from others;
 /// - what the epilogue reads and writes, during the last chunks.
 /// All of them may name addresses behind a buffer's end, which a prefetch may.
 class ProductPrefetch {
@@ -54,13 +56,26 @@ public:
   /// Whether there is anything to fetch before a chunk, or only the panel's next steps.
   bool hasChunks() const;
 
-  /// Before the chunk that begins with step `k`.
-  void beforeChunk(mlir::ImplicitLocOpBuilder &b, mlir::Value k);
-  /// At step `k`, the `nth` of its chunk; null where there are no chunks.
-  void atStep(mlir::ImplicitLocOpBuilder &b, mlir::Value k, mlir::Value nth);
+  /// Before the chunk that begins with step `k`. Returns the element of the next panel that its first step fetches;
+  /// null where that panel is not known.
+  mlir::Value beforeChunk(mlir::ImplicitLocOpBuilder &b, mlir::Value k);
+  /// At the step of line `k` of `panel`, which is this panel or a view of the chunk's part of it.
+  void atStep(mlir::ImplicitLocOpBuilder &b, mlir::Value panel, mlir::Value k);
+  /// At the `nth` step of a chunk. Returns the element after `element`; null as above.
+  mlir::Value inChunk(mlir::ImplicitLocOpBuilder &b, mlir::Value nth, mlir::Value element);
+
+  /// [shape] of a matrix from [row, column] on.
+  static mlir::Value viewFrom(mlir::ImplicitLocOpBuilder &b, mlir::Value matrix, mlir::Value row, mlir::Value column,
+                              std::array<int64_t, 2> shape);
 
 private:
   bool readsRowsAhead() const;
+  /// The place of the row loop's tile among all.
+  mlir::Value nthTile(mlir::ImplicitLocOpBuilder &b);
+  /// The element of the next panel that the chunk begins with whose first step is `k`.
+  mlir::Value beginSpread(mlir::ImplicitLocOpBuilder &b, mlir::Value k);
+  /// Lines of the panel beside this one in a matrix of many columns, where each row's are a place of its own.
+  void prefetchBeside(mlir::ImplicitLocOpBuilder &b, mlir::Value k);
   /// Lines from the panel to the one after it, in the order in which a task takes panels and parts of k.
   mlir::Value distanceToNext(mlir::ImplicitLocOpBuilder &b) const;
   /// The column of the panel that is `byte` bytes behind the tile's first.
@@ -78,7 +93,8 @@ private:
   mlir::scf::ForOp rowLoop;
   /// Views of [rows, 32] beside the product's own, which the epilogue touches.
   llvm::SmallVector<mlir::memref::SubViewOp> epilogue;
-  mlir::Value nextRow, nextColumn; ///< of the input, from this chunk on
+  mlir::Value nextRows;          ///< of the input, their next lines; null where they stay near
+  mlir::Value nextPanel, spread; ///< the panel after this one, and the elements of it that a step fetches
 };
 
 } // namespace rapt::cpu

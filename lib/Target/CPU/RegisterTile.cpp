@@ -134,7 +134,7 @@ struct Emitter : RegisterTile {
                 [&](ImplicitLocOpBuilder &b, Value i, ValueRange sums) {
                   SmallVector<Value> next;
                   if (ahead)
-                    ahead->atStep(b, i, Value());
+                    ahead->atStep(b, w, i);
                   for (int64_t chain = 0; chain < chains; ++chain)
                     step(b, chain > 0 ? arith::AddIOp::create(b, i, index(b, chain)) : i, sums, next);
                   return next;
@@ -153,7 +153,7 @@ struct Emitter : RegisterTile {
       for (int64_t nth = 0; nth < kGroup; ++nth) {
         Value k = nth > 0 ? arith::AddIOp::create(b, first, index(b, nth)) : first;
         if (panel)
-          panel->atStep(b, k, Value());
+          panel->atStep(b, w, k);
         SmallVector<Value> next;
         step(b, k, sums, next);
         sums = std::move(next);
@@ -185,20 +185,41 @@ struct Emitter : RegisterTile {
                                /*isDataCache=*/true);
   }
 
+  /// The same tile of the chunk that begins with step `first`: what does not vary in the loop over its steps is then no
+  /// part of their addresses.
+  Emitter chunkFrom(ImplicitLocOpBuilder &b, Value first) const {
+    constexpr int64_t chunk = ProductPrefetch::kChunk;
+    Emitter part = *this;
+    auto shape = [](Value x, int64_t i) { return cast<MemRefType>(x.getType()).getDimSize(i); };
+    Value column = rowsOfStep() == 1 ? first : Value(arith::MulIOp::create(b, first, index(b, rowsOfStep())));
+    part.a = ProductPrefetch::viewFrom(b, a, index(b, 0), column, {shape(a, 0), chunk * rowsOfStep()});
+    part.w = ProductPrefetch::viewFrom(b, w, first, index(b, 0), {chunk, shape(w, 1)});
+    return part;
+  }
+
   /// Chunks of steps, which read ahead.
   SmallVector<Value> chunkedLoop(ImplicitLocOpBuilder &b, int64_t steps, ProductPrefetch &ahead) const {
     constexpr int64_t chunk = ProductPrefetch::kChunk;
     return loop(b, index(b, 0), index(b, steps), chunk, start(b, 1),
                 [&](ImplicitLocOpBuilder &b, Value first, ValueRange sums) {
-                  ahead.beforeChunk(b, first);
-                  return loop(b, index(b, 0), index(b, chunk), 1, sums,
-                              [&](ImplicitLocOpBuilder &b, Value nth, ValueRange sums) {
-                                Value i = arith::AddIOp::create(b, first, nth);
-                                ahead.atStep(b, i, nth);
-                                SmallVector<Value> next;
-                                step(b, i, sums, next);
-                                return next;
-                              });
+                  SmallVector<Value> inits(sums);
+                  Value element = ahead.beforeChunk(b, first);
+                  if (element)
+                    inits.push_back(element);
+                  Emitter part = chunkFrom(b, first);
+                  SmallVector<Value> results = loop(b, index(b, 0), index(b, chunk), 1, inits,
+                                                    [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
+                                                      ahead.atStep(b, part.w, nth);
+                                                      Value after =
+                                                          ahead.inChunk(b, nth, element ? carried.back() : Value());
+                                                      SmallVector<Value> next;
+                                                      part.step(b, nth, carried.take_front(sums.size()), next);
+                                                      if (after)
+                                                        next.push_back(after);
+                                                      return next;
+                                                    });
+                  results.resize(sums.size());
+                  return results;
                 });
   }
 

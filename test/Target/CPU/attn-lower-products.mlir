@@ -82,8 +82,9 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-// Tiles of at least 5 rows read ahead: the panel's next steps at every step, and once in 16 steps two steps of the panel
-// that follows this one in memory, 64 rows of [k, 32] on, and a row of what the epilogue works on.
+// Tiles of at least 5 rows read ahead: the panel's next steps at every step, and the panel that follows this one in memory,
+// 64 rows of [k, 32] on, as many elements a step as all tiles of rows need to reach its end; once in 16 steps a row of what
+// the epilogue works on.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @ahead
   func.func @ahead(%x: memref<56x64xf32>, %w: memref<4x64x32xf32>, %y: memref<56x32xf32>, %n: index) {
@@ -93,18 +94,29 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: %[[SUMS:.*]] = memref.alloca
     %sums = memref.alloca() : memref<14x32xf32>
     // CHECK: %[[PANEL:.*]] = memref.subview %arg1
+    // CHECK: %[[TILES:.*]] = arith.ceildivui %c56
+    // CHECK: %[[FEW:.*]] = arith.maxui %[[TILES]], %c2
+    // CHECK: %[[MANY:.*]] = arith.minui %[[FEW]], %c8
+    // CHECK: %[[SPREAD:.*]] = arith.divui %c32{{.*}}, %[[MANY]]
+    // CHECK: %[[NEXT:.*]] = memref.subview %[[PANEL]][%c64{{.*}}, %c0{{.*}}]
     %panel = memref.subview %w[%n, 0, 0] [1, 64, 32] [1, 1, 1] : memref<4x64x32xf32> to memref<64x32xf32, strided<[32, 1], offset: ?>>
     scf.for %r = %c0 to %c56 step %c14 {
       %rows = memref.subview %x[%r, 0] [14, 64] [1, 1] : memref<56x64xf32> to memref<14x64xf32, strided<[64, 1], offset: ?>>
+      // CHECK: scf.for %[[ROW:.*]] = %c0 to %c56 step %c14
       // CHECK: %[[OUT:.*]] = memref.subview %arg2
       %out = memref.subview %y[%r, 0] [14, 32] [1, 1] : memref<56x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
-      // CHECK: scf.for {{.*}} step %c16
-      // CHECK: arith.minui %{{.*}}, %c62
-      // CHECK: arith.addi %{{.*}}, %c64
-      // CHECK-COUNT-4: memref.prefetch %[[PANEL]]{{.*}}, read, locality<2>
+      // CHECK: scf.for %[[K:.*]] = {{.*}} step %c16
+      // CHECK: %[[NTH:.*]] = arith.divui %[[ROW]], %c14
+      // CHECK: %[[REACHED:.*]] = arith.minui %[[NTH]]
+      // CHECK: %[[DONE:.*]] = arith.muli %[[REACHED]], %c64
+      // CHECK: %[[STEPS:.*]] = arith.addi %[[DONE]], %[[K]]
+      // CHECK: %[[ELEMENT:.*]] = arith.muli %[[STEPS]], %[[SPREAD]]
       // CHECK-COUNT-2: memref.prefetch %[[OUT]]{{.*}}, write, locality<3>
-      // CHECK: scf.for {{.*}} %c16{{.*}} step %c1
-      // CHECK-COUNT-2: memref.prefetch %[[PANEL]]{{.*}}, read, locality<3>
+      // CHECK: %[[CHUNK:.*]] = memref.subview %[[PANEL]][%[[K]], %{{.*}}] [16, 32]
+      // CHECK: scf.for {{.*}} %c16{{.*}} step %c1{{.*}} %[[AT:[a-z0-9]*]] = %[[ELEMENT]])
+      // CHECK-COUNT-2: memref.prefetch %[[CHUNK]]{{.*}}, read, locality<3>
+      // CHECK: memref.prefetch %[[NEXT]][%c0{{.*}}, %[[AT]]], read, locality<2>
+      // CHECK: arith.addi %[[AT]], %[[SPREAD]]
       // CHECK-NOT: memref.prefetch
       // CHECK-COUNT-28: vector.fma
       linalg.matmul ins(%rows, %panel : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32, strided<[32, 1], offset: ?>>) outs(%sums : memref<14x32xf32>)
@@ -137,9 +149,9 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: %[[NEXT:.*]] = arith.addi %[[P]], %c1
     // CHECK: %[[LAST:.*]] = arith.cmpi eq, %[[NEXT]], %arg3
     // CHECK: %[[DISTANCE:.*]] = arith.select %[[LAST]], %[[BEHIND]], %c128
+    // CHECK: %[[AFTER:.*]] = memref.subview %[[PANEL]][%[[DISTANCE]], %{{.*}}]
     // CHECK: scf.for {{.*}} step %c14
-    // CHECK: %[[LINE:.*]] = arith.addi %{{.*}}, %[[DISTANCE]]
-    // CHECK: memref.prefetch %[[PANEL]][%[[LINE]], %{{.*}}], read, locality<2>
+    // CHECK: memref.prefetch %[[AFTER]][%c0{{.*}}, %{{.*}}], read, locality<2>
     scf.for %from = %c0 to %c128 step %c64 {
       scf.for %p = %c0 to %n step %c1 {
         %panel = memref.subview %w[%p, %from, 0] [1, 64, 32] [1, 1, 1] : memref<4x128x32xf32> to memref<64x32xf32, strided<[32, 1], offset: ?>>
@@ -154,15 +166,41 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
+  // The panel beside this one in a plain matrix: two of its rows once in 16 steps.
+  // CHECK-LABEL: @plain
+  func.func @plain(%x: memref<56x64xf32>, %w: memref<64x256xf32>, %y: memref<56x32xf32>, %n: index) {
+    %c0 = arith.constant 0 : index
+    %c14 = arith.constant 14 : index
+    %c56 = arith.constant 56 : index
+    // CHECK: %[[PANEL:.*]] = memref.subview %arg1
+    %panel = memref.subview %w[0, %n] [64, 32] [1, 1] : memref<64x256xf32> to memref<64x32xf32, strided<[256, 1], offset: ?>>
+    scf.for %r = %c0 to %c56 step %c14 {
+      %rows = memref.subview %x[%r, 0] [14, 64] [1, 1] : memref<56x64xf32> to memref<14x64xf32, strided<[64, 1], offset: ?>>
+      %out = memref.subview %y[%r, 0] [14, 32] [1, 1] : memref<56x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
+      // CHECK: scf.for {{.*}} step %c16
+      // CHECK: arith.minui %{{.*}}, %c62
+      // CHECK: memref.prefetch %[[PANEL]][%{{.*}}, %c32{{.*}}], read, locality<2>
+      // CHECK-COUNT-3: memref.prefetch %[[PANEL]]{{.*}}, read, locality<2>
+      // CHECK: scf.for {{.*}} %c16{{.*}} step %c1
+      // CHECK-NOT: memref.prefetch {{.*}}, read, locality<2>
+      // CHECK: vector.fma
+      linalg.matmul ins(%rows, %panel : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32, strided<[256, 1], offset: ?>>) outs(%out : memref<14x32xf32, strided<[32, 1], offset: ?>>)
+    }
+    return
+  }
+
   // A tile of the input that does not stay in the first-level cache is read ahead, too, and behind its rows' end the next
   // tile's.
   // CHECK-LABEL: @long_rows
   func.func @long_rows(%a: memref<8x1024xf32>, %b: memref<1024x32xf32>, %c: memref<8x32xf32>) {
     // CHECK: %[[ENDS:.*]] = arith.cmpi sge, %{{.*}}, %c1024
-    // CHECK: arith.select %[[ENDS]], %c8{{.*}}, %c0
-    // CHECK: scf.for
-    // CHECK: memref.prefetch %arg1
-    // CHECK: memref.prefetch %arg0{{.*}}, read, locality<3>
+    // CHECK: %[[ROW:.*]] = arith.select %[[ENDS]], %c8{{.*}}, %c0
+    // CHECK: %[[COLUMN:.*]] = arith.select %[[ENDS]]
+    // CHECK: %[[ROWS:.*]] = memref.subview %arg0[%[[ROW]], %[[COLUMN]]]
+    // CHECK: %[[CHUNK:.*]] = memref.subview %arg1
+    // CHECK: scf.for %[[NTH:[a-z0-9]*]]
+    // CHECK: memref.prefetch %[[CHUNK]]
+    // CHECK: memref.prefetch %[[ROWS]][%[[NTH]], %c0{{.*}}], read, locality<3>
     linalg.matmul ins(%a, %b : memref<8x1024xf32>, memref<1024x32xf32>) outs(%c : memref<8x32xf32>)
     return
   }
