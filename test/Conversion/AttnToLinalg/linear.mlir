@@ -92,7 +92,8 @@ func.func @aliasing(%x: tensor<?x512xf32> {attn.name = "x", attn.dims = ["rows"]
   // CHECK: tensor.empty({{.*}}) : tensor<?x528xf32>
   // CHECK: tensor.extract_slice {{.*}} : tensor<?x528xf32> to tensor<?x512xf32>
   // CHECK: %[[APART:.*]] = scf.forall
-  // CHECK: vector.transfer_read %arg0
+  // CHECK: %[[ROW:.*]] = tensor.extract_slice %arg0{{.*}} : tensor<?x512xf32> to tensor<512xf32>
+  // CHECK: tensor.parallel_insert_slice %[[ROW]]
   // CHECK: scf.forall
   // CHECK: tensor.extract_slice %[[APART]]
   %y = attn.linear %x, %w : tensor<?x512xf32>, tensor<1x512x32xf32> -> tensor<?x32xf32>
