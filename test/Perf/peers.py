@@ -14,6 +14,7 @@ import peers_models
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 HERE = os.path.join(ROOT, "test", "Perf")
 TOKENS = {"prefill": 512, "decode": 64}
+TURN = 8  # of the decoded tokens, in one repetition
 F32, Q4_0, Q8_0, BF16 = 0, 2, 7, 32  # llama.cpp's file types
 
 

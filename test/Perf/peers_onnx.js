@@ -4,7 +4,7 @@ const fs = require("fs");
 const readline = require("readline");
 const ort = require("onnxruntime-node");
 
-const PROMPT = 512, STEPS = 64, CAPACITY = PROMPT + STEPS, VOCABULARY = 50257, LAYERS = 12, HEADS = 12, SIZE = 64;
+const PROMPT = 512, STEPS = 64, CAPACITY = PROMPT + STEPS, TURN = 8, VOCABULARY = 50257, LAYERS = 12, HEADS = 12, SIZE = 64;
 const token = (position) => ((position + 1) * 7919) % VOCABULARY;
 
 async function main() {
@@ -31,16 +31,19 @@ async function main() {
   }
 
   console.log(`cache f32, capacity ${CAPACITY}, in place; graph optimisations: all`);
+  let length = 0;
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const [word, path] = line.split(" ");
     const out = word === "logits" ? fs.openSync(path, "w") : null;
     const wall = process.hrtime.bigint(), processor = process.cpuUsage();
     if (word !== "decode") {
       const last = await feed(0, PROMPT);
+      length = PROMPT;
       if (out !== null) fs.writeSync(out, last);
     }
-    for (let step = 0; word !== "prefill" && step < STEPS; ++step) {
-      const last = await feed(PROMPT + step, 1);
+    if (word === "decode" && length === CAPACITY) length = PROMPT;
+    for (const end = word === "prefill" ? length : word === "decode" ? length + TURN : CAPACITY; length < end; ++length) {
+      const last = await feed(length, 1);
       if (out !== null) fs.writeSync(out, last);
     }
     if (out !== null) fs.closeSync(out);

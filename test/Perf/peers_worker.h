@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PROMPT = 512, STEPS = 64, CAPACITY = PROMPT + STEPS };
+enum { PROMPT = 512, STEPS = 64, CAPACITY = PROMPT + STEPS, TURN = 8 };
 
 /* Of the model, which main() sets. */
 static int vocabulary;
@@ -27,9 +27,11 @@ static double seconds(clockid_t clock) {
 }
 
 /* "prefill" and "decode" answer with seconds of wall clock and of processor; "logits FILE" writes those of the prompt's
- * last token and of every later one there. "decode" goes on from the prompt of the last "prefill" or "logits". */
+ * last token and of every later one there. "decode" appends the next TURN tokens, behind the prompt again after STEPS.
+ */
 static int serve(const char *name) {
   char line[512];
+  int length = 0;
   printf("%s\n", name);
   fflush(stdout);
   while (fgets(line, sizeof line, stdin)) {
@@ -38,15 +40,19 @@ static int serve(const char *name) {
     FILE *out = logits ? fopen(line + 7, "wb") : NULL;
     if (logits && !out)
       return perror(line + 7), 1;
-    forget(prefill || logits ? 0 : PROMPT);
+    if (prefill || logits)
+      forget(0);
+    else if (length == CAPACITY)
+      forget(length = PROMPT);
     double wall = seconds(CLOCK_MONOTONIC), processor = seconds(CLOCK_PROCESS_CPUTIME_ID);
     if (prefill || logits) {
       const float *last = feed(0, PROMPT);
+      length = PROMPT;
       if (logits)
         fwrite(last, sizeof *last, (size_t)vocabulary, out);
     }
-    for (int step = 0; !prefill && step < STEPS; ++step) {
-      const float *last = feed(PROMPT + step, 1);
+    for (int end = prefill ? length : logits ? CAPACITY : length + TURN; length < end; ++length) {
+      const float *last = feed(length, 1);
       if (logits)
         fwrite(last, sizeof *last, (size_t)vocabulary, out);
     }

@@ -44,10 +44,11 @@ static std::pair<Value, Value> shareAhead(ImplicitLocOpBuilder &b, Value from, V
   return {begin, end};
 }
 
-/// State (acc, max, sum) after blocks [from, to), of which a step takes `together`, a masked one what is left if it is
-/// less.
+/// State (acc, max, sum) after blocks [from, to), of which a step takes `together`, one that is masked, from key
+/// `limit` on at least, what is left if it is less.
 static SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
-                                     Value from, Value to, int64_t together, bool masked, ValueRange init) {
+                                     Value from, Value to, int64_t together, Value limit, ValueRange init) {
+  const bool masked = bool(limit);
   return loop(b, from, to, together, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
     OpFoldResult count = b.getIndexAttr(together);
     if (masked && together > 1)
@@ -60,8 +61,8 @@ static SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTas
     AttentionOp op = task.op;
     auto step = attn::AttentionStateOp::create(
         b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], tile.query, keys, values, op.getScale(),
-        task.row, task.head, tile.position, firstKey, masked ? task.keyCount : Value(), tile.extras.tensors,
-        op.getAdditive(), tile.ahead, part.first, part.second, state[0], state[1], state[2],
+        task.row, task.head, tile.position, firstKey, limit, tile.extras.tensors, op.getAdditive(), tile.ahead,
+        part.first, part.second, state[0], state[1], state[2],
         tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps), tile.isGroup,
         task.pairs(extentOf(tile.query, 0)));
     cloneRegion(op.getScore(), step.getScore(), tile.extras, 5);
@@ -154,7 +155,7 @@ KeyBlocks tile::blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Val
   }
   auto floorBlock = [&](Value v) { return asValue(b, affineOf(b, d0.floorDiv(task.block), {OpFoldResult(v)})); };
   auto ceilBlock = [&](Value v) { return asValue(b, affineOf(b, d0.ceilDiv(task.block), {OpFoldResult(v)})); };
-  KeyBlocks range{floorBlock(from), {}, {}, ceilBlock(end)};
+  KeyBlocks range{floorBlock(from), {}, {}, ceilBlock(end), end};
   if (!task.bounds.exact) {
     range.wholeFrom = range.wholeEnd = range.from;
     return range;
@@ -177,14 +178,14 @@ SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &ta
                 masked = task.together() > 1 ? 1 : together;
   if (task.bounds.exact && (task.view || m >= kTileRows)) {
     if (task.bounds.lower)
-      state = overBlocks(b, task, tile, range.from, range.wholeFrom, masked, /*masked=*/true, state);
+      state = overBlocks(b, task, tile, range.from, range.wholeFrom, masked, range.keyEnd, state);
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     maskedFrom = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(together) * together,
                                      {OpFoldResult(range.wholeFrom), OpFoldResult(range.wholeEnd)}));
     maskedFrom = arith::MaxSIOp::create(b, maskedFrom, range.wholeFrom);
-    state = overBlocks(b, task, tile, range.wholeFrom, maskedFrom, together, /*masked=*/false, state);
+    state = overBlocks(b, task, tile, range.wholeFrom, maskedFrom, together, /*limit=*/Value(), state);
   }
-  return overBlocks(b, task, tile, maskedFrom, range.end, masked, /*masked=*/true, state);
+  return overBlocks(b, task, tile, maskedFrom, range.end, masked, range.keyEnd, state);
 }
 
 bool tile::allowsGroups(AttentionOp op, int64_t groups) {

@@ -16,6 +16,7 @@ struct QueryTile {
 /// Blocks of keys: any of some queries sees those of [from, end), all of them see those of [wholeFrom, wholeEnd).
 struct KeyBlocks {
   Value from, wholeFrom, wholeEnd, end;
+  Value keyEnd; ///< the key from which on none of them sees any, in block `end` - 1 or behind it
 };
 
 /// Queries [inRow, inRow + m) of the row as they are stored, [m, channels].

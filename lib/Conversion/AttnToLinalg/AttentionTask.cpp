@@ -207,25 +207,30 @@ static Value packKeyPanel(ImplicitLocOpBuilder &b, const AttentionTask &task, Va
   });
 }
 
-/// 32 values from `first` on into `dest`, [1, value channels/32, 32, 32], or in pairs.
-static Value packValuePanels(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value dest) {
+/// 32 values of `heads` heads from `first` on into `dest`, [heads, value channels/32, 32, 32], or in pairs: row by row,
+/// as they lie.
+static Value packValuePanels(ImplicitLocOpBuilder &b, AttentionTask task, Value first, Value heads, Value dest) {
   Value zero = index(b, 0);
   AffineExpr d0 = b.getAffineDimExpr(0);
-  return loop(b, zero, index(b, kPanel), task.together(), dest, [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
+  auto write = [&](ImplicitLocOpBuilder &b, Value place, Value channel, Value dest) -> Value {
     Value from = arith::AddIOp::create(b, first, place);
-    return loop(b, zero, index(b, task.valueChannels), kPanel, outer,
-                [&](ImplicitLocOpBuilder &b, Value channel, Value inner) -> Value {
-                  Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)}));
-                  Value values = readKey(b, task, 2, from, channel);
-                  if (task.together() == 1)
-                    return writePanel(b, values, inner, {zero, panel, place, zero});
-                  Value next = readKey(b, task, 2, arith::AddIOp::create(b, from, index(b, 1)), channel);
-                  Value pairs = asPairs(b, paired(b, roundedWords(b, values), roundedWords(b, next)));
-                  Value line = asValue(b, affineOf(b, d0.floorDiv(2), {OpFoldResult(place)}));
-                  return vector::TransferWriteOp::create(b, pairs, inner, ValueRange{zero, panel, line, zero},
-                                                         ArrayRef<bool>{true})
-                      .getResult();
-                });
+    Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)}));
+    Value values = readKey(b, task, 2, from, channel);
+    if (task.together() == 1)
+      return writePanel(b, values, dest, {task.kvHead, panel, place, zero});
+    Value next = readKey(b, task, 2, arith::AddIOp::create(b, from, index(b, 1)), channel);
+    Value pairs = asPairs(b, paired(b, roundedWords(b, values), roundedWords(b, next)));
+    Value line = asValue(b, affineOf(b, d0.floorDiv(2), {OpFoldResult(place)}));
+    return vector::TransferWriteOp::create(b, pairs, dest, ValueRange{task.kvHead, panel, line, zero},
+                                           ArrayRef<bool>{true})
+        .getResult();
+  };
+  return loop(b, zero, index(b, kPanel), task.together(), dest, [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
+    return loop(b, zero, heads, 1, outer, [&](ImplicitLocOpBuilder &b, Value head, Value ofRow) {
+      task.kvHead = head;
+      return loop(b, zero, index(b, task.valueChannels), kPanel, ofRow,
+                  [&](ImplicitLocOpBuilder &b, Value channel, Value inner) { return write(b, place, channel, inner); });
+    });
   });
 }
 
@@ -266,21 +271,18 @@ PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototyp
     insertions[0].sizes = {OpFoldResult(count), one, lines, width};
     insertions[1].offsets = {zero, zero, affineOf(b, d0 * (kPanel / together), {OpFoldResult(panel)}), zero};
     insertions[1].sizes = {OpFoldResult(count), b.getIndexAttr(valuePanels), valueLines, width};
-    SmallVector<int64_t> shapes[] = {{1, 1, keyLines, kPanel * together},
-                                     {1, valuePanels, kPanel / together, kPanel * together}};
-    for (auto [i, out] : llvm::enumerate(insertions)) {
-      SmallVector<int64_t> shape = shapes[i];
-      shape[0] = ShapedType::kDynamic;
-      Value slice = extract(b, dests[i], out.offsets, out.sizes, shape);
-      out.tile = loop(b, index(b, 0), count, 1, slice, [&](ImplicitLocOpBuilder &b, Value head, Value carried) {
-        task.kvHead = head;
-        SmallVector<OpFoldResult> offsets(4, zero), sizes(out.sizes);
-        offsets[0] = head, sizes[0] = one;
-        Value ofHead = extract(b, carried, offsets, sizes, shapes[i]);
-        ofHead = i == 0 ? packKeyPanel(b, task, first, ofHead) : packValuePanels(b, task, first, ofHead);
-        return insert(b, ofHead, carried, offsets, sizes);
-      });
-    }
+    auto sliceOf = [&](int64_t i, SmallVector<int64_t> shape) {
+      return extract(b, dests[i], insertions[i].offsets, insertions[i].sizes, shape);
+    };
+    Value keys = sliceOf(0, {ShapedType::kDynamic, 1, keyLines, kPanel * together});
+    insertions[0].tile = loop(b, index(b, 0), count, 1, keys, [&](ImplicitLocOpBuilder &b, Value head, Value carried) {
+      task.kvHead = head;
+      SmallVector<OpFoldResult> offsets{head, zero, zero, zero}, sizes{one, one, lines, width};
+      Value ofHead = extract(b, carried, offsets, sizes, {1, 1, keyLines, kPanel * together});
+      return insert(b, packKeyPanel(b, task, first, ofHead), carried, offsets, sizes);
+    });
+    Value values = sliceOf(1, {ShapedType::kDynamic, valuePanels, kPanel / together, kPanel * together});
+    insertions[1].tile = packValuePanels(b, task, first, count, values);
     return insertions;
   });
   return {results[0], results[1]};

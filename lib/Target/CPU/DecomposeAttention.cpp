@@ -31,6 +31,9 @@ using attn::kPanel;
 
 namespace {
 
+/// Steps of k that products take at a time.
+constexpr int64_t kChains = 4;
+
 /// How many keys a step has, at most `most` of them.
 struct KeyCount {
   Value count;
@@ -70,17 +73,19 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     Type f32 = b.getF32Type();
     Value zero = index(b, 0);
     bool masked = !op.getMask().empty() || op.getLimit();
-    Value scores = made.lookup(op);
+    Value scores = made.lookup(op), factor;
     if (!scores) {
       scores = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, keys->most}, f32);
+      if (scalesScores(op))
+        factor = factorOf(b, op);
       scores = op.getAdditive() ? additiveScores(b, op, keys->count, scores)
-                                : dotScores(b, op, scaledQuery(b, op), keys->count, scores);
+                                : dotScores(b, op, factor ? op.getQuery() : scaledQuery(b, op), keys->count, scores);
     }
     // What follows is by rows and panels.
     OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0);
     AffineExpr d0 = b.getAffineDimExpr(0);
 
-    FailureOr<Softmax> softmax = softmaxOf(b, op, scores, keys->count, masked);
+    FailureOr<Softmax> softmax = softmaxOf(b, op, {scores, factor, keys->count, masked});
     if (failed(softmax))
       return failure();
     scores = softmax->probabilities;
@@ -93,13 +98,16 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
       rewriter.replaceOp(op, {acc, softmax->max, softmax->sum});
       return success();
     }
-    OpFoldResult count = getAsOpFoldResult(keys->count);
-    scores = extract(b, scores, {first, first}, {rows, count},
-                     {m, getConstantIntValue(count).value_or(ShapedType::kDynamic)});
+    const bool isPaired = attn::isInPairs(op.getValue().getType());
+    OpFoldResult count = getAsOpFoldResult(isPaired ? keys->count : visible(b, op, keys->count));
+    const int64_t extent = getConstantIntValue(count).value_or(ShapedType::kDynamic);
+    scores = extract(b, scores, {first, first}, {rows, count}, {m, extent});
     Value acc = loop(b, zero, index(b, valueChannels), kPanel, softmax->acc,
                      [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
                        OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
                        Value value = nthPanel(b, op.getValue(), nth);
+                       if (!isPaired)
+                         value = extract(b, value, {first, first}, {count, panel}, {extent, kPanel});
                        Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
                        Value product = productOf(b, op, true, nth, valueChannels / kPanel, scores, value, tile);
                        return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
@@ -109,11 +117,41 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// What the query is multiplied by: scores are in base-2 units where they are linear in it.
-  static Value factorsOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
+  static Value factorOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
     if (!op.getScore().empty())
-      return splat(b, op.getScale());
+      return op.getScale();
     Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(std::numbers::log2e));
-    return splat(b, arith::MulFOp::create(b, op.getScale(), log2e));
+    return arith::MulFOp::create(b, op.getScale(), log2e);
+  }
+  static Value factorsOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) { return splat(b, factorOf(b, op)); }
+
+  /// Whether the scores are multiplied by the factor, as they are subtracted from, and not the query: products then
+  /// read it where it lies, unless its rows push one another out of the cache.
+  static bool scalesScores(attn::AttentionStateOp op) {
+    FloatAttr scale;
+    if (op.getPaired() || op.getAdditive() || !op.getScore().empty() ||
+        !matchPattern(op.getScale(), m_Constant(&scale)) || !(scale.getValueAsDouble() > 0))
+      return false;
+    Value query = op.getQuery();
+    while (true) {
+      if (rowsAlias(cast<RankedTensorType>(query.getType())))
+        return false;
+      Operation *from = query.getDefiningOp();
+      if (!isa_and_present<tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
+              from))
+        return true;
+      query = from->getOperand(0);
+    }
+  }
+
+  /// Of `count` keys, which may be fewer than a tile's, those before the limit: products take four at a time.
+  static Value visible(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value count) {
+    if (!op.getLimit() || getConstantIntValue(count))
+      return count;
+    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    Value before = asValue(
+        b, affineOf(b, (d0 - d1).ceilDiv(kChains) * kChains, {OpFoldResult(op.getLimit()), OpFoldResult(op.getKv())}));
+    return arith::MinSIOp::create(b, count, arith::MaxSIOp::create(b, before, index(b, kChains)));
   }
 
   /// Panel `nth` of keys or values.

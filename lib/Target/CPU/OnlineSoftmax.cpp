@@ -38,10 +38,11 @@ Value writeRow(ImplicitLocOpBuilder &b, Value lanes, Value r, Value dest) {
 }
 
 /// Each row's largest score, lane by lane, into a row of 16; the regions' results in place of the scores.
-FailureOr<std::pair<Value, Value>> largestScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value scores,
-                                                 Value keys, bool masked) {
+FailureOr<std::pair<Value, Value>> largestScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op,
+                                                 const Scores &tile) {
+  Value scores = tile.tile, keys = tile.keys;
   auto type = cast<RankedTensorType>(scores.getType());
-  bool rewrites = masked || !op.getScore().empty();
+  bool rewrites = tile.masked || !op.getScore().empty();
   Value floor = arith::ConstantOp::create(
       b, DenseElementsAttr::get(panelOf(b.getF32Type()), -std::numeric_limits<float>::infinity()));
   Value largest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{type.getDimSize(0), kLanes}, b.getF32Type());
@@ -79,6 +80,13 @@ FailureOr<std::pair<Value, Value>> largestScores(ImplicitLocOpBuilder &b, attn::
   return std::make_pair(results[0], rewrites ? results[1] : scores);
 }
 
+/// 32 scores less their maximum, in base-2 units.
+Value belowMax(ImplicitLocOpBuilder &b, Value score, Value factor, Value max) {
+  if (!factor)
+    return arith::SubFOp::create(b, score, max);
+  return vector::FMAOp::create(b, score, splat(b, factor), arith::NegFOp::create(b, max));
+}
+
 /// sum + 32 probabilities as they are stored: rounded ones by a product with ones where it `sumsPairs`.
 Value addProbabilities(ImplicitLocOpBuilder &b, Value sum, Value stored, bool sumsPairs) {
   auto type = cast<VectorType>(stored.getType());
@@ -104,17 +112,19 @@ Value reduceAll(ImplicitLocOpBuilder &b, Value partial, Combine combine) {
 } // namespace
 
 // What is one number a row is in the lanes of a vector; between those, rows are handled one at a time.
-FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value scores, Value keys,
-                                  bool masked) {
-  auto type = cast<RankedTensorType>(scores.getType());
+FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, const Scores &scores) {
+  auto type = cast<RankedTensorType>(scores.tile.getType());
   int64_t m = type.getDimSize(0), channels = op.getAcc().getType().getDimSize(1);
-  auto largest = largestScores(b, op, scores, keys, masked);
+  auto largest = largestScores(b, op, scores);
   if (failed(largest))
     return failure();
   auto plus = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, x, y); };
   auto [partial, finished] = *largest;
   Value old = readLanes(b, op.getMax());
-  Value max = larger(b, reduceAll(b, partial, [&](Value x, Value y) { return larger(b, x, y); }), old);
+  Value max = reduceAll(b, partial, [&](Value x, Value y) { return larger(b, x, y); });
+  if (scores.factor)
+    max = arith::MulFOp::create(b, max, vector::BroadcastOp::create(b, lanesOf(b), scores.factor));
+  max = larger(b, max, old);
   Value alpha = exp2OfNonpositive(b, arith::SubFOp::create(b, old, max));
   // Rounded probabilities lie apart; the others take the place of the scores.
   Value target = finished;
@@ -133,11 +143,11 @@ FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn::AttentionStateO
              Value newMax = splat(b, tensor::ExtractOp::create(b, maxima, r)),
                    factor = splat(b, tensor::ExtractOp::create(b, alphas, r)),
                    none = arith::ConstantOp::create(b, b.getZeroAttr(sumsPairs ? lanesOf(b) : panelOf(b.getF32Type())));
-             SmallVector<Value> row = loop(b, index(b, 0), keys, kPanel, ValueRange{none, carried[0]},
+             SmallVector<Value> row = loop(b, index(b, 0), scores.keys, kPanel, ValueRange{none, carried[0]},
                                            [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
                                              Value score =
                                                  readPanel(b, op.getPaired() ? finished : inner[1], {r, column});
-                                             Value e = exp2OfNonpositive(b, arith::SubFOp::create(b, score, newMax));
+                                             Value e = exp2OfNonpositive(b, belowMax(b, score, scores.factor, newMax));
                                              Value stored = op.getPaired() ? rounded(b, e) : e;
                                              return SmallVector<Value>{addProbabilities(b, inner[0], stored, sumsPairs),
                                                                        writePanel(b, stored, inner[1], {r, column})};

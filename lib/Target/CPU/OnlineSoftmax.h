@@ -17,10 +17,15 @@ struct Softmax {
   mlir::Value probabilities, acc, max, sum;
 };
 
-/// Probabilities in place of the scores [M, most], of which `keys` columns count; `masked` where a limit or a mask
-/// applies. Max is overwritten last, which lets the state bufferise in place. Fails, with a diagnostic, where a region
-/// has no form on vectors.
-mlir::FailureOr<Softmax> softmaxOf(mlir::ImplicitLocOpBuilder &b, attn::AttentionStateOp op, mlir::Value scores,
-                                   mlir::Value keys, bool masked);
+/// The scores [M, most] of a step, of which `keys` columns count, in base-2 units once they are multiplied by `factor`,
+/// a positive number, or null where they are. `masked` where a limit or a mask applies.
+struct Scores {
+  mlir::Value tile, factor, keys;
+  bool masked;
+};
+
+/// Probabilities in place of the scores. Max is overwritten last, which lets the state bufferise in place. Fails, with
+/// a diagnostic, where a region has no form on vectors.
+mlir::FailureOr<Softmax> softmaxOf(mlir::ImplicitLocOpBuilder &b, attn::AttentionStateOp op, const Scores &scores);
 
 } // namespace rapt::cpu

@@ -9,7 +9,6 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::cpu;
 using namespace rapt::tile;
-using attn::kPanel;
 
 namespace {
 
@@ -18,10 +17,10 @@ constexpr int64_t kGroup = 2;
 /// Chains of accumulators of a single row.
 constexpr int64_t kChains = 4;
 
-/// Extent k of the rows; of one that is not known, which is a multiple of it, a panel's width.
+/// Extent k of the rows; of one that is not known what it is a multiple of.
 int64_t depthOf(Value rows) {
   int64_t k = cast<MemRefType>(rows.getType()).getDimSize(1);
-  return ShapedType::isDynamic(k) ? kPanel : k;
+  return ShapedType::isDynamic(k) ? kChains : k;
 }
 
 struct Emitter : RegisterTile {

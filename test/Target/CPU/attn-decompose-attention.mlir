@@ -91,6 +91,81 @@ func.func @additive(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x
 
 // -----
 
+// Scores of a constant positive scale are multiplied by it as their maximum is subtracted: the query is read where it lies.
+// CHECK-LABEL: @scaled
+func.func @scaled(%all: tensor<?x768xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<8x64xf32>,
+                  %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
+  // CHECK: %[[QUERY:.*]] = tensor.extract_slice
+  %scale = arith.constant 0.125 : f32
+  %q = tensor.extract_slice %all[%i, 64] [8, 64] [1, 1] : tensor<?x768xf32> to tensor<8x64xf32>
+  // CHECK: attn.panel_product %[[QUERY]]
+  // CHECK: arith.mulf %{{.*}} : vector<16xf32>
+  // CHECK: vector.fma %{{.*}} : vector<32xf32>
+  // CHECK-NEXT: math.exp2 {{.*}} {nonpositive}
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x64xf32>
+}
+
+// -----
+
+// Rows of 4 KiB push one another out of the cache: their scaled copy does not.
+// CHECK-LABEL: @aliasing
+func.func @aliasing(%all: tensor<?x1024xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<8x64xf32>,
+                    %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
+  // CHECK: tensor.extract_slice
+  // CHECK: arith.mulf %{{.*}} : vector<32xf32>
+  // CHECK: attn.panel_product
+  // CHECK-NOT: vector.fma
+  %scale = arith.constant 0.125 : f32
+  %q = tensor.extract_slice %all[%i, 64] [8, 64] [1, 1] : tensor<?x1024xf32> to tensor<8x64xf32>
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x64xf32>
+}
+
+// -----
+
+// The largest score times a negative scale is not the largest one.
+// CHECK-LABEL: @negative
+func.func @negative(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<8x64xf32>,
+                    %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
+  // CHECK: arith.mulf %{{.*}} : vector<32xf32>
+  // CHECK: attn.panel_product
+  // CHECK-NOT: vector.fma
+  %scale = arith.constant -0.125 : f32
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x64xf32>
+}
+
+// -----
+
+// Of keys whose number is not known the second product takes those before the limit, four at a time.
+// CHECK: affine_map<()[s0, s1] -> (((s0 - s1) ceildiv 4) * 4)>
+// CHECK-LABEL: @before_limit
+// CHECK-SAME: %[[FROM:[a-z0-9]+]]: index, %[[END:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: tensor<14x64xf32>
+func.func @before_limit(%n: index, %q: tensor<14x64xf32>, %ks: tensor<4x64x32xf32>, %vs: tensor<2x128x32xf32>, %scale: f32, %i: index, %end: index,
+                        %acc: tensor<14x64xf32>, %m: tensor<14xf32>, %l: tensor<14xf32>) -> tensor<14x64xf32> {
+  %c4 = arith.constant 4 : index
+  %blocks = affine.min affine_map<(d0) -> (d0, 4)>(%n)
+  %keys = affine.apply affine_map<(d0) -> (d0 * 32)>(%blocks)
+  %k = tensor.extract_slice %ks[0, 0, 0] [%blocks, 64, 32] [1, 1, 1] : tensor<4x64x32xf32> to tensor<?x64x32xf32>
+  %v = tensor.extract_slice %vs[0, 0, 0] [2, %keys, 32] [1, 1, 1] : tensor<2x128x32xf32> to tensor<2x?x32xf32>
+  // CHECK: attn.panel_product {{.*}} : tensor<14x64xf32>, tensor<64x32xf32>
+  // CHECK: %[[BEFORE:.*]] = affine.apply #{{.*}}()[%[[END]], %[[FROM]]]
+  // CHECK: %[[SOME:.*]] = arith.maxsi %[[BEFORE]], %{{.*}}
+  // CHECK: %[[COUNT:.*]] = arith.minsi %{{.*}}, %[[SOME]]
+  // CHECK: %[[ROWS:.*]] = tensor.extract_slice %{{.*}}[0, 0] [14, %[[COUNT]]]
+  // CHECK: %[[VALUES:.*]] = tensor.extract_slice %{{.*}}[0, 0] [%[[COUNT]], 32]
+  // CHECK: attn.panel_product %[[ROWS]], %[[VALUES]]
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l)
+    : tensor<14x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
+  return %0#0 : tensor<14x64xf32>
+}
+
+// -----
+
 // The scaled query does not depend on the block of keys: it is computed before the loop.
 // CHECK-LABEL: @blocks
 func.func @blocks(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %n: index, %i: index,
