@@ -33,6 +33,11 @@ bool hasPanels(MemRefType source, MemRefType target) {
          source.isLastDimUnitStride() && target.isLastDimUnitStride();
 }
 
+/// Bytes of a row from which on it is fetched ahead, and how far: longer than memory takes to answer. The processor by
+/// itself fetches what is read no further than a page's end, and nothing of what is only written.
+constexpr int64_t kLongRow = 4096, kBytesAhead = 2048;
+constexpr int64_t kLineBytes = 64;
+
 struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
   void runOnOperation() override {
     SmallVector<memref::CopyOp> copies;
@@ -59,12 +64,28 @@ struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
       b.setInsertionPointToStart(loop.getBody());
     }
     if (byPanels) {
+      fetchAhead(b, source, indices, /*isWrite=*/false);
+      fetchAhead(b, target, indices, /*isWrite=*/true);
       auto panel = VectorType::get({kPanel}, type.getElementType());
       Value elements = vector::LoadOp::create(b, panel, source, indices);
       vector::StoreOp::create(b, elements, target, indices);
     } else {
       Value element = memref::LoadOp::create(b, source, indices);
       memref::StoreOp::create(b, element, target, indices);
+    }
+  }
+
+  /// Fetches the lines of a panel that follows the one at `indices`, of long rows.
+  static void fetchAhead(ImplicitLocOpBuilder &b, Value buffer, SmallVector<Value> indices, bool isWrite) {
+    auto type = cast<MemRefType>(buffer.getType());
+    const int64_t bytes = type.getElementType().isIndex() ? 8 : llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    if (type.isDynamicDim(type.getRank() - 1) || type.getShape().back() * bytes < kLongRow)
+      return;
+    Value column = indices.back();
+    for (int64_t line = 0; line < kPanel * bytes; line += kLineBytes) {
+      Value ahead = arith::ConstantIndexOp::create(b, (kBytesAhead + line) / bytes);
+      indices.back() = arith::AddIOp::create(b, column, ahead);
+      memref::PrefetchOp::create(b, buffer, indices, isWrite, /*localityHint=*/3, /*isDataCache=*/true);
     }
   }
 };

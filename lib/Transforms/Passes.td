@@ -270,8 +270,8 @@ def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
 def AttnLowerCopies : Pass<"attn-lower-copies"> {
   let summary = "memref.copy becomes loops";
   let description = [{
-    What copies bufferisation left become loops over vectors of 32 elements where rows are whole panels, and over elements elsewhere; a copy
-    of a buffer onto itself goes away. LLVM's own lowering of a strided copy would call a function of MLIR's runner library.
+    What copies bufferisation left become loops over vectors of 32 elements where rows are whole panels, which fetch long rows ahead, and over
+    elements elsewhere; a copy of a buffer onto itself goes away. LLVM's own lowering of a strided copy would call a function of MLIR's runner library.
 
     ```mlir
     func.func @f(%x: memref<4x?xf32, strided<[?, 1]>>, %y: memref<4x?xf32, strided<[?, 1]>>) {

@@ -32,6 +32,29 @@ func.func @panels(%x: memref<8x64xf32, strided<[128, 1], offset: ?>>, %y: memref
   return
 }
 
+// Long rows are fetched ahead, both what is read and what is written: 2 KiB, two lines a panel.
+// CHECK-LABEL: @long
+func.func @long(%x: memref<1024xf32>, %y: memref<1024xf32>) {
+  // CHECK: scf.for %[[I:.*]] = %c0 to %c1024 step %c32
+  // CHECK: %[[FIRST:.*]] = arith.addi %[[I]], %c512
+  // CHECK: memref.prefetch %arg0[%[[FIRST]]], read
+  // CHECK: %[[SECOND:.*]] = arith.addi %[[I]], %c528
+  // CHECK: memref.prefetch %arg0[%[[SECOND]]], read
+  // CHECK-COUNT-2: memref.prefetch %arg1{{.*}}, write
+  // CHECK: vector.load
+  memref.copy %x, %y : memref<1024xf32> to memref<1024xf32>
+  return
+}
+
+// Near miss: shorter ones are not.
+// CHECK-LABEL: @short
+func.func @short(%x: memref<992xf32>, %y: memref<992xf32>) {
+  // CHECK-NOT: memref.prefetch
+  // CHECK: vector.store
+  memref.copy %x, %y : memref<992xf32> to memref<992xf32>
+  return
+}
+
 // Near miss: the last row would end in a part of a panel.
 // CHECK-LABEL: @ragged
 func.func @ragged(%x: memref<8x48xf32>, %y: memref<8x48xf32>) {

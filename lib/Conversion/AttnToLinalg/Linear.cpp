@@ -104,11 +104,28 @@ struct RowBlock {
   OpFoldResult first, count;
 };
 
-/// The sums of all panels of a task over all parts of k, [rows, 32 a panel]; those of the companion are the second
-/// half.
+/// The sums of all panels of a task over all parts of k, [panels * rows, 32], panel after panel; those of the companion
+/// are the second half.
 struct Sums {
   Value tensor, firstPanel;
-  int64_t columns, firstColumn = 0;
+  int64_t rows;           ///< of a panel
+  int64_t firstPlace = 0; ///< panels before the first
+
+  /// Those of the panel that is `p` behind the first.
+  Value of(ImplicitLocOpBuilder &b, Value p) const {
+    return extract(b, tensor, placeOf(b, p), sizes(b), {rows, kPanel});
+  }
+  Value with(ImplicitLocOpBuilder &b, Value p, Value panel) const {
+    return insert(b, panel, tensor, placeOf(b, p), sizes(b));
+  }
+
+private:
+  SmallVector<OpFoldResult> placeOf(ImplicitLocOpBuilder &b, Value p) const {
+    return {affineOf(b, (b.getAffineDimExpr(0) + firstPlace) * rows, {OpFoldResult(p)}), b.getIndexAttr(0)};
+  }
+  SmallVector<OpFoldResult> sizes(ImplicitLocOpBuilder &b) const {
+    return {b.getIndexAttr(rows), b.getIndexAttr(kPanel)};
+  }
 };
 
 /// Rows [from, from + depth) of panel `nth` of the weight.
@@ -152,16 +169,19 @@ Value emitPanel(ImplicitLocOpBuilder &b, const Product &product, const Sums *sum
     room = extract(b, room, {zero, zero}, {rows.count, panel}, {ShapedType::kDynamic, kPanel});
     attn::LinearOp op = product.op, beside = companion->op;
     task.local = llvm::find(op.getExtras(), beside.getResult()).getIndex();
-    Sums after = sums ? Sums{sums->tensor, sums->firstPanel, sums->columns / 2, sums->columns / 2} : Sums();
+    Sums after;
+    if (sums) {
+      after = *sums;
+      after.firstPlace = cast<RankedTensorType>(sums->tensor.getType()).getDimSize(0) / sums->rows / 2;
+    }
     task.extras[*task.local] = emitPanel(b, *companion, sums ? &after : nullptr, nth, rows, room);
   }
   if (!sums) {
     task.weight = weightOf(b, product, nth, zero);
     return multiplyRows(b, task, asValue(b, rows.count), tile);
   }
-  OpFoldResult column = affineOf(b, (b.getAffineDimExpr(0) - b.getAffineDimExpr(1)) * kPanel + sums->firstColumn,
-                                 {OpFoldResult(nth), OpFoldResult(sums->firstPanel)});
-  return finishRows(b, task, asValue(b, rows.count), sums->tensor, column, tile);
+  Value place = arith::SubIOp::create(b, nth, sums->firstPanel);
+  return finishRows(b, task, asValue(b, rows.count), sums->of(b, place), tile);
 }
 
 /// Rows of unit `nth` into `tile`; those of a head are rotated then.
@@ -185,26 +205,27 @@ Value emitUnit(ImplicitLocOpBuilder &b, const Product &product, const Sums *sums
 /// The products of a block of rows with `panels` panels from `firstPanel` on, k in parts.
 Sums sumParts(ImplicitLocOpBuilder &b, const Product &product, int64_t mostPanels, Value firstPanel, Value panels,
               const RowBlock &rows) {
-  const int64_t columns = mostPanels * kPanel * (product.companion ? 2 : 1), mostRows = product.mostRows();
+  const int64_t mostRows = product.mostRows(), allRows = mostPanels * mostRows * (product.companion ? 2 : 1);
   Value zero = index(b, 0), count = asValue(b, rows.count);
-  Value room = empty(b, RankedTensorType::get({mostRows, columns}, b.getF32Type()),
-                     {b.getIndexAttr(mostRows), b.getIndexAttr(columns)});
+  Value room = empty(b, RankedTensorType::get({allRows, kPanel}, b.getF32Type()),
+                     {b.getIndexAttr(allRows), b.getIndexAttr(kPanel)});
   auto part = [&](ImplicitLocOpBuilder &b, Value from, Value carried) {
     Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, from, zero);
     Value fills = arith::SelectOp::create(b, isFirst, index(b, 1), zero);
     return loop(b, zero, panels, 1, carried, [&](ImplicitLocOpBuilder &b, Value p, Value inner) {
       Value nth = arith::AddIOp::create(b, firstPanel, p);
-      auto add = [&](const Product &product, int64_t firstColumn, Value sums) {
+      auto add = [&](const Product &product, int64_t firstPlace, Value all) {
         LinearTask task = taskOf(b, product, nth, rows);
         task.weight = weightOf(b, product, nth, from);
-        task.part = {from, affineOf(b, b.getAffineDimExpr(0) * kPanel + firstColumn, {OpFoldResult(p)}), fills};
-        return multiplyRows(b, task, count, sums);
+        task.part = {from, fills};
+        Sums sums{all, firstPanel, mostRows, firstPlace};
+        return sums.with(b, p, multiplyRows(b, task, count, sums.of(b, p)));
       };
       inner = add(product, 0, inner);
-      return product.companion ? add(*product.companion, columns / 2, inner) : inner;
+      return product.companion ? add(*product.companion, mostPanels, inner) : inner;
     });
   };
-  return {loop(b, zero, index(b, product.k), product.depth, room, part), firstPanel, columns};
+  return {loop(b, zero, index(b, product.k), product.depth, room, part), firstPanel, mostRows};
 }
 
 /// Units [first, first + count) of a block of rows into `tile`, k in parts.

@@ -30,9 +30,9 @@ Value tile::inputOf(ImplicitLocOpBuilder &b, attn::LinearOp op) {
     return input;
   int64_t columns = type.getDimSize(1);
   Value apart = emptyApart(b, type, {extent(b, input, 0), b.getIndexAttr(columns)});
-  return rowGrid(b, apart, [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
-    return forPanels(b, columns, dest,
-                     [&](ImplicitLocOpBuilder &b, Value column, Value) { return readPanel(b, input, {row, column}); });
+  return rowGrid(b, apart, [&](ImplicitLocOpBuilder &b, Value row, Value) {
+    return extract(b, input, {OpFoldResult(row), b.getIndexAttr(0)}, {b.getIndexAttr(1), b.getIndexAttr(columns)},
+                   {columns});
   });
 }
 

@@ -13,11 +13,10 @@ inline constexpr int64_t kProductRows[] = {kTileRows, 8, 4, 1};
 
 /// The operands of an attn.linear, cut to one panel.
 struct LinearTask {
-  /// A part of k, whose products are added to sums of all panels of the task.
+  /// A part of k, whose products are added to the panel's sums.
   struct Part {
-    OpFoldResult from;   ///< its first column of the input
-    OpFoldResult column; ///< of the panel in the sums
-    Value fills;         ///< 1 where it is the first part, and sums begin with zero; else 0
+    OpFoldResult from; ///< its first column of the input
+    Value fills;       ///< 1 where it is the first part, and sums begin with zero; else 0
   };
 
   attn::LinearOp op;

@@ -54,11 +54,11 @@ Value inputRows(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, OpFo
 
 /// Adds rows [r, r + m) of a part's products to the sums.
 Value addTile(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value r, Value input, Value sums) {
-  OpFoldResult row(r), rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
-  Value tile = extract(b, sums, {row, task.part->column}, {rows, panel}, {m, kPanel});
+  OpFoldResult row(r), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
+  Value tile = extract(b, sums, {row, zero}, {rows, panel}, {m, kPanel});
   tile = loop(b, index(b, 0), task.part->fills, 1, tile,
               [](ImplicitLocOpBuilder &b, Value, Value carried) { return fillWithZero(b, carried); });
-  return insert(b, addProducts(b, task, input, tile), sums, {row, task.part->column}, {rows, panel});
+  return insert(b, addProducts(b, task, input, tile), sums, {row, zero}, {rows, panel});
 }
 
 /// Rows [r, r + m) of the task into `dest`.
@@ -121,10 +121,10 @@ Value emitWidened(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Va
 Value emitRow(ImplicitLocOpBuilder &b, const LinearTask &task, Value r, Value own, Value dest) {
   if (!task.part)
     return finishTile(b, task, 1, r, own, dest);
-  Value zero = index(b, 0), column = asValue(b, task.part->column), products = readPanel(b, own, {zero, zero});
-  Value sum = arith::AddFOp::create(b, readPanel(b, dest, {r, column}), products);
+  Value zero = index(b, 0), products = readPanel(b, own, {zero, zero});
+  Value sum = arith::AddFOp::create(b, readPanel(b, dest, {r, zero}), products);
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, task.part->fills, zero);
-  return writePanel(b, arith::SelectOp::create(b, isFirst, products, sum), dest, {r, column});
+  return writePanel(b, arith::SelectOp::create(b, isFirst, products, sum), dest, {r, zero});
 }
 
 /// Rows [from, count), if there are any and the task has as many as a tile: the products of its last rows, of which
@@ -187,14 +187,13 @@ Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value 
       });
 }
 
-Value tile::finishRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value sums, OpFoldResult column,
-                       Value dest) {
-  return overRowTiles(b, kFinishedRows, count, dest,
-                      [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
-                        return loop(b, from, to, m, carried, [&](ImplicitLocOpBuilder &b, Value r, Value inner) {
-                          OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
-                          Value tile = extract(b, sums, {OpFoldResult(r), column}, {rows, panel}, {m, kPanel});
-                          return finishTile(b, task, m, r, tile, inner);
-                        });
-                      });
+Value tile::finishRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value sums, Value dest) {
+  return overRowTiles(
+      b, kFinishedRows, count, dest, [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
+        return loop(b, from, to, m, carried, [&](ImplicitLocOpBuilder &b, Value r, Value inner) {
+          OpFoldResult rows = b.getIndexAttr(m), zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
+          Value tile = extract(b, sums, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel});
+          return finishTile(b, task, m, r, tile, inner);
+        });
+      });
 }
