@@ -9,6 +9,9 @@
 
 namespace rapt {
 
+/// Bytes of a cache line, on all targets.
+inline constexpr int64_t kLineBytes = 64;
+
 struct TargetInfo {
   int64_t vectorBytes = 32;     ///< widest vector register that is fast
   int64_t vectorRegisters = 16; ///< architectural vector registers

@@ -1,5 +1,6 @@
 //===- LowerCopies.cpp - Copies as loops --------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "lib/TargetInfo/TargetInfo.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -13,6 +14,7 @@ namespace rapt {
 } // namespace rapt
 
 using namespace mlir;
+using rapt::kLineBytes;
 using rapt::attn::kPanel;
 
 namespace {
@@ -36,7 +38,6 @@ bool hasPanels(MemRefType source, MemRefType target) {
 /// Bytes of a row from which on it is fetched ahead, and how far: longer than memory takes to answer. The processor by
 /// itself fetches what is read no further than a page's end, and nothing of what is only written.
 constexpr int64_t kLongRow = 4096, kBytesAhead = 2048;
-constexpr int64_t kLineBytes = 64;
 
 struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
   void runOnOperation() override {

@@ -151,6 +151,9 @@ for name, (heads, group, dqk, dv, extras, score, mask, offset) in CASES.items():
             sizes = {**extents, "q": q if packed else max(queries), "kv": k if packed else max(keys)}
             fixed = [int(n) for n in shape.split("x")[:-1]] if place == "()" else [sizes[d] for d in names]
             inputs[f"x{i}"] = values(kind, tuple(fixed))
+        # Scores whose distances are far above what exp takes: the largest one's value is the result.
+        if name in ("odd_channels", "wide") and (queries, keys) == LENGTHS[1]:
+            inputs["q"] *= np.float32(1e9)
         expected, = program.reference(name, inputs, ["o"])
         for order in (kernels.backwards, kernels.at_once):
             got, = program.compiled(name, inputs.values(), [(q, heads, group, dv)], (q, k, rows, max(queries), max(keys)), order)

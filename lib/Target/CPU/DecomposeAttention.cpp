@@ -11,6 +11,7 @@
 #include "lib/Target/CPU/OnlineSoftmax.h"
 #include "lib/Target/CPU/PairInstructions.h"
 #include "lib/Target/CPU/Passes.h"
+#include "lib/Target/CPU/RegisterTile.h"
 #include "lib/Target/CPU/ScoreRegions.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -30,9 +31,6 @@ using namespace rapt::cpu;
 using attn::kPanel;
 
 namespace {
-
-/// Steps of k that products take at a time.
-constexpr int64_t kChains = 4;
 
 /// How many keys a step has, at most `most` of them.
 struct KeyCount {
@@ -98,15 +96,15 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
       rewriter.replaceOp(op, {acc, softmax->max, softmax->sum});
       return success();
     }
-    const bool isPaired = attn::isInPairs(op.getValue().getType());
-    OpFoldResult count = getAsOpFoldResult(isPaired ? keys->count : visible(b, op, keys->count));
+    const bool inPairs = attn::isInPairs(op.getValue().getType());
+    OpFoldResult count = getAsOpFoldResult(inPairs ? keys->count : visible(b, op, keys->count));
     const int64_t extent = getConstantIntValue(count).value_or(ShapedType::kDynamic);
     scores = extract(b, scores, {first, first}, {rows, count}, {m, extent});
     Value acc = loop(b, zero, index(b, valueChannels), kPanel, softmax->acc,
                      [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
                        OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
                        Value value = nthPanel(b, op.getValue(), nth);
-                       if (!isPaired)
+                       if (!inPairs)
                          value = extract(b, value, {first, first}, {count, panel}, {extent, kPanel});
                        Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
                        Value product = productOf(b, op, true, nth, valueChannels / kPanel, scores, value, tile);
@@ -149,9 +147,9 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     if (!op.getLimit() || getConstantIntValue(count))
       return count;
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    Value before = asValue(
-        b, affineOf(b, (d0 - d1).ceilDiv(kChains) * kChains, {OpFoldResult(op.getLimit()), OpFoldResult(op.getKv())}));
-    return arith::MinSIOp::create(b, count, arith::MaxSIOp::create(b, before, index(b, kChains)));
+    Value before = asValue(b, affineOf(b, (d0 - d1).ceilDiv(kStepsTogether) * kStepsTogether,
+                                       {OpFoldResult(op.getLimit()), OpFoldResult(op.getKv())}));
+    return arith::MinSIOp::create(b, count, arith::MaxSIOp::create(b, before, index(b, kStepsTogether)));
   }
 
   /// Panel `nth` of keys or values.

@@ -80,11 +80,21 @@ FailureOr<std::pair<Value, Value>> largestScores(ImplicitLocOpBuilder &b, attn::
   return std::make_pair(results[0], rewrites ? results[1] : scores);
 }
 
-/// 32 scores less their maximum, in base-2 units.
-Value belowMax(ImplicitLocOpBuilder &b, Value score, Value factor, Value max) {
+/// What scores that are yet to be multiplied are compared with: their row's largest in this step, and how far that is,
+/// multiplied, above the state's. Numbers a row.
+struct Reference {
+  Value largest, distance;
+};
+
+/// 32 scores less the row's maximum, in base-2 units. The step's largest score is subtracted before the multiplication,
+/// so that it gives no more than 0 however large it is: a product less the rounded maximum, which are one multiply-add,
+/// would leave what the maximum was rounded by.
+Value belowMax(ImplicitLocOpBuilder &b, Value score, Value factor, Value max, const Reference &reference, Value r) {
   if (!factor)
     return arith::SubFOp::create(b, score, max);
-  return vector::FMAOp::create(b, score, splat(b, factor), arith::NegFOp::create(b, max));
+  auto ofRow = [&](Value numbers) { return splat(b, tensor::ExtractOp::create(b, numbers, r)); };
+  Value below = arith::SubFOp::create(b, score, ofRow(reference.largest));
+  return vector::FMAOp::create(b, below, splat(b, factor), ofRow(reference.distance));
 }
 
 /// sum + 32 probabilities as they are stored: rounded ones by a product with ones where it `sumsPairs`.
@@ -122,8 +132,14 @@ FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn::AttentionStateO
   auto [partial, finished] = *largest;
   Value old = readLanes(b, op.getMax());
   Value max = reduceAll(b, partial, [&](Value x, Value y) { return larger(b, x, y); });
-  if (scores.factor)
-    max = arith::MulFOp::create(b, max, vector::BroadcastOp::create(b, lanesOf(b), scores.factor));
+  Value largestScore = max;
+  if (scores.factor) {
+    // Finite where all keys are masked, as what is masked is infinitely far below.
+    auto lowest = DenseElementsAttr::get(lanesOf(b), std::numeric_limits<float>::lowest());
+    largestScore = larger(b, max, arith::ConstantOp::create(b, lowest));
+    max = arith::MulFOp::create(b, largestScore, vector::BroadcastOp::create(b, lanesOf(b), scores.factor));
+  }
+  Value multiplied = max;
   max = larger(b, max, old);
   Value alpha = exp2OfNonpositive(b, arith::SubFOp::create(b, old, max));
   // Rounded probabilities lie apart; the others take the place of the scores.
@@ -137,21 +153,24 @@ FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn::AttentionStateO
     return writeLanes(b, lanes, tensor::EmptyOp::create(b, ArrayRef<int64_t>{kLanes}, b.getF32Type()));
   };
   Value maxima = spread(max), alphas = spread(alpha);
+  Reference reference;
+  if (scores.factor)
+    reference = {spread(largestScore), spread(arith::SubFOp::create(b, multiplied, max))};
   SmallVector<Value> rows =
       loop(b, index(b, 0), index(b, m), 1, ValueRange{target, partial, op.getAcc()},
            [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
              Value newMax = splat(b, tensor::ExtractOp::create(b, maxima, r)),
                    factor = splat(b, tensor::ExtractOp::create(b, alphas, r)),
                    none = arith::ConstantOp::create(b, b.getZeroAttr(sumsPairs ? lanesOf(b) : panelOf(b.getF32Type())));
-             SmallVector<Value> row = loop(b, index(b, 0), scores.keys, kPanel, ValueRange{none, carried[0]},
-                                           [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
-                                             Value score =
-                                                 readPanel(b, op.getPaired() ? finished : inner[1], {r, column});
-                                             Value e = exp2OfNonpositive(b, belowMax(b, score, scores.factor, newMax));
-                                             Value stored = op.getPaired() ? rounded(b, e) : e;
-                                             return SmallVector<Value>{addProbabilities(b, inner[0], stored, sumsPairs),
-                                                                       writePanel(b, stored, inner[1], {r, column})};
-                                           });
+             SmallVector<Value> row =
+                 loop(b, index(b, 0), scores.keys, kPanel, ValueRange{none, carried[0]},
+                      [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
+                        Value score = readPanel(b, op.getPaired() ? finished : inner[1], {r, column});
+                        Value e = exp2OfNonpositive(b, belowMax(b, score, scores.factor, newMax, reference, r));
+                        Value stored = op.getPaired() ? rounded(b, e) : e;
+                        return SmallVector<Value>{addProbabilities(b, inner[0], stored, sumsPairs),
+                                                  writePanel(b, stored, inner[1], {r, column})};
+                      });
              Value acc = loop(b, index(b, 0), index(b, channels), kPanel, carried[2],
                               [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
                                 Value x = arith::MulFOp::create(b, readPanel(b, inner, {r, c}), factor);

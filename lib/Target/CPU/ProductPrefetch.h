@@ -1,5 +1,6 @@
 //===- ProductPrefetch.h - What a register tile reads next --------------------------*- C++ -*-===//
 #pragma once
+#include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -8,7 +9,6 @@
 
 namespace rapt::cpu {
 
-inline constexpr int64_t kLineBytes = 64;
 /// Tiles with fewer rows are bound by memory, which the processor streams by itself.
 inline constexpr int64_t kLeastRowsToPrefetch = 5;
 /// After this many tiles of rows the next panel is in the second-level cache, or after the last one where there are

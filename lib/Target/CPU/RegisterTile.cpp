@@ -14,13 +14,11 @@ namespace {
 
 /// Steps of k for each line of something else that is prefetched.
 constexpr int64_t kGroup = 2;
-/// Chains of accumulators of a single row.
-constexpr int64_t kChains = 4;
 
 /// Extent k of the rows; of one that is not known what it is a multiple of.
 int64_t depthOf(Value rows) {
   int64_t k = cast<MemRefType>(rows.getType()).getDimSize(1);
-  return ShapedType::isDynamic(k) ? kChains : k;
+  return ShapedType::isDynamic(k) ? kStepsTogether : k;
 }
 
 struct Emitter : RegisterTile {
@@ -225,7 +223,7 @@ struct Emitter : RegisterTile {
 
   void emit(ImplicitLocOpBuilder &b) const {
     int64_t k = depthOf(a), steps = k / rowsOfStep();
-    int64_t most = kChains / rowsOfStep(), chains = rows == 1 && steps % most == 0 ? most : 1;
+    int64_t most = kStepsTogether / rowsOfStep(), chains = rows == 1 && steps % most == 0 ? most : 1;
     bool isStatic = cast<MemRefType>(a.getType()).hasStaticShape();
     // An extent that is not known is that of f32 rows, one a step.
     Value count = isStatic ? index(b, steps) : Value(memref::DimOp::create(b, a, 1));

@@ -91,7 +91,7 @@ func.func @additive(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x
 
 // -----
 
-// Scores of a constant positive scale are multiplied by it as their maximum is subtracted: the query is read where it lies.
+// Scores of a constant positive scale are multiplied by it after the largest is subtracted: the query is read where it lies.
 // CHECK-LABEL: @scaled
 func.func @scaled(%all: tensor<?x768xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<8x64xf32>,
                   %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
@@ -100,8 +100,9 @@ func.func @scaled(%all: tensor<?x768xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2
   %q = tensor.extract_slice %all[%i, 64] [8, 64] [1, 1] : tensor<?x768xf32> to tensor<8x64xf32>
   // CHECK: attn.panel_product %[[QUERY]]
   // CHECK: arith.mulf %{{.*}} : vector<16xf32>
-  // CHECK: vector.fma %{{.*}} : vector<32xf32>
-  // CHECK-NEXT: math.exp2 {{.*}} {nonpositive}
+  // CHECK: %[[BELOW:.*]] = arith.subf %{{.*}} : vector<32xf32>
+  // CHECK: %[[SCALED:.*]] = vector.fma %[[BELOW]], %{{.*}} : vector<32xf32>
+  // CHECK-NEXT: math.exp2 %[[SCALED]] {nonpositive}
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x64xf32>
@@ -116,7 +117,10 @@ func.func @aliasing(%all: tensor<?x1024xf32>, %k: tensor<2x64x32xf32>, %v: tenso
   // CHECK: tensor.extract_slice
   // CHECK: arith.mulf %{{.*}} : vector<32xf32>
   // CHECK: attn.panel_product
-  // CHECK-NOT: vector.fma
+  // CHECK-NOT: arith.mulf %{{.*}} : vector<32xf32>
+  // CHECK: %[[BELOW:.*]] = arith.subf %{{.*}} : vector<32xf32>
+  // CHECK-NEXT: math.exp2 %[[BELOW]]
+  // CHECK: attn.panel_product
   %scale = arith.constant 0.125 : f32
   %q = tensor.extract_slice %all[%i, 64] [8, 64] [1, 1] : tensor<?x1024xf32> to tensor<8x64xf32>
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
@@ -132,7 +136,10 @@ func.func @negative(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x
                     %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
   // CHECK: arith.mulf %{{.*}} : vector<32xf32>
   // CHECK: attn.panel_product
-  // CHECK-NOT: vector.fma
+  // CHECK-NOT: arith.mulf %{{.*}} : vector<32xf32>
+  // CHECK: %[[BELOW:.*]] = arith.subf %{{.*}} : vector<32xf32>
+  // CHECK-NEXT: math.exp2 %[[BELOW]]
+  // CHECK: attn.panel_product
   %scale = arith.constant -0.125 : f32
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
