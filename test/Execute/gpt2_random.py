@@ -53,7 +53,8 @@ def check(name, options, directory):
         reference = gpt2.load(model)
     reference.stored = cachetypes.ROUNDING[cache]
     command = random_models.program(options, model, directory, [*seeded, *flags])
-    return random_models.check_decoder(options, command, directory, inputs(config), reference, cachetypes.TOLERANCE[cache])
+    tolerance = random_models.decoder_tolerance(options, made.get("dtype", "F32"), cache)
+    return random_models.check_decoder(options, command, directory, inputs(config), reference, tolerance)
 
 
 def main():

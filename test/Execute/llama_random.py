@@ -121,7 +121,7 @@ def check(name, options, directory):
     if name in CHATS:
         llama_chat.write(family, model)
     command = random_models.program(options, model, directory, flags)
-    tolerance = max(cachetypes.TOLERANCE[cache], random_models.sums_tolerance(CASES[name][1].get("dtype", "F32")))
+    tolerance = random_models.decoder_tolerance(options, made.get("dtype", "F32"), cache)
     worst = random_models.check_decoder(options, command, directory, inputs(config), reference, tolerance)
     if options.rapt_run:
         checkDecode(library, reference, options, llama_chat.FORMS[family][0].size if name in CHATS else None)
