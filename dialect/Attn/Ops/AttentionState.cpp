@@ -285,11 +285,18 @@ FailureOr<MergeResult> AttentionStateOp::mergeReductions(OpBuilder &b, Location 
 LogicalResult PanelProductOp::verify() {
   auto rows = cast<ShapedType>(getRows().getType()), panel = cast<ShapedType>(getPanel().getType()),
        dest = cast<ShapedType>(getDest().getType());
-  if (rows.getRank() != 2 || panel.getRank() != 2 || dest.getRank() != 2 || dest.getDimSize(1) != kPanel ||
-      panel.getDimSize(1) != kPanel || rows.getDimSize(0) != dest.getDimSize(0) ||
-      rows.getDimSize(1) != panel.getDimSize(0))
-    return emitOpError() << "needs rows [m, k], a panel [k, " << kPanel << "] and dest [m, " << kPanel << "], found "
-                         << rows << ", " << panel << " and " << dest;
+  bool fits = rows.getRank() == 2 && panel.getRank() == 2 && dest.getRank() == 2 && dest.getDimSize(1) == kPanel &&
+              rows.getDimSize(0) == dest.getDimSize(0);
+  const int64_t together = panel.getElementType().isBF16() ? 2 : 1;
+  if (fits) {
+    const int64_t k = rows.getDimSize(1), lines = panel.getDimSize(0);
+    fits = panel.getDimSize(1) == together * kPanel && (together > 1 || rows.getElementType().isF32()) &&
+           (ShapedType::isDynamic(k) ? ShapedType::isDynamic(lines) : k == together * lines);
+  }
+  if (!fits)
+    return emitOpError() << "needs rows [m, k], a panel [k, " << kPanel << "] or, of pairs of bf16, [k/2, "
+                         << 2 * kPanel << "], and dest [m, " << kPanel << "], found " << rows << ", " << panel
+                         << " and " << dest;
   auto isMatrix = [](Value ahead) { return cast<ShapedType>(ahead.getType()).getRank() == 2; };
   if (!llvm::all_of(getAhead(), isMatrix) || getBounds().size() != 2 * getAhead().size())
     return emitOpError("prefetches rows of matrices, each between two bounds");

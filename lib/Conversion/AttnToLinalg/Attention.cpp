@@ -178,7 +178,7 @@ Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, 
       if (task.repeatsQueries && m == task.tiles.back())
         last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, count), index(b, 1));
       QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query), last);
-      if (m == kTileRows && task.together() == 1)
+      if (m == kTileRows)
         tile.ahead = aheadOf(b, task, m, first, count, query, dest);
       KeyBlocks range = blocksOf(b, task, tile.position, index(b, m));
       for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})

@@ -168,14 +168,15 @@ KeyBlocks tile::blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Val
 }
 
 // Keys that lie together are taken in wide steps, as what a step does once costs the same for all widths. Those that
-// not all queries see, and a rest, have the mask, even where it excludes nothing: of pairs a block at a time.
+// not all queries see, and a rest, have the mask, even where it excludes nothing. A cache's blocks, and tiles that
+// instructions multiply, have so many keys that none are left.
 SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, int64_t m,
                                 const KeyBlocks &range, ValueRange init) {
   SmallVector<Value> state(init);
   Value maskedFrom = range.from;
   const bool takesParts = m >= kTileRows && task.pairs(m);
   const int64_t together = liesTogether(task) || takesParts ? kStepKeys / task.block : 1,
-                masked = task.together() > 1 ? 1 : together;
+                masked = liesTogether(task) && m <= kTileRows ? together : 1;
   if (task.bounds.exact && (task.view || m >= kTileRows)) {
     if (task.bounds.lower)
       state = overBlocks(b, task, tile, range.from, range.wholeFrom, masked, range.keyEnd, state);

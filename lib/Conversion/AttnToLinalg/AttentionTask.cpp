@@ -176,29 +176,20 @@ static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigne
 /// 32 keys from `first` on into `dest`, [1, 1, channels, 32], or in pairs.
 static Value packKeyPanel(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value dest) {
   Value zero = index(b, 0);
+  const bool inPairs = task.together() > 1;
   return loop(b, zero, index(b, kPanel), kTurned, dest, [&](ImplicitLocOpBuilder &b, Value lane, Value outer) {
     Value from = arith::AddIOp::create(b, first, lane);
+    Value column = inPairs ? Value(arith::MulIOp::create(b, lane, index(b, task.together()))) : lane;
     return loop(
         b, zero, index(b, task.channels), kPanel, outer, [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
           auto read = [&](int64_t i) {
-            return readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
+            Value key = readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
+            return inPairs ? roundedNeighbours(b, key) : key;
           };
-          Value even;
-          auto write = [&](int64_t c, Value keys, Value dest) -> Value {
-            if (task.together() == 1) {
-              Value line = arith::AddIOp::create(b, channel, index(b, c));
-              return vector::TransferWriteOp::create(b, keys, dest, ValueRange{zero, zero, line, lane},
-                                                     ArrayRef<bool>{true})
-                  .getResult();
-            }
-            Value rounded = roundedWords(b, keys);
-            if (c % 2 == 0) {
-              even = rounded;
-              return dest;
-            }
-            Value line = asValue(b, affineOf(b, (b.getAffineDimExpr(0) + c).floorDiv(2), {OpFoldResult(channel)})),
-                  column = arith::MulIOp::create(b, lane, index(b, 2));
-            return vector::TransferWriteOp::create(b, asPairs(b, paired(b, even, rounded)), dest,
+          auto write = [&](int64_t nth, Value keys, Value dest) -> Value {
+            Value line =
+                asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(task.together()) + nth, {OpFoldResult(channel)}));
+            return vector::TransferWriteOp::create(b, inPairs ? asPairs(b, keys) : keys, dest,
                                                    ValueRange{zero, zero, line, column}, ArrayRef<bool>{true})
                 .getResult();
           };
@@ -219,7 +210,7 @@ static Value packValuePanels(ImplicitLocOpBuilder &b, AttentionTask task, Value 
     if (task.together() == 1)
       return writePanel(b, values, dest, {task.kvHead, panel, place, zero});
     Value next = readKey(b, task, 2, arith::AddIOp::create(b, from, index(b, 1)), channel);
-    Value pairs = asPairs(b, paired(b, roundedWords(b, values), roundedWords(b, next)));
+    Value pairs = roundedInTurn(b, values, next);
     Value line = asValue(b, affineOf(b, d0.floorDiv(2), {OpFoldResult(place)}));
     return vector::TransferWriteOp::create(b, pairs, dest, ValueRange{task.kvHead, panel, line, zero},
                                            ArrayRef<bool>{true})

@@ -1,6 +1,6 @@
 //===- CacheBlock.cpp - Keys and values of one head in a block of the cache ----------------===//
 //
-// Pairs of bf16 are written as words of 32 bits. Of a value's words, one half is that of the
+// Pairs of bf16 are turned as words of 32 bits. Of a value's words, one half is that of the
 // position beside it, which stays as it is.
 //
 //===----------------------------------------------------------------------===//
@@ -30,14 +30,6 @@ Value readRow(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t
 Value writeColumn(ImplicitLocOpBuilder &b, Value column, Value dest, ValueRange indices, unsigned down) {
   auto map = AffineMap::get(indices.size(), 0, b.getAffineDimExpr(down));
   return vector::TransferWriteOp::create(b, column, dest, indices, map, ArrayRef<bool>{true}).getResult();
-}
-
-/// The lanes `first`, `first` + 2, ...
-Value everySecond(ImplicitLocOpBuilder &b, Value vector, int64_t first) {
-  SmallVector<int64_t> lanes;
-  for (int64_t lane = first; lane < lanesOf(vector); lane += 2)
-    lanes.push_back(lane);
-  return vector::ShuffleOp::create(b, vector, vector, lanes);
 }
 
 VectorType panelOfFloats(ImplicitLocOpBuilder &b) { return VectorType::get({kPanel}, b.getF32Type()); }
@@ -116,10 +108,9 @@ Value CacheBlock::writeKey(ImplicitLocOpBuilder &b, Value place, Read read, Valu
                 Value numbers = read(b, channel), line = keyLine(b, place, channel);
                 if (layout.together() == 1)
                   return writeColumn(b, stored(b, numbers, inverse), carried, {part, line, column}, 1);
-                Value bits = roundedWords(b, numbers);
-                Value pairs = paired(b, everySecond(b, bits, 0), everySecond(b, bits, 1));
+                Value pairs = asPairs(b, roundedNeighbours(b, numbers));
                 Value elements =
-                    vector::ShapeCastOp::create(b, VectorType::get({kPanel / 2, 2}, layout.element), asPairs(b, pairs));
+                    vector::ShapeCastOp::create(b, VectorType::get({kPanel / 2, 2}, layout.element), pairs);
                 return vector::TransferWriteOp::create(b, elements, carried, ValueRange{part, line, column},
                                                        ArrayRef<bool>{true, true})
                     .getResult();
@@ -129,23 +120,19 @@ Value CacheBlock::writeKey(ImplicitLocOpBuilder &b, Value place, Read read, Valu
 Value CacheBlock::writeKeys(ImplicitLocOpBuilder &b, Value place, ReadNth read, Value inverses, Value dest) const {
   Value column = keyColumn(b, place), part = index(b, Keys);
   Value inverse = inverses ? readRow(b, inverses, {part, place}, kTurned) : Value();
+  const bool inPairs = layout.together() > 1;
   return loop(b, index(b, 0), index(b, layout.channels), kPanel, dest,
               [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
-                Value even;
-                auto write = [&](int64_t c, Value numbers, Value dest) -> Value {
-                  Value elements;
-                  if (layout.together() == 1) {
-                    elements = stored(b, numbers, inverse);
-                  } else if (c % 2 == 0) {
-                    even = roundedWords(b, numbers);
-                    return dest;
-                  } else {
-                    elements = asPairs(b, paired(b, even, roundedWords(b, numbers)));
-                  }
-                  Value line = keyLine(b, place, arith::AddIOp::create(b, channel, index(b, c)));
-                  return writeColumn(b, elements, dest, {part, line, column}, 2);
+                auto readElements = [&](int64_t i) {
+                  Value key = read(b, i, channel);
+                  return inPairs ? roundedNeighbours(b, key) : key;
                 };
-                return writeTurned(b, [&](int64_t i) { return read(b, i, channel); }, write, carried);
+                auto write = [&](int64_t nth, Value keys, Value dest) -> Value {
+                  Value first = arith::AddIOp::create(b, channel, index(b, nth * layout.together()));
+                  return writeColumn(b, inPairs ? asPairs(b, keys) : stored(b, keys, inverse), dest,
+                                     {part, keyLine(b, place, first), column}, 2);
+                };
+                return writeTurned(b, readElements, write, carried);
               });
 }
 

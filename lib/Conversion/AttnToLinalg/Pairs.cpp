@@ -1,7 +1,7 @@
 //===- Pairs.cpp - Two numbers of bf16 in a word -------------------------------------===//
 //
-// Rounding is that of integers here: not every CPU has an instruction for it, and LLVM would
-// call a function.
+// The words of roundedWords are put together with others, so it rounds as integers; elsewhere
+// attn-expand-math knows what the target has.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/Pairs.h"
@@ -28,8 +28,19 @@ Value tile::roundedWords(ImplicitLocOpBuilder &b, Value numbers) {
   return arith::AndIOp::create(b, rounded, words(b, lanes, 0xffff0000));
 }
 
-Value tile::paired(ImplicitLocOpBuilder &b, Value first, Value second) {
-  return arith::OrIOp::create(b, arith::ShRUIOp::create(b, first, words(b, lanesOf(first), 16)), second);
+static Value rounded(ImplicitLocOpBuilder &b, Value numbers) {
+  return arith::TruncFOp::create(b, VectorType::get({lanesOf(numbers)}, b.getBF16Type()), numbers);
+}
+
+Value tile::roundedNeighbours(ImplicitLocOpBuilder &b, Value numbers) {
+  return vector::BitCastOp::create(b, wordsOf(b, lanesOf(numbers) / 2), rounded(b, numbers));
+}
+
+Value tile::roundedInTurn(ImplicitLocOpBuilder &b, Value first, Value second) {
+  SmallVector<int64_t> lanes;
+  for (int64_t lane = 0; lane < lanesOf(first); ++lane)
+    lanes.append({lane, lanesOf(first) + lane});
+  return vector::ShuffleOp::create(b, rounded(b, first), rounded(b, second), lanes);
 }
 
 Value tile::asPairs(ImplicitLocOpBuilder &b, Value words) {

@@ -38,13 +38,13 @@ static void turn(ImplicitLocOpBuilder &b, SmallVectorImpl<Value> &rows) {
 
 Value tile::writeTurned(ImplicitLocOpBuilder &b, function_ref<Value(int64_t)> read,
                         function_ref<Value(int64_t, Value, Value)> write, Value dest) {
-  SmallVector<Value> panels;
+  SmallVector<Value> rows;
   for (int64_t i = 0; i < kTurned; ++i)
-    panels.push_back(read(i));
-  for (int64_t from = 0; from < kPanel; from += kTurned) {
+    rows.push_back(read(i));
+  for (int64_t from = 0; from < cast<VectorType>(rows[0].getType()).getDimSize(0); from += kTurned) {
     SmallVector<Value> square;
-    for (Value panel : panels)
-      square.push_back(vector::ExtractStridedSliceOp::create(b, panel, ArrayRef<int64_t>{from},
+    for (Value row : rows)
+      square.push_back(vector::ExtractStridedSliceOp::create(b, row, ArrayRef<int64_t>{from},
                                                              ArrayRef<int64_t>{kTurned}, ArrayRef<int64_t>{1}));
     turn(b, square);
     for (auto [i, column] : llvm::enumerate(square))

@@ -14,10 +14,9 @@ Exchange exchange(int64_t half);
 /// Keys that are turned together: a panel's columns are written in runs of this many.
 inline constexpr int64_t kTurned = 16;
 
-/// Writes kTurned keys into `dest` as columns of panels: `read(i)` gives 32 channels of the i-th; `write(channel,
-/// values, dest)`, one channel after another, puts the 16 values of a channel below 32 into `dest` and gives the new
-/// one.
+/// Writes kTurned keys into `dest` as columns of panels: `read(i)` gives elements of the i-th, a multiple of kTurned;
+/// `write(nth, values, dest)`, one element after another, puts the 16 values of it into `dest` and gives the new one.
 Value writeTurned(ImplicitLocOpBuilder &b, llvm::function_ref<Value(int64_t i)> read,
-                  llvm::function_ref<Value(int64_t channel, Value values, Value dest)> write, Value dest);
+                  llvm::function_ref<Value(int64_t nth, Value values, Value dest)> write, Value dest);
 
 } // namespace rapt::tile

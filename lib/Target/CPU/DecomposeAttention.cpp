@@ -13,6 +13,7 @@
 #include "lib/Target/CPU/Passes.h"
 #include "lib/Target/CPU/RegisterTile.h"
 #include "lib/Target/CPU/ScoreRegions.h"
+#include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
@@ -67,9 +68,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
       return op.emitOpError() << "has " << op.getQuery().getType().getDimSize(0)
                               << " queries; tiles of a CPU program have at most " << kLanes;
     int64_t m = op.getQuery().getType().getDimSize(0);
-    int64_t valueChannels = op.getAcc().getType().getDimSize(1);
     Type f32 = b.getF32Type();
-    Value zero = index(b, 0);
     bool masked = !op.getMask().empty() || op.getLimit();
     Value scores = made.lookup(op), factor;
     if (!scores) {
@@ -79,40 +78,42 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
       scores = op.getAdditive() ? additiveScores(b, op, keys->count, scores)
                                 : dotScores(b, op, factor ? op.getQuery() : scaledQuery(b, op), keys->count, scores);
     }
-    // What follows is by rows and panels.
-    OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0);
-    AffineExpr d0 = b.getAffineDimExpr(0);
-
     FailureOr<Softmax> softmax = softmaxOf(b, op, {scores, factor, keys->count, masked});
     if (failed(softmax))
       return failure();
-    scores = softmax->probabilities;
-    if (op.getPaired()) {
-      Value acc = softmax->acc;
-      forParts(op.getValue(), 1, [&](Value values, int64_t first, int64_t count) {
-        Value rows = columnsOf(b, scores, first, count);
-        acc = attn::PairedProductOp::create(b, acc.getType(), rows, values, acc).getResult()[0];
-      });
-      rewriter.replaceOp(op, {acc, softmax->max, softmax->sum});
-      return success();
-    }
-    const bool inPairs = attn::isInPairs(op.getValue().getType());
-    OpFoldResult count = getAsOpFoldResult(inPairs ? keys->count : visible(b, op, keys->count));
-    const int64_t extent = getConstantIntValue(count).value_or(ShapedType::kDynamic);
-    scores = extract(b, scores, {first, first}, {rows, count}, {m, extent});
-    Value acc = loop(b, zero, index(b, valueChannels), kPanel, softmax->acc,
-                     [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
-                       OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
-                       Value value = nthPanel(b, op.getValue(), nth);
-                       if (!inPairs)
-                         value = extract(b, value, {first, first}, {count, panel}, {extent, kPanel});
-                       Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
-                       Value product = productOf(b, op, true, nth, valueChannels / kPanel, scores, value, tile);
-                       return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
-                     });
+    Value acc = softmax->acc;
+    forParts(op.getValue(), 1, visible(b, op, keys->count), [&](Value values, int64_t first, OpFoldResult count) {
+      acc = addValues(b, op, softmax->probabilities, first, values, count, acc);
+    });
     rewriter.replaceOp(op, {acc, softmax->max, softmax->sum});
     return success();
   }
+
+  /// acc + probabilities [first, first + count) of the step times `values`, of which as many count.
+  static Value addValues(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value probabilities, int64_t first,
+                         Value values, OpFoldResult count, Value acc) {
+    const int64_t m = op.getQuery().getType().getDimSize(0), panels = op.getAcc().getType().getDimSize(1) / kPanel;
+    Value rows = columnsOf(b, probabilities, first, count);
+    if (multipliesTiles(op))
+      return attn::PairedProductOp::create(b, acc.getType(), rows, values, acc).getResult()[0];
+    AffineExpr d0 = b.getAffineDimExpr(0);
+    auto type = cast<RankedTensorType>(values.getType());
+    OpFoldResult zero = b.getIndexAttr(0), height = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
+    OpFoldResult lines = affineOf(b, d0.floorDiv(attn::isInPairs(type) ? 2 : 1), {count});
+    const int64_t width = type.getDimSize(2), extent = getConstantIntValue(lines).value_or(ShapedType::kDynamic);
+    return loop(b, index(b, 0), index(b, panels * kPanel), kPanel, acc,
+                [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
+                  OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
+                  Value value = extract(b, nthPanel(b, values, nth), {zero, zero}, {lines, b.getIndexAttr(width)},
+                                        {extent, width});
+                  Value tile = extract(b, carried, {zero, OpFoldResult(column)}, {height, panel}, {m, kPanel});
+                  Value product = productOf(b, op, true, nth, panels, rows, value, tile);
+                  return insert(b, product, carried, {zero, OpFoldResult(column)}, {height, panel});
+                });
+  }
+
+  /// Whether products are one op of all panels, which instructions on tiles take two at a time.
+  static bool multipliesTiles(attn::AttentionStateOp op) { return op.getPaired() && TargetInfo::of(op).amxBf16; }
 
   /// What the query is multiplied by: scores are in base-2 units where they are linear in it.
   static Value factorOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
@@ -143,13 +144,13 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// Of `count` keys, which may be fewer than a tile's, those before the limit: products take four at a time.
-  static Value visible(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value count) {
+  static OpFoldResult visible(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value count) {
     if (!op.getLimit() || getConstantIntValue(count))
-      return count;
+      return getAsOpFoldResult(count);
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     Value before = asValue(b, affineOf(b, (d0 - d1).ceilDiv(kStepsTogether) * kStepsTogether,
                                        {OpFoldResult(op.getLimit()), OpFoldResult(op.getKv())}));
-    return arith::MinSIOp::create(b, count, arith::MaxSIOp::create(b, before, index(b, kStepsTogether)));
+    return arith::MinSIOp::create(b, count, arith::MaxSIOp::create(b, before, index(b, kStepsTogether))).getResult();
   }
 
   /// Panel `nth` of keys or values.
@@ -160,11 +161,9 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
                    shape);
   }
 
-  /// dest + rows panel, the `nth` of `count` products of the op's first or second factor, whose rows may lie in pairs.
+  /// dest + rows panel, the `nth` of `count` products of the op's first or second factor.
   static Value productOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, bool isSecond, OpFoldResult nth,
                          int64_t count, Value rows, Value panel, Value dest) {
-    if (cast<RankedTensorType>(panel.getType()).getDimSize(1) != kPanel)
-      return attn::PairedProductOp::create(b, dest.getType(), rows, panel, dest).getResult()[0];
     SmallVector<Value> ahead, bounds;
     for (unsigned i = isSecond; i < op.getAhead().size(); i += 2) {
       ahead.push_back(op.getAhead()[i]);
@@ -203,49 +202,66 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// Keys or values that lie apart, put together along dim `dim`, one after another: `body` gets each with its first
-  /// key and how many it has. What lies together is one of them.
-  static void forParts(Value panels, unsigned dim, function_ref<void(Value part, int64_t first, int64_t count)> body) {
+  /// key and how many it has. What lies together is one of them, with the first `count` keys.
+  static void forParts(Value panels, unsigned dim, OpFoldResult count,
+                       function_ref<void(Value part, int64_t first, OpFoldResult count)> body) {
     auto whole = panels.getDefiningOp<tensor::ConcatOp>();
+    if (!whole)
+      return body(panels, 0, count);
     int64_t first = 0;
-    for (Value part : whole ? ValueRange(whole.getInputs()) : ValueRange(panels)) {
+    for (Value part : whole.getInputs()) {
       auto type = cast<RankedTensorType>(part.getType());
-      int64_t count = dim == 0 ? type.getDimSize(0) * kPanel : attn::depthOfPanels(type);
-      body(part, first, count);
-      first += count;
+      int64_t keys = dim == 0 ? type.getDimSize(0) * kPanel : attn::depthOfPanels(type);
+      body(part, first, Builder(part.getContext()).getIndexAttr(keys));
+      first += keys;
     }
   }
 
   /// Columns [first, first + count) of a tile.
-  static Value columnsOf(ImplicitLocOpBuilder &b, Value tile, int64_t first, int64_t count) {
+  static Value columnsOf(ImplicitLocOpBuilder &b, Value tile, int64_t first, OpFoldResult count) {
     int64_t rows = cast<RankedTensorType>(tile.getType()).getDimSize(0);
-    return extract(b, tile, {b.getIndexAttr(0), b.getIndexAttr(first)}, {b.getIndexAttr(rows), b.getIndexAttr(count)},
-                   {rows, count});
+    return extract(b, tile, {b.getIndexAttr(0), b.getIndexAttr(first)}, {b.getIndexAttr(rows), count},
+                   {rows, getConstantIntValue(count).value_or(ShapedType::kDynamic)});
   }
 
-  /// Scores of all panels into one buffer: products of the scaled query.
+  /// Scores of all panels into one buffer: products of the query, scaled where the scores are not to be.
   static Value dotScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value query, Value keys, Value scores) {
-    int64_t m = cast<RankedTensorType>(query.getType()).getDimSize(0);
-    Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-    if (op.getPaired()) {
-      forParts(op.getKey(), 0, [&](Value keys, int64_t first, int64_t count) {
-        Value start = linalg::FillOp::create(b, f0, columnsOf(b, scores, first, count)).getResult(0);
-        Value product = attn::PairedProductOp::create(b, start.getType(), query, keys, start).getResult()[0];
-        scores = insert(b, product, scores, {b.getIndexAttr(0), b.getIndexAttr(first)},
-                        {b.getIndexAttr(m), b.getIndexAttr(count)});
-      });
-      return scores;
-    }
-    OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), first = b.getIndexAttr(0);
-    AffineExpr d0 = b.getAffineDimExpr(0);
-    int64_t panels = cast<RankedTensorType>(scores.getType()).getDimSize(1) / kPanel;
-    return loop(b, index(b, 0), keys, kPanel, scores, [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
-      OpFoldResult nth = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)});
-      Value key = nthPanel(b, op.getKey(), nth);
-      Value tile = extract(b, carried, {first, OpFoldResult(column)}, {rows, panel}, {m, kPanel});
-      Value start = linalg::FillOp::create(b, f0, tile).getResult(0);
-      Value product = productOf(b, op, false, nth, panels, query, key, start);
-      return insert(b, product, carried, {first, OpFoldResult(column)}, {rows, panel});
+    forParts(op.getKey(), 0, getAsOpFoldResult(keys), [&](Value part, int64_t first, OpFoldResult count) {
+      scores = multipliesTiles(op) ? tileScores(b, query, part, first, count, scores)
+                                   : panelScores(b, op, query, part, first, count, scores);
     });
+    return scores;
+  }
+
+  static Value zeros(ImplicitLocOpBuilder &b, Value tile) {
+    return linalg::FillOp::create(b, Value(arith::ConstantOp::create(b, b.getF32FloatAttr(0))), tile).getResult(0);
+  }
+
+  /// Scores of keys [first, first + count), one op.
+  static Value tileScores(ImplicitLocOpBuilder &b, Value query, Value keys, int64_t first, OpFoldResult count,
+                          Value scores) {
+    Value start = zeros(b, columnsOf(b, scores, first, count));
+    Value product = attn::PairedProductOp::create(b, start.getType(), query, keys, start).getResult()[0];
+    int64_t m = cast<RankedTensorType>(query.getType()).getDimSize(0);
+    return insert(b, product, scores, {b.getIndexAttr(0), b.getIndexAttr(first)}, {b.getIndexAttr(m), count});
+  }
+
+  /// The same, a panel at a time.
+  static Value panelScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value query, Value keys, int64_t first,
+                           OpFoldResult count, Value scores) {
+    int64_t m = cast<RankedTensorType>(query.getType()).getDimSize(0),
+            panels = cast<RankedTensorType>(scores.getType()).getDimSize(1) / kPanel;
+    OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), zero = b.getIndexAttr(0);
+    AffineExpr d0 = b.getAffineDimExpr(0);
+    return loop(b, index(b, 0), asValue(b, count), kPanel, scores,
+                [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
+                  OpFoldResult key = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)}),
+                               nth = affineOf(b, (d0 + first).floorDiv(kPanel), {OpFoldResult(column)}),
+                               place = affineOf(b, d0 + first, {OpFoldResult(column)});
+                  Value start = zeros(b, extract(b, carried, {zero, place}, {rows, panel}, {m, kPanel}));
+                  Value product = productOf(b, op, false, nth, panels, query, nthPanel(b, keys, key), start);
+                  return insert(b, product, carried, {zero, place}, {rows, panel});
+                });
   }
 
   /// v . tanh(query + key): 32 keys at once, channel after channel.

@@ -38,6 +38,10 @@ constexpr double kExp2[] = {
 /// 2^f on [0, 1], 8.2e-8; the coefficients are floats.
 constexpr double kExp2OfFraction[] = {
     1, 0.6931512951850891, 0.24016444385051727, 0.05579991266131401, 0.009017030708491802, 0.0018671300495043397};
+/// The same, 7.5e-5 each, for what is rounded to bf16.
+constexpr double kCoarseExp2[] = {0.9999280571937561, 0.6932610273361206, 0.2426113784313202, 0.05517164617776871};
+constexpr double kCoarseExp2OfFraction[] = {0.9999252557754517, 0.6958332061767578, 0.22606757283210754,
+                                            0.0780244916677475};
 /// Lanes of the instructions for powers of two.
 constexpr int64_t kPowerLanes = 16;
 
@@ -113,11 +117,12 @@ struct Emitter {
 
   /// exp2 of x <= 0: nothing overflows, -127 and less gives 0, and what would be below 2^-126 is something below it.
   /// Adding 1.5 * 2^23 + 127 rounds to an integer and leaves its power of two's exponent in the low bits. NaN stays.
-  Value exp2OfNonpositive(Value x) {
+  Value exp2OfNonpositive(Value x, bool isCoarse) {
     constexpr double rounder = 0x1.8p23 + 127;
     Value inside = select(compare(arith::CmpFPredicate::OLT, x, real(-127)), real(-127), x);
     Value rounded = add(inside, real(rounder));
-    Value y = polynomial(sub(inside, sub(rounded, real(rounder))), kExp2);
+    Value fraction = sub(inside, sub(rounded, real(rounder)));
+    Value y = isCoarse ? polynomial(fraction, kCoarseExp2) : polynomial(fraction, kExp2);
     Type i32 = withElement(b.getI32Type());
     Value power = arith::ShLIOp::create(b, arith::BitcastOp::create(b, i32, rounded), integer(23));
     return mul(y, arith::BitcastOp::create(b, type, power));
@@ -204,7 +209,7 @@ template <typename Op, Value (Emitter::*emit)(Value)> struct Expand : OpRewriteP
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Emitter emitter(b, op.getOperand());
     if (op->hasAttr(cpu::kNonpositiveAttr)) {
-      rewriter.replaceOp(op, emitter.exp2OfNonpositive(op.getOperand()));
+      rewriter.replaceOp(op, emitter.exp2OfNonpositive(op.getOperand(), op->hasAttr(cpu::kRoundedAttr)));
       return success();
     }
     rewriter.replaceOp(op, (emitter.*emit)(op.getOperand()));
@@ -214,7 +219,7 @@ template <typename Op, Value (Emitter::*emit)(Value)> struct Expand : OpRewriteP
 
 /// exp2 of 16 numbers that are not above zero by instructions: one takes floor(x) off, one multiplies by 2^floor(x).
 /// What would be below 2^-126 is 0, NaN stays.
-Value exp2ByPowers(ImplicitLocOpBuilder &b, Value x) {
+Value exp2ByPowers(ImplicitLocOpBuilder &b, Value x, bool isCoarse) {
   constexpr int32_t floorWithoutExceptions = 9, currentRounding = 4;
   auto constant = [&](Type type, int64_t value) -> Value {
     return LLVM::ConstantOp::create(b, type, b.getIntegerAttr(type, value));
@@ -229,8 +234,9 @@ Value exp2ByPowers(ImplicitLocOpBuilder &b, Value x) {
                         {x, constant(i32, floorWithoutExceptions), zeros, constant(i16, -1), rounding});
   Value some = emitter.compare(arith::CmpFPredicate::UGE, x, emitter.real(-126));
   some = vector::ExtractOp::create(b, vector::BitCastOp::create(b, VectorType::get({1}, i16), some), 0);
-  return call("llvm.x86.avx512.mask.scalef.ps.512",
-              {emitter.polynomial(fraction, kExp2OfFraction), x, zeros, some, rounding});
+  Value power =
+      isCoarse ? emitter.polynomial(fraction, kCoarseExp2OfFraction) : emitter.polynomial(fraction, kExp2OfFraction);
+  return call("llvm.x86.avx512.mask.scalef.ps.512", {power, x, zeros, some, rounding});
 }
 
 /// exp2 of what is not above zero, 16 lanes at a time.
@@ -250,8 +256,8 @@ struct Exp2ByPowers : OpRewritePattern<math::Exp2Op> {
     for (int64_t from = 0; from < row.getNumElements(); from += kPowerLanes) {
       Value part = vector::ExtractStridedSliceOp::create(b, x, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{kPowerLanes},
                                                          ArrayRef<int64_t>{1});
-      result = vector::InsertStridedSliceOp::create(b, exp2ByPowers(b, part), result, ArrayRef<int64_t>{from},
-                                                    ArrayRef<int64_t>{1});
+      result = vector::InsertStridedSliceOp::create(b, exp2ByPowers(b, part, op->hasAttr(cpu::kRoundedAttr)), result,
+                                                    ArrayRef<int64_t>{from}, ArrayRef<int64_t>{1});
     }
     rewriter.replaceOp(op, type == row ? result : Value(vector::ShapeCastOp::create(b, type, result)));
     return success();

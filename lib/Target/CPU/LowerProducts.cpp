@@ -43,7 +43,7 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
       if (auto product = dyn_cast<linalg::MatmulOp>(op))
         return lower({op, product.getInputs()[0], product.getInputs()[1], product.getOutputs()[0]}, kPanel, target);
       if (auto product = dyn_cast<attn::PanelProductOp>(op))
-        return lower(withAhead(product), kPanel, target);
+        return lower(withAhead(product), cast<ShapedType>(product.getPanel().getType()).getDimSize(1), target);
       if (auto product = dyn_cast<attn::PairedProductOp>(op))
         return lower({op, product.getRows(), product.getPanel(), product.getDest()}, 2 * kPanel, target);
       return WalkResult::advance();

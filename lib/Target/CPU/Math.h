@@ -8,4 +8,7 @@ namespace rapt::cpu {
 /// instructions.
 inline constexpr llvm::StringLiteral kNonpositiveAttr = "nonpositive";
 
+/// On such a math.exp2: its result is rounded to bf16, whose 2^-9 hides an error of 2^-13.
+inline constexpr llvm::StringLiteral kRoundedAttr = "rounded";
+
 } // namespace rapt::cpu

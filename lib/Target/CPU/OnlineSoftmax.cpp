@@ -26,9 +26,11 @@ Value cpu::rounded(ImplicitLocOpBuilder &b, Value numbers) {
 namespace {
 
 /// 2^x where x is not above zero, which attn-expand-math has fewer instructions for.
-Value exp2OfNonpositive(ImplicitLocOpBuilder &b, Value x) {
+Value exp2OfNonpositive(ImplicitLocOpBuilder &b, Value x, bool isRounded = false) {
   auto exp2 = math::Exp2Op::create(b, x);
   exp2->setAttr(kNonpositiveAttr, b.getUnitAttr());
+  if (isRounded)
+    exp2->setAttr(kRoundedAttr, b.getUnitAttr());
   return exp2;
 }
 
@@ -162,15 +164,16 @@ FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn::AttentionStateO
              Value newMax = splat(b, tensor::ExtractOp::create(b, maxima, r)),
                    factor = splat(b, tensor::ExtractOp::create(b, alphas, r)),
                    none = arith::ConstantOp::create(b, b.getZeroAttr(sumsPairs ? lanesOf(b) : panelOf(b.getF32Type())));
-             SmallVector<Value> row =
-                 loop(b, index(b, 0), scores.keys, kPanel, ValueRange{none, carried[0]},
-                      [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
-                        Value score = readPanel(b, op.getPaired() ? finished : inner[1], {r, column});
-                        Value e = exp2OfNonpositive(b, belowMax(b, score, scores.factor, newMax, reference, r));
-                        Value stored = op.getPaired() ? rounded(b, e) : e;
-                        return SmallVector<Value>{addProbabilities(b, inner[0], stored, sumsPairs),
-                                                  writePanel(b, stored, inner[1], {r, column})};
-                      });
+             SmallVector<Value> row = loop(b, index(b, 0), scores.keys, kPanel, ValueRange{none, carried[0]},
+                                           [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
+                                             Value score =
+                                                 readPanel(b, op.getPaired() ? finished : inner[1], {r, column});
+                                             Value below = belowMax(b, score, scores.factor, newMax, reference, r);
+                                             Value e = exp2OfNonpositive(b, below, op.getPaired());
+                                             Value stored = op.getPaired() ? rounded(b, e) : e;
+                                             return SmallVector<Value>{addProbabilities(b, inner[0], stored, sumsPairs),
+                                                                       writePanel(b, stored, inner[1], {r, column})};
+                                           });
              Value acc = loop(b, index(b, 0), index(b, channels), kPanel, carried[2],
                               [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
                                 Value x = arith::MulFOp::create(b, readPanel(b, inner, {r, c}), factor);

@@ -129,7 +129,8 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
     beyond; `attn.rotary_table` takes whole turns off before. Conversions to and from bf16 become shifts and sums of integers, or
     `vcvtne2ps2bf16` where the target has it (`bf16_round`) and 32 numbers are rounded. Where it has instructions for powers of
     two (`power_scale`), `vreduceps` and `vscalefps`, exp2 of what is not above zero (`nonpositive`) takes 8 instructions,
-    not 11; by either its errors are at most 4 ulp, and what would be below 2^-126 is something below it.
+    not 11; by either its errors are at most 4 ulp, and what would be below 2^-126 is something below it. One that is `rounded`, to bf16, has a
+    polynomial of four terms, whose relative error is 7.5e-5.
 
     ```mlir
     func.func @e(%x: vector<16xf32>) -> vector<16xf32> {

@@ -225,8 +225,7 @@ struct Emitter : RegisterTile {
     int64_t k = depthOf(a), steps = k / rowsOfStep();
     int64_t most = kStepsTogether / rowsOfStep(), chains = rows == 1 && steps % most == 0 ? most : 1;
     bool isStatic = cast<MemRefType>(a.getType()).hasStaticShape();
-    // An extent that is not known is that of f32 rows, one a step.
-    Value count = isStatic ? index(b, steps) : Value(memref::DimOp::create(b, a, 1));
+    Value count = isStatic ? index(b, steps) : Value(memref::DimOp::create(b, w, 0));
     ProductPrefetch ahead(op, a, w, row, rows, column, 2 * lanes, rowsOfStep());
     bool isUseful = kind != ProductStep::Pair && ahead.isUseful();
     bool isGrouped = !this->ahead.empty() && rows > 1 && row == 0 && column == 0 && steps % kGroup == 0;

@@ -200,8 +200,17 @@ func.func @ahead(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x
 // -----
 
 func.func @product(%q: tensor<8x16xf32>, %p: tensor<17x32xf32>, %d: tensor<8x32xf32>) {
-  // expected-error@+1 {{needs rows [m, k], a panel [k, 32] and dest [m, 32], found 'tensor<8x16xf32>', 'tensor<17x32xf32>' and 'tensor<8x32xf32>'}}
+  // expected-error@+1 {{needs rows [m, k], a panel [k, 32] or, of pairs of bf16, [k/2, 64], and dest [m, 32], found 'tensor<8x16xf32>', 'tensor<17x32xf32>' and 'tensor<8x32xf32>'}}
   %0 = attn.panel_product %q, %p, %d : tensor<8x16xf32>, tensor<17x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
+  return
+}
+
+// -----
+
+// Pairs lie in twice as many columns of half as many lines.
+func.func @pairs(%q: tensor<8x16xbf16>, %p: tensor<16x32xbf16>, %d: tensor<8x32xf32>) {
+  // expected-error@+1 {{needs rows [m, k], a panel [k, 32] or, of pairs of bf16, [k/2, 64]}}
+  %0 = attn.panel_product %q, %p, %d : tensor<8x16xbf16>, tensor<16x32xbf16>, tensor<8x32xf32> -> tensor<8x32xf32>
   return
 }
 

@@ -198,10 +198,10 @@ func.func @blocks(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: index
 func.func @group(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x32x64xbf16>, %v: tensor<2x32x64xbf16>, %scale: f32,
                  %acc: tensor<4x64xf32>, %m: tensor<4xf32>, %l: tensor<4xf32>) -> tensor<4x64xf32> {
-  // CHECK: attn.paired_product %{{.*}} : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
+  // CHECK: attn.panel_product %{{.*}} : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
   // CHECK: scf.for %[[ROW:[a-z0-9]+]] =
   // CHECK-NOT: arith.addi %[[Q]], %[[ROW]]
-  // CHECK: attn.paired_product %{{.*}} : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
+  // CHECK: attn.panel_product %{{.*}} : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {one_position}
     : tensor<4x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<4x64xf32>, tensor<4xf32>, tensor<4xf32>
     mask {
@@ -214,7 +214,7 @@ func.func @group(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x32x64xbf16>, %v: 
 
 // -----
 
-// Of a paired step the scaled query is bf16 before the loop, and so are the probabilities: each product is one of all panels. The sum is
+// Of a paired step the scaled query is bf16 before the loop, and so are the probabilities, for which a short polynomial is enough. The sum is
 // that of what is rounded, here by a product with ones.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @paired
@@ -226,17 +226,61 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: arith.truncf {{.*}} : vector<32xf32> to vector<32xbf16>
     // CHECK: scf.for {{.*}} to %arg4
     // CHECK: linalg.fill
-    // CHECK: attn.paired_product {{.*}} : tensor<14x64xbf16>, tensor<2x32x64xbf16>, tensor<14x64xf32>
-    // CHECK: %[[E:.*]] = math.exp2 {{.*}} : vector<32xf32>
+    // CHECK: attn.panel_product {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>, tensor<14x32xf32>
+    // CHECK: %[[E:.*]] = math.exp2 {{.*}} {nonpositive, rounded} : vector<32xf32>
     // CHECK: %[[ROUNDED:.*]] = arith.truncf %[[E]] : vector<32xf32> to vector<32xbf16>
     // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%{{.*}}, %[[ROUNDED]], %{{.*}}) : (vector<16xf32>, vector<32xbf16>, vector<32xbf16>) -> vector<16xf32>
     // CHECK: vector.transfer_write %[[ROUNDED]], %{{.*}} : vector<32xbf16>, tensor<14x64xbf16>
-    // CHECK: attn.paired_product {{.*}} : tensor<14x64xbf16>, tensor<2x32x64xbf16>, tensor<14x64xf32>
+    // CHECK: attn.panel_product {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>, tensor<14x32xf32>
     %0:3 = scf.for %b = %c0 to %n step %c1 iter_args(%a = %acc, %x = %m, %y = %l) -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>) {
       %1:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %b) init(%a, %x, %y) {paired}
         : tensor<14x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
       scf.yield %1#0, %1#1, %1#2 : tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
     }
+    return %0#0 : tensor<14x64xf32>
+  }
+}
+
+// -----
+
+// What is left of the keys before the limit, four at a time, in pairs; blocks of a cache, which lie apart, are taken one after another.
+module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @paired_rest
+  func.func @paired_rest(%q: tensor<14x64xf32>, %ks: tensor<4x32x64xbf16>, %vs: tensor<2x64x64xbf16>, %scale: f32, %n: index, %i: index, %end: index,
+                         %acc: tensor<14x64xf32>, %m: tensor<14xf32>, %l: tensor<14xf32>) -> tensor<14x64xf32> {
+    %count = affine.min affine_map<(d0) -> (d0, 2)>(%n)
+    %blocks = affine.apply affine_map<(d0) -> (d0 * 2)>(%count)
+    %lines = affine.apply affine_map<(d0) -> (d0 * 32)>(%count)
+    %k = tensor.extract_slice %ks[0, 0, 0] [%blocks, 32, 64] [1, 1, 1] : tensor<4x32x64xbf16> to tensor<?x32x64xbf16>
+    %v = tensor.extract_slice %vs[0, 0, 0] [2, %lines, 64] [1, 1, 1] : tensor<2x64x64xbf16> to tensor<2x?x64xbf16>
+    // CHECK: attn.panel_product {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
+    // CHECK: %[[COUNT:.*]] = arith.minsi
+    // CHECK: %[[ROWS:.*]] = tensor.extract_slice %{{.*}}[0, 0] [14, %[[COUNT]]]
+    // CHECK: %[[LINES:.*]] = affine.apply #{{.*}}()[%[[COUNT]]]
+    // CHECK: %[[VALUES:.*]] = tensor.extract_slice %{{.*}}[0, 0] [%[[LINES]], 64]
+    // CHECK: attn.panel_product %[[ROWS]], %[[VALUES]], {{.*}} : tensor<14x?xbf16>, tensor<?x64xbf16>
+    %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l) {paired}
+      : tensor<14x64xf32>, tensor<?x32x64xbf16>, tensor<2x?x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
+    return %0#0 : tensor<14x64xf32>
+  }
+
+  // CHECK-LABEL: @paired_parts
+  func.func @paired_parts(%q: tensor<14x64xf32>, %k0: tensor<2x32x64xbf16>, %k1: tensor<2x32x64xbf16>, %v0: tensor<2x32x64xbf16>, %v1: tensor<2x32x64xbf16>,
+                          %scale: f32, %i: index, %acc: tensor<14x64xf32>, %m: tensor<14xf32>, %l: tensor<14xf32>) -> tensor<14x64xf32> {
+    %k = tensor.concat dim(0) %k0, %k1 : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<4x32x64xbf16>
+    %v = tensor.concat dim(1) %v0, %v1 : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<2x64x64xbf16>
+    // CHECK: tensor.extract_slice %arg1
+    // CHECK: attn.panel_product {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
+    // CHECK: tensor.extract_slice %arg2
+    // CHECK: attn.panel_product {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
+    // CHECK: tensor.extract_slice %{{.*}}[0, 0] [14, 64] [1, 1] : tensor<14x128xbf16>
+    // CHECK: tensor.extract_slice %arg3
+    // CHECK: attn.panel_product {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
+    // CHECK: tensor.extract_slice %{{.*}}[0, 64] [14, 64] [1, 1] : tensor<14x128xbf16>
+    // CHECK: tensor.extract_slice %arg4
+    // CHECK: attn.panel_product {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
+    %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
+      : tensor<14x64xf32>, tensor<4x32x64xbf16>, tensor<2x64x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
     return %0#0 : tensor<14x64xf32>
   }
 }

@@ -88,4 +88,19 @@ module attributes {attn.target = {power_scale, vector_bytes = 64 : i64, vector_r
     %2 = math.exp2 %z {nonpositive} : vector<8xf32>
     return %0, %1, %2 : vector<32xf32>, vector<16xf32>, vector<8xf32>
   }
+
+  // What is rounded to bf16 needs two multiply-adds less.
+  // CHECK-LABEL: func.func @coarse
+  func.func @coarse(%x: vector<16xf32>, %y: vector<8xf32>) -> (vector<16xf32>, vector<8xf32>) {
+    // CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
+    // CHECK-COUNT-3: math.fma {{.*}} : vector<16xf32>
+    // CHECK-NOT: math.fma {{.*}} : vector<16xf32>
+    // CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+    // CHECK-COUNT-3: math.fma {{.*}} : vector<8xf32>
+    // CHECK-NOT: math.fma
+    // CHECK: return
+    %0 = math.exp2 %x {nonpositive, rounded} : vector<16xf32>
+    %1 = math.exp2 %y {nonpositive, rounded} : vector<8xf32>
+    return %0, %1 : vector<16xf32>, vector<8xf32>
+  }
 }

@@ -29,6 +29,17 @@ func.func @f32_exp2_nonpositive(%x: tensor<?x32xf32> {attn.name = "x", attn.dims
   }
   return %z : tensor<?x32xf32>
 }
+func.func @f32_exp2_rounded(%x: tensor<?x32xf32> {attn.name = "x", attn.dims = ["rows"]}, %w: tensor<1x32x32xf32> {attn.name = "w"}, %y: tensor<?x32xf32> {attn.name = "y", attn.dims = ["rows"]})
+    -> (tensor<?x32xf32> {attn.name = "z", attn.dims = ["rows"]}) attributes {attn.entry} {
+  %z = attn.linear %x, %w, (%y) : tensor<?x32xf32>, tensor<1x32x32xf32>, (tensor<?x32xf32>) -> tensor<?x32xf32> {
+  ^bb0(%sum: f32, %e: f32):
+    %a = math.absf %e : f32
+    %n = arith.negf %a : f32
+    %0 = math.exp2 %n {nonpositive, rounded} : f32
+    attn.yield %0 : f32
+  }
+  return %z : tensor<?x32xf32>
+}
 func.func @f32_tanh(%x: tensor<?x32xf32> {attn.name = "x", attn.dims = ["rows"]}, %w: tensor<1x32x32xf32> {attn.name = "w"}, %y: tensor<?x32xf32> {attn.name = "y", attn.dims = ["rows"]})
     -> (tensor<?x32xf32> {attn.name = "z", attn.dims = ["rows"]}) attributes {attn.entry} {
   %z = attn.linear %x, %w, (%y) : tensor<?x32xf32>, tensor<1x32x32xf32>, (tensor<?x32xf32>) -> tensor<?x32xf32> {
