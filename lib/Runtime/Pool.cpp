@@ -4,6 +4,10 @@
 // Written here, because Debian has pthreadpool as a shared library only and the runtime may need nothing but libc, libm
 // and pthread; and because a region must not wait for a thread that was never scheduled: a thread joins an open region,
 // the caller closes it when the indices are used up and waits only for those that joined.
+//
+// Linux wakes a thread where it fell asleep, although that is the caller's processor and another one is idle: on
+// machines with two it looks no further. There it waits until the next tick of the clock, milliseconds later. The
+// caller therefore takes its processor from those that sleep on it, for good.
 #include "lib/Runtime/Message.h"
 #include "rapt/rapt.h"
 #include <atomic>
@@ -36,6 +40,7 @@ struct Worker {
   rapt_pool *pool;
   pthread_t thread;
   int64_t index;
+  std::atomic<int> processor{-1}; ///< where it sleeps; -1 while it does not
 };
 
 // The word that regions are opened, joined and closed with: region number << 32 | open << 31 | threads inside.
@@ -49,6 +54,7 @@ struct rapt_pool {
   int64_t threads = 1;  ///< the caller included
   int64_t started = 0;  ///< threads of our own that run
   bool crowded = false; ///< more threads than processors: spinning would keep others from working
+  cpu_set_t processors; ///< that the pool's threads may be scheduled on; empty where there are more than it can say
   pid_t owner = getpid();
   std::unique_ptr<Worker[]> workers;
 
@@ -67,6 +73,7 @@ struct rapt_pool {
   void run(rapt_task_fn task, void *taskClosure, int64_t taskCount);
   void work(int64_t worker);
   void serve(int64_t worker);
+  void clearProcessor();
   void shutDown();
 };
 
@@ -83,6 +90,20 @@ void rapt_pool::work(int64_t worker) {
   }
 }
 
+/// Leaves threads that sleep on the caller's processor the others.
+void rapt_pool::clearProcessor() {
+  const int here = sched_getcpu();
+  cpu_set_t others = processors;
+  if (here < 0 || here >= CPU_SETSIZE)
+    return;
+  CPU_CLR(here, &others);
+  for (int64_t i = 0; i < started && CPU_COUNT(&others) > 0; ++i) {
+    int sleeps = here;
+    if (workers[i].processor.compare_exchange_strong(sleeps, -1)) // refused where processors were taken away since
+      pthread_setaffinity_np(workers[i].thread, sizeof others, &others);
+  }
+}
+
 void rapt_pool::run(rapt_task_fn task, void *taskClosure, int64_t taskCount) {
   if (taskCount <= 0)
     return;
@@ -96,6 +117,8 @@ void rapt_pool::run(rapt_task_fn task, void *taskClosure, int64_t taskCount) {
   uint64_t closed = region.load(std::memory_order_relaxed);
   region.store(closed + oneRegion + openBit); // sequentially consistent with `sleepers`
   if (sleepers.load() > 0) {
+    if (!crowded)
+      clearProcessor();
     pthread_mutex_lock(&sleep);
     pthread_cond_broadcast(&wake);
     pthread_mutex_unlock(&sleep);
@@ -127,10 +150,12 @@ void rapt_pool::serve(int64_t worker) {
     if (region.load(std::memory_order_relaxed) >> 32 != seen)
       continue;
     pthread_mutex_lock(&sleep);
+    workers[worker - 1].processor.store(sched_getcpu());
     sleepers.fetch_add(1);
     while (region.load() >> 32 == seen && !stop.load(std::memory_order_acquire))
       pthread_cond_wait(&wake, &sleep);
     sleepers.fetch_sub(1);
+    workers[worker - 1].processor.store(-1);
     pthread_mutex_unlock(&sleep);
   }
 }
@@ -193,6 +218,8 @@ rapt_status rapt_pool_new(int64_t threads, rapt_pool **pool, char *message, size
     return report.fail(RAPT_NOMEM, "no memory for a pool of %lld threads", (long long)threads);
   made->threads = threads;
   made->crowded = threads > processors;
+  if (sched_getaffinity(0, sizeof made->processors, &made->processors))
+    CPU_ZERO(&made->processors);
   if (int error = startThreads(*made)) {
     made->shutDown();
     return report.fail(RAPT_NOMEM, "only %lld of %lld threads could be started: %s", (long long)made->started + 1,

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <thread>
 #include <vector>
@@ -70,6 +71,44 @@ TEST(Pool, StartsAndStops) {
   EXPECT_EQ(rapt_pool_threads(pool), rapt_default_threads());
   rapt_pool_free(pool);
   rapt_pool_free(nullptr);
+}
+
+// It would wait there for the clock's next tick.
+TEST(Pool, AThreadIsNotWokenOnTheCallersProcessor) {
+  if (rapt_default_threads() < 2)
+    GTEST_SKIP() << "needs two processors";
+  rapt_pool *pool = nullptr;
+  ASSERT_EQ(rapt_pool_new(2, &pool, nullptr, 0), RAPT_OK);
+  cpu_set_t before, here;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&here);
+  CPU_SET(sched_getcpu(), &here);
+  ASSERT_EQ(sched_setaffinity(0, sizeof here, &here), 0);
+  struct Places {
+    cpu_set_t caller;
+    std::atomic<int> rounds{0}, beside{0};
+  } places{here};
+  auto body = [](void *closure, int64_t, int64_t, int64_t worker) {
+    auto &places = *static_cast<Places *>(closure);
+    if (worker == 0) { // leaves the other one time to come
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      return;
+    }
+    places.beside += !CPU_ISSET(sched_getcpu(), &places.caller);
+    if (places.rounds++ == 0)
+      EXPECT_EQ(sched_setaffinity(0, sizeof places.caller, &places.caller), 0);
+  };
+  rapt_executor executor = rapt_pool_executor(pool);
+  for (int round = 0; round < 1000 && places.rounds < 3; ++round) {
+    executor.parallel_for(executor.user, body, &places, 2);
+    if (places.rounds == 1)
+      places.beside = 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2)); // it falls asleep
+  }
+  EXPECT_GE(places.rounds, 3);
+  EXPECT_GE(places.beside, 2);
+  sched_setaffinity(0, sizeof before, &before);
+  rapt_pool_free(pool);
 }
 
 TEST(Pool, RefusesAbsurdNumbers) {
