@@ -207,6 +207,12 @@ private:
   /// Scales and zeros, behind the codes of a group.
   int64_t groupTail() const { return type.groupBytes(depth) - type.codeBytes(depth); }
 
+  /// What a few rows read so much later than the step at byte `at` of its group, for all columns.
+  void readStream(ImplicitLocOpBuilder &b, Value group, Value at) {
+    for (int64_t line = 0; line < 4 * kPanel && column == 0; line += kLineBytes)
+      prefetchByte(b, op.getPanel(), group, add(b, at, kStreamBytes + line), kFirstLevel);
+  }
+
   /// Steps [first, first + count) of a group; several rows read ahead.
   void emitChunk(ImplicitLocOpBuilder &b, Value group, Value first, int64_t count, MutableArrayRef<Value> sums) {
     const bool isAhead = rows * partCount >= kLeastRowsToPrefetch;
@@ -216,6 +222,8 @@ private:
       Value nth = add(b, first, step);
       if (isAhead)
         readPanelAhead(b, group, times(b, nth, 4 * kPanel));
+      else
+        readStream(b, group, times(b, nth, 4 * kPanel));
       emitStep(b, group, nth, sums);
     }
   }
@@ -327,8 +335,11 @@ private:
     sums = loop(b, index(b, 0), index(b, steps), kChains, sums,
                 [&](ImplicitLocOpBuilder &b, Value step, ValueRange carried) {
                   SmallVector<Value> next(carried);
-                  for (int64_t chain = 0; chain < kChains; ++chain)
-                    emitStep(b, group, add(b, step, chain), MutableArrayRef(next).slice(2 * chain, 2));
+                  for (int64_t chain = 0; chain < kChains; ++chain) {
+                    Value nth = add(b, step, chain);
+                    readStream(b, group, times(b, nth, 4 * kPanel));
+                    emitStep(b, group, nth, MutableArrayRef(next).slice(2 * chain, 2));
+                  }
                   return next;
                 });
     for (int64_t i = 2; i < 2 * kChains; ++i)

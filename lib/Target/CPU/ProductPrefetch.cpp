@@ -76,9 +76,11 @@ ProductPrefetch::ProductPrefetch(Operation *product, Value input, Value panel, i
 
 int64_t ProductPrefetch::panelColumn(int64_t byte) const { return column * rowsOfStep + byte / panelBytes; }
 
-bool ProductPrefetch::isUseful() const { return rows >= kLeastRowsToPrefetch && depth % kChunk == 0; }
+bool ProductPrefetch::streams() const { return rows < kLeastRowsToPrefetch; }
 
-bool ProductPrefetch::hasChunks() const { return readsRowsAhead() || rowLoop; }
+bool ProductPrefetch::isUseful() const { return rows > 1 && (streams() || depth % kChunk == 0); }
+
+bool ProductPrefetch::hasChunks() const { return !streams() && (readsRowsAhead() || rowLoop); }
 
 // A step reads 4 bytes of each row.
 bool ProductPrefetch::readsRowsAhead() const { return rows * depth * 4 > kResidentBytes; }
@@ -172,8 +174,9 @@ Value ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
 }
 
 void ProductPrefetch::atStep(ImplicitLocOpBuilder &b, Value panel, Value k) {
-  Value ahead = arith::AddIOp::create(b, k, index(b, kStepsAhead));
-  for (int64_t c = 0; c < columns * rowsOfStep * panelBytes; c += kLineBytes)
+  const int64_t lineBytes = columns * rowsOfStep * panelBytes;
+  Value ahead = arith::AddIOp::create(b, k, index(b, streams() ? kStreamBytes / lineBytes : kStepsAhead));
+  for (int64_t c = 0; c < lineBytes; c += kLineBytes)
     prefetch(b, panel, ahead, index(b, panelColumn(c)), /*isWrite=*/false, kFirstLevel);
 }
 

@@ -9,8 +9,9 @@
 
 namespace rapt::cpu {
 
-/// Tiles with fewer rows are bound by memory, which the processor streams by itself.
-inline constexpr int64_t kLeastRowsToPrefetch = 5;
+/// Tiles with fewer rows are bound by memory: all that they fetch is the panel, which is read once, so far ahead. A
+/// single row of f32 or bf16 has so few instructions a line that the processor has as many lines under way by itself.
+inline constexpr int64_t kLeastRowsToPrefetch = 5, kStreamBytes = 16 * 1024;
 /// After this many tiles of rows the next panel is in the second-level cache, or after the last one where there are
 /// fewer. One tile alone has half of it read ahead: more lines a step than one are no faster.
 inline constexpr int64_t kLeastTilesAPanel = 2, kTilesAPanel = 8;
@@ -50,7 +51,7 @@ public:
   ProductPrefetch(mlir::Operation *product, mlir::Value input, mlir::Value panel, int64_t row, int64_t rows,
                   int64_t column, int64_t columns, int64_t rowsOfStep);
 
-  /// Whether the tile is worth it: enough rows not to be bound by memory, and whole chunks.
+  /// Whether the tile is worth it: bound by memory, or with whole chunks.
   bool isUseful() const;
 
   /// Whether there is anything to fetch before a chunk, or only the panel's next steps.
@@ -69,6 +70,7 @@ public:
                               std::array<int64_t, 2> shape);
 
 private:
+  bool streams() const;
   bool readsRowsAhead() const;
   /// The place of the row loop's tile among all.
   mlir::Value nthTile(mlir::ImplicitLocOpBuilder &b);

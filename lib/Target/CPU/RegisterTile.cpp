@@ -131,10 +131,12 @@ struct Emitter : RegisterTile {
     return loop(b, index(b, 0), steps, chains, start(b, chains),
                 [&](ImplicitLocOpBuilder &b, Value i, ValueRange sums) {
                   SmallVector<Value> next;
-                  if (ahead)
-                    ahead->atStep(b, w, i);
-                  for (int64_t chain = 0; chain < chains; ++chain)
-                    step(b, chain > 0 ? arith::AddIOp::create(b, i, index(b, chain)) : i, sums, next);
+                  for (int64_t chain = 0; chain < chains; ++chain) {
+                    Value k = chain > 0 ? arith::AddIOp::create(b, i, index(b, chain)) : i;
+                    if (ahead)
+                      ahead->atStep(b, w, k);
+                    step(b, k, sums, next);
+                  }
                   return next;
                 });
   }

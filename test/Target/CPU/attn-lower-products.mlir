@@ -205,12 +205,18 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
-  // Near miss: with four rows memory sets the pace.
+  // With four rows memory sets the pace: the panel is fetched 16 KiB ahead, whatever the depth. Near miss: one row has so few
+  // instructions a line that it needs no help.
   // CHECK-LABEL: @few_rows
-  func.func @few_rows(%a: memref<4x64xf32>, %b: memref<64x32xf32>, %c: memref<4x32xf32>) {
+  func.func @few_rows(%a: memref<4x40xf32>, %b: memref<40x32xf32>, %c: memref<4x32xf32>, %one: memref<1x40xf32>, %d: memref<1x32xf32>) {
+    // CHECK: scf.for %[[K:[a-z0-9]*]]
+    // CHECK: %[[AHEAD:.*]] = arith.addi %[[K]], %c128
+    // CHECK: memref.prefetch %arg1[%[[AHEAD]], %c0{{.*}}], read, locality<3>
+    // CHECK: memref.prefetch %arg1[%[[AHEAD]], %c16{{.*}}], read, locality<3>
     // CHECK-NOT: memref.prefetch
     // CHECK: return
-    linalg.matmul ins(%a, %b : memref<4x64xf32>, memref<64x32xf32>) outs(%c : memref<4x32xf32>)
+    linalg.matmul ins(%a, %b : memref<4x40xf32>, memref<40x32xf32>) outs(%c : memref<4x32xf32>)
+    linalg.matmul ins(%one, %b : memref<1x40xf32>, memref<40x32xf32>) outs(%d : memref<1x32xf32>)
     return
   }
 

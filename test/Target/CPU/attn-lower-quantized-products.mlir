@@ -171,3 +171,22 @@ module attributes {attn.target = {amx_int8, byte_dot, vector_bytes = 64 : i64, v
     return
   }
 }
+
+// -----
+
+// A single row reads the panel as a stream: each step fetches its two lines 16 KiB ahead.
+module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @stream
+  func.func @stream(%rows: memref<1x128xi8>, %panel: memref<2x576xi8>, %dest: memref<1x32xf32>) {
+    // CHECK: scf.for %[[GROUP:[a-z0-9]*]]
+    // CHECK: %[[FIRST:.*]] = arith.addi %[[AT:.*]], %c16384
+    // CHECK: memref.prefetch %arg1[%[[GROUP]], %[[FIRST]]], read, locality<3>
+    // CHECK: %[[SECOND:.*]] = arith.addi %[[AT]], %c16448
+    // CHECK: memref.prefetch %arg1[%[[GROUP]], %[[SECOND]]], read, locality<3>
+    // CHECK-COUNT-6: memref.prefetch %arg1
+    // CHECK-NOT: memref.prefetch
+    attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u4 group 32 axis 0>
+      : memref<1x128xi8>, memref<2x576xi8>, memref<1x32xf32>
+    return
+  }
+}
