@@ -2,6 +2,7 @@
 // limits.
 #include "compare_worker.h"
 #include "lib/Bench/Limits.h"
+#include <cstring>
 #include <dlfcn.h>
 #include <rapt/rapt.h>
 
@@ -43,28 +44,61 @@ static Floats panels(int64_t k, int64_t n, uint64_t salt, float scale) {
   return w;
 }
 
-// product N K M
+static uint16_t bf16(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16); // ties to even
+}
+
+/// Rows of array `salt` in bf16.
+static uint16_t *roundedRows(size_t count, uint64_t salt) {
+  auto *rows = static_cast<uint16_t *>(aligned_alloc(64, (count * 2 + 127) / 64 * 64));
+  for (size_t i = 0; i < count; ++i)
+    rows[i] = bf16(number(i, salt));
+  return rows;
+}
+
+/// [k, n] of array `salt` in bf16, in panels of 32 columns, in which two rows lie side by side.
+static uint16_t *pairs(int64_t k, int64_t n, uint64_t salt) {
+  auto *w = static_cast<uint16_t *>(aligned_alloc(64, size_t(n * k * 2 + 127) / 64 * 64));
+  for (int64_t row = 0; row < k; ++row)
+    for (int64_t column = 0; column < n; ++column)
+      w[(column / 32 * k + row / 2 * 2) * 32 + column % 32 * 2 + row % 2] =
+          bf16(number(uint64_t(row * n + column), salt));
+  return w;
+}
+
+// product N K M, paired_product N K M
 static Case product(const Words &words) {
-  const std::string name = "product_" + words[1] + "_" + words[2];
+  const std::string name = words[0] + "_" + words[1] + "_" + words[2];
   const int64_t n = atol(words[1].c_str()), k = atol(words[2].c_str());
   static std::vector<int64_t> kept(4096);
   static size_t used = 0;
   int64_t *dims = &kept[used++];
   *dims = atol(words[3].c_str());
-  Floats x(size_t(*dims * k)), w = panels(k, n, 2, 1), y(size_t(*dims * n));
-  x.fill(1);
-  auto *run = find<int32_t (*)(const rapt_env *, const float *, const float *, float *, const int64_t *, void *)>(name);
+  const size_t count = size_t(*dims * k);
+  const void *x, *w;
+  if (words[0] == "product") {
+    Floats rows(count);
+    rows.fill(1);
+    x = rows.data, w = panels(k, n, 2, 1).data;
+  } else {
+    x = roundedRows(count, 1), w = pairs(k, n, 2);
+  }
+  Floats y(size_t(*dims * n));
+  auto *run = find<int32_t (*)(const rapt_env *, const void *, const void *, float *, const int64_t *, void *)>(name);
   void *scratch = scratchOf(name, dims);
-  return {[=] { run(&environment, x.data, w.data, y.data, dims, scratch); }, y.data, y.count};
+  return {[=] { run(&environment, x, w, y.data, dims, scratch); }, y.data, y.count};
 }
 
-// attention dense|causal LENGTH: 12 heads of 64, queries, keys and values as [length, heads, channels]
+// attention dense|causal LENGTH SIZE, paired_attention ...: 12 heads, queries, keys and values as [length, heads,
+// channels]
 static Case attention(const Words &words) {
-  const std::string name = "attention_" + words[1];
+  const std::string name = words[0] + "_" + words[1] + "_" + words[3];
   const int64_t length = atol(words[2].c_str());
   auto *dims = new int64_t[2]{length, 1};
   auto *rows = new int32_t[2]{0, int32_t(length)};
-  Floats q(size_t(length * 768)), k(q.count), v(q.count), y(q.count);
+  Floats q(size_t(length * 12 * atol(words[3].c_str()))), k(q.count), v(q.count), y(q.count);
   q.fill(1), k.fill(2), v.fill(3);
   auto *run = find<int32_t (*)(const rapt_env *, const float *, const float *, const float *, const int32_t *, float *,
                                const int64_t *, void *)>(name);
@@ -97,21 +131,23 @@ static rapt_context *open(const std::string &model, int64_t cacheTokens) {
   return context;
 }
 
-// forward MODEL INPUT OUTPUT VOCABULARY EXTENT...: an entry with one input; vocabulary 0: numbers
+// forward MODEL ENTRY INPUT OUTPUT VOCABULARY EXTENT...: an entry with one input, of tokens, or of "numbers", or of
+// "shares" from 0 to 1
 static Case forward(const Words &words) {
   rapt_context *context = open(words[1], 0);
   auto *shapes = new std::vector<int64_t>[2];
   size_t count = 1;
-  for (size_t i = 5; i < words.size(); ++i)
+  for (size_t i = 6; i < words.size(); ++i)
     shapes[0].push_back(atol(words[i].c_str())), count *= size_t(shapes[0].back());
-  const int64_t vocabulary = atol(words[4].c_str());
+  const int64_t vocabulary = atol(words[5].c_str());
   auto *tokens = new std::vector<int64_t>(vocabulary ? count : 0);
-  Floats pixels(vocabulary ? 1 : count);
-  pixels.fill(1);
+  Floats numbers(vocabulary ? 1 : count);
+  words[5] == "shares" ? numbers.fillShares(1) : numbers.fill(1);
   for (size_t i = 0; i < tokens->size(); ++i)
     (*tokens)[i] = token(i, vocabulary);
-  auto *names = new std::string[2]{words[2], words[3]};
+  auto *names = new std::string[3]{words[3], words[4], words[2]};
   auto *pointers = new const char *[2]{names[0].c_str(), names[1].c_str()};
+  const char *entry = names[2].c_str();
   auto *tensors = new rapt_tensor[2]{{sizeof(rapt_tensor)}, {sizeof(rapt_tensor)}};
   auto describe = [](rapt_tensor &t, void *data, std::vector<int64_t> &shape, int code, int bits) {
     t.data = data, t.device_type = RAPT_DEVICE_CPU, t.dtype_code = uint8_t(code), t.dtype_bits = uint8_t(bits),
@@ -121,17 +157,17 @@ static Case forward(const Words &words) {
   if (vocabulary)
     describe(tensors[0], tokens->data(), shapes[0], RAPT_DTYPE_INT, 64);
   else
-    describe(tensors[0], pixels.data, shapes[0], RAPT_DTYPE_FLOAT, 32);
+    describe(tensors[0], numbers.data, shapes[0], RAPT_DTYPE_FLOAT, 32);
   int64_t shape[9];
   int32_t rank;
-  check(rapt_run_shape(context, "forward", 1, pointers, tensors, pointers[1], shape, &rank, why, sizeof why));
+  check(rapt_run_shape(context, entry, 1, pointers, tensors, pointers[1], shape, &rank, why, sizeof why));
   shapes[1].assign(shape, shape + rank);
   size_t outputs = 1;
   for (int64_t extent : shapes[1])
     outputs *= size_t(extent);
   Floats output(outputs);
   describe(tensors[1], output.data, shapes[1], RAPT_DTYPE_FLOAT, 32);
-  return {[=] { check(rapt_run(context, "forward", 2, pointers, tensors, why, sizeof why)); }, output.data, outputs};
+  return {[=] { check(rapt_run(context, entry, 2, pointers, tensors, why, sizeof why)); }, output.data, outputs};
 }
 
 // translate MODEL VOCABULARY COUNT: encode a source and run one step of the decoder
@@ -169,9 +205,9 @@ int main(int argc, char **argv) {
     return fprintf(stderr, "rapt: %s\n", dlerror()), 1;
   static rapt::bench::Limits limits(pool);
   return serve(std::string("weights in panels, ") + argv[3] + " threads", [](const Words &words) -> Case {
-    if (words[0] == "product")
+    if (words[0] == "product" || words[0] == "paired_product")
       return product(words);
-    if (words[0] == "attention")
+    if (words[0] == "attention" || words[0] == "paired_attention")
       return attention(words);
     if (words[0] == "lstm")
       return lstm(words);
@@ -179,8 +215,8 @@ int main(int argc, char **argv) {
       return forward(words);
     if (words[0] == "translate")
       return translate(words);
-    auto *rate = new float; // operations or bytes of a second, as the output
+    auto *rate = new float; // operations or bytes of a second, as the output of "rate DTYPE" and "read BYTES"
     const size_t bytes = words[0] == "read" ? size_t(atoll(words[1].c_str())) : 0;
-    return {[=] { *rate = float(bytes ? limits.measureRead(bytes) : limits.measureRate("f32")); }, rate, 1};
+    return {[=] { *rate = float(bytes ? limits.measureRead(bytes) : limits.measureRate(words[1])); }, rate, 1};
   });
 }

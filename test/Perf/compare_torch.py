@@ -20,12 +20,12 @@ def product(n, k, m):
     return lambda: x @ w
 
 
-def attention(kind, length):
-    length = int(length)
-    q, k, v = (numbers(salt, length, 12, 64).transpose(0, 1).contiguous() for salt in (1, 2, 3))
+def attention(kind, length, size):
+    length, size = int(length), int(size)
+    q, k, v = (numbers(salt, length, 12, size).transpose(0, 1).contiguous() for salt in (1, 2, 3))
     keys = k.transpose(1, 2).contiguous()
     mask = torch.full((length, length), float("-inf")).triu(1) if kind == "causal" else torch.zeros(1, 1)
-    return lambda: (torch.softmax(torch.baddbmm(mask.expand(12, length, length), q, keys, alpha=0.125), -1) @ v).transpose(0, 1)
+    return lambda: (torch.softmax(torch.baddbmm(mask.expand(12, length, length), q, keys, alpha=size**-0.5), -1) @ v).transpose(0, 1)
 
 
 def lstm(rows, length):

@@ -25,6 +25,10 @@ struct Floats { // 64-byte aligned
     for (size_t i = 0; i < count; ++i)
       data[i] = number(i, salt);
   }
+  void fillShares(uint64_t salt) { // from 0 to 1
+    for (size_t i = 0; i < count; ++i)
+      data[i] = (number(i, salt) + 1) / 2;
+  }
 };
 
 struct Case {

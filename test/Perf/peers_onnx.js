@@ -1,10 +1,11 @@
-// peers_onnx.js MODEL.onnx THREADS: ONNX Runtime's side of test/Perf/compare, with the protocol and tokens of peers_worker.h.
+// peers_onnx.js MODEL.onnx THREADS PROMPT STEPS TURN: ONNX Runtime's side of test/Perf/compare, with the protocol and tokens of peers_worker.h.
 // Keys and values stay in place: each tensor of the cache is an input and the preallocated output of the same run.
 const fs = require("fs");
 const readline = require("readline");
 const ort = require("onnxruntime-node");
 
-const PROMPT = 512, STEPS = 64, CAPACITY = PROMPT + STEPS, TURN = 8, VOCABULARY = 50257, LAYERS = 12, HEADS = 12, SIZE = 64;
+const [PROMPT, STEPS, TURN] = process.argv.slice(4).map(Number), CAPACITY = PROMPT + STEPS;
+const VOCABULARY = 50257, LAYERS = 12, HEADS = 12, SIZE = 64;
 const token = (position) => ((position + 1) * 7919) % VOCABULARY;
 
 async function main() {

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { PROMPT = 512, STEPS = 64, CAPACITY = PROMPT + STEPS, TURN = 8 };
+/* PROMPT, STEPS and TURN are of peers.py, which compiles this. */
+enum { CAPACITY = PROMPT + STEPS };
 
 /* Of the model, which main() sets. */
 static int vocabulary;
