@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
+#include <rapt/artifact.h>
 #include <rapt/rapt.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static char why[256];
 static rapt_pool *pool;
@@ -92,6 +95,42 @@ static Case product(const Words &words) {
   return {[=] { run(&environment, x, w, y.data, dims, scratch); }, y.data, y.count};
 }
 
+/// The entries and the weights of the products in 8 bits, called as the runtime calls them: rapt_run would hand them
+/// over a few rows at a time.
+static const rapt_artifact &quantizedProducts() {
+  static const rapt_artifact *found = nullptr;
+  if (found)
+    return *found;
+#if defined(__x86_64__)
+  syscall(SYS_arch_prctl, 0x1023, 18); // of instructions on tiles, ARCH_REQ_XCOMP_PERM; refused where there are none
+#endif
+  void *library = dlopen((folder + "/products.so").c_str(), RTLD_NOW);
+  found = library ? static_cast<const rapt_artifact *>(dlsym(library, "products_module")) : nullptr;
+  if (!found)
+    fprintf(stderr, "rapt: %s\n", dlerror()), exit(1);
+  return *found;
+}
+
+// quantized_product N K M: rows in f32 from 0 to 1, which the entry rounds, weights in 8 bits
+static Case quantizedProduct(const Words &words) {
+  const rapt_artifact &module = quantizedProducts();
+  const std::string name = "product_" + words[1] + "_" + words[2];
+  const int64_t n = atol(words[1].c_str()), k = atol(words[2].c_str());
+  const rapt_artifact_entry *end = module.entries + module.entry_count;
+  auto *entry = std::find_if(module.entries, end, [&](const rapt_artifact_entry &e) { return e.name == name; });
+  if (entry == end)
+    fprintf(stderr, "rapt: no entry %s\n", name.c_str()), exit(1);
+  auto *dims = new int64_t[1]{atol(words[3].c_str())};
+  Floats x(size_t(*dims * k)), y(size_t(*dims * n));
+  x.fillShares(1);
+  const char *file = static_cast<const char *>(module.weights);
+  const uint64_t offset = reinterpret_cast<const rapt_weights_header *>(file)->sections[0].offset;
+  auto *buffers =
+      new void *[4]{const_cast<char *>(file + offset),
+                    aligned_alloc(64, size_t(entry->workspace(dims, environment.workers) + 64)), x.data, y.data};
+  return {[=] { entry->run(&environment, buffers, dims); }, y.data, y.count};
+}
+
 // attention dense|causal LENGTH SIZE, paired_attention ...: 12 heads, queries, keys and values as [length, heads,
 // channels]
 static Case attention(const Words &words) {
@@ -132,23 +171,21 @@ static rapt_context *open(const std::string &model, int64_t cacheTokens) {
   return context;
 }
 
-// forward MODEL ENTRY INPUT OUTPUT VOCABULARY EXTENT...: an entry with one input, of tokens, or of "numbers", or of
-// "shares" from 0 to 1
+// forward MODEL INPUT OUTPUT VOCABULARY EXTENT...: an entry with one input; vocabulary 0: numbers
 static Case forward(const Words &words) {
   rapt_context *context = open(words[1], 0);
   auto *shapes = new std::vector<int64_t>[2];
   size_t count = 1;
-  for (size_t i = 6; i < words.size(); ++i)
+  for (size_t i = 5; i < words.size(); ++i)
     shapes[0].push_back(atol(words[i].c_str())), count *= size_t(shapes[0].back());
-  const int64_t vocabulary = atol(words[5].c_str());
+  const int64_t vocabulary = atol(words[4].c_str());
   auto *tokens = new std::vector<int64_t>(vocabulary ? count : 0);
-  Floats numbers(vocabulary ? 1 : count);
-  words[5] == "shares" ? numbers.fillShares(1) : numbers.fill(1);
+  Floats pixels(vocabulary ? 1 : count);
+  pixels.fill(1);
   for (size_t i = 0; i < tokens->size(); ++i)
     (*tokens)[i] = token(i, vocabulary);
-  auto *names = new std::string[3]{words[3], words[4], words[2]};
+  auto *names = new std::string[2]{words[2], words[3]};
   auto *pointers = new const char *[2]{names[0].c_str(), names[1].c_str()};
-  const char *entry = names[2].c_str();
   auto *tensors = new rapt_tensor[2]{{sizeof(rapt_tensor)}, {sizeof(rapt_tensor)}};
   auto describe = [](rapt_tensor &t, void *data, std::vector<int64_t> &shape, int code, int bits) {
     t.data = data, t.device_type = RAPT_DEVICE_CPU, t.dtype_code = uint8_t(code), t.dtype_bits = uint8_t(bits),
@@ -158,17 +195,17 @@ static Case forward(const Words &words) {
   if (vocabulary)
     describe(tensors[0], tokens->data(), shapes[0], RAPT_DTYPE_INT, 64);
   else
-    describe(tensors[0], numbers.data, shapes[0], RAPT_DTYPE_FLOAT, 32);
+    describe(tensors[0], pixels.data, shapes[0], RAPT_DTYPE_FLOAT, 32);
   int64_t shape[9];
   int32_t rank;
-  check(rapt_run_shape(context, entry, 1, pointers, tensors, pointers[1], shape, &rank, why, sizeof why));
+  check(rapt_run_shape(context, "forward", 1, pointers, tensors, pointers[1], shape, &rank, why, sizeof why));
   shapes[1].assign(shape, shape + rank);
   size_t outputs = 1;
   for (int64_t extent : shapes[1])
     outputs *= size_t(extent);
   Floats output(outputs);
   describe(tensors[1], output.data, shapes[1], RAPT_DTYPE_FLOAT, 32);
-  return {[=] { check(rapt_run(context, entry, 2, pointers, tensors, why, sizeof why)); }, output.data, outputs};
+  return {[=] { check(rapt_run(context, "forward", 2, pointers, tensors, why, sizeof why)); }, output.data, outputs};
 }
 
 // translate MODEL VOCABULARY COUNT: encode a source and run one step of the decoder
@@ -218,6 +255,8 @@ int main(int argc, char **argv) {
   return serve(std::string("weights in panels, ") + argv[3] + " threads", [](const Words &words) -> Case {
     if (words[0] == "product" || words[0] == "paired_product")
       return product(words);
+    if (words[0] == "quantized_product")
+      return quantizedProduct(words);
     if (words[0] == "attention" || words[0] == "paired_attention")
       return attention(words);
     if (words[0] == "lstm")

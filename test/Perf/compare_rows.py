@@ -28,7 +28,7 @@ def product_rows():
             limit = lambda dtype, size: {"limit": f"read {size * n * k}", "work": size * n * k} if m == 1 else {"limit": f"rate {dtype}", "work": operations}
             yield Row(name, "GFLOP/s", operations / 1e9, case, {"oneDNN": f"{case} f32", "OpenBLAS": case, "PyTorch": case}, **limit("f32", 4))
             yield Row(f"{name} in bf16", "GFLOP/s", operations / 1e9, f"paired_{case}", {"oneDNN": f"{case} bf16"}, **limit("bf16", 2))
-            yield Row(f"{name} in 8 bits, rows rounded, too", "GOP/s", operations / 1e9, f"forward products product_{n}_{k} x y shares {m} {k}",
+            yield Row(f"{name} in 8 bits, rows rounded, too", "GOP/s", operations / 1e9, f"quantized_{case}",
                       {"oneDNN": f"{case} i8"}, **limit("i8", 1), tolerance=2e-2)
 
 
@@ -60,9 +60,9 @@ def model_rows():
 
     for suffix, words, how in (("", "", {}), ("-bf16", " in bf16", {"limit": "rate bf16", "tolerance": 3e-2})):
         for tokens in (128, 384):
-            yield Row(f"BERT-base{words}, {tokens} tokens", "ms", 0, f"forward bert{suffix} forward input_ids last_hidden_state 30522 1 {tokens}",
+            yield Row(f"BERT-base{words}, {tokens} tokens", "ms", 0, f"forward bert{suffix} input_ids last_hidden_state 30522 1 {tokens}",
                       {"ONNX Runtime": f"onnx bert input_ids=i64:30522:1x{tokens}"}, work=transformer(tokens), **how)
-        yield Row(f"ViT-B/16{words}, one image", "ms", 0, f"forward vit{suffix} forward pixel_values logits numbers 1 3 224 224",
+        yield Row(f"ViT-B/16{words}, one image", "ms", 0, f"forward vit{suffix} pixel_values logits 0 1 3 224 224",
                   {"ONNX Runtime": "onnx vit pixel_values=f32:1:1x3x224x224"}, work=transformer(197) + 2 * 196 * 768 * 768, **how)
         yield Row(f"T5-small{words}, source of 128, first step", "ms", 0, f"translate t5{suffix} 32128 128",
                   {"ONNX Runtime": "onnx t5 input_ids=i64:32128:1x128 decoder_input_ids=i64:0:1x1"}, **how)
