@@ -47,28 +47,28 @@ class Model:
         return self.node("Attention", x, weight, bias, domain=MS, num_heads=heads)
 
 
-def write_attention(path, causal):
-    """12 heads of 64 on [length, 12, 64] queries, keys and values."""
+def write_attention(path, causal, size):
+    """12 heads on [length, 12, size] queries, keys and values."""
     model = Model({})
     for name in ("q", "k", "v"):
-        model.graph.value(11, name, FLOAT, [1, "length", 768])
+        model.graph.value(11, name, FLOAT, [1, "length", 12 * size])
     model.graph.node("MultiHeadAttention", ["q", "k", "v"], ["y"], MS, num_heads=12, unidirectional=int(causal))
-    model.graph.value(12, "y", FLOAT, [1, "length", 768])
+    model.graph.value(12, "y", FLOAT, [1, "length", 12 * size])
     save(model.graph, path)
 
 
-def write_grouped_attention(path):
+def write_grouped_attention(path, size):
     """The same, causal, with the operator of decoders, which skips what the mask excludes. The cache is as long as the input."""
     model = Model({})
     for name in ("q", "k", "v"):
-        model.graph.value(11, name, FLOAT, [1, "length", 768])
+        model.graph.value(11, name, FLOAT, [1, "length", 12 * size])
     for name in ("past_key", "past_value"):
-        model.graph.value(11, name, FLOAT, [1, 12, "past", 64])
+        model.graph.value(11, name, FLOAT, [1, 12, "past", size])
     model.graph.value(11, "last", 6, [1])
     model.graph.value(11, "total", 6, [])
     model.graph.node("GroupQueryAttention", ["q", "k", "v", "past_key", "past_value", "last", "total"], ["y", "key", "value"], MS,
                      num_heads=12, kv_num_heads=12)
-    model.graph.value(12, "y", FLOAT, [1, "length", 768])
+    model.graph.value(12, "y", FLOAT, [1, "length", 12 * size])
     save(model.graph, path)
 
 

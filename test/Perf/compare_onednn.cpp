@@ -1,33 +1,63 @@
 // compare_onednn: products of oneDNN with weights in the layout that it prefers; OMP_NUM_THREADS says how many threads.
+// "product N K M f32|bf16|i8": of 8 bits rows are shares of 127 without a sign, and weights of 127 with one.
 #include "compare_worker.h"
 #include <dnnl.hpp>
 
+using dnnl::memory;
+using type = memory::data_type;
+static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+static dnnl::stream stream(engine);
+
+static dnnl::primitive_attr scaled(float scale) {
+  dnnl::primitive_attr attributes;
+  if (scale != 1)
+    attributes.set_output_scales(0, {scale});
+  return attributes;
+}
+
+/// The numbers, times `scale`, rounded to what `desc` holds, in its layout.
+static memory rounded(const Floats &numbers, const memory::dims &dims, const memory::desc &desc, float scale) {
+  memory given({dims, type::f32, memory::format_tag::ab}, engine, numbers.data), result(desc, engine);
+  dnnl::reorder(given, result, scaled(scale)).execute(stream, given, result);
+  stream.wait();
+  return result;
+}
+
+static Case product(const Words &words) {
+  using tag = memory::format_tag;
+  const long n = atol(words[1].c_str()), k = atol(words[2].c_str()), m = atol(words[3].c_str());
+  const bool bytes = words[4] == "i8", pairs = words[4] == "bf16";
+  const float scale = bytes ? 127 : 1;
+  Floats x(size_t(m * k)), w(size_t(k * n)), y(size_t(m * n));
+  bytes ? x.fillShares(1) : x.fill(1);
+  w.fill(2);
+  memory::desc xs({m, k},
+                  bytes   ? type::u8
+                  : pairs ? type::bf16
+                          : type::f32,
+                  tag::ab),
+      ws({k, n},
+         bytes   ? type::s8
+         : pairs ? type::bf16
+                 : type::f32,
+         tag::any),
+      ys({m, n}, type::f32, tag::ab);
+  dnnl::matmul::primitive_desc description(dnnl::matmul::desc(xs, ws, ys), scaled(1 / (scale * scale)), engine);
+  memory input = rounded(x, {m, k}, xs, scale), weights = rounded(w, {k, n}, description.weights_desc(), scale),
+         output(ys, engine, y.data);
+  free(x.data), free(w.data);
+  dnnl::matmul product(description);
+  std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, input}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, output}};
+  return {[=] {
+            product.execute(stream, arguments);
+            stream.wait();
+          },
+          y.data, y.count};
+}
+
 int main() {
-  static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  static dnnl::stream stream(engine);
   const dnnl_version_t *version = dnnl_version();
-  std::string name = "oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
-                     std::to_string(version->patch) + ", weights in its own layout";
-  return serve(name, [](const Words &words) {
-    using dnnl::memory;
-    const long n = atol(words[1].c_str()), k = atol(words[2].c_str()), m = atol(words[3].c_str());
-    Floats x(size_t(m * k)), w(size_t(k * n)), y(size_t(m * n));
-    x.fill(1), w.fill(2);
-    using tag = memory::format_tag;
-    memory::desc xs({m, k}, memory::data_type::f32, tag::ab), ws({k, n}, memory::data_type::f32, tag::any),
-        plain({k, n}, memory::data_type::f32, tag::ab), ys({m, n}, memory::data_type::f32, tag::ab);
-    dnnl::matmul::primitive_desc description(dnnl::matmul::desc(xs, ws, ys), engine);
-    memory given(plain, engine, w.data), weights(description.weights_desc(), engine), input(xs, engine, x.data),
-        output(ys, engine, y.data);
-    dnnl::reorder(given, weights).execute(stream, given, weights);
-    stream.wait();
-    dnnl::matmul product(description);
-    std::unordered_map<int, memory> arguments{
-        {DNNL_ARG_SRC, input}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, output}};
-    return Case{[=] {
-                  product.execute(stream, arguments);
-                  stream.wait();
-                },
-                y.data, y.count};
-  });
+  return serve("oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+                   std::to_string(version->patch) + ", weights in its own layout",
+               product);
 }

@@ -2,8 +2,13 @@
 // limits.
 #include "compare_worker.h"
 #include "lib/Bench/Limits.h"
+#include <algorithm>
+#include <cstring>
 #include <dlfcn.h>
+#include <rapt/artifact.h>
 #include <rapt/rapt.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static char why[256];
 static rapt_pool *pool;
@@ -43,28 +48,97 @@ static Floats panels(int64_t k, int64_t n, uint64_t salt, float scale) {
   return w;
 }
 
-// product N K M
+static uint16_t bf16(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16); // ties to even
+}
+
+/// Rows of array `salt` in bf16.
+static uint16_t *roundedRows(size_t count, uint64_t salt) {
+  auto *rows = static_cast<uint16_t *>(aligned_alloc(64, (count * 2 + 127) / 64 * 64));
+  for (size_t i = 0; i < count; ++i)
+    rows[i] = bf16(number(i, salt));
+  return rows;
+}
+
+/// [k, n] of array `salt` in bf16, in panels of 32 columns, in which two rows lie side by side.
+static uint16_t *pairs(int64_t k, int64_t n, uint64_t salt) {
+  auto *w = static_cast<uint16_t *>(aligned_alloc(64, size_t(n * k * 2 + 127) / 64 * 64));
+  for (int64_t row = 0; row < k; ++row)
+    for (int64_t column = 0; column < n; ++column)
+      w[(column / 32 * k + row / 2 * 2) * 32 + column % 32 * 2 + row % 2] =
+          bf16(number(uint64_t(row * n + column), salt));
+  return w;
+}
+
+// product N K M, paired_product N K M
 static Case product(const Words &words) {
-  const std::string name = "product_" + words[1] + "_" + words[2];
+  const std::string name = words[0] + "_" + words[1] + "_" + words[2];
   const int64_t n = atol(words[1].c_str()), k = atol(words[2].c_str());
   static std::vector<int64_t> kept(4096);
   static size_t used = 0;
   int64_t *dims = &kept[used++];
   *dims = atol(words[3].c_str());
-  Floats x(size_t(*dims * k)), w = panels(k, n, 2, 1), y(size_t(*dims * n));
-  x.fill(1);
-  auto *run = find<int32_t (*)(const rapt_env *, const float *, const float *, float *, const int64_t *, void *)>(name);
+  const size_t count = size_t(*dims * k);
+  const void *x, *w;
+  if (words[0] == "product") {
+    Floats rows(count);
+    rows.fill(1);
+    x = rows.data, w = panels(k, n, 2, 1).data;
+  } else {
+    x = roundedRows(count, 1), w = pairs(k, n, 2);
+  }
+  Floats y(size_t(*dims * n));
+  auto *run = find<int32_t (*)(const rapt_env *, const void *, const void *, float *, const int64_t *, void *)>(name);
   void *scratch = scratchOf(name, dims);
-  return {[=] { run(&environment, x.data, w.data, y.data, dims, scratch); }, y.data, y.count};
+  return {[=] { run(&environment, x, w, y.data, dims, scratch); }, y.data, y.count};
 }
 
-// attention dense|causal LENGTH: 12 heads of 64, queries, keys and values as [length, heads, channels]
+/// The entries and the weights of the products in 8 bits, called as the runtime calls them: rapt_run would hand them
+/// over a few rows at a time.
+static const rapt_artifact &quantizedProducts() {
+  static const rapt_artifact *found = nullptr;
+  if (found)
+    return *found;
+#if defined(__x86_64__)
+  syscall(SYS_arch_prctl, 0x1023, 18); // of instructions on tiles, ARCH_REQ_XCOMP_PERM; refused where there are none
+#endif
+  void *library = dlopen((folder + "/products.so").c_str(), RTLD_NOW);
+  found = library ? static_cast<const rapt_artifact *>(dlsym(library, "products_module")) : nullptr;
+  if (!found)
+    fprintf(stderr, "rapt: %s\n", dlerror()), exit(1);
+  return *found;
+}
+
+// quantized_product N K M: rows in f32 from 0 to 1, which the entry rounds, weights in 8 bits
+static Case quantizedProduct(const Words &words) {
+  const rapt_artifact &module = quantizedProducts();
+  const std::string name = "product_" + words[1] + "_" + words[2];
+  const int64_t n = atol(words[1].c_str()), k = atol(words[2].c_str());
+  const rapt_artifact_entry *end = module.entries + module.entry_count;
+  auto *entry = std::find_if(module.entries, end, [&](const rapt_artifact_entry &e) { return e.name == name; });
+  if (entry == end)
+    fprintf(stderr, "rapt: no entry %s\n", name.c_str()), exit(1);
+  auto *dims = new int64_t[1]{atol(words[3].c_str())};
+  Floats x(size_t(*dims * k)), y(size_t(*dims * n));
+  x.fillShares(1);
+  const char *file = static_cast<const char *>(module.weights);
+  const uint64_t offset = reinterpret_cast<const rapt_weights_header *>(file)->sections[0].offset;
+  auto *buffers =
+      new void *[4]{const_cast<char *>(file + offset),
+                    aligned_alloc(64, size_t(entry->workspace(dims, environment.workers) + 64)), x.data, y.data};
+  return {[=] { entry->run(&environment, buffers, dims); }, y.data, y.count};
+}
+
+// attention dense|causal LENGTH SIZE, paired_attention ...: 12 heads, queries, keys and values as [length, heads,
+// channels]
 static Case attention(const Words &words) {
-  const std::string name = "attention_" + words[1];
+  const std::string name = words[0] + "_" + words[1] + "_" + words[3];
   const int64_t length = atol(words[2].c_str());
   auto *dims = new int64_t[2]{length, 1};
   auto *rows = new int32_t[2]{0, int32_t(length)};
-  Floats q(size_t(length * 768)), k(q.count), v(q.count), y(q.count);
+  Floats q(size_t(length * 12 * atol(words[3].c_str()))), k(q.count), v(q.count), y(q.count);
   q.fill(1), k.fill(2), v.fill(3);
   auto *run = find<int32_t (*)(const rapt_env *, const float *, const float *, const float *, const int32_t *, float *,
                                const int64_t *, void *)>(name);
@@ -157,6 +231,16 @@ static Case translate(const Words &words) {
           logits.data, logits.count};
 }
 
+/// Of memory that was just read, as far as caches hold it: the median of several measurements, of which the first is
+/// cold.
+static float readRate(rapt::bench::Limits &limits, size_t bytes) {
+  double rates[5];
+  for (double &rate : rates)
+    rate = limits.measureRead(bytes);
+  std::sort(rates, rates + 5);
+  return float(rates[2]);
+}
+
 int main(int argc, char **argv) {
   if (argc != 4)
     return 2;
@@ -169,9 +253,11 @@ int main(int argc, char **argv) {
     return fprintf(stderr, "rapt: %s\n", dlerror()), 1;
   static rapt::bench::Limits limits(pool);
   return serve(std::string("weights in panels, ") + argv[3] + " threads", [](const Words &words) -> Case {
-    if (words[0] == "product")
+    if (words[0] == "product" || words[0] == "paired_product")
       return product(words);
-    if (words[0] == "attention")
+    if (words[0] == "quantized_product")
+      return quantizedProduct(words);
+    if (words[0] == "attention" || words[0] == "paired_attention")
       return attention(words);
     if (words[0] == "lstm")
       return lstm(words);
@@ -179,8 +265,13 @@ int main(int argc, char **argv) {
       return forward(words);
     if (words[0] == "translate")
       return translate(words);
-    auto *rate = new float; // operations or bytes of a second, as the output
-    const size_t bytes = words[0] == "read" ? size_t(atoll(words[1].c_str())) : 0;
-    return {[=] { *rate = float(bytes ? limits.measureRead(bytes) : limits.measureRate("f32")); }, rate, 1};
+    auto *rate = new float; // operations or bytes of a second, as the output of "rate DTYPE" and "read BYTES"
+    if (words[0] == "read")
+      return {[=] { *rate = readRate(limits, size_t(atoll(words[1].c_str()))); }, rate, 1};
+    return {[=] {
+              limits.measureRate(words[1]); // until all threads are awake
+              *rate = float(limits.measureRate(words[1]));
+            },
+            rate, 1};
   });
 }

@@ -25,6 +25,10 @@ struct Floats { // 64-byte aligned
     for (size_t i = 0; i < count; ++i)
       data[i] = number(i, salt);
   }
+  void fillShares(uint64_t salt) { // from 0 to 1
+    for (size_t i = 0; i < count; ++i)
+      data[i] = (number(i, salt) + 1) / 2;
+  }
 };
 
 struct Case {
@@ -42,7 +46,7 @@ inline double seconds(clockid_t clock) {
 
 // "time RUNS CASE..." answers with seconds of wall clock for all runs, and of processors; "write FILE CASE..." writes
 // the case's output there; "rate DTYPE" and the like are cases, too. A case runs twice before it is timed first, and
-// once before several runs are, as waking a thread takes milliseconds on some virtual machines.
+// for 5 ms before several runs are, as waking a thread takes milliseconds on some virtual machines.
 inline int serve(const std::string &name, const std::function<Case(const Words &)> &make) {
   std::map<std::string, Case> cases;
   std::cout << name << std::endl;
@@ -63,7 +67,7 @@ inline int serve(const std::string &name, const std::function<Case(const Words &
     }
     const long runs = what == "time" ? atol(argument.c_str()) : 1;
     const double processors = seconds(CLOCK_PROCESS_CPUTIME_ID);
-    if (runs > 1)
+    for (double begin = seconds(CLOCK_MONOTONIC); runs > 1 && seconds(CLOCK_MONOTONIC) < begin + 5e-3;)
       at->second.run();
     const double wall = seconds(CLOCK_MONOTONIC);
     for (long i = 0; i < runs; ++i)

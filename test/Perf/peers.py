@@ -1,6 +1,7 @@
 """Decoders for test/Perf/compare: installs llama.cpp and ONNX Runtime, writes the models for each, compiles their workers."""
 
 import dataclasses
+import functools
 import json
 import os
 import shutil
@@ -15,13 +16,15 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), 
 HERE = os.path.join(ROOT, "test", "Perf")
 TOKENS = {"prefill": 512, "decode": 64}
 TURN = 8  # of the decoded tokens, in one repetition
+SIZES = {"PROMPT": TOKENS["prefill"], "STEPS": TOKENS["decode"], "TURN": TURN}  # what every worker is told
 F32, Q4_0, Q8_0, BF16 = 0, 2, 7, 32  # llama.cpp's file types
 
 
 @dataclasses.dataclass
 class Decoder:
-    """A model of one width: the folder of its config, raptc's options, llama.cpp's file type and type of keys and values, and how far
-    logits may be apart, of the largest (weights in integers are rounded differently)."""
+    """A model of one width: the folder of its config, raptc's options, llama.cpp's file type and type of keys and values, how far
+    logits may be apart, of the largest (weights in integers are rounded differently), the operands of products, and the bytes of a
+    weight, of one of the table of tokens, and of a number of keys and values."""
     name: str
     key: str
     model: str
@@ -29,21 +32,49 @@ class Decoder:
     type: int
     cache: str
     tolerance: float
+    dtype: str
+    sizes: tuple
+
+    @functools.cached_property
+    def config(self):
+        with open(os.path.join(ROOT, "test", "models", self.model, "config.json"), encoding="utf-8") as file:
+            return json.load(file)
 
     @property
     def vocabulary(self):
-        with open(os.path.join(ROOT, "test", "models", self.model, "config.json"), encoding="utf-8") as file:
-            return json.load(file)["vocab_size"]
+        return self.config["vocab_size"]
+
+    @property
+    def shape(self):
+        """Layers, weights of a layer's matrices, channels of queries and of keys."""
+        config = self.config
+        if self.model == "gpt2":
+            width = config["n_embd"]
+            return config["n_layer"], 12 * width * width, width, width
+        width, inner, heads = config["hidden_size"], config["intermediate_size"], config["num_attention_heads"]
+        keys = width // heads * config["num_key_value_heads"]
+        return config["num_hidden_layers"], width * (2 * width + 2 * keys + 3 * inner), width, keys
+
+    def operations(self, tokens):
+        """Of a prompt; the last token alone has logits."""
+        layers, weights, queries, _ = self.shape
+        return layers * (2 * tokens * weights + 2 * queries * tokens * (tokens + 1)) + 2 * self.vocabulary * queries
+
+    def bytes(self, length):
+        """What one token behind `length` others reads."""
+        layers, weights, width, keys = self.shape
+        of_weight, of_table, of_cache = self.sizes
+        return int(layers * (weights * of_weight + 2 * length * keys * of_cache) + self.vocabulary * width * of_table)
 
 
 # llama.cpp keeps keys and values of its flash attention in half precision, whatever the cache has.
 DECODERS = [
-    Decoder("GPT-2 124M", "gpt2", "gpt2", [], F32, "f32", 1e-2),
-    Decoder("GPT-2 124M in bf16", "gpt2-bf16", "gpt2", ["--dtype=bf16", "--cache-dtype=bf16"], BF16, "f16", 3e-2),
-    Decoder("GPT-2 124M in 8 bits", "gpt2-8", "gpt2", ["--quantize=w8a8", "--cache-dtype=f16"], Q8_0, "f16", 0.1),
-    Decoder("GPT-2 124M in 4 bits", "gpt2-4", "gpt2", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5),
-    Decoder("LLaMA 1.1B in 8 bits", "llama-8", "tinyllama-1.1b", ["--quantize=w8a8", "--cache-dtype=f16"], Q8_0, "f16", 0.1),
-    Decoder("LLaMA 1.1B in 4 bits", "llama-4", "tinyllama-1.1b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5),
+    Decoder("GPT-2 124M", "gpt2", "gpt2", [], F32, "f32", 1e-2, "f32", (4, 4, 4)),
+    Decoder("GPT-2 124M in bf16", "gpt2-bf16", "gpt2", ["--dtype=bf16", "--cache-dtype=bf16"], BF16, "f16", 3e-2, "bf16", (2, 2, 2)),
+    Decoder("GPT-2 124M in 8 bits", "gpt2-8", "gpt2", ["--quantize=w8a8", "--cache-dtype=f16"], Q8_0, "f16", 0.1, "i8", (1, 1, 2)),
+    Decoder("GPT-2 124M in 4 bits", "gpt2-4", "gpt2", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i8", (9 / 16, 17 / 16, 2)),
+    Decoder("LLaMA 1.1B in 8 bits", "llama-8", "tinyllama-1.1b", ["--quantize=w8a8", "--cache-dtype=f16"], Q8_0, "f16", 0.1, "i8", (1, 1, 2)),
+    Decoder("LLaMA 1.1B in 4 bits", "llama-4", "tinyllama-1.1b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i8", (9 / 16, 9 / 16, 2)),
 ]
 
 
@@ -63,19 +94,27 @@ def backends(cache):
     return os.path.join(cache, "node_modules", "@node-llama-cpp", "linux-x64", "bins", "linux-x64")
 
 
+def headers(cache):
+    return [f"-I{cache}/llama-source/{folder}" for folder in ("include", "ggml/include")]
+
+
+def libraries(cache):
+    """What a worker links of llama.cpp."""
+    folder = backends(cache)
+    versions = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(("libllama.v", "libggml.v"))]
+    return [*versions, os.path.join(folder, "libggml-base.so"), f"-Wl,-rpath,{folder}"]
+
+
 def prepare(cache, binaries, decoders):
     """Compiles the workers and Rapt's models, writes the models of the peers."""
+    constants = [f"-D{name}={value}" for name, value in SIZES.items()]
     def compile_worker(name, *more):
-        subprocess.run(["clang-22", "-std=gnu11", "-O2", os.path.join(HERE, f"peers_{name}.c"), "-o",
+        subprocess.run(["clang-22", "-std=gnu11", "-O2", *constants, os.path.join(HERE, f"peers_{name}.c"), "-o",
                         os.path.join(cache, f"peers_{name}"), *more], check=True)
 
-    library, folder = os.path.join(binaries, "..", "lib"), backends(cache)
+    library = os.path.join(binaries, "..", "lib")
     compile_worker("rapt", f"-I{ROOT}/lib/Runtime/include", f"-L{library}", "-lrapt_runtime", f"-Wl,-rpath,{os.path.abspath(library)}")
-    llama = next(name for name in os.listdir(folder) if name.startswith("libllama.v"))
-    ggml = next(name for name in os.listdir(folder) if name.startswith("libggml.v"))
-    source = os.path.join(cache, "llama-source")
-    compile_worker("llama", f"-I{source}/include", f"-I{source}/ggml/include", os.path.join(folder, llama),
-                   os.path.join(folder, ggml), os.path.join(folder, "libggml-base.so"), f"-Wl,-rpath,{folder}")
+    compile_worker("llama", *headers(cache), *libraries(cache))
     shutil.copy(os.path.join(HERE, "peers_onnx.js"), cache)
     for model in dict.fromkeys(decoder.model for decoder in decoders):
         prepare_model(cache, os.path.join(binaries, "raptc"), model, [decoder for decoder in decoders if decoder.model == model])
@@ -87,10 +126,11 @@ def prepare_model(cache, raptc, model, decoders):
     gguf = {decoder.key: os.path.join(cache, f"{decoder.key}.gguf") for decoder in decoders}
     weights, base, onnx = (os.path.join(cache, f"{model}{end}") for end in (".safetensors", "-as-it-is.gguf", ".onnx"))
     missing = not all(map(os.path.exists, [*gguf.values(), *([onnx] if model == "gpt2" else [])]))
-    for i, decoder in enumerate(decoders):
-        save = [f"--save-weights={weights}"] if missing and i == 0 else []
-        subprocess.run([raptc, config, "--random-weights=1", *decoder.options, *save, "-o", os.path.join(cache, f"{decoder.key}.so")],
-                       check=True, capture_output=True)
+    run = lambda *command: subprocess.run(command, check=True, capture_output=True)
+    source = next(decoder for decoder in DECODERS if decoder.model == model)  # whose weights are as the configuration says
+    for decoder in [*([source] if missing and source not in decoders else []), *decoders]:
+        save = [f"--save-weights={weights}"] if missing and decoder is source else []
+        run(raptc, config, "--random-weights=1", *decoder.options, *save, "-o", os.path.join(cache, f"{decoder.key}.so"))
     if not missing:
         return
     with open(config, encoding="utf-8") as file:
@@ -102,8 +142,7 @@ def prepare_model(cache, raptc, model, decoders):
         peers_models.write_onnx(onnx, tensors, settings, sum(TOKENS.values()))
     os.remove(weights)
     for decoder in decoders:
-        subprocess.run([os.path.join(cache, "peers_llama"), base, "quantize", gguf[decoder.key], str(decoder.type)], check=True,
-                       capture_output=True)
+        run(os.path.join(cache, "peers_llama"), base, "quantize", gguf[decoder.key], str(decoder.type))
     os.remove(base)
 
 
@@ -114,8 +153,8 @@ def processor_seconds():
     return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
 
 
-def check_logits(engines, cache, tolerance):
-    """Ends the program unless all engines compute the same: logits after the prompt and after each step."""
+def check_logits(engines, cache):
+    """Ends the program unless all engines compute the same, within their tolerance: logits after the prompt and after each step."""
     logits = []
     for engine in engines:
         path = os.path.join(cache, "logits")
@@ -125,5 +164,5 @@ def check_logits(engines, cache, tolerance):
     for engine, other in zip(engines[1:], logits[1:]):
         apart = np.abs(other - logits[0]).max() / scale
         print(f"{engine.name}: logits within {apart:.1e} of Rapt's, of the largest")
-        if not apart < tolerance:
+        if not apart < engine.tolerance:
             sys.exit(f"{engine.name} computes another model")

@@ -1,10 +1,11 @@
-// peers_onnx.js MODEL.onnx THREADS: ONNX Runtime's side of test/Perf/compare, with the protocol and tokens of peers_worker.h.
+// peers_onnx.js MODEL.onnx THREADS PROMPT STEPS TURN: ONNX Runtime's side of test/Perf/compare, with the protocol and tokens of peers_worker.h.
 // Keys and values stay in place: each tensor of the cache is an input and the preallocated output of the same run.
 const fs = require("fs");
 const readline = require("readline");
 const ort = require("onnxruntime-node");
 
-const PROMPT = 512, STEPS = 64, CAPACITY = PROMPT + STEPS, TURN = 8, VOCABULARY = 50257, LAYERS = 12, HEADS = 12, SIZE = 64;
+const [PROMPT, STEPS, TURN] = process.argv.slice(4).map(Number), CAPACITY = PROMPT + STEPS;
+const VOCABULARY = 50257, LAYERS = 12, HEADS = 12, SIZE = 64;
 const token = (position) => ((position + 1) * 7919) % VOCABULARY;
 
 async function main() {
@@ -35,13 +36,17 @@ async function main() {
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const [word, path] = line.split(" ");
     const out = word === "logits" ? fs.openSync(path, "w") : null;
-    const wall = process.hrtime.bigint(), processor = process.cpuUsage();
+    const processor = process.cpuUsage();
+    if (word === "decode") {
+      if (length + TURN >= CAPACITY) length = PROMPT;
+      await feed(length++, 1);
+    }
+    const wall = process.hrtime.bigint();
     if (word !== "decode") {
       const last = await feed(0, PROMPT);
       length = PROMPT;
       if (out !== null) fs.writeSync(out, last);
     }
-    if (word === "decode" && length === CAPACITY) length = PROMPT;
     for (const end = word === "prefill" ? length : word === "decode" ? length + TURN : CAPACITY; length < end; ++length) {
       const last = await feed(length, 1);
       if (out !== null) fs.writeSync(out, last);

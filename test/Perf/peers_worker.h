@@ -9,7 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { PROMPT = 512, STEPS = 64, CAPACITY = PROMPT + STEPS, TURN = 8 };
+/* PROMPT, STEPS and TURN are of peers.py, which compiles this. */
+enum { CAPACITY = PROMPT + STEPS };
 
 /* Of the model, which main() sets. */
 static int vocabulary;
@@ -26,9 +27,9 @@ static double seconds(clockid_t clock) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* "prefill" and "decode" answer with seconds of wall clock and of processor; "logits FILE" writes those of the prompt's
- * last token and of every later one there. "decode" appends the next TURN tokens, behind the prompt again after STEPS.
- */
+/* "prefill" and "decode" answer with seconds of wall clock and of processors; "logits FILE" writes those of the
+ * prompt's last token and of every later one there. "decode" appends one token, which wakes threads, and then the next
+ * TURN, which are timed, behind the prompt again when STEPS are not enough. */
 static int serve(const char *name) {
   char line[512];
   int length = 0;
@@ -42,9 +43,12 @@ static int serve(const char *name) {
       return perror(line + 7), 1;
     if (prefill || logits)
       forget(0);
-    else if (length == CAPACITY)
+    else if (length + TURN >= CAPACITY)
       forget(length = PROMPT);
-    double wall = seconds(CLOCK_MONOTONIC), processor = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    double processor = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    if (!prefill && !logits)
+      feed(length++, 1);
+    double wall = seconds(CLOCK_MONOTONIC);
     if (prefill || logits) {
       const float *last = feed(0, PROMPT);
       length = PROMPT;

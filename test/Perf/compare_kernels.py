@@ -1,0 +1,83 @@
+"""The products, attentions and the LSTM of test/Perf/compare as programs for raptc."""
+
+import json
+import os
+import struct
+
+import numpy as np
+
+from compare_rows import ATTENTIONS, PRODUCTS
+
+MAPS = {"q": "q, hkv, dqk", "k": "kv, hkv, dqk", "v": "kv, hkv, dv", "o": "q, hkv, dv"}
+CAUSAL = """ mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %keep = arith.cmpi sle, %j, %i : index
+    attn.yield %keep : i1
+  }"""
+
+
+def array(name, kind, dims=""):
+    return f'{kind} {{attn.name = "{name}"' + (f', attn.dims = ["{dims}"]' if dims else "") + "}"
+
+
+def entry(name, inputs, result, body):
+    """A function of `inputs`, {name: (type, dims)}, with rows of `result`."""
+    arguments = ", ".join(f"%{key}: {array(key, *types)}" for key, types in inputs.items())
+    return (f"func.func @{name}({arguments}) -> ({array('y', result, 'rows')}) attributes {{attn.entry}} {{\n"
+            f"{body}  return %y : {result}\n}}\n")
+
+
+def product(n, k, paired):
+    rows, panels = (f"tensor<?x{k}xbf16>", f"tensor<{n // 32}x{k // 2}x64xbf16>") if paired else (f"tensor<?x{k}xf32>", f"tensor<{n // 32}x{k}x32xf32>")
+    result = f"tensor<?x{n}xf32>"
+    return entry(f"{'paired_' if paired else ''}product_{n}_{k}", {"x": (rows, "rows"), "w": (panels, "")}, result,
+                 f"  %y = attn.linear %x, %w : {rows}, {panels} -> {result}\n")
+
+
+def attention(kind, size, paired):
+    heads = f"tensor<?x12x{size}xf32>"
+    inputs = {**{name: (heads, "rows") for name in "qkv"}, "begin": ("tensor<?xi32>", "one+1")}
+    return entry(f"{'paired_' if paired else ''}attention_{kind}_{size}", inputs, heads,
+                 f"  %scale = arith.constant {size**-0.5} : f32\n"
+                 "  %y = attn.attention %q, %k, %v, %scale q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>)"
+                 f" maps [#q, #k, #v, #o]{' {paired}' if paired else ''} : {heads}, {heads}, {heads} -> {heads}{CAUSAL if kind == 'causal' else ''}\n")
+
+
+def lstm():
+    wide, gates, panels, begins = "tensor<?x512xf32>", "tensor<?x2048xf32>", "tensor<64x512x32xf32>", "tensor<?xi32>"
+    return entry("lstm", {"x": (wide, "rows"), "v": (panels, ""), "w": (panels, ""), "begin": (begins, "sequences+1")}, wide,
+                 f"  %gates = attn.linear %x, %v : {wide}, {panels} -> {gates}\n"
+                 f"  %y, %state:2 = attn.recurrence lstm %gates, %w rows(%begin) : {gates}, {panels}, {begins}\n")
+
+
+def kernels():
+    """All that takes its weights as an argument, in f32 or pairs of bf16."""
+    text = "".join(f"#{name} = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ({to})>\n" for name, to in MAPS.items())
+    text += "attn.dim @rows min 0 max 65536\nattn.dim @one min 1 max 1\nattn.dim @sequences min 1 max 64\n"
+    text += "".join(product(n, k, paired) for n, k in PRODUCTS for paired in (False, True))
+    text += "".join(attention(kind, size, paired) for paired, size, _ in ATTENTIONS for kind in ("dense", "causal"))
+    return text + lstm()
+
+
+def write_quantizable(folder):
+    """The products as a model, whose weights raptc can store in 8 bits: a folder for --weights, and the program beside it."""
+    os.makedirs(folder, exist_ok=True)
+    text, header, arrays = 'module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {\n', {}, []
+    text += "attn.dim @rows min 0 max 65536\n"
+    offset = 0
+    for n, k in PRODUCTS:
+        name, weights = f"w_{n}_{k}", f"tensor<{k}x{n}xf32>"
+        text += f'attn.parameter @{name} : {weights} from [#attn.source<"{name}">]\n'
+        text += entry(f"product_{n}_{k}", {"x": (f"tensor<?x{k}xf32>", "rows")}, f"tensor<?x{n}xf32>",
+                      f"  %w = attn.parameter_slice @{name} : {weights}\n  %y = attn.linear %x, %w : tensor<?x{k}xf32>, {weights} -> tensor<?x{n}xf32>\n")
+        i = np.arange(k * n)  # as number(i, 2) of compare_worker.h
+        arrays.append(((i * 7919 + 2 * 104729) % 2048 / 1024 - 1).astype(np.float32))
+        header[name] = {"dtype": "F32", "shape": [k, n], "data_offsets": [offset, offset + 4 * k * n]}
+        offset += 4 * k * n
+    with open(f"{folder}.mlir", "w", encoding="utf-8") as file:
+        file.write(text + "}\n")
+    with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+        file.write("{}")
+    with open(os.path.join(folder, "model.safetensors"), "wb") as file:
+        names = json.dumps(header).encode()
+        file.write(struct.pack("<Q", len(names)) + names + b"".join(map(np.ndarray.tobytes, arrays)))

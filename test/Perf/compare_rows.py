@@ -1,0 +1,87 @@
+"""The rows of test/Perf/compare: what every engine runs, and the limit that Rapt's figure is a share of."""
+
+import peers
+
+PRODUCTS = [(768, 768), (2304, 768), (3072, 768), (768, 3072), (4096, 4096)]  # columns, depth
+ROWS = [1, 16, 128, 512]
+# Of 12 heads each: whether products are of pairs of bf16, channels of a head, lengths.
+ATTENTIONS = [(False, 64, [512, 1024, 2048, 4096]), (False, 128, [512, 2048]), (True, 64, [512, 1024, 2048, 4096]), (True, 128, [512, 2048, 4096])]
+ONNX_F32, FASTEST = "ONNX Runtime, f32", "llama.cpp in 4 bits, flash attention"  # of prompts in other widths
+SMALL = {"bert": "bert-base", "vit": "vit-base", "t5": "t5-small"}  # and the folder of its config
+
+
+class Row:
+    """One line of the table. `cases`: of each engine, Rapt first. `limit`: a case of compare_rapt that measures operations or bytes a
+    second, and `work`: how many of them a case needs. `tolerance`: how far results may be apart, relative L2."""
+
+    def __init__(self, name, unit, amount, rapt, others, limit="rate f32", work=0, tolerance=1e-3):
+        self.name, self.unit, self.amount, self.cases = name, unit, amount, {"Rapt": rapt, **others}
+        self.limit, self.work, self.tolerance = limit, work, tolerance
+
+
+def product_rows():
+    """Of f32, of numbers rounded to bf16, and of weights in 8 bits, whose rows Rapt gets in f32."""
+    for n, k in PRODUCTS:
+        for m in ROWS:
+            case, operations = f"product {n} {k} {m}", 2 * n * k * m
+            name = f"product {m} x {n} x {k}"
+            limit = lambda dtype, size: {"limit": f"read {size * n * k}", "work": size * n * k} if m == 1 else {"limit": f"rate {dtype}", "work": operations}
+            yield Row(name, "GFLOP/s", operations / 1e9, case, {"oneDNN": f"{case} f32", "OpenBLAS": case, "PyTorch": case}, **limit("f32", 4))
+            yield Row(f"{name} in bf16", "GFLOP/s", operations / 1e9, f"paired_{case}", {"oneDNN": f"{case} bf16"}, **limit("bf16", 2))
+            yield Row(f"{name} in 8 bits, rows rounded, too", "GOP/s", operations / 1e9, f"quantized_{case}",
+                      {"oneDNN": f"{case} i8"}, **limit("i8", 1), tolerance=2e-2)
+
+
+def attention_rows():
+    for paired, size, length in ((paired, size, length) for paired, size, lengths in ATTENTIONS for length in lengths):
+        width = 12 * size
+        inputs = " ".join(f"{name}=f32:{salt}:1x{length}x{width}" for name, salt in (("q", 1), ("k", 2), ("v", 3)))
+        empty = f"past_key=f32:0:1x12x0x{size} past_value=f32:0:1x12x0x{size} last=i32:{length - 1}:1 total=i32:{length}:"
+        for kind, pairs in (("dense", length * length), ("causal", length * (length + 1) // 2)):
+            case, operations = f"attention {kind} {length} {size}", 4 * width * pairs
+            others = {"llama.cpp": case}
+            if not paired:
+                others |= {"ONNX Runtime": f"onnx attention_{kind}_{size} {inputs}", "PyTorch": case}
+            if not paired and kind == "causal":
+                others["ONNX Runtime, grouped-query op"] = f"onnx attention_grouped_{size} {inputs} {empty}"
+            yield Row(f"attention 12 x {size}, {length}, {kind}{', in bf16' if paired else ''}", "GFLOP/s", operations / 1e9,
+                      f"paired_{case}" if paired else case, others, "rate bf16" if paired else "rate f32", operations, 1e-2 if paired else 1e-3)
+
+
+def recurrent_rows():
+    for rows in (1, 8):
+        case, length = f"lstm {rows} 64", 64
+        yield Row(f"LSTM of 512 units, {rows} x {length}", "ms", 0, case, {"PyTorch": case}, work=2 * 2 * 512 * 2048 * rows * length)
+
+
+def model_rows():
+    def transformer(tokens, layers=12, width=768, inner=3072):
+        return layers * (2 * tokens * (4 * width * width + 2 * width * inner) + 4 * tokens * tokens * width)
+
+    for suffix, words, how in (("", "", {}), ("-bf16", " in bf16", {"limit": "rate bf16", "tolerance": 3e-2})):
+        for tokens in (128, 384):
+            yield Row(f"BERT-base{words}, {tokens} tokens", "ms", 0, f"forward bert{suffix} input_ids last_hidden_state 30522 1 {tokens}",
+                      {"ONNX Runtime": f"onnx bert input_ids=i64:30522:1x{tokens}"}, work=transformer(tokens), **how)
+        yield Row(f"ViT-B/16{words}, one image", "ms", 0, f"forward vit{suffix} pixel_values logits 0 1 3 224 224",
+                  {"ONNX Runtime": "onnx vit pixel_values=f32:1:1x3x224x224"}, work=transformer(197) + 2 * 196 * 768 * 768, **how)
+        yield Row(f"T5-small{words}, source of 128, first step", "ms", 0, f"translate t5{suffix} 32128 128",
+                  {"ONNX Runtime": "onnx t5 input_ids=i64:32128:1x128 decoder_input_ids=i64:0:1x1"}, **how)
+
+
+def decoder_rows(decoder):
+    for phase, tokens in peers.TOKENS.items():
+        others = {"llama.cpp, flash attention": phase, "llama.cpp, plain attention": phase}
+        if decoder.key == "gpt2":
+            others["ONNX Runtime"] = phase
+        elif phase == "prefill" and decoder.type != peers.Q4_0:
+            others |= {**({ONNX_F32: phase} if decoder.model == "gpt2" else {}), FASTEST: phase}
+        if phase == "prefill":
+            amount, limit, work = tokens, f"rate {decoder.dtype}", decoder.operations(tokens)
+        else:
+            read = decoder.bytes(peers.TOKENS["prefill"] + tokens // 2)
+            amount, limit, work = peers.TURN, f"read {read}", peers.TURN * read
+        yield Row(f"{decoder.name}, {phase} of {tokens}", "tokens/s", amount, phase, others, limit, work)
+
+
+DECODERS = {decoder.key: decoder for decoder in peers.DECODERS}
+GROUPS = {"kernels": [*product_rows(), *attention_rows(), *recurrent_rows(), *model_rows()], **{key: [*decoder_rows(decoder)] for key, decoder in DECODERS.items()}}
