@@ -28,14 +28,14 @@ using attn::kPanel;
 
 namespace {
 
+/// Rows from which on the sums of several do not wait for one another: two chains each, of a dot instruction's latency.
+constexpr int64_t kLeastRows = 5;
 /// Chains of accumulators of a single row whose groups are long.
 constexpr int64_t kChains = 4;
 /// Steps of a group that a single row takes without a loop.
 constexpr int64_t kMostUnrolled = 32;
 /// Rows of the weight that several rows are multiplied with at a time, between which they read ahead: the least group.
 constexpr int64_t kChunk = 32;
-/// Rows whose sums of integers lie in registers at a time, where those in f32 lie in the destination.
-constexpr int64_t kMostRowsOfPart = 7;
 
 /// Rows by two vectors of columns of one product.
 class Emitter {
@@ -45,11 +45,15 @@ public:
         registers(target.vectorRegisters), hasDot(target.byteDot), hasTiles(target.amxInt8) {}
 
   void emit(ImplicitLocOpBuilder &b) {
-    int64_t m = cast<MemRefType>(op.getDest().getType()).getDimSize(0);
+    int64_t m = tileRows();
     if (hasTiles && m % kMatrixTileRows == 0 && type.bits() == 8 && type.groups(depth) == 1)
       return emitByTiles(b, m);
+    findNextPanel(b);
     // Beside the accumulators lie two vectors of the panel and one of the row; without a dot instruction, its pieces.
-    int64_t most = (registers - (hasDot ? 3 : 8)) / 2, parts = llvm::divideCeil(m, most);
+    int64_t most = (registers - (hasDot ? 3 : 8)) / 2;
+    if (type.groups(depth) > 1 && hasDot && mostOfGroups() >= kLeastRows)
+      most = mostOfGroups();
+    int64_t parts = llvm::divideCeil(m, most);
     for (column = 0; column < kPanel; column += 2 * lanes)
       for (int64_t part = 0; part < parts; ++part) {
         row = m * part / parts;
@@ -75,6 +79,11 @@ private:
   static Value times(ImplicitLocOpBuilder &b, Value value, int64_t factor) {
     return arith::MulIOp::create(b, value, index(b, factor));
   }
+
+  int64_t tileRows() { return cast<MemRefType>(op.getDest().getType()).getDimSize(0); }
+  /// Rows whose sums lie in registers as integers of a group and in f32: faster than the latter in memory and twice as
+  /// many rows, though a panel is read twice as often.
+  int64_t mostOfGroups() const { return std::max<int64_t>((registers - 4) / 4, 1); }
 
   Value rowAt(ImplicitLocOpBuilder &b, int64_t r) { return part ? add(b, part, row + r) : index(b, row + r); }
 
@@ -151,35 +160,60 @@ private:
   /// Bytes of a chunk of the panel.
   int64_t chunkBytes() const { return kChunk * kPanel * type.bits() / 8; }
 
-  /// What a chunk that begins at byte `at` of its group is followed by: the next group's scales; a part of the next
-  /// panel, while tiles of rows reuse this one; where rows do not stay in the first-level cache, the line after the
-  /// next of half of them; a row that the epilogue writes. All may lie behind a buffer's end, which a prefetch may.
+  /// Whether what is taken is the first of the tile's parts: what belongs to all of them is read ahead once.
+  bool isFirst() const { return row == 0 && column == 0; }
+  int64_t stepsOfGroup() const { return type.groupDepth(depth) * type.bits() / 32; }
+
+  /// What each tile fetches of the next panel, where tiles share this one: all of it together, of which one alone has
+  /// half read ahead.
+  void findNextPanel(ImplicitLocOpBuilder &b) {
+    tiles = loopOverRows(op, op.getPanel(), tileRows());
+    if (!tiles)
+      return;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(tiles);
+    Value count = arith::CeilDivUIOp::create(b, tiles.getUpperBound(), index(b, tileRows()));
+    count = arith::MaxUIOp::create(b, count, index(b, kLeastTilesAPanel));
+    count = arith::MinUIOp::create(b, count, index(b, kTilesAPanel));
+    lastTile = arith::SubIOp::create(b, count, index(b, 1));
+    spread = arith::DivUIOp::create(b, index(b, type.groupBytes(depth) / stepsOfGroup()), count);
+  }
+
+  /// At step `nth` of a group: a line of the next panel.
+  void readNextPanel(ImplicitLocOpBuilder &b, Value group, Value nth) {
+    const int64_t steps = type.groups(depth) * stepsOfGroup(), panelBytes = type.groups(depth) * type.groupBytes(depth);
+    Value tile = arith::DivUIOp::create(b, tiles.getInductionVar(), index(b, tileRows()));
+    Value done = times(b, arith::MinUIOp::create(b, tile, lastTile), steps);
+    Value step = arith::AddIOp::create(b, nth, times(b, group, stepsOfGroup()));
+    Value place = arith::MulIOp::create(b, arith::AddIOp::create(b, done, step), spread);
+    prefetchByte(b, op.getPanel(), index(b, 0), add(b, place, panelBytes), kSecondLevel);
+  }
+
+  /// What a chunk that begins at byte `at` of its group is followed by: the next group's scales; where rows do not stay
+  /// in the first-level cache, the line after the next of half of them; a row that the epilogue writes. All may lie
+  /// behind a buffer's end, which a prefetch may.
   void readAhead(ImplicitLocOpBuilder &b, Value group, Value at) {
     for (int64_t tail = type.codeBytes(depth); type.groups(depth) > 1 && tail < type.groupBytes(depth);
          tail += kLineBytes)
       prefetchByte(b, op.getPanel(), group, add(b, at, type.groupBytes(depth) + tail), kFirstLevel);
-    int64_t tileRows = cast<MemRefType>(op.getDest().getType()).getDimSize(0);
-    scf::ForOp tiles = loopOverRows(op, op.getPanel(), tileRows);
     if (!tiles)
       return;
-    const int64_t bytes = chunkBytes(), panelBytes = type.groups(depth) * type.groupBytes(depth);
-    Value nth = arith::DivUIOp::create(b, tiles.getInductionVar(), index(b, tileRows));
-    Value place = arith::AddIOp::create(b, times(b, group, type.groupBytes(depth)), at);
-    place = arith::DivUIOp::create(b, place, index(b, kTilesAPanel));
-    Value next = arith::AddIOp::create(b, times(b, nth, panelBytes / kTilesAPanel), place);
-    for (int64_t line = 0; line < bytes / kTilesAPanel; line += kLineBytes)
-      prefetchByte(b, op.getPanel(), index(b, 0), add(b, next, panelBytes + line), kSecondLevel);
     Value inRow = arith::DivUIOp::create(b, at, index(b, kPanel * type.bits() / 8));
     inRow = arith::AddIOp::create(b, inRow, times(b, group, type.groupDepth(depth)));
     Value chunk = arith::DivUIOp::create(b, inRow, index(b, kChunk));
     if (rows * depth > kResidentBytes)
       readRowsAhead(b, chunk, inRow);
-    // A row a chunk, so that the last chunk has the last row. Into the second-level cache, as rows whose distance is a
-    // multiple of 4 KiB would push each other out of the first.
-    int64_t late = std::max<int64_t>(type.paddedDepth(depth) / kChunk - tileRows, 0);
+    if (row == 0)
+      readEpilogueAhead(b, chunk);
+  }
+
+  /// A row a chunk, so that the last chunk has the last row. Into the second-level cache, as rows whose distance is a
+  /// multiple of 4 KiB would push each other out of the first.
+  void readEpilogueAhead(ImplicitLocOpBuilder &b, Value chunk) {
+    int64_t late = std::max<int64_t>(type.paddedDepth(depth) / kChunk - tileRows(), 0);
     Value written = arith::MaxUIOp::create(b, chunk, index(b, late));
     written = arith::SubIOp::create(b, written, index(b, late));
-    for (memref::SubViewOp view : viewsOfEpilogue(op, tileRows, kPanel))
+    for (memref::SubViewOp view : viewsOfEpilogue(op, tileRows(), kPanel))
       for (int64_t line = 0; line < 2 * lanes * 4; line += kLineBytes)
         memref::PrefetchOp::create(b, view, ValueRange{written, index(b, column + line / 4)}, /*isWrite=*/true,
                                    kSecondLevel, /*isDataCache=*/true);
@@ -192,16 +226,12 @@ private:
       prefetchByte(b, op.getRows(), add(b, first, row + r), add(b, inRow, 2 * kLineBytes), kFirstLevel);
   }
 
-  /// The panel's lines a chunk behind the step at byte `at` of its group, of several parts of the rows each its share.
-  /// At every step: the lines of a chunk at once would take all places in which the first-level cache waits for lines.
+  /// The panel's lines a chunk behind the step at byte `at` of its group. At every step: the lines of a chunk at once
+  /// would take all places in which the first-level cache waits for lines.
   void readPanelAhead(ImplicitLocOpBuilder &b, Value group, Value at) {
-    const int64_t width = 2 * lanes * 4;
-    int64_t lines = llvm::divideCeil(width, kLineBytes * partCount);
     Value from = add(b, at, chunkBytes() + 4 * column + (type.groups(depth) > 1 ? groupTail() : 0));
-    if (part)
-      from = arith::AddIOp::create(b, from, times(b, nthPart, lines * kLineBytes));
-    for (int64_t line = 0; line < lines; ++line)
-      prefetchByte(b, op.getPanel(), group, add(b, from, line * kLineBytes), kFirstLevel);
+    for (int64_t line = 0; line < 2 * lanes * 4; line += kLineBytes)
+      prefetchByte(b, op.getPanel(), group, add(b, from, line), kFirstLevel);
   }
 
   /// Scales and zeros, behind the codes of a group.
@@ -215,8 +245,8 @@ private:
 
   /// Steps [first, first + count) of a group; several rows read ahead.
   void emitChunk(ImplicitLocOpBuilder &b, Value group, Value first, int64_t count, MutableArrayRef<Value> sums) {
-    const bool isAhead = rows * partCount >= kLeastRowsToPrefetch;
-    if (isAhead && !part)
+    const bool isAhead = rows >= kLeastRowsToPrefetch;
+    if (isAhead)
       readAhead(b, group, times(b, first, 4 * kPanel));
     for (int64_t step = 0; step < count; ++step) {
       Value nth = add(b, first, step);
@@ -224,6 +254,8 @@ private:
         readPanelAhead(b, group, times(b, nth, 4 * kPanel));
       else
         readStream(b, group, times(b, nth, 4 * kPanel));
+      if (isAhead && tiles && isFirst())
+        readNextPanel(b, group, nth);
       emitStep(b, group, nth, sums);
     }
   }
@@ -367,7 +399,7 @@ private:
     SmallVector<Value> zeros(2 * rows, arith::ConstantOp::create(b, b.getZeroAttr(floatsType(b))));
     Value none = index(b, 0), count = index(b, type.groups(depth));
     // Integers and f32 both in registers, or the latter in the destination.
-    if (4 * rows + 4 <= registers) {
+    if (rows <= mostOfGroups()) {
       store(b, loop(b, none, count, 1, zeros, [&](ImplicitLocOpBuilder &b, Value group, ValueRange carried) {
               return scale(b, group, groupSums(b, group),
                            [&](ImplicitLocOpBuilder &, int64_t r, int64_t half) { return carried[2 * r + half]; });
@@ -379,30 +411,9 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(groups.getBody());
     Value group = groups.getInductionVar();
-    auto addGroup = [&](ImplicitLocOpBuilder &b) {
-      store(b, scale(b, group, groupSums(b, group), [&](ImplicitLocOpBuilder &b, int64_t r, int64_t half) -> Value {
-              return vector::LoadOp::create(b, floatsType(b), op.getDest(), place(b, r, half));
-            }));
-    };
-    int64_t some = kMostRowsOfPart;
-    while (rows % some != 0)
-      --some;
-    if (!hasDot || some == 1)
-      return addGroup(b);
-    // Parts of the rows take turns with a group of the panel, which the first-level cache then has. They are a loop,
-    // whose places LLVM does not know: it would keep all f32 in registers, which are too few, and move them about.
-    for (int64_t at = 0; at < type.codeBytes(depth) && rows >= kLeastRowsToPrefetch; at += chunkBytes())
-      readAhead(b, group, index(b, at));
-    partCount = rows / some;
-    auto parts = scf::ForOp::create(b, none, index(b, partCount), index(b, 1));
-    b.setInsertionPointToStart(parts.getBody());
-    nthPart = parts.getInductionVar();
-    part = times(b, nthPart, some);
-    std::swap(rows, some);
-    addGroup(b);
-    std::swap(rows, some);
-    part = {};
-    partCount = 1;
+    store(b, scale(b, group, groupSums(b, group), [&](ImplicitLocOpBuilder &b, int64_t r, int64_t half) -> Value {
+            return vector::LoadOp::create(b, floatsType(b), op.getDest(), place(b, r, half));
+          }));
   }
 
   attn::QuantizedProductOp op;
@@ -410,9 +421,12 @@ private:
   int64_t depth, lanes, registers;
   bool hasDot, hasTiles;
   int64_t row = 0, rows = 0, column = 0;
-  /// Where rows are taken in parts: the first row of one, which one it is, and how many there are.
-  Value part, nthPart;
-  int64_t partCount = 1;
+  /// Where rows are a loop: the first one.
+  Value part;
+  /// The loop over tiles of rows that share the panel, or null; the last tile that fetches the next panel, and the
+  /// bytes of it that a step fetches.
+  scf::ForOp tiles;
+  Value lastTile, spread;
 };
 
 /// Rounds to nearest even in the conversion itself: as two ops it takes an instruction more.

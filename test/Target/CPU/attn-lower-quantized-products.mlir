@@ -1,26 +1,30 @@
 // RUN: rapt-opt %s --attn-lower-quantized-products --split-input-file | FileCheck %s
 
-// 14 rows by two vectors, whose sums in f32 lie in the destination: parts of 7 rows take turns with a group, whose 8 steps are
-// two loads of the panel and a dot instruction for each vector. The next group is read ahead: its scales, then a line at each of the 16 steps.
+// 14 rows by two vectors, of which registers hold 7 as integers of a group and in f32: two loops over groups, whose 8 steps are two loads of
+// the panel and a dot instruction for each vector. The next group is read ahead: its scales, then a line at each of the 16 steps.
 module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @groups
   func.func @groups(%rows: memref<14x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<14x32xf32>) {
-    // CHECK-COUNT-28: vector.store {{.*}} vector<16xf32>
-    // CHECK: scf.for
+    // CHECK-NOT: vector.store
+    // CHECK: scf.for {{.*}} iter_args
     // CHECK: memref.prefetch %arg1
-    // CHECK-NOT: memref.prefetch
-    // CHECK: scf.for
-    // CHECK: memref.prefetch %arg1[{{.*}}], read, locality<3>
+    // CHECK-COUNT-2: memref.prefetch %arg1[{{.*}}], read, locality<3>
     // CHECK-NOT: memref.prefetch
     // CHECK-COUNT-2: vector.load %arg1{{.*}} vector<64xi8>
     // CHECK-NOT: vector.load %arg1{{.*}} vector<64xi8>
     // CHECK-COUNT-14: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
-    // CHECK: memref.prefetch %arg1
+    // CHECK-COUNT-2: memref.prefetch %arg1
     // CHECK-COUNT-2: vector.load %arg1{{.*}} vector<64xi8>
     // CHECK-COUNT-98: vpdpbusd
     // CHECK-NOT: vpdpbusd
     // CHECK-COUNT-14: vector.fma
     // CHECK-NOT: vector.fma
+    // CHECK-COUNT-14: vector.store
+    // CHECK-NOT: vector.store
+    // CHECK: scf.for {{.*}} iter_args
+    // CHECK-COUNT-112: vpdpbusd
+    // CHECK-NOT: vpdpbusd
+    // CHECK-COUNT-14: vector.store
     attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
       : memref<14x128xi8>, memref<2x1088xi8>, memref<14x32xf32>
     return
@@ -29,8 +33,26 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-// Tiles of 14 rows that share a panel: before a chunk of 8 steps two lines of the next panel and a row of the output, at each step two
-// lines of the panel. Rows that stay in the first-level cache are not fetched; of longer ones half, of which a chunk reads half a line.
+// Where registers would hold three such rows, whose sums would wait for one another, sums in f32 lie in the destination.
+module attributes {attn.target = {byte_dot, vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
+  // CHECK-LABEL: @few_registers
+  func.func @few_registers(%rows: memref<14x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<14x32xf32>) {
+    // CHECK-COUNT-8: vector.store {{.*}}, %arg2
+    // CHECK: scf.for
+    // CHECK-NOT: iter_args
+    // CHECK-COUNT-8: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"
+    // CHECK: vector.load %arg2
+    // CHECK: vector.fma
+    attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+      : memref<14x128xi8>, memref<2x1088xi8>, memref<14x32xf32>
+    return
+  }
+}
+
+// -----
+
+// Tiles of 14 rows that share a panel: before a chunk of 8 steps a row of the output, at each step two lines of the panel and a share
+// of the next one. Rows that stay in the first-level cache are not fetched; of longer ones half, of which a chunk reads half a line.
 module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @ahead
   func.func @ahead(%rows: memref<56x832xi8>, %panel: memref<1x24640xi8>, %output: memref<56x32xf32>, %dest: memref<14x32xf32>) {
@@ -40,13 +62,13 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: %[[TILE:.*]] = memref.subview %arg0
     // CHECK: %[[WRITTEN:.*]] = memref.subview %arg2
     // CHECK: scf.for
-    // CHECK-COUNT-2: memref.prefetch %arg1[{{.*}}], read, locality<2>
-    // CHECK-NOT: memref.prefetch
     // CHECK-COUNT-2: memref.prefetch %[[WRITTEN]][{{.*}}], write, locality<2>
     // CHECK-NOT: memref.prefetch
     // CHECK-COUNT-2: memref.prefetch %arg1[{{.*}}], read, locality<3>
+    // CHECK: memref.prefetch %arg1[{{.*}}], read, locality<2>
     // CHECK-COUNT-28: vpdpbusd
     // CHECK-COUNT-2: memref.prefetch %arg1[{{.*}}], read, locality<3>
+    // CHECK: memref.prefetch %arg1[{{.*}}], read, locality<2>
     // CHECK-COUNT-28: vpdpbusd
     scf.for %i = %c0 to %c56 step %c14 {
       %tile = memref.subview %rows[%i, 0] [14, 832] [1, 1] : memref<56x832xi8> to memref<14x832xi8, strided<[832, 1], offset: ?>>
@@ -65,7 +87,6 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     %c56 = arith.constant 56 : index
     // CHECK: %[[TILE:.*]] = memref.subview %arg0
     // CHECK: scf.for
-    // CHECK-COUNT-2: memref.prefetch %arg1[{{.*}}], read, locality<2>
     // CHECK-COUNT-7: memref.prefetch %[[TILE]][{{.*}}], read, locality<3>
     // CHECK-NOT: memref.prefetch %[[TILE]]
     // CHECK: vpdpbusd
