@@ -168,8 +168,8 @@ KeyBlocks tile::blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Val
 }
 
 // Keys that lie together are taken in wide steps, as what a step does once costs the same for all widths. Those that
-// not all queries see, and a rest, have the mask, even where it excludes nothing. A cache's blocks, and tiles that
-// instructions multiply, have so many keys that none are left.
+// not all queries see, and a rest, have the mask, even where it excludes nothing; blocks that lie apart in a cache, or
+// that instructions on tiles multiply, are then taken one at a time.
 SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, int64_t m,
                                 const KeyBlocks &range, ValueRange init) {
   SmallVector<Value> state(init);
