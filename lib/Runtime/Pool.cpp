@@ -5,9 +5,9 @@
 // and pthread; and because a region must not wait for a thread that was never scheduled: a thread joins an open region,
 // the caller closes it when the indices are used up and waits only for those that joined.
 //
-// Linux wakes a thread where it fell asleep, although that is the caller's processor and another one is idle: on
-// machines with two it looks no further. There it waits until the next tick of the clock, milliseconds later. The
-// caller therefore takes its processor from those that sleep on it, for good.
+// On machines with two processors Linux was seen to wake a thread where it fell asleep, although that was the caller's
+// processor and the other one idle. It waits there until the next tick of the clock, milliseconds later. The caller
+// therefore takes its processor from those that sleep on it.
 #include "lib/Runtime/Message.h"
 #include "rapt/rapt.h"
 #include <atomic>
@@ -97,7 +97,9 @@ void rapt_pool::clearProcessor() {
   if (here < 0 || here >= CPU_SETSIZE)
     return;
   CPU_CLR(here, &others);
-  for (int64_t i = 0; i < started && CPU_COUNT(&others) > 0; ++i) {
+  if (CPU_COUNT(&others) == 0)
+    return;
+  for (int64_t i = 0; i < started; ++i) {
     int sleeps = here;
     if (workers[i].processor.compare_exchange_strong(sleeps, -1)) // refused where processors were taken away since
       pthread_setaffinity_np(workers[i].thread, sizeof others, &others);

@@ -1,12 +1,15 @@
 """The products, attentions and the LSTM of test/Perf/compare as programs for raptc."""
 
-import json
 import os
-import struct
+import sys
+from pathlib import Path
 
 import numpy as np
 
-from compare_rows import ATTENTIONS, PRODUCTS
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Execute"))
+
+import packed_model  # noqa: E402
+from compare_rows import ATTENTIONS, PRODUCTS  # noqa: E402
 
 MAPS = {"q": "q, hkv, dqk", "k": "kv, hkv, dqk", "v": "kv, hkv, dv", "o": "q, hkv, dv"}
 CAUSAL = """ mask {
@@ -61,23 +64,14 @@ def kernels():
 
 def write_quantizable(folder):
     """The products as a model, whose weights raptc can store in 8 bits: a folder for --weights, and the program beside it."""
-    os.makedirs(folder, exist_ok=True)
-    text, header, arrays = 'module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {\n', {}, []
+    text, arrays = 'module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {\n', {}
     text += "attn.dim @rows min 0 max 65536\n"
-    offset = 0
     for n, k in PRODUCTS:
         name, weights = f"w_{n}_{k}", f"tensor<{k}x{n}xf32>"
         text += f'attn.parameter @{name} : {weights} from [#attn.source<"{name}">]\n'
         text += entry(f"product_{n}_{k}", {"x": (f"tensor<?x{k}xf32>", "rows")}, f"tensor<?x{n}xf32>",
                       f"  %w = attn.parameter_slice @{name} : {weights}\n  %y = attn.linear %x, %w : tensor<?x{k}xf32>, {weights} -> tensor<?x{n}xf32>\n")
         i = np.arange(k * n)  # as number(i, 2) of compare_worker.h
-        arrays.append(((i * 7919 + 2 * 104729) % 2048 / 1024 - 1).astype(np.float32))
-        header[name] = {"dtype": "F32", "shape": [k, n], "data_offsets": [offset, offset + 4 * k * n]}
-        offset += 4 * k * n
-    with open(f"{folder}.mlir", "w", encoding="utf-8") as file:
-        file.write(text + "}\n")
-    with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
-        file.write("{}")
-    with open(os.path.join(folder, "model.safetensors"), "wb") as file:
-        names = json.dumps(header).encode()
-        file.write(struct.pack("<Q", len(names)) + names + b"".join(map(np.ndarray.tobytes, arrays)))
+        arrays[name] = ((i * 7919 + 2 * 104729) % 2048 / 1024 - 1).astype(np.float32).reshape(k, n)
+    Path(f"{folder}.mlir").write_text(text + "}\n", encoding="utf-8")
+    packed_model.write_weights(Path(folder), arrays)

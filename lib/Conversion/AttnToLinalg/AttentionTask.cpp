@@ -176,24 +176,22 @@ static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigne
 /// 32 keys from `first` on into `dest`, [1, 1, channels, 32], or in pairs.
 static Value packKeyPanel(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value dest) {
   Value zero = index(b, 0);
-  const bool inPairs = task.together() > 1;
   return loop(b, zero, index(b, kPanel), kTurned, dest, [&](ImplicitLocOpBuilder &b, Value lane, Value outer) {
     Value from = arith::AddIOp::create(b, first, lane);
-    Value column = inPairs ? Value(arith::MulIOp::create(b, lane, index(b, task.together()))) : lane;
+    Value column = asValue(b, affineOf(b, b.getAffineDimExpr(0) * task.together(), {OpFoldResult(lane)}));
     return loop(
         b, zero, index(b, task.channels), kPanel, outer, [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
           auto read = [&](int64_t i) {
-            Value key = readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
-            return inPairs ? roundedNeighbours(b, key) : key;
+            return readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
           };
           auto write = [&](int64_t nth, Value keys, Value dest) -> Value {
             Value line =
                 asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(task.together()) + nth, {OpFoldResult(channel)}));
-            return vector::TransferWriteOp::create(b, inPairs ? asPairs(b, keys) : keys, dest,
-                                                   ValueRange{zero, zero, line, column}, ArrayRef<bool>{true})
+            return vector::TransferWriteOp::create(b, keys, dest, ValueRange{zero, zero, line, column},
+                                                   ArrayRef<bool>{true})
                 .getResult();
           };
-          return writeTurned(b, read, write, inner);
+          return writeTurned(b, task.together() > 1, read, write, inner);
         });
   });
 }

@@ -123,16 +123,13 @@ Value CacheBlock::writeKeys(ImplicitLocOpBuilder &b, Value place, ReadNth read, 
   const bool inPairs = layout.together() > 1;
   return loop(b, index(b, 0), index(b, layout.channels), kPanel, dest,
               [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
-                auto readElements = [&](int64_t i) {
-                  Value key = read(b, i, channel);
-                  return inPairs ? roundedNeighbours(b, key) : key;
-                };
+                auto readKey = [&](int64_t i) { return read(b, i, channel); };
                 auto write = [&](int64_t nth, Value keys, Value dest) -> Value {
                   Value first = arith::AddIOp::create(b, channel, index(b, nth * layout.together()));
-                  return writeColumn(b, inPairs ? asPairs(b, keys) : stored(b, keys, inverse), dest,
+                  return writeColumn(b, inPairs ? keys : stored(b, keys, inverse), dest,
                                      {part, keyLine(b, place, first), column}, 2);
                 };
-                return writeTurned(b, readElements, write, carried);
+                return writeTurned(b, inPairs, readKey, write, carried);
               });
 }
 

@@ -94,14 +94,20 @@ struct Product {
   attn::QuantizedType quantized;
   ArrayRef<int64_t> tileRows;
   bool inPairs;
-  int64_t taskRows;                   ///< at most
   attn::RopeOp rope = nullptr;        ///< what the tasks rotate, or null
   int64_t unit = kPanel;              ///< columns that a task has no part of: those of a rotated head, or of a panel
   const Product *companion = nullptr; ///< which the tasks make as well, or null
 
   int64_t panelsOfUnit() const { return unit / kPanel; }
-  int64_t mostRows() const { return llvm::alignTo(taskRows, tileRows[0]); } ///< of a task
+  int64_t mostRows() const { return llvm::alignTo(taskRows(), tileRows[0]); } ///< of a task
   bool isWhole() const { return depth == k; }
+  /// Most rows of a task, before they are whole tiles.
+  int64_t taskRows() const {
+    if (!quantized)
+      return kTaskRows;
+    const int64_t twoPanels = 2 * quantized.groups(k) * quantized.groupBytes(k);
+    return std::clamp((kNearBytes - twoPanels) / quantized.ofRows().rowBytes(k), kLeastRowsOfTask, kTaskRows);
+  }
 };
 
 /// A block of rows as one task sees it.
@@ -254,14 +260,6 @@ Value emitUnits(ImplicitLocOpBuilder &b, const Product &product, int64_t mostUni
   });
 }
 
-/// Most rows of a task of a product [rows, k] x [k, columns].
-int64_t rowsOfTask(attn::QuantizedType quantized, int64_t k) {
-  if (!quantized)
-    return kTaskRows;
-  const int64_t panels = 2 * quantized.groups(k) * quantized.groupBytes(k);
-  return std::clamp((kNearBytes - panels) / quantized.ofRows().rowBytes(k), kLeastRowsOfTask, kTaskRows);
-}
-
 /// A product whose weight's extents are static.
 Product describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, int64_t k) {
   attn::QuantizedType quantized = quantizedPanels(op.getWeight());
@@ -276,8 +274,7 @@ Product describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, int64_
           op.getResult().getType().getDimSize(1),
           quantized,
           tileRowsOf(op, quantized),
-          op.isPacked() && attn::isInPairs(op.getWeight().getType()),
-          rowsOfTask(quantized, k)};
+          op.isPacked() && attn::isInPairs(op.getWeight().getType())};
 }
 
 /// Of `units`, how many a task takes that takes k in parts.
@@ -345,7 +342,7 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     const int64_t unit = product.unit, units = llvm::divideCeil(product.columns, unit),
                   panelsOfUnit = product.panelsOfUnit() * (product.companion ? 2 : 1),
                   mostUnits = product.isWhole() ? 1 : std::max<int64_t>(1, kTaskPanels / panelsOfUnit);
-    auto share = shareRows(b, rows, product.taskRows, product.tileRows[0]);
+    auto share = shareRows(b, rows, product.taskRows(), product.tileRows[0]);
     OpFoldResult blocks = share.first, tasks = b.getIndexAttr(units);
     Value each = share.second, together;
     if (!product.isWhole()) {

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/Transpose.h"
+#include "lib/Conversion/AttnToLinalg/Pairs.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -36,11 +37,11 @@ static void turn(ImplicitLocOpBuilder &b, SmallVectorImpl<Value> &rows) {
   }
 }
 
-Value tile::writeTurned(ImplicitLocOpBuilder &b, function_ref<Value(int64_t)> read,
+Value tile::writeTurned(ImplicitLocOpBuilder &b, bool inPairs, function_ref<Value(int64_t)> read,
                         function_ref<Value(int64_t, Value, Value)> write, Value dest) {
   SmallVector<Value> rows;
   for (int64_t i = 0; i < kTurned; ++i)
-    rows.push_back(read(i));
+    rows.push_back(inPairs ? roundedNeighbours(b, read(i)) : read(i));
   for (int64_t from = 0; from < cast<VectorType>(rows[0].getType()).getDimSize(0); from += kTurned) {
     SmallVector<Value> square;
     for (Value row : rows)
@@ -48,7 +49,7 @@ Value tile::writeTurned(ImplicitLocOpBuilder &b, function_ref<Value(int64_t)> re
                                                              ArrayRef<int64_t>{kTurned}, ArrayRef<int64_t>{1}));
     turn(b, square);
     for (auto [i, column] : llvm::enumerate(square))
-      dest = write(from + i, column, dest);
+      dest = write(from + i, inPairs ? asPairs(b, column) : column, dest);
   }
   return dest;
 }

@@ -14,9 +14,10 @@ Exchange exchange(int64_t half);
 /// Keys that are turned together: a panel's columns are written in runs of this many.
 inline constexpr int64_t kTurned = 16;
 
-/// Writes kTurned keys into `dest` as columns of panels: `read(i)` gives elements of the i-th, a multiple of kTurned;
-/// `write(nth, values, dest)`, one element after another, puts the 16 values of it into `dest` and gives the new one.
-Value writeTurned(ImplicitLocOpBuilder &b, llvm::function_ref<Value(int64_t i)> read,
+/// Writes kTurned keys into `dest` as columns of panels: `read(i)` gives 32 channels of the i-th in f32; `write(nth,
+/// values, dest)`, one line of a panel after another, puts its values into `dest` and gives the new one: the 16 of a
+/// channel, or `inPairs` those of two, rounded to bf16, each key's side by side.
+Value writeTurned(ImplicitLocOpBuilder &b, bool inPairs, llvm::function_ref<Value(int64_t i)> read,
                   llvm::function_ref<Value(int64_t nth, Value values, Value dest)> write, Value dest);
 
 } // namespace rapt::tile

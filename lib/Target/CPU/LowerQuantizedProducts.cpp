@@ -48,7 +48,8 @@ public:
     int64_t m = tileRows();
     if (hasTiles && m % kMatrixTileRows == 0 && type.bits() == 8 && type.groups(depth) == 1)
       return emitByTiles(b, m);
-    findNextPanel(b);
+    if (scf::ForOp tiles = loopOverRows(op, op.getPanel(), m))
+      nextPanel.emplace(b, tiles, type.groupBytes(depth) / stepsOfGroup());
     // Beside the accumulators lie two vectors of the panel and one of the row; without a dot instruction, its pieces.
     int64_t most = (registers - (hasDot ? 3 : 8)) / 2;
     if (type.groups(depth) > 1 && hasDot && mostOfGroups() >= kLeastRows)
@@ -164,29 +165,12 @@ private:
   bool isFirst() const { return row == 0 && column == 0; }
   int64_t stepsOfGroup() const { return type.groupDepth(depth) * type.bits() / 32; }
 
-  /// What each tile fetches of the next panel, where tiles share this one: all of it together, of which one alone has
-  /// half read ahead.
-  void findNextPanel(ImplicitLocOpBuilder &b) {
-    tiles = loopOverRows(op, op.getPanel(), tileRows());
-    if (!tiles)
-      return;
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(tiles);
-    Value count = arith::CeilDivUIOp::create(b, tiles.getUpperBound(), index(b, tileRows()));
-    count = arith::MaxUIOp::create(b, count, index(b, kLeastTilesAPanel));
-    count = arith::MinUIOp::create(b, count, index(b, kTilesAPanel));
-    lastTile = arith::SubIOp::create(b, count, index(b, 1));
-    spread = arith::DivUIOp::create(b, index(b, type.groupBytes(depth) / stepsOfGroup()), count);
-  }
-
   /// At step `nth` of a group: a line of the next panel.
   void readNextPanel(ImplicitLocOpBuilder &b, Value group, Value nth) {
-    const int64_t steps = type.groups(depth) * stepsOfGroup(), panelBytes = type.groups(depth) * type.groupBytes(depth);
-    Value tile = arith::DivUIOp::create(b, tiles.getInductionVar(), index(b, tileRows()));
-    Value done = times(b, arith::MinUIOp::create(b, tile, lastTile), steps);
+    const int64_t groups = type.groups(depth);
     Value step = arith::AddIOp::create(b, nth, times(b, group, stepsOfGroup()));
-    Value place = arith::MulIOp::create(b, arith::AddIOp::create(b, done, step), spread);
-    prefetchByte(b, op.getPanel(), index(b, 0), add(b, place, panelBytes), kSecondLevel);
+    Value place = nextPanel->at(b, step, groups * stepsOfGroup());
+    prefetchByte(b, op.getPanel(), index(b, 0), add(b, place, groups * type.groupBytes(depth)), kSecondLevel);
   }
 
   /// What a chunk that begins at byte `at` of its group is followed by: the next group's scales; where rows do not stay
@@ -196,7 +180,7 @@ private:
     for (int64_t tail = type.codeBytes(depth); type.groups(depth) > 1 && tail < type.groupBytes(depth);
          tail += kLineBytes)
       prefetchByte(b, op.getPanel(), group, add(b, at, type.groupBytes(depth) + tail), kFirstLevel);
-    if (!tiles)
+    if (!nextPanel)
       return;
     Value inRow = arith::DivUIOp::create(b, at, index(b, kPanel * type.bits() / 8));
     inRow = arith::AddIOp::create(b, inRow, times(b, group, type.groupDepth(depth)));
@@ -254,7 +238,7 @@ private:
         readPanelAhead(b, group, times(b, nth, 4 * kPanel));
       else
         readStream(b, group, times(b, nth, 4 * kPanel));
-      if (isAhead && tiles && isFirst())
+      if (isAhead && nextPanel && isFirst())
         readNextPanel(b, group, nth);
       emitStep(b, group, nth, sums);
     }
@@ -423,10 +407,8 @@ private:
   int64_t row = 0, rows = 0, column = 0;
   /// Where rows are a loop: the first one.
   Value part;
-  /// The loop over tiles of rows that share the panel, or null; the last tile that fetches the next panel, and the
-  /// bytes of it that a step fetches.
-  scf::ForOp tiles;
-  Value lastTile, spread;
+  /// Where tiles of rows share the panel.
+  std::optional<NextPanel> nextPanel;
 };
 
 /// Rounds to nearest even in the conversion itself: as two ops it takes an instruction more.

@@ -60,6 +60,25 @@ SmallVector<memref::SubViewOp> cpu::viewsOfEpilogue(Operation *product, int64_t 
   return views;
 }
 
+Value cpu::nthTile(ImplicitLocOpBuilder &b, scf::ForOp tiles) {
+  return arith::DivUIOp::create(b, tiles.getInductionVar(), index(b, *getConstantIntValue(tiles.getStep())));
+}
+
+NextPanel::NextPanel(ImplicitLocOpBuilder &b, scf::ForOp tiles, int64_t elements) : tiles(tiles) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(tiles);
+  Value count = arith::CeilDivUIOp::create(b, tiles.getUpperBound(), index(b, *getConstantIntValue(tiles.getStep())));
+  count = arith::MaxUIOp::create(b, count, index(b, kLeastTilesAPanel));
+  count = arith::MinUIOp::create(b, count, index(b, kTilesAPanel));
+  last = arith::SubIOp::create(b, count, index(b, 1));
+  share = arith::DivUIOp::create(b, index(b, elements), count);
+}
+
+Value NextPanel::at(ImplicitLocOpBuilder &b, Value step, int64_t steps) const {
+  Value done = arith::MulIOp::create(b, arith::MinUIOp::create(b, nthTile(b, tiles), last), index(b, steps));
+  return arith::MulIOp::create(b, arith::AddIOp::create(b, done, step), share);
+}
+
 ProductPrefetch::ProductPrefetch(Operation *product, Value input, Value panel, int64_t row, int64_t rows,
                                  int64_t column, int64_t columns, int64_t rowsOfStep)
     : input(input), panel(panel), row(row), rows(rows), column(column), columns(columns), rowsOfStep(rowsOfStep) {
@@ -109,25 +128,16 @@ Value ProductPrefetch::distanceToNext(ImplicitLocOpBuilder &b) const {
   return arith::SelectOp::create(b, isLast, behind, lines);
 }
 
-Value ProductPrefetch::nthTile(ImplicitLocOpBuilder &b) {
-  return arith::DivUIOp::create(b, rowLoop.getInductionVar(), index(b, *getConstantIntValue(rowLoop.getStep())));
-}
-
 Value ProductPrefetch::beginSpread(ImplicitLocOpBuilder &b, Value k) {
-  Value tiles;
+  const int64_t width = cast<MemRefType>(panel.getType()).getDimSize(1);
+  NextPanel shared(b, rowLoop, width);
+  spread = shared.spread();
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(rowLoop);
-    tiles = arith::CeilDivUIOp::create(b, rowLoop.getUpperBound(), index(b, *getConstantIntValue(rowLoop.getStep())));
-    tiles = arith::MaxUIOp::create(b, tiles, index(b, kLeastTilesAPanel));
-    tiles = arith::MinUIOp::create(b, tiles, index(b, kTilesAPanel));
-    const int64_t width = cast<MemRefType>(panel.getType()).getDimSize(1);
-    spread = arith::DivUIOp::create(b, index(b, width), tiles);
     nextPanel = viewFrom(b, panel, distanceToNext(b), index(b, 0), {depth, width});
   }
-  Value last = arith::SubIOp::create(b, tiles, index(b, 1));
-  Value done = arith::MulIOp::create(b, arith::MinUIOp::create(b, nthTile(b), last), index(b, depth));
-  return arith::MulIOp::create(b, arith::AddIOp::create(b, done, k), spread);
+  return shared.at(b, k, depth);
 }
 
 void ProductPrefetch::prefetchBeside(ImplicitLocOpBuilder &b, Value k) {
@@ -135,7 +145,7 @@ void ProductPrefetch::prefetchBeside(ImplicitLocOpBuilder &b, Value k) {
   static_assert(kChunk % kTilesAPanel == 0);
   constexpr int64_t steps = kChunk / kTilesAPanel;
   auto divide = [&](Value x) { return arith::DivUIOp::create(b, x, index(b, kTilesAPanel)); };
-  Value done = divide(arith::MulIOp::create(b, nthTile(b), index(b, depth)));
+  Value done = divide(arith::MulIOp::create(b, nthTile(b, rowLoop), index(b, depth)));
   Value from = arith::MinUIOp::create(b, arith::AddIOp::create(b, done, divide(k)), index(b, depth - steps));
   for (int64_t step = 0; step < steps; ++step)
     for (int64_t c = 0; c < columns * rowsOfStep * panelBytes; c += kLineBytes)

@@ -28,6 +28,23 @@ llvm::SmallVector<mlir::memref::SubViewOp> viewsOfEpilogue(mlir::Operation *prod
 /// if there is none.
 mlir::scf::ForOp loopOverRows(mlir::Operation *product, mlir::Value panel, int64_t rows);
 
+/// The panel after the one that the tiles of a loop over rows share, of which each tile fetches some, in order.
+class NextPanel {
+public:
+  /// A step of a tile has `elements` of it; what is the same for all tiles comes before their loop.
+  NextPanel(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp tiles, int64_t elements);
+  /// What `step` of the `steps` of the loop's tile fetches: the first of `spread()` elements.
+  mlir::Value at(mlir::ImplicitLocOpBuilder &b, mlir::Value step, int64_t steps) const;
+  mlir::Value spread() const { return share; }
+
+private:
+  mlir::scf::ForOp tiles;
+  mlir::Value last, share;
+};
+
+/// The place of a loop's tile among all.
+mlir::Value nthTile(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp tiles);
+
 /// Fetches ahead of the loop over k of one register tile of a product, which walks k in chunks of a cache line of the
 /// input's rows:
 /// - the panel's next steps, from the second-level cache into the first;
@@ -72,8 +89,6 @@ public:
 private:
   bool streams() const;
   bool readsRowsAhead() const;
-  /// The place of the row loop's tile among all.
-  mlir::Value nthTile(mlir::ImplicitLocOpBuilder &b);
   /// The element of the next panel that the chunk begins with whose first step is `k`.
   mlir::Value beginSpread(mlir::ImplicitLocOpBuilder &b, mlir::Value k);
   /// Lines of the panel beside this one in a matrix of many columns, where each row's are a place of its own.

@@ -4,8 +4,8 @@
 // RUN: raptc %s --mcpu=sapphirerapids -S | FileCheck %s --check-prefix=TILE
 // REQUIRES: compiler
 
-// Scores: two loads, 14 broadcasts and 28 dot products a step, two of which bring a line of something else near. Probabilities: one instruction rounds 32, one adds them up. Values: the same
-// as the scores. No register is spilled in either product.
+// Scores: two loads, 14 broadcasts and 28 dot products a step, of which two bring a line of something else near. Probabilities: one
+// instruction rounds 32, one adds them up. Values: the same as the scores. No register is spilled in either product.
 // DOT-LABEL: {{^}}attend.task1:
 // DOT: vbroadcastss {{.*}}, %zmm
 // DOT-COUNT-2: vmovups {{.*}}, %zmm
