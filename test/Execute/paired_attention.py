@@ -3,11 +3,10 @@
 and widened. Against float64 over what the caller gave; the error is at most twice that of the plain formula in bf16, whose probabilities are
 rounded after they are normalised. Rows of ragged lengths, from one query to more than a task has, and keys to more than it uses at a time."""
 
-from pathlib import Path
-
 import numpy as np
 
 import kernels
+import processor
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(31)
@@ -15,8 +14,8 @@ DIMS = "(b, hkv, g, q, kv, dqk, dv)"
 # raptc's options, and which cases: emulated tiles take as long to compile as all others.
 MODES = {"dot": (["--mcpu=native", "--emulate=bf16"], ("plain", "odd", "listed")),
          "tiles": (["--mcpu=native", "--emulate=amx"], ("grouped", "wide", "bias")), "widened": (["--mcpu=x86-64-v3"], ("odd",))}
-if "avx512_bf16" in Path("/proc/cpuinfo").read_text() and "amx_bf16" not in Path("/proc/cpuinfo").read_text():
-    MODES["native"] = (["--mcpu=native"], MODES["dot"][1])
+if processor.HAS_DOT:
+    MODES["native"] = (processor.DOT, MODES["dot"][1])
 SCALE = 0.25
 CAUSAL = "%c = arith.cmpi sle, %j, %i : index\n      attn.yield %c : i1"
 WINDOW = """%c = arith.cmpi sle, %j, %i : index

@@ -10,14 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
+import processor
+
 parser = argparse.ArgumentParser(description=__doc__)
 for name in ("--raptc", "--rapt-run", "--reference", "--model", "--scratch"):
     parser.add_argument(name, required=True)
 args = parser.parse_args()
 scratch = Path(args.scratch)
 MODES = {"dot": ["--emulate=bf16"], "tiles": ["--emulate=amx"]}
-if "bf16" in Path("/proc/cpuinfo").read_text():
-    MODES["native"] = []
+if processor.HAS_DOT:
+    MODES["native dot"] = processor.DOT
+if processor.HAS_TILES:
+    MODES["native tiles"] = ["--mcpu=native"]
 
 
 def run(*command):

@@ -4,11 +4,10 @@ instructions on pairs and tiles, which other code takes the place of where the m
 rounded: sums in f32 are all that differs. What a norm, a sum or a gated product writes rounded for the next product has the bits of a
 rounding apart."""
 
-from pathlib import Path
-
 import numpy as np
 
 import kernels
+import processor
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(29)
@@ -18,8 +17,8 @@ ROWS = (0, 1, 2, 13, 16, 17, 33, 100, 213)
 MODES = {"widened": (["--mcpu=native", "--mattr=-avx512bf16"], False), "narrow": (["--mcpu=x86-64-v3"], False),
          "dot": (["--mcpu=native", "--emulate=bf16"], True), "tiles": (["--mcpu=native", "--emulate=amx"], True)}
 # The instruction itself, where the machine has it. Kernels have no tiles; the models of *_random.py and quantization.py run these.
-if "avx512_bf16" in Path("/proc/cpuinfo").read_text() and "amx_bf16" not in Path("/proc/cpuinfo").read_text():
-    MODES["native"] = (["--mcpu=native"], True)
+if processor.HAS_DOT:
+    MODES["native"] = (processor.DOT, True)
 
 
 def bf16(x):

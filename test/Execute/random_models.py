@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import cachetypes
 import numpy
 
 import passed
+import processor
 
 TOLERANCE = {"F32": 1e-5, "BF16": 1e-2, "F16": 1e-3}
 THREADS = (1, 2, 7)
@@ -22,8 +22,7 @@ def decoder_tolerance(options, storage, cache, sums=TOLERANCE["BF16"]):
     """Of a decoder whose weights are stored as `storage` and its keys and values as `cache`. Sums, and what the cache rounds to other
     neighbours, are all that differs from a reference that has the rounded weights, but in code that multiplies pairs of bf16: it rounds
     their other operand. `sums` is allowed of weights in bf16 then."""
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        pairs = not options.rapt_reference and re.search(r"\b(avx512_bf16|amx_bf16)\b", file.read())
+    pairs = processor.MULTIPLIES_PAIRS and not options.rapt_reference
     if pairs and storage == "BF16":
         return sums
     return TOLERANCE["BF16"] if pairs and cache == "bf16" else cachetypes.TOLERANCE[cache]
