@@ -11,7 +11,7 @@ import processor
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(29)
-SHAPES = [(1, 33), (30, 32), (35, 70), (64, 40), (134, 64), (3200, 70)]  # depth, columns; the last one's k is taken in parts
+SHAPES = [(1, 33), (30, 32), (31, 40), (35, 70), (64, 40), (134, 64), (3200, 70)]  # depth, columns; the last one's k is taken in parts
 ROWS = (0, 1, 2, 13, 16, 17, 33, 100, 213)
 # raptc's options, and whether inputs are rounded
 MODES = {"widened": (["--mcpu=native", "--mattr=-avx512bf16"], False), "narrow": (["--mcpu=x86-64-v3"], False),

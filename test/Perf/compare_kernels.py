@@ -1,15 +1,13 @@
 """The products, attentions and the LSTM of test/Perf/compare as programs for raptc."""
 
-import os
 import sys
 from pathlib import Path
 
 import numpy as np
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Execute"))
+from compare_rows import ATTENTIONS, PRODUCTS  # makes modules of test/Execute known
 
-import packed_model  # noqa: E402
-from compare_rows import ATTENTIONS, PRODUCTS  # noqa: E402
+import packed_model
 
 MAPS = {"q": "q, hkv, dqk", "k": "kv, hkv, dqk", "v": "kv, hkv, dv", "o": "q, hkv, dv"}
 CAUSAL = """ mask {

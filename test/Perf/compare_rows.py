@@ -1,6 +1,13 @@
 """The rows of test/Perf/compare: what every engine runs, and the limit that Rapt's figure is a share of."""
 
+import sys
+from pathlib import Path
+
 import peers
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "Execute"))
+
+import processor  # noqa: E402
 
 PRODUCTS = [(768, 768), (2304, 768), (3072, 768), (768, 3072), (4096, 4096)]  # columns, depth
 ROWS = [1, 16, 128, 512]
@@ -33,7 +40,10 @@ def product_rows():
 
 
 def attention_rows():
+    """In bf16 where that is faster than f32."""
     for paired, size, length in ((paired, size, length) for paired, size, lengths in ATTENTIONS for length in lengths):
+        if paired and not processor.MULTIPLIES_PAIRS:
+            continue
         width = 12 * size
         inputs = " ".join(f"{name}=f32:{salt}:1x{length}x{width}" for name, salt in (("q", 1), ("k", 2), ("v", 3)))
         empty = f"past_key=f32:0:1x12x0x{size} past_value=f32:0:1x12x0x{size} last=i32:{length - 1}:1 total=i32:{length}:"

@@ -270,7 +270,7 @@ Product describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, int64_
           panels,
           overwritable(op),
           k,
-          inParts ? depthOfPart(k, op.getInput().getType().getElementTypeBitWidth() / 8) : k,
+          inParts ? depthOfPart(k, cast<RankedTensorType>(input.getType()).getElementTypeBitWidth() / 8) : k,
           op.getResult().getType().getDimSize(1),
           quantized,
           tileRowsOf(op, quantized),

@@ -3,6 +3,7 @@
 #include "lib/Analysis/Companion.h"
 #include "lib/Analysis/Rounding.h"
 #include "lib/Conversion/AttnToLinalg/Rows.h"
+#include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -23,9 +24,25 @@ std::optional<unsigned> tile::overwritable(attn::LinearOp op) {
   return std::nullopt;
 }
 
+/// Whether rows of bf16 are made f32 once, as the panels are, instead of by every panel: nothing multiplies pairs.
+static bool widensRows(attn::LinearOp op) {
+  return op.isPacked() && attn::isInPairs(op.getWeight().getType()) &&
+         op.getInput().getType().getElementType().isBF16() && !TargetInfo::of(op).multipliesPairs();
+}
+
 Value tile::inputOf(ImplicitLocOpBuilder &b, attn::LinearOp op) {
   Value input = op.getInput();
   RankedTensorType type = op.getInput().getType();
+  if (widensRows(op)) {
+    auto wide = RankedTensorType::get(type.getShape(), b.getF32Type());
+    SmallVector<OpFoldResult> extents{extent(b, input, 0), extent(b, input, 1)};
+    Value rows = rowsAlias(wide) ? emptyApart(b, wide, extents) : empty(b, wide, extents);
+    return rowGrid(b, rows, [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
+      return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
+        return readPanel(b, input, {row, column});
+      });
+    });
+  }
   if (!isa<BlockArgument>(input) || !isReadOnly(input) || !rowsAlias(type) || !isPadded(input))
     return input;
   int64_t columns = type.getDimSize(1);
@@ -54,10 +71,10 @@ void tile::cutToPanel(ImplicitLocOpBuilder &b, LinearTask &task, int64_t columns
 
 bool tile::widens(attn::LinearOp op) {
   Type weight = op.getWeight().getType().getElementType();
-  return (weight.isBF16() || weight.isF16()) && !op.getInput().getType().getElementType().isBF16();
+  return (weight.isBF16() || weight.isF16()) && (!op.getInput().getType().getElementType().isBF16() || widensRows(op));
 }
 
-Value tile::overRowTiles(ImplicitLocOpBuilder &b, ArrayRef<int64_t> tileRows, Value rows, Value init,
+Value tile::overRowTiles(ImplicitLocOpBuilder &b, ArrayRef<int64_t> tileRows, Value rows, int64_t least, Value init,
                          function_ref<Value(ImplicitLocOpBuilder &, int64_t, Value, Value, Value)> body) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   Value from = index(b, 0);
@@ -69,6 +86,10 @@ Value tile::overRowTiles(ImplicitLocOpBuilder &b, ArrayRef<int64_t> tileRows, Va
       Value left = arith::SubIOp::create(b, rows, to), fits = arith::SubIOp::create(b, to, index(b, m));
       Value isTwo = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, left, index(b, 2));
       to = arith::MaxSIOp::create(b, arith::SelectOp::create(b, isTwo, fits, to), from);
+    }
+    if (m == tileRows.front() && least > m) {
+      Value isMany = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, rows, index(b, least));
+      to = arith::SelectOp::create(b, isMany, to, from);
     }
     init = body(b, m, from, to, init);
     from = to;

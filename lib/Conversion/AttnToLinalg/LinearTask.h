@@ -39,7 +39,8 @@ struct LinearTask {
 /// The extra operand that can be overwritten: of the type that the result is written in, and read last by this op.
 std::optional<unsigned> overwritable(attn::LinearOp op);
 
-/// The input as the product reads it. The caller's rows are where they are: those that alias are copied once.
+/// The input as the product reads it. The caller's rows are where they are: those that alias are copied once, those of
+/// bf16 widened where nothing multiplies pairs.
 Value inputOf(ImplicitLocOpBuilder &b, attn::LinearOp op);
 
 /// Columns of the panel that begins at `column`, of a result whose last one is narrower.
@@ -52,9 +53,10 @@ void cutToPanel(ImplicitLocOpBuilder &b, LinearTask &task, int64_t columns);
 bool widens(attn::LinearOp op);
 
 /// Tiles of `tileRows` rows, largest first, over `rows` rows; the last of those has one row. Where two rows would be
-/// left after tiles of 14 and there are tiles of 8, two of these take the place of the last one and both rows.
+/// left after tiles of 14 and there are tiles of 8, two of these take the place of the last one and both rows. Of fewer
+/// rows than `least` none are in the largest tiles.
 Value overRowTiles(
-    ImplicitLocOpBuilder &b, llvm::ArrayRef<int64_t> tileRows, Value rows, Value init,
+    ImplicitLocOpBuilder &b, llvm::ArrayRef<int64_t> tileRows, Value rows, int64_t least, Value init,
     llvm::function_ref<Value(ImplicitLocOpBuilder &, int64_t m, Value from, Value to, Value carried)> body);
 
 /// The end of rows [r, r + m) of the task, whose products are `sums`, [m, 32]: the epilogue, if there is one, into

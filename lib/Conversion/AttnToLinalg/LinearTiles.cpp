@@ -3,7 +3,7 @@
 // A task walks tiles of 14 rows, then of 8, of 4, and single rows, each [rows, k] x [k, 32]
 // followed by the epilogue, or by nothing where k is a part whose products are added to sums.
 // A panel of 16 bits is widened once for all tiles of 14 rows, where the target does not
-// multiply it as it is.
+// multiply it as it is and there are some of them.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/LinearTiles.h"
@@ -22,6 +22,8 @@ constexpr int64_t kNibbleRows[] = {12, 4, 1};
 /// The same where instructions multiply 16 rows at once, two such tiles with a panel. Of at least 16 rows, those that
 /// are left are the last of 16 that overlap others.
 constexpr int64_t kMatrixRows[] = {32, kMatrixTileRows, 4, 1};
+/// Fewer tiles of rows do not pay for widening a panel: four.
+constexpr int64_t kLeastRowsToWiden = 56;
 /// Rows that get their epilogue together once their sums are complete: no registers are kept for them meanwhile.
 constexpr int64_t kFinishedRows[] = {8, 1};
 
@@ -180,20 +182,22 @@ ArrayRef<int64_t> tile::tileRowsOf(attn::LinearOp op, attn::QuantizedType quanti
 Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value dest) {
   if (task.tileRows == ArrayRef(kMatrixRows))
     return emitByMatrix(b, task, count, dest);
-  return overRowTiles(
-      b, task.tileRows, count, dest, [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
-        return m == task.tileRows.front() && widens(task.op) ? emitWidened(b, task, m, from, to, carried)
-                                                             : emitTiles(b, task, m, from, to, carried);
-      });
+  const bool isWidened = widens(task.op);
+  return overRowTiles(b, task.tileRows, count, isWidened ? kLeastRowsToWiden : 0, dest,
+                      [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
+                        return m == task.tileRows.front() && isWidened ? emitWidened(b, task, m, from, to, carried)
+                                                                       : emitTiles(b, task, m, from, to, carried);
+                      });
 }
 
 Value tile::finishRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value sums, Value dest) {
-  return overRowTiles(
-      b, kFinishedRows, count, dest, [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
-        return loop(b, from, to, m, carried, [&](ImplicitLocOpBuilder &b, Value r, Value inner) {
-          OpFoldResult rows = b.getIndexAttr(m), zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
-          Value tile = extract(b, sums, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel});
-          return finishTile(b, task, m, r, tile, inner);
-        });
-      });
+  return overRowTiles(b, kFinishedRows, count, /*least=*/0, dest,
+                      [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
+                        return loop(b, from, to, m, carried, [&](ImplicitLocOpBuilder &b, Value r, Value inner) {
+                          OpFoldResult rows = b.getIndexAttr(m), zero = b.getIndexAttr(0),
+                                       panel = b.getIndexAttr(kPanel);
+                          Value tile = extract(b, sums, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel});
+                          return finishTile(b, task, m, r, tile, inner);
+                        });
+                      });
 }

@@ -49,7 +49,7 @@ public:
     if (hasTiles && m % kMatrixTileRows == 0 && type.bits() == 8 && type.groups(depth) == 1)
       return emitByTiles(b, m);
     if (scf::ForOp tiles = loopOverRows(op, op.getPanel(), m))
-      nextPanel.emplace(b, tiles, type.groupBytes(depth) / stepsOfGroup());
+      nextPanel.emplace(b, tiles, type.groupBytes(depth) / stepsOfGroup(), /*bytes=*/1);
     // Beside the accumulators lie two vectors of the panel and one of the row; without a dot instruction, its pieces.
     int64_t most = (registers - (hasDot ? 3 : 8)) / 2;
     if (type.groups(depth) > 1 && hasDot && mostOfGroups() >= kLeastRows)

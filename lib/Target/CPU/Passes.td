@@ -40,7 +40,7 @@ def AttnLowerProducts : Pass<"attn-lower-products"> {
     multiply-adds. Where the result starts from a zero fill it is never read. A single row has four chains of
     accumulators, so that it is not bound by the latency of one. 16-bit operands are widened as they are loaded. Tiles of at
     least 5 rows walk k in chunks of 16 steps and fetch ahead: the panel's next steps, the rows' next lines, the panel after this
-    one and what the epilogue touches (ProductPrefetch.h).
+    one (as it is stored, if a loop before has widened it) and what the epilogue touches (ProductPrefetch.h).
 
     `attn.panel_product` is lowered likewise, two steps at a time, before which a line of each matrix `ahead` is fetched.
 

@@ -2,6 +2,7 @@
 #include "lib/Target/CPU/ProductPrefetch.h"
 #include "lib/Conversion/AttnToLinalg/Tile.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -30,15 +31,31 @@ ProductPrefetch::Distance distanceOf(Value panel) {
                                                              : ProductPrefetch::Distance{};
 }
 
+/// The panel as it is stored: what the loop before the tiles of rows has widened into `panel`, or this itself.
+Value storedPanel(Value panel, scf::ForOp rowLoop) {
+  for (Operation *user : panel.getUsers()) {
+    auto write = dyn_cast<vector::TransferWriteOp>(user);
+    auto loop = write ? dyn_cast<scf::ForOp>(write->getParentOp()) : scf::ForOp();
+    if (!rowLoop || !loop || loop->getBlock() != rowLoop->getBlock())
+      continue;
+    for (auto read : loop.getOps<vector::TransferReadOp>())
+      return read.getBase();
+  }
+  return panel;
+}
+
 /// The loop over panels [n/32, k, 32] around `rowLoop`, where `panel` is a part of k of one of them; null elsewhere.
 scf::ForOp loopOverPanels(Value panel, scf::ForOp rowLoop) {
   auto view = panel.getDefiningOp<memref::SubViewOp>();
-  auto loop = dyn_cast<scf::ForOp>(rowLoop->getParentOp());
-  if (!view || !loop || view.getSourceType().getRank() != 3 || !view.getSourceType().hasStaticShape() ||
+  if (!view || view.getSourceType().getRank() != 3 || !view.getSourceType().hasStaticShape() ||
       view.getType().getRank() != 2 || view.getType().getDimSize(0) == view.getSourceType().getDimSize(1))
     return nullptr;
+  // Between them is at most a loop of one step around a panel that is widened.
+  auto loop = rowLoop->getParentOfType<scf::ForOp>();
+  while (loop && loop.isDefinedOutsideOfLoop(view))
+    loop = loop->getParentOfType<scf::ForOp>();
   auto from = dyn_cast<Value>(view.getMixedOffsets()[1]);
-  bool isOfLoop = from && loop.isDefinedOutsideOfLoop(from) && !loop.isDefinedOutsideOfLoop(view);
+  bool isOfLoop = loop && from && loop.isDefinedOutsideOfLoop(from);
   return isOfLoop && getConstantIntValue(loop.getLowerBound()) == 0 && getConstantIntValue(loop.getStep()) == 1
              ? loop
              : nullptr;
@@ -64,11 +81,11 @@ Value cpu::nthTile(ImplicitLocOpBuilder &b, scf::ForOp tiles) {
   return arith::DivUIOp::create(b, tiles.getInductionVar(), index(b, *getConstantIntValue(tiles.getStep())));
 }
 
-NextPanel::NextPanel(ImplicitLocOpBuilder &b, scf::ForOp tiles, int64_t elements) : tiles(tiles) {
+NextPanel::NextPanel(ImplicitLocOpBuilder &b, scf::ForOp tiles, int64_t elements, int64_t bytes) : tiles(tiles) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(tiles);
   Value count = arith::CeilDivUIOp::create(b, tiles.getUpperBound(), index(b, *getConstantIntValue(tiles.getStep())));
-  count = arith::MaxUIOp::create(b, count, index(b, kLeastTilesAPanel));
+  count = arith::MaxUIOp::create(b, count, index(b, std::max<int64_t>(elements * bytes / kLineBytes, 1)));
   count = arith::MinUIOp::create(b, count, index(b, kTilesAPanel));
   last = arith::SubIOp::create(b, count, index(b, 1));
   share = arith::DivUIOp::create(b, index(b, elements), count);
@@ -88,7 +105,10 @@ ProductPrefetch::ProductPrefetch(Operation *product, Value input, Value panel, i
   panelBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   int64_t all = cast<MemRefType>(input.getType()).getDimSize(0), width = type.getDimSize(1) / rowsOfStep;
   rowLoop = loopOverRows(product, panel, all);
-  next = distanceOf(panel);
+  stored = storedPanel(panel, rowLoop);
+  next = distanceOf(stored);
+  if (stored != panel && next.column)
+    next = {};
   if (rowLoop)
     epilogue = viewsOfEpilogue(product, all, width);
 }
@@ -110,14 +130,14 @@ void ProductPrefetch::prefetch(ImplicitLocOpBuilder &b, Value buffer, Value row,
 }
 
 Value ProductPrefetch::distanceToNext(ImplicitLocOpBuilder &b) const {
-  scf::ForOp panels = loopOverPanels(panel, rowLoop);
+  scf::ForOp panels = loopOverPanels(stored, rowLoop);
   if (!panels)
     return index(b, next.row);
   // The same part of the next panel; behind the last one the next part of the first, behind the last part the panel of
   // the next task.
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(rowLoop);
-  auto view = panel.getDefiningOp<memref::SubViewOp>();
+  auto view = stored.getDefiningOp<memref::SubViewOp>();
   Value lines = index(b, view.getSourceType().getDimSize(1)), part = index(b, view.getType().getDimSize(0));
   Value from = cast<Value>(view.getMixedOffsets()[1]), p = panels.getInductionVar();
   auto isEqual = [&](Value x, Value y) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y); };
@@ -129,13 +149,13 @@ Value ProductPrefetch::distanceToNext(ImplicitLocOpBuilder &b) const {
 }
 
 Value ProductPrefetch::beginSpread(ImplicitLocOpBuilder &b, Value k) {
-  const int64_t width = cast<MemRefType>(panel.getType()).getDimSize(1);
-  NextPanel shared(b, rowLoop, width);
+  auto type = cast<MemRefType>(stored.getType());
+  NextPanel shared(b, rowLoop, llvm::divideCeil(type.getNumElements(), depth), type.getElementTypeBitWidth() / 8);
   spread = shared.spread();
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(rowLoop);
-    nextPanel = viewFrom(b, panel, distanceToNext(b), index(b, 0), {depth, width});
+    nextPanel = viewFrom(b, stored, distanceToNext(b), index(b, 0), {type.getDimSize(0), type.getDimSize(1)});
   }
   return shared.at(b, k, depth);
 }

@@ -13,8 +13,8 @@ namespace rapt::cpu {
 /// single row of f32 or bf16 has so few instructions a line that the processor has as many lines under way by itself.
 inline constexpr int64_t kLeastRowsToPrefetch = 5, kStreamBytes = 16 * 1024;
 /// After this many tiles of rows the next panel is in the second-level cache, or after the last one where there are
-/// fewer. One tile alone has half of it read ahead: more lines a step than one are no faster.
-inline constexpr int64_t kLeastTilesAPanel = 2, kTilesAPanel = 8;
+/// fewer: of few tiles a step fetches one line, as more are no faster, and of f32 one tile alone half of the panel.
+inline constexpr int64_t kTilesAPanel = 8;
 /// Localities of a prefetch: into the first- or the second-level cache.
 inline constexpr unsigned kFirstLevel = 3, kSecondLevel = 2;
 
@@ -31,8 +31,8 @@ mlir::scf::ForOp loopOverRows(mlir::Operation *product, mlir::Value panel, int64
 /// The panel after the one that the tiles of a loop over rows share, of which each tile fetches some, in order.
 class NextPanel {
 public:
-  /// A step of a tile has `elements` of it; what is the same for all tiles comes before their loop.
-  NextPanel(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp tiles, int64_t elements);
+  /// A step of a tile has `elements` of it, of `bytes` each; what is the same for all tiles comes before their loop.
+  NextPanel(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp tiles, int64_t elements, int64_t bytes);
   /// What `step` of the `steps` of the loop's tile fetches: the first of `spread()` elements.
   mlir::Value at(mlir::ImplicitLocOpBuilder &b, mlir::Value step, int64_t steps) const;
   mlir::Value spread() const { return share; }
@@ -105,7 +105,8 @@ private:
   int64_t depth; ///< steps
   /// Bytes of an element of the panel.
   int64_t panelBytes;
-  Distance next; ///< of the panel after this one; zero where it is not known
+  mlir::Value stored; ///< the panel where the weight has it; another one if this is widened
+  Distance next;      ///< of the panel after this one; zero where it is not known
   /// The loop over tiles of rows that share the panel; null if there is none.
   mlir::scf::ForOp rowLoop;
   /// Views of [rows, 32] beside the product's own, which the epilogue touches.

@@ -229,10 +229,10 @@ struct Emitter : RegisterTile {
     bool isStatic = cast<MemRefType>(a.getType()).hasStaticShape();
     Value count = isStatic ? index(b, steps) : Value(memref::DimOp::create(b, w, 0));
     ProductPrefetch ahead(op, a, w, row, rows, column, 2 * lanes, rowsOfStep());
-    bool isUseful = kind != ProductStep::Pair && ahead.isUseful();
+    bool isUseful = ahead.isUseful();
     bool isGrouped = !this->ahead.empty() && rows > 1 && row == 0 && column == 0 && steps % kGroup == 0;
     SmallVector<Value> sums = isGrouped ? groupedLoop(b, count, isUseful ? &ahead : nullptr)
-                              : isUseful && isStatic && ahead.hasChunks()
+                              : isUseful && isStatic && ahead.hasChunks() && steps % ProductPrefetch::kChunk == 0
                                   ? chunkedLoop(b, steps, ahead)
                                   : plainLoop(b, count, chains, isUseful ? &ahead : nullptr);
     for (int64_t stride = chains / 2; stride > 0; stride /= 2)

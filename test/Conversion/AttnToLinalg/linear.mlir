@@ -115,9 +115,11 @@ func.func @apart(%x: tensor<?x480xf32> {attn.name = "x", attn.dims = ["rows"]}, 
 
 // -----
 
-// 16 bits: tiles of 14 rows read a panel that was widened for all of them, where there are any; fewer rows read it as it is.
+// 16 bits: from 56 rows on tiles of 14 read a panel that was widened for all of them; fewer rows read it as it is.
 // CHECK-LABEL: @pairs
 func.func @pairs(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64xf32> {
+  // CHECK: %[[MANY:.*]] = arith.cmpi uge, %{{.*}}, %c56
+  // CHECK: arith.select %[[MANY]]
   // CHECK: %[[TRIPS:.*]] = arith.minsi %{{.*}}, %c1
   // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[TRIPS]]
   // CHECK: %[[WIDE:.*]] = scf.for {{.*}} to %c18{{.*}} -> (tensor<36x32xf32>)
@@ -146,14 +148,31 @@ func.func @half(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf16>) -> tensor<?x64xf3
 // -----
 
 // Rows that are rounded, a panel at a time, are multiplied with panels as they are.
-// CHECK-LABEL: @rounded
-func.func @rounded(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64xf32> {
-  // CHECK: vector.transfer_read {{.*}} vector<32xf32>
-  // CHECK: arith.truncf {{.*}} vector<32xf32> to vector<32xbf16>
-  %r = attn.round_rows %x : tensor<?x35xf32> -> tensor<?x64xbf16>
-  // CHECK-NOT: linalg.matmul
-  // CHECK: attn.paired_product {{.*}} tensor<14x36xbf16>, tensor<18x64xbf16>
-  %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
+module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @rounded
+  func.func @rounded(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64xf32> {
+    // CHECK: vector.transfer_read {{.*}} vector<32xf32>
+    // CHECK: arith.truncf {{.*}} vector<32xf32> to vector<32xbf16>
+    %r = attn.round_rows %x : tensor<?x35xf32> -> tensor<?x64xbf16>
+    // CHECK-NOT: linalg.matmul
+    // CHECK: attn.paired_product {{.*}} tensor<14x36xbf16>, tensor<18x64xbf16>
+    %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+// Near miss: where nothing multiplies pairs, rows of bf16 are widened once; the products are those of rows in f32.
+// CHECK-LABEL: @widened_rows
+func.func @widened_rows(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
+  // CHECK: %[[ROWS:.*]] = scf.forall {{.*}} -> (tensor<?x64xf32>)
+  // CHECK: arith.extf {{.*}} vector<32xbf16> to vector<32xf32>
+  // CHECK: scf.forall (
+  // CHECK: tensor.extract_slice %[[ROWS]]
+  // CHECK: linalg.matmul {{.*}} tensor<14x64xf32>, tensor<64x32xf32>
+  // CHECK: attn.paired_product {{.*}} tensor<4x64xf32>, tensor<32x64xbf16>
+  %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 
@@ -260,27 +279,31 @@ func.func @deep_heads(%x: tensor<?x2048xf32>, %w: tensor<10x2048x32xf32>, %c: te
 // -----
 
 // Parts of panels of 16 bits are widened for tiles of 14 rows; the rows of the input decide how deep they are.
-// CHECK-LABEL: @deep_pairs
-func.func @deep_pairs(%x: tensor<?x3072xf32>, %r: tensor<?x3072xbf16>, %w: tensor<8x1536x64xbf16>)
-    -> (tensor<?x256xf32>, tensor<?x256xf32>) {
-  // CHECK: scf.for {{.*}} to %c3072{{.*}} step %c512
-  // CHECK: tensor.extract_slice %arg2{{.*}} : tensor<8x1536x64xbf16> to tensor<256x64xbf16>
-  // CHECK: scf.for {{.*}} -> (tensor<512x32xf32>)
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x512xf32>, tensor<512x32xf32>)
-  // CHECK: attn.paired_product {{.*}} tensor<8x512xf32>, tensor<256x64xbf16>
-  %y = attn.linear %x, %w : tensor<?x3072xf32>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
-  // CHECK: scf.for {{.*}} to %c3072{{.*}} step %c1024
-  // CHECK: attn.paired_product {{.*}} tensor<14x1024xbf16>, tensor<512x64xbf16>
-  %z = attn.linear %r, %w : tensor<?x3072xbf16>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
-  return %y, %z : tensor<?x256xf32>, tensor<?x256xf32>
+module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @deep_pairs
+  func.func @deep_pairs(%x: tensor<?x3072xf32>, %r: tensor<?x3072xbf16>, %w: tensor<8x1536x64xbf16>)
+      -> (tensor<?x256xf32>, tensor<?x256xf32>) {
+    // CHECK: scf.for {{.*}} to %c3072{{.*}} step %c512
+    // CHECK: tensor.extract_slice %arg2{{.*}} : tensor<8x1536x64xbf16> to tensor<256x64xbf16>
+    // CHECK: scf.for {{.*}} -> (tensor<512x32xf32>)
+    // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x512xf32>, tensor<512x32xf32>)
+    // CHECK: attn.paired_product {{.*}} tensor<8x512xf32>, tensor<256x64xbf16>
+    %y = attn.linear %x, %w : tensor<?x3072xf32>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
+    // CHECK: scf.for {{.*}} to %c3072{{.*}} step %c1024
+    // CHECK: attn.paired_product {{.*}} tensor<14x1024xbf16>, tensor<512x64xbf16>
+    %z = attn.linear %r, %w : tensor<?x3072xbf16>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
+    return %y, %z : tensor<?x256xf32>, tensor<?x256xf32>
+  }
 }
 
 // -----
 
 // Near miss: 2,048 columns of bf16 stay.
-// CHECK-LABEL: @not_deep_pairs
-func.func @not_deep_pairs(%r: tensor<?x2048xbf16>, %w: tensor<8x1024x64xbf16>) -> tensor<?x256xf32> {
-  // CHECK: attn.paired_product {{.*}} tensor<14x2048xbf16>, tensor<1024x64xbf16>
-  %y = attn.linear %r, %w : tensor<?x2048xbf16>, tensor<8x1024x64xbf16> -> tensor<?x256xf32>
-  return %y : tensor<?x256xf32>
+module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @not_deep_pairs
+  func.func @not_deep_pairs(%r: tensor<?x2048xbf16>, %w: tensor<8x1024x64xbf16>) -> tensor<?x256xf32> {
+    // CHECK: attn.paired_product {{.*}} tensor<14x2048xbf16>, tensor<1024x64xbf16>
+    %y = attn.linear %r, %w : tensor<?x2048xbf16>, tensor<8x1024x64xbf16> -> tensor<?x256xf32>
+    return %y : tensor<?x256xf32>
+  }
 }

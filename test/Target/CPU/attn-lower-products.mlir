@@ -166,6 +166,37 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
+  // Of a panel that was widened the next one is fetched as it is stored, a line a step of one tile alone.
+  // CHECK-LABEL: @widened
+  func.func @widened(%x: memref<56x64xf32>, %w: memref<4x32x64xbf16>, %y: memref<56x32xf32>, %n: index) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c14 = arith.constant 14 : index
+    %c32 = arith.constant 32 : index
+    %c56 = arith.constant 56 : index
+    %padding = arith.constant 0.0 : bf16
+    %wide = memref.alloca() : memref<64x32xf32>
+    // CHECK: %[[STORED:.*]] = memref.subview %arg1
+    %panel = memref.subview %w[%n, 0, 0] [1, 32, 64] [1, 1, 1] : memref<4x32x64xbf16> to memref<32x64xbf16, strided<[64, 1], offset: ?>>
+    scf.for %k = %c0 to %c32 step %c1 {
+      %pairs = vector.transfer_read %panel[%k, %c0], %padding {in_bounds = [true]} : memref<32x64xbf16, strided<[64, 1], offset: ?>>, vector<64xbf16>
+      %words = vector.bitcast %pairs : vector<64xbf16> to vector<32xf32>
+      vector.transfer_write %words, %wide[%k, %c0] {in_bounds = [true]} : vector<32xf32>, memref<64x32xf32>
+    }
+    // CHECK: %[[FEW:.*]] = arith.maxui %{{.*}}, %c1
+    // CHECK: arith.minui %[[FEW]], %c8
+    // CHECK: %[[NEXT:.*]] = memref.subview %[[STORED]][%c32{{.*}}, %{{.*}}] [32, 64]
+    // CHECK: scf.for {{.*}} step %c14
+    // CHECK: memref.prefetch %[[NEXT]][%c0{{.*}}, %{{.*}}], read, locality<2>
+    scf.for %r = %c0 to %c56 step %c14 {
+      %rows = memref.subview %x[%r, 0] [14, 64] [1, 1] : memref<56x64xf32> to memref<14x64xf32, strided<[64, 1], offset: ?>>
+      %out = memref.subview %y[%r, 0] [14, 32] [1, 1] : memref<56x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
+      linalg.matmul ins(%rows, %wide : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32>) outs(%out : memref<14x32xf32, strided<[32, 1], offset: ?>>)
+    }
+    return
+  }
+
   // The panel beside this one in a plain matrix: two of its rows once in 16 steps.
   // CHECK-LABEL: @plain
   func.func @plain(%x: memref<56x64xf32>, %w: memref<64x256xf32>, %y: memref<56x32xf32>, %n: index) {
@@ -239,6 +270,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     %f0 = arith.constant 0.0 : f32
     // CHECK-NOT: vector.transfer_read %arg2
     // CHECK: scf.for {{.*}} %c32{{.*}} step %c1
+    // CHECK: memref.prefetch %arg1
     // CHECK-COUNT-2: vector.transfer_read %arg1{{.*}} vector<32xbf16>
     // CHECK-DAG: arith.shli {{.*}} vector<16xi32>
     // CHECK-DAG: arith.andi {{.*}} vector<16xi32>
