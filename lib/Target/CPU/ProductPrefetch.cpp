@@ -117,7 +117,9 @@ int64_t ProductPrefetch::panelColumn(int64_t byte) const { return column * rowsO
 
 bool ProductPrefetch::streams() const { return rows < kLeastRowsToPrefetch; }
 
-bool ProductPrefetch::isUseful() const { return rows > 1 && (streams() || depth % kChunk == 0); }
+bool ProductPrefetch::isUseful(bool isWidened) const {
+  return (rows > 1 || isWidened) && (streams() || depth % kChunk == 0);
+}
 
 bool ProductPrefetch::hasChunks() const { return !streams() && (readsRowsAhead() || rowLoop); }
 

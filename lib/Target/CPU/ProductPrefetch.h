@@ -10,7 +10,8 @@
 namespace rapt::cpu {
 
 /// Tiles with fewer rows are bound by memory: all that they fetch is the panel, which is read once, so far ahead. A
-/// single row of f32 or bf16 has so few instructions a line that the processor has as many lines under way by itself.
+/// single row of f32, or of bf16 for dot products, has so few instructions a line that the processor has as many lines
+/// under way by itself.
 inline constexpr int64_t kLeastRowsToPrefetch = 5, kStreamBytes = 16 * 1024;
 /// After this many tiles of rows the next panel is in the second-level cache, or after the last one where there are
 /// fewer: of few tiles a step fetches one line, as more are no faster, and of f32 one tile alone half of the panel.
@@ -68,8 +69,8 @@ public:
   ProductPrefetch(mlir::Operation *product, mlir::Value input, mlir::Value panel, int64_t row, int64_t rows,
                   int64_t column, int64_t columns, int64_t rowsOfStep);
 
-  /// Whether the tile is worth it: bound by memory, or with whole chunks.
-  bool isUseful() const;
+  /// Whether the tile is worth it: bound by memory, or with whole chunks. Its steps may widen the panel.
+  bool isUseful(bool isWidened) const;
 
   /// Whether there is anything to fetch before a chunk, or only the panel's next steps.
   bool hasChunks() const;

@@ -229,7 +229,8 @@ struct Emitter : RegisterTile {
     bool isStatic = cast<MemRefType>(a.getType()).hasStaticShape();
     Value count = isStatic ? index(b, steps) : Value(memref::DimOp::create(b, w, 0));
     ProductPrefetch ahead(op, a, w, row, rows, column, 2 * lanes, rowsOfStep());
-    bool isUseful = ahead.isUseful();
+    bool isUseful =
+        ahead.isUseful(/*isWidened=*/kind != ProductStep::Dot && !getElementTypeOrSelf(w.getType()).isF32());
     bool isGrouped = !this->ahead.empty() && rows > 1 && row == 0 && column == 0 && steps % kGroup == 0;
     SmallVector<Value> sums = isGrouped ? groupedLoop(b, count, isUseful ? &ahead : nullptr)
                               : isUseful && isStatic && ahead.hasChunks() && steps % ProductPrefetch::kChunk == 0
