@@ -22,8 +22,9 @@ constexpr int64_t kNibbleRows[] = {12, 4, 1};
 /// The same where instructions multiply 16 rows at once, two such tiles with a panel. Of at least 16 rows, those that
 /// are left are the last of 16 that overlap others.
 constexpr int64_t kMatrixRows[] = {32, kMatrixTileRows, 4, 1};
-/// Fewer tiles of rows do not pay for widening a panel: four.
-constexpr int64_t kLeastRowsToWiden = 56;
+/// Rows that pay for widening a panel, for each 16 bytes of a vector: narrower ones widen pairs in registers once for
+/// every few columns.
+constexpr int64_t kLeastRowsToWiden = 14;
 /// Rows that get their epilogue together once their sums are complete: no registers are kept for them meanwhile.
 constexpr int64_t kFinishedRows[] = {8, 1};
 
@@ -183,7 +184,8 @@ Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value 
   if (task.tileRows == ArrayRef(kMatrixRows))
     return emitByMatrix(b, task, count, dest);
   const bool isWidened = widens(task.op);
-  return overRowTiles(b, task.tileRows, count, isWidened ? kLeastRowsToWiden : 0, dest,
+  const int64_t least = isWidened ? kLeastRowsToWiden * TargetInfo::of(task.op).vectorBytes / 16 : 0;
+  return overRowTiles(b, task.tileRows, count, least, dest,
                       [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
                         return m == task.tileRows.front() && isWidened ? emitWidened(b, task, m, from, to, carried)
                                                                        : emitTiles(b, task, m, from, to, carried);

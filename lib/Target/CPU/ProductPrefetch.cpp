@@ -118,7 +118,8 @@ int64_t ProductPrefetch::panelColumn(int64_t byte) const { return column * rowsO
 bool ProductPrefetch::streams() const { return rows < kLeastRowsToPrefetch; }
 
 bool ProductPrefetch::isUseful(bool isWidened) const {
-  return (rows > 1 || isWidened) && (streams() || depth % kChunk == 0);
+  const bool isWhole = columns * rowsOfStep == cast<MemRefType>(panel.getType()).getDimSize(1);
+  return (rows > 1 || (isWidened && isWhole)) && (streams() || depth % kChunk == 0);
 }
 
 bool ProductPrefetch::hasChunks() const { return !streams() && (readsRowsAhead() || rowLoop); }

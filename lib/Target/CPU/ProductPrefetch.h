@@ -69,7 +69,8 @@ public:
   ProductPrefetch(mlir::Operation *product, mlir::Value input, mlir::Value panel, int64_t row, int64_t rows,
                   int64_t column, int64_t columns, int64_t rowsOfStep);
 
-  /// Whether the tile is worth it: bound by memory, or with whole chunks. Its steps may widen the panel.
+  /// Whether the tile is worth it: bound by memory, or with whole chunks. Of single rows those are that read the panel
+  /// only once and widen it.
   bool isUseful(bool isWidened) const;
 
   /// Whether there is anything to fetch before a chunk, or only the panel's next steps.

@@ -115,10 +115,10 @@ func.func @apart(%x: tensor<?x480xf32> {attn.name = "x", attn.dims = ["rows"]}, 
 
 // -----
 
-// 16 bits: from 56 rows on tiles of 14 read a panel that was widened for all of them; fewer rows read it as it is.
+// 16 bits: from 28 rows on (with vectors of 32 bytes) tiles of 14 read a panel that was widened for all of them; fewer rows read it as it is.
 // CHECK-LABEL: @pairs
 func.func @pairs(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64xf32> {
-  // CHECK: %[[MANY:.*]] = arith.cmpi uge, %{{.*}}, %c56
+  // CHECK: %[[MANY:.*]] = arith.cmpi uge, %{{.*}}, %c28
   // CHECK: arith.select %[[MANY]]
   // CHECK: %[[TRIPS:.*]] = arith.minsi %{{.*}}, %c1
   // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[TRIPS]]
