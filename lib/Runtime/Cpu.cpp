@@ -1,5 +1,4 @@
 #include "lib/Runtime/Cpu.h"
-#include <algorithm>
 #include <cstring>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -290,16 +289,6 @@ bool canRun(const ManifestVariant &variant, Line &line) {
   return good;
 }
 
-/// Whether the variant multiplies pairs of bf16 by an instruction that this processor has at half the rate of
-/// multiply-adds: those that have arithmetic of f16, too (Target::info() compiles for them accordingly).
-bool isSlowHere(const ManifestVariant &variant) {
-  auto uses = [&](const char *name) {
-    return std::find(variant.features.begin(), variant.features.end(), name) != variant.features.end();
-  };
-  return uses("avx512bf16") && !uses("amx-bf16") && !uses("avx512fp16") &&
-         feature("avx512fp16") == FeatureState::Present;
-}
-
 } // namespace
 
 rapt_status chooseVariant(const Manifest &manifest, const char *file, const char *wanted, int &chosen,
@@ -308,7 +297,6 @@ rapt_status chooseVariant(const Manifest &manifest, const char *file, const char
     return report.fail(RAPT_CPU, "%s: made for %s, this machine is %s", file, manifest.arch.c_str(), hostArch());
   Line lacks, names;
   bool known = !wanted;
-  int slow = -1;
   for (size_t i = 0; i < manifest.variants.size(); ++i) {
     const ManifestVariant &variant = manifest.variants[i];
     names.add(i ? ", " : "");
@@ -318,15 +306,7 @@ rapt_status chooseVariant(const Manifest &manifest, const char *file, const char
     known = true;
     if (!canRun(variant, lacks))
       continue;
-    if (!wanted && isSlowHere(variant)) {
-      slow = slow < 0 ? int(i) : slow;
-      continue;
-    }
     chosen = int(i);
-    return RAPT_OK;
-  }
-  if (slow >= 0) {
-    chosen = slow;
     return RAPT_OK;
   }
   if (!known)

@@ -12,6 +12,7 @@ import processor
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(29)
 SHAPES = [(1, 33), (30, 32), (31, 40), (35, 70), (64, 40), (134, 64), (3200, 70)]  # depth, columns; the last one's k is taken in parts
+ROUNDED = [(64, 40), (1024, 33), (3200, 70)]  # the same of products whose rows come in bf16; the second's are so far apart that they alias
 ROWS = (0, 1, 2, 13, 16, 17, 33, 100, 213)
 # raptc's options, and whether inputs are rounded
 MODES = {"widened": (["--mcpu=native", "--mattr=-avx512bf16"], False), "narrow": (["--mcpu=x86-64-v3"], False),
@@ -61,6 +62,18 @@ func.func @product_{k}_{n}({says("x", rows)}, {says("w", panel)}, {says("b", bia
 """
 
 
+def rounded_entry(k, n):
+    """A product of rows in bf16."""
+    rows, panel, result = f"tensor<?x{k}xbf16>", f"tensor<{-(-n // 32)}x{k // 2}x64xbf16>", f"tensor<?x{n}xf32>"
+    return f"""
+func.func @rounded_{k}_{n}(%x: {rows} {{attn.name = "x", attn.dims = ["rows"]}}, %w: {panel} {{attn.name = "w"}})
+    -> ({result} {{attn.name = "y", attn.dims = ["rows"]}}) attributes {{attn.entry}} {{
+  %y = attn.linear %x, %w : {rows}, {panel} -> {result}
+  return %y : {result}
+}}
+"""
+
+
 def block(name, others):
     """A norm whose rows two products read, of which one gates the other, a product of that, and one of its sum with the input; with
     `others` what the two make is a result, too, so that gate and rounding are made apart."""
@@ -95,7 +108,7 @@ func.func @{name}({says("x", rows)}, {says("n", "tensor<64xf32>")}, {says("g", s
 """
 
 
-TEXT = "attn.dim @rows min 0 max 1024\n" + "".join(entry(*shape) for shape in SHAPES)
+TEXT = "attn.dim @rows min 0 max 1024\n" + "".join(entry(*shape) for shape in SHAPES) + "".join(rounded_entry(*shape) for shape in ROUNDED)
 BLOCKS = block("block", False) + block("apart", True)
 for mode, (options, rounds) in MODES.items():
     tools.options = options
@@ -114,6 +127,12 @@ for mode, (options, rounds) in MODES.items():
                     checks.near(f"{mode}: {rows} x {n} x {k}", found, expected, max(1e-6, np.sqrt(k) * 2.0**-24))
                 else:
                     checks.equal(f"{mode}: {rows} x {n} x {k} by {workers} workers", found, first)
+    for k, n in ROUNDED:
+        w = (random.standard_normal((k, n)) / np.sqrt(k)).astype(np.float32)
+        for rows in ROWS:
+            x = random.standard_normal((rows, k)).astype(np.float32)
+            found, = program.compiled(f"rounded_{k}_{n}", [bf16(x), pairs(w)], [(rows, n)], (rows,))
+            checks.near(f"{mode}: {rows} x {n} x {k} of rounded rows", found, rounded(x).astype(np.float64) @ rounded(w), max(1e-6, np.sqrt(k) * 2.0**-24))
     if not rounds:
         continue
     g, u, d = ((random.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32) for shape in ((64, 96), (64, 96), (96, 64)))

@@ -3,7 +3,7 @@
 // A task walks tiles of 14 rows, then of 8, of 4, and single rows, each [rows, k] x [k, 32]
 // followed by the epilogue, or by nothing where k is a part whose products are added to sums.
 // A panel of 16 bits is widened once for all tiles of 14 rows, where the target does not
-// multiply it as it is and there are some of them.
+// multiply it as it is; one of pairs only for some of them.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/LinearTiles.h"
@@ -22,8 +22,8 @@ constexpr int64_t kNibbleRows[] = {12, 4, 1};
 /// The same where instructions multiply 16 rows at once, two such tiles with a panel. Of at least 16 rows, those that
 /// are left are the last of 16 that overlap others.
 constexpr int64_t kMatrixRows[] = {32, kMatrixTileRows, 4, 1};
-/// Rows that pay for widening a panel, for each 16 bytes of a vector: narrower ones widen pairs in registers once for
-/// every few columns.
+/// Rows that pay for widening a panel of pairs, for each 16 bytes of a vector: narrower ones widen pairs in registers
+/// once for every few columns.
 constexpr int64_t kLeastRowsToWiden = 14;
 /// Rows that get their epilogue together once their sums are complete: no registers are kept for them meanwhile.
 constexpr int64_t kFinishedRows[] = {8, 1};
@@ -184,7 +184,7 @@ Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value 
   if (task.tileRows == ArrayRef(kMatrixRows))
     return emitByMatrix(b, task, count, dest);
   const bool isWidened = widens(task.op);
-  const int64_t least = isWidened ? kLeastRowsToWiden * TargetInfo::of(task.op).vectorBytes / 16 : 0;
+  const int64_t least = isWidened && task.inPairs ? kLeastRowsToWiden * TargetInfo::of(task.op).vectorBytes / 16 : 0;
   return overRowTiles(b, task.tileRows, count, least, dest,
                       [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
                         return m == task.tileRows.front() && isWidened ? emitWidened(b, task, m, from, to, carried)

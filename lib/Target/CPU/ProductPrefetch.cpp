@@ -31,15 +31,17 @@ ProductPrefetch::Distance distanceOf(Value panel) {
                                                              : ProductPrefetch::Distance{};
 }
 
-/// The panel as it is stored: what the loop before the tiles of rows has widened into `panel`, or this itself.
+/// The panel as it is stored: what a loop before the tiles of rows has widened into `panel`, or this itself.
 Value storedPanel(Value panel, scf::ForOp rowLoop) {
   for (Operation *user : panel.getUsers()) {
     auto write = dyn_cast<vector::TransferWriteOp>(user);
     auto loop = write ? dyn_cast<scf::ForOp>(write->getParentOp()) : scf::ForOp();
-    if (!rowLoop || !loop || loop->getBlock() != rowLoop->getBlock())
+    if (!rowLoop || !loop || loop->getBlock() != rowLoop->getBlock() || !loop->isBeforeInBlock(rowLoop))
       continue;
     for (auto read : loop.getOps<vector::TransferReadOp>())
-      return read.getBase();
+      if (auto type = dyn_cast<MemRefType>(read.getBase().getType());
+          type && type.hasStaticShape() && type.getRank() == 2 && loop.isDefinedOutsideOfLoop(read.getBase()))
+        return read.getBase();
   }
   return panel;
 }
@@ -50,12 +52,12 @@ scf::ForOp loopOverPanels(Value panel, scf::ForOp rowLoop) {
   if (!view || view.getSourceType().getRank() != 3 || !view.getSourceType().hasStaticShape() ||
       view.getType().getRank() != 2 || view.getType().getDimSize(0) == view.getSourceType().getDimSize(1))
     return nullptr;
-  // Between them is at most a loop of one step around a panel that is widened.
-  auto loop = rowLoop->getParentOfType<scf::ForOp>();
-  while (loop && loop.isDefinedOutsideOfLoop(view))
-    loop = loop->getParentOfType<scf::ForOp>();
+  // Around a panel that is widened there is a loop of one step, too.
+  auto loop = dyn_cast<scf::ForOp>(rowLoop->getParentOp());
+  if (loop && loop.isDefinedOutsideOfLoop(view))
+    loop = dyn_cast<scf::ForOp>(loop->getParentOp());
   auto from = dyn_cast<Value>(view.getMixedOffsets()[1]);
-  bool isOfLoop = loop && from && loop.isDefinedOutsideOfLoop(from);
+  bool isOfLoop = loop && from && loop.isDefinedOutsideOfLoop(from) && !loop.isDefinedOutsideOfLoop(view);
   return isOfLoop && getConstantIntValue(loop.getLowerBound()) == 0 && getConstantIntValue(loop.getStep()) == 1
              ? loop
              : nullptr;
@@ -102,7 +104,8 @@ ProductPrefetch::ProductPrefetch(Operation *product, Value input, Value panel, i
   auto type = cast<MemRefType>(panel.getType());
   // One that is not known has whole chunks.
   depth = type.isDynamicDim(0) ? kChunk : type.getDimSize(0);
-  panelBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  panelBytes = type.getElementTypeBitWidth() / 8;
+  inputBytes = cast<MemRefType>(input.getType()).getElementTypeBitWidth() / 8;
   int64_t all = cast<MemRefType>(input.getType()).getDimSize(0), width = type.getDimSize(1) / rowsOfStep;
   rowLoop = loopOverRows(product, panel, all);
   stored = storedPanel(panel, rowLoop);
@@ -124,8 +127,7 @@ bool ProductPrefetch::isUseful(bool isWidened) const {
 
 bool ProductPrefetch::hasChunks() const { return !streams() && (readsRowsAhead() || rowLoop); }
 
-// A step reads 4 bytes of each row.
-bool ProductPrefetch::readsRowsAhead() const { return rows * depth * 4 > kResidentBytes; }
+bool ProductPrefetch::readsRowsAhead() const { return rows * depth * rowsOfStep * inputBytes > kResidentBytes; }
 
 void ProductPrefetch::prefetch(ImplicitLocOpBuilder &b, Value buffer, Value row, Value column, bool isWrite,
                                unsigned locality) {
@@ -177,7 +179,7 @@ void ProductPrefetch::prefetchBeside(ImplicitLocOpBuilder &b, Value k) {
 }
 
 Value ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
-  // The input's line after the next; behind its end those of the next tile's rows.
+  // The input's chunk after the next; behind its end those of the next tile's rows.
   if (readsRowsAhead()) {
     Value ahead = arith::AddIOp::create(b, k, index(b, 2 * kChunk));
     Value ends = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, ahead, index(b, depth));
@@ -214,8 +216,8 @@ void ProductPrefetch::atStep(ImplicitLocOpBuilder &b, Value panel, Value k) {
 }
 
 Value ProductPrefetch::inChunk(ImplicitLocOpBuilder &b, Value nth, Value element) {
-  if (nextRows)
-    prefetch(b, nextRows, nth, index(b, 0), /*isWrite=*/false, kFirstLevel);
+  for (int64_t c = 0; nextRows && c < kChunk * rowsOfStep * inputBytes; c += kLineBytes)
+    prefetch(b, nextRows, nth, index(b, c / inputBytes), /*isWrite=*/false, kFirstLevel);
   if (!element)
     return nullptr;
   prefetch(b, nextPanel, index(b, 0), element, /*isWrite=*/false, kSecondLevel);

@@ -46,17 +46,17 @@ private:
 /// The place of a loop's tile among all.
 mlir::Value nthTile(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp tiles);
 
-/// Fetches ahead of the loop over k of one register tile of a product, which walks k in chunks of a cache line of the
-/// input's rows:
+/// Fetches ahead of the loop over k of one register tile of a product, which walks k in chunks of whole cache lines of
+/// the input's rows:
 /// - the panel's next steps, from the second-level cache into the first;
-/// - the rows' next line, one row a step (the next tile's rows where these end);
+/// - the rows' next lines, those of one row a step (the next tile's rows where these end);
 /// - the panel after this one, from memory into the second-level cache, while tiles of rows reuse this one: its lines
 ///   in order, at most one a step, as those that are asked for at once keep the first-level cache from others;
 /// - what the epilogue reads and writes, during the last chunks.
 /// All of them may name addresses behind a buffer's end, which a prefetch may.
 class ProductPrefetch {
 public:
-  /// Steps of k of a chunk: of the input, f32 elements or pairs of 16 bits of a cache line.
+  /// Steps of k of a chunk: of the input, a cache line of a row, or two where pairs of f32 are a step's.
   static constexpr int64_t kChunk = 16;
 
   /// Rows and columns of a panel.
@@ -105,8 +105,8 @@ private:
   mlir::Value input, panel;
   int64_t row, rows, column, columns, rowsOfStep;
   int64_t depth; ///< steps
-  /// Bytes of an element of the panel.
-  int64_t panelBytes;
+  /// Bytes of an element.
+  int64_t panelBytes, inputBytes;
   mlir::Value stored; ///< the panel where the weight has it; another one if this is widened
   Distance next;      ///< of the panel after this one; zero where it is not known
   /// The loop over tiles of rows that share the panel; null if there is none.

@@ -171,7 +171,6 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
   func.func @widened(%x: memref<56x64xf32>, %w: memref<4x32x64xbf16>, %y: memref<56x32xf32>, %n: index) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %c2 = arith.constant 2 : index
     %c14 = arith.constant 14 : index
     %c32 = arith.constant 32 : index
     %c56 = arith.constant 56 : index
@@ -189,6 +188,32 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: %[[NEXT:.*]] = memref.subview %[[STORED]][%c32{{.*}}, %{{.*}}] [32, 64]
     // CHECK: scf.for {{.*}} step %c14
     // CHECK: memref.prefetch %[[NEXT]][%c0{{.*}}, %{{.*}}], read, locality<2>
+    scf.for %r = %c0 to %c56 step %c14 {
+      %rows = memref.subview %x[%r, 0] [14, 64] [1, 1] : memref<56x64xf32> to memref<14x64xf32, strided<[64, 1], offset: ?>>
+      %out = memref.subview %y[%r, 0] [14, 32] [1, 1] : memref<56x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
+      linalg.matmul ins(%rows, %wide : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32>) outs(%out : memref<14x32xf32, strided<[32, 1], offset: ?>>)
+    }
+    return
+  }
+
+  // Near miss: what is widened is no whole panel, but a view of each of its lines.
+  // CHECK-LABEL: @widened_by_line
+  func.func @widened_by_line(%x: memref<56x64xf32>, %w: memref<32x64xbf16>, %y: memref<56x32xf32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c14 = arith.constant 14 : index
+    %c32 = arith.constant 32 : index
+    %c56 = arith.constant 56 : index
+    %padding = arith.constant 0.0 : bf16
+    %wide = memref.alloca() : memref<64x32xf32>
+    scf.for %k = %c0 to %c32 step %c1 {
+      %line = memref.subview %w[%k, 0] [1, 64] [1, 1] : memref<32x64xbf16> to memref<1x64xbf16, strided<[64, 1], offset: ?>>
+      %pairs = vector.transfer_read %line[%c0, %c0], %padding {in_bounds = [true]} : memref<1x64xbf16, strided<[64, 1], offset: ?>>, vector<64xbf16>
+      %words = vector.bitcast %pairs : vector<64xbf16> to vector<32xf32>
+      vector.transfer_write %words, %wide[%k, %c0] {in_bounds = [true]} : vector<32xf32>, memref<64x32xf32>
+    }
+    // CHECK-NOT: locality<2>
+    // CHECK: return
     scf.for %r = %c0 to %c56 step %c14 {
       %rows = memref.subview %x[%r, 0] [14, 64] [1, 1] : memref<56x64xf32> to memref<14x64xf32, strided<[64, 1], offset: ?>>
       %out = memref.subview %y[%r, 0] [14, 32] [1, 1] : memref<56x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
