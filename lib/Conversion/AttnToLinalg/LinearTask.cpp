@@ -24,19 +24,11 @@ std::optional<unsigned> tile::overwritable(attn::LinearOp op) {
   return std::nullopt;
 }
 
-/// Whether rows of bf16 are made f32 once, as the panels are, instead of by every panel: nothing multiplies pairs.
-static bool widensRows(attn::LinearOp op) {
-  return op.isPacked() && attn::isInPairs(op.getWeight().getType()) &&
-         op.getInput().getType().getElementType().isBF16() && !TargetInfo::of(op).multipliesPairs();
-}
-
 Value tile::inputOf(ImplicitLocOpBuilder &b, attn::LinearOp op) {
   Value input = op.getInput();
   RankedTensorType type = op.getInput().getType();
-  if (widensRows(op)) {
-    auto wide = RankedTensorType::get(type.getShape(), b.getF32Type());
-    SmallVector<OpFoldResult> extents{extent(b, input, 0), extent(b, input, 1)};
-    Value rows = rowsAlias(wide) ? emptyApart(b, wide, extents) : empty(b, wide, extents);
+  if (type.getElementType().isBF16() && !TargetInfo::of(op).multipliesPairs()) {
+    Value rows = destination(b, input, {extent(b, input, 0), extent(b, input, 1)}, b.getF32Type());
     return rowGrid(b, rows, [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
       return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
         return readPanel(b, input, {row, column});
@@ -67,11 +59,6 @@ void tile::cutToPanel(ImplicitLocOpBuilder &b, LinearTask &task, int64_t columns
                               : extra);
   task.narrow = columns % kPanel != 0;
   task.width = task.narrow ? widthOf(b, columns, task.column) : panel;
-}
-
-bool tile::widens(attn::LinearOp op) {
-  Type weight = op.getWeight().getType().getElementType();
-  return (weight.isBF16() || weight.isF16()) && (!op.getInput().getType().getElementType().isBF16() || widensRows(op));
 }
 
 Value tile::overRowTiles(ImplicitLocOpBuilder &b, ArrayRef<int64_t> tileRows, Value rows, int64_t least, Value init,

@@ -49,9 +49,6 @@ OpFoldResult widthOf(ImplicitLocOpBuilder &b, int64_t columns, OpFoldResult colu
 /// The extra operands and the width of the panel at `task.column`, of a result of `columns`.
 void cutToPanel(ImplicitLocOpBuilder &b, LinearTask &task, int64_t columns);
 
-/// Whether products of several rows read the weight from a copy in f32.
-bool widens(attn::LinearOp op);
-
 /// Tiles of `tileRows` rows, largest first, over `rows` rows; the last of those has one row. Where two rows would be
 /// left after tiles of 14 and there are tiles of 8, two of these take the place of the last one and both rows. Of fewer
 /// rows than `least` none are in the largest tiles.

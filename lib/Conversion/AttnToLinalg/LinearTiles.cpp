@@ -183,7 +183,9 @@ ArrayRef<int64_t> tile::tileRowsOf(attn::LinearOp op, attn::QuantizedType quanti
 Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value dest) {
   if (task.tileRows == ArrayRef(kMatrixRows))
     return emitByMatrix(b, task, count, dest);
-  const bool isWidened = widens(task.op);
+  // Of f32 rows and a panel of 16 bits.
+  const bool isWidened = getElementTypeOrSelf(task.input.getType()).isF32() &&
+                         getElementTypeOrSelf(task.weight.getType()).getIntOrFloatBitWidth() == 16;
   const int64_t least = isWidened && task.inPairs ? kLeastRowsToWiden * TargetInfo::of(task.op).vectorBytes / 16 : 0;
   return overRowTiles(b, task.tileRows, count, least, dest,
                       [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
