@@ -35,6 +35,16 @@ typedef struct rapt_env {
 #endif
 )";
 
+/// What asks Linux for a process's state of tiles (ARCH_REQ_XCOMP_PERM of XFEATURE_XTILEDATA; the Linux kernel's
+/// Documentation/arch/x86/xstate.rst), for all of its threads: it fails where processor or kernel have none.
+constexpr const char *tileState = R"(
+#ifndef RAPT_TILE_STATE
+#define RAPT_TILE_STATE
+/* Of the C library, whose headers do not declare it. */
+int arch_prctl(int code, unsigned long address);
+#endif
+)";
+
 /// Features of LLVM that __builtin_cpu_supports of GCC 12 and Clang knows by the same names.
 constexpr const char *testedFeatures[] = {"sse3",     "ssse3",    "sse4.1",   "sse4.2",     "popcnt",    "avx",
                                           "avx2",     "bmi",      "bmi2",     "fma",        "avx512f",   "avx512bw",
@@ -95,21 +105,29 @@ std::string describeDims(const json::Value &entry) {
   return lines.empty() ? " * dims may be NULL: every extent is fixed.\n" : " * The extents that vary:\n" + lines;
 }
 
-std::string supported(const std::string &name, const Manifest &m) {
+bool hasFeature(const Manifest &m, const std::string &name) {
   const std::vector<std::string> &features = m.variants.front().features;
+  return std::find(features.begin(), features.end(), name) != features.end();
+}
+
+std::string supported(const std::string &name, const Manifest &m) {
   std::string tests;
   auto add = [&](const std::string &feature, const std::string &test) {
-    if (std::find(features.begin(), features.end(), feature) != features.end())
+    if (hasFeature(m, feature))
       tests += (tests.empty() ? "" : " &&\n         ") + test;
   };
   const bool isArm = m.arch == "aarch64";
   for (const char *tested : testedFeatures)
     add(tested, std::string("__builtin_cpu_supports(\"") + tested + "\")");
+  add("amx-tile", "arch_prctl(0x1023, 18) == 0");
   for (const HwcapBits &tested : hwcaps)
     if (isArm)
       add(tested.feature, std::string("(getauxval(") + tested.word + ") & " + tested.bits + ") == " + tested.bits);
-  return "/* Whether this processor has the instructions that " + name + " was compiled for. */\nstatic inline int " +
-         name + "_supported(void) {\n#if defined(__" + m.arch + "__)" +
+  const char *asks = hasFeature(m, "amx-tile")
+                         ? "\n * Asks the system for the state of tiles: to be called once before any kernel is."
+                         : "";
+  return "/* Whether this processor has the instructions that " + name + " was compiled for." + asks +
+         " */\nstatic inline int " + name + "_supported(void) {\n#if defined(__" + m.arch + "__)" +
          (isArm ? " && defined(__linux__)" : " && defined(__GNUC__)") + "\n  return " + (tests.empty() ? "1" : tests) +
          ";\n#elif defined(__" + m.arch + "__)\n  return 1;\n#else\n  return 0;\n#endif\n}\n";
 }
@@ -164,7 +182,8 @@ std::string writeKernelHeader(const Manifest &manifest) {
   return "/* Made by raptc. The code beside this header needs no library but the C library's memcpy, memmove and "
          "memset. */\n"
          "#ifndef " +
-         guard + "\n#define " + guard + system + preamble + body + "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
+         guard + "\n#define " + guard + system + preamble + (hasFeature(manifest, "amx-tile") ? tileState : "") + body +
+         "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }
 
 } // namespace rapt::artifact

@@ -1,9 +1,11 @@
 // Loops that a machine cannot run faster: independent multiply-adds, and sums of what is read. Plain C++ on the
-// compiler's vector types, in a version for each instruction set; the dot products of integers and bf16 have no
-// operator and are intrinsics.
+// compiler's vector types, in a version for each instruction set; the dot products of integers and bf16, and
+// products of tiles, have no operator and are intrinsics.
 #include "lib/Bench/Limits.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace rapt::bench {
@@ -102,11 +104,69 @@ template <int bytes> [[gnu::always_inline]] inline float sum(const float *memory
   return 64.0 * chains * double(steps);
 }
 
+/// All tiles of 16 rows of 64 bytes: six sums, and two operands.
+struct alignas(64) TileConfiguration {
+  uint8_t palette = 1, start = 0, reserved[14] = {};
+  uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+[[gnu::target("amx-tile")]] void loadTiles(const float *seed) {
+  const TileConfiguration configuration;
+  _tile_loadconfig(&configuration);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  _tile_zero(4);
+  _tile_zero(5);
+  _tile_loadd(6, seed, 0); // the same 16 numbers in all rows
+  _tile_loadd(7, seed + 16, 0);
+}
+
+[[gnu::target("amx-tile")]] float releaseTiles() {
+  float sums[256];
+  _tile_stored(0, sums, 64);
+  _tile_release();
+  return sums[0];
+}
+
+[[gnu::target("amx-tile,amx-bf16")]] double multiplyTilesOfBrains(long steps, const float *seed, float *sink) {
+  loadTiles(seed);
+  for (long step = 0; step < steps; ++step) {
+    _tile_dpbf16ps(0, 6, 7);
+    _tile_dpbf16ps(1, 6, 7);
+    _tile_dpbf16ps(2, 6, 7);
+    _tile_dpbf16ps(3, 6, 7);
+    _tile_dpbf16ps(4, 6, 7);
+    _tile_dpbf16ps(5, 6, 7);
+  }
+  *sink += releaseTiles();
+  return 2.0 * 16 * 16 * 32 * 6 * double(steps);
+}
+
+[[gnu::target("amx-tile,amx-int8")]] double multiplyTilesOfIntegers(long steps, const float *seed, float *sink) {
+  loadTiles(seed);
+  for (long step = 0; step < steps; ++step) {
+    _tile_dpbsud(0, 6, 7);
+    _tile_dpbsud(1, 6, 7);
+    _tile_dpbsud(2, 6, 7);
+    _tile_dpbsud(3, 6, 7);
+    _tile_dpbsud(4, 6, 7);
+    _tile_dpbsud(5, 6, 7);
+  }
+  *sink += releaseTiles();
+  return 2.0 * 16 * 16 * 64 * 6 * double(steps);
+}
+
 bool hasAvx512() { return __builtin_cpu_supports("avx512f"); }
 bool hasFma() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 bool hasVnni512() { return hasAvx512() && __builtin_cpu_supports("avx512vnni"); }
 bool hasVnni256() { return hasFma() && __builtin_cpu_supports("avxvnni"); }
 bool hasBf16() { return hasAvx512() && __builtin_cpu_supports("avx512bf16"); }
+/// Linux saves tiles for a process that has asked (ARCH_REQ_XCOMP_PERM of XFEATURE_XTILEDATA), and refuses where the
+/// processor has none.
+bool hasTiles() { return syscall(SYS_arch_prctl, 0x1023, 18) == 0; }
 #endif
 
 double fma128(long steps, const float *seed, float *sink) { return multiplyAdd<16, 12>(steps, seed, sink); }
@@ -120,6 +180,8 @@ const std::vector<RateKernel> &rateKernels() {
       {"f32 FMA, 512 bit", "f32", hasAvx512, fma512},
       {"f32 FMA, 256 bit", "f32", hasFma, fma256},
       {"bf16 dot products, 512 bit", "bf16", hasBf16, dotBrains512},
+      {"bf16 products of tiles", "bf16", hasTiles, multiplyTilesOfBrains},
+      {"int8 products of tiles", "i8", hasTiles, multiplyTilesOfIntegers},
       {"int8 dot products, 512 bit", "i8", hasVnni512, dotIntegers512},
       {"int8 dot products, 256 bit", "i8", hasVnni256, dotIntegers256},
 #endif

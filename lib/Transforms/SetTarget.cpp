@@ -27,9 +27,6 @@ struct SetTarget : rapt::impl::AttnSetTargetBase<SetTarget> {
     info.amxBf16 = amxBf16;
     info.amxInt8 = amxInt8;
     info.emulated = emulated;
-    // A kernel runs in any program, of which nobody asks the kernel of the system for the state of tiles.
-    if (attn::isKernelModule(getOperation()) && !emulated)
-      info.amxBf16 = info.amxInt8 = false;
     getOperation()->setAttr(attn::AttnDialect::targetAttr, info.toAttr(&getContext()));
   }
 };

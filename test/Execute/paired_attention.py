@@ -9,11 +9,13 @@ import kernels
 import processor
 
 tools = kernels.tools(__doc__)
+processor.allow_tiles(tools.clang, tools.scratch)
 checks, random = kernels.Checks(), np.random.default_rng(31)
 DIMS = "(b, hkv, g, q, kv, dqk, dv)"
 # raptc's options, and which cases: emulated tiles take as long to compile as all others.
 MODES = {"dot": (["--mcpu=native", "--emulate=bf16"], ("plain", "odd", "listed")),
-         "tiles": (["--mcpu=native", "--emulate=amx"], ("grouped", "wide", "bias")), "widened": (["--mcpu=x86-64-v3"], ("odd",))}
+         "vector tiles": (["--mcpu=native", "--emulate=amx"], ("grouped", "wide", "bias")),
+         "tiles": (processor.TILES, ("grouped", "wide", "bias")), "widened": (["--mcpu=x86-64-v3"], ("odd",))}
 if processor.HAS_DOT:
     MODES["native"] = (processor.DOT, MODES["dot"][1])
 SCALE = 0.25

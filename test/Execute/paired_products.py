@@ -10,14 +10,16 @@ import kernels
 import processor
 
 tools = kernels.tools(__doc__)
+processor.allow_tiles(tools.clang, tools.scratch)
 checks, random = kernels.Checks(), np.random.default_rng(29)
 SHAPES = [(1, 33), (30, 32), (31, 40), (35, 70), (64, 40), (134, 64), (3200, 70)]  # depth, columns; the last one's k is taken in parts
 ROUNDED = [(64, 40), (1024, 33), (3200, 70)]  # the same of products whose rows come in bf16; the second's are so far apart that they alias
 ROWS = (0, 1, 2, 13, 16, 17, 33, 100, 213)
 # raptc's options, and whether inputs are rounded
 MODES = {"widened": (["--mcpu=native", "--mattr=-avx512bf16"], False), "narrow": (["--mcpu=x86-64-v3"], False),
-         "dot": (["--mcpu=native", "--emulate=bf16"], True), "tiles": (["--mcpu=native", "--emulate=amx"], True)}
-# The instruction itself, where the machine has it. Kernels have no tiles; the models of *_random.py and quantization.py run these.
+         "dot": (["--mcpu=native", "--emulate=bf16"], True), "vector tiles": (["--mcpu=native", "--emulate=amx"], True),
+         "tiles": (processor.TILES, "avx512bw" in processor.flags)}
+# The instruction itself, where the machine has it.
 if processor.HAS_DOT:
     MODES["native"] = (processor.DOT, True)
 

@@ -19,7 +19,6 @@ for name in ("--raptc", "--rapt-run", "--clang", "--scratch", "--models", "--inp
     parser.add_argument(name, required=True)
 args = parser.parse_args()
 scratch, models, inputs = Path(args.scratch), Path(args.models), Path(args.inputs)
-TILES = ["--mcpu=native", "--mattr=+amx-tile,+amx-bf16,+amx-int8"]
 random, failed, total = np.random.default_rng(41), 0, 0
 
 
@@ -76,13 +75,12 @@ CASES = {
 }
 scratch.mkdir(parents=True, exist_ok=True)
 if not processor.HAS_TILES:
-    run(args.clang, "-O3", "-march=x86-64-v3", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
-        inputs / "matrix_tiles.c", "-o", scratch / "matrix_tiles.so")
+    processor.build_tiles(args.clang, scratch)
 for name, (model, flags, arrays, names, products) in CASES.items():
     flags = flags + (["--random-weights=12"] if model.suffix == ".json" else [])
     vector, tiles = scratch / f"{name}-vector.so", scratch / f"{name}.so"
     run(args.raptc, model, *flags, "--mcpu=native", "--emulate=amx", "-o", vector)
-    run(args.raptc, model, *flags, *TILES, "-o", tiles)
+    run(args.raptc, model, *flags, *processor.TILES, "-o", tiles)
     expected, _ = outputs(vector, arrays, names)
     found, counts = outputs(unlisted(tiles), arrays, names)
     again, _ = outputs(tiles, arrays, names, threads=3)

@@ -101,9 +101,6 @@ static const rapt_artifact &quantizedProducts() {
   static const rapt_artifact *found = nullptr;
   if (found)
     return *found;
-#if defined(__x86_64__)
-  syscall(SYS_arch_prctl, 0x1023, 18); // of instructions on tiles, ARCH_REQ_XCOMP_PERM; refused where there are none
-#endif
   void *library = dlopen((folder + "/products.so").c_str(), RTLD_NOW);
   found = library ? static_cast<const rapt_artifact *>(dlsym(library, "products_module")) : nullptr;
   if (!found)
@@ -245,6 +242,9 @@ int main(int argc, char **argv) {
   if (argc != 4)
     return 2;
   folder = argv[2];
+#if defined(__x86_64__)
+  syscall(SYS_arch_prctl, 0x1023, 18); // of instructions on tiles, ARCH_REQ_XCOMP_PERM; refused where there are none
+#endif
   check(rapt_pool_new(atoi(argv[3]), &pool, why, sizeof why));
   executor = rapt_pool_executor(pool);
   environment.workers = atoi(argv[3]);

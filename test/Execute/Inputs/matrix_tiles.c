@@ -1,10 +1,12 @@
-// Intel's AMX for a processor that lacks it, in the process that preloads this library: the kernel turns each of its instructions
-// into SIGILL, and the handler does what Intel's manual says of it (SDM volume 2, chapter 3; tile configuration in volume 1,
-// chapter 18), palette 1. Unlike raptc --emulate=amx, which puts vector code in the instructions' place, the code that runs is
-// that of a processor with tiles: its configurations, its spilled tiles, its encodings.
+// Intel's AMX for a processor that lacks it, in a process that loads this library: the kernel turns each of its
+// instructions into SIGILL, and the handler does what Intel's manual says of it (SDM volume 2, chapter 3; tile
+// configuration in volume 1, chapter 18), palette 1. Unlike raptc --emulate=amx, which puts vector code in the
+// instructions' place, the code that runs is that of a processor with tiles: its configurations, its spilled tiles, its
+// encodings.
 //
-// The processor still says that it has no tiles: artifacts must not list them (tiles.py). Counts of instructions are appended to the
-// file that RAPT_TILES names at exit. A use that the processor would refuse ends the process with a line on standard error.
+// The processor still says that it has no tiles: artifacts must not list them (tiles.py). Counts of instructions are
+// appended to the file that RAPT_TILES names at exit. A use that the processor would refuse ends the process with a
+// line on standard error.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <immintrin.h>
@@ -31,13 +33,13 @@ struct Configuration {
   uint16_t rowBytes[16];
   uint8_t rows[16];
 };
-static _Thread_local __attribute__((tls_model("initial-exec"))) struct Tile tiles[Tiles];
-static _Thread_local __attribute__((tls_model("initial-exec"))) struct Configuration configuration;
+static _Thread_local struct Tile tiles[Tiles];
+static _Thread_local struct Configuration configuration;
 
 static _Noreturn void refuse(const char *why, const uint8_t *code) {
   char line[160];
-  int length = snprintf(line, sizeof line, "tiles: %s, at %p: %02x %02x %02x %02x %02x\n", why, (const void *)code, code[0],
-                        code[1], code[2], code[3], code[4]);
+  int length = snprintf(line, sizeof line, "tiles: %s, at %p: %02x %02x %02x %02x %02x\n", why, (const void *)code,
+                        code[0], code[1], code[2], code[3], code[4]);
   if (write(STDERR_FILENO, line, (size_t)length) < 0)
     _exit(98);
   _exit(97);
@@ -50,8 +52,8 @@ static uint64_t registerOf(const ucontext_t *context, int number) {
   return (uint64_t)context->uc_mcontext.gregs[order[number]];
 }
 
-/// An instruction: C4, then the inverted upper bits of registers and the map, then the second operand and the prefix, then the
-/// operation, ModRM and what follows it.
+/// An instruction: C4, then the inverted upper bits of registers and the map, then the second operand and the prefix,
+/// then the operation, ModRM and what follows it.
 struct Instruction {
   int operation, prefix, reg, rm, other;
   int isMemory, length;
@@ -138,8 +140,8 @@ static void move(const struct Instruction *i, int isLoad) {
     clearRest(i->reg);
 }
 
-/// TDPBF16PS: the sums over first and over second elements of all pairs, each of multiply-adds, are added, and then to the
-/// result. Subnormals are zero.
+/// TDPBF16PS: the sums over first and over second elements of all pairs, each of multiply-adds, are added, and then to
+/// the result. Subnormals are zero.
 static void multiplyBf16(int result, int left, int right) {
   _mm_setcsr(0x9FC0);
   for (int row = 0; row < rowsOf(result); ++row) {
@@ -225,7 +227,8 @@ static void onIllegal(int signal, siginfo_t *info, void *opaque) {
     requireTile(i.reg, code);
     memset(&tiles[i.reg], 0, sizeof tiles[i.reg]);
     count(Zero);
-  } else if (i.operation == 0x4B && i.isMemory && i.prefix != 0) { // 66: a load for memory that is read once; F2; F3 stores
+  } else if (i.operation == 0x4B && i.isMemory &&
+             i.prefix != 0) { // 66: a load for memory that is read once; F2; F3 stores
     requireTile(i.reg, code);
     move(&i, i.prefix != 2);
     count(i.prefix != 2 ? Load : Store);
