@@ -124,12 +124,13 @@ std::string supported(const std::string &name, const Manifest &m) {
     if (isArm)
       add(tested.feature, std::string("(getauxval(") + tested.word + ") & " + tested.bits + ") == " + tested.bits);
   const char *asks = hasFeature(m, "amx-tile")
-                         ? "\n * Asks the system for the state of tiles: to be called once before any kernel is."
+                         ? "\n * Asks the system for the state of tiles, which other languages do by the same call."
                          : "";
   return "/* Whether this processor has the instructions that " + name + " was compiled for." + asks +
          " */\nstatic inline int " + name + "_supported(void) {\n#if defined(__" + m.arch + "__)" +
          (isArm ? " && defined(__linux__)" : " && defined(__GNUC__)") + "\n  return " + (tests.empty() ? "1" : tests) +
-         ";\n#elif defined(__" + m.arch + "__)\n  return 1;\n#else\n  return 0;\n#endif\n}\n";
+         ";\n#elif defined(__" + m.arch + "__)\n  return " + (hasFeature(m, "amx-tile") ? "0" : "1") +
+         ";\n#else\n  return 0;\n#endif\n}\n";
 }
 
 std::string declare(const json::Value &entry, const Manifest &m) {
@@ -147,8 +148,9 @@ std::string declare(const json::Value &entry, const Manifest &m) {
          "_scratch bytes, aligned to 64; calls that run at the same time need one each. Values in arrays (ids, "
          "offsets,\n"
          " * lengths) are not checked. Returns 0; -1, having done nothing, where " +
-         name + "_scratch gives -1; else what\n * env->parallel_for returned. */\nint32_t " + name +
-         "(const rapt_env *env" + parameters +
+         name + "_scratch gives -1; else what\n * env->parallel_for returned." +
+         (hasFeature(m, "amx-tile") ? "\n * Only after " + name + "_supported() has returned 1 in the process." : "") +
+         " */\nint32_t " + name + "(const rapt_env *env" + parameters +
          ",\n    const int64_t *dims, void *scratch);\n\n/* Bytes of scratch for "
          "these dims and env->workers (1 without an env); may be 0. -1: a dim is out of its bounds, workers is\n"
          " * below 1, or a size is beyond 64 bits. */\nint64_t " +

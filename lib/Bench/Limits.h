@@ -19,7 +19,7 @@ double processorTime();
 /// Of all processors since the machine started, whoever they worked for, in steps of 10 ms; 0 where it is not known.
 double machineTime();
 
-/// A loop of independent multiply-adds in registers.
+/// A loop of independent multiply-adds, dot products or products of tiles, in registers.
 struct RateKernel {
   const char *name;  ///< "f32 FMA, 512 bit"
   const char *dtype; ///< of the operands: "f32", "bf16", "i8"

@@ -3,12 +3,12 @@
 import ctypes
 import json
 import mmap
-import platform
 import struct
 
 import numpy as np
 
 import kernels
+import processor
 
 
 class Entry(ctypes.Structure):
@@ -20,9 +20,7 @@ class Artifact(ctypes.Structure):
                 ("manifest_size", ctypes.c_uint64), ("entries", ctypes.POINTER(Entry)), ("entry_count", ctypes.c_uint64)]
 
 
-# What the runtime does once for code with instructions on tiles (arch_prctl, ARCH_REQ_XCOMP_PERM of XTILEDATA); refused without them.
-if platform.machine() == "x86_64":
-    ctypes.CDLL(None).syscall(158, 0x1023, 18)
+processor.ask_for_tiles()  # as the runtime does
 
 
 class Model:

@@ -9,7 +9,7 @@ import kernels
 import processor
 
 tools = kernels.tools(__doc__)
-processor.allow_tiles(tools.clang, tools.scratch)
+products_of_tiles = processor.allow_tiles(tools.clang, tools.scratch)
 checks, random = kernels.Checks(), np.random.default_rng(31)
 DIMS = "(b, hkv, g, q, kv, dqk, dv)"
 # raptc's options, and which cases: emulated tiles take as long to compile as all others.
@@ -130,4 +130,5 @@ for name, case in CASES.items():
                     checks.near(f"{mode}: {name} {queries} {keys}", got, expected, allowed)
                 else:
                     checks.equal(f"{mode}: {name} {queries} {keys} by threads", got, first)
+assert products_of_tiles() != 0 or not processor.HAS_WIDE_VECTORS, "code for tiles took none"
 checks.finish()

@@ -10,15 +10,15 @@ import kernels
 import processor
 
 tools = kernels.tools(__doc__)
-processor.allow_tiles(tools.clang, tools.scratch)
+products_of_tiles = processor.allow_tiles(tools.clang, tools.scratch)
 checks, random = kernels.Checks(), np.random.default_rng(29)
 SHAPES = [(1, 33), (30, 32), (31, 40), (35, 70), (64, 40), (134, 64), (3200, 70)]  # depth, columns; the last one's k is taken in parts
 ROUNDED = [(64, 40), (1024, 33), (3200, 70)]  # the same of products whose rows come in bf16; the second's are so far apart that they alias
 ROWS = (0, 1, 2, 13, 16, 17, 33, 100, 213)
 # raptc's options, and whether inputs are rounded
-MODES = {"widened": (["--mcpu=native", "--mattr=-avx512bf16"], False), "narrow": (["--mcpu=x86-64-v3"], False),
+MODES = {"widened": (["--mcpu=native", "--mattr=-avx512bf16,-amx-bf16"], False), "narrow": (["--mcpu=x86-64-v3"], False),
          "dot": (["--mcpu=native", "--emulate=bf16"], True), "vector tiles": (["--mcpu=native", "--emulate=amx"], True),
-         "tiles": (processor.TILES, "avx512bw" in processor.flags)}
+         "tiles": (processor.TILES, processor.HAS_WIDE_VECTORS)}
 # The instruction itself, where the machine has it.
 if processor.HAS_DOT:
     MODES["native"] = (processor.DOT, True)
@@ -149,4 +149,5 @@ for mode, (options, rounds) in MODES.items():
         gate, up = (norm @ rounded(w) for w in (g, u))
         y = (gate * (up + b)) @ rounded(d) + norm
         checks.near(f"{mode}: a block of {rows} rows", found, (y + x) @ rounded(g), 1e-2)
+assert products_of_tiles() != 0 or not processor.HAS_WIDE_VECTORS, "code for tiles took none"
 checks.finish()

@@ -1,11 +1,11 @@
-// Intel's AMX for a processor that lacks it, in a process that loads this library: the kernel turns each of its
-// instructions into SIGILL, and the handler does what Intel's manual says of it (SDM volume 2, chapter 3; tile
+// Intel's AMX for a processor that lacks it, in a process that loads this library: such a processor raises SIGILL at
+// each instruction on tiles, and the handler does what Intel's manual says of it (SDM volume 2, chapters 3 and 4; tile
 // configuration in volume 1, chapter 18), palette 1. Unlike raptc --emulate=amx, which puts vector code in the
 // instructions' place, the code that runs is that of a processor with tiles: its configurations, its spilled tiles, its
 // encodings.
 //
 // The processor still says that it has no tiles: artifacts must not list them (tiles.py). Counts of instructions are
-// appended to the file that RAPT_TILES names at exit. A use that the processor would refuse ends the process with a
+// appended at exit to the file that RAPT_TILES names. A use that the processor would refuse ends the process with a
 // line on standard error.
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -66,8 +66,8 @@ static struct Instruction decode(const uint8_t *code, const ucontext_t *context)
   struct Instruction result = {.operation = code[3], .prefix = code[2] & 3, .other = ~code[2] >> 3 & 15, .length = 5};
   int mod = code[4] >> 6, base = code[4] & 7;
   result.reg = (code[4] >> 3 & 7) | (~code[1] >> 7 & 1) << 3;
-  result.rm = base;
   result.isMemory = mod != 3;
+  result.rm = base | (result.isMemory ? 0 : (~code[1] >> 5 & 1) << 3);
   if (!result.isMemory)
     return result;
   int upperBase = (~code[1] >> 5 & 1) << 3, upperIndex = (~code[1] >> 6 & 1) << 3;
@@ -107,11 +107,14 @@ static void configure(uint64_t address, const uint8_t *code) {
   memcpy(&next, (const void *)address, sizeof next);
   if (next.palette > 1 || next.start != 0)
     refuse("a configuration of another palette, or of an interrupted load", code);
+  for (int i = 0; next.palette && i < 14; ++i)
+    if (next.reserved[i])
+      refuse("a configuration whose reserved bytes are not 0", code);
   for (int i = 0; next.palette && i < 16; ++i)
     if (next.rowBytes[i] > RowBytes || next.rows[i] > Rows || (i >= Tiles && (next.rowBytes[i] || next.rows[i])) ||
         !next.rowBytes[i] != !next.rows[i])
-      refuse("a configuration of tiles that are too large", code);
-  configuration = next;
+      refuse("a configuration of tiles that there are not", code);
+  configuration = next.palette ? next : (struct Configuration){0};
   memset(tiles, 0, sizeof tiles);
 }
 
@@ -196,7 +199,8 @@ static void multiply(const struct Instruction *i, const uint8_t *code) {
   requireTile(i->other, code);
   if (i->reg == i->rm || i->reg == i->other || i->rm == i->other)
     refuse("a product of a tile with itself", code);
-  if (rowsOf(i->reg) != rowsOf(i->rm) || bytesOf(i->reg) != bytesOf(i->other) || bytesOf(i->rm) != 4 * rowsOf(i->other))
+  if (rowsOf(i->reg) != rowsOf(i->rm) || bytesOf(i->reg) != bytesOf(i->other) ||
+      bytesOf(i->rm) != 4 * rowsOf(i->other) || bytesOf(i->reg) % 4)
     refuse("a product of tiles whose sizes do not fit", code);
   if (i->operation == 0x5C && i->prefix == 2) {
     multiplyBf16(i->reg, i->rm, i->other);
@@ -215,20 +219,23 @@ static void onIllegal(int signal, siginfo_t *info, void *opaque) {
   ucontext_t *context = opaque;
   const uint8_t *code = (const uint8_t *)context->uc_mcontext.gregs[REG_RIP];
   struct Instruction i = decode(code, context);
-  if (i.operation == 0x49 && i.isMemory && i.prefix == 0) {
-    configure(i.address, code);
+  const int moves = i.operation == 0x49 || i.operation == 0x4B;
+  if (moves && i.other != 0)
+    refuse("a second operand that there is not", code);
+  if (i.operation == 0x49 && i.isMemory && i.reg == 0 && i.prefix == 0) {
+    configure(i.address + i.stride, code);
     count(Configure);
-  } else if (i.operation == 0x49 && i.isMemory && i.prefix == 1) {
-    memcpy((void *)i.address, &configuration, sizeof configuration);
-  } else if (i.operation == 0x49 && !i.isMemory && i.prefix == 0) {
+  } else if (i.operation == 0x49 && i.isMemory && i.reg == 0 && i.prefix == 1) {
+    memcpy((void *)(i.address + i.stride), &configuration, sizeof configuration);
+  } else if (i.operation == 0x49 && code[4] == 0xC0 && i.prefix == 0) {
     memset(&configuration, 0, sizeof configuration);
     count(Release);
-  } else if (i.operation == 0x49 && !i.isMemory && i.prefix == 3) {
+  } else if (i.operation == 0x49 && !i.isMemory && i.rm == 0 && i.prefix == 3) {
     requireTile(i.reg, code);
     memset(&tiles[i.reg], 0, sizeof tiles[i.reg]);
     count(Zero);
-  } else if (i.operation == 0x4B && i.isMemory &&
-             i.prefix != 0) { // 66: a load for memory that is read once; F2; F3 stores
+  } else if (i.operation == 0x4B && i.isMemory && i.rm == 4 && i.prefix != 0) {
+    // 66 and F2 load, the former what is read once; F3 stores. All have an index, the distance of rows.
     requireTile(i.reg, code);
     move(&i, i.prefix != 2);
     count(i.prefix != 2 ? Load : Store);
@@ -242,9 +249,13 @@ static void onIllegal(int signal, siginfo_t *info, void *opaque) {
 }
 
 __attribute__((constructor)) static void begin(void) {
-  struct sigaction action = {.sa_sigaction = onIllegal, .sa_flags = SA_SIGINFO | SA_NODEFER};
-  sigaction(SIGILL, &action, NULL);
+  struct sigaction action = {.sa_sigaction = onIllegal, .sa_flags = SA_SIGINFO};
+  if (sigaction(SIGILL, &action, NULL) != 0)
+    abort();
 }
+
+/// Products so far.
+long matrix_tiles_products(void) { return atomic_load(&counts[MultiplyBf16]) + atomic_load(&counts[MultiplyBytes]); }
 
 __attribute__((destructor)) static void report(void) {
   const char *path = getenv("RAPT_TILES");
