@@ -20,8 +20,7 @@ FeatureState feature(const char *name);
 
 /// Sets `chosen` to the variant called `wanted`, or without one to the first all of whose features can be used here.
 /// The kernel is asked for AMX tile state where the variant lists it. Else RAPT_CPU, or RAPT_INVALID for a name that no
-/// variant has; the message tells what each lacks, and the way out. `chosen` stays
-/// as it is then.
+/// variant has; the message tells what each lacks, and the way out. `chosen` stays as it is then.
 rapt_status chooseVariant(const Manifest &manifest, const char *file, const char *wanted, int &chosen,
                           const Report &report);
 
