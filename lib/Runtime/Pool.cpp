@@ -5,6 +5,9 @@
 // and pthread; and because a region must not wait for a thread that was never scheduled: a thread joins an open region,
 // the caller closes it when the indices are used up and waits only for those that joined.
 //
+// Each thread has an equal run of neighbouring indices and takes them from the front, so that what it reads goes on
+// where it ended and is mostly the same part in every region; a thread without any takes the back half of another's.
+//
 // On machines with two processors Linux was seen to wake a thread where it fell asleep, although that was the caller's
 // processor and the other one idle. It waits there until the next tick of the clock, milliseconds later. The caller
 // therefore takes its processor from those that sleep on it.
@@ -36,6 +39,17 @@ inline void relax() {
 #endif
 }
 
+/// The indices that a thread is to take, of at most 2^32, in one word, which may be exchanged wherever it is found
+/// again: first << 32 | end.
+struct alignas(64) Share {
+  std::atomic<uint64_t> word{0};
+
+  static constexpr uint64_t of(uint64_t first, uint64_t end) { return first << 32 | end; }
+  static constexpr uint64_t first(uint64_t word) { return word >> 32; }
+  static constexpr uint64_t end(uint64_t word) { return word & UINT32_MAX; }
+};
+constexpr int64_t mostIndices = UINT32_MAX;
+
 struct Worker {
   rapt_pool *pool;
   pthread_t thread;
@@ -58,11 +72,12 @@ struct rapt_pool {
   pid_t owner = getpid();
   std::unique_ptr<Worker[]> workers;
 
+  std::unique_ptr<Share[]> shares; ///< of each thread
+
   alignas(64) std::atomic<uint64_t> region{0};
-  alignas(64) std::atomic<int64_t> next{0}; ///< first index nobody has taken
   rapt_task_fn body = nullptr;
   void *closure = nullptr;
-  int64_t count = 0;
+  int64_t base = 0; ///< of the region's indices, which count from 0 in shares
 
   alignas(64) std::atomic<int64_t> sleepers{0};
   std::atomic<bool> stop{false};
@@ -71,23 +86,43 @@ struct rapt_pool {
   pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
   void run(rapt_task_fn task, void *taskClosure, int64_t taskCount);
+  void runRegion(int64_t first, int64_t taskCount);
   void work(int64_t worker);
+  bool steal(int64_t worker);
   void serve(int64_t worker);
   void clearProcessor();
   void shutDown();
 };
 
-/// Takes runs of indices, large ones first and single ones at the end, until none are left.
+/// The worker's indices: a quarter of those that are left at a time, so that the last ones are single.
 void rapt_pool::work(int64_t worker) {
-  int64_t begin = next.load(std::memory_order_relaxed);
-  while (begin < count) {
-    int64_t take = (count - begin) / (2 * threads);
-    int64_t end = begin + (take < 1 ? 1 : take);
-    if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed))
-      continue;
-    body(closure, begin, end, worker);
-    begin = next.load(std::memory_order_relaxed);
+  std::atomic<uint64_t> &mine = shares[worker].word;
+  do {
+    uint64_t word = mine.load(std::memory_order_relaxed);
+    while (Share::first(word) < Share::end(word)) {
+      const uint64_t first = Share::first(word), end = Share::end(word), next = first + (end - first + 3) / 4;
+      if (!mine.compare_exchange_weak(word, Share::of(next, end), std::memory_order_relaxed))
+        continue;
+      body(closure, base + int64_t(first), base + int64_t(next), worker);
+      word = mine.load(std::memory_order_relaxed);
+    }
+  } while (steal(worker));
+}
+
+/// The back half of what another thread has left becomes the worker's share. False where none has anything.
+bool rapt_pool::steal(int64_t worker) {
+  for (int64_t i = 1; i < threads; ++i) {
+    std::atomic<uint64_t> &other = shares[(worker + i) % threads].word;
+    uint64_t word = other.load(std::memory_order_relaxed);
+    while (Share::first(word) < Share::end(word)) {
+      const uint64_t first = Share::first(word), end = Share::end(word), half = first + (end - first) / 2;
+      if (!other.compare_exchange_weak(word, Share::of(first, half), std::memory_order_relaxed))
+        continue;
+      shares[worker].word.store(Share::of(half, end), std::memory_order_relaxed);
+      return true;
+    }
   }
+  return false;
 }
 
 /// Leaves threads that sleep on the caller's processor the others.
@@ -114,8 +149,18 @@ void rapt_pool::run(rapt_task_fn task, void *taskClosure, int64_t taskCount) {
   pthread_mutex_lock(&turn);
   body = task;
   closure = taskClosure;
-  count = taskCount;
-  next.store(0, std::memory_order_relaxed);
+  for (int64_t first = 0; first < taskCount; first += mostIndices)
+    runRegion(first, taskCount - first < mostIndices ? taskCount - first : mostIndices);
+  pthread_mutex_unlock(&turn);
+}
+
+void rapt_pool::runRegion(int64_t first, int64_t taskCount) {
+  base = first;
+  const uint64_t each = uint64_t(taskCount / threads), more = uint64_t(taskCount % threads);
+  for (uint64_t i = 0, begin = 0, end; i < uint64_t(threads); ++i, begin = end) {
+    end = begin + each + (i < more);
+    shares[i].word.store(Share::of(begin, end), std::memory_order_relaxed);
+  }
   uint64_t closed = region.load(std::memory_order_relaxed);
   region.store(closed + oneRegion + openBit); // sequentially consistent with `sleepers`
   if (sleepers.load() > 0) {
@@ -132,7 +177,6 @@ void rapt_pool::run(rapt_task_fn task, void *taskClosure, int64_t taskCount) {
       sched_yield();
     else
       relax();
-  pthread_mutex_unlock(&turn);
 }
 
 void rapt_pool::serve(int64_t worker) {
@@ -214,9 +258,11 @@ rapt_status rapt_pool_new(int64_t threads, rapt_pool **pool, char *message, size
   if (threads == 0)
     threads = processors < maxThreads ? processors : maxThreads;
   std::unique_ptr<rapt_pool> made(new (std::nothrow) rapt_pool);
-  if (made && threads > 1)
+  if (made && threads > 1) {
     made->workers.reset(new (std::nothrow) Worker[threads - 1]);
-  if (!made || (threads > 1 && !made->workers))
+    made->shares.reset(new (std::nothrow) Share[threads]);
+  }
+  if (!made || (threads > 1 && (!made->workers || !made->shares)))
     return report.fail(RAPT_NOMEM, "no memory for a pool of %lld threads", (long long)threads);
   made->threads = threads;
   made->crowded = threads > processors;

@@ -1,5 +1,6 @@
 // Every index once, no worker id twice at a time, for any number of threads and callers.
 #include "rapt/rapt.h"
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -47,6 +48,53 @@ TEST(Pool, CoversEachIndexOnce) {
     runRegions(pool, 1000);
     rapt_pool_free(pool);
   }
+}
+
+// The thread that has the first index does not end before all that it has not taken yet are done, which takes another.
+TEST(Pool, IndicesOfABusyThreadAreTakenByOthers) {
+  struct Places {
+    std::vector<std::atomic<int>> hits = std::vector<std::atomic<int>>(64);
+    bool areDone(int64_t from) const {
+      return std::all_of(hits.begin() + from, hits.end(), [](const std::atomic<int> &hits) { return hits == 1; });
+    }
+  } places;
+  auto body = [](void *closure, int64_t begin, int64_t end, int64_t) {
+    auto &places = *static_cast<Places *>(closure);
+    const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (begin == 0 && !places.areDone(end) && std::chrono::steady_clock::now() < late)
+      std::this_thread::yield();
+    EXPECT_TRUE(begin != 0 || places.areDone(end));
+    for (int64_t i = begin; i < end; ++i)
+      ++places.hits[size_t(i)];
+  };
+  for (int64_t threads : {2, 5}) {
+    rapt_pool *pool = nullptr;
+    ASSERT_EQ(rapt_pool_new(threads, &pool, nullptr, 0), RAPT_OK);
+    rapt_executor executor = rapt_pool_executor(pool);
+    std::fill(places.hits.begin(), places.hits.end(), 0);
+    executor.parallel_for(executor.user, body, &places, int64_t(places.hits.size()));
+    EXPECT_TRUE(places.areDone(0));
+    rapt_pool_free(pool);
+  }
+}
+
+TEST(Pool, CoversMoreIndicesThanAWordHas) {
+  struct Sums {
+    std::atomic<uint64_t> count{0}, squares{0};
+  } sums;
+  auto body = [](void *closure, int64_t begin, int64_t end, int64_t) {
+    auto &sums = *static_cast<Sums *>(closure);
+    sums.count += uint64_t(end - begin);
+    sums.squares += uint64_t(end) * uint64_t(end) - uint64_t(begin) * uint64_t(begin);
+  };
+  rapt_pool *pool = nullptr;
+  ASSERT_EQ(rapt_pool_new(3, &pool, nullptr, 0), RAPT_OK);
+  rapt_executor executor = rapt_pool_executor(pool);
+  const uint64_t count = (uint64_t(5) << 32) + 7;
+  executor.parallel_for(executor.user, body, &sums, int64_t(count));
+  EXPECT_EQ(sums.count, count);
+  EXPECT_EQ(sums.squares, count * count);
+  rapt_pool_free(pool);
 }
 
 TEST(Pool, ManyCallersTakeTurns) {
