@@ -1,5 +1,6 @@
 // compare_onednn: products of oneDNN with weights in the layout that it prefers; OMP_NUM_THREADS says how many threads.
-// "product N K M f32|bf16|i8": of 8 bits rows are shares of 127 without a sign, and weights of 127 with one.
+// "product N K M f32|bf16|i8|rounded": of 8 bits rows are shares of 127 without a sign, and weights of 127 with one; of
+// "rounded" every run makes these rows of f32 first, all by one scale that is known before, with oneDNN's reorder.
 #include "compare_worker.h"
 #include <dnnl.hpp>
 
@@ -26,7 +27,7 @@ static memory rounded(const Floats &numbers, const memory::dims &dims, const mem
 static Case product(const Words &words) {
   using tag = memory::format_tag;
   const long n = atol(words[1].c_str()), k = atol(words[2].c_str()), m = atol(words[3].c_str());
-  const bool bytes = words[4] == "i8", pairs = words[4] == "bf16";
+  const bool rounds = words[4] == "rounded", bytes = rounds || words[4] == "i8", pairs = words[4] == "bf16";
   const float scale = bytes ? 127 : 1;
   Floats x(size_t(m * k)), w(size_t(k * n)), y(size_t(m * n));
   bytes ? x.fillShares(1) : x.fill(1);
@@ -45,10 +46,16 @@ static Case product(const Words &words) {
   dnnl::matmul::primitive_desc description(dnnl::matmul::desc(xs, ws, ys), scaled(1 / (scale * scale)), engine);
   memory input = rounded(x, {m, k}, xs, scale), weights = rounded(w, {k, n}, description.weights_desc(), scale),
          output(ys, engine, y.data);
-  free(x.data), free(w.data);
+  memory rows({{m, k}, type::f32, tag::ab}, engine, x.data);
+  dnnl::reorder rounding(rows, input, scaled(scale));
+  free(w.data);
+  if (!rounds)
+    free(x.data);
   dnnl::matmul product(description);
   std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, input}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, output}};
-  return {[=] {
+  return {[=]() mutable {
+            if (rounds)
+              rounding.execute(stream, rows, input);
             product.execute(stream, arguments);
             stream.wait();
           },
