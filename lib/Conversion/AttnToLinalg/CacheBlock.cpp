@@ -100,20 +100,36 @@ std::pair<Value, Value> CacheBlock::writeScale(ImplicitLocOpBuilder &b, CachePar
   return {dest, inverses};
 }
 
+// A store to a line that is not in the cache holds up those behind it, loads do not wait for one another: a line is
+// read, changed and written whole.
 Value CacheBlock::writeKey(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const {
-  Value column = keyColumn(b, place), part = index(b, Keys);
+  const int64_t together = layout.together();
+  const bool inPairs = together > 1;
+  Value part = index(b, Keys), zero = index(b, 0);
   Value inverse = inverses ? splat(b, tensor::ExtractOp::create(b, inverses, ValueRange{part, place})) : Value();
-  return loop(b, index(b, 0), index(b, layout.channels), kPanel, dest,
-              [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
-                Value numbers = read(b, channel), line = keyLine(b, place, channel);
-                if (layout.together() == 1)
-                  return writeColumn(b, stored(b, numbers, inverse), carried, {part, line, column}, 1);
-                Value pairs = asPairs(b, roundedNeighbours(b, numbers));
-                Value elements =
-                    vector::ShapeCastOp::create(b, VectorType::get({kPanel / 2, 2}, layout.element), pairs);
-                return vector::TransferWriteOp::create(b, elements, carried, ValueRange{part, line, column},
-                                                       ArrayRef<bool>{true, true})
-                    .getResult();
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Type word = inPairs ? b.getI32Type() : layout.element;
+  Value key = tensor::EmptyOp::create(b, ArrayRef<int64_t>{layout.channels / together}, word);
+  key =
+      loop(b, zero, index(b, layout.channels), kPanel, key, [&](ImplicitLocOpBuilder &b, Value channel, Value carried) {
+        Value numbers = read(b, channel), nth = asValue(b, affineOf(b, d0.floorDiv(together), {OpFoldResult(channel)}));
+        Value made = inPairs ? roundedNeighbours(b, numbers) : stored(b, numbers, inverse);
+        return writeColumn(b, made, carried, nth, 0);
+      });
+  auto lanes = VectorType::get({kPanel}, b.getIndexType());
+  Value lane = asValue(b, affineOf(b, d0 % kPanel, {OpFoldResult(place)}));
+  Value isPlace = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, vector::StepOp::create(b, lanes),
+                                        vector::BroadcastOp::create(b, lanes, lane));
+  Value first = keyLine(b, place, zero);
+  return loop(b, zero, index(b, layout.channels / together), 1, dest,
+              [&](ImplicitLocOpBuilder &b, Value nth, Value carried) -> Value {
+                Value at[] = {part, asValue(b, affineOf(b, d0 + d1, {OpFoldResult(first), OpFoldResult(nth)})), zero};
+                Value line = readRow(b, carried, at, together * kPanel);
+                if (inPairs)
+                  line = vector::BitCastOp::create(b, VectorType::get({kPanel}, word), line);
+                line = arith::SelectOp::create(b, isPlace, inLanes(b, tensor::ExtractOp::create(b, key, nth), kPanel),
+                                               line);
+                return writeColumn(b, inPairs ? asPairs(b, line) : line, carried, at, 2);
               });
 }
 

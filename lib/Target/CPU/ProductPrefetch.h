@@ -105,6 +105,9 @@ private:
   mlir::Value input, panel;
   int64_t row, rows, column, columns, rowsOfStep;
   int64_t depth; ///< steps
+  /// Whether the panel is a short one of keys or values: what lies so far behind it is mostly another head's, which are
+  /// read after this one's other blocks.
+  bool isOfAttention;
   /// Bytes of an element.
   int64_t panelBytes, inputBytes;
   mlir::Value stored; ///< the panel where the weight has it; another one if this is widened

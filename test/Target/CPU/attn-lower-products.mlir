@@ -276,6 +276,18 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
+  // What lies 16 KiB behind a panel of attention is another head's, mostly, which is read later: it goes to the second-level cache.
+  // CHECK-LABEL: @few_queries
+  func.func @few_queries(%a: memref<4x64xf32>, %b: memref<64x32xf32>, %c: memref<4x32xf32>) {
+    // CHECK: scf.for %[[K:[a-z0-9]*]]
+    // CHECK: %[[AHEAD:.*]] = arith.addi %[[K]], %c128
+    // CHECK-COUNT-2: memref.prefetch %arg1[%[[AHEAD]], {{.*}}], read, locality<2>
+    // CHECK-NOT: memref.prefetch
+    // CHECK: return
+    attn.panel_product %a, %b, %c : memref<4x64xf32>, memref<64x32xf32>, memref<4x32xf32>
+    return
+  }
+
   // Near miss: k is no whole number of chunks.
   // CHECK-LABEL: @ragged_depth
   func.func @ragged_depth(%a: memref<8x40xf32>, %b: memref<40x32xf32>, %c: memref<8x32xf32>) {
