@@ -29,7 +29,7 @@ FailureOr<std::vector<int64_t>> placesOf(attn::KVAppendOp op, attn::KVCacheType 
     return op.emitOpError() << "has " << past.dim(0) << " past lengths and a table of " << table.dim(0) << " rows for "
                             << rows << " rows";
   std::vector<int64_t> places(tokens, -1);
-  std::vector<bool> taken(blocks * block);
+  std::vector<int64_t> writer(blocks, -1); // the entry of the table
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t t = rowBegin.ints[r]; t < rowBegin.ints[r + 1]; ++t) {
       int64_t position = past.ints[r] + t - rowBegin.ints[r];
@@ -41,9 +41,11 @@ FailureOr<std::vector<int64_t>> placesOf(attn::KVAppendOp op, attn::KVCacheType 
         return op.emitOpError() << "table[" << r << ", " << position / block << "] is " << number
                                 << ", but the cache has " << blocks << " blocks";
       places[t] = number * block + position % block;
-      if (taken[places[t]])
-        return op.emitOpError() << "row " << r << " writes block " << number << ", which another row writes too";
-      taken[places[t]] = true;
+      const int64_t entry = r * length + position / block;
+      if (writer[number] >= 0 && writer[number] != entry)
+        return op.emitOpError() << "row " << r << " writes block " << number << ", which is written for table["
+                                << writer[number] / length << ", " << writer[number] % length << "], too";
+      writer[number] = entry;
     }
   return places;
 }

@@ -3,10 +3,11 @@
 //
 // Written here, because Debian has pthreadpool as a shared library only and the runtime may need nothing but libc, libm
 // and pthread; and because a region must not wait for a thread that was never scheduled: a thread joins an open region,
-// the caller closes it when the indices are used up and waits only for those that joined.
+// the caller closes it when it finds no index that nobody has and waits only for those that joined.
 //
 // Each thread has an equal run of neighbouring indices and takes them from the front, so that what it reads goes on
-// where it ended and is mostly the same part in every region; a thread without any takes the back half of another's.
+// where it ended and is mostly the same part in every region. A thread without any takes the back half of another's, or
+// all of them where the other has not come yet.
 //
 // On machines with two processors Linux was seen to wake a thread where it fell asleep, although that was the caller's
 // processor and the other one idle. It waits there until the next tick of the clock, milliseconds later. The caller
@@ -39,14 +40,23 @@ inline void relax() {
 #endif
 }
 
-/// The indices that a thread is to take, of at most 2^32, in one word, which may be exchanged wherever it is found
-/// again: first << 32 | end.
+/// Neighbouring indices of a region, which count from 0 and are fewer than 2^32.
+struct Run {
+  uint64_t first, end;
+
+  bool isEmpty() const { return first >= end; }
+  /// The run's front, which is called at once: nobody else can have a part of it then.
+  Run front() const { return {first, first + (end - first < 16 ? 1 : (end - first) / 8)}; }
+};
+
+/// The indices that a thread is to take: first << 32 | end. A word that is found again means the same indices, which
+/// still nobody has taken, so that exchanging it is right.
 struct alignas(64) Share {
   std::atomic<uint64_t> word{0};
 
-  static constexpr uint64_t of(uint64_t first, uint64_t end) { return first << 32 | end; }
-  static constexpr uint64_t first(uint64_t word) { return word >> 32; }
-  static constexpr uint64_t end(uint64_t word) { return word & UINT32_MAX; }
+  static constexpr uint64_t of(Run run) { return run.first << 32 | run.end; }
+  static constexpr Run in(uint64_t word) { return {word >> 32, word & UINT32_MAX}; }
+  void set(Run run) { word.store(of(run), std::memory_order_relaxed); }
 };
 constexpr int64_t mostIndices = UINT32_MAX;
 
@@ -77,7 +87,9 @@ struct rapt_pool {
   alignas(64) std::atomic<uint64_t> region{0};
   rapt_task_fn body = nullptr;
   void *closure = nullptr;
-  int64_t base = 0; ///< of the region's indices, which count from 0 in shares
+  int64_t base = 0;    ///< of the region's indices
+  int64_t count = 0;   ///< of the region's indices
+  int64_t sharers = 0; ///< the first so many threads have shares, or may have some
 
   alignas(64) std::atomic<int64_t> sleepers{0};
   std::atomic<bool> stop{false};
@@ -87,38 +99,59 @@ struct rapt_pool {
 
   void run(rapt_task_fn task, void *taskClosure, int64_t taskCount);
   void runRegion(int64_t first, int64_t taskCount);
+  Run dealt(int64_t worker) const;
   void work(int64_t worker);
-  bool steal(int64_t worker);
+  bool takeOwn(int64_t worker, Run &taken);
+  bool steal(int64_t worker, Run &taken);
   void serve(int64_t worker);
   void clearProcessor();
   void shutDown();
 };
 
-/// The worker's indices: a quarter of those that are left at a time, so that the last ones are single.
-void rapt_pool::work(int64_t worker) {
-  std::atomic<uint64_t> &mine = shares[worker].word;
-  do {
-    uint64_t word = mine.load(std::memory_order_relaxed);
-    while (Share::first(word) < Share::end(word)) {
-      const uint64_t first = Share::first(word), end = Share::end(word), next = first + (end - first + 3) / 4;
-      if (!mine.compare_exchange_weak(word, Share::of(next, end), std::memory_order_relaxed))
-        continue;
-      body(closure, base + int64_t(first), base + int64_t(next), worker);
-      word = mine.load(std::memory_order_relaxed);
-    }
-  } while (steal(worker));
+/// What a worker has at first.
+Run rapt_pool::dealt(int64_t worker) const {
+  const uint64_t each = uint64_t(count / threads), more = uint64_t(count % threads), i = uint64_t(worker);
+  const uint64_t first = i * each + (i < more ? i : more);
+  return {first, first + each + (i < more)};
 }
 
-/// The back half of what another thread has left becomes the worker's share. False where none has anything.
-bool rapt_pool::steal(int64_t worker) {
-  for (int64_t i = 1; i < threads; ++i) {
-    std::atomic<uint64_t> &other = shares[(worker + i) % threads].word;
-    uint64_t word = other.load(std::memory_order_relaxed);
-    while (Share::first(word) < Share::end(word)) {
-      const uint64_t first = Share::first(word), end = Share::end(word), half = first + (end - first) / 2;
-      if (!other.compare_exchange_weak(word, Share::of(first, half), std::memory_order_relaxed))
+/// Calls the body with the worker's indices, and then with those of others, until there are none.
+void rapt_pool::work(int64_t worker) {
+  const rapt_task_fn task = body;
+  void *const taskClosure = closure;
+  const int64_t first = base;
+  for (Run taken; takeOwn(worker, taken) || steal(worker, taken);)
+    task(taskClosure, first + int64_t(taken.first), first + int64_t(taken.end), worker);
+}
+
+bool rapt_pool::takeOwn(int64_t worker, Run &taken) {
+  std::atomic<uint64_t> &mine = shares[worker].word;
+  uint64_t word = mine.load(std::memory_order_relaxed);
+  for (Run own = Share::in(word); !own.isEmpty(); own = Share::in(word)) {
+    taken = own.front();
+    if (mine.compare_exchange_weak(word, Share::of({taken.end, own.end}), std::memory_order_relaxed))
+      return true;
+  }
+  return false;
+}
+
+/// Of what the worker gets it takes the front, and the rest becomes its share.
+bool rapt_pool::steal(int64_t worker, Run &taken) {
+  for (int64_t i = 1, other = worker; i < threads; ++i) {
+    other = other + 1 < threads ? other + 1 : 0;
+    if (other >= sharers)
+      continue;
+    const Run all = dealt(other);
+    std::atomic<uint64_t> &theirs = shares[other].word;
+    uint64_t word = theirs.load(std::memory_order_relaxed);
+    for (Run left = Share::in(word); !left.isEmpty(); left = Share::in(word)) {
+      const bool hasBegun = left.first != all.first || left.end != all.end;
+      const uint64_t from = hasBegun ? left.first + (left.end - left.first) / 2 : left.first;
+      if (!theirs.compare_exchange_weak(word, Share::of({left.first, from}), std::memory_order_relaxed))
         continue;
-      shares[worker].word.store(Share::of(half, end), std::memory_order_relaxed);
+      taken = Run{from, left.end}.front();
+      if (taken.end < left.end)
+        shares[worker].set({taken.end, left.end});
       return true;
     }
   }
@@ -149,18 +182,20 @@ void rapt_pool::run(rapt_task_fn task, void *taskClosure, int64_t taskCount) {
   pthread_mutex_lock(&turn);
   body = task;
   closure = taskClosure;
-  for (int64_t first = 0; first < taskCount; first += mostIndices)
-    runRegion(first, taskCount - first < mostIndices ? taskCount - first : mostIndices);
+  for (int64_t first = 0; first < taskCount;) {
+    const int64_t some = taskCount - first < mostIndices ? taskCount - first : mostIndices;
+    runRegion(first, some);
+    first += some;
+  }
   pthread_mutex_unlock(&turn);
 }
 
 void rapt_pool::runRegion(int64_t first, int64_t taskCount) {
   base = first;
-  const uint64_t each = uint64_t(taskCount / threads), more = uint64_t(taskCount % threads);
-  for (uint64_t i = 0, begin = 0, end; i < uint64_t(threads); ++i, begin = end) {
-    end = begin + each + (i < more);
-    shares[i].word.store(Share::of(begin, end), std::memory_order_relaxed);
-  }
+  count = taskCount;
+  sharers = threads < taskCount ? threads : taskCount; // who steals one index has none to share
+  for (int64_t i = 0; i < sharers; ++i)
+    shares[i].set(dealt(i));
   uint64_t closed = region.load(std::memory_order_relaxed);
   region.store(closed + oneRegion + openBit); // sequentially consistent with `sleepers`
   if (sleepers.load() > 0) {

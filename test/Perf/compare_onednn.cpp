@@ -46,18 +46,22 @@ static Case product(const Words &words) {
   dnnl::matmul::primitive_desc description(dnnl::matmul::desc(xs, ws, ys), scaled(1 / (scale * scale)), engine);
   memory input = rounded(x, {m, k}, xs, scale), weights = rounded(w, {k, n}, description.weights_desc(), scale),
          output(ys, engine, y.data);
-  memory rows({{m, k}, type::f32, tag::ab}, engine, x.data);
-  dnnl::reorder rounding(rows, input, scaled(scale));
   free(w.data);
-  if (!rounds)
-    free(x.data);
   dnnl::matmul product(description);
   std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, input}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, output}};
-  return {[=]() mutable {
-            if (rounds)
-              rounding.execute(stream, rows, input);
-            product.execute(stream, arguments);
-            stream.wait();
+  auto run = [=] {
+    product.execute(stream, arguments);
+    stream.wait();
+  };
+  if (!rounds) {
+    free(x.data);
+    return {run, y.data, y.count};
+  }
+  memory rows({{m, k}, type::f32, tag::ab}, engine, x.data);
+  dnnl::reorder rounding(rows, input, scaled(scale));
+  return {[=] {
+            rounding.execute(stream, {{DNNL_ARG_FROM, rows}, {DNNL_ARG_TO, input}});
+            run();
           },
           y.data, y.count};
 }

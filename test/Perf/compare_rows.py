@@ -36,8 +36,8 @@ def product_rows():
             limit = lambda dtype, size: {"limit": f"read {size * n * k}", "work": size * n * k} if m == 1 else {"limit": f"rate {dtype}", "work": operations}
             yield Row(name, "GFLOP/s", operations / 1e9, case, {"oneDNN": f"{case} f32", "OpenBLAS": case, "PyTorch": case}, **limit("f32", 4))
             yield Row(f"{name} in bf16", "GFLOP/s", operations / 1e9, f"paired_{case}", {"oneDNN": f"{case} bf16"}, **limit("bf16", 2))
-            yield Row(f"{name} in 8 bits, rows rounded, too", "GOP/s", operations / 1e9, f"quantized_{case}",
-                      {"oneDNN": f"{case} i8", "oneDNN, rows rounded, too": f"{case} rounded"}, **limit("i8", 1), tolerance=2e-2)
+            yield Row(f"{name} in 8 bits, rounding rows", "GOP/s", operations / 1e9, f"quantized_{case}",
+                      {"oneDNN, of rounded rows": f"{case} i8", "oneDNN, rounding by a known scale": f"{case} rounded"}, **limit("i8", 1), tolerance=2e-2)
 
 
 def attention_rows():

@@ -377,8 +377,11 @@ def kvcache():
     error("kvcache", "low", {**one, "past": ints(32)}, "'attn.kv_append' op writes position 32 of row 0, but its table has 1 blocks of 32")
     error("kvcache", "low", {**one, "past": ints(-1)}, "writes position -1 of row 0")
     error("kvcache", "low", {**one, "table": ints(1).reshape(1, 1)}, "table[0, 0] is 1, but the cache has 1 blocks", ("--cache-blocks=1",))
-    shared = {"k": k0[:2], "begin": ints(0, 1, 2), "past": ints(4, 4), "table": ints(0, 0).reshape(2, 1)}
-    error("kvcache", "low", shared, "row 1 writes block 0, which another row writes too")
+    for place in (4, 20):  # of one block, the same one or another
+        shared = {"k": k0[:2], "begin": ints(0, 1, 2), "past": ints(4, place), "table": ints(0, 0).reshape(2, 1)}
+        error("kvcache", "low", shared, "row 1 writes block 0, which is written for table[0, 0], too")
+    twice = {"k": k0[:2], "begin": ints(0, 2), "past": ints(31), "table": ints(0, 0).reshape(1, 2)}
+    error("kvcache", "low", twice, "row 0 writes block 0, which is written for table[0, 0], too")
     error("kvcache", "low", one, "a cache of 4611686018427387904 blocks has more than", ("--cache-blocks=4611686018427387904",))
 
 

@@ -100,36 +100,46 @@ std::pair<Value, Value> CacheBlock::writeScale(ImplicitLocOpBuilder &b, CachePar
   return {dest, inverses};
 }
 
-// A store to a line that is not in the cache holds up those behind it, loads do not wait for one another: a line is
-// read, changed and written whole.
+/// A key as its elements, or two of them in a word, channel after channel.
+Value CacheBlock::roundedKey(ImplicitLocOpBuilder &b, Read read, Value inverse) const {
+  const int64_t together = layout.together();
+  Type word = together > 1 ? b.getI32Type() : layout.element;
+  Value key = tensor::EmptyOp::create(b, ArrayRef<int64_t>{layout.channels / together}, word);
+  return loop(b, index(b, 0), index(b, layout.channels), kPanel, key,
+              [&](ImplicitLocOpBuilder &b, Value channel, Value carried) {
+                Value numbers = read(b, channel);
+                Value nth = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(together), {OpFoldResult(channel)}));
+                Value made = together > 1 ? roundedNeighbours(b, numbers) : stored(b, numbers, inverse);
+                return writeColumn(b, made, carried, nth, 0);
+              });
+}
+
+// A store that misses the processor's cache holds up the stores behind it; loads do not wait for one another. So what
+// is around a key's elements is loaded, sixteen positions, which are 64 bytes in f32 and in pairs, and stored changed.
 Value CacheBlock::writeKey(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const {
   const int64_t together = layout.together();
   const bool inPairs = together > 1;
   Value part = index(b, Keys), zero = index(b, 0);
   Value inverse = inverses ? splat(b, tensor::ExtractOp::create(b, inverses, ValueRange{part, place})) : Value();
+  Value key = roundedKey(b, read, inverse);
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  Type word = inPairs ? b.getI32Type() : layout.element;
-  Value key = tensor::EmptyOp::create(b, ArrayRef<int64_t>{layout.channels / together}, word);
-  key =
-      loop(b, zero, index(b, layout.channels), kPanel, key, [&](ImplicitLocOpBuilder &b, Value channel, Value carried) {
-        Value numbers = read(b, channel), nth = asValue(b, affineOf(b, d0.floorDiv(together), {OpFoldResult(channel)}));
-        Value made = inPairs ? roundedNeighbours(b, numbers) : stored(b, numbers, inverse);
-        return writeColumn(b, made, carried, nth, 0);
-      });
-  auto lanes = VectorType::get({kPanel}, b.getIndexType());
-  Value lane = asValue(b, affineOf(b, d0 % kPanel, {OpFoldResult(place)}));
-  Value isPlace = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, vector::StepOp::create(b, lanes),
-                                        vector::BroadcastOp::create(b, lanes, lane));
-  Value first = keyLine(b, place, zero);
+  auto lanes = VectorType::get({kTurned}, b.getI32Type());
+  Value lane = asValue(b, affineOf(b, d0 % kTurned, {OpFoldResult(place)}));
+  SmallVector<int32_t> numbers = llvm::to_vector(llvm::seq<int32_t>(0, kTurned));
+  Value isPlace = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                        arith::ConstantOp::create(b, DenseElementsAttr::get(lanes, ArrayRef(numbers))),
+                                        inLanes(b, arith::IndexCastOp::create(b, b.getI32Type(), lane), kTurned));
+  AffineExpr around = (d0 % kPanel).floorDiv(kTurned) * (kTurned * together);
+  Value first = keyLine(b, place, zero), column = asValue(b, affineOf(b, around, {OpFoldResult(place)}));
   return loop(b, zero, index(b, layout.channels / together), 1, dest,
               [&](ImplicitLocOpBuilder &b, Value nth, Value carried) -> Value {
-                Value at[] = {part, asValue(b, affineOf(b, d0 + d1, {OpFoldResult(first), OpFoldResult(nth)})), zero};
-                Value line = readRow(b, carried, at, together * kPanel);
+                Value at[] = {part, asValue(b, affineOf(b, d0 + d1, {OpFoldResult(first), OpFoldResult(nth)})), column};
+                Value positions = readRow(b, carried, at, together * kTurned);
                 if (inPairs)
-                  line = vector::BitCastOp::create(b, VectorType::get({kPanel}, word), line);
-                line = arith::SelectOp::create(b, isPlace, inLanes(b, tensor::ExtractOp::create(b, key, nth), kPanel),
-                                               line);
-                return writeColumn(b, inPairs ? asPairs(b, line) : line, carried, at, 2);
+                  positions = vector::BitCastOp::create(b, lanes, positions);
+                Value element = inLanes(b, tensor::ExtractOp::create(b, key, nth), kTurned);
+                positions = arith::SelectOp::create(b, isPlace, element, positions);
+                return writeColumn(b, inPairs ? asPairs(b, positions) : positions, carried, at, 2);
               });
 }
 

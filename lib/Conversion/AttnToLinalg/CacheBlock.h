@@ -21,7 +21,7 @@ public:
   /// The scale of the key or value at `place`, and what makes its codes: new {dest, inverses}.
   std::pair<Value, Value> writeScale(ImplicitLocOpBuilder &b, CachePart part, Value place, Read read, Value dest,
                                      Value inverses) const;
-  /// A key to `place`: a column of a panel.
+  /// A key to `place`: a column of a panel. Reads and writes positions beside it, too, which stay as they are.
   Value writeKey(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const;
   /// kTurned keys to places from `place` on, a multiple of kTurned.
   Value writeKeys(ImplicitLocOpBuilder &b, Value place, ReadNth read, Value inverses, Value dest) const;
@@ -36,6 +36,7 @@ public:
   Value readKeyElement(ImplicitLocOpBuilder &b, Value pool, ValueRange at, Value place, Value channel) const;
 
 private:
+  Value roundedKey(ImplicitLocOpBuilder &b, Read read, Value inverse) const;
   Value keyLine(ImplicitLocOpBuilder &b, Value place, Value channel) const;
   /// The first of the elements that a position has in its lines of keys.
   Value keyColumn(ImplicitLocOpBuilder &b, Value place) const;

@@ -1,8 +1,8 @@
 //===- KVCache.cpp - New keys and values into the cache's blocks -----------------------===//
 //
-// The grid is (row, touched block, head): a task owns one head's part of one block, so
-// no two tasks share a word. Rows that touch fewer blocks than the grid is wide have
-// tasks without tokens, which return at once.
+// The grid is (row, touched block, head): a task owns one head's part of one block, which is
+// written for one row alone, so no two tasks touch the same bytes. Rows that touch fewer
+// blocks than the grid is wide have tasks without tokens, which return at once.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"

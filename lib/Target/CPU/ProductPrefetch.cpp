@@ -107,7 +107,7 @@ ProductPrefetch::ProductPrefetch(Operation *product, Value input, Value panel, i
   panelBytes = type.getElementTypeBitWidth() / 8;
   inputBytes = cast<MemRefType>(input.getType()).getElementTypeBitWidth() / 8;
   int64_t all = cast<MemRefType>(input.getType()).getDimSize(0), width = type.getDimSize(1) / rowsOfStep;
-  isOfAttention = isa<attn::PanelProductOp>(product);
+  isOfFewQueries = isa<attn::PanelProductOp>(product) && all < kLeastRowsToPrefetch;
   rowLoop = loopOverRows(product, panel, all);
   stored = storedPanel(panel, rowLoop);
   next = distanceOf(stored);
@@ -213,8 +213,7 @@ void ProductPrefetch::atStep(ImplicitLocOpBuilder &b, Value panel, Value k) {
   const int64_t lineBytes = columns * rowsOfStep * panelBytes;
   Value ahead = arith::AddIOp::create(b, k, index(b, streams() ? kStreamBytes / lineBytes : kStepsAhead));
   for (int64_t c = 0; c < lineBytes; c += kLineBytes)
-    prefetch(b, panel, ahead, index(b, panelColumn(c)), /*isWrite=*/false,
-             streams() && isOfAttention ? kSecondLevel : kFirstLevel);
+    prefetch(b, panel, ahead, index(b, panelColumn(c)), /*isWrite=*/false, isOfFewQueries ? kSecondLevel : kFirstLevel);
 }
 
 Value ProductPrefetch::inChunk(ImplicitLocOpBuilder &b, Value nth, Value element) {

@@ -9,9 +9,9 @@
 
 namespace rapt::cpu {
 
-/// Tiles with fewer rows are bound by memory: all that they fetch is the panel, which is read once, so far ahead. A
-/// single row of f32, or of bf16 for dot products, has so few instructions a line that the processor has as many lines
-/// under way by itself.
+/// Tiles with fewer rows are bound by memory: all that they fetch is the panel, which is read once, so far ahead; keys
+/// and values into the second-level cache. A single row of f32, or of bf16 for dot products, has so few instructions a
+/// line that the processor has as many lines under way by itself.
 inline constexpr int64_t kLeastRowsToPrefetch = 5, kStreamBytes = 16 * 1024;
 /// After this many tiles of rows the next panel is in the second-level cache, or after the last one where there are
 /// fewer: of few tiles a step fetches one line, as more are no faster, and of f32 one tile alone half of the panel.
@@ -48,7 +48,7 @@ mlir::Value nthTile(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp tiles);
 
 /// Fetches ahead of the loop over k of one register tile of a product, which walks k in chunks of whole cache lines of
 /// the input's rows:
-/// - the panel's next steps, from the second-level cache into the first;
+/// - the panel's next steps, from the second-level cache into the first, or far ones as above;
 /// - the rows' next lines, those of one row a step (the next tile's rows where these end);
 /// - the panel after this one, from memory into the second-level cache, while tiles of rows reuse this one: its lines
 ///   in order, at most one a step, as those that are asked for at once keep the first-level cache from others;
@@ -105,9 +105,9 @@ private:
   mlir::Value input, panel;
   int64_t row, rows, column, columns, rowsOfStep;
   int64_t depth; ///< steps
-  /// Whether the panel is a short one of keys or values: what lies so far behind it is mostly another head's, which are
-  /// read after this one's other blocks.
-  bool isOfAttention;
+  /// Whether a few queries are multiplied by keys or values: what lies so far behind these may belong to another head,
+  /// and be read long after the first-level cache has lost it.
+  bool isOfFewQueries;
   /// Bytes of an element.
   int64_t panelBytes, inputBytes;
   mlir::Value stored; ///< the panel where the weight has it; another one if this is widened
