@@ -87,9 +87,7 @@ struct rapt_pool {
   alignas(64) std::atomic<uint64_t> region{0};
   rapt_task_fn body = nullptr;
   void *closure = nullptr;
-  int64_t base = 0;    ///< of the region's indices
-  int64_t count = 0;   ///< of the region's indices
-  int64_t sharers = 0; ///< the first so many threads have shares, or may have some
+  int64_t base = 0, count = 0; ///< of the region's indices
 
   alignas(64) std::atomic<int64_t> sleepers{0};
   std::atomic<bool> stop{false};
@@ -139,7 +137,7 @@ bool rapt_pool::takeOwn(int64_t worker, Run &taken) {
 bool rapt_pool::steal(int64_t worker, Run &taken) {
   for (int64_t i = 1, other = worker; i < threads; ++i) {
     other = other + 1 < threads ? other + 1 : 0;
-    if (other >= sharers)
+    if (other >= count) // has none, and whoever takes a single index has none to share
       continue;
     const Run all = dealt(other);
     std::atomic<uint64_t> &theirs = shares[other].word;
@@ -193,8 +191,7 @@ void rapt_pool::run(rapt_task_fn task, void *taskClosure, int64_t taskCount) {
 void rapt_pool::runRegion(int64_t first, int64_t taskCount) {
   base = first;
   count = taskCount;
-  sharers = threads < taskCount ? threads : taskCount; // who steals one index has none to share
-  for (int64_t i = 0; i < sharers; ++i)
+  for (int64_t i = 0; i < threads && i < count; ++i) // the others' are empty since the region before
     shares[i].set(dealt(i));
   uint64_t closed = region.load(std::memory_order_relaxed);
   region.store(closed + oneRegion + openBit); // sequentially consistent with `sleepers`

@@ -276,7 +276,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
-  // What lies 16 KiB behind a panel of attention is another head's, mostly, which is read later: it goes to the second-level cache.
+  // Of keys and values, what lies so far behind may be read much later: it goes to the second-level cache.
   // CHECK-LABEL: @few_queries
   func.func @few_queries(%a: memref<4x64xf32>, %b: memref<64x32xf32>, %c: memref<4x32xf32>) {
     // CHECK: scf.for %[[K:[a-z0-9]*]]
@@ -294,6 +294,20 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK-NOT: memref.prefetch
     // CHECK: return
     linalg.matmul ins(%a, %b : memref<8x40xf32>, memref<40x32xf32>) outs(%c : memref<8x32xf32>)
+    return
+  }
+}
+
+// -----
+
+// Near miss: the 4 rows are a part of 14 queries here, for which few registers do not suffice at once.
+module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
+  // CHECK-LABEL: @parts_of_queries
+  func.func @parts_of_queries(%a: memref<14x64xf32>, %b: memref<64x32xf32>, %c: memref<14x32xf32>) {
+    // CHECK: memref.prefetch %arg1{{.*}}, read, locality<3>
+    // CHECK-NOT: memref.prefetch {{.*}}locality<2>
+    // CHECK: return
+    attn.panel_product %a, %b, %c : memref<14x64xf32>, memref<64x32xf32>, memref<14x32xf32>
     return
   }
 }
