@@ -276,38 +276,12 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
-  // Of keys and values, what lies so far behind may be read much later: it goes to the second-level cache.
-  // CHECK-LABEL: @few_queries
-  func.func @few_queries(%a: memref<4x64xf32>, %b: memref<64x32xf32>, %c: memref<4x32xf32>) {
-    // CHECK: scf.for %[[K:[a-z0-9]*]]
-    // CHECK: %[[AHEAD:.*]] = arith.addi %[[K]], %c128
-    // CHECK-COUNT-2: memref.prefetch %arg1[%[[AHEAD]], {{.*}}], read, locality<2>
-    // CHECK-NOT: memref.prefetch
-    // CHECK: return
-    attn.panel_product %a, %b, %c : memref<4x64xf32>, memref<64x32xf32>, memref<4x32xf32>
-    return
-  }
-
   // Near miss: k is no whole number of chunks.
   // CHECK-LABEL: @ragged_depth
   func.func @ragged_depth(%a: memref<8x40xf32>, %b: memref<40x32xf32>, %c: memref<8x32xf32>) {
     // CHECK-NOT: memref.prefetch
     // CHECK: return
     linalg.matmul ins(%a, %b : memref<8x40xf32>, memref<40x32xf32>) outs(%c : memref<8x32xf32>)
-    return
-  }
-}
-
-// -----
-
-// Near miss: the 4 rows are a part of 14 queries here, for which few registers do not suffice at once.
-module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
-  // CHECK-LABEL: @parts_of_queries
-  func.func @parts_of_queries(%a: memref<14x64xf32>, %b: memref<64x32xf32>, %c: memref<14x32xf32>) {
-    // CHECK: memref.prefetch %arg1{{.*}}, read, locality<3>
-    // CHECK-NOT: memref.prefetch {{.*}}locality<2>
-    // CHECK: return
-    attn.panel_product %a, %b, %c : memref<14x64xf32>, memref<64x32xf32>, memref<14x32xf32>
     return
   }
 }
@@ -482,28 +456,6 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-NOT: dpbf16ps
     linalg.fill ins(%f0 : f32) outs(%c : memref<14x128xf32>)
     attn.paired_product %a, %b, %c : memref<14x64xbf16>, memref<4x32x64xbf16>, memref<14x128xf32>
-    return
-  }
-}
-
-// -----
-
-// A product of attention, whose number of keys is known only here: two steps at a time, before which a line of what comes next
-// is brought near. 14 rows of 4 lines make 56, spread over the steps there are.
-module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
-  // CHECK-LABEL: @brought_near
-  // CHECK-SAME: %[[NEXT:[a-z0-9]+]]: memref<14x64xf32>
-  func.func @brought_near(%next: memref<14x64xf32>, %a: memref<14x?xf32>, %b: memref<?x32xf32>, %c: memref<14x32xf32>, %from: index, %to: index) {
-    // CHECK: %[[STEPS:.*]] = memref.dim
-    // CHECK: %[[SHARE:.*]] = arith.divui %{{.*}}, %[[STEPS]]
-    // CHECK: scf.for %[[K:.*]] = %c0{{.*}} to {{.*}} step %c2
-    // CHECK: %[[FAR:.*]] = arith.muli %[[SHARE]], %[[K]]
-    // CHECK: %[[LINE:.*]] = arith.shrui %[[FAR]], %c16
-    // CHECK: arith.divui %[[LINE]], %c4
-    // CHECK: memref.prefetch %[[NEXT]][{{.*}}], write, locality<3>, data
-    // CHECK-COUNT-56: vector.fma
-    // CHECK-NOT: vector.fma
-    attn.panel_product %a, %b, %c ahead(%next : memref<14x64xf32>) rows(%from, %to) write : memref<14x?xf32>, memref<?x32xf32>, memref<14x32xf32>
     return
   }
 }

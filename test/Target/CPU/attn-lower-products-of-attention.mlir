@@ -1,0 +1,51 @@
+// RUN: rapt-opt %s --attn-lower-products --split-input-file | FileCheck %s
+
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // Of keys and values, what lies 16 KiB behind may be read much later: it goes to the second-level cache.
+  // CHECK-LABEL: @few_queries
+  func.func @few_queries(%a: memref<4x64xf32>, %b: memref<64x32xf32>, %c: memref<4x32xf32>) {
+    // CHECK: scf.for %[[K:[a-z0-9]*]]
+    // CHECK: %[[AHEAD:.*]] = arith.addi %[[K]], %c128
+    // CHECK-COUNT-2: memref.prefetch %arg1[%[[AHEAD]], {{.*}}], read, locality<2>
+    // CHECK-NOT: memref.prefetch
+    // CHECK: return
+    attn.panel_product %a, %b, %c : memref<4x64xf32>, memref<64x32xf32>, memref<4x32xf32>
+    return
+  }
+}
+
+// -----
+
+// Near miss: 14 queries, of which 16 registers hold 4 or 5 at a time.
+module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
+  // CHECK-LABEL: @parts_of_queries
+  func.func @parts_of_queries(%a: memref<14x64xf32>, %b: memref<64x32xf32>, %c: memref<14x32xf32>) {
+    // CHECK: memref.prefetch %arg1{{.*}}, read, locality<3>
+    // CHECK-NOT: memref.prefetch {{.*}}locality<2>
+    // CHECK: return
+    attn.panel_product %a, %b, %c : memref<14x64xf32>, memref<64x32xf32>, memref<14x32xf32>
+    return
+  }
+}
+
+// -----
+
+// A number of keys that is known only here: two steps at a time, before which a line of what comes next
+// is brought near. 14 rows of 4 lines make 56, spread over the steps there are.
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @brought_near
+  // CHECK-SAME: %[[NEXT:[a-z0-9]+]]: memref<14x64xf32>
+  func.func @brought_near(%next: memref<14x64xf32>, %a: memref<14x?xf32>, %b: memref<?x32xf32>, %c: memref<14x32xf32>, %from: index, %to: index) {
+    // CHECK: %[[STEPS:.*]] = memref.dim
+    // CHECK: %[[SHARE:.*]] = arith.divui %{{.*}}, %[[STEPS]]
+    // CHECK: scf.for %[[K:.*]] = %c0{{.*}} to {{.*}} step %c2
+    // CHECK: %[[FAR:.*]] = arith.muli %[[SHARE]], %[[K]]
+    // CHECK: %[[LINE:.*]] = arith.shrui %[[FAR]], %c16
+    // CHECK: arith.divui %[[LINE]], %c4
+    // CHECK: memref.prefetch %[[NEXT]][{{.*}}], write, locality<3>, data
+    // CHECK-COUNT-56: vector.fma
+    // CHECK-NOT: vector.fma
+    attn.panel_product %a, %b, %c ahead(%next : memref<14x64xf32>) rows(%from, %to) write : memref<14x?xf32>, memref<?x32xf32>, memref<14x32xf32>
+    return
+  }
+}
