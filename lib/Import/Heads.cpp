@@ -1,5 +1,7 @@
 //===- Heads.cpp - What is computed after a model's last layer ----------------===//
 #include "lib/Import/Heads.h"
+#include <algorithm>
+#include <cstring>
 
 using namespace rapt;
 
@@ -18,4 +20,37 @@ int64_t importing::readLabelCount(huggingface::ConfigReader &config) {
     config.fail("num_labels is " + std::to_string(*count) + ", but id2label names " + std::to_string(names->size()) +
                 " classes");
   return int64_t(names->size());
+}
+
+/// Whether two tensors of one checkpoint have the same type, shape and bytes.
+static Expected<bool> haveSameValues(const huggingface::ModelDescription &model, const huggingface::StoredTensor &a,
+                                     const huggingface::StoredTensor &b) {
+  if (a.dtype != b.dtype || a.shape != b.shape)
+    return false;
+  std::unique_ptr<artifact::TensorReader> reader = model.openTensors();
+  if (!reader || !reader->find(a.name) || !reader->find(b.name))
+    return true; // a type that the families refuse
+  constexpr uint64_t mostBytes = uint64_t(1) << 20;
+  std::vector<std::byte> first(mostBytes), second(mostBytes);
+  for (uint64_t begin = 0; begin < a.bytes; begin += mostBytes) {
+    size_t size = std::min(mostBytes, a.bytes - begin);
+    for (auto [tensor, bytes] : {std::pair(&a, &first), std::pair(&b, &second)})
+      if (Status status = reader->read(tensor->name, begin, std::span(*bytes).first(size)); !status)
+        return status.error();
+    if (std::memcmp(first.data(), second.data(), size) != 0)
+      return false;
+  }
+  return true;
+}
+
+Expected<bool> importing::isHeadTied(huggingface::ModelDescription &model, bool tied, const std::string &head,
+                                     const std::string &table) {
+  const huggingface::StoredTensor *own = model.tensors().find(head), *shared = model.tensors().find(table);
+  if (!tied || !own || !shared)
+    return tied;
+  Expected<bool> same = haveSameValues(model, *own, *shared);
+  if (same && !*same)
+    model.warn(shownPath(model.tensors().path()) + ": \"" + head + "\" is used as the output head: it differs from \"" +
+               table + "\", although tie_word_embeddings is true");
+  return same;
 }

@@ -297,6 +297,11 @@ Expected<OwningOpRef<ModuleOp>> importing::importBert(MLIRContext &context, hugg
   bool hasTable = model.tensors().find(names.prefix + "embeddings.word_embeddings.weight");
   bool mayPool = !hasTable || model.tensors().find(names.prefix + "pooler.dense.weight");
   config.hasPooler = config.classifiesRows() || (config.head == Head::None && mayPool);
+  Expected<bool> isTied = isHeadTied(model, config.tied, "cls.predictions.decoder.weight",
+                                     names.prefix + "embeddings.word_embeddings.weight");
+  if (!isTied)
+    return isTied.error();
+  config.tied = *isTied;
   ParameterSet parameters = listParameters(config, names);
   if (Status status = parameters.resolve(
           model, {"*embeddings.position_ids", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias"});

@@ -8,6 +8,7 @@
 #include "lib/Import/Blocks.h"
 #include "lib/Import/Decoder.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Heads.h"
 #include "lib/Import/LayerStack.h"
 #include "lib/Import/ParameterScope.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -162,6 +163,10 @@ Expected<OwningOpRef<ModuleOp>> importing::importGPT2(MLIRContext &context, hugg
     return positions.error();
 
   std::string prefix = model.choosePrefix({"", "transformer."}, "wte.weight");
+  Expected<bool> isTied = isHeadTied(model, config.tied, "lm_head.weight", prefix + "wte.weight");
+  if (!isTied)
+    return isTied.error();
+  config.tied = *isTied;
   ParameterSet parameters = listParameters(config, prefix);
   // Masks that old checkpoints store, and a head that is also the embedding.
   std::initializer_list<std::string_view> ignored = {"*.attn.bias", "*.attn.masked_bias", "lm_head.weight"};

@@ -241,7 +241,12 @@ Expected<OwningOpRef<ModuleOp>> importFamily(MLIRContext &context, huggingface::
   if (!positions)
     return positions.error();
 
-  ParameterSet parameters = listParameters(config, model.choosePrefix({"model.", ""}, "embed_tokens.weight"));
+  std::string prefix = model.choosePrefix({"model.", ""}, "embed_tokens.weight");
+  Expected<bool> isTied = isHeadTied(model, config.tied, "lm_head.weight", prefix + "embed_tokens.weight");
+  if (!isTied)
+    return isTied.error();
+  config.tied = *isTied;
+  ParameterSet parameters = listParameters(config, prefix);
   // Frequencies that old checkpoints store, and a head that is also the embedding.
   std::initializer_list<std::string_view> ignored = {"*rotary_emb.inv_freq", "lm_head.weight"};
   if (Status status = parameters.resolve(model, ignored); !status)

@@ -11,6 +11,7 @@
 #include "lib/Import/Heads.h"
 #include "lib/Import/ParameterScope.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <charconv>
 #include <cmath>
 
 using namespace mlir;
@@ -64,6 +65,14 @@ void readFeedForward(huggingface::ConfigReader &reader, Config &config, const ch
     reader.fail("feed_forward_proj \"" + name + "\" and dense_act_fn or is_gated_act disagree");
 }
 
+/// Whether the version of transformers that wrote the configuration is `major` or a later one.
+bool writtenSince(huggingface::ConfigReader &reader, int major) {
+  int version = 0;
+  std::string text = reader.getString("transformers_version", "");
+  std::from_chars(text.data(), text.data() + text.size(), version);
+  return version >= major;
+}
+
 Config readConfig(huggingface::ModelDescription &model) {
   huggingface::ConfigReader &reader = model.config();
   const Defaults &defaults = model.modelType() == "mt5" ? mt5Defaults : t5Defaults;
@@ -82,7 +91,10 @@ Config readConfig(huggingface::ModelDescription &model) {
   config.positions = reader.getInt("n_positions", 1, 1 << 24, 512);
   config.epsilon = reader.getPositive("layer_norm_epsilon", 1, 1e-6);
   config.tied = reader.getBool("tie_word_embeddings", defaults.tied);
-  config.scaled = reader.getBool("scale_decoder_outputs", config.tied);
+  // transformers scales the outputs of tied models of mt5 up to version 4, and writes `scale_decoder_outputs` for t5
+  // from version 5 on.
+  bool isScaled = config.tied && !(model.modelType() == "mt5" && writtenSince(reader, 5));
+  config.scaled = reader.getBool("scale_decoder_outputs", isScaled);
   int64_t pad = reader.getInt("pad_token_id", 0, INT32_MAX, 0);
   config.startToken = reader.getInt("decoder_start_token_id", 0, INT32_MAX, pad);
   readFeedForward(reader, config, defaults.feedForward);
@@ -350,7 +362,12 @@ Expected<OwningOpRef<ModuleOp>> importing::importT5(MLIRContext &context, huggin
     return status.error();
 
   bool hasShared = model.tensors().find("shared.weight") || !model.tensors().find("encoder.embed_tokens.weight");
-  ParameterSet parameters = listParameters(config, hasShared ? "shared.weight" : "encoder.embed_tokens.weight");
+  std::string embedding = hasShared ? "shared.weight" : "encoder.embed_tokens.weight";
+  Expected<bool> isTied = isHeadTied(model, config.tied, "lm_head.weight", embedding);
+  if (!isTied)
+    return isTied.error();
+  config.tied = *isTied;
+  ParameterSet parameters = listParameters(config, embedding);
   // Copies of the embedding, and a table that the cross attention of old checkpoints has and does not use.
   std::initializer_list<std::string_view> ignored = {
       "encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight",

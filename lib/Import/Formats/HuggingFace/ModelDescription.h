@@ -86,6 +86,7 @@ public:
 
   /// One line each, for the user; no prefix.
   const std::vector<std::string> &warnings() const { return notes; }
+  void warn(std::string line) { notes.push_back(std::move(line)); }
 
 private:
   Status readConfig(const std::string &file);

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Compiles the models of test/Reference/transformers whose family Rapt knows, and compares with what the transformers package gave.
+
+    recorded_models.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
+    recorded_models.py --raptc ... --rapt-reference build/bin/rapt-reference     the evaluator instead of compiled code
+    recorded_models.py --refused build/bin/raptc                                 the models of other families
+
+Relative L2 of every output against the package's float64 must be at most 1e-5; compiled code must give the same bits with 1, 2
+and 7 threads, and the package's greedy tokens. raptc must refuse each of the other models with one line and exit status 1.
+"""
+
+import argparse
+import base64
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RECORDED = os.path.join(HERE, "..", "Reference", "transformers")
+sys.path[:0] = [os.path.join(HERE, "..", "Reference", "numpy"), RECORDED]
+
+import encoders  # noqa: E402
+import random_models  # noqa: E402
+import safetensors  # noqa: E402
+import weights  # noqa: E402
+
+NAMES = sorted(file[:-5] for file in os.listdir(RECORDED) if file.endswith(".json"))
+KNOWN = ("bert", "bert-classifier", "bert-span", "gpt2", "llama", "llama-linear", "llama-llama3", "mistral", "mt5", "qwen2", "t5", "t5-v1_1",
+         "vit")
+
+
+def read(name):
+    with open(os.path.join(RECORDED, name + ".json")) as file:
+        return json.load(file)
+
+
+def write(recorded, directory):
+    """The model's directory, as the package would have written it."""
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, "config.json"), "w") as file:
+        json.dump(recorded["config"], file)
+    tensors = {name: weights.tensor(name, shape) for name, shape in recorded["tensors"].items()}
+    safetensors.write(os.path.join(directory, "model.safetensors"), tensors, "F32")
+
+
+def decoded(output):
+    return numpy.frombuffer(base64.b64decode(output["f32"]), "<f4").reshape(output["shape"])
+
+
+def given(inputs):
+    return {name: weights.signal(name, value["shape"]) if isinstance(value, dict) else numpy.array(value, numpy.int64)
+            for name, value in inputs.items()}
+
+
+def check_tokens(options, library, greedy, isDecoder):
+    prompt, ids = greedy["inputs"]["input_ids"][0], greedy["ids"][0]
+    expected = ids[len(prompt) if isDecoder else 1 :]
+    printed = random_models.run([options.rapt_run, library, "--tokens", ",".join(map(str, prompt)), "-n", str(len(expected)), "--temperature",
+                                 "0", "--repetition-penalty", "1", "--ignore-eos"])
+    found = [int(word) for word in printed.replace(",", " ").split()]
+    assert found == expected, f"greedy tokens are {found}, expected {expected}"
+
+
+def check_refused(raptc, name, directory):
+    """Problems of how raptc takes a model of a family that it does not know."""
+    source, library = os.path.join(directory, name), os.path.join(directory, name + ".so")
+    write(read(name), source)
+    done = subprocess.run([raptc, source, "-o", library], capture_output=True, text=True, timeout=60)
+    first = (done.stderr.splitlines() or [""])[0]
+    fine = done.returncode == 1 and first.startswith("raptc: error: ") and not os.path.exists(library)
+    return [] if fine else [f"{name}: exit status {done.returncode}, expected 1 and one line: {done.stderr.strip()}"]
+
+
+def check(name, options, directory):
+    recorded, source, worst = read(name), os.path.join(directory, "model"), 0.0
+    write(recorded, source)
+    command = random_models.program(options, source, directory)
+    for number, case in enumerate(recorded["cases"]):
+        wanted = {key: decoded(value) for key, value in case["outputs"].items()}
+        error = encoders.check_batch(options, command, f"case-{number}", directory, given(case["inputs"]), wanted,
+                                     random_models.TOLERANCE["F32"])
+        worst = max(worst, error)
+    if options.rapt_run and "greedy" in recorded:
+        check_tokens(options, command[1], recorded["greedy"], not recorded["config"].get("is_encoder_decoder"))
+    return worst
+
+
+def main():
+    if sys.argv[1:2] == ["--refused"]:
+        with tempfile.TemporaryDirectory() as directory:
+            others = [name for name in NAMES if name not in KNOWN]
+            problems = [problem for name in others for problem in check_refused(sys.argv[2], name, directory)]
+        print("\n".join([*problems, f"{len(others) - len(problems)} of {len(others)} other models are refused"]))
+        sys.exit(len(problems) > 0)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    random_models.main(parser, dict.fromkeys(KNOWN), KNOWN, check, ())
+
+
+if __name__ == "__main__":
+    main()

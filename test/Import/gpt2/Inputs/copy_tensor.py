@@ -1,0 +1,9 @@
+"""copy_tensor.py SOURCE FILE FROM TO: gives the tensor TO of a safetensors file the values of FROM."""
+import sys
+
+sys.path.insert(0, sys.argv[1] + "/test/Reference/numpy")
+import safetensors
+
+file, source, target = sys.argv[2:]
+tensors = safetensors.read(file)
+safetensors.write(file, {**tensors, target: tensors[source]}, "F32")

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Records what the transformers package computes for one tiny model of each family, for machines that do not have the package.
+
+    make.py FOLDER [NAME ...]      writes FOLDER/NAME.json; needs PyTorch and transformers; exit status 1 if a model failed
+
+A record is a model's config.json, the names and shapes of the tensors in its file, and inputs with outputs in float64, rounded to float32.
+weights.py makes the values of the tensors.
+"""
+
+import base64
+import json
+import os
+import sys
+import tempfile
+import traceback
+
+import numpy
+import torch
+import transformers
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+import families
+import weights
+
+
+def encoded(array):
+    array = numpy.asarray(array)
+    return {"shape": list(array.shape), "f32": base64.b64encode(array.astype("<f4").tobytes()).decode()}
+
+
+def file_of(model, directory):
+    """{name: shape} of the floating-point tensors of the file that the package writes."""
+    model.save_pretrained(directory)
+    shapes = {}
+    with safe_open(os.path.join(directory, "model.safetensors"), "pt") as file:
+        for name in file.keys():
+            tensor = file.get_tensor(name)
+            if tensor.is_floating_point():
+                shapes[name] = list(tensor.shape)
+    return shapes
+
+
+def given(case):
+    """Inputs as tensors: lists of ids as they are, shapes of pictures and sounds filled by weights.py."""
+    inputs = {}
+    for key, value in case.items():
+        if isinstance(value, dict):
+            inputs[key] = torch.tensor(weights.signal(key, value["shape"]), dtype=torch.float64)
+        else:
+            inputs[key] = torch.tensor(value)
+    return inputs
+
+
+def outputs_of(model, case, names):
+    with torch.no_grad():
+        result = model(**given(case))
+    found = {}
+    for name in names:
+        value = result[name]
+        found[name] = encoded(value.numpy())
+        assert numpy.isfinite(value.numpy()).all(), f"{name} has NaN or infinity"
+    return found
+
+
+def record(name, spec):
+    config = spec["config"]()
+    kind = getattr(transformers, spec["model"])
+    torch.manual_seed(1)
+    with tempfile.TemporaryDirectory() as directory:
+        shapes = file_of(kind(config), directory)
+        save_file({key: weights.tensor(key, shape) for key, shape in shapes.items()}, os.path.join(directory, "model.safetensors"),
+                  metadata={"format": "pt"})
+        experts = {"experts_implementation": "eager"} if any("experts" in key or "moe" in key for key in shapes) else {}  # the fast ones know no float64
+        model, report = kind.from_pretrained(directory, dtype=torch.float64, attn_implementation="eager", output_loading_info=True, **experts)
+        model.eval()
+        bad = [key for key in report["missing_keys"] if key in shapes] + list(report["unexpected_keys"])
+        assert not bad, f"not loaded: {bad}"
+        with open(os.path.join(directory, "config.json")) as file:
+            saved = json.load(file)
+        found = {"name": name, "model": spec["model"], "transformers": transformers.__version__, "torch": torch.__version__,
+                "config": saved, "tensors": shapes, "missing": sorted(report["missing_keys"]), "cases": []}
+        for case in spec["cases"]:
+            found["cases"].append({"inputs": case, "outputs": outputs_of(model, case, spec["outputs"])})
+        if spec.get("greedy"):
+            prompt = given(spec["greedy"])
+            with torch.no_grad():
+                ids = model.generate(**prompt, max_new_tokens=20, min_new_tokens=20, do_sample=False, num_beams=1, eos_token_id=None,
+                                     pad_token_id=0)
+            found["greedy"] = {"inputs": spec["greedy"], "ids": ids.tolist()}
+        return found
+
+
+def main():
+    torch.set_num_threads(4)
+    folder, only, failed = sys.argv[1], set(sys.argv[2:]), []
+    for name, spec in families.FAMILIES.items():
+        if only and name not in only:
+            continue
+        try:
+            found = record(name, spec)
+        except Exception as error:  # each failure is reported, the others go on
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            failed.append(name)
+            print(f"{name}: FAILED {type(error).__name__}: {error} ({os.path.basename(last.filename)}:{last.lineno})", flush=True)
+            continue
+        with open(os.path.join(folder, name + ".json"), "w") as file:
+            file.write(json.dumps(found) + "\n")
+        print(f"{name}: {len(found['tensors'])} tensors", flush=True)
+    print(f"{len(failed)} failed: {' '.join(failed)}")
+    sys.exit(len(failed) > 0)
+
+
+if __name__ == "__main__":
+    main()
