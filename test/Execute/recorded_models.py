@@ -29,8 +29,8 @@ import safetensors  # noqa: E402
 import weights  # noqa: E402
 
 NAMES = sorted(file[:-5] for file in os.listdir(RECORDED) if file.endswith(".json"))
-KNOWN = ("bert", "bert-classifier", "bert-span", "gpt2", "llama", "llama-linear", "llama-llama3", "mistral", "mt5", "qwen2", "t5", "t5-v1_1",
-         "vit")
+KNOWN = ("bert", "bert-classifier", "bert-own-head", "bert-span", "gpt2", "gpt2-own-head", "llama", "llama-linear", "llama-llama3", "llama-own-head",
+         "mistral", "mt5", "mt5-own-head", "qwen2", "qwen2-own-head", "t5", "t5-own-head", "t5-v1_1", "t5-v1_1-own-head", "vit")
 
 
 def read(name):
@@ -43,6 +43,9 @@ def write(recorded, directory):
     os.makedirs(directory, exist_ok=True)
     with open(os.path.join(directory, "config.json"), "w") as file:
         json.dump(recorded["config"], file)
+    if "searches" in recorded:
+        with open(os.path.join(directory, "generation_config.json"), "w") as file:
+            json.dump({"eos_token_id": recorded["searches"]["end"], "pad_token_id": 0}, file)
     tensors = {name: weights.tensor(name, shape) for name, shape in recorded["tensors"].items()}
     safetensors.write(os.path.join(directory, "model.safetensors"), tensors, "F32")
 
@@ -56,13 +59,37 @@ def given(inputs):
             for name, value in inputs.items()}
 
 
-def check_tokens(options, library, greedy, isDecoder):
+def numbers(text):
+    return [int(word) for word in text.replace(",", " ").split()]
+
+
+def generate(options, library, inputs, *flags):
+    """The lines of ids that rapt-run prints."""
+    prompt = ",".join(map(str, inputs["input_ids"][0]))
+    printed = random_models.run([options.rapt_run, library, "--tokens", prompt, *flags])
+    return [numbers(line) for line in printed.splitlines()]
+
+
+def check_greedy(options, library, greedy, isDecoder):
     prompt, ids = greedy["inputs"]["input_ids"][0], greedy["ids"][0]
     expected = ids[len(prompt) if isDecoder else 1 :]
-    printed = random_models.run([options.rapt_run, library, "--tokens", ",".join(map(str, prompt)), "-n", str(len(expected)), "--temperature",
-                                 "0", "--repetition-penalty", "1", "--ignore-eos"])
-    found = [int(word) for word in printed.replace(",", " ").split()]
-    assert found == expected, f"greedy tokens are {found}, expected {expected}"
+    found = generate(options, library, greedy["inputs"], "-n", str(len(expected)), "--temperature", "0", "--ignore-eos")
+    assert found == [expected], f"greedy tokens are {found}, expected {expected}"
+
+
+FLAGS = {"num_beams": "--beams", "num_return_sequences": "--returns", "length_penalty": "--length-penalty",
+         "early_stopping": "--early-stopping", "repetition_penalty": "--repetition-penalty"}
+
+
+def check_searches(options, library, searches):
+    """Beams and penalties, with the token that ends a text in the model's generation_config.json."""
+    for search in searches["results"]:
+        options_of = {key: value for key, value in search["options"].items() if value != 1 or key != "num_beams"}
+        flags = [text for key, value in options_of.items() for text in (FLAGS[key], str(value).lower())]
+        flags += [] if "num_beams" in options_of else ["--temperature", "0"]
+        found = generate(options, library, searches["inputs"], "-n", "12", *flags)
+        expected = [row[:-1] if row[-1] == searches["end"] else row for row in search["ids"]]
+        assert found == expected, f"{' '.join(flags)} gives {found}, expected {expected}"
 
 
 def check_refused(raptc, name, directory):
@@ -85,7 +112,9 @@ def check(name, options, directory):
                                      random_models.TOLERANCE["F32"])
         worst = max(worst, error)
     if options.rapt_run and "greedy" in recorded:
-        check_tokens(options, command[1], recorded["greedy"], not recorded["config"].get("is_encoder_decoder"))
+        check_greedy(options, command[1], recorded["greedy"], not recorded["config"].get("is_encoder_decoder"))
+    if options.rapt_run and "searches" in recorded:
+        check_searches(options, command[1], recorded["searches"])
     return worst
 
 

@@ -15,8 +15,13 @@ DECODER = dict(vocab_size=V, hidden_size=48, intermediate_size=80, num_hidden_la
 LENGTHS = (1, 7, 40)
 
 
-def family(name, config, model, cases, outputs=("logits",), greedy=None, **more):
-    FAMILIES[name] = {"config": config, "model": model, "cases": cases, "outputs": outputs, "greedy": greedy, **more}
+def family(name, config, model, cases, outputs=("logits",), greedy=None):
+    FAMILIES[name] = {"config": config, "model": model, "cases": cases, "outputs": outputs, "greedy": greedy}
+
+
+def variant(name, of, **more):
+    """The model `of` with `extra` tensors ({name: shape}) in its file, or with recorded `searches` (True)."""
+    FAMILIES[name] = {**FAMILIES[of], **more}
 
 
 def text(lengths=LENGTHS, batch=True):
@@ -182,41 +187,48 @@ seq2seq("marian", "MarianConfig", "MarianMTModel", low=1,
 seq2seq("m2m_100", "M2M100Config", "M2M100ForConditionalGeneration", **BART, scale_embedding=True)
 
 
-def other(name, config, model, cases, outputs, greedy=None, **more):
-    family(name, config, model, cases, outputs, greedy, **more)
-
-
 WHISPER = dict(vocab_size=V, num_mel_bins=8, d_model=48, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
                decoder_attention_heads=4, encoder_ffn_dim=80, decoder_ffn_dim=72, max_source_positions=30, max_target_positions=40,
                pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1)
-other("whisper", lambda: transformers.WhisperConfig(**WHISPER), "WhisperForConditionalGeneration",
+family("whisper", lambda: transformers.WhisperConfig(**WHISPER), "WhisperForConditionalGeneration",
       [{"input_features": {"shape": [1, 8, 60]}, "decoder_input_ids": [ids(n, n)]} for n in (1, 7)], ("logits",))
 
 PICTURE = {"pixel_values": {"shape": [2, 3, 32, 32]}}
 VISION = dict(hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=80, image_size=32, patch_size=8)
-other("vit", lambda: transformers.ViTConfig(**VISION, num_labels=5), "ViTForImageClassification", [PICTURE], ("logits",))
-other("deit", lambda: transformers.DeiTConfig(**VISION, num_labels=5), "DeiTForImageClassificationWithTeacher", [PICTURE], ("logits",))
-other("beit", lambda: transformers.BeitConfig(**VISION, num_labels=5, use_relative_position_bias=True), "BeitForImageClassification",
+family("vit", lambda: transformers.ViTConfig(**VISION, num_labels=5), "ViTForImageClassification", [PICTURE], ("logits",))
+family("deit", lambda: transformers.DeiTConfig(**VISION, num_labels=5), "DeiTForImageClassificationWithTeacher", [PICTURE], ("logits",))
+family("beit", lambda: transformers.BeitConfig(**VISION, num_labels=5, use_relative_position_bias=True), "BeitForImageClassification",
       [PICTURE], ("logits",))
-other("dinov2", lambda: transformers.Dinov2Config(**{**VISION, "mlp_ratio": 2}), "Dinov2Model", [PICTURE],
+family("dinov2", lambda: transformers.Dinov2Config(**{**VISION, "mlp_ratio": 2}), "Dinov2Model", [PICTURE],
       ("last_hidden_state", "pooler_output"))
-other("dinov2-swiglu", lambda: transformers.Dinov2Config(**{**VISION, "mlp_ratio": 2}, use_swiglu_ffn=True), "Dinov2Model", [PICTURE],
+family("dinov2-swiglu", lambda: transformers.Dinov2Config(**{**VISION, "mlp_ratio": 2}, use_swiglu_ffn=True), "Dinov2Model", [PICTURE],
       ("last_hidden_state",))
-other("dinov3_vit", lambda: transformers.DINOv3ViTConfig(**VISION, num_register_tokens=2), "DINOv3ViTModel", [PICTURE],
+family("dinov3_vit", lambda: transformers.DINOv3ViTConfig(**VISION, num_register_tokens=2), "DINOv3ViTModel", [PICTURE],
       ("last_hidden_state", "pooler_output"))
-other("swin", lambda: transformers.SwinConfig(image_size=32, patch_size=2, embed_dim=16, depths=[2, 2], num_heads=[2, 4], window_size=4,
+family("swin", lambda: transformers.SwinConfig(image_size=32, patch_size=2, embed_dim=16, depths=[2, 2], num_heads=[2, 4], window_size=4,
                                               num_labels=5), "SwinForImageClassification", [PICTURE], ("logits",))
-other("convnext", lambda: transformers.ConvNextConfig(hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 2, 1], image_size=32, num_labels=5),
+family("convnext", lambda: transformers.ConvNextConfig(hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 2, 1], image_size=32, num_labels=5),
       "ConvNextForImageClassification", [PICTURE], ("logits",))
 TEXT = dict(vocab_size=V, hidden_size=48, intermediate_size=80, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=16,
             bos_token_id=1, eos_token_id=60, pad_token_id=0)
 PAIRS = [{"input_ids": [ids(8, 1)[:-1] + [60], ids(8, 2)[:-1] + [60]], **PICTURE}]
 PAIR_OUTPUTS = ("logits_per_image", "logits_per_text", "text_embeds", "image_embeds")
-other("clip", lambda: transformers.CLIPConfig(text_config=TEXT, vision_config=VISION, projection_dim=24), "CLIPModel", PAIRS, PAIR_OUTPUTS)
-other("siglip", lambda: transformers.SiglipConfig(text_config={**TEXT, "projection_size": 48}, vision_config=VISION), "SiglipModel", PAIRS,
+family("clip", lambda: transformers.CLIPConfig(text_config=TEXT, vision_config=VISION, projection_dim=24), "CLIPModel", PAIRS, PAIR_OUTPUTS)
+family("siglip", lambda: transformers.SiglipConfig(text_config={**TEXT, "projection_size": 48}, vision_config=VISION), "SiglipModel", PAIRS,
       PAIR_OUTPUTS)
 LLAVA_IDS = [1, 5, 6] + [60] * 16 + [7, 8, 9]
-other("llava", lambda: transformers.LlavaConfig(text_config=transformers.LlamaConfig(**DECODER),
+family("llava", lambda: transformers.LlavaConfig(text_config=transformers.LlamaConfig(**DECODER),
                                                 vision_config=transformers.CLIPVisionConfig(**VISION), image_token_index=60,
                                                 vision_feature_select_strategy="default", vision_feature_layer=-2),
       "LlavaForConditionalGeneration", [{"input_ids": [LLAVA_IDS], "pixel_values": {"shape": [1, 3, 32, 32]}}], ("logits",))
+
+# A tied head that is stored with other values, as fine-tuned models of the t5 family have it.
+variant("gpt2-own-head", "gpt2", extra={"lm_head.weight": [V, 48]})
+variant("llama-own-head", "llama-llama3", extra={"lm_head.weight": [V, 48]})
+variant("qwen2-own-head", "qwen2", extra={"lm_head.weight": [V, 48]})
+variant("t5-own-head", "t5", extra={"lm_head.weight": [V, 48]})
+variant("t5-v1_1-own-head", "t5-v1_1", extra={"lm_head.weight": [V, 48]})
+variant("mt5-own-head", "mt5", extra={"lm_head.weight": [V, 48]})
+variant("bert-own-head", "bert", extra={"cls.predictions.decoder.weight": [V, 48]})
+for searched in ("gpt2", "llama", "mistral", "t5", "t5-v1_1", "bart"):
+    variant(searched, searched, searches=True)

@@ -63,12 +63,33 @@ def outputs_of(model, case, names):
     return found
 
 
+SEARCHES = (
+    {"num_beams": 3}, {"num_beams": 4, "num_return_sequences": 4, "length_penalty": 0.0, "early_stopping": True},
+    {"num_beams": 3, "num_return_sequences": 2, "length_penalty": 2.0, "early_stopping": "never"},
+    {"num_beams": 2, "length_penalty": -1.0}, {"num_beams": 1, "repetition_penalty": 1.5},
+)
+
+
+def searched(model, inputs):
+    """What generate() gives for each of SEARCHES. Texts end with a token that the greedy one has, so that some hypotheses end early."""
+    options = {"max_new_tokens": 12, "do_sample": False, "pad_token_id": 0}
+    prompt = given(inputs)
+    first = 1 if model.config.is_encoder_decoder else prompt["input_ids"].shape[1]
+    with torch.no_grad():
+        end = model.generate(**prompt, **options, min_new_tokens=12, eos_token_id=None)[0, first + 3].item()
+        found = []
+        for search in SEARCHES:
+            ids = model.generate(**prompt, **options, **search, eos_token_id=end)[:, first:].tolist()
+            found.append({"options": search, "ids": [row[: row.index(end) + 1] if end in row else row for row in ids]})
+    return {"inputs": inputs, "end": end, "results": found}
+
+
 def record(name, spec):
     config = spec["config"]()
     kind = getattr(transformers, spec["model"])
     torch.manual_seed(1)
     with tempfile.TemporaryDirectory() as directory:
-        shapes = file_of(kind(config), directory)
+        shapes = {**file_of(kind(config), directory), **spec.get("extra", {})}
         save_file({key: weights.tensor(key, shape) for key, shape in shapes.items()}, os.path.join(directory, "model.safetensors"),
                   metadata={"format": "pt"})
         experts = {"experts_implementation": "eager"} if any("experts" in key or "moe" in key for key in shapes) else {}  # the fast ones know no float64
@@ -88,6 +109,8 @@ def record(name, spec):
                 ids = model.generate(**prompt, max_new_tokens=20, min_new_tokens=20, do_sample=False, num_beams=1, eos_token_id=None,
                                      pad_token_id=0)
             found["greedy"] = {"inputs": spec["greedy"], "ids": ids.tolist()}
+        if spec.get("searches"):
+            found["searches"] = searched(model, spec["greedy"])
         return found
 
 
