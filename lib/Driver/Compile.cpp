@@ -56,6 +56,7 @@ private:
 
   bool prepare();
   bool read();
+  bool checkFiles();
   bool storeCache();
   bool writeStage();
   bool describe();
@@ -87,6 +88,7 @@ private:
   std::string imported; ///< text for the other lowerings
   Step reading;
   OutputPaths paths;
+  CommandFiles files;
   Weights weights;
   artifact::Manifest manifest;
   Costs costs;
@@ -146,13 +148,26 @@ bool Compilation::read() {
   if (!storeCache())
     return false;
   paths = OutputPaths::choose(options, emit, input.name);
-  if (!options.dryRun && !options.showCommands)
-    if (Status writable = paths.check(options); !writable)
-      return failOf(writable);
+  if (!checkFiles())
+    return false;
   manifest.name = options.prefix.empty() ? artifact::prefixOf(paths.base) : options.prefix;
   if (lowerings.size() > 1)
     imported = textWithLocations(*input.module);
   return passed(first().begin(std::move(input.module), input.kind, paths, targets.size() > 1 ? targets[0].name : ""));
+}
+
+/// No output replaces what is read or another output, and there is a place for them.
+bool Compilation::checkFiles() {
+  if (options.dryRun || options.showCommands)
+    return true;
+  std::vector<std::string> labels = {""};
+  for (const cpu::Target &target : targets)
+    labels.push_back(target.name + ".");
+  files = paths.list(options, emit, labels);
+  Status checked = files.check();
+  if (checked)
+    checked = paths.check();
+  return checked ? true : failOf(checked);
 }
 
 /// The cache's type at the stage imported, which the evaluator runs, too. Text has its type unless one is asked for.
@@ -250,7 +265,11 @@ bool Compilation::packWeights() {
       return failOf(embedded);
   if (Status described = weights.describe(manifest, paths.base); !described)
     return failOf(described, Bug);
-  return true;
+  if (!weights.packed)
+    return true;
+  files.addOutput(paths.directory + "/" + weights.packed->fileName, "the weight file");
+  Status checked = files.check();
+  return checked ? true : failOf(checked);
 }
 
 /// Runs body(i) for each i below `count` on several threads. Of those that fail the first is told.
@@ -446,8 +465,9 @@ bool Compilation::writeArtifact() {
   for (auto *file : {&*header, &*made})
     if (Status done = (*file)->commit(); !done)
       return failOf(done);
-  if (!old.empty() && old != manifest.weightsFile)
-    llvm::sys::fs::remove(paths.directory + "/" + old);
+  old = old.empty() ? old : paths.directory + "/" + old;
+  if (!old.empty() && old != paths.directory + "/" + manifest.weightsFile && !files.isInput(old))
+    llvm::sys::fs::remove(old);
   if (weights.existing && artifact::directoryOf(options.weights) != paths.directory)
     tell("warning", shownPath(paths.main) + " looks for " + shownPath(manifest.weightsFile) +
                         " beside itself; it lies in " + shownPath(artifact::directoryOf(options.weights)));

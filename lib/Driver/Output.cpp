@@ -2,6 +2,7 @@
 #include "lib/Driver/Output.h"
 #include "lib/Artifact/Elf.h"
 #include "lib/Artifact/StagedFile.h"
+#include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
 #include <cerrno>
@@ -54,15 +55,53 @@ OutputPaths OutputPaths::choose(const Options &options, Emit emit, const std::st
   return paths;
 }
 
-Status OutputPaths::check(const Options &options) const {
+static std::vector<std::string> intermediateFolders(const Options &options, const OutputPaths &paths) {
+  std::vector<std::string> folders;
+  if (!options.dumpDirectory.empty())
+    folders.push_back(options.dumpDirectory);
+  if (options.saveTemps)
+    folders.push_back(paths.directory);
+  return folders;
+}
+
+Status OutputPaths::check() const {
   if (main.empty())
     return {};
-  struct stat in, out;
-  if (stat(main.c_str(), &out) == 0 && stat(options.input.c_str(), &in) == 0 && in.st_dev == out.st_dev &&
-      in.st_ino == out.st_ino)
-    return Error{shownPath(main) + ": is the input itself"};
   auto file = artifact::StagedFile::create(main);
   return file ? Status() : Status(file.error());
+}
+
+/// A file, or the files of a model that a directory or the folder of a lone configuration holds.
+static void addInput(CommandFiles &files, const std::string &path, const char *role) {
+  struct stat status;
+  const bool isFolder = stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  if (!isFolder)
+    files.addInput(path, role);
+  for (const std::string &file : huggingface::listModelFiles(isFolder ? path : artifact::directoryOf(path)))
+    if (isFolder || stemOf(path) == "config")
+      files.addInput(file, "a file of the model");
+}
+
+CommandFiles OutputPaths::list(const Options &options, Emit emit, const std::vector<std::string> &labels) const {
+  CommandFiles files;
+  addInput(files, options.input, "the input");
+  if (!options.weights.empty())
+    addInput(files, options.weights, "--weights");
+  if (!main.empty())
+    files.addOutput(main, "the output");
+  if (emit >= Emit::Object)
+    files.addOutput(header(), "the header of " + shownPath(main));
+  if (!options.saveWeights.empty())
+    files.addOutput(options.saveWeights, "--save-weights");
+  for (const std::string &folder : intermediateFolders(options, *this))
+    for (const std::string &label : labels) {
+      for (int stage = 0; stage <= std::min(int(emit), int(Emit::LLVMDialect)); ++stage)
+        files.addOutput(folder + "/" + base + "." + label + names[stage] + ".mlir", "an intermediate result");
+      for (const char *suffix : {"ll", "s"})
+        if (emit >= Emit::Object)
+          files.addOutput(folder + "/" + base + "." + label + suffix, "an intermediate result");
+    }
+  return files;
 }
 
 Status driver::writeText(const std::string &path, std::string_view text) {
@@ -77,17 +116,13 @@ Status driver::writeText(const std::string &path, std::string_view text) {
 
 Status driver::writeIntermediate(const Options &options, const OutputPaths &paths, const std::string &suffix,
                                  std::string_view text) {
-  std::vector<std::string> folders;
   if (!options.dumpDirectory.empty()) {
     std::error_code error;
     std::filesystem::create_directories(options.dumpDirectory, error);
     if (error)
       return Error{shownPath(options.dumpDirectory) + ": " + error.message()};
-    folders.push_back(options.dumpDirectory);
   }
-  if (options.saveTemps)
-    folders.push_back(paths.directory);
-  for (const std::string &folder : folders)
+  for (const std::string &folder : intermediateFolders(options, paths))
     if (Status written = writeText(folder + "/" + paths.base + "." + suffix, text); !written)
       return written;
   return {};

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Artifact/Link.h"
 #include "lib/Driver/Options.h"
+#include "lib/Support/CommandFiles.h"
 #include <string_view>
 
 namespace rapt::driver {
@@ -27,8 +28,11 @@ struct OutputPaths {
   std::string header() const { return directory + "/" + base + ".h"; }
 
   static OutputPaths choose(const Options &options, Emit emit, const std::string &name);
-  /// Fails where `main` cannot be written or is the input itself, before any work is done.
-  Status check(const Options &options) const;
+  /// Fails where `main` cannot be written, before any work is done.
+  Status check() const;
+  /// What a compilation reads and writes but for the weight file, whose name depends on its content. `labels` are those
+  /// of writeIntermediate.
+  CommandFiles list(const Options &options, Emit emit, const std::vector<std::string> &labels) const;
 };
 
 /// Writes text to `path`, or to stdout when it is empty.

@@ -38,7 +38,12 @@ struct Request {
   bool inF64 = false;
   std::vector<std::pair<std::string, std::string>> inputs, outputs; ///< name and file
   int64_t cacheBlocks = 64;
+  std::vector<std::pair<std::string, std::string>> parameters; ///< for checkFiles alone, as the following
+  std::string ir, weights;                                     ///< a file, and a model directory or nothing
 };
+
+/// Fails where an output is a file that the run reads, or another output.
+Status checkFiles(const Request &request);
 
 /// Reads the inputs, runs the entry (on whole padded batches [batch, length, ...] where it packs rows) and writes the
 /// outputs, each whole or not at all. Errors are emitted to the module's context.

@@ -4,9 +4,12 @@
 // IR tells that by use, so a seed and the text of a module are enough.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Import/Formats/HuggingFace/RandomTensors.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
 #include "lib/Reference/ParameterReader.h"
+#include "lib/Reference/Run.h"
+#include "lib/Support/CommandFiles.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -77,6 +80,21 @@ Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::openTensors(c
   if (!table)
     return table.error();
   return huggingface::openSafeTensors(*table);
+}
+
+Status rapt::reference::checkFiles(const Request &request) {
+  CommandFiles files;
+  files.addInput(request.ir, "the IR");
+  if (!request.weights.empty())
+    for (const std::string &path : huggingface::listModelFiles(request.weights))
+      files.addInput(path, "a file of the model");
+  for (const auto &[name, path] : request.inputs)
+    files.addInput(path, "--input " + name);
+  for (const auto &[name, path] : request.parameters)
+    files.addInput(path, "--parameter " + name);
+  for (const auto &[name, path] : request.outputs)
+    files.addOutput(path, "--output " + name);
+  return files.check();
 }
 
 Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::makeRandomTensors(ModuleOp module, uint64_t seed) {

@@ -59,17 +59,18 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(own);
   if (!cl::ParseCommandLineOptions(argc, argv, "Evaluates attn IR of the stage `imported`, naively.\n", &llvm::errs()))
     return 2;
-  reference::Request request{entry, precision == "f64", {}, {}, blocks};
+  reference::Request request{entry, precision == "f64", {}, {}, blocks, {}, file, weights};
   for (const auto *list : {&inputs, &outputs, &values})
     for (StringRef text : *list) {
       auto named = nameAndFile(text);
       if (named.first.empty() || named.second.empty())
         return fail("'" + text.str() + "' is not NAME=F.npy", 2);
-      if (list != &values)
-        (list == &inputs ? request.inputs : request.outputs).push_back(named);
+      (list == &inputs ? request.inputs : list == &outputs ? request.outputs : request.parameters).push_back(named);
     }
   if (precision != "f32" && precision != "f64")
     return fail("--precision is f32 or f64", 2);
+  if (Status status = reference::checkFiles(request); !status)
+    return fail(status.error().message, 1);
   if (!weights.empty() + (seed.getNumOccurrences() > 0) + !values.empty() > 1)
     return fail("give one of --weights, --random-weights and --parameter", 2);
 

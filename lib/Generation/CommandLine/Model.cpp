@@ -1,10 +1,36 @@
 #include "lib/Generation/CommandLine/Model.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include "lib/Support/CommandFiles.h"
 #include <algorithm>
 #include <cstdio>
 #include <sys/mman.h>
 
 namespace rapt::run {
+
+/// No output may replace the library, its weights, an input or another output.
+static Status checkFiles(const Options &options, const Model &model) {
+  CommandFiles files;
+  files.addInput(options.library, "the model");
+  if (!options.weights.empty())
+    files.addInput(options.weights, "--weights");
+  else if (model.info.weights_file)
+    files.addInput(options.library.substr(0, options.library.rfind('/') + 1) + model.info.weights_file,
+                   "weights of the model");
+  for (const auto &[name, file] : options.inputs)
+    files.addInput(file, "--input " + name);
+  for (const std::string &image : options.images)
+    files.addInput(image, "--image");
+  for (const auto *text : {&options.promptFile, &options.perplexityFile})
+    if (*text && **text != "-")
+      files.addInput(**text, text == &options.promptFile ? "--file" : "--perplexity");
+  for (const auto &[name, file] : options.outputs)
+    files.addOutput(file, "--output " + name);
+  if (options.profile && !options.profile->file.empty())
+    files.addOutput(options.profile->file, "--profile");
+  if (!options.attention.empty())
+    files.addOutputs(options.attention, "attentions-", "--attention-weights");
+  return files.check();
+}
 
 Outcome openModule(const Options &options, Model &model) {
   guardMappedFiles();
@@ -14,9 +40,11 @@ Outcome openModule(const Options &options, Model &model) {
   moduleOptions.weights_path = options.weights.empty() ? nullptr : options.weights.c_str();
   moduleOptions.variant = options.variant.empty() ? nullptr : options.variant.c_str();
   Outcome outcome = Module::open(options.library.c_str(), model.module, &moduleOptions);
-  if (outcome)
-    model.info = model.module.info();
-  return outcome;
+  if (!outcome)
+    return outcome;
+  model.info = model.module.info();
+  Status checked = checkFiles(options, model);
+  return checked ? Outcome{} : Outcome{RAPT_INVALID, checked.error().message};
 }
 
 Outcome makeContext(const Options &options, int64_t tokens, Model &model) {

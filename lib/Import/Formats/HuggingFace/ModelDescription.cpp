@@ -1,6 +1,7 @@
 //===- ModelDescription.cpp - Opening a Hugging Face directory --------------===//
 #include "lib/Import/Formats/HuggingFace/ModelDescription.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
+#include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Import/Formats/HuggingFace/RandomTensors.h"
 #include "lib/Support/CheckedMath.h"
 #include <climits>
@@ -115,9 +116,7 @@ Status ModelDescription::refuseUnsupported() {
 }
 
 Status ModelDescription::readSideFiles(const std::string &directory) {
-  for (const char *name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-                           "vocab.json", "merges.txt", "vocab.txt", "generation_config.json", "chat_template.jinja",
-                           "preprocessor_config.json", "target_tokenizer.json", "target_tokenizer_config.json"}) {
+  for (const char *name : sideFileNames()) {
     std::string path = directory + "/" + name;
     if (!entryExists(path))
       continue;

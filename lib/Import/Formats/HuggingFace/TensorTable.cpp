@@ -1,9 +1,9 @@
 //===- TensorTable.cpp - One file or many shards ----------------------------===//
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
+#include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
-#include <dirent.h>
 
 using namespace rapt;
 using namespace rapt::huggingface;
@@ -12,23 +12,6 @@ static constexpr uint64_t mostIndexBytes = uint64_t(64) << 20;
 static constexpr size_t mostNamed = 20;
 
 static std::string quoted(std::string_view name) { return "\"" + json::printable(name) + "\""; }
-
-/// Other files of the directory that tell why model.safetensors is not there, sorted.
-static std::vector<std::string> listWeightFiles(const std::string &directory) {
-  std::vector<std::string> names;
-  if (DIR *folder = opendir(directory.c_str())) {
-    while (const dirent *entry = readdir(folder)) {
-      std::string_view name = entry->d_name;
-      for (std::string_view suffix :
-           {".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack", ".gguf", ".onnx", ".incomplete"})
-        if (name.ends_with(suffix))
-          names.emplace_back(name);
-    }
-    closedir(folder);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 static Error describeMissingWeights(const std::string &directory) {
   std::string where = shownPath(directory) + ": no model.safetensors and no model.safetensors.index.json";

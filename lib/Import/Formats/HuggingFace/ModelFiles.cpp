@@ -1,0 +1,65 @@
+//===- ModelFiles.cpp - The files that a model directory is made of ---------===//
+#include "lib/Import/Formats/HuggingFace/ModelFiles.h"
+#include "lib/Import/Formats/HuggingFace/Download.h"
+#include <algorithm>
+#include <dirent.h>
+#include <string_view>
+
+namespace rapt::huggingface {
+
+static constexpr const char *sideFiles[] = {"tokenizer.json",
+                                            "tokenizer_config.json",
+                                            "special_tokens_map.json",
+                                            "added_tokens.json",
+                                            "vocab.json",
+                                            "merges.txt",
+                                            "vocab.txt",
+                                            "generation_config.json",
+                                            "chat_template.jinja",
+                                            "preprocessor_config.json",
+                                            "target_tokenizer.json",
+                                            "target_tokenizer_config.json"};
+
+std::span<const char *const> sideFileNames() { return sideFiles; }
+
+/// All names in a directory, sorted.
+static std::vector<std::string> listNames(const std::string &directory) {
+  std::vector<std::string> names;
+  if (DIR *folder = opendir(directory.c_str())) {
+    while (const dirent *entry = readdir(folder))
+      names.emplace_back(entry->d_name);
+    closedir(folder);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> listWeightFiles(const std::string &directory) {
+  std::vector<std::string> names = listNames(directory);
+  std::erase_if(names, [](const std::string &name) {
+    static constexpr std::string_view suffixes[] = {".safetensors", ".bin",     ".pt",   ".pth",  ".ckpt",      ".pkl",
+                                                    ".h5",          ".msgpack", ".gguf", ".onnx", ".incomplete"};
+    return std::none_of(std::begin(suffixes), std::end(suffixes), [&](auto suffix) { return name.ends_with(suffix); });
+  });
+  return names;
+}
+
+std::vector<std::string> listModelFiles(const std::string &directory) {
+  std::vector<std::string> paths;
+  for (const char *name : {"config.json", "modules.json", "adapter_config.json", "model.safetensors.index.json",
+                           "sentence_bert_config.json", "config_sentence_transformers.json", "tokenizer.model",
+                           "spiece.model", "sentencepiece.bpe.model"})
+    paths.push_back(directory + "/" + name);
+  for (const char *name : sideFiles)
+    paths.push_back(directory + "/" + name);
+  for (const std::string &name : listWeightFiles(directory))
+    paths.push_back(directory + "/" + name);
+  // Modules of a sentence transformer have folders of their own.
+  for (const std::string &name : listNames(directory))
+    if (name != "." && name != "..")
+      paths.push_back(directory + "/" + name + "/config.json");
+  std::erase_if(paths, [](const std::string &path) { return !entryExists(path); });
+  return paths;
+}
+
+} // namespace rapt::huggingface

@@ -1,0 +1,76 @@
+// Which outputs would destroy what a command reads or writes, however their paths are spelt.
+#include "lib/Support/CommandFiles.h"
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace rapt;
+namespace fs = std::filesystem;
+
+namespace {
+class CommandFilesTest : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "rapt-files-XXXXXX";
+    root = mkdtemp(name.data());
+    fs::create_directory(root / "m");
+    std::ofstream(root / "m/config.json") << "{}";
+  }
+  void TearDown() override { fs::remove_all(root); }
+  /// What the check says when `output` is written and m/config.json is read.
+  std::string against(const std::string &output) const {
+    CommandFiles files;
+    files.addInput((root / "m/config.json").string(), "the input");
+    files.addOutput((root / output).string(), "the output");
+    Status status = files.check();
+    return status ? "" : status.error().message;
+  }
+  fs::path root;
+};
+} // namespace
+
+TEST_F(CommandFilesTest, SeesOneFileUnderAnyName) {
+  fs::create_hard_link(root / "m/config.json", root / "hard.so");
+  fs::create_symlink("m/config.json", root / "soft.so");
+  fs::create_directory_symlink("m", root / "folder");
+  for (const char *output : {"m/config.json", "hard.so", "soft.so", "folder/config.json", "m/../m/./config.json"})
+    EXPECT_NE(against(output).find("as the output would overwrite"), std::string::npos) << output;
+  EXPECT_NE(against("hard.so").find("config.json, which is the same file (the input)"), std::string::npos);
+  EXPECT_EQ(against("m/x.so"), "");
+  EXPECT_EQ(against("absent/config.json"), "");
+}
+
+TEST_F(CommandFilesTest, ALinkThatIsReadIsAnInputItself) {
+  fs::create_symlink("config.json", root / "m/link.json");
+  CommandFiles files;
+  files.addInput((root / "m/link.json").string(), "the input");
+  EXPECT_TRUE(files.isInput((root / "m/link.json").string()));
+  EXPECT_TRUE(files.isInput((root / "m/config.json").string()));
+  EXPECT_FALSE(files.isInput((root / "m/other.json").string()));
+}
+
+TEST_F(CommandFilesTest, OutputsThatDoNotExistYet) {
+  fs::create_directory_symlink("m", root / "folder");
+  CommandFiles files;
+  files.addOutput((root / "m/o.h").string(), "the header");
+  files.addOutput((root / "m/o.so").string(), "the output");
+  EXPECT_TRUE(files.check());
+  files.addOutput((root / "folder/o.h").string(), "--save-weights");
+  EXPECT_NE(files.check().error().message.find("as --save-weights would overwrite"), std::string::npos);
+  EXPECT_NE(files.check().error().message.find("m/o.h, which is the same file (the header)"), std::string::npos);
+}
+
+TEST_F(CommandFilesTest, NamesThatArePartlyKnown) {
+  std::ofstream(root / "m/attentions-layer0.png") << "x";
+  auto check = [&](const std::string &input) {
+    CommandFiles files;
+    files.addInput((root / input).string(), "--image");
+    files.addOutputs((root / "m").string(), "attentions-", "--attention-weights");
+    return bool(files.check());
+  };
+  EXPECT_FALSE(check("m/attentions-layer0.png"));
+  EXPECT_TRUE(check("m/config.json"));
+  fs::create_hard_link(root / "m/attentions-layer0.png", root / "cat.png");
+  EXPECT_FALSE(check("cat.png"));
+}
