@@ -35,6 +35,17 @@ config.substitutions += [
     ("%shared", os.path.realpath(shared)),
 ]
 
+# Tests that generate their cases: `--count=%quick:150%full:3000` asks for 150 in `tools/dev/check` and for 3000 in `tools/dev/check
+# --full`; `%seed` is 1 in the first and told by the second. (Lit expands no groups: either number is deleted.)
+full = os.environ.get("RAPT_FULL") == "1"
+config.substitutions += [
+    (r"%quick:[\w.]+" if full else "%quick:", ""),
+    ("%full:" if full else r"%full:[\w.]+", ""),
+    ("%seed", os.environ.get("RAPT_SEED", "1") if full else "1"),
+]
+if full:
+    config.available_features.add("full")
+
 
 def processor_features():
     """The instruction sets of this machine, as the kernel allows them: avx2, avx512, avx512vnni, avx512bf16, amx."""

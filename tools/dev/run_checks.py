@@ -1,9 +1,16 @@
 #!/usr/bin/env python3
-"""Configures, builds and tests a checkout; the part of tools/dev/check that comes after installing packages."""
+"""Configures, builds and tests a checkout; the part of tools/dev/check that comes after installing packages.
+
+With --full, tests that generate their cases make more of them: a RUN line's `%quick:150%full:3000` is 3000 and `%seed` is the
+date, other programs read RAPT_FULL=1 and RAPT_SEED. Afterwards the presets whose vendor field "rapt/check" of CMakePresets.json
+lists phases are built and tested too, with the quick counts. A line "generated: ..." of a test's output is shown.
+"""
 
 import argparse
+import datetime
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -14,6 +21,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PHASES = ["configure", "build", "unit", "lit", "lint"]
+TIMEOUT, FULL_TIMEOUT = 600, 4 * 3600  # seconds of one test
+
+
+def timeout():
+    return FULL_TIMEOUT if os.environ.get("RAPT_FULL") == "1" else TIMEOUT
 
 
 class Tally:
@@ -69,11 +81,8 @@ def run(command, log=None, **options):
     return status
 
 
-def configure(build, args):
-    command = ["cmake", "--preset", args.preset]
-    if args.build:
-        command += ["-B", str(build)]
-    return run(command, build / "check" / "configure.log")
+def configure(build, preset):
+    return run(["cmake", "--preset", preset, "-B", str(build)], build / "check" / "configure.log")
 
 
 def compile_all(build, jobs):
@@ -109,7 +118,7 @@ def unit(build, jobs):
     junit.unlink(missing_ok=True)
     environment = dict(os.environ, GTEST_OUTPUT=f"xml:{cases}/", GTEST_COLOR="no")
     run(["ctest", "--test-dir", str(build), "-j", str(jobs), "-LE", "^(lit|lint)$", "--output-on-failure", "--timeout",
-         "600", "--output-junit", str(junit)], build / "check" / "ctest.log", env=environment)
+         str(timeout()), "--output-junit", str(junit)], build / "check" / "ctest.log", env=environment)
     if not junit.exists():
         return tally
     for test in ElementTree.parse(junit).getroot().iter("testcase"):
@@ -134,7 +143,7 @@ def lit(build, jobs, filters):
         shutil.rmtree(build / "test" / "passed", ignore_errors=True)
     program = subprocess.run(["cmake", "-L", "-N", str(build)], capture_output=True, text=True).stdout
     program = [line.split("=", 1)[1] for line in program.splitlines() if line.startswith("RAPT_LIT:")]
-    command = [program[0], "-s", "-v", "-j", str(jobs), "-o", str(results), "--timeout", "600", str(build / "test")]
+    command = [program[0], "-s", "-v", "-j", str(jobs), "-o", str(results), "--timeout", str(timeout()), str(build / "test")]
     if filters:
         command[1:1] = ["--filter", filters]
     run(command, build / "check" / "lit.log")
@@ -144,6 +153,7 @@ def lit(build, jobs, filters):
     outcomes = {"PASS": "passed", "FLAKYPASS": "passed", "XFAIL": "passed", "UNSUPPORTED": "skipped"}
     for test in json.loads(results.read_text())["tests"]:
         tally.note_time(test["name"], test["elapsed"] or 0)
+        tally.details += re.findall(r"^(?:# \| )?(generated: .*)$", test["output"] or "", re.MULTILINE)
         if test["code"] not in ("EXCLUDED", "SKIPPED"):
             tally.add(outcomes.get(test["code"], "failed"), test["name"])
     return tally
@@ -161,6 +171,47 @@ def lint(build):
     return tally
 
 
+def full_presets():
+    """{preset: (phases, filter of lit tests or None)}: what --full builds and tests besides."""
+    presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
+    chosen = {preset["name"]: preset.get("vendor", {}).get("rapt/check") for preset in presets}
+    return {name: (what["phases"], what.get("filter")) for name, what in chosen.items() if what}
+
+
+def folder_of(preset):
+    return ROOT / ("build" if preset == "dev" else f"build-{preset}")
+
+
+def check_build(preset, build, args, phases, filters, clock, prefix=""):
+    """Configures, builds and tests one build folder: {phase: Tally}, None where it cannot be built."""
+    steps = (("configure", lambda: configure(build, preset)), ("build", lambda: compile_all(build, args.jobs)))
+    for phase, action in steps:
+        status = action()
+        clock.record(prefix + phase)
+        if status:
+            print(f"{prefix}{phase} failed (see {build}/check/{phase}.log)")
+            return None
+    tallies = {}
+    runners = {"unit": lambda: unit(build, args.jobs), "lit": lambda: lit(build, args.jobs, filters), "lint": lambda: lint(build)}
+    for phase in phases:
+        tally = tallies[prefix + phase] = runners[phase]()
+        clock.record(prefix + phase)
+        print("\n".join(tally.details + [f"{prefix}{phase}: {tally}"]), flush=True)
+    return tallies
+
+
+def check_presets(args, clock):
+    """The builds of full_presets(), as check_build; a build that fails counts as a failed test."""
+    tallies = {}
+    for preset, (phases, filters) in full_presets().items():
+        made = check_build(preset, folder_of(preset), args, phases, filters, clock, f"{preset} ")
+        if made is None:
+            made = {f"{preset} build": Tally()}
+            made[f"{preset} build"].add("failed", f"build of preset {preset}")
+        tallies.update(made)
+    return tallies
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="tools/dev/check", description="Installs what is needed, builds, and tests.")
     parser.add_argument("--no-install", action="store_true", help="take the machine's packages as they are")
@@ -168,6 +219,11 @@ def parse_arguments():
     parser.add_argument("--build", help="build folder instead of the preset's")
     parser.add_argument("--only", choices=PHASES[2:], action="append", help="run only these of the tests")
     parser.add_argument("--filter", help="run only lit tests whose name matches this regular expression")
+    parser.add_argument("--full", action="store_true",
+                        help="hours: generated tests make their full count of cases, then the sanitized presets are tested; "
+                             "with --only or --filter the sanitized presets are left out")
+    parser.add_argument("--seed", type=int, default=int(datetime.date.today().strftime("%Y%m%d")),
+                        help="of the cases that --full generates, to repeat a run (default: the date)")
     parser.add_argument("-j", "--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--install-seconds", type=float, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -175,31 +231,26 @@ def parse_arguments():
 
 def main():
     args = parse_arguments()
-    folder = args.build or ("build" if args.preset == "dev" else f"build-{args.preset}")
-    build = (ROOT / folder).resolve()
     # Read by sanitized builds alone; LLVM's own libraries are not instrumented (test/lit.cfg.py says what follows).
     os.environ.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0:detect_leaks=0")
+    if args.full:
+        os.environ.update(RAPT_FULL="1", RAPT_SEED=str(args.seed))
+        print(f"full counts, --seed {args.seed}", flush=True)
     clock = Clock()
     clock.rows.append(("install", args.install_seconds, 0.0))
-    steps = (("configure", lambda: configure(build, args)), ("build", lambda: compile_all(build, args.jobs)))
-    for phase, action in steps:
-        status = action()
-        clock.record(phase)
-        if status:
-            print(f"{phase} failed (see {build}/check/{phase}.log)")
-            return 1
-    tallies = {}
-    runners = {"unit": lambda: unit(build, args.jobs), "lit": lambda: lit(build, args.jobs, args.filter),
-               "lint": lambda: lint(build)}
-    for phase in args.only or PHASES[2:]:
-        tallies[phase] = runners[phase]()
-        clock.record(phase)
-        print("\n".join(tallies[phase].details + [f"{phase}: {tallies[phase]}"]), flush=True)
+    build = Path(args.build).resolve() if args.build else folder_of(args.preset)
+    tallies = check_build(args.preset, build, args, args.only or PHASES[2:], args.filter, clock)
+    if tallies is None:
+        return 1
+    if args.full and not args.only and not args.filter:
+        os.environ.pop("RAPT_FULL")
+        os.environ.pop("RAPT_SEED")
+        tallies.update(check_presets(args, clock))
 
-    print(f"\n{'phase':<10}{'wall s':>9}{'cpu s':>9}")
+    print(f"\n{'phase':<16}{'wall s':>9}{'cpu s':>9}")
     rows = clock.rows + [("all", sum(row[1] for row in clock.rows), sum(row[2] for row in clock.rows))]
     for phase, wall, cpu in rows:
-        print(f"{phase:<10}{wall:>9.1f}{cpu:>9.1f}")
+        print(f"{phase:<16}{wall:>9.1f}{cpu:>9.1f}")
     passed, failed, skipped = (sum(getattr(tally, key) for tally in tallies.values())
                                for key in ("passed", "failed", "skipped"))
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
