@@ -32,3 +32,6 @@ if(RAPT_SANITIZE)
   add_compile_options(-fsanitize=${RAPT_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -O1)
   add_link_options(-fsanitize=${RAPT_SANITIZE})
 endif()
+if(RAPT_BUILD_FUZZERS) # every library is instrumented; the link option comes with each fuzz target
+  add_compile_options(-fsanitize=fuzzer-no-link -fno-sanitize-recover=all -gline-tables-only)
+endif()
