@@ -60,7 +60,7 @@ Outcome readProfile(rapt_context *context, std::vector<OpTime> &rows) {
   size_t count = 0;
   Outcome outcome =
       Outcome::of([&](char *text, size_t size) { return rapt_profile_read(context, nullptr, &count, text, size); });
-  std::vector<rapt_profile_row> read(count);
+  std::vector<rapt_profile_row> read(count, sized<rapt_profile_row>());
   if (outcome)
     outcome = Outcome::of(
         [&](char *text, size_t size) { return rapt_profile_read(context, read.data(), &count, text, size); });

@@ -138,7 +138,7 @@ rapt_status rapt_generation_config_read(const char *json, size_t json_size, rapt
   return guarded(message, message_size, [&]() -> Outcome {
     if (!json || !config || !count)
       return invalid("rapt_generation_config_read: json, config or count is NULL");
-    if (config->size < sizeof *config)
+    if (config->size < sizeof *config || config->size > mostStructBytes)
       return invalid("rapt_generation_config.size is " + std::to_string(config->size) + ", but at least " +
                      std::to_string(sizeof *config) + " is needed; set it to sizeof");
     Expected<GenerationConfig> read = readGenerationConfig({json, json_size});

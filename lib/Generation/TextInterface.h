@@ -48,13 +48,16 @@ Outcome readOptions(const rapt_encode_options *options, EncodeOptions &settings)
 
 inline Outcome invalid(std::string message) { return {RAPT_INVALID, std::move(message)}; }
 
+/// No struct of any version is larger: a size beyond it was never set.
+inline constexpr size_t mostStructBytes = 4096;
+
 /// Copies a struct of the caller's, which may be of an older or newer version: members it lacks are zero, members this
 /// version does not know must be. `given` may be null where everything has a default.
 template <typename Struct> Outcome readStruct(const Struct *given, size_t leastSize, const char *name, Struct &result) {
   result = {};
   if (!given)
     return {};
-  if (given->size < leastSize)
+  if (given->size < leastSize || given->size > mostStructBytes || given->size % sizeof(size_t))
     return invalid(std::string(name) + ".size is " + std::to_string(given->size) + ", but at least " +
                    std::to_string(leastSize) + " is needed; set it to sizeof");
   const char *bytes = reinterpret_cast<const char *>(given);

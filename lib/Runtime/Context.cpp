@@ -9,17 +9,36 @@ namespace {
 constexpr int64_t defaultStepTokens = 512, defaultWanted = 64;
 constexpr int64_t most = int64_t(1) << 40;
 
+/// The caller's options and the hooks that they point at.
+struct Options : rapt_context_options {
+  rapt_allocator ownAllocator{};
+
+  rapt_status read(const rapt_context_options *given, const Report &report);
+};
+
 rapt_status check(const rapt_context_options &o, const Report &report) {
-  if (o.size != sizeof(rapt_context_options))
-    return report.fail(RAPT_INVALID, "rapt_context_options has size %zu, this runtime's has %zu", o.size,
-                       sizeof(rapt_context_options));
   for (int64_t value : {o.cache_tokens, o.max_step_tokens, o.max_step_rows})
     if (value < 0 || value > most)
       return report.fail(RAPT_INVALID, "a context option is %lld, not 0 to %lld", (long long)value, (long long)most);
-  if (o.allocator && (o.allocator->size != sizeof(rapt_allocator) || !o.allocator->alloc || !o.allocator->free))
-    return report.fail(RAPT_INVALID, "the allocator's size is not %zu, or a function of it is NULL",
-                       sizeof(rapt_allocator));
+  if (o.allocator && (!o.allocator->alloc || !o.allocator->free))
+    return report.fail(RAPT_INVALID, "the allocator's alloc or free is NULL");
   return RAPT_OK;
+}
+
+rapt_status Options::read(const rapt_context_options *given, const Report &report) {
+  rapt_context_options &own = *this;
+  own = {};
+  own.size = sizeof own;
+  if (!given)
+    return RAPT_OK;
+  if (rapt_status status = readStruct(given, sizeof(rapt_context_options), "rapt_context_options", own, report))
+    return status;
+  if (allocator) {
+    if (rapt_status status = readStruct(allocator, sizeof(rapt_allocator), "rapt_allocator", ownAllocator, report))
+      return status;
+    allocator = &ownAllocator;
+  }
+  return check(own, report);
 }
 
 rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const Entry &entry, bool hasSource,
@@ -161,12 +180,6 @@ void tell(const rapt_context &c, const Plan &plan) {
   c.log(c.user, line);
 }
 
-rapt_context_options orDefault(const rapt_context_options *given) {
-  rapt_context_options options{};
-  options.size = sizeof options;
-  return given ? *given : options;
-}
-
 } // namespace
 
 Use::Use(const rapt_context *context, const Report &report) : context(context) {
@@ -193,21 +206,23 @@ extern "C" {
 rapt_status rapt_context_memory(const rapt_module *module, const rapt_context_options *given, rapt_memory *memory,
                                 char *message, size_t message_size) {
   Report report(message, message_size);
-  if (!module || !memory || memory->size != sizeof(rapt_memory))
-    return report.fail(RAPT_INVALID, "the module or the memory is NULL, or the latter's size is not %zu",
-                       sizeof(rapt_memory));
-  rapt_context_options options = orDefault(given);
+  if (!module || !memory)
+    return report.fail(RAPT_INVALID, "the %s is NULL", module ? "place for the sizes" : "module");
+  size_t size;
+  if (rapt_status status = readStructSize(memory, sizeof(rapt_memory), "rapt_memory", size, report))
+    return status;
+  Options options;
   Execution execution;
   Plan plan;
-  rapt_status status = check(options, report);
+  rapt_status status = options.read(given, report);
   if (!status)
     status = execution.choose(options.pool, options.executor, report);
   if (!status)
     status = plan.make(*module, options, execution.workers(), report);
   if (status)
     return status;
-  plan.memory.size = memory->size;
-  *memory = plan.memory;
+  plan.memory.size = size;
+  memcpy(memory, &plan.memory, sizeof plan.memory);
   return RAPT_OK;
 }
 
@@ -218,8 +233,8 @@ rapt_status rapt_context_new(rapt_module *module, const rapt_context_options *gi
     *context = nullptr;
   if (!module || !context)
     return report.fail(RAPT_INVALID, "the %s is NULL", module ? "place for the context" : "module");
-  rapt_context_options options = orDefault(given);
-  if (rapt_status status = check(options, report))
+  Options options;
+  if (rapt_status status = options.read(given, report))
     return status;
   Allocator memory = options.allocator ? Allocator(*options.allocator) : Allocator();
   void *place = memory.allocate(sizeof(rapt_context));

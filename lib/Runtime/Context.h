@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "lib/Runtime/CallerStruct.h"
 #include "lib/Runtime/Execution.h"
 #include "lib/Runtime/Memory.h"
 #include "lib/Runtime/Module.h"
@@ -227,6 +228,18 @@ private:
 Sequence *findOrTell(rapt_context &context, rapt_sequence sequence, const Report &report);
 
 /// rapt_step for a caller that holds the context already.
-rapt_status step(rapt_context &context, rapt_chunk *chunks, size_t count, const Report &report);
+rapt_status step(rapt_context &context, const StructArray<rapt_chunk> &chunks, size_t count, const Report &report);
+
+/// Calls `body`, which runs compiled code, for as long as it holds the context. A cancel that is pending at the
+/// beginning or comes meanwhile is obeyed and spent, whatever else is wrong with the call.
+template <typename Body> rapt_status runCall(rapt_context *context, const Report &report, Body body) {
+  Use use(context, report);
+  if (use.status)
+    return use.status;
+  rapt_status status = body();
+  if (status && context->execution.takeCancel() && status != RAPT_CANCELLED)
+    return report.fail(RAPT_CANCELLED, "cancelled");
+  return status;
+}
 
 } // namespace rapt::runtime

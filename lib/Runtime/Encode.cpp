@@ -10,7 +10,7 @@ using ll = long long;
 
 class Encode {
 public:
-  Encode(rapt_context &context, const rapt_source *sources, size_t count, const Report &report)
+  Encode(rapt_context &context, const StructArray<const rapt_source> &sources, size_t count, const Report &report)
       : c(context), l(context.limits), sources(sources), count(count), report(report) {}
   rapt_status run();
 
@@ -23,7 +23,7 @@ private:
 
   rapt_context &c;
   const Limits &l;
-  const rapt_source *sources;
+  StructArray<const rapt_source> sources;
   size_t count;
   const Report &report;
   int64_t total = 0, neededBlocks = 0;
@@ -43,6 +43,9 @@ rapt_status Encode::checkSource(size_t i) {
   if (source.count < 0 || (source.count && !source.tokens))
     return report.fail(RAPT_INVALID, "source %zu has %lld tokens%s", i, ll(source.count),
                        source.tokens ? "" : " at NULL");
+  if (!isAligned(source.tokens))
+    return report.fail(RAPT_INVALID, "source %zu: its tokens are at %p, which is not a multiple of %zu", i,
+                       static_cast<const void *>(source.tokens), alignof(int32_t));
   if (source.count > l.positions)
     return report.fail(RAPT_TOO_LONG, "source %zu has %lld tokens; the model has %lld positions", i, ll(source.count),
                        ll(l.positions));
@@ -50,7 +53,7 @@ rapt_status Encode::checkSource(size_t i) {
     return report.fail(RAPT_TOO_LONG, "source %zu has %lld tokens; the model is compiled for at most %lld at once", i,
                        ll(source.count), ll(c.module->manifest->maxTokens));
   uint64_t need = uint64_t(source.count) * uint64_t(c.module->manifest->hidden) * sizeof(float);
-  if (source.hidden && (source.hidden_bytes < need || reinterpret_cast<uintptr_t>(source.hidden) % alignof(float)))
+  if (source.hidden && (source.hidden_bytes < need || !isAligned(source.hidden)))
     return report.fail(RAPT_INVALID, "source %zu: its hidden has %zu bytes at %p; %llu bytes of floats are needed", i,
                        source.hidden_bytes, static_cast<void *>(source.hidden), (unsigned long long)need);
   for (int64_t t = 0; t < source.count; ++t)
@@ -63,19 +66,10 @@ rapt_status Encode::checkSource(size_t i) {
 }
 
 rapt_status Encode::check() {
-  if (!c.encode.code)
-    return report.fail(RAPT_UNSUPPORTED, "the model %s has no encoder: its sequences take no source",
-                       c.module->manifest->name.c_str());
-  if (!sources || count == 0)
-    return report.fail(RAPT_INVALID, "there are no sources");
   ++c.steps;
-  for (size_t i = 0; i < count; ++i) {
-    if (sources[i].size != sizeof(rapt_source))
-      return report.fail(RAPT_INVALID, "rapt_source %zu has size %zu, this runtime's has %zu", i, sources[i].size,
-                         sizeof(rapt_source));
+  for (size_t i = 0; i < count; ++i)
     if (rapt_status status = checkSource(i))
       return status;
-  }
   if (neededBlocks > c.blocks.available())
     return report.fail(RAPT_FULL,
                        "the sources' %lld tokens need %lld cache blocks of %lld tokens, %lld are free: the cache holds "
@@ -184,6 +178,8 @@ rapt_status Encode::run() {
     if (!status && c.progress && c.progress(c.user, done, total))
       status = report.fail(RAPT_CANCELLED, "cancelled after %lld of %lld tokens", ll(done), ll(total));
   }
+  if (!status)
+    status = c.execution.checkCancel(report);
   for (size_t i = 0; status && i < count; ++i) {
     c.dropSource(sequence(i));
     c.dropState(sequence(i));
@@ -193,7 +189,8 @@ rapt_status Encode::run() {
 
 } // namespace
 
-rapt_status encode(rapt_context &context, const rapt_source *sources, size_t count, const Report &report) {
+rapt_status encode(rapt_context &context, const StructArray<const rapt_source> &sources, size_t count,
+                   const Report &report) {
   return Encode(context, sources, count, report).run();
 }
 
@@ -201,8 +198,17 @@ rapt_status encode(rapt_context &context, const rapt_source *sources, size_t cou
 
 extern "C" rapt_status rapt_encode(rapt_context *context, const rapt_source *sources, size_t count, char *message,
                                    size_t message_size) {
-  rapt::runtime::Report report(message, message_size);
-  rapt::runtime::Use use(context, report);
-  rapt::runtime::ProfiledCall call(use.status ? nullptr : context->execution.profile);
-  return use.status ? use.status : rapt::runtime::encode(*context, sources, count, report);
+  using namespace rapt::runtime;
+  Report report(message, message_size);
+  return runCall(context, report, [&]() -> rapt_status {
+    ProfiledCall call(context->execution.profile);
+    if (!context->encode.code)
+      return report.fail(RAPT_UNSUPPORTED, "the model %s has no encoder: its sequences take no source",
+                         context->module->manifest->name.c_str());
+    if (!sources || count == 0)
+      return report.fail(RAPT_INVALID, "there are no sources");
+    StructArray<const rapt_source> list;
+    rapt_status status = list.take(sources, count, "rapt_source", report);
+    return status ? status : encode(*context, list, count, report);
+  });
 }

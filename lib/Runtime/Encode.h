@@ -5,6 +5,7 @@
 namespace rapt::runtime {
 
 /// rapt_encode for a caller that holds the context already.
-rapt_status encode(rapt_context &context, const rapt_source *sources, size_t count, const Report &report);
+rapt_status encode(rapt_context &context, const StructArray<const rapt_source> &sources, size_t count,
+                   const Report &report);
 
 } // namespace rapt::runtime

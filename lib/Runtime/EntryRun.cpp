@@ -59,9 +59,7 @@ void EntryRun::classify() {
   }
 }
 
-rapt_status EntryRun::match(size_t count, const char *const *names, const rapt_tensor *tensors) {
-  if (count && (!names || !tensors))
-    return report.fail(RAPT_INVALID, "the tensors or their names are NULL");
+rapt_status EntryRun::match(size_t count, const char *const *names, const Tensors &tensors) {
   for (size_t i = 0; i < count; ++i) {
     const char *name = names[i] ? names[i] : "";
     bool isMask = packedDim >= 0 && !strcmp(name, "attention_mask");
@@ -199,7 +197,7 @@ rapt_status EntryRun::checkDims() const {
   return RAPT_OK;
 }
 
-rapt_status EntryRun::bind(size_t count, const char *const *names, const rapt_tensor *tensors) {
+rapt_status EntryRun::bind(size_t count, const char *const *names, const Tensors &tensors) {
   if (!slots.allocate(c.memory, entry.buffers.size()) || !dims.allocate(c.memory, entry.dims.size()))
     return report.fail(RAPT_NOMEM, "no memory for %zu tensors", entry.buffers.size());
   std::fill_n(dims.data(), dims.size(), -1);
@@ -389,7 +387,7 @@ rapt_status EntryRun::run() {
     if (c.progress && c.progress(c.user, first, all))
       return report.fail(RAPT_CANCELLED, "cancelled after %lld of %lld rows", ll(first), ll(all));
   }
-  return RAPT_OK;
+  return c.execution.checkCancel(report);
 }
 
 } // namespace rapt::runtime

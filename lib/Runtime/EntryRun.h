@@ -23,7 +23,7 @@ public:
       : c(context), entry(entry), code(code), report(report) {}
 
   /// Takes the tensors, finds every dim, and checks all there is to check. Outputs may be missing.
-  rapt_status bind(size_t count, const char *const *names, const rapt_tensor *tensors);
+  rapt_status bind(size_t count, const char *const *names, const Tensors &tensors);
   /// The caller's shape of an input or output, once bound.
   rapt_status shapeOf(const char *name, int64_t *shape, int32_t *rank) const;
   rapt_status run();
@@ -38,7 +38,7 @@ private:
   using Shape = int64_t[maxRank + 1];
 
   void classify();
-  rapt_status match(size_t count, const char *const *names, const rapt_tensor *tensors);
+  rapt_status match(size_t count, const char *const *names, const Tensors &tensors);
   rapt_status bindInput(size_t buffer);
   rapt_status checkOutput(size_t buffer) const;
   rapt_status solve(int dim, int64_t value, const char *from);

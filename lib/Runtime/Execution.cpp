@@ -1,4 +1,5 @@
 #include "lib/Runtime/Execution.h"
+#include "lib/Runtime/CallerStruct.h"
 #include "lib/Runtime/Cpu.h"
 #include "lib/Runtime/Profile.h"
 
@@ -19,12 +20,10 @@ rapt_status Execution::choose(rapt_pool *pool, const rapt_executor *given, const
   if (pool)
     executor = rapt_pool_executor(pool);
   else if (given) {
-    if (given->size != sizeof(rapt_executor))
-      return report.fail(RAPT_INVALID, "rapt_executor has size %zu, this runtime's has %zu", given->size,
-                         sizeof(rapt_executor));
-    if (!given->workers || !given->parallel_for)
+    if (rapt_status status = readStruct(given, sizeof(rapt_executor), "rapt_executor", executor, report))
+      return status;
+    if (!executor.workers || !executor.parallel_for)
       return report.fail(RAPT_INVALID, "the executor's workers or parallel_for is NULL");
-    executor = *given;
   } else
     return RAPT_OK;
   workerCount = executor.workers(executor.user);
@@ -79,10 +78,8 @@ rapt_status Execution::run(rapt_entry_fn entry, void *const *buffers, const int6
   if (bad >= 0)
     return report.fail(RAPT_INVALID, "the executor used worker id %lld; it said it has %lld workers", (long long)bad,
                        (long long)workerCount);
-  if (isCancelled()) {
-    clearCancel();
-    return report.fail(RAPT_CANCELLED, "cancelled");
-  }
+  if (rapt_status status = checkCancel(report))
+    return status;
   if (result)
     return report.fail(RAPT_BUG, "the compiled entry returned %d", result);
   return RAPT_OK;

@@ -18,7 +18,12 @@ public:
   /// Async-signal-safe.
   void cancel() { cancelled.store(1); }
   bool isCancelled() const { return cancelled.load(std::memory_order_relaxed) != 0; }
-  void clearCancel() { cancelled.store(0); }
+  /// Whether a cancel is pending, which is spent by this.
+  bool takeCancel() { return cancelled.exchange(0) != 0; }
+  /// RAPT_CANCELLED where a cancel is pending, which is left so. For a call that is about to succeed.
+  rapt_status checkCancel(const Report &report) const {
+    return isCancelled() ? report.fail(RAPT_CANCELLED, "cancelled") : RAPT_OK;
+  }
 
   /// Runs an entry. RAPT_CANCELLED when it was cancelled, RAPT_INVALID when the executor broke its contract.
   rapt_status run(rapt_entry_fn entry, void *const *buffers, const int64_t *dims, const Report &report);

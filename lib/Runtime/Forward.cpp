@@ -98,9 +98,7 @@ rapt_status Forward::unknown(const char *name) const {
                                    : "input_ids, attention_mask and logits");
 }
 
-rapt_status Forward::bind(size_t count, const char *const *names, const rapt_tensor *tensors) {
-  if (count && (!names || !tensors))
-    return report.fail(RAPT_INVALID, "the tensors or their names are NULL");
+rapt_status Forward::bind(size_t count, const char *const *names, const Tensors &tensors) {
   for (size_t i = 0; i < count; ++i) {
     const char *name = names[i] ? names[i] : "";
     const rapt_tensor **place = placeOf(name);
@@ -259,7 +257,7 @@ rapt_status Forward::runRows(int64_t &row) {
     status = addRow(row++, count);
   } while (!status && row < target.batch && blocksOf(row) <= free);
   if (!status && count && c.encode.code)
-    status = encode(c, sources.data(), count, report);
+    status = encode(c, {sources.data(), sizeof(rapt_source)}, count, report);
   size_t withTokens = 0;
   for (size_t i = 0; i < count; ++i) // a row may have a source alone
     if (!status && chunks[i].count) {
@@ -269,7 +267,7 @@ rapt_status Forward::runRows(int64_t &row) {
       std::swap(chunks[withTokens++], chunks[i]);
     }
   if (!status && withTokens)
-    status = step(c, chunks.data(), withTokens, report);
+    status = step(c, {chunks.data(), sizeof(rapt_chunk)}, withTokens, report);
   for (size_t i = 0; i < count; ++i)
     c.endSequence(*c.find(chunks[i].sequence));
   return status;
@@ -300,7 +298,7 @@ rapt_status Forward::run() {
     status = runRows(row);
   c.stepLooks.forget();
   c.encodeLooks.forget();
-  return status;
+  return status ? status : c.execution.checkCancel(report);
 }
 
 } // namespace rapt::runtime

@@ -28,7 +28,7 @@ public:
     if (c.encode.code)
       target.idsName = "decoder_input_ids", target.maskName = "decoder_attention_mask";
   }
-  rapt_status bind(size_t count, const char *const *names, const rapt_tensor *tensors);
+  rapt_status bind(size_t count, const char *const *names, const Tensors &tensors);
   /// The shape of an input or output, once the inputs are bound.
   rapt_status shapeOf(const char *name, int64_t *shape, int32_t *rank) const;
   rapt_status run();

@@ -78,6 +78,11 @@ private:
 /// a * b, or false when it does not fit.
 inline bool multiply(uint64_t a, uint64_t b, uint64_t &product) { return !__builtin_mul_overflow(a, b, &product); }
 
+/// Whether a pointer of a caller's is one to a T. NULL is.
+template <typename T> bool isAligned(const T *pointer) {
+  return reinterpret_cast<uintptr_t>(pointer) % alignof(T) == 0;
+}
+
 /// ceil(a / b) for a >= 0, b > 0.
 inline int64_t ceilDivide(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 

@@ -59,6 +59,9 @@ const char *rapt_version(void) { return RAPT_VERSION; }
 const char *rapt_status_name(rapt_status status) {
   static const char *const names[] = {"OK",       "INVALID", "BAD_FILE",  "MISMATCH", "CPU",    "NOMEM",       "FULL",
                                       "TOO_LONG", "BUSY",    "CANCELLED", "IO",       "FORKED", "UNSUPPORTED", "BUG"};
-  return status >= RAPT_OK && status <= RAPT_BUG ? names[status] : "unknown";
+  static_assert(sizeof names / sizeof names[0] == RAPT_BUG + 1);
+  unsigned number; // a caller's number need not be one of the enumeration's, as which reading it would be undefined
+  memcpy(&number, &status, sizeof number);
+  return number <= RAPT_BUG ? names[number] : "unknown";
 }
 }

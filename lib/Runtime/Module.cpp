@@ -1,4 +1,5 @@
 #include "lib/Runtime/Module.h"
+#include "lib/Runtime/CallerStruct.h"
 #include "lib/Runtime/Cpu.h"
 #include <cerrno>
 #include <climits>
@@ -30,14 +31,8 @@ namespace {
 
 constexpr uint32_t allFlags = RAPT_READ_WEIGHTS | RAPT_POPULATE | RAPT_VERIFY | RAPT_ANY_CONTENT | RAPT_INSPECT;
 
-/// What an application was compiled with: the struct as it is, or as it was in Rapt 0.1, without `variant`.
-rapt_status checkSize(const rapt_module_options &options, const Report &report) {
-  constexpr size_t first = offsetof(rapt_module_options, variant);
-  if (options.size != sizeof(rapt_module_options) && options.size != first)
-    return report.fail(RAPT_INVALID, "rapt_module_options has size %zu, this runtime's has %zu", options.size,
-                       sizeof(rapt_module_options));
-  return RAPT_OK;
-}
+/// The first version of rapt_module_options had no `variant`.
+constexpr size_t firstOptionsBytes = offsetof(rapt_module_options, variant);
 
 rapt_status checkOptions(const rapt_module_options &options, const Report &report) {
   if (options.flags & ~allFlags)
@@ -211,9 +206,8 @@ rapt_status make(const void *source, const rapt_module_options *given, rapt_modu
   rapt_module_options options{};
   options.size = sizeof options;
   if (given) {
-    if (rapt_status status = checkSize(*given, report))
+    if (rapt_status status = readStruct(given, firstOptionsBytes, "rapt_module_options", options, report))
       return status;
-    memcpy(&options, given, given->size);
   }
   if (rapt_status status = checkOptions(options, report))
     return status;
@@ -269,7 +263,8 @@ const void *rapt_module_section(const rapt_module *module, const char *name, siz
 }
 
 rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info) {
-  if (!module || !info || info->size < sizeof(size_t))
+  size_t size;
+  if (!module || !info || readStructSize(info, sizeof size, "rapt_module_info", size, Report(nullptr, 0)))
     return RAPT_INVALID;
   const Manifest &m = *module->manifest;
   rapt_module_info all{};
@@ -300,8 +295,8 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   all.target_cpu = module->variant < 0 ? "" : m.variants[module->variant].cpu.c_str();
   all.start_token = m.startToken;
   all.source_vocabulary = m.sourceVocabulary;
-  all.size = info->size;
-  memcpy(info, &all, info->size < sizeof all ? info->size : sizeof all);
+  all.size = size;
+  memcpy(info, &all, size < sizeof all ? size : sizeof all);
   return RAPT_OK;
 }
 }

@@ -321,9 +321,12 @@ rapt_executor rapt_pool_executor(rapt_pool *pool) {
   rapt_executor executor{};
   executor.size = sizeof executor;
   executor.user = pool;
-  executor.workers = [](void *user) { return static_cast<rapt_pool *>(user)->threads; };
+  executor.workers = [](void *user) { return user ? static_cast<rapt_pool *>(user)->threads : 1; };
   executor.parallel_for = [](void *user, rapt_task_fn body, void *closure, int64_t count) {
-    static_cast<rapt_pool *>(user)->run(body, closure, count);
+    if (user)
+      static_cast<rapt_pool *>(user)->run(body, closure, count);
+    else if (count > 0)
+      body(closure, 0, count, 0);
   };
   return executor;
 }

@@ -102,11 +102,12 @@ void Profile::leave(double seconds, void *const *buffers, const int64_t *dims) {
   current = -1;
 }
 
-size_t Profile::read(rapt_profile_row *to, size_t most) const {
+size_t Profile::read(const StructArray<rapt_profile_row> &to, size_t most) const {
   size_t count = 0;
   auto add = [&](const ManifestEntry *entry, int kind, const ManifestOp *op, int64_t layer, const Row &row) {
-    rapt_profile_row made{};
-    made.size = sizeof made;
+    if (count++ >= most)
+      return;
+    rapt_profile_row &made = to[count - 1];
     made.entry = entry ? entry->name.c_str() : nullptr;
     made.one_token = kind;
     made.op = op ? op->op.c_str() : nullptr;
@@ -119,9 +120,6 @@ size_t Profile::read(rapt_profile_row *to, size_t most) const {
     made.weight_bytes = row.cost.weights;
     made.cache_bytes = row.cost.cache;
     made.activation_bytes = row.cost.activations;
-    if (to && count < most)
-      to[count] = made;
-    ++count;
   };
   for (size_t e = 0; e < manifest->entries.size(); ++e)
     for (int kind = 0; kind < kinds; ++kind) {
@@ -178,7 +176,14 @@ rapt_status rapt_profile_read(rapt_context *context, rapt_profile_row *rows, siz
   if (!context->profile.isStarted())
     return report.fail(RAPT_INVALID, "nothing was profiled: rapt_profile_start was not called");
   const size_t room = *count;
-  *count = context->profile.read(rows, room);
+  StructArray<rapt_profile_row> list;
+  *count = context->profile.read(list, 0);
+  if (rows) {
+    const size_t filled = std::min(room, *count);
+    if (rapt_status status = list.take(rows, filled, "rapt_profile_row", report))
+      return status;
+    context->profile.read(list, filled);
+  }
   return rows && room < *count ? report.fail(RAPT_FULL, "the profile has %zu rows, there is room for %zu", *count, room)
                                : RAPT_OK;
 }

@@ -1,5 +1,6 @@
 //===- Profile.h - What the ops of the compiled code take -----------------------===//
 #pragma once
+#include "lib/Runtime/CallerStruct.h"
 #include "lib/Runtime/Cost.h"
 #include "lib/Runtime/Memory.h"
 #include "rapt/rapt_profile.h"
@@ -24,7 +25,7 @@ public:
 
   bool isStarted() const { return rows.data(); }
   /// Rows of what was called, at most `most` of them into `to`; how many there are.
-  size_t read(rapt_profile_row *to, size_t most) const;
+  size_t read(const StructArray<rapt_profile_row> &to, size_t most) const;
 
 private:
   struct Row {

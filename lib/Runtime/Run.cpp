@@ -16,12 +16,14 @@ bool keepsState(const ManifestEntry &entry) {
 /// Calls `use` with the bound entry: the decoder's forward, which is its step, or one of the artifact's own.
 template <typename Use>
 rapt_status withEntry(rapt_context *context, const char *name, size_t count, const char *const *names,
-                      const rapt_tensor *tensors, const Report &report, Use use) {
-  runtime::Use hold(context, report);
-  if (hold.status)
-    return hold.status;
+                      const rapt_tensor *given, const Report &report, Use use) {
   if (!name)
     return report.fail(RAPT_INVALID, "the entry's name is NULL");
+  if (count && (!names || !given))
+    return report.fail(RAPT_INVALID, "the tensors or their names are NULL");
+  Tensors tensors;
+  if (rapt_status status = tensors.take(given, count, "rapt_tensor", report))
+    return status;
   const rapt_module &module = *context->module;
   bool isDecoder = context->entry.code != nullptr;
   if (isDecoder && !strcmp(name, "forward")) {
@@ -47,9 +49,11 @@ using namespace rapt::runtime;
 extern "C" rapt_status rapt_run(rapt_context *context, const char *entry, size_t count, const char *const *names,
                                 const rapt_tensor *tensors, char *message, size_t message_size) {
   Report report(message, message_size);
-  return withEntry(context, entry, count, names, tensors, report, [&](auto &bound) {
-    ProfiledCall call(context->execution.profile);
-    return bound.run();
+  return runCall(context, report, [&] {
+    return withEntry(context, entry, count, names, tensors, report, [&](auto &bound) {
+      ProfiledCall call(context->execution.profile);
+      return bound.run();
+    });
   });
 }
 
@@ -59,6 +63,9 @@ extern "C" rapt_status rapt_run_shape(rapt_context *context, const char *entry, 
   Report report(message, message_size);
   if (!output || !shape || !rank)
     return report.fail(RAPT_INVALID, "the output's name, shape or rank is NULL");
+  Use use(context, report); // not by runCall: it runs nothing that could be cancelled
+  if (use.status)
+    return use.status;
   return withEntry(context, entry, count, names, tensors, report,
                    [&](auto &bound) { return bound.shapeOf(output, shape, rank); });
 }

@@ -10,7 +10,7 @@ using ll = long long;
 
 class Step {
 public:
-  Step(rapt_context &context, rapt_chunk *chunks, size_t count, const Report &report)
+  Step(rapt_context &context, const StructArray<rapt_chunk> &chunks, size_t count, const Report &report)
       : c(context), l(context.limits), chunks(chunks), count(count), report(report) {}
   rapt_status run();
 
@@ -39,7 +39,7 @@ private:
 
   rapt_context &c;
   const Limits &l;
-  rapt_chunk *chunks;
+  StructArray<rapt_chunk> chunks;
   size_t count;
   const Report &report;
   int64_t total = 0, neededBlocks = 0, longest = 0;
@@ -77,6 +77,9 @@ rapt_status Step::checkChunk(size_t i) {
     return report.fail(RAPT_INVALID, "chunk %zu: its sequence has no source: give it one with rapt_encode first", i);
   if (!k.tokens || k.count < 1)
     return report.fail(RAPT_INVALID, "chunk %zu has %lld tokens%s", i, ll(k.count), k.tokens ? "" : " at NULL");
+  if (!isAligned(k.tokens))
+    return report.fail(RAPT_INVALID, "chunk %zu: its tokens are at %p, which is not a multiple of %zu", i,
+                       static_cast<const void *>(k.tokens), alignof(int32_t));
   if (k.want < RAPT_LOGITS_NONE || k.want > RAPT_LOGITS_ALL)
     return report.fail(RAPT_INVALID, "chunk %zu wants logits %d, which is not 0, 1 or 2", i, k.want);
   if (k.count > l.positions - s->length)
@@ -84,7 +87,7 @@ rapt_status Step::checkChunk(size_t i) {
                        "chunk %zu: %lld tokens in the cache and %lld new ones; the model has %lld positions", i,
                        ll(s->length), ll(k.count), ll(l.positions));
   uint64_t need = uint64_t(logitRows(k)) * uint64_t(l.vocabulary) * sizeof(float);
-  if (k.output && (k.output_bytes < need || reinterpret_cast<uintptr_t>(k.output) % alignof(float)))
+  if (k.output && (k.output_bytes < need || !isAligned(k.output)))
     return report.fail(RAPT_INVALID, "chunk %zu: its output has %zu bytes at %p; %llu bytes of floats are needed", i,
                        k.output_bytes, static_cast<void *>(k.output), (unsigned long long)need);
   neededBlocks += c.blocksFor(s->length + k.count) - s->blockCount + copiesLast(*s);
@@ -94,13 +97,7 @@ rapt_status Step::checkChunk(size_t i) {
 }
 
 rapt_status Step::check() {
-  if (!chunks || count == 0)
-    return report.fail(RAPT_INVALID, "the step has no chunks");
   ++c.steps;
-  for (size_t i = 0; i < count; ++i)
-    if (chunks[i].size != sizeof(rapt_chunk))
-      return report.fail(RAPT_INVALID, "rapt_chunk %zu has size %zu, this runtime's has %zu", i, chunks[i].size,
-                         sizeof(rapt_chunk));
   for (size_t i = 0; i < count; ++i)
     if (rapt_status status = checkChunk(i))
       return status;
@@ -346,6 +343,8 @@ rapt_status Step::run() {
   for (size_t i = 0; i < count; ++i)
     takeBlocks(i);
   status = runParts();
+  if (!status) // the last moment at which the sequences can be left as they were
+    status = c.execution.checkCancel(report);
   for (size_t i = 0; i < count; ++i) {
     if (status) {
       giveBack(i);
@@ -365,7 +364,7 @@ rapt_status Step::run() {
 
 } // namespace
 
-rapt_status step(rapt_context &context, rapt_chunk *chunks, size_t count, const Report &report) {
+rapt_status step(rapt_context &context, const StructArray<rapt_chunk> &chunks, size_t count, const Report &report) {
   return Step(context, chunks, count, report).run();
 }
 
@@ -373,8 +372,14 @@ rapt_status step(rapt_context &context, rapt_chunk *chunks, size_t count, const 
 
 extern "C" rapt_status rapt_step(rapt_context *context, rapt_chunk *chunks, size_t count, char *message,
                                  size_t message_size) {
-  rapt::runtime::Report report(message, message_size);
-  rapt::runtime::Use use(context, report);
-  rapt::runtime::ProfiledCall call(use.status ? nullptr : context->execution.profile);
-  return use.status ? use.status : rapt::runtime::step(*context, chunks, count, report);
+  using namespace rapt::runtime;
+  Report report(message, message_size);
+  return runCall(context, report, [&]() -> rapt_status {
+    ProfiledCall call(context->execution.profile);
+    if (!chunks || count == 0)
+      return report.fail(RAPT_INVALID, "the step has no chunks");
+    StructArray<rapt_chunk> list;
+    rapt_status status = list.take(chunks, count, "rapt_chunk", report);
+    return status ? status : step(*context, list, count, report);
+  });
 }

@@ -1,4 +1,5 @@
 #include "lib/Runtime/Tensor.h"
+#include "lib/Runtime/Memory.h"
 #include <cstdio>
 
 namespace rapt::runtime {
@@ -18,31 +19,32 @@ int64_t integerAt(const rapt_tensor &t, int64_t element) {
   return is(t, typeI64) ? static_cast<const int64_t *>(t.data)[element] : static_cast<const int32_t *>(t.data)[element];
 }
 
+/// The addresses [first, last) of a tensor's elements and what lies between them. False where they are none.
+static bool addressesOf(const rapt_tensor &t, uintptr_t &first, uintptr_t &last) {
+  const int64_t bytes = (t.dtype_bits + 7) / 8;
+  int64_t low = 0, high = 1, reach;
+  for (int i = 0; i < t.rank; ++i) {
+    if (__builtin_mul_overflow(strideOf(t, i), t.shape[i] - 1, &reach))
+      return false;
+    int64_t &bound = reach < 0 ? low : high;
+    if (__builtin_add_overflow(bound, reach, &bound))
+      return false;
+  }
+  const auto data = reinterpret_cast<uintptr_t>(t.data);
+  return !__builtin_mul_overflow(low, bytes, &low) && !__builtin_mul_overflow(high, bytes, &high) &&
+         !__builtin_add_overflow(data, low, &first) && !__builtin_add_overflow(data, high, &last);
+}
+
 bool overlap(const rapt_tensor &a, const rapt_tensor &b) {
-  auto range = [](const rapt_tensor &t, uintptr_t &first, uintptr_t &last) {
-    const intptr_t bytes = t.dtype_bits / 8;
-    intptr_t low = 0, high = 0;
-    for (int i = 0; i < t.rank; ++i) {
-      intptr_t reach = strideOf(t, i) * (t.shape[i] - 1);
-      (reach < 0 ? low : high) += reach;
-    }
-    first = reinterpret_cast<uintptr_t>(t.data) + uintptr_t(low * bytes);
-    last = reinterpret_cast<uintptr_t>(t.data) + uintptr_t((high + 1) * bytes);
-  };
   uintptr_t firstA, lastA, firstB, lastB;
-  range(a, firstA, lastA);
-  range(b, firstB, lastB);
-  return firstA < lastB && firstB < lastA;
+  return addressesOf(a, firstA, lastA) && addressesOf(b, firstB, lastB) && firstA < lastB && firstB < lastA;
 }
 
 rapt_status checkTensor(const char *name, const rapt_tensor &t, int rank, const Report &report) {
-  if (t.size != sizeof(rapt_tensor))
-    return report.fail(RAPT_INVALID, "%s: rapt_tensor has size %zu, this runtime's has %zu", name, t.size,
-                       sizeof(rapt_tensor));
   if (t.rank != rank)
     return report.fail(RAPT_INVALID, "%s: has rank %d, not %d", name, t.rank, rank);
-  if (!t.shape)
-    return report.fail(RAPT_INVALID, "%s: has no shape", name);
+  if (!t.shape || !isAligned(t.shape) || !isAligned(t.strides))
+    return report.fail(RAPT_INVALID, t.shape ? "%s: its shape or strides are not aligned" : "%s: has no shape", name);
   if (t.device_type != RAPT_DEVICE_CPU)
     return report.fail(RAPT_INVALID, "%s: is on device type %d, not %d (CPU)", name, t.device_type, RAPT_DEVICE_CPU);
   int64_t elements = 1;
@@ -57,6 +59,8 @@ rapt_status checkTensor(const char *name, const rapt_tensor &t, int rank, const 
   if (reinterpret_cast<uintptr_t>(t.data) % (t.dtype_bits / 8 ? t.dtype_bits / 8 : 1))
     return report.fail(RAPT_INVALID, "%s: its data at %p is not aligned to its elements of %d bits", name, t.data,
                        t.dtype_bits);
+  if (uintptr_t first, last; !addressesOf(t, first, last))
+    return report.fail(RAPT_INVALID, "%s: its strides reach beyond any memory", name);
   return RAPT_OK;
 }
 

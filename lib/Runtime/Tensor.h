@@ -1,6 +1,6 @@
 //===- Tensor.h - Tensors of callers ---------------------------------------------===//
 #pragma once
-#include "lib/Runtime/Message.h"
+#include "lib/Runtime/CallerStruct.h"
 #include "rapt/rapt.h"
 #include <cstdint>
 
@@ -26,10 +26,13 @@ int64_t strideOf(const rapt_tensor &t, int i);
 /// The integer `element` elements from the tensor's start.
 int64_t integerAt(const rapt_tensor &t, int64_t element);
 
-/// Whether two tensors share memory: the bytes from the first to the last element of each.
+/// Whether two tensors, which checkTensor has seen, share memory: the bytes from the first to the last element of each.
 bool overlap(const rapt_tensor &a, const rapt_tensor &b);
 
-/// A tensor of `rank` dimensions of 1 or more, in memory of the CPU and aligned to its elements; tells otherwise.
+using Tensors = StructArray<const rapt_tensor>;
+
+/// A tensor of `rank` dimensions of 1 or more, in memory of the CPU, aligned to its elements, all of which have
+/// addresses; tells otherwise. Its size has been checked.
 rapt_status checkTensor(const char *name, const rapt_tensor &t, int rank, const Report &report);
 
 /// "[2, 3]"

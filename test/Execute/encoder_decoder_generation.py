@@ -22,7 +22,7 @@ import beam_search  # noqa: E402
 from context import Context  # noqa: E402
 
 SOURCE = [7, 99, 3, 14, 15, 92, 65, 35, 89, 79, 32, 38, 46]
-INVALID, TOO_LONG, FULL, BAD_FILE = "INVALID", "TOO_LONG", "FULL", "BAD_FILE"
+INVALID, TOO_LONG, FULL, BAD_FILE, CANCELLED = "INVALID", "TOO_LONG", "FULL", "BAD_FILE", "CANCELLED"
 # (beams, returned, further options): the last with equal hypotheses at both ends of the scale.
 BEAMS = ((1, 1, {}), (4, 3, {}), (3, 2, {"length_penalty": 0.0, "early_stopping": True}), (5, 5, {"length_penalty": 2.0, "repetition_penalty": 1.3}))
 
@@ -160,6 +160,23 @@ def checkSequences(runtime, library, model):
     context.refused(context.encode([(999, SOURCE)]), INVALID, "sequence 999 does not exist")
     short = numpy.zeros((2, width), numpy.float32)
     context.refused(context.encode([(fresh, SOURCE)], [short]), INVALID, "source 0: its hidden has")
+    assert context.available() == before
+    # A cancel that is pending when a call is refused is spent by it; one that hits an encode leaves no source.
+    for tokens, expected in (([3] * 201, TOO_LONG), (SOURCE, None)):
+        context.lib.rapt_cancel(context.context)
+        context.refused(context.encode([(fresh, tokens)]), CANCELLED, "cancelled")
+        assert context.available() == before
+        status = context.encode([(fresh, tokens)])
+        if expected:
+            context.refused(status, expected, "")
+    context.must(status)
+    context.free(fresh)
+    fresh = context.sequence()
+    context.lib.rapt_cancel(context.context)
+    context.refused(context.step([(b, [3] * 600)])[1], CANCELLED, "cancelled")
+    context.must(context.encode([(fresh, SOURCE)]))
+    context.free(fresh)
+    fresh = context.sequence()
     assert context.available() == before
     checkSaved(runtime, library, model, context, fork, texts[0][:2] + [50, 51], references[0])
     for sequence in (fork, b, fresh, second):

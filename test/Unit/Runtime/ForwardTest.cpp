@@ -126,6 +126,8 @@ TEST(Forward, RefusesWrongTensors) {
       EXPECT_NE(strstr(f.context.message.text, part), nullptr) << part << " is not in: " << f.context.message.text;
   };
   const int64_t other[3] = {3, 70, 256}, zero[2] = {0, 70}, column[3] = {1, 1, 1};
+  const int64_t far[2] = {INT64_MAX, 1}, farBack[2] = {INT64_MIN, 1}, farTogether[2] = {INT64_MAX / 4, INT64_MAX / 69};
+  const int64_t farOut[3] = {INT64_MAX / 8, vocabulary, 1};
   expect([](Fixture &f) { f.ids[7] = 257; }, RAPT_INVALID, {"input_ids[0, 7] is 257", "0 to 256"});
   expect([](Fixture &f) { f.ids[75] = -1; }, RAPT_INVALID, {"input_ids[1, 5] is -1"});
   expect([](Fixture &f) { f.names[0] = "ids"; }, RAPT_INVALID, {"no tensor ids", "input_ids"});
@@ -143,6 +145,11 @@ TEST(Forward, RefusesWrongTensors) {
          {"dimension 0 is 0"});
   expect([](Fixture &f) { f.mask[3] = 2; }, RAPT_INVALID, {"attention_mask row 0 is 2 at 3, neither 0 nor 1"});
   expect([&](Fixture &f) { f.tensors[1].strides = column; }, RAPT_INVALID, {"strides"});
+  for (const int64_t *strides : {far, farBack, farTogether})
+    expect([&](Fixture &f) { f.tensors[0].strides = strides; }, RAPT_INVALID, {"input_ids", "beyond any memory"});
+  expect([&](Fixture &f) { f.tensors[1].strides = farOut; }, RAPT_INVALID, {"logits", "beyond any memory"});
+  expect([](Fixture &f) { f.tensors[0].shape = reinterpret_cast<int64_t *>(reinterpret_cast<char *>(f.inShape) + 4); },
+         RAPT_INVALID, {"shape or strides are not aligned"});
   expect([](Fixture &f) { f.tensors[0].device_type = 2; }, RAPT_INVALID, {"device type 2"});
   expect([](Fixture &f) { f.tensors[0].data = reinterpret_cast<char *>(f.ids.data()) + 1; }, RAPT_INVALID, {"aligned"});
   expect([](Fixture &f) { f.tensors[0].data = f.logits.data() + 100; }, RAPT_INVALID, {"shares memory"});

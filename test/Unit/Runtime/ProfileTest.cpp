@@ -10,7 +10,9 @@ namespace {
 std::vector<rapt_profile_row> readAllRows(rapt_context *context) {
   size_t count = 0;
   EXPECT_EQ(rapt_profile_read(context, nullptr, &count, nullptr, 0), RAPT_OK);
-  std::vector<rapt_profile_row> rows(count);
+  rapt_profile_row empty{};
+  empty.size = sizeof empty;
+  std::vector<rapt_profile_row> rows(count, empty);
   EXPECT_EQ(rapt_profile_read(context, rows.data(), &count, nullptr, 0), RAPT_OK);
   return rows;
 }
@@ -91,7 +93,8 @@ TEST(Profile, Refusals) {
   ASSERT_EQ(rapt_profile_start(context, m.text, m.size), RAPT_OK);
   EXPECT_EQ(rapt_profile_read(context, nullptr, nullptr, m.text, m.size), RAPT_INVALID);
   ASSERT_EQ(context.append(context.sequence(), someText(2, 1)), RAPT_OK);
-  rapt_profile_row row;
+  rapt_profile_row row{};
+  row.size = sizeof row;
   count = 1;
   EXPECT_EQ(rapt_profile_read(context, &row, &count, m.text, m.size), RAPT_FULL);
   EXPECT_STREQ(row.op, "insert");

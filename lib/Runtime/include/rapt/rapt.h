@@ -13,7 +13,12 @@
 |*   chunk.want = RAPT_LOGITS_LAST;
 |*   rapt_step(context, &chunk, 1, message, sizeof message);   // chunk.logits[0 .. vocabulary)
 |*
-|* Structs that a caller fills begin with their size: set it to sizeof and the rest to zero, which means the default.
+|* Structs begin with their size, by which the library tells which version of the struct an application was compiled
+|* with: set it to sizeof, also of structs that a call fills, and the rest to zero, which means the default. Nothing
+|* beyond that size is read or written; members that an older struct lacks have their default. INVALID: a size smaller
+|* than the first version's, above 4096, or no multiple of 8. UNSUPPORTED: a newer struct whose further members are not
+0.
+|* Structs in an array all have the size of the first one.
 |* rapt_status.h says how errors are told. Nothing here keeps thread-local state, installs a signal handler or ends the
 |* process. Pointers are borrowed for the call unless said otherwise. Counts and sizes are in the unit the name says.
 |*
@@ -39,7 +44,8 @@ typedef struct rapt_module rapt_module;
 typedef struct rapt_context rapt_context;
 typedef struct rapt_pool rapt_pool;
 
-/** Version of the library ("0.1.0"), and a word for a status ("MISMATCH"). Static strings. */
+/** Version of the library ("0.1.0"), and a word for a status ("MISMATCH"; "unknown" for any other number). Static
+ * strings. */
 RAPT_API const char *rapt_version(void);
 RAPT_API const char *rapt_status_name(rapt_status status);
 
@@ -129,7 +135,7 @@ typedef struct rapt_module_info {
                                   text is of tokenizer.json, the target's of target_tokenizer.json. 0: `vocabulary`. */
 } rapt_module_info;
 
-/** Fills the first info->size bytes of *info. */
+/** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);
 
 /*===-- Pools -------------------------------------------------------------------===*/
@@ -142,7 +148,7 @@ RAPT_API int64_t rapt_default_threads(void);
 RAPT_API rapt_status rapt_pool_new(int64_t threads, rapt_pool **pool, char *message, size_t message_size);
 RAPT_API void rapt_pool_free(rapt_pool *pool);
 RAPT_API int64_t rapt_pool_threads(const rapt_pool *pool);
-/** The pool as an executor, for parallel work of the application's own. */
+/** The pool as an executor, for parallel work of the application's own. NULL: the calling thread as one. */
 RAPT_API rapt_executor rapt_pool_executor(rapt_pool *pool);
 
 /*===-- Contexts ----------------------------------------------------------------===*/
@@ -181,7 +187,9 @@ RAPT_API void rapt_context_free(rapt_context *context);
 /** Tokens the cache holds in all, and tokens that fit in blocks no sequence holds. */
 RAPT_API int64_t rapt_context_capacity(const rapt_context *context);
 RAPT_API int64_t rapt_context_available(const rapt_context *context);
-/** Makes the step that runs now, or else the next one, return RAPT_CANCELLED. From any thread or a signal handler. */
+/** Makes the rapt_step, rapt_encode or rapt_run that runs now, or else the next one, return RAPT_CANCELLED, even where
+ * it would have failed otherwise. That call spends the cancel, and all others that came until it returns. From any
+ * thread or a signal handler. */
 RAPT_API void rapt_cancel(rapt_context *context);
 
 /*===-- Sequences ---------------------------------------------------------------===*/
@@ -212,7 +220,7 @@ RAPT_API rapt_status rapt_sequence_load(rapt_context *context, const void *state
 
 /*===-- Running -----------------------------------------------------------------===*/
 
-/** What an encoder-decoder's sequence is made from. All sources of a call have the same size. */
+/** What an encoder-decoder's sequence is made from. */
 typedef struct rapt_source {
   size_t size;
   rapt_sequence sequence; /**< Without tokens and without source. */
@@ -234,7 +242,7 @@ typedef enum rapt_logits {
   RAPT_LOGITS_ALL = 2   /**< Of each of its tokens: f32 [count, vocabulary]. */
 } rapt_logits;
 
-/** New tokens of one sequence. All chunks of a call have the same size. */
+/** New tokens of one sequence. */
 typedef struct rapt_chunk {
   size_t size;
   rapt_sequence sequence;
@@ -266,14 +274,15 @@ typedef struct rapt_tensor {
   const int64_t *strides; /**< In elements; NULL: dense, row-major. */
 } rapt_tensor;
 
-/** Runs a named entry on tensors, inputs and outputs in one list. All tensors have the same size field. Tensors are
- * named as in Hugging Face; rows of unequal length are padded on the right. Decoders have "forward": input_ids i64 or
- * i32 [batch, length]; attention_mask i64, optional, ones then zeros in each row; logits f32 [batch, length,
- * vocabulary], 0 beyond a row's length. It borrows free blocks of the cache and gives them back. Encoder-decoders have
- * decoder_input_ids and decoder_attention_mask for the logits, and encoder_last_hidden_state f32 [batch, length,
- * hidden], optional, besides. Compiled to be looked into, both have attentions f32 [batch, length, layers, heads,
- * positions], or encoder_, decoder_ and cross_attentions. Other models have the entries that their manifest lists; an
- * output may be left out. */
+/** Runs a named entry on tensors, inputs and outputs in one list. Tensors are named as in Hugging Face; rows of unequal
+ * length are padded on the right. Decoders have "forward": input_ids i64 or i32 [batch, length]; attention_mask i64,
+ * optional, ones then zeros in each row; logits f32 [batch, length, vocabulary], 0 beyond a row's length. It borrows
+ * free blocks of the cache and gives them back. Encoder-decoders have decoder_input_ids and decoder_attention_mask for
+ * the logits, and encoder_last_hidden_state f32 [batch, length, hidden], optional, besides. Compiled to be looked into,
+ * both have attentions f32 [batch, length, layers, heads, positions], or encoder_, decoder_ and cross_attentions.
+ * There `positions` is the bound that the code was compiled for and not the length of a text, also in
+ * cross_attentions, whose last dimension runs over the source: rapt_run_shape tells it, and weights beyond the text's
+ * end are 0. Other models have the entries that their manifest lists; an output may be left out. */
 RAPT_API rapt_status rapt_run(rapt_context *context, const char *entry, size_t count, const char *const *names,
                               const rapt_tensor *tensors, char *message, size_t message_size);
 

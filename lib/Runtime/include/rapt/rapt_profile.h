@@ -32,8 +32,8 @@ typedef struct rapt_profile_row {
  * artifacts that do not tell their ops. */
 RAPT_API rapt_status rapt_profile_start(rapt_context *context, char *message, size_t message_size);
 RAPT_API rapt_status rapt_profile_stop(rapt_context *context, char *message, size_t message_size);
-/** Fills rows with what was called, entry by entry in the order of the code, and sets *count. RAPT_FULL where there are
- * more than *count; NULL rows: only their number is told. */
+/** Fills rows, each with its size set, with what was called, entry by entry in the order of the code, and sets *count.
+ * RAPT_FULL where there are more than *count; NULL rows: only their number is told. */
 RAPT_API rapt_status rapt_profile_read(rapt_context *context, rapt_profile_row *rows, size_t *count, char *message,
                                        size_t message_size);
 
