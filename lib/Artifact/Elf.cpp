@@ -39,7 +39,8 @@ Expected<Image> open(std::string_view bytes) {
       count > (bytes.size() - at) / sizeof(Elf64_Shdr))
     return Error{"the ELF section table lies outside the file"};
   image.sections.resize(count);
-  std::memcpy(image.sections.data(), bytes.data() + at, count * sizeof(Elf64_Shdr));
+  if (count)
+    std::memcpy(image.sections.data(), bytes.data() + at, count * sizeof(Elf64_Shdr));
   return image;
 }
 

@@ -73,6 +73,7 @@ private:
 class ExactBytes {
 public:
   ExactBytes(std::string_view bytes, size_t alignment) : size(bytes.size()) {
+    alignment = alignment < sizeof(void *) ? sizeof(void *) : alignment;
     require(posix_memalign(&memory, alignment, size ? size : 1) == 0, "there is memory for an input");
     bytes.copy(static_cast<char *>(memory), size);
   }

@@ -41,7 +41,7 @@ void readOne(std::string_view bytes, size_t size) {
 
 /// A folder with the two shards that an index may name.
 std::string makeFolder() {
-  std::string folder = "/tmp/rapt-fuzz-XXXXXX";
+  std::string folder = access("/dev/shm", W_OK) ? "/tmp/rapt-fuzz-XXXXXX" : "/dev/shm/rapt-fuzz-XXXXXX";
   require(mkdtemp(folder.data()), "there is a folder for temporary files");
   for (std::string name : {"a", "b"}) {
     std::string header = R"({")" + name + R"(":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";

@@ -21,6 +21,12 @@ constexpr size_t fieldOffsets[] = {0, 8, 12, 16, 32, 48, 80, 88, 96, 104, 112};
 constexpr int64_t tokensOfSeed = 70; // more than a block
 
 struct Model {
+  Model() = default;
+  Model(const Model &) = delete;
+  ~Model() {
+    rapt_context_free(context);
+    rapt_module_release(module);
+  }
   std::string name;
   rapt_module *module = nullptr;
   rapt_context *context = nullptr;
@@ -190,14 +196,12 @@ void use(Model &m, rapt_sequence sequence, FuzzedDataProvider &input) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   FuzzedDataProvider input(data, size);
   Model &m = *models()[input.ConsumeIntegral<uint8_t>() % models().size()];
-  size_t seed = input.ConsumeIntegral<uint8_t>();
-  bool raw = seed == 255;
-  std::string state = raw ? std::string() : m.states[seed % m.states.size()];
-  if (!raw)
+  const size_t seed = input.ConsumeIntegral<uint8_t>();
+  const bool isRaw = seed == 255, mends = input.ConsumeIntegral<uint8_t>() < 240;
+  std::string state = isRaw ? input.ConsumeRemainingBytesAsString() : m.states[seed % m.states.size()];
+  if (!isRaw)
     edit(state, input);
-  if (raw)
-    state = input.ConsumeRemainingBytesAsString();
-  if (raw || !input.ConsumeProbability<float>() || input.ConsumeIntegralInRange(0, 9))
+  if (mends)
     mendChecksum(state);
   ExactBytes bytes(state, 1);
   rapt_sequence sequence = 0;
