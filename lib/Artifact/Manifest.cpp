@@ -150,13 +150,14 @@ std::string writeHeader(const Manifest &m) {
     upper += c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c;
   std::string header = "/* " + m.name + ": a model compiled by Rapt " + m.version + ".\n";
   header += " *\n"
-            " *   rapt_module *module = NULL;\n"
+            " * Linked into a program:\n"
+            " *   rapt_module *module;\n"
             " *   char message[256];\n"
-            " *   rapt_module_create(&module, &" +
+            " *   rapt_status status = rapt_module_from_artifact(&" +
             m.name +
-            "_module, NULL, message, sizeof message);\n"
+            "_module, NULL, &module, message, sizeof message);\n"
             " *\n"
-            " * See rapt/rapt.h for contexts, sequences and steps. */\n";
+            " * See rapt/rapt.h for rapt_module_open, contexts, sequences and steps. */\n";
   header += "#ifndef RAPT_MODEL_" + upper + "_H\n#define RAPT_MODEL_" + upper + "_H\n#include <rapt/artifact.h>\n\n";
   auto bound = [&](const char *name, int64_t value) {
     if (value > 0)

@@ -11,8 +11,8 @@ using namespace rapt::runtime;
 
 namespace {
 
-constexpr uint64_t mostBytes = uint64_t(1) << 20;  ///< of a buffer or a table; what needs more does not run here
-constexpr size_t mostMemory = size_t(64) << 20;    ///< of a context
+constexpr uint64_t mostBytes = uint64_t(1) << 20; ///< of a buffer or a table; what needs more does not run here
+constexpr size_t mostMemory = size_t(64) << 20;   ///< of a context
 const ManifestEntry *currentEntry = nullptr;
 
 int64_t extentOf(const ManifestExtent &extent, const int64_t *dims) {
@@ -168,8 +168,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::unique_ptr<Manifest> manifest(parsed);
   std::vector<rapt_artifact_entry> entries = entriesOf(*manifest);
   ExactBytes weights(weightsOf(*manifest), 4096);
-  rapt_artifact artifact{RAPT_ARTIFACT_MAGIC, RAPT_ABI_MAJOR, RAPT_ABI_MINOR, text.c_str(), text.size(),
-                         entries.data(),      entries.size(), weights.size ? weights.data() : nullptr, weights.size};
+  rapt_artifact artifact{RAPT_ARTIFACT_MAGIC, RAPT_ABI_MAJOR, RAPT_ABI_MINOR, text.c_str(),
+                         text.size(),         entries.data(), entries.size(), weights.size ? weights.data() : nullptr,
+                         weights.size};
   rapt_module_options options{};
   options.size = sizeof options;
   options.flags = RAPT_ANY_CONTENT | (manifest->hasWeights && !weights.size ? RAPT_INSPECT : 0);

@@ -1,5 +1,5 @@
-// Saved states of sequences, loaded into contexts of compiled models: damaged ones are refused and leave nothing behind,
-// accepted ones work.
+// Saved states of sequences, loaded into contexts of compiled models: damaged ones are refused and leave nothing
+// behind, accepted ones work.
 //
 // The models are compiled by test/Fuzz/run (RAPT_FUZZ_MODELS is their folder). An input is a program that edits a state
 // which was saved just before, mends its checksum, loads it and goes on.
