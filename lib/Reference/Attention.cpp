@@ -61,6 +61,13 @@ public:
         return failure();
     for (int64_t &extent : extents)
       extent = extent < 0 ? 1 : extent;
+    for (Op::Dim dim : {Op::B, Op::HKV, Op::G})
+      if (extents[dim] != 1 && op.isSingle(dim))
+        return op.emitOpError() << "extent of dim " << names[dim] << " is " << extents[dim]
+                                << ", but the result has no dim " << names[dim] << "; expected 1";
+    if (o.additive && o.additive->dim(0) != extents[Op::DQK])
+      return op.emitOpError() << "additive vector has " << o.additive->dim(0) << " elements for " << extents[Op::DQK]
+                              << " channels";
     if (o.qBegin && failed(checkOffsets(op, "q_begin", *o.qBegin, extents[Op::Q])))
       return failure();
     if (o.kvBegin && failed(checkOffsets(op, "kv_begin", *o.kvBegin, extents[Op::KV])))
@@ -71,8 +78,9 @@ public:
   int64_t extents[Op::NumDims];
 
 private:
+  static constexpr const char *names[] = {"b", "hkv", "g", "q", "kv", "dqk", "dv"};
+
   LogicalResult agree(unsigned dim, int64_t size) {
-    static constexpr const char *names[] = {"b", "hkv", "g", "q", "kv", "dqk", "dv"};
     if (extents[dim] >= 0 && extents[dim] != size)
       return op.emitOpError() << "extent of dim " << names[dim] << " is both " << extents[dim] << " and " << size;
     extents[dim] = size;
@@ -238,6 +246,9 @@ FailureOr<int64_t> keysOf(O op, const AttentionOperands<S> &o, int64_t extent, i
   if (keys < 0 || keys > extent - first)
     return op.emitOpError() << "row " << b << " has " << keys << " keys from " << first
                             << " on, but the extent of dim kv is " << extent;
+  if (o.kvBegin && keys > o.kvBegin->ints[b + 1] - first)
+    return op.emitOpError() << "row " << b << " has " << keys << " keys from " << first
+                            << " on, but kv_begin ends it at " << o.kvBegin->ints[b + 1];
   return keys;
 }
 
@@ -322,7 +333,8 @@ static Slot<S> extraAt(attn::AttentionStateOp op, unsigned i, const Tensor<S> &e
   }
   int64_t at = 0;
   for (auto [expr, size] : llvm::zip(op.getExtraMap(i).getResults(), extra.shape)) {
-    int64_t index = cast<AffineDimExpr>(expr).getPosition() == 0 ? q : kv;
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    int64_t index = !dim ? 0 : dim.getPosition() == 0 ? q : kv;
     if (index < 0 || index >= size)
       return slot;
     at = at * size + index;

@@ -33,11 +33,28 @@ LogicalResult verifyEntry(func::FuncOp entry) {
   return success();
 }
 
+/// Nothing is padded yet, so the vector of an additive similarity is as long as the query's channels are many.
+template <typename Op> LogicalResult verifyAdditive(Op op) {
+  if (!op.getAdditive())
+    return success();
+  auto query = cast<RankedTensorType>(op.getQuery().getType()),
+       vector = cast<RankedTensorType>(op.getAdditive().getType());
+  if (int64_t channels = query.getDimSize(*op.dimOf(0, attn::AttentionOp::DQK));
+      ShapedType::isDynamic(channels) || channels == vector.getDimSize(0))
+    return success();
+  return op.emitOpError() << "needs an additive vector with an element for each channel of " << query << ", found "
+                          << vector;
+}
+
 struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
   void runOnOperation() override {
     WalkResult result = getOperation().walk([](Operation *op) {
       if (auto entry = dyn_cast<func::FuncOp>(op); entry && entry->hasAttr(attn::AttnDialect::entryAttr))
         return failed(verifyEntry(entry)) ? WalkResult::interrupt() : WalkResult::advance();
+      if (auto attention = dyn_cast<attn::AttentionOp>(op); attention && failed(verifyAdditive(attention)))
+        return WalkResult::interrupt();
+      if (auto weights = dyn_cast<attn::AttentionWeightsOp>(op); weights && failed(verifyAdditive(weights)))
+        return WalkResult::interrupt();
       if (isa<attn::AttnDialect, arith::ArithDialect, math::MathDialect, func::FuncDialect>(op->getDialect()) ||
           isa<ModuleOp, scf::ForOp, scf::YieldOp, tensor::DimOp, tensor::EmptyOp>(op))
         return WalkResult::advance();

@@ -74,6 +74,15 @@ void Extents::tie(Value a, unsigned i, Value b, unsigned j, int64_t more) {
   demand(leastOf(other).value_or(0) >= 0);
 }
 
+/// Extent `i` of `tensor` is `number`, whatever its type says.
+void Extents::fix(Value tensor, unsigned i, int64_t number) {
+  auto [root, more] = find(idOf(tensor, i));
+  Set &set = sets[root];
+  demand(!set.number || *set.number == number - more);
+  set.number = number - more;
+  demand(*leastOf(root) >= 0);
+}
+
 /// `begin` has the offsets of packed rows, one more than there are rows; `perRow` have an extent 0 of the rows.
 void Extents::tieOffsets(Value begin, ValueRange perRow) {
   auto [root, more] = find(idOf(begin, 0));
@@ -124,7 +133,12 @@ template <typename Op> void Extents::tieAttention(Op op, ArrayRef<std::pair<unsi
     tieOffsets(begin, {});
     if (const auto &rows = first[attn::AttentionOp::B])
       tie(begin, 0, rows->first, rows->second, 1);
+    else if (op.isSingle(attn::AttentionOp::B))
+      fix(begin, 0, 2);
   }
+  for (attn::AttentionOp::Dim dim : {attn::AttentionOp::B, attn::AttentionOp::HKV, attn::AttentionOp::G})
+    if (first[dim] && op.isSingle(dim))
+      fix(first[dim]->first, first[dim]->second, 1);
   if (op.getQBegin() && op.getKvBegin())
     tie(op.getQBegin(), 0, op.getKvBegin(), 0);
 }

@@ -40,6 +40,7 @@ private:
   unsigned idOf(mlir::Value tensor, unsigned i);
   Place find(unsigned id);
   void tie(mlir::Value a, unsigned i, mlir::Value b, unsigned j, int64_t more = 0);
+  void fix(mlir::Value tensor, unsigned i, int64_t number);
   void tieOffsets(mlir::Value begin, mlir::ValueRange perRow);
   void demand(bool isPossible);
   void tieOp(mlir::Operation *op);

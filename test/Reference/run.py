@@ -281,6 +281,14 @@ def attention():
     case("attention empty", "attention", "dense", empty, {"result0": np.zeros((3, 0, 2, 3, 7))})
     case("attention no keys", "attention", "dense", {**empty, "q": dense_q}, {"result0": np.zeros((3, 4, 2, 3, 7))})
 
+    lengths_of = {"q": normal(3, 1, 1, 5), "k": normal(9, 1, 5), "v": normal(9, 1, 7), "q_begin": ints(0, 1, 3), "kv_begin": ints(0, 4, 9)}
+    used_of = [attend(lengths_of["q"][at], lengths_of["k"][first:end], lengths_of["v"][first:end], 0.5) for at, first, end in ((slice(0, 1), 0, 4), (slice(1, 3), 4, 6))]
+    case("attention lengths", "attention", "lengths", {**lengths_of, "kv_length": ints(4, 2)}, {"result0": np.concatenate(used_of)})
+    error("attention", "lengths", {**lengths_of, "kv_length": ints(5, 2)}, "row 0 has 5 keys from 0 on, but kv_begin ends it at 4")
+    error("attention", "one_result", {"q": normal(2, 1, 1, 5), "k": normal(3, 1, 5), "kv_length": ints(3, 2)},
+          "extent of dim b is 2, but the result has no dim b; expected 1")
+    error("attention", "short_vector", {"q": normal(2, 1, 1, 32), "k": normal(3, 1, 32), "vector": normal(20)}, "additive vector has 20 elements for 32 channels")
+
     past = (4, 0, 9, 0)
     paged_k, paged_v = normal(4, 11, 2, 5), normal(4, 11, 2, 7)
     causal = lambda h, i, j: (j <= i) & (i - j < 4)

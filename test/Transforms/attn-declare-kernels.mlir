@@ -261,3 +261,34 @@ func.func @place(%tokens: tensor<?xi32>, %begin: tensor<?xi32> {attn.name = "b"}
   %p = attn.positions %tokens, %begin, %past : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
   return %p, %past : tensor<?xi32>, tensor<?xi32>
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// A result without b is that of one sequence.
+// expected-error@+1 {{'attn.dim' op is always 1 in 'one_result', which its bounds must say}}
+attn.dim @rows min 0 max 16
+func.func @one_result(%q: tensor<?x2x32xf32>, %n: tensor<?xi32> {attn.dims = ["rows"]}) -> tensor<?x2x32xf32> {
+  %s = arith.constant 0.25 : f32
+  %o = attn.attention %q, %q, %q, %s kv_length(%n : tensor<?xi32>) maps [#q, #k, #v, #o] : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+  return %o : tensor<?x2x32xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+func.func @two_sequences(%q: tensor<?x2x32xf32>, %k: tensor<?x2x32xf32>, %n: tensor<?xi32>, %begin: tensor<4xi32>) -> (tensor<?xi32>, tensor<?x2x32xf32>) {
+  %s = arith.constant 0.25 : f32
+  %p = attn.positions %n, %begin, %n : tensor<?xi32>, tensor<4xi32>, tensor<?xi32>
+  // expected-error@+1 {{needs arrays that no caller has: it would give one extent two sizes, or one below 0}}
+  %o = attn.attention %q, %k, %k, %s kv_begin(%n : tensor<?xi32>) maps [#q, #k, #v, #o] : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+  return %p, %o : tensor<?xi32>, tensor<?x2x32xf32>
+}

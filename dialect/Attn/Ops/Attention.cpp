@@ -94,6 +94,10 @@ std::optional<unsigned> AttentionOp::dimOf(unsigned i, Dim dim) { return placeOf
 
 bool AttentionOp::isTable(unsigned i) { return isTableWith(getMap(4 + i), getExtras()[i]); }
 
+bool AttentionOp::isSingle(Dim dim) {
+  return (dim == B || dim == HKV || dim == G) && !dimOf(3, dim) && !(dim == B && getQBegin());
+}
+
 LogicalResult LookupOp::verify() {
   RankedTensorType table = getTable().getType();
   if (!isa<BlockArgument>(getTable()))
@@ -144,13 +148,74 @@ LogicalResult verifyMaps(AttentionOp op) {
   }
   return success();
 }
+
+/// The static extents of the dims, -1 where none is known: each has one, in whatever operand.
+template <typename Op> class StaticExtents {
+public:
+  using Dim = AttentionOp::Dim;
+
+  explicit StaticExtents(Op op) : op(op) { std::fill_n(extents, AttentionOp::NumDims, -1); }
+
+  int64_t operator[](Dim dim) const { return extents[dim]; }
+
+  /// Those of the operand that has map `i`.
+  LogicalResult take(unsigned i, RankedTensorType type) {
+    for (auto [expr, size] : llvm::zip(op.getMap(i).getResults(), type.getShape())) {
+      auto dim = static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition());
+      bool isPacked = (dim == AttentionOp::Q && op.getQBegin()) || (dim == AttentionOp::KV && op.getKvBegin());
+      if (!ShapedType::isDynamic(size) && !isPacked && failed(agree(dim, size)))
+        return failure();
+    }
+    return success();
+  }
+
+  /// The extent of b that offsets and lengths tell, and the dims that need the extent 1. `keys`: key and value.
+  LogicalResult finish(ValueRange keys) {
+    for (auto [i, operand] : llvm::enumerate(keys))
+      if (std::optional<unsigned> group = op.dimOf(1 + i, AttentionOp::G))
+        if (auto type = cast<RankedTensorType>(operand.getType()); type.getDimSize(*group) != 1)
+          return op.emitOpError() << (i == 0 ? "key " : "value ") << type
+                                  << (type.isDynamicDim(*group) ? " may have" : " has")
+                                  << " more than one element of the dim g; heads with keys and values of their own are "
+                                     "the dim hkv";
+    const std::tuple<const char *, Value, int64_t> perRow[] = {{"q_begin", op.getQBegin(), 1},
+                                                               {"q_offset", op.getQOffset(), 0},
+                                                               {"kv_begin", op.getKvBegin(), 1},
+                                                               {"kv_length", op.getKvLength(), 0}};
+    for (auto [name, tensor, more] : perRow) {
+      int64_t size = tensor ? cast<RankedTensorType>(tensor.getType()).getDimSize(0) : ShapedType::kDynamic;
+      if (ShapedType::isDynamic(size))
+        continue;
+      if (size < more)
+        return op.emitOpError() << name << " is empty, but needs one offset more than the extent of dim b";
+      if (failed(agree(AttentionOp::B, size - more)))
+        return failure();
+    }
+    for (Dim dim : {AttentionOp::B, AttentionOp::HKV, AttentionOp::G})
+      if (extents[dim] != -1 && extents[dim] != 1 && op.isSingle(dim))
+        return op.emitOpError() << "extent of dim " << dimNames[dim] << " is " << extents[dim]
+                                << ", but the result has no dim " << dimNames[dim] << "; expected 1";
+    return success();
+  }
+
+private:
+  LogicalResult agree(Dim dim, int64_t size) {
+    if (extents[dim] != -1 && extents[dim] != size)
+      return op.emitOpError() << "extent of dim " << dimNames[dim] << " is both " << extents[dim] << " and " << size;
+    extents[dim] = size;
+    return success();
+  }
+
+  Op op;
+  int64_t extents[AttentionOp::NumDims];
+};
 } // namespace
 
 /// The vector of additive attention has an element for each of the query's channels.
 template <typename Op> static LogicalResult verifyAdditive(Op op, int64_t channels) {
   if (!op.getAdditive())
     return success();
-  // Padding may have reached the query and not the vector.
+  // From the canonical stage on the heads may be padded, with zeros, and the vector not.
   int64_t size = cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0);
   if (ShapedType::isDynamic(size) || (size != channels && padToPanel(size) != channels))
     return op.emitOpError() << "needs an additive vector with an element for each of the static channels dqk, found "
@@ -190,8 +255,7 @@ LogicalResult AttentionOp::verify() {
   if (getMaps().size() != operands.size())
     return emitOpError() << "needs a map for query, key, value, result and each extra operand: " << operands.size()
                          << ", found " << getMaps().size();
-  int64_t extents[NumDims];
-  std::fill_n(extents, NumDims, -1);
+  StaticExtents<AttentionOp> extents(*this);
   for (auto [i, operand] : llvm::enumerate(operands)) {
     AffineMap map = getMap(i);
     auto type = cast<RankedTensorType>(operand.getType());
@@ -200,17 +264,10 @@ LogicalResult AttentionOp::verify() {
     bool isTable = i >= 4 && this->isTable(i - 4);
     if (map.getNumResults() != type.getRank() && !isTable)
       return emitOpError() << "map " << i << " has " << map.getNumResults() << " results for " << type;
-    for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape())) {
-      unsigned dim = cast<AffineDimExpr>(expr).getPosition();
-      bool packed = (dim == Q && getQBegin()) || (dim == KV && getKvBegin());
-      if (ShapedType::isDynamic(size) || packed)
-        continue;
-      if (extents[dim] != -1 && extents[dim] != size)
-        return emitOpError() << "extent of dim " << dimNames[dim] << " is both " << extents[dim] << " and " << size;
-      extents[dim] = size;
-    }
+    if (failed(extents.take(i, type)))
+      return failure();
   }
-  if (failed(verifyMaps(*this)))
+  if (failed(verifyMaps(*this)) || failed(extents.finish({getKey(), getValue()})))
     return failure();
   if (failed(verifyAdditive(*this, extents[DQK])))
     return failure();
@@ -221,17 +278,18 @@ LogicalResult AttentionOp::verify() {
 
 std::optional<unsigned> AttentionWeightsOp::dimOf(unsigned i, unsigned dim) { return placeOf(getMap(i), dim); }
 
+bool AttentionWeightsOp::isSingle(Dim dim) { return dim == B ? !getQBegin() : dim == G && !dimOf(0, G); }
+
 bool AttentionWeightsOp::isTable(unsigned i) { return isTableWith(getMap(4 + i), getExtras()[i]); }
 
-/// What the maps hold, and the extents of the heads' dims; -1 where nothing says them.
-static LogicalResult verifyWeightMaps(AttentionWeightsOp op, int64_t (&extents)[AttentionOp::NumDims]) {
+/// What the maps hold, and the static extents of all dims.
+static LogicalResult verifyWeightMaps(AttentionWeightsOp op, StaticExtents<AttentionWeightsOp> &extents) {
   using A = AttentionOp;
   SmallVector<Value> operands = {op.getQuery(), op.getKey()};
   llvm::append_range(operands, op.getExtras());
   if (op.getMaps().size() != operands.size())
     return op.emitOpError() << "needs a map for query, key and each extra operand: " << operands.size() << ", found "
                             << op.getMaps().size();
-  std::fill_n(extents, A::NumDims, -1);
   for (auto [place, operand] : llvm::enumerate(operands)) {
     unsigned i = place < 2 ? place : place + 2;
     AffineMap map = op.getMap(i);
@@ -240,9 +298,8 @@ static LogicalResult verifyWeightMaps(AttentionWeightsOp op, int64_t (&extents)[
       return op.emitOpError() << "map " << place << " must be a projected permutation of (b, hkv, g, q, kv, dqk, dv)";
     if (map.getNumResults() != type.getRank() && (i < 4 || !op.isTable(i - 4)))
       return op.emitOpError() << "map " << place << " has " << map.getNumResults() << " results for " << type;
-    for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape()))
-      if (unsigned dim = cast<AffineDimExpr>(expr).getPosition(); extents[dim] == -1 && !ShapedType::isDynamic(size))
-        extents[dim] = size;
+    if (failed(extents.take(i, type)))
+      return failure();
     bool banned = op.dimOf(i, A::DV) || (i == 0 && op.dimOf(i, A::KV)) || (i == 1 && op.dimOf(i, A::Q)) ||
                   (i >= 4 && op.dimOf(i, A::DQK));
     bool complete = i >= 4 || (op.dimOf(i, i == 0 ? A::Q : A::KV) && op.dimOf(i, A::DQK));
@@ -254,11 +311,11 @@ static LogicalResult verifyWeightMaps(AttentionWeightsOp op, int64_t (&extents)[
   }
   if (op.dimOf(0, A::B) || (op.getKvBegin() && op.dimOf(1, A::B)))
     return op.emitOpError("needs packed queries, and with kv_begin packed keys, whose maps leave b out");
-  return success();
+  return extents.finish(op.getKey());
 }
 
 LogicalResult AttentionWeightsOp::verify() {
-  int64_t extents[NumDims];
+  StaticExtents<AttentionWeightsOp> extents(*this);
   if (failed(verifyWeightMaps(*this, extents)))
     return failure();
   RankedTensorType weights = getWeights().getType();
@@ -268,9 +325,10 @@ LogicalResult AttentionWeightsOp::verify() {
   if (getHeads().empty() || int64_t(getHeads().size()) != weights.getDimSize(2))
     return emitOpError() << "names " << getHeads().size() << " heads for " << weights;
   for (int64_t head : getHeads())
-    if (head < 0 || (extents[HKV] > 0 && head >= extents[HKV] * std::max<int64_t>(extents[G], 1)))
-      return emitOpError() << "names head " << head << " of " << extents[HKV] * std::max<int64_t>(extents[G], 1);
-  if (failed(verifyAdditive(*this, extents[DQK])))
+    if (int64_t keyHeads = extents[AttentionOp::HKV], heads = keyHeads * std::max<int64_t>(extents[AttentionOp::G], 1);
+        head < 0 || (keyHeads > 0 && head >= heads))
+      return emitOpError() << "names head " << head << " of " << heads;
+  if (failed(verifyAdditive(*this, extents[AttentionOp::DQK])))
     return failure();
   return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
 }

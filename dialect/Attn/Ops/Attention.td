@@ -72,14 +72,18 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     A row with no key gives 0. Indices are absolute. Regions may use scalars from outside, but no tensors: those are
     extra operands.
 
-    With `additive`, a vector v of dqk elements, similarity is v . tanh(query + key) (Bahdanau et al. 2015) in place of query . key.
+    Keys and values have no groups: g is in neither's map, or has the extent 1 there. A dim b, hkv or g that the result does not have,
+    but for the b of packed queries, has the extent 1.
+
+    With `additive`, a vector v of dqk elements, similarity is v . tanh(query + key) (Bahdanau et al. 2015) in place of query . key. From
+    the canonical stage on, where channels are padded to a multiple of 32, v may be left as it was.
     With `paired`, both products take what is rounded to bf16: the scaled query, keys, values, and the probabilities before they are
     normalised, whose sum is that of the rounded ones. `attn-pair-attention` says where.
 
     - `q_begin` (rows + 1 offsets): queries of all rows are packed in the dim q, and b is not in their map.
     - `q_offset`: absolute position of a row's first query; 0 without it.
     - `kv_begin` (rows + 1 offsets): keys of all rows are packed in the dim kv.
-    - `kv_length`: keys of a row. Without it: `kv_begin[b+1] - kv_begin[b]`, or with q_offset `q_offset[b] + queries of b`,
+    - `kv_length`: keys of a row, at most `kv_begin[b+1] - kv_begin[b]` if there is `kv_begin`. Without it: `kv_begin[b+1] - kv_begin[b]`, or with q_offset `q_offset[b] + queries of b`,
       or the extent of the dim kv.
 
     ```mlir
@@ -130,6 +134,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     std::optional<unsigned> dimOf(unsigned i, Dim dim);
     /// Whether extra operand i is a table.
     bool isTable(unsigned i);
+    /// Whether all of dim b, hkv or g would have the same result, so that its extent must be 1.
+    bool isSingle(Dim dim);
   }];
 }
 
@@ -181,6 +187,7 @@ def Attn_AttentionWeightsOp : Attn_Op<"attention_weights", [Pure, RecursiveMemor
     }
     std::optional<unsigned> dimOf(unsigned i, unsigned dim);
     bool isTable(unsigned i);
+    bool isSingle(Dim dim);
   }];
 }
 

@@ -74,7 +74,7 @@ SmallVector<Value> sliceExtras(OpBuilder &b, AttentionStateOp op, OpFoldResult o
                               offsets(sizes.size(), b.getIndexAttr(0));
     bool hasQueries = false;
     for (auto [position, expr] : llvm::enumerate(op.getExtraMap(i).getResults()))
-      if (cast<AffineDimExpr>(expr).getPosition() == 0) {
+      if (isa<AffineDimExpr>(expr) && cast<AffineDimExpr>(expr).getPosition() == 0) {
         offsets[position] = offset;
         sizes[position] = size;
         hasQueries = true;
@@ -82,6 +82,17 @@ SmallVector<Value> sliceExtras(OpBuilder &b, AttentionStateOp op, OpFoldResult o
     extras.push_back(hasQueries ? slice(b, op.getLoc(), extra, offsets, sizes, slices) : extra);
   }
   return extras;
+}
+
+/// Whether each result of the map over (q, kv) is 0, q or kv, the last two at most once.
+bool placesQueriesAndKeys(AffineMap map) {
+  if (map.getNumDims() != 2 || map.getNumSymbols() != 0)
+    return false;
+  bool isTaken[2] = {};
+  return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    return dim ? !std::exchange(isTaken[dim.getPosition()], true) : expr == 0;
+  });
 }
 
 /// Maps over (q, kv) with as many results as the extra has dims, and a q for each query.
@@ -92,13 +103,17 @@ LogicalResult verifyExtras(AttentionStateOp op, int64_t queries) {
   for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
     AffineMap map = op.getExtraMap(i);
     auto type = cast<RankedTensorType>(extra.getType());
-    if (map.getNumDims() != 2 || map.getNumSymbols() != 0 || !map.isProjectedPermutation() ||
-        (map.getNumResults() != type.getRank() && !op.isTable(i)))
-      return op.emitOpError() << "map of extra operand " << i << " must be a projected permutation of (q, kv) for "
-                              << type;
-    for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape()))
-      if (cast<AffineDimExpr>(expr).getPosition() == 0 && !fits(size, queries))
+    if (!placesQueriesAndKeys(map) || (map.getNumResults() != type.getRank() && !op.isTable(i)))
+      return op.emitOpError() << "map of extra operand " << i
+                              << " must be a projected permutation of (q, kv), or 0 for a unit dim, for " << type;
+    for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape())) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      if (!dim && !fits(size, 1))
+        return op.emitOpError() << "map of extra operand " << i << " has 0 for a dim of " << size << " elements of "
+                                << type;
+      if (dim && dim.getPosition() == 0 && !fits(size, queries))
         return op.emitOpError() << "has " << queries << " queries, but extra operand " << i << " is " << type;
+    }
   }
   return success();
 }
@@ -169,13 +184,46 @@ LogicalResult AttentionStateOp::verify() {
     return failure();
   if (getAdditive()) {
     auto additive = cast<RankedTensorType>(getAdditive().getType());
-    if (additive.isDynamicDim(0) || additive.getDimSize(0) > query.getDimSize(1))
+    // The query's channels may be padded, and the vector not.
+    if (int64_t size = additive.getDimSize(0), channels = query.getDimSize(1);
+        ShapedType::isDynamic(size) || (size != channels && padToPanel(size) != channels))
       return emitOpError() << "additive vector " << additive << " does not fit query " << query;
   }
   auto isMatrix = [](Value ahead) { return cast<RankedTensorType>(ahead.getType()).getRank() == 2; };
   if (!llvm::all_of(getAhead(), isMatrix) || getAhead().empty() != !getFrom() || getAhead().empty() != !getTo())
     return emitOpError("prefetches the part [from, to) of the rows of matrices");
   return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
+}
+
+namespace {
+/// Takes the operands of casts in place. Upstream's pattern does so for all ops with destinations, by a clone that does
+/// not allow empty regions, so this one goes before it.
+struct FoldCastsIntoState : OpRewritePattern<AttentionStateOp> {
+  explicit FoldCastsIntoState(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/2) {}
+
+  LogicalResult matchAndRewrite(AttentionStateOp op, PatternRewriter &rewriter) const override {
+    if (!tensor::hasFoldableTensorCastOperand(op))
+      return failure();
+    SmallVector<Type> types(op->getResultTypes());
+    SmallVector<Value> operands =
+        tensor::getUpdatedOperandsAfterCastOpFolding(cast<DestinationStyleOpInterface>(op.getOperation()), types);
+    rewriter.modifyOpInPlace(op, [&] { op->setOperands(operands); });
+    rewriter.setInsertionPointAfter(op);
+    for (auto [result, type] : llvm::zip_equal(op->getResults(), types)) {
+      Type before = result.getType();
+      if (type == before)
+        continue;
+      rewriter.modifyOpInPlace(op, [&, state = Value(result)]() mutable { state.setType(type); });
+      auto users = tensor::CastOp::create(rewriter, op.getLoc(), before, result);
+      rewriter.replaceAllUsesExcept(result, users, users);
+    }
+    return success();
+  }
+};
+} // namespace
+
+void AttentionStateOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<FoldCastsIntoState>(context);
 }
 
 bool AttentionStateOp::isTable(unsigned i) { return isTableWith(getExtraMap(i), getExtras()[i]); }

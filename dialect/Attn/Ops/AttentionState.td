@@ -41,8 +41,9 @@ def Attn_AttentionStateOp : Attn_StateOp<"attention_state", [
     probabilities are rounded to bf16, as in `attn.attention`.
     M and B may be dynamic. `at(b, h, q, kv)` are the row, the head, and the absolute positions of the first query and key.
     Keys at or beyond `limit` are masked. The maps of extra operands are projected permutations of (q, kv), q counted from the
-    tile's first query and kv from the row's first key; beyond the extent of kv an element is 0. An empty map of a tensor that has
-    dims is a table's. With `additive`, a vector of at most D elements, similarity is that of `attn.attention`.
+    tile's first query and kv from the row's first key, with 0 for other dims, whose extent is 1; beyond the extent of kv an element
+    is 0. An empty map of a tensor that has dims is a table's. With `additive`, a vector of D elements, or of fewer where D is their number rounded up to a multiple of 32,
+    similarity is that of `attn.attention`; the channels beyond the vector's end are padding.
 
     `ahead` are matrices that the caller reads (those at even places) or writes (or reads, at odd ones) next: the part of their
     rows from `from` to `to`, in 65536ths, is prefetched meanwhile, during the first and the second product.
@@ -76,6 +77,7 @@ def Attn_AttentionStateOp : Attn_StateOp<"attention_state", [
     `:` type($query) `,` type($key) `,` type($value) `,` type($acc) `,` type($max) `,` type($sum)
     custom<NamedRegions>($score, $mask)
   }];
+  let hasCanonicalizer = 1;
   let extraClassDeclaration = stateDeclaration # [{
     ::mlir::AffineMap getExtraMap(unsigned i) {
       return ::llvm::cast<::mlir::AffineMapAttr>((*getExtraMaps())[i]).getValue();

@@ -282,7 +282,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
                              rounding ? rounding.getResult().getType().getElementType() : Type());
 
     if (!view)
-      prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), keys);
+      prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys);
     // Rows of one query each over a cache have grids of their own.
     bool splits = view && op.getQBegin() && getConstantIntValue(groups);
     Value isDecode = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, longest), index(b, 1));

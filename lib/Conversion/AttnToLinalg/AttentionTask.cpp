@@ -124,8 +124,10 @@ WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
 
 bool tile::liesTogether(const AttentionTask &task) { return !task.view || task.widened.keys; }
 
-/// Whether all rows have the same keys.
-static bool sharesKeys(AttentionOp op) { return !op.getKvBegin() && !op.dimOf(1, AttentionOp::B); }
+/// Whether the keys and values of all sequences begin at the same element, so that one packed copy serves them.
+static bool sharesKeys(AttentionOp op) {
+  return !op.getKvBegin() && !op.dimOf(1, AttentionOp::B) && !op.dimOf(2, AttentionOp::B);
+}
 
 Value tile::locateRow(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult queryExtent, OpFoldResult keyExtent) {
   AttentionOp op = task.op;
@@ -223,8 +225,23 @@ static Value packValuePanels(ImplicitLocOpBuilder &b, AttentionTask task, Value 
   });
 }
 
+/// The key count of the sequence that has the most keys.
+static OpFoldResult mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
+                             OpFoldResult queryExtent, OpFoldResult keyExtent) {
+  AttentionOp op = prototype.op;
+  if (!op.getKvLength() && !op.getQOffset())
+    return longestRow(b, op.getKvBegin(), rows, keyExtent);
+  return loop(b, index(b, 0), asValue(b, rows), 1, index(b, 0),
+              [&](ImplicitLocOpBuilder &b, Value row, Value carried) -> Value {
+                AttentionTask task = prototype;
+                task.row = row;
+                locateRow(b, task, queryExtent, keyExtent);
+                return arith::MaxSIOp::create(b, carried, task.keyCount);
+              });
+}
+
 PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
-                          OpFoldResult heads, OpFoldResult keyExtent) {
+                          OpFoldResult heads, OpFoldResult queryExtent, OpFoldResult keyExtent) {
   AttentionOp op = prototype.op;
   const int64_t block = prototype.block, panels = block / kPanel, valuePanels = prototype.valueChannels / kPanel,
                 together = prototype.together(), keyLines = prototype.channels / together;
@@ -232,7 +249,9 @@ PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototyp
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), width = b.getIndexAttr(kPanel * together),
                lines = b.getIndexAttr(keyLines), valueLines = b.getIndexAttr(kPanel / together);
   Type element = together > 1 ? Type(b.getBF16Type()) : b.getF32Type();
-  if (sharesKeys(op))
+  const bool isShared = sharesKeys(op);
+  OpFoldResult most = mostKeys(b, prototype, rows, queryExtent, keyExtent);
+  if (isShared)
     rows = one;
   OpFoldResult all = op.getKvBegin() ? keyExtent : affineOf(b, d0 * d1, {rows, keyExtent});
   OpFoldResult blocks = affineOf(b, d0.floorDiv(block) + d1, {all, rows});
@@ -241,12 +260,13 @@ PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototyp
   };
   Value dests[] = {room(affineOf(b, d0 * panels, {blocks}), lines),
                    room(b.getIndexAttr(valuePanels), affineOf(b, d0 * (block / together), {blocks}))};
-  OpFoldResult longest = longestRow(b, op.getKvBegin(), rows, keyExtent);
-  SmallVector<OpFoldResult> extents{rows, affineOf(b, d0.ceilDiv(block) * panels, {longest})};
+  SmallVector<OpFoldResult> extents{rows, affineOf(b, d0.ceilDiv(block) * panels, {most})};
   SmallVector<Value> results = grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
     AttentionTask task = prototype;
     task.row = ids[0], task.kvHead = task.group = index(b, 0);
-    locateRow(b, task, one, keyExtent);
+    locateRow(b, task, queryExtent, keyExtent);
+    if (isShared)
+      task.keyCount = asValue(b, most);
     OpFoldResult nth(ids[1]);
     Value first = asValue(b, affineOf(b, d0 * kPanel, {nth}));
     // A task beyond its row's blocks has no panel: it points at the first of all, and writes nothing.
@@ -332,16 +352,19 @@ AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &
     Value kv = packed ? task.firstKey : index(b, 0);
     SmallVector<OpFoldResult> offsets, sizes;
     tileOf(b, task, 4 + i, q, m, kv, 1, offsets, sizes);
+    // Dims before those of q and kv are dropped; the others stay, with extent 1 and index 0, as a type of fewer dims
+    // would not say which of them it lacks.
     SmallVector<int64_t> shape;
     SmallVector<AffineExpr> dims;
     for (auto [place, expr] : llvm::enumerate(map.getResults())) {
       unsigned dim = cast<AffineDimExpr>(expr).getPosition();
-      if (dim == AttentionOp::KV)
+      const bool isQuery = dim == AttentionOp::Q, isKey = dim == AttentionOp::KV;
+      if (isKey)
         sizes[place] = task.keyCount;
-      if (dim == AttentionOp::Q || dim == AttentionOp::KV) {
-        shape.push_back(dim == AttentionOp::Q ? m : ShapedType::kDynamic);
-        dims.push_back(b.getAffineDimExpr(dim == AttentionOp::Q ? 0 : 1));
-      }
+      if (!isQuery && !isKey && dims.empty())
+        continue;
+      shape.push_back(isQuery ? m : isKey ? ShapedType::kDynamic : 1);
+      dims.push_back(isQuery || isKey ? b.getAffineDimExpr(isKey) : b.getAffineConstantExpr(0));
     }
     if (dims.empty()) {
       SmallVector<Value> indices;

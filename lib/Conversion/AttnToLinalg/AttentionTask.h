@@ -60,10 +60,11 @@ OpFoldResult longestRow(ImplicitLocOpBuilder &b, Value begin, OpFoldResult rows,
 
 /// Packs the keys and values of an op without a cache as a cache has them: tasks of a grid take 32 keys of all heads,
 /// which lie together.
-/// `rows` and `heads` are the extents of b and hkv. Keys beyond a row's count repeat its last one, so that what is
-/// masked is finite.
+/// `rows`, `heads`, `queryExtent` and `keyExtent` are the extents of b, hkv, q and kv. Sequences that read the same
+/// keys and values share one packed copy, as long as the longest of them needs. Keys beyond a sequence's count repeat
+/// its last one.
 PackedKeys packKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, OpFoldResult heads,
-                    OpFoldResult keyExtent);
+                    OpFoldResult queryExtent, OpFoldResult keyExtent);
 
 /// Whether products cannot read the cache as it is stored.
 bool needsWidening(const AttentionTask &task);

@@ -31,7 +31,8 @@ OpFoldResult affineOf(ImplicitLocOpBuilder &b, mlir::AffineExpr expr, OFRs opera
 OpFoldResult affineMin(ImplicitLocOpBuilder &b, OFRs values);
 OpFoldResult affineMax(ImplicitLocOpBuilder &b, OFRs values);
 
-/// source[offsets][sizes], as a tensor of `shape` (the slice without its unit dims, in order).
+/// source[offsets][sizes], as a tensor of `shape`: the slice, or the slice without unit dims. Upstream's folds take the
+/// first unit dims for those that are left out, so none may follow a dim that stays and may have extent 1.
 Value extract(ImplicitLocOpBuilder &b, Value source, OFRs offsets, OFRs sizes, llvm::ArrayRef<int64_t> shape);
 Value insert(ImplicitLocOpBuilder &b, Value tile, Value dest, OFRs offsets, OFRs sizes);
 

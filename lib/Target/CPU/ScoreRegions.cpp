@@ -121,8 +121,9 @@ SmallVector<Value> readExtras(ImplicitLocOpBuilder &b, attn::AttentionStateOp op
     SmallVector<Value> indices;
     AffineMap along;
     for (auto [place, expr] : llvm::enumerate(map.getResults())) {
-      bool isKey = cast<AffineDimExpr>(expr).getPosition() == 1;
-      indices.push_back(isKey ? key : r);
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      const bool isKey = dim && dim.getPosition() == 1;
+      indices.push_back(isKey ? key : dim ? r : index(b, 0));
       if (isKey)
         along = AffineMap::get(map.getNumResults(), 0, b.getAffineDimExpr(place));
     }

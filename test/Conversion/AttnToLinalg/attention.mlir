@@ -122,3 +122,33 @@ func.func @narrow(%q: tensor<?x4x20xf32>) -> tensor<?x4x20xf32> {
   %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
   return %o : tensor<?x4x20xf32>
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#bias = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, kv, hkv)>
+#keys = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (g, kv, b, hkv)>
+
+// Unit dims of a slice stay where they follow q or kv, as the type could not tell which of them were dropped.
+// CHECK: #[[$BIAS:.*]] = affine_map<(d0, d1) -> (d0, d1, 0)>
+// CHECK: #[[$KEYS:.*]] = affine_map<(d0, d1) -> (d1, 0, 0)>
+// CHECK-LABEL: @heads_last
+func.func @heads_last(%q: tensor<?x4x64xf32>, %bias: tensor<?x?x4xf32>, %keys: tensor<1x?x1x4xf32>) -> tensor<?x4x64xf32> {
+  %scale = arith.constant 0.125 : f32
+  // CHECK: tensor.extract_slice %{{.*}} : tensor<?x?x4xf32> to tensor<14x?x1xf32>
+  // CHECK: tensor.extract_slice %{{.*}} : tensor<1x?x1x4xf32> to tensor<?x1x1xf32>
+  // CHECK: attn.attention_state {{.*}} maps [#[[$BIAS]], #[[$KEYS]]]
+  // CHECK: tensor.extract_slice %{{.*}} : tensor<?x?x4xf32> to tensor<1x?x1xf32>
+  %o = attn.attention %q, %q, %q, %scale extras(%bias, %keys : tensor<?x?x4xf32>, tensor<1x?x1x4xf32>) maps [#q, #k, #v, #o, #bias, #keys]
+    : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: f32, %y: f32):
+      %0 = arith.addf %s, %x : f32
+      %1 = arith.addf %0, %y : f32
+      attn.yield %1 : f32
+    }
+  return %o : tensor<?x4x64xf32>
+}

@@ -99,8 +99,26 @@ func.func @extra_maps(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<
 // -----
 
 func.func @extra_rank(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %e: tensor<8x?xf32>) {
-  // expected-error@+1 {{map of extra operand 0 must be a projected permutation of (q, kv) for 'tensor<8x?xf32>'}}
+  // expected-error@+1 {{map of extra operand 0 must be a projected permutation of (q, kv), or 0 for a unit dim, for 'tensor<8x?xf32>'}}
   %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) extras(%e : tensor<8x?xf32>) maps [affine_map<(q, kv) -> (q)>] init(%acc, %m, %m)
+    : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @extra_twice(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %e: tensor<8x8xf32>) {
+  // expected-error@+1 {{map of extra operand 0 must be a projected permutation of (q, kv), or 0 for a unit dim, for 'tensor<8x8xf32>'}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) extras(%e : tensor<8x8xf32>) maps [affine_map<(q, kv) -> (q, q)>] init(%acc, %m, %m)
+    : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @extra_zero(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %e: tensor<8x2x?xf32>) {
+  // expected-error@+1 {{map of extra operand 0 has 0 for a dim of 2 elements of 'tensor<8x2x?xf32>'}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) extras(%e : tensor<8x2x?xf32>) maps [affine_map<(q, kv) -> (q, 0, kv)>] init(%acc, %m, %m)
     : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return
 }
@@ -120,6 +138,16 @@ func.func @additive(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x
   // expected-error@+1 {{additive vector 'tensor<17xf32>' does not fit query 'tensor<8x16xf32>'}}
   %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) additive(%w : tensor<17xf32>) init(%acc, %m, %m)
     : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+// Channels are padded to a multiple of 32 and no further.
+func.func @additive_short(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %w: tensor<32xf32>) {
+  // expected-error@+1 {{additive vector 'tensor<32xf32>' does not fit query 'tensor<8x64xf32>'}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) additive(%w : tensor<32xf32>) init(%acc, %m, %m)
+    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return
 }
 

@@ -168,3 +168,23 @@ func.func @weights(%w: tensor<?x3x3x13xf32> {attn.name = "w"}, %layer: index {at
     }
   return %0 : tensor<?x3x3x13xf32>
 }
+// Lengths of sequences that share keys, a result that has room for one sequence, and an additive vector that is short.
+func.func @lengths(%q: tensor<?x1x1x5xf32> {attn.name = "q"}, %k: tensor<?x1x5xf32> {attn.name = "k"}, %v: tensor<?x1x7xf32> {attn.name = "v"},
+                   %kb: tensor<?xi32> {attn.name = "kv_begin"}, %kl: tensor<?xi32> {attn.name = "kv_length"}, %qb: tensor<?xi32> {attn.name = "q_begin"}) -> tensor<?x1x1x7xf32> {
+  %scale = arith.constant 0.5 : f32
+  %0 = attn.attention %q, %k, %v, %scale q_begin(%qb : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>) kv_length(%kl : tensor<?xi32>) maps [#qp, #kp, #vp, #op]
+    : tensor<?x1x1x5xf32>, tensor<?x1x5xf32>, tensor<?x1x7xf32> -> tensor<?x1x1x7xf32>
+  return %0 : tensor<?x1x1x7xf32>
+}
+func.func @one_result(%q: tensor<?x1x1x5xf32> {attn.name = "q"}, %kl: tensor<?xi32> {attn.name = "kv_length"}, %k: tensor<?x1x5xf32> {attn.name = "k"}) -> tensor<?x1x1x5xf32> {
+  %scale = arith.constant 0.5 : f32
+  %0 = attn.attention %q, %k, %k, %scale kv_length(%kl : tensor<?xi32>) maps [#qp, #kp, #vp, #op]
+    : tensor<?x1x1x5xf32>, tensor<?x1x5xf32>, tensor<?x1x5xf32> -> tensor<?x1x1x5xf32>
+  return %0 : tensor<?x1x1x5xf32>
+}
+func.func @short_vector(%q: tensor<?x1x1x32xf32> {attn.name = "q"}, %w: tensor<20xf32> {attn.name = "vector"}, %k: tensor<?x1x32xf32> {attn.name = "k"}) -> tensor<?x1x1x32xf32> {
+  %scale = arith.constant 0.5 : f32
+  %0 = attn.attention %q, %k, %k, %scale additive(%w : tensor<20xf32>) maps [#qp, #kp, #vp, #op]
+    : tensor<?x1x1x32xf32>, tensor<?x1x32xf32>, tensor<?x1x32xf32> -> tensor<?x1x1x32xf32>
+  return %0 : tensor<?x1x1x32xf32>
+}
