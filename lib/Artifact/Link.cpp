@@ -32,34 +32,41 @@ std::string describe(int error) { return std::generic_category().message(error);
 class MemoryFile {
 public:
   explicit MemoryFile(std::string_view content) : file(memfd_create("rapt", 0)) {
-    while (file >= 0 && !content.empty()) {
+    error = file < 0 ? errno : 0;
+    while (!error && !content.empty()) {
       const ssize_t put = write(file, content.data(), content.size());
-      if (put < 0 && errno == EINTR)
-        continue;
-      if (put < 0) {
-        close(file);
-        file = -1;
-        break;
-      }
-      content.remove_prefix(size_t(put));
+      if (put < 0 && errno != EINTR)
+        error = errno;
+      content.remove_prefix(size_t(std::max<ssize_t>(put, 0)));
     }
   }
   ~MemoryFile() {
     if (file >= 0)
       close(file);
   }
-  bool good() const { return file >= 0; }
+  /// Whether the file was made with all of its content.
+  Status status(size_t bytes) const {
+    return error
+               ? Status(Error{"cannot hold " + std::to_string(bytes) + " bytes of code in memory: " + describe(error)})
+               : Status();
+  }
   std::string path() const { return "/proc/self/fd/" + std::to_string(file); }
-  std::string text() const {
+  Expected<std::string> text() const {
     std::string content(size_t(std::max<off_t>(lseek(file, 0, SEEK_END), 0)), '\0');
-    const ssize_t got = pread(file, content.data(), content.size(), 0);
-    content.resize(size_t(std::max<ssize_t>(got, 0)));
+    for (size_t done = 0; done < content.size();) {
+      const ssize_t got = pread(file, content.data() + done, content.size() - done, off_t(done));
+      if (got < 0 && errno == EINTR)
+        continue;
+      if (got <= 0)
+        return Error{"cannot read what the linker wrote: " + (got < 0 ? describe(errno) : "it became shorter")};
+      done += size_t(got);
+    }
     return content;
   }
   int descriptor() const { return file; }
 
 private:
-  int file;
+  int file, error;
 };
 
 /// Runs a program with its standard output in `result`. Errors tell how it ended and the first line it complained.
@@ -86,7 +93,8 @@ Status run(const std::vector<std::string> &command, const MemoryFile &result) {
     return Error{shownPath(command[0]) + ": the linker was killed by signal " + std::to_string(WTERMSIG(status)) +
                  " (" + strsignal(WTERMSIG(status)) + ")"};
   if (WEXITSTATUS(status) != 0) {
-    const std::string text = output.text();
+    const Expected<std::string> all = output.text();
+    const std::string text = all ? *all : all.error().message;
     return Error{shownPath(command[0]) + ": the linker failed with exit status " + std::to_string(WEXITSTATUS(status)) +
                  ": " + json::printable(text.substr(0, text.find('\n')), 400)};
   }
@@ -147,13 +155,14 @@ Expected<std::string> joinObjects(const std::vector<std::string> &objects, const
   std::deque<MemoryFile> files;
   std::vector<std::string> paths;
   const MemoryFile joined("");
-  bool good = joined.good();
+  Status made = joined.status(0);
   for (const std::string &object : objects) {
     paths.push_back(files.emplace_back(object).path());
-    good &= files.back().good();
+    if (made)
+      made = files.back().status(object.size());
   }
-  if (!good)
-    return Error{"no memory for joining " + std::to_string(objects.size()) + " objects"};
+  if (!made)
+    return made.error();
   if (Status status = run(joinCommand(*linker, paths, "-"), joined); !status)
     return status.error();
   return joined.text();
@@ -189,15 +198,17 @@ Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request) {
   // The linker's output goes to memory too: only checked bytes reach the output's directory, and a full disk is
   // reported by our own write.
   const MemoryFile library("");
-  if (!object.good() || !exports.good() || !library.good())
-    return Error{"no memory for linking " + std::to_string(request.object.size()) + " bytes of code"};
+  for (const MemoryFile *file : {&object, &exports, &library})
+    if (Status made = file->status(request.object.size()); !made)
+      return Error{shownPath(request.output) + ": " + made.error().message};
   if (Status status = run(linkCommand(*linker, object.path(), exports.path(), request.pageBytes, "-"), library);
       !status)
     return status.error();
-  const std::string bytes = library.text();
-  if (Status status = checkSymbols(bytes, request.exports); !status)
-    return Error{shownPath(request.output) + ": " + status.error().message};
-  return StagedFile::createWith(request.output, bytes, 0777);
+  Expected<std::string> bytes = library.text();
+  Status good = bytes ? checkSymbols(*bytes, request.exports) : Status(bytes.error());
+  if (!good)
+    return Error{shownPath(request.output) + ": " + good.error().message};
+  return StagedFile::createWith(request.output, *bytes, 0777);
 }
 
 Expected<std::unique_ptr<StagedFile>> stageCode(const LinkRequest &request, CodeForm form) {

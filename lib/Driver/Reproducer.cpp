@@ -2,6 +2,7 @@
 #include "lib/Driver/Reproducer.h"
 #include "lib/Artifact/StagedFile.h"
 #include "lib/Driver/Compile.h"
+#include "llvm/Support/ErrorHandling.h"
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -9,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <new>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -121,6 +124,24 @@ void onCrash(int number) {
   _exit(Bug);
 }
 
+/// Ends the process, without taking memory.
+void onNoMemory() {
+  artifact::StagedFile::discardAll();
+  Line line;
+  line << "raptc: error: out of memory";
+  if (current && !current->doing.empty())
+    line << " while " << current->doing.c_str();
+  struct rusage usage;
+  if (getrusage(RUSAGE_SELF, &usage) == 0)
+    line << ": " << unsigned(usage.ru_maxrss / 1024) << " MB are in use";
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    line << ", and this process may have " << unsigned(limit.rlim_cur >> 20) << " MB of addresses (ulimit -v)";
+  line << "\n";
+  writeAll(STDERR_FILENO, line.get(), line.size());
+  _exit(WrongInput);
+}
+
 } // namespace
 
 std::string driver::reproducerText(const std::string &module, const std::string &pipeline) {
@@ -155,6 +176,8 @@ void driver::reportCrashes() {
   if (start.size() < sizeof prefix - 32)
     memcpy(prefix, start.get(), start.size() + 1);
   reportCrashesOfThread();
+  std::set_new_handler(onNoMemory);
+  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { onNoMemory(); });
   for (int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
     struct sigaction action = {};
     action.sa_handler = onCrash;

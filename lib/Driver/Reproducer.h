@@ -31,7 +31,8 @@ std::string leaveReproducer();
 void reportCrashesOfThread();
 
 /// From now on a signal that means a bug (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT; also by a full stack) removes
-/// temporary files, leaves the reproducer, tells so in one line and ends the process with exit status 3.
+/// temporary files, leaves the reproducer, tells so in one line and ends the process with exit status 3. Memory that
+/// the system does not give is no bug: then a line says what was going on and how much is in use, and the status is 1.
 void reportCrashes();
 
 } // namespace rapt::driver

@@ -1,5 +1,6 @@
 //===- BeamSearch.cpp ------------------------------------------------------===//
 #include "lib/Generation/BeamSearch.h"
+#include "lib/Support/Json.h"
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -11,7 +12,7 @@ constexpr int64_t mostBeams = 4096;
 Expected<BeamSearch> BeamSearch::create(const BeamOptions &options, std::span<const int32_t> prompt) {
   auto check = [](const char *name, double value, bool good, const std::string &range) -> Status {
     return good ? Status()
-                : Status(Error{std::string(name) + " is " + std::to_string(value) + ", but must be " + range});
+                : Status(Error{std::string(name) + " is " + json::shownNumber(value) + ", but must be " + range});
   };
   const BeamOptions &o = options;
   for (const Status &status :

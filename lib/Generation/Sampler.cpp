@@ -1,6 +1,7 @@
 //===- Sampler.cpp ---------------------------------------------------------===//
 #include "lib/Generation/Sampler.h"
 #include "lib/Generation/CounterRandom.h"
+#include "lib/Support/Json.h"
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -10,7 +11,7 @@ namespace rapt {
 Expected<Sampler> Sampler::create(const SamplingOptions &options) {
   auto check = [](const char *name, double value, bool good, const char *range) -> Status {
     return good ? Status()
-                : Status(Error{std::string(name) + " is " + std::to_string(value) + ", but must be " + range});
+                : Status(Error{std::string(name) + " is " + json::shownNumber(value) + ", but must be " + range});
   };
   const SamplingOptions &o = options;
   for (Status status : {check("temperature", o.temperature, std::isfinite(o.temperature) && o.temperature >= 0,

@@ -57,8 +57,8 @@ public:
     stack.back()->keys.push_back(std::move(name));
     return true;
   }
-  bool parse_error(size_t, const std::string &, const nlohmann::detail::exception &error) override {
-    wrong(error.what());
+  bool parse_error(size_t position, const std::string &, const nlohmann::detail::exception &) override {
+    wrong("is not JSON from byte " + std::to_string(position - (position > 0)) + " on");
   }
 
 private:

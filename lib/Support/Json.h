@@ -82,4 +82,7 @@ std::string write(const Value &value, unsigned indent = 0);
 /// messages.
 std::string printable(std::string_view text, size_t most = 200);
 
+/// A number as people write it: 5000, 0.25, 1e-05.
+std::string shownNumber(double number);
+
 } // namespace rapt::json

@@ -176,3 +176,8 @@ std::string json::printable(std::string_view text, size_t most) {
   appendPrintable(out, text.substr(tail));
   return out;
 }
+
+std::string json::shownNumber(double number) {
+  char buffer[32];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr};
+}

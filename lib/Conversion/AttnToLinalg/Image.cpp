@@ -22,7 +22,7 @@ struct TilePatches : OpRewritePattern<attn::PatchesOp> {
 
   LogicalResult matchAndRewrite(attn::PatchesOp op, PatternRewriter &rewriter) const override {
     if (!isPadded(op.getResult()))
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
+      return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value size = index(b, op.getSize());
     Value down = quotient(b, asValue(b, extent(b, op.getPixels(), 2)), size);
@@ -80,7 +80,7 @@ struct TileResizePositions : OpRewritePattern<attn::ResizePositionsOp> {
 
   LogicalResult matchAndRewrite(attn::ResizePositionsOp op, PatternRewriter &rewriter) const override {
     if (!isPadded(op.getResult()))
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
+      return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     Value others = index(b, op.getOthers());
@@ -163,7 +163,7 @@ struct TileImageTokens : OpRewritePattern<attn::ImageTokensOp> {
 
   LogicalResult matchAndRewrite(attn::ImageTokensOp op, PatternRewriter &rewriter) const override {
     if (!isPadded(op.getResult()))
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
+      return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     int64_t first = cast<RankedTensorType>(op.getLearned().getType()).getDimSize(0);
@@ -215,7 +215,7 @@ struct TileUnpackRows : OpRewritePattern<attn::UnpackRowsOp> {
   LogicalResult matchAndRewrite(attn::UnpackRowsOp op, PatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getResult().getType());
     if (type.getRank() == 3 && !isPadded(op.getInput()))
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
+      return refuseColumns(rewriter, op, op.getInput());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     int64_t columns = type.getShape().back();
     Value length = op.getLength(), rows = quotient(b, asValue(b, extent(b, op.getInput(), 0)), length);

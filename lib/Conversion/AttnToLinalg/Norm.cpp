@@ -93,7 +93,7 @@ template <typename Op> struct TileNorm : OpRewritePattern<Op> {
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     if (!isPadded(op.getInput()))
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
+      return refuseColumns(rewriter, op, op.getInput());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getInput().getType());
     int64_t width = type.getDimSize(1), columns = op.getColumns().value_or(width);

@@ -1,6 +1,6 @@
 //===- Pooling.cpp - One vector for a row of tokens -------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
-#include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 
 using namespace mlir;
@@ -18,7 +18,7 @@ struct TilePoolRows : OpRewritePattern<attn::PoolRowsOp> {
     auto type = cast<RankedTensorType>(op.getResult().getType());
     int64_t columns = type.getDimSize(1);
     if (ShapedType::isDynamic(columns) || columns % kPanel != 0)
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
+      return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     OpFoldResult rows = affineOf(b, b.getAffineDimExpr(0) - 1, {extent(b, op.getRowBegin(), 0)});
     OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), width = b.getIndexAttr(columns);

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
-#include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -275,7 +275,8 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
 
   LogicalResult matchAndRewrite(attn::RecurrenceOp op, PatternRewriter &rewriter) const override {
     if (op.getHidden() % kPanel != 0)
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
+      return rewriter.notifyMatchFailure(op, "its hidden size " + Twine(op.getHidden()) + " is no multiple of " +
+                                                 Twine(kPanel) + ", as the CPU's code needs");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0);
     int64_t hidden = op.getHidden();
@@ -365,9 +366,9 @@ struct TileConcat : OpRewritePattern<attn::ConcatOp> {
     auto type = cast<RankedTensorType>(op.getType());
     auto widthOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getDimSize(1); };
     int64_t columns = type.getDimSize(1);
-    if (columns == 0 || columns % kPanel != 0 ||
-        llvm::any_of(op.getInputs(), [&](Value input) { return widthOf(input) % kPanel != 0; }))
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
+    for (Value value : llvm::concat<Value>(llvm::to_vector<4>(op.getInputs()), SmallVector<Value>{op.getResult()}))
+      if (widthOf(value) == 0 || widthOf(value) % kPanel != 0)
+        return refuseColumns(rewriter, op, value);
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     OpFoldResult rows = extent(b, op.getInputs()[0], 0), one = b.getIndexAttr(1), width = b.getIndexAttr(columns);
     Values results = grid(b, rows, destination(b, cast<OpResult>(op.getResult()), {rows, width}),

@@ -27,7 +27,7 @@ template <typename Op> struct TileElementwise : OpRewritePattern<Op> {
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     if (!isPadded(op->getResult(0)))
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
+      return refuseColumns(rewriter, op, op->getResult(0));
     ImplicitLocOpBuilder b(op->getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     RowResult result(b, op->getResult(0), extent(b, op->getOperand(0), 0));
@@ -49,7 +49,7 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
 
   LogicalResult matchAndRewrite(attn::EmbeddingOp op, PatternRewriter &rewriter) const override {
     if (!isPadded(op.getResult()))
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
+      return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     auto table = cast<RankedTensorType>(op.getTable().getType());
@@ -111,7 +111,7 @@ struct TileSelectRows : OpRewritePattern<attn::SelectRowsOp> {
 
   LogicalResult matchAndRewrite(attn::SelectRowsOp op, PatternRewriter &rewriter) const override {
     if (!isPadded(op.getResult()))
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
+      return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     Value result =
@@ -139,7 +139,7 @@ struct TileRoundRows : OpRewritePattern<attn::RoundRowsOp> {
       return success();
     }
     if (!isPadded(op.getResult()))
-      return rewriter.notifyMatchFailure(op, "columns are not padded");
+      return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     RankedTensorType type = op.getResult().getType();
     const int64_t columns = attn::padToPanel(op.getInput().getType().getDimSize(1)), width = type.getDimSize(1);

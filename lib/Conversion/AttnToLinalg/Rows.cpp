@@ -12,6 +12,13 @@ bool tile::isPadded(Value value) {
   return type.getRank() == 2 && !type.isDynamicDim(1) && type.getDimSize(1) % kPanel == 0;
 }
 
+LogicalResult tile::refuseColumns(PatternRewriter &rewriter, Operation *op, Value value) {
+  return rewriter.notifyMatchFailure(op, [&](Diagnostic &reason) {
+    reason << "the CPU's code needs two dims, the last one a static multiple of " << kPanel << ", not "
+           << value.getType();
+  });
+}
+
 bool tile::isReadOnly(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto function = argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : FunctionOpInterface();

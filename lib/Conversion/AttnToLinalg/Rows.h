@@ -1,6 +1,7 @@
 //===- Rows.h - Grids over rows, walked in panels of 32 columns ------------------*- C++ -*-===//
 #pragma once
 #include "lib/Conversion/AttnToLinalg/Tile.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace rapt::tile {
 
@@ -9,6 +10,9 @@ bool isReadOnly(Value value);
 
 /// Whether a tensor is [rows, static multiple of 32].
 bool isPadded(Value value);
+
+/// The failure of a pattern whose op has a tensor that is not padded; it names the tensor's type.
+mlir::LogicalResult refuseColumns(mlir::PatternRewriter &rewriter, mlir::Operation *op, Value value);
 
 /// Whether `op`, in whose block the value is, reads it once and nothing reads it after: then it can be overwritten.
 /// Never true of memory of the caller that an entry only reads.

@@ -22,11 +22,12 @@ template <typename T> bool parseNumber(const std::string &text, T &number) {
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
-Setter integer(std::optional<int64_t> Options::*field, int64_t least) {
+Setter integer(std::optional<int64_t> Options::*field, int64_t least, int64_t most = INT64_MAX) {
   return [=](Options &options, const std::string &text) -> std::string {
     int64_t number;
-    if (!parseNumber(text, number) || number < least)
-      return "is not a whole number from " + std::to_string(least) + " on";
+    if (!parseNumber(text, number) || number < least || number > most)
+      return "is not a whole number from " + std::to_string(least) +
+             (most == INT64_MAX ? " on" : " to " + std::to_string(most));
     options.*field = number;
     return {};
   };
@@ -147,7 +148,7 @@ const std::vector<Option> &table() {
        real(&Options::minP, 0, 1, "from 0 to 1")},
       {"repetition-penalty", nullptr, "X", "above 1 discourages tokens that occurred",
        real(&Options::repetitionPenalty, 1e-6, 1e6, "above 0")},
-      {"beams", nullptr, "N", "search the likeliest text with N hypotheses", integer(&Options::beams, 1)},
+      {"beams", nullptr, "N", "search the likeliest text with N hypotheses", integer(&Options::beams, 1, 4096)},
       {"returns", nullptr, "K", "print the K best texts of the beams", integer(&Options::returns, 1)},
       {"length-penalty", nullptr, "X", "beams: above 0 favours long texts (1)",
        real(&Options::lengthPenalty, -1e3, 1e3, "from -1000 to 1000")},

@@ -9,7 +9,7 @@ func.func @not_packed(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x6
 // -----
 
 func.func @not_padded(%x: tensor<?x50xf32>, %w: tensor<50xf32>) -> tensor<?x50xf32> {
-  // expected-error@+1 {{has no tiled form: columns are not padded}}
+  // expected-error@+1 {{has no tiled form: the CPU's code needs two dims, the last one a static multiple of 32, not 'tensor<?x50xf32>'}}
   %y = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x50xf32>, tensor<50xf32>
   return %y : tensor<?x50xf32>
 }
@@ -17,7 +17,7 @@ func.func @not_padded(%x: tensor<?x50xf32>, %w: tensor<50xf32>) -> tensor<?x50xf
 // -----
 
 func.func @recurrence(%x: tensor<?x50xf32>, %w: tensor<50x50xf32>, %begin: tensor<?xi32>, %h: tensor<?x50xf32>) -> tensor<?x50xf32> {
-  // expected-error@+1 {{has no tiled form: columns are not padded}}
+  // expected-error@+1 {{has no tiled form: its hidden size 50 is no multiple of 32}}
   %y, %last = attn.recurrence rnn_tanh %x, %w rows(%begin) init(%h) : tensor<?x50xf32>, tensor<50x50xf32>, tensor<?xi32>, tensor<?x50xf32>
   return %y : tensor<?x50xf32>
 }
@@ -25,7 +25,7 @@ func.func @recurrence(%x: tensor<?x50xf32>, %w: tensor<50x50xf32>, %begin: tenso
 // -----
 
 func.func @concat(%x: tensor<?x50xf32>) -> tensor<?x100xf32> {
-  // expected-error@+1 {{has no tiled form: columns are not padded}}
+  // expected-error@+1 {{has no tiled form: the CPU's code needs two dims, the last one a static multiple of 32, not 'tensor<?x50xf32>'}}
   %y = attn.concat %x, %x : tensor<?x50xf32>, tensor<?x50xf32>
   return %y : tensor<?x100xf32>
 }

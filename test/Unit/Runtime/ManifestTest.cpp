@@ -40,6 +40,15 @@ TEST(Manifest, EveryCutIsRefused) {
     EXPECT_EQ(parse(good.substr(0, length)), RAPT_BAD_FILE) << length;
 }
 
+TEST(Manifest, WhatIsNotJsonIsToldByItsPlace) {
+  std::string why;
+  for (const char *text : {"{\"rapt\": x}", "{\"rapt\": 1e999}", "{\"rapt\": \"\n"}) {
+    EXPECT_EQ(parse(text, &why), RAPT_BAD_FILE);
+    EXPECT_TRUE(why.starts_with("x.so: the manifest is not JSON from byte ")) << why; // and no word of the library's
+    EXPECT_TRUE(why.ends_with(" on")) << why;
+  }
+}
+
 TEST(Manifest, ChangedBytesNeverCrash) {
   std::string good = goodManifest();
   std::mt19937 random(3);

@@ -298,7 +298,7 @@ TEST(Module, RefusesBrokenManifests) {
                {"fake-0000cafe.weights", "../0000cafe0.weights?", "plain file name"},
                {"\"interface_id\": \"00", "\"interface_id\": \"zz", "hexadecimal"},
                {"\"kind\": \"cache\"", "\"kind\": \"cachE\"", "cachE"},
-               {"\"entries\": [", "\"entries\": {", "parse error"}};
+               {"\"entries\": [", "\"entries\": {", "is not JSON from byte "}};
   std::string good = readAll(copy.library());
   for (auto &c : cases) {
     writeAll(copy.library(), good);

@@ -100,11 +100,6 @@ static std::string shownValue(const json::Value &value) {
   return value.isString() ? text + " (a string)" : text;
 }
 
-static std::string shownNumber(double number) {
-  char buffer[32];
-  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr};
-}
-
 static bool sameValue(const json::Value &a, const json::Value &b) {
   std::optional<double> x = a.asNumber(), y = b.asNumber();
   return x && y ? *x == *y : json::write(a) == json::write(b);
@@ -194,8 +189,8 @@ std::optional<double> ConfigReader::readFloat(const Keys &keys, double least, do
   std::optional<double> value = found.value ? found.value->asNumber() : std::nullopt;
   if (value && std::isfinite(*value) && *value <= most && (positive ? *value > least : *value >= least))
     return value;
-  wrong(found, positive ? "a number above 0, at most " + shownNumber(most)
-                        : "a number from " + shownNumber(least) + " to " + shownNumber(most));
+  wrong(found, positive ? "a number above 0, at most " + json::shownNumber(most)
+                        : "a number from " + json::shownNumber(least) + " to " + json::shownNumber(most));
   return std::nullopt;
 }
 
