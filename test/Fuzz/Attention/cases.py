@@ -1,0 +1,369 @@
+"""Draws attention kernels: what a kernel is, and the lengths of its sequences, as plain values that can be printed and reduced.
+
+A case has
+- maps: {"q" | "k" | "v" | "o": [dims]}; heads: {"hkv", "g"}; channels: {"dqk", "dv"}; static: those of b, q, kv, hkv, g whose extents are in the types
+- types: {"k" | "v": element}; begins: those of "q", "kv" that are packed; offset, length: whether there is q_offset, kv_length
+- extras: [{"map", "type", "table": extents or None}]; score, mask: trees or None (trees.py); additive, named, scale
+- cache: None, or {"type", "block", "layers", "layer"}: keys and values then come from a cache, in two steps
+- data: [{"seed", "q": queries of each sequence, "q_slack", "kv": the extent of keys or those of each sequence, "kv_slack", "offset", "length", "past",
+  "amplify", "poison"}], one for each call
+"""
+
+import copy
+import random as randoms
+
+import trees
+
+DIMS = ("b", "hkv", "g", "q", "kv", "dqk", "dv")
+LENGTHS = (0, 1, 1, 2, 3, 5, 7, 13, 14, 15, 17, 28, 31, 32, 33, 47, 63, 64, 65, 97, 127, 128, 129, 131, 191, 193, 251, 256, 257, 300)
+CHANNELS = (1, 2, 7, 16, 31, 32, 32, 33, 40, 64, 64, 80, 128)
+MOST = 60000  # products of one query and one key in a call
+
+
+def batch_of(data):
+    return len(data["q"])
+
+
+def packed_extents(case, data):
+    """Extents of the dims b, q and kv."""
+    queries = sum(data["q"]) + data["q_slack"] if "q" in case["begins"] else data["q"][0] if data["q"] else data["q_slack"]
+    keys = sum(data["kv"]) + data["kv_slack"] if "kv" in case["begins"] else data["kv"]
+    return {"b": batch_of(data), "q": queries, "kv": keys}
+
+
+def keys_of(case, data):
+    """[(first key, number of keys)] of each sequence."""
+    found, first = [], 0
+    for b, queries in enumerate(data["q"]):
+        span = data["kv"][b] if "kv" in case["begins"] else data["kv"]
+        if case["length"]:
+            count = data["length"][b]
+        elif "kv" in case["begins"] or not case["offset"]:
+            count = span
+        else:
+            count = data["offset"][b] + queries
+        found.append((first, count))
+        first += span if "kv" in case["begins"] else 0
+    return found
+
+
+# ---- lengths ---------------------------------------------------------------------------------------------------------
+
+def draw_data(r, case, rows=None):
+    """The lengths of one call; `rows` where they are static."""
+    heads = case["heads"]["hkv"] * case["heads"]["g"]
+    batched = "b" in [dim for map_ in case["maps"].values() for dim in map_] or "q" in case["begins"]
+    if rows is None:
+        rows = r.choice((0, 1, 1, 2, 2, 3, 3, 5)) if batched else 1
+    most = MOST / max(1, rows * heads)
+    length = lambda limit: r.choice([n for n in LENGTHS if n <= limit])
+    queries = [length(min(300, most / 4)) for _ in range(rows)]
+    if "q" not in case["begins"]:
+        queries = [queries[0] if queries else 5] * rows
+    limit = min(300, most / max(1, max(queries, default=1)))
+    data = {"seed": r.getrandbits(32), "q": queries, "q_slack": r.choice((0, 0, 0, 1, 17)), "kv_slack": r.choice((0, 0, 0, 1, 40)),
+            "amplify": r.choice((1, 1, 1, 0.01, 1 if case["cache"] else 6)), "poison": r.random() < 0.4}
+    data["kv"] = [length(limit) for _ in range(rows)] if "kv" in case["begins"] else length(limit)
+    return complete(r, case, data)
+
+
+def complete(r, case, data):
+    """Offsets and lengths that fit the extents; where keys end with the queries, extents that fit the offsets."""
+    rows = batch_of(data)
+    if case["cache"]:
+        most = min(200, (MOST / max(1, rows * case["heads"]["hkv"] * case["heads"]["g"])) ** 0.5)
+        data["past"] = [r.choice([n for n in LENGTHS if n <= most]) for _ in range(rows)]
+        data["share"] = r.random() < 0.3
+        return data
+    if case["offset"]:
+        data["offset"] = [r.choice((0, 0, 1, 3, 10, 63, 64, 100)) for _ in range(rows)]
+        if not case["length"] and "kv" not in case["begins"]:
+            needed = max((n + at for n, at in zip(data["q"], data["offset"])), default=0)
+            data["kv"] = needed + r.choice((0, 0, 1, 33))
+        elif r.random() < 0.1:
+            data["offset"] = [r.choice((1000, 70000, (1 << 31) - 400)) for _ in range(rows)]
+    if case["length"]:
+        spans = data["kv"] if "kv" in case["begins"] else [data["kv"]] * rows
+        data["length"] = [r.choice((span, span, span // 2, r.randint(0, span), 0)) for span in spans]
+    return data
+
+
+# ---- what is left out ------------------------------------------------------------------------------------------------
+
+def in_regions(case, test):
+    return any(test(node) for name in ("score", "mask") if case[name] for node in trees.nodes(case[name]))
+
+
+def is_wide(node):
+    """Whether an integer op of a region may see, or make, what 32 bits do not hold."""
+    if node[0] == "const":
+        return node[1] in ("index", "i64") and not -(1 << 20) <= node[2] < 1 << 20
+    return node[0] in ("arith.shli", "arith.shrsi", "arith.shrui", "arith.divui", "arith.remui", "arith.maxui", "arith.minui", "arith.muli") or (
+        node[0] == "cmpi" and node[2][0] == "u") or node[1] == "i64"
+
+
+def is_division(node):
+    return node[0].split(".")[-1] in ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi") and not (node[3][0] == "const" and node[3][2] > 0)
+
+
+def several(case):
+    return any(batch_of(data) != 1 for data in case["data"])
+
+
+# What main gets wrong today: (why, whether a case is such a one). Such cases are not drawn, unless --all asks for them.
+KNOWN = [
+    ("q_offset without kv_length, q_begin or kv_begin packs the keys of one query",
+     lambda case: case["offset"] and not case["length"] and not case["begins"] and any(n > 1 for data in case["data"] for n in data["q"])),
+    ("g in a key's or value's map: only group 0 is packed", lambda case: case["heads"]["g"] > 1 and "g" in case["maps"]["k"] + case["maps"]["v"]),
+    ("key or value without b, shared by sequences of different lengths", lambda case: several(case) and "kv" not in case["begins"] and not (
+        "b" in case["maps"]["k"] and "b" in case["maps"]["v"])),
+    ("extra operands with kv before another dim, for few queries", lambda case: any("kv" in extra["map"][:-1] for extra in case["extras"])),
+    ("indices and i64 have 32 bits in regions",
+     lambda case: in_regions(case, is_wide) or any(at > 1 << 20 for data in case["data"] for at in data.get("offset", ()))),
+    ("integer division by zero in a region traps", lambda case: in_regions(case, is_division)),
+    ("NaN in a masked key's value spreads, as does what a block of the cache held before",
+     lambda case: bool(case["cache"]) or any(data["poison"] or data["kv_slack"] for data in case["data"]) or case["length"]),
+    ("a static extent of keys without a mask, a static extent of no queries", lambda case: {"q", "kv"} & set(case["static"]) or (
+        "b" in case["static"])),
+    ("scores of 2.4e38 and more, and below -6.9e29", lambda case: in_regions(case, lambda node: node[:2] == ["const", "f32"] and 1e20 < abs(node[2]) < float("inf"))),
+    ("results for tokens of no sequence are not 0", lambda case: any(data["q_slack"] for data in case["data"]) and "q" in case["begins"]),
+]
+
+
+# ---- kernels ---------------------------------------------------------------------------------------------------------
+
+def draw_map(r, needed, optional):
+    dims = [dim for dim, chance in optional.items() if r.random() < chance]
+    r.shuffle(dims)
+    dims.insert(r.randint(0, len(dims)), needed[0])
+    if r.random() < 0.02:  # channels anywhere, which is refused
+        dims.insert(r.randint(0, len(dims)), needed[1])
+        return dims
+    return dims + [needed[1]]
+
+
+def draw_maps(r, case):
+    heads, cache = case["heads"], case["cache"]
+    several = {dim: 0.95 if heads[dim] > 1 else 0.3 for dim in ("hkv", "g")}
+    b_of = lambda side: 0 if side in case["begins"] else 0.7
+    maps = {"q": draw_map(r, ("q", "dqk"), {"b": b_of("q"), **several})}
+    if cache:
+        maps["k"], maps["v"] = ["b", "kv", "hkv", "dqk"], ["b", "kv", "hkv", "dv"]
+    else:
+        shared = {"b": b_of("kv"), "hkv": several["hkv"], "g": 0.02}
+        maps["k"] = draw_map(r, ("kv", "dqk"), shared)
+        same = {dim: float(dim in maps["k"]) if r.random() < 0.85 else chance for dim, chance in shared.items()}
+        maps["v"] = draw_map(r, ("kv", "dv"), same)
+        if r.random() < 0.5:  # as models have them
+            maps["v"] = ["dv" if dim == "dqk" else dim for dim in maps["k"]]
+    used = {dim for map_ in maps.values() for dim in map_}
+    for dim in ("hkv", "g"):
+        if dim not in used:
+            heads[dim] = 1
+    kept = {dim: float(dim in used and not (dim == "b" and "q" in case["begins"])) for dim in ("b", "hkv", "g")}
+    maps["o"] = draw_map(r, ("q", "dv"), kept)
+    return maps
+
+
+def draw_extra(r, case):
+    if r.random() < 0.35:
+        extents = [r.choice((1, 2, 3, 8, 33)) for _ in range(r.randint(1, 3))]
+        return {"map": [], "type": r.choice(("f32", "f32", "i32")), "table": extents}
+    used = {dim for map_ in case["maps"].values() for dim in map_} | ({"b"} if case["begins"] else set())
+    dims = [dim for dim in ("b", "hkv", "g", "q", "kv") if dim in used and r.random() < 0.45]
+    r.shuffle(dims)
+    return {"map": dims, "type": r.choice(("f32", "f32", "f32", "i32", "i32", "i64")), "table": None}
+
+
+def draw_cache(r):
+    return {"type": r.choice(("f32", "bf16", "f16")), "block": r.choice((64, 64, 32)), "layers": r.choice((1, 2)), "layer": 0}
+
+
+def draw(seed, index, everything=False):
+    """Case `index` of a seed, none of KNOWN unless `everything` is drawn."""
+    r = randoms.Random(f"attention {seed} {index}")
+    while True:
+        case = draw_any(r)
+        if everything or not known(case):
+            return case
+
+
+def known(case):
+    """The reasons for which a case is left out."""
+    return [why for why, test in KNOWN if test(case)]
+
+
+def draw_any(r):
+    cache = draw_cache(r) if r.random() < 0.2 else None
+    if cache:
+        cache["layer"] = r.randrange(cache["layers"])
+    width = r.choice((32, 64, 96)) if cache else None
+    case = {"heads": {"hkv": r.choice((1, 1, 2, 3)), "g": r.choice((1, 1, 2, 3, 5))},
+            "channels": {"dqk": width or r.choice(CHANNELS), "dv": width or r.choice(CHANNELS)},
+            "types": {"k": "f32", "v": "f32"}, "cache": cache,
+            "begins": [side for side in ("q", "kv") if r.random() < 0.45], "offset": r.random() < 0.35, "length": r.random() < 0.3,
+            "additive": r.random() < 0.08, "named": r.random() < 0.5, "scale": r.choice((0.125, 0.25, 1.0, 0.3, 0.0, -0.5))}
+    if cache:
+        case["begins"], case["offset"], case["length"] = ["q"], True, False
+        view = "f32" if cache["type"] == "i8" else cache["type"]
+        case["types"] = {"k": view, "v": view}
+    elif r.random() < 0.2:
+        case["types"] = {side: r.choice(("f32", "bf16", "f16")) for side in ("k", "v")}
+    case["maps"] = draw_maps(r, case)
+    case["extras"] = [draw_extra(r, case) for _ in range(r.choice((0, 0, 1, 1, 2, 3)))]
+    drawer = trees.Drawer(r, [(extra["type"], extra["table"]) for extra in case["extras"]])
+    case["score"] = drawer.score() if r.random() < 0.5 else None
+    case["mask"] = drawer.mask() if r.random() < 0.65 else None
+    static = ["hkv", "g"] if r.random() < 0.9 else [dim for dim in ("hkv", "g") if r.random() < 0.5]
+    if cache:
+        static = ["hkv", "g"]
+    else:
+        static += [dim for dim in ("b", "q", "kv") if r.random() < 0.2]
+    case["static"] = static
+    calls = 1 if set(static) & {"b", "q", "kv"} else 2
+    case["data"] = [draw_data(r, case) for _ in range(calls)]
+    return case
+
+
+# ---- reducing --------------------------------------------------------------------------------------------------------
+
+def repaired(case):
+    """The case with lengths that fit it after a change."""
+    case = copy.deepcopy(case)
+    used = {dim for map_ in case["maps"].values() for dim in map_}
+    for dim in ("hkv", "g"):
+        case["heads"][dim] = case["heads"][dim] if dim in used else 1
+    for data in case["data"]:
+        if "b" not in used and "q" not in case["begins"]:
+            for name in ("q", "offset", "length", "past"):
+                if name in data:
+                    data[name] = data[name][:1] or [1]
+            if isinstance(data["kv"], list):
+                data["kv"] = data["kv"][:1] or [1]
+        if "q" not in case["begins"]:
+            data["q"] = data["q"][:1] * len(data["q"])
+        rows = batch_of(data)
+        if "kv" in case["begins"] and not isinstance(data["kv"], list):
+            data["kv"] = [data["kv"]] * rows
+        elif "kv" not in case["begins"] and isinstance(data["kv"], list):
+            data["kv"] = max(data["kv"], default=0)
+        if case["cache"]:
+            continue
+        for name in ("offset", "length"):
+            given = data.pop(name, None)
+            if case[name]:
+                data[name] = (given or [0] * rows)[:rows]
+        if case["offset"] and not case["length"] and "kv" not in case["begins"]:
+            data["kv"] = max([data["kv"], *(n + at for n, at in zip(data["q"], data["offset"]))])
+        if case["length"]:
+            spans = data["kv"] if "kv" in case["begins"] else [data["kv"]] * rows
+            data["length"] = [min(n, span) for n, span in zip(data["length"], spans)]
+    return case
+
+
+def without_extra(case, n):
+    """The case without extra operand n, which no region reads."""
+    case = copy.deepcopy(case)
+    del case["extras"][n]
+
+    def renumbered(node):
+        if node[0] in ("extra", "lookup") and node[2] > n:
+            return [*node[:2], node[2] - 1, *node[3:]]
+        return node
+    for name in ("score", "mask"):
+        if case[name]:
+            case[name] = trees.mapped(case[name], renumbered)
+    return case
+
+
+def changed(case, **fields):
+    return {**copy.deepcopy(case), **copy.deepcopy(fields)}
+
+
+def smaller_numbers(value, least=0):
+    return sorted({least, 1, value // 2, value - 1} & set(range(least, value))) if value > least else []
+
+
+def smaller_data(case):
+    """Cases whose calls have fewer sequences, queries and keys."""
+    for data in case["data"]:
+        if len(case["data"]) > 1:
+            yield changed(case, data=[data])
+    if len(case["data"]) > 1:
+        return
+    data, rows = case["data"][0], batch_of(case["data"][0])
+    for b in range(rows if rows > 1 else 0):
+        keep = lambda values: values[:b] + values[b + 1:] if isinstance(values, list) else values
+        yield changed(case, data=[{name: keep(value) for name, value in data.items()}])
+    for name, plain in (("q_slack", 0), ("kv_slack", 0), ("poison", False), ("amplify", 1), ("share", False)):
+        if data.get(name, plain) != plain:
+            yield changed(case, data=[{**data, name: plain}])
+    for name in ("q", "kv", "offset", "length", "past"):
+        value = data.get(name)
+        if isinstance(value, list):
+            for b, number in enumerate(value):
+                for less in smaller_numbers(number):
+                    yield changed(case, data=[{**data, name: [*value[:b], less, *value[b + 1:]]}])
+        elif value is not None:
+            for less in smaller_numbers(value):
+                yield changed(case, data=[{**data, name: less}])
+
+
+def smaller_maps(case):
+    for side in ("q", "k", "v", "o"):
+        for dim in ("b", "hkv", "g"):
+            if dim in case["maps"][side] and not case["cache"]:
+                maps = copy.deepcopy(case["maps"])
+                for other in [side] if side != "q" else ["q", "o"]:
+                    maps[other] = [d for d in maps[other] if d != dim]
+                yield changed(case, maps=maps)
+        ordered = sorted(case["maps"][side], key=lambda dim: ("b", "q", "kv", "hkv", "g", "dqk", "dv").index(dim))
+        if ordered != case["maps"][side]:
+            yield changed(case, maps={**case["maps"], side: ordered})
+    for dim in ("b", "hkv", "g"):
+        maps = {side: [d for d in map_ if d != dim] for side, map_ in case["maps"].items()}
+        if maps != case["maps"] and not case["cache"]:
+            yield changed(case, maps=maps)
+
+
+def smaller(case):
+    """Simpler cases by one step, those that save most first; not all of them are kernels."""
+    for name in ("score", "mask"):
+        if case[name]:
+            yield changed(case, **{name: None})
+    yield from smaller_data(case)
+    for name, plain in (("additive", False), ("length", False), ("offset", False), ("scale", 1.0), ("types", {"k": "f32", "v": "f32"}), ("named", True)):
+        if case[name] != plain and not (case["cache"] and name in ("offset", "types")):
+            yield changed(case, **{name: plain})
+    for side in case["begins"]:
+        if not case["cache"]:
+            yield changed(case, begins=[other for other in case["begins"] if other != side])
+    for n in set(range(len(case["extras"]))) - trees.used_extras(case["score"], case["mask"]):
+        yield without_extra(case, n)
+    for dim in case["heads"]:
+        for less in smaller_numbers(case["heads"][dim], 1):
+            yield changed(case, heads={**case["heads"], dim: less})
+    if case["cache"]:
+        if case["channels"] != {"dqk": 32, "dv": 32}:
+            yield changed(case, channels={"dqk": 32, "dv": 32})
+        if case["cache"]["type"] != "f32":
+            yield changed(case, cache={**case["cache"], "type": "f32"}, types={"k": "f32", "v": "f32"})
+        if case["cache"]["layers"] > 1:
+            yield changed(case, cache={**case["cache"], "layers": 1, "layer": 0})
+    else:
+        for dim in case["channels"]:
+            for less in smaller_numbers(case["channels"][dim], 1):
+                yield changed(case, channels={**case["channels"], dim: less})
+    yield from smaller_maps(case)
+    for n, extra in enumerate(case["extras"]):
+        for dim in extra["map"]:
+            extras = copy.deepcopy(case["extras"])
+            extras[n]["map"].remove(dim)
+            yield changed(case, extras=extras)
+    for name in ("score", "mask"):
+        if case[name]:
+            for tree in trees.smaller(case[name]):
+                yield changed(case, **{name: tree})
+    for dim in case["static"]:
+        if dim in ("b", "q", "kv"):
+            yield changed(case, static=[other for other in case["static"] if other != dim])

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Draws attention kernels, compiles them and compares them with the reference evaluator in float64.
+
+    generate.py --raptc build/bin/raptc --reference build/bin/rapt-reference --scratch DIR [--seed N] [--count N] [--jobs N]
+    generate.py ... --seed N --only INDEX        one of them, which is printed and reduced where it fails
+
+Every case follows from the seed and its index. A kernel that fails is reduced: parts are left out, and numbers made smaller, as long as it
+fails in the same way. Prints what failed with the command that repeats it, and counts; exit status 1 if a kernel failed or too many were
+refused."""
+
+import argparse
+import json
+import multiprocessing
+import os
+import shutil
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import cases  # noqa: E402
+import execute  # noqa: E402
+import kernel_text  # noqa: E402
+
+import processor  # noqa: E402
+
+BATCH = 16
+MOST_REFUSED = 0.25
+REDUCE_GROUP = 8  # cases that are tried together
+
+
+class Mode:
+    """raptc's options; `pairs`: whether attention on keys in bf16 rounds both operands of its products."""
+
+    def __init__(self, name, options, pairs):
+        self.name, self.options, self.pairs = name, options, pairs
+
+
+NATIVE = Mode("native", ["--mcpu=native"], processor.MULTIPLIES_PAIRS)
+AVX2 = Mode("x86-64-v3", ["--mcpu=x86-64-v3"], False)
+DOT = Mode("emulated bf16", ["--mcpu=native", "--emulate=bf16"], True)
+TILES = Mode("emulated amx", ["--mcpu=native", "--emulate=amx"], True)
+
+
+def mode_of(index):
+    """The processor that a case is compiled for: cases of a batch have the same."""
+    number = index // BATCH
+    return TILES if number % 25 == 19 else DOT if number % 10 == 9 else AVX2 if number % 4 == 3 else NATIVE
+
+
+def check_batch(job):
+    options, indices = job
+    batch = {f"k{index}": cases.draw(options.seed, index, options.all) for index in indices}
+    folder = Path(options.scratch) / f"batch{indices[0]}"
+    outcomes = execute.check(options, mode_of(indices[0]), batch, folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    return [(index, outcomes[f"k{index}"]) for index in indices]
+
+
+def candidates(case, tried, allowed):
+    """Cases that are one step simpler and were not tried, in groups that are compiled together."""
+    group = []
+    for candidate in cases.smaller(case):
+        try:
+            candidate = cases.repaired(candidate)
+            kernel_text.compiled_text(candidate, "k")
+        except (IndexError, KeyError, TypeError, ValueError):  # not a kernel
+            continue
+        key = json.dumps(candidate)
+        if key in tried or set(cases.known(candidate)) - allowed:
+            continue
+        tried.add(key)
+        group.append(candidate)
+        if len(group) == REDUCE_GROUP:
+            yield group
+            group = []
+    yield group
+
+
+def reduce(options, index, case, outcome):
+    """A smaller case that fails in the same way, and how."""
+    end, folder = time.monotonic() + options.reduce_seconds, Path(options.scratch) / f"reduce{index}"
+    tried, allowed, found = {json.dumps(case)}, set(cases.known(case)), True
+    while found:
+        found = None
+        for group in candidates(case, tried, allowed):
+            if time.monotonic() > end:
+                break
+            outcomes = execute.check(options, mode_of(index), {f"k{n}": candidate for n, candidate in enumerate(group)}, folder)
+            found = next((n for n in range(len(group)) if outcomes[f"k{n}"].status == "failed" and outcomes[f"k{n}"].kind == outcome.kind), None)
+            if found is not None:
+                case, outcome, found = group[found], outcomes[f"k{found}"], True
+                break
+    shutil.rmtree(folder, ignore_errors=True)
+    return case, outcome
+
+
+def report(options, index, outcome):
+    print(f"FAIL {index} ({mode_of(index).name}): {outcome.why.strip()}", flush=True)
+    print(f"  again: {Path(__file__).name} --seed {options.seed} --only {index}{' --all' * options.all}", flush=True)
+    for why in cases.known(cases.draw(options.seed, index, options.all)):
+        print(f"  known: {why}", flush=True)
+
+
+def report_reduced(index, case, outcome):
+    print(f"  reduced: {outcome.why.strip()}\n  data: {json.dumps(case['data'])}")
+    print("\n".join("  | " + line for line in kernel_text.compiled_text(case, f"k{index}").splitlines()), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("--raptc", "--reference", "--scratch"):
+        parser.add_argument(name, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=150)
+    parser.add_argument("--first", type=int, default=0, help="index of the first case")
+    parser.add_argument("--only", type=int)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--all", action="store_true", help="cases.KNOWN too: what is known to be wrong")
+    parser.add_argument("--reduce", type=int, default=4, help="how many failures to reduce")
+    parser.add_argument("--reduce-seconds", type=float, default=30, help="for each")
+    options = parser.parse_args()
+    begin, counts, refusals, failures = time.monotonic(), Counter(), Counter(), []
+    indices = [options.only] if options.only is not None else list(range(options.first, options.first + options.count))
+    batches = {}
+    for index in indices:
+        batches.setdefault(index // BATCH, []).append(index)
+    with multiprocessing.Pool(options.jobs) as pool:
+        for results in pool.imap(check_batch, [(options, batch) for batch in batches.values()]):
+            for index, outcome in results:
+                counts[outcome.status] += 1
+                if outcome.status == "refused":
+                    refusals[f"{outcome.kind}: " + outcome.why.splitlines()[0][-110:]] += 1
+                if outcome.status == "failed":
+                    report(options, index, outcome)
+                    failures.append((index, outcome))
+    for index, outcome in failures[:options.reduce]:
+        report_reduced(index, *reduce(options, index, cases.draw(options.seed, index, options.all), outcome))
+    for message, number in refusals.most_common():
+        print(f"refused {number}: {message}")
+    print(f"generated: {len(indices)} attention kernels, {counts['passed']} right, {counts['refused']} refused, {counts['failed']} wrong; "
+          f"seed {options.seed}, {time.monotonic() - begin:.0f} s")
+    if len(indices) > 20 and counts["refused"] > MOST_REFUSED * len(indices):
+        sys.exit(f"more than {MOST_REFUSED:.0%} of the kernels were refused")
+    sys.exit(counts["failed"] > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,330 @@
+"""The MLIR text of a case, for the compiler and for the reference evaluator, and the arrays of its calls."""
+
+import numpy as np
+
+import cases
+import trees
+
+ALL = f"affine_map<({', '.join(cases.DIMS)}) -> "
+NAMES = {"b": "rows", "q": "queries", "kv": "keys", "hkv": "heads", "g": "groups"}
+LONGEST = {"q": "longest_queries", "kv": "longest_keys"}
+DECLARED = [*NAMES.values(), *LONGEST.values(), "blocks", "slots"]
+HEAD = "".join(f"attn.dim @{name} min 0 max 65536\n" for name in DECLARED)
+SCALAR = {"f32": np.float32, "i32": np.int32, "i64": np.int64, "bf16": np.uint16, "f16": np.float16, "i8": np.int8}
+
+
+class Argument:
+    """An array of a kernel: `dims` are its dims, or numbers; `more` is what its one extent has more than the dim; `within` are the dims
+    that count within a sequence where those of q, k and v are packed."""
+
+    def __init__(self, name, element, dims, more=0, within=()):
+        self.name, self.element, self.dims, self.more, self.within = name, element, dims, more, within
+
+    def is_static(self, case, dim):
+        return isinstance(dim, int) or dim in ("dqk", "dv") or (dim in case["static"] and dim not in self.within)
+
+    def shape(self, extents):
+        sizes = [dim if isinstance(dim, int) else extents[("longest_" if dim in self.within else "") + dim] for dim in self.dims]
+        return tuple(size + self.more for size in sizes)
+
+    def type(self, case, extents):
+        sizes = [str(size) if self.is_static(case, dim) else "?" for dim, size in zip(self.dims, self.shape(extents))]
+        return f"tensor<{'x'.join([*sizes, self.element])}>"
+
+    def attributes(self, case, names):
+        """What the entry says of it: its name, and the names of its dynamic extents where the case has them."""
+        dynamic = [dim for dim in self.dims if not self.is_static(case, dim)]
+        dims = [(LONGEST if dim in self.within else NAMES).get(dim, dim) + ("+1" if self.more else "") for dim in dynamic]
+        text = f'attn.name = "{self.name}"'
+        return f"{{{text}, attn.dims = [{', '.join(quoted(dims))}]}}" if names and dims else f"{{{text}}}"
+
+
+def quoted(names):
+    return [f'"{name}"' for name in names]
+
+
+def extents_of(case, data):
+    extents = {**cases.packed_extents(case, data), **case["heads"], **case["channels"]}
+    extents["longest_q"] = max(data["q"], default=0) if "q" in case["begins"] else extents["q"]
+    extents["longest_kv"] = max((n for _, n in cases.keys_of(case, data)), default=0) if "kv" in case["begins"] else extents["kv"]
+    return extents
+
+
+def arguments_of(case):
+    """The arrays of a kernel without a cache, in order."""
+    found = [Argument("q", "f32", case["maps"]["q"]), Argument("k", case["types"]["k"], case["maps"]["k"]),
+             Argument("v", case["types"]["v"], case["maps"]["v"])]
+    for side, name in (("q", "qb"), ("kv", "kb")):
+        if side in case["begins"]:
+            found.append(Argument(name, "i32", ["b"], more=1))
+    for given, name in (("offset", "at"), ("length", "len")):
+        if case[given]:
+            found.append(Argument(name, "i32", ["b"]))
+    return found + shared_arguments(case)
+
+
+def shared_arguments(case):
+    """The extra operands, and the vector of additive similarity."""
+    found = []
+    for n, extra in enumerate(case["extras"]):
+        within = case["begins"] if "b" in extra["map"] else ()
+        found.append(Argument(f"x{n}", extra["type"], extra["table"] or extra["map"], within=within))
+    if case["additive"]:
+        found.append(Argument("w", "f32", ["dqk"]))
+    return found
+
+
+def element_types(case):
+    """What the regions see of the extra operands."""
+    return ["tensor<" + "x".join(map(str, [*extra["table"], extra["type"]])) + ">" if extra["table"] else extra["type"] for extra in case["extras"]]
+
+
+def attention(case, types, operands, result):
+    """The op's text: `types` and `operands` are those of q, k, v and all others by the names of their arguments."""
+    extras = [f"x{n}" for n in range(len(case["extras"]))]
+    lines = [f"  %{result} = attn.attention {', '.join(operands[name] for name in 'qkv')}, %scale"]
+    for name, argument in (("q_begin", "qb"), ("q_offset", "at"), ("kv_begin", "kb"), ("kv_length", "len")):
+        if argument in operands:
+            lines.append(f"    {name}({operands[argument]} : {types[argument]})")
+    if extras:
+        lines.append(f"    extras({', '.join(operands[x] for x in extras)} : {', '.join(types[x] for x in extras)})")
+    if case["additive"]:
+        lines.append(f"    additive({operands['w']} : {types['w']})")
+    maps = [case["maps"][side] for side in "qkvo"] + [extra["map"] for extra in case["extras"]]
+    lines.append("    maps [" + ", ".join(f"{ALL}({', '.join(map_)})>" for map_ in maps) + "]")
+    lines.append(f"    : {types['q']}, {types['k']}, {types['v']} -> {types['o']}")
+    seen = element_types(case)
+    shown = "".join(f", %e{n}: {kind}" for n, kind in enumerate(seen))
+    for name, first in (("score", "%s: f32, "), ("mask", "")):
+        if case[name]:
+            lines.append(f"    {name} {{\n    ^bb0({first}%b: index, %h: index, %i: index, %j: index{shown}):")
+            lines += ["      " + line for line in trees.region(case[name], seen)]
+            lines.append("    }")
+    return "\n".join(lines)
+
+
+def constants(case):
+    layer = f"  %layer = arith.constant {case['cache']['layer']} : index\n" if case["cache"] else ""
+    return f"  %scale = arith.constant {case['scale']:.9e} : f32\n{layer}"
+
+
+def plain_text(case, name, names):
+    """A kernel without a cache; `names`: with the names of dims that the case has."""
+    extents = extents_of(case, case["data"][0])
+    arguments, out = arguments_of(case), Argument("o", "f32", case["maps"]["o"])
+    types = {argument.name: argument.type(case, extents) for argument in [*arguments, out]}
+    show = ", ".join(f"%{a.name}: {types[a.name]} {a.attributes(case, names)}" for a in arguments)
+    operands = {a.name: "%" + a.name for a in arguments}
+    return f"""func.func @{name}({show}) -> ({types['o']} {out.attributes(case, names)}) attributes {{attn.entry}} {{
+{constants(case)}{attention(case, types, operands, "o")}
+  return %o : {types['o']}
+}}
+"""
+
+
+# ---- kernels with a cache --------------------------------------------------------------------------------------------
+
+def pool_argument(case):
+    """The cache in memory (dialect/Attn/CacheLayout.h)."""
+    cache, channels = case["cache"], case["channels"]["dqk"]
+    columns = 64 if cache["type"] == "bf16" else 32
+    lines = cache["block"] * channels // columns + (cache["block"] * 4 // 32 if cache["type"] == "i8" else 0)
+    return Argument("pool", cache["type"], ["blocks", cache["layers"], case["heads"]["hkv"], 2, lines, columns])
+
+
+def step_arguments(case, step=""):
+    """The arrays of one step; `step` ends their names."""
+    heads, channels = case["heads"]["hkv"], case["channels"]
+    own = [Argument("q", "f32", case["maps"]["q"]), Argument("nk", "f32", ["q", heads, channels["dqk"]]), Argument("nv", "f32", ["q", heads, channels["dv"]]),
+           Argument("qb", "i32", ["b"], more=1), Argument("at", "i32", ["b"]), *shared_arguments(case)]
+    for argument in own:
+        argument.name += step
+    return own
+
+
+def step_extents(case, data, blocks):
+    extents = extents_of(case, data)
+    return {**extents, "slots": slots_of(case, data), "blocks": blocks, "kv": slots_of(case, data) * case["cache"]["block"]}
+
+
+def slots_of(case, data):
+    """Blocks of a row of the block table: those of the longest sequence, and one more."""
+    longest = max((past + n for past, n in zip(data["past"], data["q"])), default=0)
+    return -(-longest // case["cache"]["block"]) + 1
+
+
+def append(case, cache, types, step, made):
+    return f"""  %{made} = attn.kv_append {cache}[%layer], %nk{step}, %nv{step} rows(%qb{step}, %at{step}, %table)
+    : {types['cache']}, {types['nk' + step]}, {types['nv' + step]}, {types['qb' + step]}, {types['at' + step]}, {types['table']}
+  %keys{step}, %values{step} = attn.kv_view %{made}[%layer], %table : {types['cache']}, {types['table']} -> {types['k']}
+"""
+
+
+def step_text(case, types, step, cache, made):
+    """One step: append, then attention over all of the cache."""
+    named = {argument.name: types[argument.name + step] for argument in step_arguments(case)}
+    named.update(k=types["k"], v=types["v"], o=types["o" + step])
+    operands = {argument.name: f"%{argument.name}{step}" for argument in step_arguments(case) if argument.name not in ("nk", "nv")}
+    operands.update(k=f"%keys{step}", v=f"%values{step}")
+    return append(case, cache, types, step, made) + attention(case, named, operands, "o" + step)
+
+
+def view_type(case, kv, extents):
+    rows = str(extents["b"]) if "b" in case["static"] else "?"
+    return f"tensor<{rows}x{kv}x{case['heads']['hkv']}x{case['channels']['dqk']}x{case['types']['k']}>"
+
+
+def cached_text(case, name, names):
+    """A step of a kernel with a cache in memory, which it updates in place."""
+    extents = step_extents(case, case["data"][0], 0)
+    pool, table, out = pool_argument(case), Argument("table", "i32", ["b", "slots"]), Argument("o", "f32", case["maps"]["o"])
+    arguments = [pool, table, *step_arguments(case)]
+    types = {a.name: a.type(case, extents) for a in [*arguments, out]}
+    types.update(cache=types["pool"], k=view_type(case, "?", extents), v=view_type(case, "?", extents))
+    show = ", ".join(f"%{a.name}: {types[a.name]} {a.attributes(case, names)}" for a in arguments)
+    results = ", ".join(f"{types[a.name]} {a.attributes(case, names)}" for a in (pool, out))
+    return f"""func.func @{name}({show}) -> ({results}) attributes {{attn.entry}} {{
+{constants(case)}{step_text(case, types, "", "%pool", "new")}
+  return %new, %o : {types['pool']}, {types['o']}
+}}
+"""
+
+
+def cached_reference(case, name):
+    """Both steps, with the cache as a value."""
+    extents = step_extents(case, case["data"][0], 0)
+    table, cache = Argument("table", "i32", ["b", "slots"]), case["cache"]
+    arguments = [table, *step_arguments(case, "0"), *step_arguments(case, "1")]
+    outs = [Argument(f"o{step}", "f32", case["maps"]["o"]) for step in "01"]
+    types = {a.name: a.type(case, extents) for a in [*arguments, *outs]}
+    kind = f"!attn.kv_cache<{cache['layers']} x {case['heads']['hkv']} x {case['channels']['dqk']}, block = {cache['block']}, {cache['type']}>"
+    types.update(cache=kind, k=view_type(case, "?", extents), v=view_type(case, "?", extents))
+    show = ", ".join([f'%pool: {kind} {{attn.name = "pool"}}', *(f"%{a.name}: {types[a.name]} {a.attributes(case, False)}" for a in arguments)])
+    results = ", ".join(f"{types[a.name]} {a.attributes(case, False)}" for a in outs)
+    return f"""func.func @{name}({show}) -> ({results}) attributes {{attn.entry}} {{
+{constants(case)}{step_text(case, types, "0", "%pool", "new0")}
+{step_text(case, types, "1", "%new0", "new1")}
+  return %o0, %o1 : {types['o0']}, {types['o1']}
+}}
+"""
+
+
+def compiled_text(case, name):
+    return (cached_text if case["cache"] else plain_text)(case, name, case["named"])
+
+
+def reference_text(case, name="f"):
+    return cached_reference(case, name) if case["cache"] else plain_text(case, name, False)
+
+
+# ---- arrays ----------------------------------------------------------------------------------------------------------
+
+def to_bf16(x):
+    """The bits of bf16, to the nearest, ties to even; NaN stays one."""
+    whole = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
+    return np.where(np.isnan(x), 0x7FC0, (whole + 0x7FFF + ((whole >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def stored(x, element):
+    """The array as a kernel gets it."""
+    return to_bf16(x) if element == "bf16" else x.astype(SCALAR[element])
+
+
+def rounded(x, element):
+    """The values that a kernel gets, as f32 or integers."""
+    if element == "bf16":
+        return (to_bf16(x).astype(np.uint32) << 16).view(np.float32)
+    return x.astype(np.float16).astype(np.float32) if element == "f16" else x.astype(SCALAR[element])
+
+
+def along(array, map_, dim):
+    """A view with `dim` first."""
+    return np.moveaxis(array, map_.index(dim), 0)
+
+
+def unused_keys(case, data, map_, array):
+    """Fills the keys or values that no sequence has with NaN."""
+    keys = cases.keys_of(case, data)
+    used = np.zeros((max(1, len(keys)), array.shape[map_.index("kv")]), bool)
+    for b, (first, count) in enumerate(keys):
+        used[b, first:first + count] = True
+    if "b" not in map_:
+        along(array, map_, "kv")[~used.any(0)] = np.nan
+        return
+    for b in range(len(keys)):
+        row = along(array, map_, "b")[b]
+        np.moveaxis(row, [d for d in map_ if d != "b"].index("kv"), 0)[~used[b]] = np.nan
+
+
+def poisoned(random, map_, array):
+    """Some keys or values are NaN, most often late ones, which a causal mask hides from most queries."""
+    keys = along(array, map_, "kv")
+    if len(keys) and array.size:
+        place = max(random.integers(0, len(keys)), random.integers(0, len(keys)))
+        keys[place] = np.nan
+
+
+def values_of(random, case, argument, shape):
+    kind = argument.element
+    if argument.name.startswith("x") and kind != "f32":
+        wide = random.random() < 0.2
+        return random.integers(-(1 << 31), 1 << 31, shape) if wide else random.integers(-2, 7, shape)
+    x = random.standard_normal(shape)
+    if argument.name.startswith("x") and random.random() < 0.1:
+        x = np.where(random.random(shape) < 0.2, -np.inf, x)
+    return x.astype(np.float32)
+
+
+def plain_arrays(case, data):
+    """{name: array} as the reference gets them; integers of offsets and lengths among them."""
+    random, extents, found = np.random.default_rng(data["seed"]), extents_of(case, data), {}
+    for argument in arguments_of(case):
+        name, shape = argument.name, argument.shape(extents)
+        if name in ("qb", "kb"):
+            side = data["q"] if name == "qb" else data["kv"]
+            found[name] = np.cumsum([0, *side]).astype(np.int32)
+        elif name in ("at", "len"):
+            found[name] = np.array(data["offset" if name == "at" else "length"], np.int32).reshape(shape)
+        else:
+            found[name] = rounded(values_of(random, case, argument, shape), argument.element)
+    found["q"] *= np.float32(data["amplify"])
+    for name in "kv":
+        if data["poison"] and random.random() < 0.7:
+            poisoned(random, case["maps"][name], found[name])
+        unused_keys(case, data, case["maps"][name], found[name])
+    if "q" in case["begins"]:
+        along(found["q"], case["maps"]["q"], "q")[sum(data["q"]):] = np.nan
+    return found
+
+
+def step_arrays(case, data):
+    """[{name: array}] of the two steps of a kernel with a cache; the table; the number of blocks."""
+    random, cache = np.random.default_rng(data["seed"]), case["cache"]
+    rows, block, slots = len(data["q"]), cache["block"], slots_of(case, data)
+    blocks = rows * slots + int(random.integers(0, 3))
+    table = np.full((rows, slots), -1, np.int32)
+    free, past, first = list(random.permutation(blocks)), list(data["past"]), [0] * rows
+    for b in range(rows):
+        shared = min(past[0], past[b]) // block if data.get("share") and b else 0
+        first[b] = shared * block
+        for slot in range(-(-(past[b] + data["q"][b]) // block)):
+            table[b, slot] = table[0, slot] if slot < shared else free.pop()
+    steps = []
+    for offsets, lengths in ((first, [p - f for p, f in zip(past, first)]), (past, data["q"])):
+        call = {**data, "q": lengths}
+        extents, found = {**step_extents(case, data, blocks), **{k: v for k, v in extents_of(case, {**call, "past": offsets}).items() if k in ("q", "longest_q")}}, {}
+        for argument in step_arguments(case):
+            shape = argument.shape(extents)
+            if argument.name == "qb":
+                found["qb"] = np.cumsum([0, *lengths]).astype(np.int32)
+            elif argument.name == "at":
+                found["at"] = np.array(offsets, np.int32).reshape(shape)
+            else:
+                found[argument.name] = values_of(random, case, argument, shape)
+        found["q"] *= np.float32(data["amplify"])
+        if data["poison"] and sum(lengths) and random.random() < 0.5:
+            found["nv"][random.integers(0, sum(lengths))] = np.nan
+        for name in ("q", "nk", "nv"):
+            along(found[name], case["maps"]["q"] if name == "q" else ["q"], "q")[sum(lengths):] = np.nan
+        steps.append(found)
+    return steps, table, blocks
