@@ -1,6 +1,8 @@
 //===- Options.cpp - What raptc is asked to do ----------------------------------===//
 #include "lib/Driver/Options.h"
+#include "lib/Support/Json.h"
 #include "lib/Support/NumberList.h"
+#include "lib/Support/Spelling.h"
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -25,55 +27,82 @@ constexpr Flag flags[] = {
     {"--strict", &Options::strict, "tensors that the model does not use are an error", false},
     {"--version", &Options::version, "print the version", false},
     {"--list-families", &Options::listFamilies, "print the model families that can be compiled", false},
-    {"--help", &Options::help, "print this", false},
+    {"--help", &Options::help, "print this, as -h does", false},
     {"-v", &Options::verbose, "print the time of every stage", false},
     {"-###", &Options::showCommands, "print what would be run, run nothing", true},
     {"-save-temps", &Options::saveTemps, "keep the text of every stage", true},
     {"--help-hidden", &Options::helpHidden, "print every option", true},
 };
 
+using Choices = std::span<const std::string_view>;
+constexpr std::string_view stages[] = {"imported", "canonical", "tiled", "backend", "llvm-dialect",
+                                       "llvm-ir",  "asm",       "obj",   "a",       "so"};
+constexpr std::string_view targets[] = {"cpu"};
+constexpr std::string_view weightTypes[] = {"auto", "f32", "bf16", "f16"};
+constexpr std::string_view cacheTypes[] = {"auto", "f32", "bf16", "f16", "int8"};
+constexpr std::string_view quantizations[] = {"none", "w8a8", "w8", "w4"};
+constexpr std::string_view groupSizes[] = {"32", "64", "128"};
+constexpr std::string_view matrixUnits[] = {"amx", "bf16"};
+
 struct Text {
   const char *name;
   std::string Options::*field;
   const char *help;
+  Choices choices = {};      ///< empty: any text
+  const char *expected = ""; ///< what an empty text should have been; without choices, nothing: it may be empty
   bool hidden = false;
 };
 constexpr Text texts[] = {
-    {"-o", &Options::output, "OUT.so, OUT.a or OUT.o; text stages go to the standard output without it"},
+    {"-o", &Options::output, "OUT.so, OUT.a or OUT.o; text stages go to the standard output without it", {}, "a file"},
     {"--emit", &Options::emit,
-     "stop at imported, canonical, tiled, backend, llvm-dialect, llvm-ir, asm, obj, a or so (default)"},
-    {"--target", &Options::target, "cpu"},
+     "stop at imported, canonical, tiled, backend, llvm-dialect, llvm-ir, asm, obj, a or so (default)", stages},
+    {"--target", &Options::target, "cpu", targets},
     {"--mtriple", &Options::triple, "x86_64-linux-gnu or aarch64-linux-gnu; default: this machine's"},
     {"--mattr", &Options::attributes, "+feature,-feature,..."},
-    {"--dtype", &Options::dtype, "storage of the weights: auto (the checkpoint's), f32, bf16, f16"},
+    {"--dtype", &Options::dtype, "storage of the weights: auto (the checkpoint's), f32, bf16, f16", weightTypes},
     {"--cache-dtype", &Options::cacheDtype,
-     "storage of the KV cache: auto (bf16 or f16 where the weights are, else f32), f32, bf16, f16, int8"},
+     "storage of the KV cache: auto (bf16 or f16 where the weights are, else f32), f32, bf16, f16, int8", cacheTypes},
     {"--quantize", &Options::quantize,
-     "weights as integers: w8a8 (a scale for each column), w8 or w4 (a scale for each group), none"},
-    {"--weights", &Options::weights, "model directory or weight file of a .mlir input"},
-    {"--save-weights", &Options::saveWeights, "write the random weights as safetensors"},
+     "weights as integers: w8a8 (a scale for each column), w8 or w4 (a scale for each group), none", quantizations},
+    {"--weights",
+     &Options::weights,
+     "model directory or weight file of a .mlir input",
+     {},
+     "a model directory or a weight file"},
+    {"--save-weights", &Options::saveWeights, "write the random weights as safetensors", {}, "a file"},
     {"--prefix", &Options::prefix, "prefix of the exported symbol"},
-    {"--dump-dir", &Options::dumpDirectory, "write the IR after every stage there"},
+    {"--dump-dir", &Options::dumpDirectory, "write the IR after every stage there", {}, "a directory"},
     {"--emulate", &Options::emulate,
      "products as for a CPU with amx, or with dot products of bf16, whose instructions vector code takes the place of",
-     true},
+     matrixUnits, "", true},
     {"--remarks", &Options::remarks, "CATEGORY or CATEGORY:REGEX: say what a kind of rules did and why not, as fusion"},
-    {"--inject-fault", &Options::fault,
+    {"--inject-fault",
+     &Options::fault,
      "KIND@PLACE, for tests: fail or verify (a pass), abort, segv, overflow or wait, at a stage, read, pack or object",
+     {},
+     "",
      true},
 };
 
-constexpr const char *stages[] = {"imported", "canonical", "tiled", "backend", "llvm-dialect",
-                                  "llvm-ir",  "asm",       "obj",   "a",       "so"};
+/// Options that need more than storing their value.
+constexpr std::string_view others[] = {
+    "--max-seq-len", "--max-batch", "--random-weights", "-j", "--quantize-group", "--ignore-config-key", "--mcpu"};
+/// Other names, as clang and its relatives have them.
+constexpr std::pair<std::string_view, std::string_view> aliases[] = {{"-h", "--help"},     {"-march", "--mcpu"},
+                                                                     {"--output", "-o"},   {"--verbose", "-v"},
+                                                                     {"--assemble", "-S"}, {"--compile", "-c"}};
 
 Error usage(const std::string &message) { return Error{message + " (--help lists the options)"}; }
+
+Error wrongValue(std::string_view value, std::string_view option, std::string_view expected) {
+  return Error{invalidValue(value, option, expected)};
+}
 
 Expected<uint64_t> number(const std::string &name, const std::string &text, uint64_t least, uint64_t most) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    return usage(name + " takes a whole number from " + std::to_string(least) + " to " + std::to_string(most) +
-                 ", not '" + text + "'");
+    return wrongValue(text, name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   return value;
 }
 
@@ -83,7 +112,7 @@ Status applyAttentionWeights(Options &options, const std::string &value) {
   std::optional<std::vector<int64_t>> layers = parseNumberList(value.substr(0, slash)),
                                       heads = parseNumberList(slash < value.size() ? value.substr(slash + 1) : "");
   if (!layers || !heads)
-    return usage("--attention-weights takes LAYERS/HEADS, such as 0,2-5/all, not '" + value + "'");
+    return wrongValue(value, "--attention-weights", "LAYERS/HEADS, such as 0,2-5/all");
   options.attentionWeights = true;
   options.attentionLayers = *layers;
   options.attentionHeads = *heads;
@@ -98,13 +127,54 @@ Status applyCpus(Options &options, const std::string &name, const std::string &v
     const size_t comma = std::min(value.find(',', at), value.size());
     const std::string cpu = value.substr(at, comma - at);
     if (cpu.empty())
-      return usage(name + "=" + value + " has an empty name; write " + name + "=A, or A,B,... for several CPUs");
+      return wrongValue(value, name, "a CPU, or A,B,... for several, none of them empty");
     if (std::find(options.cpus.begin(), options.cpus.end(), cpu) != options.cpus.end())
-      return usage(name + "=" + value + " names " + cpu + " twice");
+      return usage(name + "=" + json::printable(value) + " names " + json::printable(cpu) + " twice");
     options.cpus.push_back(cpu);
     at = comma + 1;
   }
   return {};
+}
+
+bool takesValue(std::string_view name) {
+  return std::any_of(std::begin(texts), std::end(texts), [&](const Text &t) { return name == t.name; }) ||
+         std::find(std::begin(others), std::end(others), name) != std::end(others);
+}
+
+/// Every option that --help lists, with its dashes.
+std::vector<std::string_view> optionNames() {
+  std::vector<std::string_view> names = {"-S", "-c", "-march", "--attention-weights"};
+  names.insert(names.end(), std::begin(others), std::end(others));
+  for (const Text &text : texts)
+    if (!text.hidden)
+      names.push_back(text.name);
+  for (const Flag &flag : flags)
+    if (!flag.hidden)
+      names.push_back(flag.name);
+  return names;
+}
+
+Error unknownOption(const std::string &name) {
+  const std::vector<std::string_view> names = optionNames();
+  std::string_view nearest = findNearest(name, names);
+  return usage("unknown option '" + json::printable(name, 100) + "'" +
+               (nearest.empty() ? "" : "; did you mean '" + std::string(nearest) + "'?"));
+}
+
+/// The name under which the tables have an option: other compilers' names, and one dash for two or two for one.
+std::string canonicalName(const std::string &name) {
+  auto isKnown = [](std::string_view known) {
+    return takesValue(known) || known == "--attention-weights" ||
+           std::any_of(std::begin(flags), std::end(flags), [&](const Flag &flag) { return known == flag.name; });
+  };
+  if (isKnown(name) || name.size() < 2)
+    return name;
+  const bool isLong = name[1] == '-';
+  std::string other = isLong ? name.substr(1) : "-" + name;
+  for (const auto &[alias, known] : aliases)
+    if (alias == name || (alias == other && name.size() > 3))
+      return std::string(known);
+  return name.size() > 3 && isKnown(other) ? other : name;
 }
 
 /// Options with values that need more than storing.
@@ -118,10 +188,14 @@ Status apply(Options &options, const std::string &name, const std::string &value
   };
   for (const Text &text : texts)
     if (name == text.name) {
+      if (value.empty() && text.expected[0])
+        return wrongValue(value, name, text.expected);
+      if (!text.choices.empty() && std::find(text.choices.begin(), text.choices.end(), value) == text.choices.end())
+        return wrongValue(value, name, listChoices(text.choices));
       options.*text.field = value;
       return {};
     }
-  if (name == "--mcpu" || name == "-march")
+  if (name == "--mcpu")
     return applyCpus(options, name, value);
   if (name == "--max-seq-len")
     return store(options.maxSequenceLength, 1, uint64_t(1) << 30);
@@ -138,18 +212,11 @@ Status apply(Options &options, const std::string &name, const std::string &value
     return {};
   }
   if (name == "--quantize-group") {
-    if (value != "32" && value != "64" && value != "128")
-      return usage("--quantize-group=" + value + " is none of 32, 64 and 128");
+    if (std::find(std::begin(groupSizes), std::end(groupSizes), value) == std::end(groupSizes))
+      return wrongValue(value, name, listChoices(groupSizes));
     return store(options.quantizeGroup, 32, 128);
   }
-  return usage("unknown option " + name);
-}
-
-bool takesValue(const std::string &name) {
-  static const char *const others[] = {"--max-seq-len", "--max-batch",      "--random-weights",    "-j",
-                                       "-march",        "--quantize-group", "--ignore-config-key", "--mcpu"};
-  return std::any_of(std::begin(texts), std::end(texts), [&](const Text &t) { return name == t.name; }) ||
-         std::find(std::begin(others), std::end(others), name) != std::end(others);
+  return unknownOption(name);
 }
 
 std::string emitOfSuffix(const std::string &output) {
@@ -176,36 +243,23 @@ Status check(Options &o) {
     return {};
   const std::string bySuffix = emitOfSuffix(o.output);
   const bool binary = o.emit == "so" || o.emit == "a" || o.emit == "obj";
-  if (!o.emit.empty() && std::find(std::begin(stages), std::end(stages), o.emit) == std::end(stages))
-    return usage("--emit=" + o.emit + " is no stage");
   if (!o.emit.empty() && !bySuffix.empty() && bySuffix != o.emit)
-    return usage("-o " + o.output + " asks for another kind of file than --emit=" + o.emit);
+    return usage("-o " + json::printable(o.output) + " asks for another kind of file than --emit=" + o.emit);
   if ((o.emit.empty() || binary) && !o.output.empty() && bySuffix.empty())
-    return usage("-o " + o.output + " ends in none of .so, .a and .o");
+    return usage("-o " + json::printable(o.output) + " ends in none of .so, .a and .o");
   if (o.emit.empty())
     o.emit = bySuffix.empty() ? "so" : bySuffix;
   if (o.cpus.size() > 1 && o.emit != "so" && o.emit != "a" && o.emit != "obj")
     return usage("--emit=" + o.emit + " shows the code for one CPU; give one --mcpu, not " +
                  std::to_string(o.cpus.size()));
-  if (o.target != "cpu")
-    return usage("--target=" + o.target + " is not supported; --target=cpu is");
-  if (o.dtype != "auto" && o.dtype != "f32" && o.dtype != "bf16" && o.dtype != "f16")
-    return usage("--dtype=" + o.dtype + " is none of auto, f32, bf16 and f16");
-  if (o.cacheDtype != "auto" && o.cacheDtype != "f32" && o.cacheDtype != "bf16" && o.cacheDtype != "f16" &&
-      o.cacheDtype != "int8")
-    return usage("--cache-dtype=" + o.cacheDtype + " is none of auto, f32, bf16, f16 and int8");
-  if (o.quantize != "none" && o.quantize != "w8a8" && o.quantize != "w8" && o.quantize != "w4")
-    return usage("--quantize=" + o.quantize + " is none of none, w8a8, w8 and w4");
   if (o.quantizeGroup && o.quantize != "w8" && o.quantize != "w4")
     return usage("--quantize-group is for --quantize=w8 and w4; --quantize=" + o.quantize + " has no groups");
   if (o.quantizeZeroPoint && o.quantize != "w4")
     return usage("--quantize-zero-point is for --quantize=w4; 8 bits are symmetric");
-  if (!o.emulate.empty() && o.emulate != "amx" && o.emulate != "bf16")
-    return usage("--emulate=" + o.emulate + " is none of amx and bf16");
   if (!o.fault.empty() && !isFault(o.fault))
-    return usage("--inject-fault=" + o.fault + " is no fault");
+    return wrongValue(o.fault, "--inject-fault", "KIND@PLACE");
   if (!o.remarks.empty() && o.remarks.substr(0, o.remarks.find(':')) != "fusion")
-    return usage("--remarks=" + o.remarks + " is of no category; fusion is one");
+    return wrongValue(o.remarks, "--remarks", "fusion or fusion:REGEX");
   if (o.embedWeights && o.noWeights)
     return usage("--no-weights and --embed-weights exclude each other");
   if (o.embedWeights && o.emit != "so" && o.emit != "a" && o.emit != "obj")
@@ -228,7 +282,7 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
     std::string name = arguments[i];
     if (onlyInputs || name.empty() || name[0] != '-') {
       if (!options.input.empty())
-        return usage("two inputs: '" + options.input + "' and '" + name + "'");
+        return usage("two inputs: '" + json::printable(options.input) + "' and '" + json::printable(name) + "'");
       options.input = name;
       continue;
     }
@@ -236,30 +290,36 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
       onlyInputs = true;
       continue;
     }
+    std::optional<std::string> value;
+    if (const size_t equals = name.find('='); equals != std::string::npos) {
+      value = name.substr(equals + 1);
+      name.resize(equals);
+    }
+    name = canonicalName(name);
     if (name == "-S" || name == "-c") {
       options.emit = name == "-S" ? "asm" : "obj";
       continue;
     }
     const Flag *flag = std::find_if(std::begin(flags), std::end(flags), [&](const Flag &f) { return name == f.name; });
+    if (flag != std::end(flags) && value)
+      return usage(name + " takes no value");
     if (flag != std::end(flags)) {
       options.*flag->field = true;
       continue;
     }
-    std::string value;
-    if (const size_t equals = name.find('='); equals != std::string::npos) {
-      value = name.substr(equals + 1);
-      name.resize(equals);
-    } else if (name.size() > 2 && name[1] != '-' && (name[1] == 'o' || name[1] == 'j')) {
+    if (!value && !takesValue(name) && name.size() > 2 && (name.starts_with("-o") || name.starts_with("-j"))) {
       value = name.substr(2);
       name.resize(2);
-    } else if (name == "--attention-weights") {
+    } else if (!value && name == "--attention-weights") {
       value = "all";
-    } else if (takesValue(name) && i + 1 < arguments.size()) {
+    } else if (!value && takesValue(name) && i + 1 < arguments.size()) {
       value = arguments[++i];
-    } else if (takesValue(name)) {
+    } else if (!value && takesValue(name)) {
       return usage(name + " needs a value");
+    } else if (!value) {
+      return unknownOption(name);
     }
-    if (Status status = apply(options, name, value); !status)
+    if (Status status = apply(options, name, *value); !status)
       return status.error();
   }
   if (Status status = check(options); !status)

@@ -1,4 +1,5 @@
 //===- Target.cpp - CPUs by LLVM's names --------------------------------------------===//
+#include "lib/Support/Spelling.h"
 #include "lib/Target/CPU/Emit.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -87,7 +88,7 @@ Expected<std::string> cpu::findTriple(llvm::StringRef name) {
   llvm::Triple triple(name.empty() ? llvm::sys::getProcessTriple() : llvm::Triple::normalize(name));
   auto arch = triple.getArch();
   if ((arch != llvm::Triple::x86_64 && arch != llvm::Triple::aarch64) || !triple.isOSLinux())
-    return Error{"--mtriple=" + name.str() + " is not supported; x86_64-linux-gnu and aarch64-linux-gnu are"};
+    return Error{invalidValue(name, "--mtriple", "x86_64-linux-gnu or aarch64-linux-gnu")};
   return llvm::Triple(llvm::Triple::getArchTypeName(arch), "unknown", "linux", "gnu").str();
 }
 

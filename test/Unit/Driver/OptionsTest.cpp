@@ -32,30 +32,75 @@ TEST(Options, FormsOfValues) {
 TEST(Options, UsageErrorsSayWhatToWrite) {
   EXPECT_NE(failure({}).find("no model given"), std::string::npos);
   EXPECT_NE(failure({"a", "b"}).find("two inputs: 'a' and 'b'"), std::string::npos);
-  EXPECT_NE(failure({"a", "--nonsense"}).find("unknown option --nonsense"), std::string::npos);
+  EXPECT_NE(failure({"a", "--nonsense"}).find("unknown option '--nonsense' ("), std::string::npos);
   EXPECT_NE(failure({"a", "-o"}).find("-o needs a value"), std::string::npos);
   EXPECT_NE(failure({"a", "-o", "x.txt"}).find("none of .so, .a and .o"), std::string::npos);
   EXPECT_NE(failure({"a", "-o", "x.so", "-c"}).find("another kind of file"), std::string::npos);
-  EXPECT_NE(failure({"a", "--max-batch=0"}).find("from 1 to 65536, not '0'"), std::string::npos);
-  EXPECT_NE(failure({"a", "--max-seq-len=12x"}).find("not '12x'"), std::string::npos);
+  EXPECT_NE(failure({"a", "--max-batch=0"})
+                .find("invalid value '0' for --max-batch; expected a whole number from 1 to 65536"),
+            std::string::npos);
+  EXPECT_NE(failure({"a", "--max-seq-len=12x"}).find("invalid value '12x' for --max-seq-len"), std::string::npos);
   for (const char *cpus : {"", "a,", ",a", "a,,b"})
-    EXPECT_NE(failure({"a", std::string("--mcpu=") + cpus}).find(std::string("--mcpu=") + cpus + " has an empty name"),
-              std::string::npos);
+    EXPECT_NE(
+        failure({"a", std::string("--mcpu=") + cpus}).find("invalid value '" + std::string(cpus) + "' for --mcpu"),
+        std::string::npos);
   EXPECT_NE(failure({"a", "--mcpu=a,b,a"}).find("names a twice"), std::string::npos);
   EXPECT_NE(failure({"a", "--mcpu=a,b", "-S"}).find("give one --mcpu, not 2"), std::string::npos);
-  EXPECT_NE(failure({"a", "--target=cuda"}).find("--target=cpu is"), std::string::npos);
-  EXPECT_NE(failure({"a", "--quantize=w2"}).find("is none of none, w8a8, w8 and w4"), std::string::npos);
-  EXPECT_NE(failure({"a", "--quantize=w4", "--quantize-group=48"}).find("is none of 32, 64 and 128"),
+  EXPECT_NE(failure({"a", "--target=cuda"}).find("invalid value 'cuda' for --target; expected cpu"), std::string::npos);
+  EXPECT_NE(failure({"a", "--quantize=w2"}).find("invalid value 'w2' for --quantize; expected none, w8a8, w8 or w4"),
+            std::string::npos);
+  EXPECT_NE(failure({"a", "--quantize=w4", "--quantize-group=48"})
+                .find("invalid value '48' for --quantize-group; expected 32, 64 or 128"),
             std::string::npos);
   EXPECT_NE(failure({"a", "--quantize=w8a8", "--quantize-group=64"}).find("has no groups"), std::string::npos);
   EXPECT_NE(failure({"a", "--quantize-group=64"}).find("--quantize=none has no groups"), std::string::npos);
   EXPECT_NE(failure({"a", "--quantize=w8", "--quantize-zero-point"}).find("is for --quantize=w4"), std::string::npos);
   EXPECT_EQ(failure({"a", "--quantize=w4", "--quantize-group=128", "--quantize-zero-point"}), "");
-  EXPECT_NE(failure({"a", "--cache-dtype=f8"}).find("is none of auto, f32, bf16, f16 and int8"), std::string::npos);
+  EXPECT_NE(failure({"a", "--cache-dtype=f8"})
+                .find("invalid value 'f8' for --cache-dtype; expected auto, f32, bf16, f16 or int8"),
+            std::string::npos);
   EXPECT_EQ(failure({"a", "--cache-dtype=int8"}), "");
   EXPECT_NE(failure({"a", "--save-weights=w.safetensors"}).find("needs --random-weights=SEED"), std::string::npos);
-  EXPECT_NE(failure({"a", "--emit=ptx"}).find("is no stage"), std::string::npos);
+  EXPECT_NE(failure({"a", "--emit=ptx"}).find("invalid value 'ptx' for --emit; expected imported, "),
+            std::string::npos);
   EXPECT_EQ(failure({"a", "--quantize=none", "--cache-dtype=auto"}), "");
+}
+
+TEST(Options, OtherCompilersNames) {
+  for (const char *form : {"-mcpu=haswell", "--march=haswell", "-march=haswell", "--mcpu=haswell"})
+    EXPECT_EQ(parseOptions({"dir", form})->cpus, std::vector<std::string>{"haswell"}) << form;
+  EXPECT_EQ(parseOptions({"dir", "-mcpu", "haswell"})->cpus, std::vector<std::string>{"haswell"});
+  for (const char *form : {"-h", "-help", "--help"})
+    EXPECT_TRUE(parseOptions({form})->help) << form;
+  EXPECT_TRUE(parseOptions({"-version"})->version);
+  EXPECT_TRUE(parseOptions({"dir", "--verbose"})->verbose);
+  EXPECT_TRUE(parseOptions({"dir", "--save-temps"})->saveTemps);
+  EXPECT_EQ(parseOptions({"dir", "--output=x.so"})->output, "x.so");
+  EXPECT_EQ(parseOptions({"dir", "-mtriple=aarch64-linux-gnu"})->triple, "aarch64-linux-gnu");
+  EXPECT_EQ(parseOptions({"dir", "-emit=asm"})->emit, "asm");
+}
+
+TEST(Options, TheNearestNameIsOffered) {
+  for (const auto &[written, meant] :
+       std::vector<std::pair<const char *, const char *>>{{"--emti=so", "--emit"},
+                                                          {"-mpcu=native", "--mcpu"},
+                                                          {"--quantise=w8", "--quantize"},
+                                                          {"--cpu=native", "--mcpu"},
+                                                          {"--cache-type=f16", "--cache-dtype"},
+                                                          {"--chek-tensors", "--check-tensors"}})
+    EXPECT_NE(failure({"a", written}).find("; did you mean '" + std::string(meant) + "'?"), std::string::npos)
+        << failure({"a", written});
+  for (const char *written : {"-x", "-O3", "--entirely-different"})
+    EXPECT_EQ(failure({"a", written}).find("did you mean"), std::string::npos) << failure({"a", written});
+  EXPECT_NE(failure({"a", "--strict=1"}).find("--strict takes no value"), std::string::npos);
+}
+
+TEST(Options, EmptyValues) {
+  EXPECT_EQ(failure({"a", "-o", ""}), "invalid value '' for -o; expected a file");
+  EXPECT_EQ(failure({"a", "--weights="}),
+            "invalid value '' for --weights; expected a model directory or a weight file");
+  EXPECT_EQ(failure({"a", "--emit="}), "invalid value '' for --emit; expected imported, canonical, tiled, backend, "
+                                       "llvm-dialect, llvm-ir, asm, obj, a or so");
 }
 
 TEST(Nesting, CountsBracketsOutsideStringsAndComments) {
