@@ -77,8 +77,8 @@ Outcome BeamRun::prepare() {
                                                         : "false",
            grouped(uint64_t(most)).c_str());
   note(std::string(model.info.name) + ": " + model.info.task + ", prompt of " +
-       grouped(std::max(prompt.source.size(), prompt.ids.size())) + " tokens, cache for " + grouped(uint64_t(tokens)) +
-       "; " + line);
+       counted(std::max(prompt.source.size(), prompt.ids.size()), "token") + ", cache for " +
+       grouped(uint64_t(tokens)) + "; " + line);
   return {};
 }
 

@@ -1,8 +1,8 @@
-// Text from a prompt, as it comes.
+// Text from one prompt as it comes, or from several, which run together.
 #include "lib/Generation/CommandLine/AttentionMaps.h"
 #include "lib/Generation/CommandLine/Beams.h"
 #include "lib/Generation/CommandLine/Console.h"
-#include "lib/Generation/CommandLine/Text.h"
+#include "lib/Generation/CommandLine/Continuation.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
 #include <chrono>
@@ -15,24 +15,14 @@ using Clock = std::chrono::steady_clock;
 
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-constexpr int64_t usualCache = 4096; // tokens, when the number of new ones is not said
-
 /// One run: what it needs, what it made, and how long that took.
 struct Generation {
   const Options &options;
   Model model;
   Text text;
-  Prompt prompt;
-  Ids made;
-  std::string output; ///< text, for --json
-  int64_t room = 0;   ///< tokens that fit, prompt and new ones
-  int64_t most = -1;  ///< new tokens, -1 for as many as fit
-  rapt_sampler_options sampling = sized<rapt_sampler_options>();
-  Owned<rapt_sampler> sampler;
-  Owned<rapt_text_stream> stream; ///< null when ids are printed
+  std::vector<Continuation> all; ///< one a prompt
   AttentionMaps maps;
-  const char *reason = "length";
-  double firstToken = 0, total = 0, prefill = 0;
+  double firstToken = 0, total = 0;
 
   Generation(const Options &options, Model model) : options(options), model(std::move(model)) {}
   Outcome open();
@@ -42,179 +32,90 @@ struct Generation {
   int finish(const Outcome &outcome);
 
 private:
-  Outcome readPromptIds();
-  Outcome chooseSource();
-  /// Tokens of what the user gave.
-  size_t promptSize() const { return model.hasEncoder() ? prompt.source.size() : prompt.ids.size(); }
-  Outcome chooseRoom();
-  Outcome openSampler();
-  Outcome openStream();
-  Outcome loop(const Sequence &sequence);
-  Outcome emit(int32_t id, bool &stopped);
-  Outcome put(rapt_text_view piece);
+  Outcome begin();
+  Outcome loop();
+  Outcome take(Continuation &one, const float *logits);
+  Outcome emit(Continuation &one, int32_t id, bool &stopped);
+  Outcome put(Continuation &one, rapt_text_view piece);
+  Outcome end(Continuation &one, const char *reason);
+  Outcome showFinished();
+  template <typename Count> size_t sum(Count count) const {
+    size_t sum = 0;
+    for (const Continuation &one : all)
+      sum += size_t(count(one));
+    return sum;
+  }
+  size_t promptTokens() const {
+    return sum([](const Continuation &one) { return one.given; });
+  }
+  int64_t cacheTokens() const;
   std::string summary() const;
   void tellStats() const;
+  json::Object jsonOf(const Continuation &one) const;
   Status printJson() const;
+
+  size_t shown = 0; ///< continuations before this one are printed; its own text is printed as it comes
 };
-
-Outcome Generation::readPromptIds() {
-  if (options.tokens) {
-    prompt.ids = *options.tokens;
-    return {};
-  }
-  std::string content = options.prompt.value_or("");
-  if (options.promptFile) {
-    auto read = readPrompt(*options.promptFile);
-    if (!read)
-      return {RAPT_IO, read.error().message};
-    content = std::move(*read);
-  }
-  if (options.chat)
-    return encodeChat(model, text, options.system ? &*options.system : nullptr, content, prompt.ids);
-  if (!options.raw && hasChatTemplate(model))
-    note(std::string(model.info.name) + " has a chat template: --chat uses it, --raw says that it is not wanted");
-  if (Outcome outcome = encode(model, text, content, prompt.ids); !outcome)
-    return outcome;
-  if (prompt.ids.empty() && !model.hasEncoder()) {
-    int32_t begin = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_BEGIN);
-    begin = begin >= 0 ? begin : rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_END);
-    if (begin < 0 && !text.ends.empty())
-      begin = *text.ends.begin();
-    if (begin < 0)
-      return {RAPT_INVALID, "the prompt is empty and the model has no token that begins a text"};
-    prompt.ids.push_back(begin);
-  }
-  return {};
-}
-
-/// What was given is the source of a model with an encoder, whose own text starts afresh.
-Outcome Generation::chooseSource() {
-  if (!model.hasEncoder())
-    return {};
-  prompt.source = std::move(prompt.ids);
-  prompt.ids.assign(1, int32_t(model.info.start_token));
-  if (int64_t(prompt.source.size()) <= model.info.max_positions)
-    return {};
-  return {RAPT_TOO_LONG, "the prompt has " + std::to_string(prompt.source.size()) +
-                             " tokens; the model's positions hold " + std::to_string(model.info.max_positions)};
-}
-
-/// Decides how many tokens the cache must hold. Never cuts the prompt or the number of new tokens.
-Outcome Generation::chooseRoom() {
-  int64_t bound = model.info.max_positions, length = int64_t(prompt.ids.size());
-  auto tooLong = [&](const std::string &what, int64_t limit, const char *of) {
-    return Outcome{RAPT_TOO_LONG, what + "; " + of + " " + std::to_string(limit) + " tokens"};
-  };
-  std::string given = "the prompt has " + std::to_string(length) + " tokens";
-  if (options.maxNewTokens)
-    given += " and " + std::to_string(*options.maxNewTokens) + " new ones are asked for, together " +
-             std::to_string(length + std::min(*options.maxNewTokens, INT64_MAX - length));
-  if (options.context && *options.context > bound)
-    return tooLong("--context is " + std::to_string(*options.context), bound, "the model's positions hold");
-  bool fromConfig = !options.maxNewTokens && text.config.max_new_tokens > 0;
-  most = options.maxNewTokens.value_or(fromConfig ? text.config.max_new_tokens : -1);
-  int64_t asked = most < 0 ? std::max(usualCache, length + 1) : length + std::min(most, bound + 1);
-  if (int64_t longest = text.config.max_length; most < 0 && longest > 0) {
-    if (length >= longest)
-      return {RAPT_TOO_LONG, given + "; generation_config.json's max_length is " + std::to_string(longest) +
-                                 ": say how many new ones are wanted, -n"};
-    most = longest - length;
-    asked = std::min(asked, longest);
-  }
-  room = options.context.value_or(options.maxNewTokens ? asked : std::min(asked, bound));
-  if (room > bound || (options.maxNewTokens && asked > room) || length > room)
-    return room > bound || !options.context ? tooLong(given, bound, "the model's positions hold")
-                                            : tooLong(given, room, "the cache (--context) holds");
-  return {};
-}
-
-Outcome Generation::openSampler() {
-  sampling = text.config.sampler;
-  bool sampled = options.temperature || options.topK || options.topP || options.minP;
-  sampling.temperature = options.temperature.value_or(sampled && sampling.temperature == 0 ? 1 : sampling.temperature);
-  sampling.top_k = options.topK.value_or(sampling.top_k);
-  sampling.top_p = options.topP.value_or(sampling.top_p);
-  sampling.min_p = options.minP.value_or(sampling.min_p);
-  sampling.repetition_penalty = options.repetitionPenalty.value_or(sampling.repetition_penalty);
-  sampling.seed = options.seed;
-  rapt_sampler *opened = nullptr;
-  Outcome outcome =
-      Outcome::of([&](char *message, size_t size) { return rapt_sampler_open(&sampling, &opened, message, size); });
-  sampler.reset(opened);
-  if (!outcome)
-    return outcome;
-  return Outcome::of([&](char *message, size_t size) {
-    return rapt_sampler_accept(opened, prompt.ids.data(), prompt.ids.size(), message, size);
-  });
-}
-
-Outcome Generation::openStream() {
-  if (options.tokens) {
-    if (!text.stops.empty())
-      note("with --tokens ids are printed: the stop_strings of generation_config.json are not looked for");
-    return options.stops.empty() ? Outcome{} : Outcome{RAPT_INVALID, "--stop is a text; with --tokens ids are printed"};
-  }
-  std::vector<std::string> all = options.stops;
-  all.insert(all.end(), text.stops.begin(), text.stops.end());
-  std::vector<rapt_text_view> stops;
-  for (const std::string &stop : all)
-    stops.push_back({stop.data(), stop.size()});
-  rapt_text_stream *opened = nullptr;
-  Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    return rapt_text_stream_open(text.writer, stops.data(), stops.size(), 0, &opened, message, size);
-  });
-  stream.reset(opened);
-  return outcome;
-}
-
-std::string Generation::summary() const {
-  char line[256];
-  std::string how = "greedy";
-  if (sampling.temperature > 0) {
-    snprintf(line, sizeof line, "seed %llu, temperature %g, top-k %lld, top-p %g, min-p %g",
-             (unsigned long long)sampling.seed, sampling.temperature, (long long)sampling.top_k,
-             sampling.top_p > 0 ? sampling.top_p : 1, sampling.min_p);
-    how = line;
-  }
-  if (sampling.repetition_penalty > 0 && sampling.repetition_penalty != 1) {
-    snprintf(line, sizeof line, ", repetition penalty %g", sampling.repetition_penalty);
-    how += line;
-  }
-  return std::string(model.info.name) + ": " + model.info.task + ", prompt of " + grouped(promptSize()) +
-         " tokens, cache for " + grouped(uint64_t(room)) + "; " + how;
-}
 
 Outcome Generation::open() {
   if (Outcome outcome = openText(model, !options.tokens, text); !outcome)
     return outcome;
   if (Outcome outcome = AttentionMaps::open(options, model, maps); !outcome)
     return outcome;
-  for (auto step : {&Generation::readPromptIds, &Generation::chooseSource, &Generation::chooseRoom})
-    if (Outcome outcome = (this->*step)(); !outcome)
+  std::vector<std::string> prompts = options.prompts;
+  if (options.tokens)
+    prompts.assign(1, "");
+  if (options.promptFile) {
+    auto read = readPromptFile(options);
+    if (!read)
+      return {RAPT_IO, read.error().message};
+    prompts.assign(1, std::move(*read));
+  }
+  if (!options.tokens && !options.chat && !options.raw && hasChatTemplate(model))
+    note(std::string(model.info.name) + " has a chat template: --chat uses it, --raw says that it is not wanted");
+  if (prompts.size() > 1 && maps.isWanted())
+    return {RAPT_INVALID, "--attention-weights takes one prompt of a model that generates"};
+  all = std::vector<Continuation>(prompts.size());
+  for (size_t i = 0; i < all.size(); ++i)
+    if (Outcome outcome = all[i].open(options, model, text, prompts[i]); !outcome) {
+      if (all.size() > 1)
+        outcome.message = "prompt " + std::to_string(i + 1) + ": " + outcome.message;
       return outcome;
+    }
   return {};
 }
 
 /// Whether beams are asked for: on the line, or by generation_config.json where the line does not ask to sample.
-bool Generation::searches() const {
-  bool sampled = options.temperature || options.topK || options.topP || options.minP;
-  return options.beams || (text.config.beams > 1 && !sampled);
+bool Generation::searches() const { return options.beams || (text.config.beams > 1 && !options.samples()); }
+
+/// A single text has exactly as many tokens as it needs; several share the blocks of the cache.
+int64_t Generation::cacheTokens() const {
+  if (all.size() == 1)
+    return all[0].room + model.inBlocks(int64_t(all[0].prompt.source.size()));
+  return int64_t(sum([&](const Continuation &one) { return one.blockTokens(model); }));
+}
+
+std::string Generation::summary() const {
+  const std::string prompts = all.size() == 1 ? "prompt of " : std::to_string(all.size()) + " prompts of together ";
+  return std::string(model.info.name) + ": " + model.info.task + ", " + prompts + counted(promptTokens(), "token") +
+         ", cache for " + grouped(uint64_t(all.size() == 1 ? all[0].room : cacheTokens())) + "; " + all[0].summary();
 }
 
 Outcome Generation::prepare() {
-  for (auto step : {&Generation::openSampler, &Generation::openStream})
-    if (Outcome outcome = (this->*step)(); !outcome)
+  for (size_t i = 0; i < all.size(); ++i)
+    if (Outcome outcome = all[i].prepare(options, text, i); !outcome)
       return outcome;
-  if (Outcome outcome = makeContext(options, room + model.inBlocks(int64_t(prompt.source.size())), model); !outcome)
+  if (Outcome outcome = makeContext(options, cacheTokens(), model); !outcome)
     return outcome;
   note(summary());
   return {};
 }
 
-Outcome Generation::put(rapt_text_view piece) {
+/// Prints a part of the text whose turn it is; keeps that of others.
+Outcome Generation::put(Continuation &one, rapt_text_view piece) {
   std::string_view bytes(piece.data, piece.size);
-  if (options.json) {
-    output += bytes;
+  if (options.json || &one != &all[shown]) {
+    one.output += bytes;
     return {};
   }
   Status status = printGenerated(bytes);
@@ -222,86 +123,129 @@ Outcome Generation::put(rapt_text_view piece) {
 }
 
 /// Shows a new token: its id, or the text that it makes certain.
-Outcome Generation::emit(int32_t id, bool &stopped) {
-  made.push_back(id);
-  if (!stream) {
-    std::string shown = (made.size() > 1 ? "," : "") + std::to_string(id);
-    return options.json ? Outcome{} : put({shown.data(), shown.size()});
+Outcome Generation::emit(Continuation &one, int32_t id, bool &stopped) {
+  one.made.push_back(id);
+  if (!one.stream) {
+    std::string piece = (one.made.size() > 1 ? "," : "") + std::to_string(id);
+    return options.json ? Outcome{} : put(one, {piece.data(), piece.size()});
   }
   rapt_text_view piece{};
   int stop = 0;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    return rapt_text_stream_feed(stream.get(), id, &piece, &stop, message, size);
+    return rapt_text_stream_feed(one.stream.get(), id, &piece, &stop, message, size);
   });
   stopped = stop;
-  return outcome ? put(piece) : outcome;
+  return outcome ? put(one, piece) : outcome;
 }
 
-Outcome Generation::loop(const Sequence &sequence) {
-  Ids next = prompt.ids;
-  auto start = Clock::now();
-  if (Outcome outcome = prompt.begin(model, sequence); !outcome)
-    return outcome;
-  while (most < 0 || int64_t(made.size()) < most) {
-    rapt_chunk chunk = sequence.chunk(next);
-    if (Outcome outcome = model.context.step(chunk); !outcome)
-      return outcome;
-    int32_t id = 0;
-    Outcome outcome = Outcome::of([&](char *message, size_t size) {
-      rapt_status status =
-          rapt_sampler_sample(sampler.get(), chunk.logits, size_t(text.vocabulary), &id, message, size);
-      return status ? status : rapt_sampler_accept(sampler.get(), &id, 1, message, size);
-    });
-    if (!outcome)
-      return outcome;
-    total = seconds(Clock::now() - start);
-    firstToken = made.empty() ? total : firstToken;
-    if (!options.ignoreEnd && text.ends.count(id)) {
-      reason = "end";
-      return {};
-    }
-    bool stopped = false;
-    if (outcome = emit(id, stopped); !outcome)
-      return outcome;
-    if (stopped) {
-      reason = "stop";
-      return {};
-    }
-    if (int64_t(prompt.ids.size() + made.size()) >= room)
-      return {};
-    next.assign(1, id);
+/// Gives what the stream held back, which is text, too.
+Outcome Generation::end(Continuation &one, const char *reason) {
+  one.reason = reason;
+  rapt_text_view rest{};
+  if (!one.stream)
+    return {};
+  Outcome outcome = Outcome::of(
+      [&](char *message, size_t size) { return rapt_text_stream_finish(one.stream.get(), &rest, message, size); });
+  return outcome ? put(one, rest) : outcome;
+}
+
+/// Goes on to the first text that is not finished, with a blank line behind each.
+Outcome Generation::showFinished() {
+  while (!options.json && shown + 1 < all.size() && all[shown].reason) {
+    const std::string before = "\n\n", &text = all[++shown].output;
+    Status status = print(before);
+    status = status ? printGenerated(text) : status;
+    if (!status)
+      return {RAPT_IO, status.error().message};
   }
   return {};
 }
 
-Outcome Generation::run() {
-  Sequence sequence;
-  if (Outcome outcome = Sequence::make(model.context, sequence); !outcome)
+/// Chooses the next token of a text.
+Outcome Generation::take(Continuation &one, const float *logits) {
+  int32_t id = 0;
+  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+    rapt_status status = rapt_sampler_sample(one.sampler.get(), logits, size_t(text.vocabulary), &id, message, size);
+    return status ? status : rapt_sampler_accept(one.sampler.get(), &id, 1, message, size);
+  });
+  if (!outcome)
     return outcome;
-  Interrupts interrupts(model.context.get());
-  Outcome outcome = loop(sequence);
-  rapt_text_view rest{};
-  if (stream && (outcome || outcome.status == RAPT_CANCELLED)) { // what was held back is text, too
-    Outcome finished = Outcome::of(
-        [&](char *message, size_t size) { return rapt_text_stream_finish(stream.get(), &rest, message, size); });
-    if (finished)
-      finished = put(rest);
-    if (!finished)
-      return finished;
+  if (!options.ignoreEnd && text.ends.count(id))
+    return end(one, "end");
+  bool stopped = false;
+  if (outcome = emit(one, id, stopped); !outcome)
+    return outcome;
+  if (stopped)
+    return end(one, "stop");
+  const auto made = int64_t(one.made.size());
+  if (made == one.most || int64_t(one.prompt.ids.size()) + made >= one.room)
+    return end(one, "length");
+  one.next.assign(1, id);
+  return {};
+}
+
+Outcome Generation::begin() {
+  for (Continuation &one : all) {
+    if (Outcome outcome = Sequence::make(model.context, one.sequence); !outcome)
+      return outcome;
+    if (Outcome outcome = one.prompt.begin(model, one.sequence); !outcome)
+      return outcome;
+    one.next = one.prompt.ids;
+    if (one.most == 0)
+      one.reason = "length";
   }
-  return outcome;
+  return {};
+}
+
+Outcome Generation::loop() {
+  auto start = Clock::now();
+  if (Outcome outcome = begin(); !outcome)
+    return outcome;
+  while (true) {
+    std::vector<rapt_chunk> chunks;
+    std::vector<Continuation *> live;
+    for (Continuation &one : all)
+      if (!one.reason) {
+        chunks.push_back(one.sequence.chunk(one.next));
+        live.push_back(&one);
+      }
+    if (chunks.empty())
+      return {};
+    if (Outcome outcome = model.context.step(chunks); !outcome)
+      return outcome;
+    const bool isFirst = total == 0;
+    for (size_t i = 0; i < live.size(); ++i)
+      if (Outcome outcome = take(*live[i], chunks[i].logits); !outcome)
+        return outcome;
+    total = seconds(Clock::now() - start);
+    firstToken = isFirst ? total : firstToken;
+    if (Outcome outcome = showFinished(); !outcome)
+      return outcome;
+  }
+}
+
+Outcome Generation::run() {
+  Interrupts interrupts(model.context.get());
+  Outcome outcome = loop();
+  if (outcome.status != RAPT_CANCELLED)
+    return outcome;
+  for (Continuation &one : all)
+    if (Outcome ended = one.reason ? Outcome{} : end(one, "interrupted"); !ended)
+      return ended;
+  Outcome told = showFinished();
+  return told ? outcome : told;
 }
 
 void Generation::tellStats() const {
   char line[512];
   double decode = total - firstToken;
-  snprintf(line, sizeof line,
-           "time to first token %.3f s (%.1f prompt tokens/s); %zu new tokens, %.2f tokens/s after the first",
-           firstToken, firstToken > 0 ? double(promptSize()) / firstToken : 0, made.size(),
-           decode > 0 && made.size() > 1 ? double(made.size() - 1) / decode : 0);
+  const size_t made = sum([](const Continuation &one) { return one.made.size(); });
+  snprintf(line, sizeof line, "time to first token %.3f s (%.1f prompt tokens/s); %s, %.2f tokens/s after the first",
+           firstToken, firstToken > 0 ? double(promptTokens()) / firstToken : 0, counted(made, "new token").c_str(),
+           decode > 0 && made > all.size() ? double(made - all.size()) / decode : 0);
   note(line);
   auto contextOptions = sized<rapt_context_options>();
-  contextOptions.cache_tokens = room + model.inBlocks(int64_t(prompt.source.size()));
+  contextOptions.cache_tokens = cacheTokens();
   contextOptions.pool = model.pool.get();
   auto memory = sized<rapt_memory>();
   rapt_context_memory(model.module.get(), &contextOptions, &memory, nullptr, 0);
@@ -310,16 +254,29 @@ void Generation::tellStats() const {
        "; threads: " + std::to_string(model.pool.threads()) + "; code for " + model.info.target_cpu);
 }
 
-Status Generation::printJson() const {
+json::Object Generation::jsonOf(const Continuation &one) const {
   json::Object object;
   json::Array ids;
-  for (int32_t id : made)
+  for (int32_t id : one.made)
     ids.emplace_back(int64_t(id));
-  object.emplace_back("prompt_tokens", json::Value(uint64_t(promptSize())));
+  object.emplace_back("prompt_tokens", json::Value(uint64_t(one.given)));
   object.emplace_back("tokens", json::Value(std::move(ids)));
-  if (stream)
-    object.emplace_back("text", json::Value(output));
-  object.emplace_back("reason", json::Value(std::string(reason)));
+  if (one.stream)
+    object.emplace_back("text", json::Value(one.output));
+  object.emplace_back("reason", json::Value(std::string(one.reason)));
+  return object;
+}
+
+Status Generation::printJson() const {
+  json::Object object;
+  if (all.size() == 1)
+    object = jsonOf(all[0]);
+  else {
+    json::Array list;
+    for (const Continuation &one : all)
+      list.emplace_back(jsonOf(one));
+    object.emplace_back("sequences", json::Value(std::move(list)));
+  }
   object.emplace_back("seconds_to_first_token", json::Value(firstToken));
   object.emplace_back("seconds", json::Value(total));
   object.emplace_back("peak_memory", json::Value(peakMemory()));
@@ -330,8 +287,6 @@ int Generation::finish(const Outcome &outcome) {
   bool interrupted = outcome.status == RAPT_CANCELLED && Interrupts::caught();
   if (!outcome && !interrupted)
     return fail(outcome.message, Failure(outcome).code);
-  if (interrupted)
-    reason = "interrupted";
   Status status = options.json ? printJson() : print("\n");
   if (!status)
     return fail(status.error().message);
@@ -340,27 +295,39 @@ int Generation::finish(const Outcome &outcome) {
   return interrupted ? Interrupts::caught() : 0;
 }
 
+int search(Generation &generation) {
+  const Options &options = generation.options;
+  const Text &text = generation.text;
+  if (generation.all.size() > 1)
+    return fail("beams take one prompt, but generation_config.json asks for " + std::to_string(text.config.beams) +
+                " beams; --temperature 0 takes the most likely token");
+  if (!options.stops.empty())
+    return fail("--stop does not go with beams, of which generation_config.json asks for " +
+                std::to_string(text.config.beams) + "; --temperature 0 takes the most likely token");
+  if (!text.stops.empty())
+    return fail("--beams does not go with the stop_strings of generation_config.json");
+  const Continuation &one = generation.all[0];
+  int64_t fits = one.room - int64_t(one.prompt.ids.size());
+  int64_t most = one.most < 0 ? fits : std::min(one.most, fits);
+  return searchBeams(options, generation.model, text, one.prompt, most, generation.maps);
+}
+
 } // namespace
 
 int generate(const Options &options, Model model) {
   Generation generation(options, std::move(model));
   if (Outcome outcome = generation.open(); !outcome)
     return fail(outcome.message, Failure(outcome).code);
-  if (generation.searches()) {
-    if (!options.stops.empty())
-      return fail("--stop does not go with beams, of which generation_config.json asks for " +
-                  std::to_string(generation.text.config.beams) + "; --temperature 0 takes the most likely token");
-    if (!generation.text.stops.empty())
-      return fail("--beams does not go with the stop_strings of generation_config.json");
-    int64_t fits = generation.room - int64_t(generation.prompt.ids.size());
-    int64_t most = generation.most < 0 ? fits : std::min(generation.most, fits);
-    return searchBeams(options, generation.model, generation.text, generation.prompt, most, generation.maps);
-  }
+  if (generation.searches())
+    return search(generation);
   if (Outcome outcome = generation.prepare(); !outcome)
     return fail(outcome.message, Failure(outcome).code);
   Outcome outcome = generation.run();
+  for (Continuation &one : generation.all)
+    one.sequence = {};
   if (outcome && generation.maps.isWanted())
-    outcome = drawGeneration(generation.maps, generation.model, generation.text, generation.prompt, generation.made);
+    outcome = drawGeneration(generation.maps, generation.model, generation.text, generation.all[0].prompt,
+                             generation.all[0].made);
   return generation.finish(outcome);
 }
 

@@ -1,8 +1,10 @@
 #include "lib/Generation/CommandLine/Model.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Support/CommandFiles.h"
+#include "lib/Support/Json.h"
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <sys/mman.h>
 
 namespace rapt::run {
@@ -30,6 +32,18 @@ static Status checkFiles(const Options &options, const Model &model) {
   if (!options.attention.empty())
     files.addOutputs(options.attention, "attentions-", "--attention-weights");
   return files.check();
+}
+
+Status checkLibrary(const std::string &path) {
+  std::error_code ignored;
+  const std::filesystem::path given(path);
+  if (!std::filesystem::is_directory(given, ignored))
+    return {};
+  const std::string shown = json::printable(path);
+  if (!std::filesystem::exists(given / "config.json", ignored))
+    return Error{shown + " is a directory and not a compiled model, a file such as model.so"};
+  return Error{shown + " is a model's directory: compile it first, raptc " + shown +
+               " -o model.so, and then run rapt-run ./model.so"};
 }
 
 Outcome openModule(const Options &options, Model &model) {
@@ -71,6 +85,10 @@ std::string grouped(uint64_t number) {
   for (size_t at = digits.size(); at > 3;)
     digits.insert(at -= 3, ",");
   return digits;
+}
+
+std::string counted(uint64_t number, const std::string &what) {
+  return grouped(number) + " " + what + (number == 1 ? "" : "s");
 }
 
 std::string inUnits(uint64_t bytes) {

@@ -44,6 +44,8 @@ struct Failure {
   Failure(const Error &error) : message(error.message) {}
 };
 
+/// Refuses a path that is no file, which a model's directory is not.
+Status checkLibrary(const std::string &path);
 /// Opens the module and its weights; no context yet.
 Outcome openModule(const Options &options, Model &model);
 /// Makes the pool, and a context for `tokens` tokens.
@@ -54,6 +56,8 @@ int reportProfile(const Profiling &profile, int code);
 
 /// "1,234,567", and "497.8 MB".
 std::string grouped(uint64_t number);
+/// "1 token", "1,234 tokens"
+std::string counted(uint64_t number, const std::string &what);
 std::string inUnits(uint64_t bytes);
 
 /// Whether the system gives as much memory: containers end the process where it does not.

@@ -114,6 +114,11 @@ std::string addImage(Options &options, const std::string &value) {
   return value.empty() ? "is empty" : "";
 }
 
+std::string addPrompt(Options &options, const std::string &value) {
+  options.prompts.push_back(value);
+  return {};
+}
+
 std::string addStop(Options &options, const std::string &value) {
   options.stops.push_back(value);
   return value.empty() ? "is empty" : "";
@@ -126,8 +131,9 @@ std::string setProfile(Options &options, const std::string &value) {
 
 const std::vector<Option> &table() {
   static const std::vector<Option> options = {
-      {"prompt", "p", "TEXT", "continue this text, or judge it, as the model does", text(&Options::prompt)},
-      {"file", "f", "FILE", "the text of a file, or a text a line for models that judge; -: standard input",
+      {"prompt", "p", "TEXT", "continue this text, or judge it, as the model does; several run together", addPrompt},
+      {"file", "f", "FILE",
+       "the text of a file, or a text a line for models that judge; -: standard input, which without any is the prompt",
        text(&Options::promptFile)},
       {"question", nullptr, "TEXT", "find the answer in the prompt", text(&Options::question)},
       {"pair", nullptr, "TEXT", "classify the prompt and this text together", text(&Options::pair)},
@@ -201,13 +207,23 @@ const Option *findOption(const std::string &argument, std::optional<std::string>
   return nullptr;
 }
 
-Status checkTogether(const Options &o) {
+/// Options that say something about the model or about what is printed, also where nothing runs.
+bool isOfCard(std::string_view name) {
+  for (const char *known : {"json", "info", "weights", "help", "version"})
+    if (name == known)
+      return true;
+  return false;
+}
+
+} // namespace
+
+Status checkOptions(const Options &o) {
   if (o.help || o.version)
     return {};
   if (o.library.empty() && o.reference.empty())
     return usage("no compiled model is named");
-  bool tensors = !o.inputs.empty(), texts = o.prompt || o.promptFile || o.tokens, images = !o.images.empty();
-  int ways = !!o.prompt + !!o.promptFile + !!o.tokens + !!o.perplexityFile + tensors + images;
+  bool tensors = !o.inputs.empty(), texts = !o.prompts.empty() || o.promptFile || o.tokens, images = !o.images.empty();
+  int ways = !o.prompts.empty() + !!o.promptFile + !!o.tokens + !!o.perplexityFile + tensors + images;
   if (ways > 1)
     return usage("only one of --prompt, --file, --tokens, --image, --perplexity and --input can be given");
   if (tensors ? o.outputs.empty() : !o.outputs.empty() && !texts && !images)
@@ -221,13 +237,14 @@ Status checkTogether(const Options &o) {
     return usage("--attention-weights belongs to a prompt or an image");
   if (o.attention.empty() && !(o.attentionLayers.empty() && o.attentionHeads.empty()))
     return usage("--attention-layers and --attention-heads belong to --attention-weights");
-  if ((o.question || o.pair) && !(o.prompt || o.promptFile))
+  const bool isText = !o.prompts.empty() || o.promptFile;
+  if ((o.question || o.pair) && !isText)
     return usage("--question and --pair need --prompt or --file");
   if (o.question && o.pair)
     return usage("--question and --pair do not go together");
   if (o.chat && o.raw)
     return usage("--chat and --raw exclude each other");
-  if (o.chat && !(o.prompt || o.promptFile))
+  if (o.chat && !isText)
     return usage("--chat needs a message: --prompt or --file");
   if (o.system && !o.chat)
     return usage("--system belongs to --chat");
@@ -238,17 +255,22 @@ Status checkTogether(const Options &o) {
     return usage("--reference needs --input and --output");
   if ((o.returns || o.lengthPenalty || o.earlyStopping) && !o.beams)
     return usage("--returns, --length-penalty and --early-stopping belong to --beams");
-  if (o.beams && (o.temperature || o.topK || o.topP || o.minP || !o.stops.empty()))
+  if (o.beams && o.prompts.size() > 1)
+    return usage("--beams takes one prompt");
+  if (o.beams && (o.samples() || !o.stops.empty()))
     return usage("--beams does not go with sampling or --stop");
   if (o.beams && o.returns && *o.returns > *o.beams)
     return usage("--returns is " + std::to_string(*o.returns) + ", but there are " + std::to_string(*o.beams) +
                  " beams");
   if (o.stride && !o.perplexityFile)
     return usage("--stride belongs to --perplexity");
+  if (!o.hasWork() && !o.info && !o.runOptions.empty())
+    return usage(
+        "--" + o.runOptions[0] +
+        " needs something to run: --prompt, --file, --tokens, --image, --perplexity, --input, or a text on the "
+        "standard input");
   return {};
 }
-
-} // namespace
 
 Expected<Options> parseOptions(int argc, const char *const *argv) {
   Options options;
@@ -268,6 +290,8 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
     const Option *option = findOption(argument, value);
     if (!option)
       return usage("unknown option " + shown);
+    if (!isOfCard(option->name))
+      options.runOptions.push_back(option->name);
     if (!option->value && value)
       return usage("--" + std::string(option->name) + " takes no value");
     if (option->value && option->value[0] != '[' && !value) {
@@ -280,8 +304,6 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
     if (std::string problem = option->set(options, value.value_or("")); !problem.empty())
       return usage("--" + std::string(option->name) + ": \"" + json::printable(*value) + "\" " + problem);
   }
-  if (Status status = checkTogether(options); !status)
-    return status.error();
   return options;
 }
 

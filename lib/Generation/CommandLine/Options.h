@@ -26,7 +26,9 @@ struct Options {
   std::shared_ptr<Profiling> profile; ///< null: nothing is measured
   bool help = false, version = false;
 
-  std::optional<std::string> prompt, promptFile;
+  std::vector<std::string> prompts;
+  std::optional<std::string> promptFile;
+  std::optional<std::string> standardInput;   ///< what it holds, where it was read already
   std::optional<std::vector<int32_t>> tokens; ///< the prompt as ids
   std::optional<std::string> perplexityFile;
   std::optional<std::string> pair, question; ///< texts beside the prompt
@@ -50,10 +52,20 @@ struct Options {
   bool anyWeights = false, verify = false, readWeights = false;
   bool ignoreEnd = false; ///< go on after a token that ends a text
   bool stats = false, json = false, info = false;
+  std::vector<std::string> runOptions; ///< names of the given options that mean something only to a run
+
+  /// Whether there is something to run.
+  bool hasWork() const {
+    return !prompts.empty() || promptFile || tokens || perplexityFile || !images.empty() || !inputs.empty();
+  }
+  /// Whether tokens are to be drawn, or chosen by the rules for that.
+  bool samples() const { return temperature || topK || topP || minP; }
 };
 
 /// Parses argv[1..]. An error is a wrong use of the tool (exit 2).
 Expected<Options> parseOptions(int argc, const char *const *argv);
+/// Whether the options go together and have something to act on; an error as above.
+Status checkOptions(const Options &options);
 
 /// What --help prints.
 std::string helpText();

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rapt::run {
@@ -187,6 +188,15 @@ Outcome decode(const rapt_tokenizer *tokenizer, const Ids &ids, std::string &con
   return outcome;
 }
 
+Outcome checkIds(const Model &model, const Ids &ids) {
+  const int64_t vocabulary = model.readVocabulary();
+  for (size_t i = 0; i < ids.size(); ++i)
+    if (ids[i] < 0 || ids[i] >= vocabulary)
+      return {RAPT_INVALID, "--tokens: token " + std::to_string(i) + " is " + std::to_string(ids[i]) +
+                                "; the model's vocabulary is 0 to " + std::to_string(vocabulary - 1)};
+  return {};
+}
+
 Expected<std::string> readPrompt(const std::string &path) {
   if (path != "-")
     return readFile(path, mostPrompt);
@@ -204,6 +214,29 @@ Expected<std::string> readPrompt(const std::string &path) {
     if (text.size() > mostPrompt)
       return Error{"standard input: more than " + std::to_string(mostPrompt) + " bytes"};
   }
+}
+
+Expected<std::string> readPromptFile(const Options &options) {
+  if (options.standardInput)
+    return *options.standardInput;
+  return readPrompt(*options.promptFile);
+}
+
+Status takeStandardInput(Options &options) {
+  struct stat input;
+  if (options.hasWork() || options.info || options.help || options.version || options.library.empty() ||
+      fstat(STDIN_FILENO, &input) || !(S_ISREG(input.st_mode) || S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode)))
+    return {};
+  Expected<std::string> text = readPrompt("-");
+  if (!text)
+    return text.error();
+  if (text->empty())
+    return {};
+  if (text->back() == '\n')
+    text->pop_back();
+  options.promptFile = "-";
+  options.standardInput = std::move(*text);
+  return {};
 }
 
 } // namespace rapt::run

@@ -59,7 +59,16 @@ bool hasChatTemplate(const Model &model);
 /// Text of ids; special tokens are left out unless `flags` (RAPT_DECODE_...) keep them.
 Outcome decode(const rapt_tokenizer *tokenizer, const Ids &ids, std::string &content, uint32_t flags = 0);
 
+/// Refuses ids of --tokens that the model's vocabulary has not.
+Outcome checkIds(const Model &model, const Ids &ids);
+
 /// The bytes of a file, or of the standard input for "-"; at most 1 GiB.
 Expected<std::string> readPrompt(const std::string &path);
+/// Those of --file, or of the standard input that takeStandardInput read.
+Expected<std::string> readPromptFile(const Options &options);
+
+/// Where nothing is given to run and the standard input is a file or a pipe with a text, the text is the prompt:
+/// --file=- without the newline at its end.
+Status takeStandardInput(Options &options);
 
 } // namespace rapt::run

@@ -105,8 +105,8 @@ Outcome TaskRun::checkLength(const TextRow &row) const {
   const int64_t most = model.info.max_positions, length = int64_t(row.ids.size());
   if (most == 0 || length <= most)
     return {};
-  return {RAPT_TOO_LONG,
-          "the text has " + std::to_string(length) + " tokens; the model's positions hold " + std::to_string(most)};
+  return {RAPT_TOO_LONG, "the text has " + counted(uint64_t(length), "token") + "; the model's positions hold " +
+                             std::to_string(most)};
 }
 
 Outcome TaskRun::encodeTexts(std::vector<std::string> given) {
@@ -124,8 +124,8 @@ Outcome TaskRun::encodeTexts(std::vector<std::string> given) {
       outcome = task->plan(std::move(row), rows);
     if (outcome)
       outcome = checkLength(rows.back());
-    if (!outcome && options.promptFile)
-      outcome.message = "line " + std::to_string(i + 1) + ": " + outcome.message;
+    if (!outcome && (options.promptFile || texts > 1))
+      outcome.message = (options.promptFile ? "line " : "prompt ") + std::to_string(i + 1) + ": " + outcome.message;
     if (!outcome)
       return outcome;
   }
@@ -134,6 +134,8 @@ Outcome TaskRun::encodeTexts(std::vector<std::string> given) {
 
 Outcome TaskRun::readRows() {
   if (options.tokens) {
+    if (Outcome outcome = checkIds(model, *options.tokens); !outcome)
+      return outcome;
     TextRow &row = rows.emplace_back();
     row.ids = *options.tokens;
     row.types.resize(row.ids.size());
@@ -142,8 +144,8 @@ Outcome TaskRun::readRows() {
     return {};
   }
   if (!options.promptFile)
-    return encodeTexts({*options.prompt});
-  Expected<std::string> content = readPrompt(*options.promptFile);
+    return encodeTexts(options.prompts);
+  Expected<std::string> content = readPromptFile(options);
   if (!content)
     return {RAPT_IO, content.error().message};
   std::vector<std::string> lines = linesOf(*content);
@@ -180,8 +182,8 @@ Outcome TaskRun::prepare() {
   size_t tokens = 0;
   for (const TextRow &row : rows)
     tokens += row.ids.size();
-  note(std::string(model.info.name) + ": " + model.info.task + ", " + grouped(texts) +
-       (texts == 1 ? " text of " : " texts of together ") + grouped(tokens) + " tokens");
+  note(std::string(model.info.name) + ": " + model.info.task + ", " + counted(texts, "text") +
+       (texts == 1 ? " of " : " of together ") + counted(tokens, "token"));
   return {};
 }
 

@@ -13,8 +13,7 @@
 |*   rapt_text_stream_feed(stream, id, &piece, &stopped, message, sizeof message);
 |*   fwrite(piece.data, 1, piece.size, stdout);
 |*
-|* Structs begin with their size, by the rules of rapt.h: set it to sizeof and the rest to zero, which means the
-default.
+|* Structs begin with their size, by rapt.h's rules: set it to sizeof and the rest to zero, which means the default.
 |* rapt_status.h says how errors are told. A tokenizer is immutable: any number of threads may use one at once. Streams
 |* and samplers belong to one sequence and one thread at a time. Texts are UTF-8 with a length, never NUL-terminated.
 |* Nothing here keeps thread-local state or ends the process.

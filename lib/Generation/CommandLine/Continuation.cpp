@@ -1,0 +1,145 @@
+// What a prompt needs before a model can go on with it.
+#include "lib/Generation/CommandLine/Continuation.h"
+#include "lib/Generation/CommandLine/Console.h"
+#include <algorithm>
+#include <cstdio>
+
+namespace rapt::run {
+namespace {
+
+constexpr int64_t usualCache = 4096; // tokens, when the number of new ones is not said
+
+} // namespace
+
+Outcome Continuation::readIds(const Options &options, const Model &model, const Text &text,
+                              const std::string &content) {
+  if (options.tokens) {
+    prompt.ids = *options.tokens;
+    return checkIds(model, prompt.ids);
+  }
+  if (options.chat)
+    return encodeChat(model, text, options.system ? &*options.system : nullptr, content, prompt.ids);
+  if (Outcome outcome = encode(model, text, content, prompt.ids); !outcome)
+    return outcome;
+  if (prompt.ids.empty() && !model.hasEncoder()) {
+    int32_t begin = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_BEGIN);
+    begin = begin >= 0 ? begin : rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_END);
+    if (begin < 0 && !text.ends.empty())
+      begin = *text.ends.begin();
+    if (begin < 0)
+      return {RAPT_INVALID, "the prompt is empty and the model has no token that begins a text"};
+    prompt.ids.push_back(begin);
+  }
+  return {};
+}
+
+/// What was given is the source of a model with an encoder, whose own text starts afresh.
+Outcome Continuation::chooseSource(const Model &model) {
+  if (!model.hasEncoder())
+    return {};
+  prompt.source = std::move(prompt.ids);
+  prompt.ids.assign(1, int32_t(model.info.start_token));
+  if (int64_t(prompt.source.size()) <= model.info.max_positions)
+    return {};
+  return {RAPT_TOO_LONG, "the prompt has " + counted(prompt.source.size(), "token") + "; the model's positions hold " +
+                             std::to_string(model.info.max_positions)};
+}
+
+Outcome Continuation::chooseRoom(const Options &options, const Model &model, const Text &text) {
+  int64_t bound = model.info.max_positions, length = int64_t(prompt.ids.size());
+  auto tooLong = [&](const std::string &what, int64_t limit, const char *of) {
+    return Outcome{RAPT_TOO_LONG, what + "; " + of + " " + std::to_string(limit) + " tokens"};
+  };
+  std::string given = "the prompt has " + std::to_string(length) + (length == 1 ? " token" : " tokens");
+  if (options.maxNewTokens)
+    given += " and " + std::to_string(*options.maxNewTokens) + " new ones are asked for, together " +
+             std::to_string(length + std::min(*options.maxNewTokens, INT64_MAX - length));
+  if (options.context && *options.context > bound)
+    return tooLong("--context is " + std::to_string(*options.context), bound, "the model's positions hold");
+  bool fromConfig = !options.maxNewTokens && text.config.max_new_tokens > 0;
+  most = options.maxNewTokens.value_or(fromConfig ? text.config.max_new_tokens : -1);
+  int64_t asked = most < 0 ? std::max(usualCache, length + 1) : length + std::min(most, bound + 1);
+  if (int64_t longest = text.config.max_length; most < 0 && longest > 0) {
+    if (length >= longest)
+      return {RAPT_TOO_LONG, given + "; generation_config.json's max_length is " + std::to_string(longest) +
+                                 ": say how many new ones are wanted, -n"};
+    most = longest - length;
+    asked = std::min(asked, longest);
+  }
+  room = options.context.value_or(options.maxNewTokens ? asked : std::min(asked, bound));
+  if (room > bound || (options.maxNewTokens && asked > room) || length > room)
+    return room > bound || !options.context ? tooLong(given, bound, "the model's positions hold")
+                                            : tooLong(given, room, "the cache (--context) holds");
+  return {};
+}
+
+Outcome Continuation::openSampler(const Options &options, const Text &text, size_t number) {
+  sampling = text.config.sampler;
+  sampling.temperature =
+      options.temperature.value_or(options.samples() && sampling.temperature == 0 ? 1 : sampling.temperature);
+  sampling.top_k = options.topK.value_or(sampling.top_k);
+  sampling.top_p = options.topP.value_or(sampling.top_p);
+  sampling.min_p = options.minP.value_or(sampling.min_p);
+  sampling.repetition_penalty = options.repetitionPenalty.value_or(sampling.repetition_penalty);
+  sampling.seed = options.seed;
+  sampling.sequence = number;
+  rapt_sampler *opened = nullptr;
+  Outcome outcome =
+      Outcome::of([&](char *message, size_t size) { return rapt_sampler_open(&sampling, &opened, message, size); });
+  sampler.reset(opened);
+  if (!outcome)
+    return outcome;
+  return Outcome::of([&](char *message, size_t size) {
+    return rapt_sampler_accept(opened, prompt.ids.data(), prompt.ids.size(), message, size);
+  });
+}
+
+Outcome Continuation::openStream(const Options &options, const Text &text) {
+  if (options.tokens) {
+    if (!text.stops.empty())
+      note("with --tokens ids are printed: the stop_strings of generation_config.json are not looked for");
+    return options.stops.empty() ? Outcome{} : Outcome{RAPT_INVALID, "--stop is a text; with --tokens ids are printed"};
+  }
+  std::vector<std::string> all = options.stops;
+  all.insert(all.end(), text.stops.begin(), text.stops.end());
+  std::vector<rapt_text_view> stops;
+  for (const std::string &stop : all)
+    stops.push_back({stop.data(), stop.size()});
+  rapt_text_stream *opened = nullptr;
+  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+    return rapt_text_stream_open(text.writer, stops.data(), stops.size(), 0, &opened, message, size);
+  });
+  stream.reset(opened);
+  return outcome;
+}
+
+Outcome Continuation::open(const Options &options, const Model &model, const Text &text, const std::string &content) {
+  Outcome outcome = readIds(options, model, text, content);
+  given = prompt.ids.size();
+  if (outcome)
+    outcome = chooseSource(model);
+  return outcome ? chooseRoom(options, model, text) : outcome;
+}
+
+Outcome Continuation::prepare(const Options &options, const Text &text, size_t number) {
+  Outcome outcome = openSampler(options, text, number);
+  return outcome ? openStream(options, text) : outcome;
+}
+
+std::string Continuation::summary() const {
+  char line[256];
+  std::string how = "greedy";
+  if (sampling.temperature > 0) {
+    snprintf(line, sizeof line, "seed %llu, temperature %g, top-k %lld, top-p %g, min-p %g",
+             (unsigned long long)sampling.seed, sampling.temperature, (long long)sampling.top_k,
+             sampling.top_p > 0 ? sampling.top_p : 1, sampling.min_p);
+    how = line;
+  }
+  if (sampling.repetition_penalty > 0 && sampling.repetition_penalty != 1) {
+    snprintf(line, sizeof line, ", repetition penalty %g", sampling.repetition_penalty);
+    how += line;
+  }
+  return how;
+}
+
+} // namespace rapt::run

@@ -1,0 +1,41 @@
+//===- Continuation.h - A text that a model goes on with --------------------------===//
+#pragma once
+#include "lib/Generation/CommandLine/Text.h"
+
+namespace rapt::run {
+
+/// One prompt, what it needs, and what was made of it.
+struct Continuation {
+  Prompt prompt;
+  size_t given = 0;  ///< tokens of what the user gave
+  int64_t room = 0;  ///< tokens that fit, prompt and new ones
+  int64_t most = -1; ///< new tokens, -1 for as many as fit
+  rapt_sampler_options sampling = sized<rapt_sampler_options>();
+  Owned<rapt_sampler> sampler;
+  Owned<rapt_text_stream> stream; ///< null when ids are printed
+  Sequence sequence;
+  Ids made, next;               ///< `next`: tokens of the next step
+  std::string output;           ///< what is not printed yet, or all of it for --json
+  const char *reason = nullptr; ///< why it ended; null while it goes on
+
+  /// Reads the prompt, which is `content` unless ids are given, and decides how many tokens the cache must hold. Never
+  /// cuts the prompt or the number of new tokens.
+  Outcome open(const Options &options, const Model &model, const Text &text, const std::string &content);
+  /// Makes what chooses and shows tokens. `number`: which of the command's prompts it is.
+  Outcome prepare(const Options &options, const Text &text, size_t number);
+  /// Tokens of the cache, in whole blocks, that it takes with its source.
+  int64_t blockTokens(const Model &model) const {
+    return model.inBlocks(room) + model.inBlocks(int64_t(prompt.source.size()));
+  }
+  /// "greedy", or the settings of the sampling.
+  std::string summary() const;
+
+private:
+  Outcome readIds(const Options &options, const Model &model, const Text &text, const std::string &content);
+  Outcome chooseSource(const Model &model);
+  Outcome chooseRoom(const Options &options, const Model &model, const Text &text);
+  Outcome openSampler(const Options &options, const Text &text, size_t number);
+  Outcome openStream(const Options &options, const Text &text);
+};
+
+} // namespace rapt::run
