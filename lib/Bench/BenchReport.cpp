@@ -28,9 +28,10 @@ std::string duration(double seconds) {
 double perSecond(const Result &r, double amount) { return r.seconds.empty() ? 0 : amount / r.median(); }
 
 std::string noteOf(const Result &r) {
-  if (r.seconds.empty())
-    return "disturbed";
-  return r.isResolved() ? "" : "unresolved";
+  std::string note = r.isDisturbed ? "disturbed" : "";
+  if (!r.isResolved())
+    note += note.empty() ? "unresolved" : ", unresolved";
+  return note;
 }
 
 std::string markdown(const std::vector<Result> &results) {
@@ -48,8 +49,8 @@ std::string markdown(const std::vector<Result> &results) {
              duration(high) + " | " + duration(percentile(r.seconds, 0.99)) + " | " + shown +
              text(" | %.1f | %.1f | ", 1e-9 * perSecond(r, r.cost.flops), 1e-9 * perSecond(r, r.cost.bytes)) + limit +
              (r.limitName.empty() ? " | |" : text(" | %.0f %% |", 100 * r.share())) +
-             text(" %zu of %zu | %.1f MB | ", r.seconds.size(), r.repetitions, 1e-6 * double(r.peakMemory)) +
-             noteOf(r) + " |\n";
+             text(" %zu of %zu | %.1f MB | ", r.undisturbed, r.repetitions, 1e-6 * double(r.peakMemory)) + noteOf(r) +
+             " |\n";
   }
   return table;
 }
@@ -78,8 +79,9 @@ std::vector<Field> fieldsOf(const Result &r) {
           {"limit", json::Value(r.limitName)},
           {"limit_per_second", number(r.limitRate)},
           {"share_of_limit", number(r.share())},
-          {"undisturbed", json::Value(uint64_t(r.seconds.size()))},
+          {"undisturbed", json::Value(uint64_t(r.undisturbed))},
           {"repetitions", json::Value(uint64_t(r.repetitions))},
+          {"disturbed", json::Value(r.isDisturbed)},
           {"resolved", json::Value(r.isResolved())},
           {"peak_memory", json::Value(r.peakMemory)}};
 }

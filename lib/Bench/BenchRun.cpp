@@ -108,7 +108,8 @@ double Result::share() const {
   return seconds.empty() ? 0 : least / median();
 }
 
-Outcome measure(Workload &workload, Limits &limits, int threads, int64_t repetitions, Result &result) {
+Outcome measure(Workload &workload, Limits &limits, int threads, int64_t repetitions, bool acceptDisturbed,
+                Result &result) {
   result.workload = workload.name;
   result.unit = workload.unit;
   result.amount = workload.amount;
@@ -125,7 +126,8 @@ Outcome measure(Workload &workload, Limits &limits, int threads, int64_t repetit
   chooseLimit(result.cost, limits, result);
   std::vector<Sample> samples;
   std::vector<double> rates;
-  while (int64_t(samples.size()) < 3 * repetitions && int64_t(result.seconds.size()) < repetitions) {
+  const int64_t most = acceptDisturbed ? repetitions : 3 * repetitions;
+  while (int64_t(samples.size()) < most && int64_t(result.undisturbed) < repetitions) {
     if (!result.limitName.empty())
       rates.push_back(result.isBoundByReading ? limits.measureRead(size_t(result.cost.span))
                                               : limits.measureRate(result.cost.dtype));
@@ -134,8 +136,11 @@ Outcome measure(Workload &workload, Limits &limits, int threads, int64_t repetit
       return outcome;
     sample.speed = std::min(before, limits.measureRate("f32"));
     samples.push_back(sample);
-    result.seconds = undisturbed(samples, threads);
+    Counted counted = count(samples, threads, acceptDisturbed);
+    result.seconds = std::move(counted.seconds);
+    result.undisturbed = counted.undisturbed;
   }
+  result.isDisturbed = int64_t(result.undisturbed) < repetitions;
   result.repetitions = samples.size();
   result.limitRate = bench::median(rates);
   return {};
@@ -194,7 +199,9 @@ int runBenchmarks(const Options &options) {
       return fail(outcome);
     for (auto &workload : workloads) {
       Result result;
-      if (Outcome outcome = measure(*workload, limits, int(count), options.repetitions, result); !outcome)
+      if (Outcome outcome =
+              measure(*workload, limits, int(count), options.repetitions, options.acceptDisturbed, result);
+          !outcome)
         return fail(workload->name + ": " + outcome.message, outcome.status == RAPT_BUG ? 3 : 1);
       results.push_back(std::move(result));
       workload.reset(); // its memory is not the next one's

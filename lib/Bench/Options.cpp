@@ -82,6 +82,11 @@ constexpr Option table[] = {
     {"threads", "1,2", "numbers of threads (the processors this process may use)", setList<&Options::threads, 1024>},
     {"repetitions", "R", "undisturbed repetitions, of three times as many at most (15)",
      setNumber<&Options::repetitions, 1, 100000>},
+    {"accept-disturbed", nullptr, "make R repetitions and count all of them, for a machine that is never quiet",
+     [](Options &options, const std::string &) {
+       options.acceptDisturbed = true;
+       return std::string();
+     }},
     {"fork-join", nullptr, "what a parallel region costs on this machine, without FILE.so",
      [](Options &options, const std::string &) {
        options.forkJoin = true;
@@ -156,7 +161,9 @@ std::string helpText() {
                 "registers, or\n"
                 "reading as many bytes as the model reads. A repetition counts if the process had its processors "
                 "meanwhile. A row\n"
-                "whose two halves disagree by more than 10 % is marked as unresolved.\n"
+                "with fewer of these than were asked for is marked as disturbed; without any, all repetitions count. A "
+                "row whose\n"
+                "two halves disagree by more than 10 % is marked as unresolved.\n"
                 "\nexit status: 0 done, 1 the input is wrong, 2 wrong usage\n";
 }
 

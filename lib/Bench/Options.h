@@ -15,7 +15,7 @@ using KernelShape = std::vector<std::pair<std::string, int64_t>>;
 
 struct Options {
   std::string library, weights;
-  bool help = false, version = false, forkJoin = false;
+  bool help = false, version = false, forkJoin = false, acceptDisturbed = false;
   std::vector<int64_t> prefill, decode, tokens, imageSizes, threads;
   std::vector<KernelShape> shapes;
   int64_t batch = 1, past = -1, repetitions = 15;

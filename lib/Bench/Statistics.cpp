@@ -34,6 +34,17 @@ std::vector<double> undisturbed(const std::vector<Sample> &samples, int threads)
   return seconds;
 }
 
+Counted count(const std::vector<Sample> &samples, int threads, bool acceptDisturbed) {
+  Counted counted{undisturbed(samples, threads), 0};
+  counted.undisturbed = counted.seconds.size();
+  if (acceptDisturbed || counted.seconds.empty()) {
+    counted.seconds.clear();
+    for (const Sample &sample : samples)
+      counted.seconds.push_back(sample.seconds);
+  }
+  return counted;
+}
+
 bool isResolved(const std::vector<double> &values) {
   const size_t half = values.size() / 2;
   if (half < 2)

@@ -22,6 +22,13 @@ double median(std::vector<double> values);
 /// one.
 std::vector<double> undisturbed(const std::vector<Sample> &samples, int threads);
 
+/// What a row's figures are made of.
+struct Counted {
+  std::vector<double> seconds; ///< never empty where there are samples
+  size_t undisturbed = 0;      ///< repetitions, which alone count unless there is none, or all are accepted
+};
+Counted count(const std::vector<Sample> &samples, int threads, bool acceptDisturbed);
+
 /// Whether the medians of both halves agree within 10 %; never for fewer than four values.
 bool isResolved(const std::vector<double> &values);
 

@@ -18,8 +18,8 @@ for r, tokens in zip(results, (8, 32, 1)):
     assert r["flops"] == layers * (2 * tokens ** 2 + 7) + 10 * pairs, r
     assert r["threads"] == 1 and r["unit"] == "tokens" and r["peak_memory"] > 1e6
     assert r["undisturbed"] <= 1 and r["undisturbed"] <= r["repetitions"] <= 3
-    if r["undisturbed"]:
-        assert 0 < r["p10_seconds"] <= r["median_seconds"] <= r["p90_seconds"] <= r["p99_seconds"]
-        assert abs(r["units_per_second"] * r["median_seconds"] / tokens - 1) < 1e-9
-        assert abs(r["flops_per_second"] * r["median_seconds"] / r["flops"] - 1) < 1e-9
-        assert r["limit"] and r["limit_per_second"] > 0 and r["share_of_limit"] > 0
+    assert r["disturbed"] == (r["undisturbed"] < 1)
+    assert 0 < r["p10_seconds"] <= r["median_seconds"] <= r["p90_seconds"] <= r["p99_seconds"]
+    assert abs(r["units_per_second"] * r["median_seconds"] / tokens - 1) < 1e-9
+    assert abs(r["flops_per_second"] * r["median_seconds"] / r["flops"] - 1) < 1e-9
+    assert r["limit"] and r["limit_per_second"] > 0 and r["share_of_limit"] > 0

@@ -22,6 +22,16 @@ TEST(Statistics, OneThreadNeedsAProcessor) {
   EXPECT_TRUE(undisturbed({}, 2).empty());
 }
 
+TEST(Statistics, WhatCounts) {
+  const std::vector<Sample> mixed = {{1, 1}, {2, 0.5}}, bad = {{1, 0.5}, {2, 0.4}};
+  EXPECT_EQ(count(mixed, 1, false).seconds, (std::vector<double>{1}));
+  EXPECT_EQ(count(mixed, 1, true).seconds, (std::vector<double>{1, 2}));
+  EXPECT_EQ(count(mixed, 1, true).undisturbed, 1u);
+  EXPECT_EQ(count(bad, 1, false).seconds, (std::vector<double>{1, 2}));
+  EXPECT_EQ(count(bad, 1, false).undisturbed, 0u);
+  EXPECT_TRUE(count({}, 1, true).seconds.empty());
+}
+
 TEST(Statistics, SeveralThreadsAreComparedWithTheBest) {
   // The second thread waits for a tenth of the time whatever happens.
   EXPECT_EQ(undisturbed({{1, 0.90}, {2, 0.86}, {3, 0.80}, {4, 0.5}}, 2), (std::vector<double>{1, 2}));
