@@ -76,7 +76,6 @@ void rapt::registerAllPasses() {
   registerCPUPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
-  mlir::registerInlinerPass();
   mlir::registerSymbolDCEPass();
   bufferization::registerOneShotBufferizePass();
   memref::registerResolveRankedShapeTypeResultDimsPass();

@@ -9,6 +9,7 @@
 #include "lib/Driver/Lowering.h"
 #include "lib/Driver/Remarks.h"
 #include "lib/Driver/Report.h"
+#include "lib/Driver/StageCheck.h"
 #include "lib/Driver/Weights.h"
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
 #include "lib/Import/Import.h"
@@ -142,9 +143,9 @@ bool Compilation::read() {
   if (targets.size() > 1 && stage > Stage::Imported)
     return fail(WrongUsage, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
                                 ", which is for one CPU; give one --mcpu, not " + std::to_string(targets.size()));
-  if (options.quantize != "none" && stage >= Stage::Canonical)
-    return fail(WrongInput, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
-                                ", where weights have their storage already; --quantize needs the stage imported");
+  if (input.kind == InputKind::MLIR)
+    if (Status fits = checkStage(*input.module, targets.front(), options); !fits)
+      return failOf(fits);
   if (!storeCache())
     return false;
   paths = OutputPaths::choose(options, emit, input.name);

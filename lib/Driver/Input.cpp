@@ -3,6 +3,7 @@
 #include "lib/Driver/Output.h"
 #include "lib/Import/Import.h"
 #include "lib/Support/File.h"
+#include "lib/Support/IRText.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -52,9 +53,8 @@ Expected<Input> readText(MLIRContext &context, const Options &options) {
   Expected<std::string> text = readFile(options.input, mostTextBytes);
   if (!text)
     return text.error();
-  if (unsigned depth = nestingDepth(*text); depth > maxNesting)
-    return Error{shownPath(options.input) + ": brackets nest " + std::to_string(depth) + " deep, at most " +
-                 std::to_string(maxNesting) + " are accepted"};
+  if (Status checked = checkIRText(*text); !checked)
+    return Error{shownPath(options.input) + ": " + checked.error().message};
   Input input;
   input.kind = InputKind::MLIR;
   input.name = stemOf(options.input);

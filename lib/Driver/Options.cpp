@@ -352,22 +352,4 @@ std::string helpText(bool hidden) {
   return text;
 }
 
-unsigned nestingDepth(const std::string &text) {
-  unsigned depth = 0, deepest = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') {
-      for (++i; i < text.size() && text[i] != '"' && text[i] != '\n'; ++i)
-        i += text[i] == '\\';
-    } else if (c == '/' && i + 1 < text.size() && text[i + 1] == '/') {
-      i = std::min(text.find('\n', i), text.size());
-    } else if (c == '(' || c == '[' || c == '{' || c == '<') {
-      deepest = std::max(deepest, ++depth);
-    } else if (c == ')' || c == ']' || c == '}' || (c == '>' && i > 0 && text[i - 1] != '-')) {
-      depth -= depth > 0; // the > of an arrow closes nothing
-    }
-  }
-  return deepest;
-}
-
 } // namespace rapt::driver

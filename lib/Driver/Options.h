@@ -38,9 +38,4 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments);
 /// The text of --help, or of --help-hidden.
 std::string helpText(bool hidden);
 
-/// The deepest nesting of brackets (round, square, curly, angle) in MLIR text outside strings and comments. The parser
-/// recurses, so text deeper than maxNesting is refused before it.
-unsigned nestingDepth(const std::string &text);
-constexpr unsigned maxNesting = 256;
-
 } // namespace rapt::driver

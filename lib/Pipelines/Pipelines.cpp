@@ -35,7 +35,7 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
     passes.addPass(createAttnSelectStorage(storage));
   }
   passes.addPass(createAttnFuseEpilogues());
-  passes.addPass(createInlinerPass());
+  passes.addPass(createAttnInlineCalls());
   passes.addPass(createSymbolDCEPass());
   passes.addPass(createAttnMergeProducts());
   if (options.quantize != "none") {
@@ -73,6 +73,21 @@ std::optional<Stage> rapt::stageNamed(StringRef name) {
 Stage rapt::stageOf(ModuleOp module) {
   auto attr = module->getAttrOfType<StringAttr>(attn::AttnDialect::stageAttr);
   return attr ? stageNamed(attr.getValue()).value_or(Stage::Imported) : Stage::Imported;
+}
+
+void rapt::addContract(OpPassManager &passes, Stage stage) {
+  switch (stage) {
+  case Stage::Imported:
+    return passes.addPass(createAttnVerifyImported());
+  case Stage::Canonical:
+    return passes.addPass(createAttnVerifyCanonical());
+  case Stage::Tiled:
+    return passes.addPass(createAttnVerifyTiled());
+  case Stage::Backend:
+    return passes.addPass(createAttnVerifyBackend());
+  case Stage::LLVMDialect:
+    return;
+  }
 }
 
 void rapt::buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOptions &options) {

@@ -34,6 +34,9 @@ struct PipelineOptions {
   bool quantizeZeroPoint = false;
 };
 
+/// Appends the pass that checks what `stage` promises, if there is one.
+void addContract(mlir::OpPassManager &passes, Stage stage);
+
 /// Appends the passes that take a module from one stage to a later one; the module's attn.stage follows.
 void buildPipeline(mlir::OpPassManager &passes, Stage from, Stage to, const PipelineOptions &options);
 

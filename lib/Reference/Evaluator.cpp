@@ -11,7 +11,9 @@ namespace rapt::reference {
 
 namespace {
 constexpr unsigned maxDepth = 128; ///< of calls: the program's recursion is the evaluator's
-}
+/// Calls, iterations and tasks of one evaluation: calls that double, or a loop of 2^62 iterations, would never end.
+constexpr uint64_t maxBlocks = 1000000;
+} // namespace
 
 template <typename S> bool hasType(const Value<S> &value, Type type) {
   if (auto ranked = dyn_cast<RankedTensorType>(type)) {
@@ -98,6 +100,9 @@ template <typename S> FailureOr<SmallVector<Value<S>>> Evaluator<S>::run(func::F
 
 /// Runs a block's ops and gives the values that its terminator passes on.
 template <typename S> FailureOr<SmallVector<Value<S>>> Evaluator<S>::runBlock(Block &block, Frame &frame) {
+  if (++blocks > maxBlocks)
+    return block.getParentOp()->emitOpError()
+           << "is reached after " << maxBlocks << " calls and iterations, more than are evaluated";
   for (Operation &op : block) {
     if (isa<scf::InParallelOp>(op))
       return SmallVector<V>();

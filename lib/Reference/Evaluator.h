@@ -73,7 +73,8 @@ private:
   mlir::ModuleOp module;
   ParameterReader &parameters;
   llvm::StringMap<int64_t> dims;
-  unsigned depth = 0;
+  unsigned depth = 0;  ///< of calls
+  uint64_t blocks = 0; ///< run so far
 };
 
 /// Whether a value of `value`'s extents is one of `type`.

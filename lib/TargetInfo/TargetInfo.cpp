@@ -2,11 +2,18 @@
 #include "lib/TargetInfo/TargetInfo.h"
 #include "dialect/Attn/AttnDialect.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace rapt;
 
 namespace {
+struct Number {
+  StringLiteral name;
+  int64_t TargetInfo::*field;
+};
+constexpr Number numbers[] = {{"vector_bytes", &TargetInfo::vectorBytes},
+                              {"vector_registers", &TargetInfo::vectorRegisters}};
 struct Flag {
   StringLiteral name;
   bool TargetInfo::*field;
@@ -25,12 +32,9 @@ TargetInfo TargetInfo::of(Operation *op) {
   auto attr = module ? module->getAttrOfType<DictionaryAttr>(attn::AttnDialect::targetAttr) : DictionaryAttr();
   if (!attr)
     return info;
-  auto read = [&](StringRef name, int64_t &field) {
-    if (auto value = attr.getAs<IntegerAttr>(name))
-      field = value.getInt();
-  };
-  read("vector_bytes", info.vectorBytes);
-  read("vector_registers", info.vectorRegisters);
+  for (const Number &number : numbers)
+    if (auto value = attr.getAs<IntegerAttr>(number.name))
+      info.*number.field = value.getInt();
   for (const Flag &flag : flags)
     info.*flag.field = attr.contains(flag.name);
   return info;
@@ -38,11 +42,22 @@ TargetInfo TargetInfo::of(Operation *op) {
 
 DictionaryAttr TargetInfo::toAttr(MLIRContext *context) const {
   Builder builder(context);
-  SmallVector<NamedAttribute> fields{
-      builder.getNamedAttr("vector_bytes", builder.getI64IntegerAttr(vectorBytes)),
-      builder.getNamedAttr("vector_registers", builder.getI64IntegerAttr(vectorRegisters))};
+  SmallVector<NamedAttribute> fields;
+  for (const Number &number : numbers)
+    fields.push_back(builder.getNamedAttr(number.name, builder.getI64IntegerAttr(this->*number.field)));
   for (const Flag &flag : flags)
     if (this->*flag.field)
       fields.push_back(builder.getNamedAttr(flag.name, builder.getUnitAttr()));
   return builder.getDictionaryAttr(fields);
+}
+
+std::string TargetInfo::differenceFrom(const TargetInfo &other) const {
+  SmallVector<std::string> parts;
+  for (const Number &number : numbers)
+    if (this->*number.field != other.*number.field)
+      parts.push_back((number.name + " = " + Twine(this->*number.field)).str());
+  for (const Flag &flag : flags)
+    if (this->*flag.field != other.*flag.field)
+      parts.push_back(((this->*flag.field ? "" : "no ") + flag.name).str());
+  return llvm::join(parts, ", ");
 }

@@ -28,6 +28,10 @@ struct TargetInfo {
   bool multipliesPairs() const { return bf16Dot || amxBf16; }
   bool operator==(const TargetInfo &) const = default;
 
+  /// What this target has and `other` does not, or has otherwise, in the words of attn.target: "vector_bytes = 64,
+  /// no byte_dot".
+  std::string differenceFrom(const TargetInfo &other) const;
+
   /// The target of the module that holds `op`; the defaults above where it says nothing.
   static TargetInfo of(mlir::Operation *op);
   /// As the value of attn.target.

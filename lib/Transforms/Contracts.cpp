@@ -7,7 +7,9 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/ShapedOpInterfaces.h"
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNVERIFYBACKEND
@@ -46,10 +48,29 @@ template <typename Op> LogicalResult verifyAdditive(Op op) {
                           << vector;
 }
 
+/// A dim that a shape does not have is undefined behavior of upstream's ops: their verifiers accept it, and their
+/// lowerings read past the shape.
+LogicalResult verifyDim(Operation *op) {
+  auto dim = dyn_cast<ShapedDimOpInterface>(op);
+  if (!dim)
+    return success();
+  auto type = cast<ShapedType>(dim.getShapedValue().getType());
+  const std::optional<int64_t> index = getConstantIntValue(dim.getDimension());
+  if (!index || !type.hasRank())
+    return op->emitOpError("needs a constant index and a ranked type, as the dims of a shape are known");
+  if (*index < 0 || *index >= type.getRank())
+    return op->emitOpError() << "asks for dim " << *index << " of " << type << ", which has " << type.getRank();
+  return success();
+}
+
 struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
   void runOnOperation() override {
-    WalkResult result = getOperation().walk([](Operation *op) {
-      if (auto entry = dyn_cast<func::FuncOp>(op); entry && entry->hasAttr(attn::AttnDialect::entryAttr))
+    // attn-declare-kernels names what a kernel's entries do not.
+    const bool isNamed = !attn::isKernelModule(getOperation());
+    WalkResult result = getOperation().walk([&](Operation *op) {
+      if (failed(verifyDim(op)))
+        return WalkResult::interrupt();
+      if (auto entry = dyn_cast<func::FuncOp>(op); entry && isNamed && entry->hasAttr(attn::AttnDialect::entryAttr))
         return failed(verifyEntry(entry)) ? WalkResult::interrupt() : WalkResult::advance();
       if (auto attention = dyn_cast<attn::AttentionOp>(op); attention && failed(verifyAdditive(attention)))
         return WalkResult::interrupt();
@@ -69,9 +90,12 @@ struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
 
 /// Runs `verify`, which reports what it finds, on every op.
 LogicalResult verifyEach(ModuleOp module, function_ref<LogicalResult(Operation *)> verify) {
-  return success(
-      !module.walk([&](Operation *op) { return failed(verify(op)) ? WalkResult::interrupt() : WalkResult::advance(); })
-           .wasInterrupted());
+  return success(!module
+                      .walk([&](Operation *op) {
+                        return failed(verifyDim(op)) || failed(verify(op)) ? WalkResult::interrupt()
+                                                                           : WalkResult::advance();
+                      })
+                      .wasInterrupted());
 }
 
 struct VerifyCanonical : rapt::impl::AttnVerifyCanonicalBase<VerifyCanonical> {
@@ -80,6 +104,10 @@ struct VerifyCanonical : rapt::impl::AttnVerifyCanonicalBase<VerifyCanonical> {
           auto parameter = dyn_cast<attn::ParameterOp>(op);
           if (parameter && (!parameter.getLayout() || !parameter.getOffset() || !parameter.getStride()))
             return op->emitOpError("has no layout, offset and stride, which the canonical stage promises");
+          if (auto function = op->getParentOfType<func::FuncOp>();
+              isa<attn::ParameterSliceOp>(op) && function && !function->hasAttr(attn::AttnDialect::entryAttr))
+            return op->emitOpError() << "is in '" << function.getSymName() << "', which is no entry: weights belong to "
+                                     << "functions with " << attn::AttnDialect::entryAttr;
           if (isa<func::CallOp>(op))
             return op->emitOpError("is left: the canonical stage promises that blocks are inlined into the layer loop");
           if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<attn::KVCacheType>))

@@ -55,6 +55,26 @@ def AttnFuseEpilogues : Pass<"attn-fuse-epilogues"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def AttnInlineCalls : Pass<"attn-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "replaces calls by the body of the function";
+  let description = [{
+    Runs upstream's inliner, after a check: functions that call themselves, and calls that would expand the module to more than
+    100,000 operations, are errors. A chain of functions that each call the next one twice doubles with every function.
+
+    ```mlir
+    func.func private @block(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+      %y = attn.add %x, %x : tensor<?x64xf32>
+      return %y : tensor<?x64xf32>
+    }
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+      %y = func.call @block(%x) : (tensor<?x64xf32>) -> tensor<?x64xf32>
+      return %y : tensor<?x64xf32>
+    }
+    ```
+    becomes one `attn.add` in `@f`.
+  }];
+}
+
 def AttnMergeProducts : Pass<"attn-merge-products", "::mlir::ModuleOp"> {
   let summary = "makes the products of one input that give heads one product";
   let description = [{
@@ -135,8 +155,7 @@ def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"
     ```
     Weights of products in bf16 lie in pairs of rows, on every target. Here `@w` becomes `tensor<3x64x32xf32>` with `layout = #attn.layout<panels, shape = [64, 80], column_group = 0, row_group = 0, k = 1>` at offset 0.
   }];
-  let dependentDialects = ["::mlir::tensor::TensorDialect"];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AttnRoundRows : Pass<"attn-round-rows", "::mlir::ModuleOp"> {

@@ -37,7 +37,7 @@ def outputs(script, name, mode, options, directory):
         if options.rapt_reference:
             imported, quantized = (os.path.join(directory, part) for part in ("imported.mlir", "quantized.mlir"))
             random_models.run([options.raptc, source, "--emit=imported", *flags, "-o", imported])
-            passes = f"builtin.module(attn-fuse-epilogues,inline,symbol-dce,attn-quantize-weights{{mode={mode}}})"
+            passes = f"builtin.module(attn-fuse-epilogues,attn-inline-calls,symbol-dce,attn-quantize-weights{{mode={mode}}})"
             random_models.run([options.rapt_opt, imported, f"--pass-pipeline={passes}", "-o", quantized])
             return [options.rapt_reference, quantized, f"--weights={source}"]
         library = os.path.join(directory, "model.so")

@@ -29,3 +29,12 @@ func.func @stack() {
   %t = memref.alloca() : memref<4xf32>
   return
 }
+
+// -----
+
+func.func @beyond(%x: memref<?x8xf32>) -> index {
+  %c2 = arith.constant 2 : index
+  // expected-error@+1 {{'memref.dim' op asks for dim 2 of 'memref<?x8xf32>', which has 2}}
+  %d = memref.dim %x, %c2 : memref<?x8xf32>
+  return %d : index
+}

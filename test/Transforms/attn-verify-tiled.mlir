@@ -22,3 +22,20 @@ func.func @plain() -> tensor<4xf32> {
   %e = tensor.empty() : tensor<4xf32>
   return %e : tensor<4xf32>
 }
+
+// -----
+
+func.func @beyond(%x: tensor<?x8xf32>) -> index {
+  %c2 = arith.constant 2 : index
+  // expected-error@+1 {{'tensor.dim' op asks for dim 2 of 'tensor<?x8xf32>', which has 2}}
+  %d = tensor.dim %x, %c2 : tensor<?x8xf32>
+  return %d : index
+}
+
+// -----
+
+func.func @quantized() {
+  // expected-error@+1 {{gives 'tensor<4x32x!attn.quantized<u8 group 0 axis 1>>': the tiled stage promises its bytes}}
+  %e = tensor.empty() : tensor<4x32x!attn.quantized<u8 group 0 axis 1>>
+  return
+}

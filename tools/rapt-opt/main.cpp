@@ -1,15 +1,51 @@
 //===- main.cpp - rapt-opt: run passes on the text of any stage ---------------===//
 #include "lib/InitAll.h"
+#include "lib/Support/IRText.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Linalg/TransformOps/DialectExtension.h"
 #include "mlir/Dialect/Transform/Transforms/Passes.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+
+static LogicalResult fail(const std::string &message) {
+  llvm::errs() << "rapt-opt: error: " << message << "\n";
+  return failure();
+}
+
+/// What upstream's function of the same arguments does, with a check of the text before it is parsed.
+static LogicalResult optimize(StringRef input, StringRef output, DialectRegistry &registry) {
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &message);
+  if (!buffer)
+    return fail(message);
+  if (!isBytecode(*buffer))
+    if (rapt::Status checked = rapt::checkIRText(std::string_view(buffer->getBuffer())); !checked)
+      return fail(buffer->getBufferIdentifier().str() + ": " + checked.error().message);
+  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &message);
+  if (!file)
+    return fail(message);
+  if (failed(MlirOptMain(file->os(), std::move(buffer), registry, MlirOptMainConfig::createFromCLOptions())))
+    return failure();
+  file->keep();
+  return success();
+}
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
+  llvm::InitLLVM init(argc, argv);
+  DialectRegistry registry;
   rapt::registerAllDialects(registry);
   rapt::registerAllPasses();
   // Schedules written as transform scripts, which try tilings before a pass has them.
-  mlir::linalg::registerTransformDialectExtension(registry);
-  mlir::transform::registerTransformPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Rapt's pass driver\n", registry));
+  linalg::registerTransformDialectExtension(registry);
+  transform::registerTransformPasses();
+  auto [input, output] = registerAndParseCLIOptions(argc, argv, "Rapt's pass driver\n", registry);
+  const MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldListPasses() || config.shouldShowDialects())
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  return asMainReturnCode(optimize(input, output, registry));
 }

@@ -1,11 +1,12 @@
 //===- main.cpp - rapt-reference: evaluates the imported stage ----------------===//
 #include "lib/Reference/ParameterReader.h"
 #include "lib/Reference/Run.h"
+#include "lib/Support/IRText.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Support/ToolUtilities.h"
+#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -27,8 +28,7 @@ static cl::opt<int64_t> blocks("cache-blocks", desc("blocks of cache arguments")
 
 /// Tells the user, for exit status `status`: 1 the input is wrong, 2 usage.
 static int fail(const std::string &message, int status) {
-  llvm::errs() << "rapt-reference: error: " << message << "\n";
-  return status;
+  return llvm::errs() << "rapt-reference: error: " << message << "\n", status;
 }
 
 static std::pair<std::string, std::string> nameAndFile(StringRef text) {
@@ -55,6 +55,18 @@ openParameters(ModuleOp module, std::unique_ptr<artifact::TensorReader> &tensors
   return std::unique_ptr<reference::ParameterReader>(std::make_unique<reference::SourceParameters>(*tensors));
 }
 
+/// The module in `file`, or null after a message.
+static OwningOpRef<ModuleOp> readModule(MLIRContext &context) {
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> text = openInputFile(file, &message);
+  if (Status checked = text ? checkIRText(std::string_view(text->getBuffer())) : Error{message}; !checked)
+    return fail((text ? file + ": " : "") + checked.error().message, 1), nullptr;
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  return parseSourceFile<ModuleOp>(sources, &context);
+}
+
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(own);
   if (!cl::ParseCommandLineOptions(argc, argv, "Evaluates attn IR of the stage `imported`, naively.\n", &llvm::errs()))
@@ -77,13 +89,9 @@ int main(int argc, char **argv) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect, scf::SCFDialect,
                       tensor::TensorDialect>();
-  OwningOpRef<ModuleOp> module;
-  {
-    llvm::SourceMgr sources;
-    SourceMgrDiagnosticHandler handler(sources, &context);
-    if (!(module = parseSourceFile<ModuleOp>(file, sources, &context)))
-      return 1;
-  }
+  OwningOpRef<ModuleOp> module = readModule(context);
+  if (!module)
+    return 1;
   std::unique_ptr<artifact::TensorReader> tensors;
   auto parameters = openParameters(*module, tensors);
   if (!parameters)

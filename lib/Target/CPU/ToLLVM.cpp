@@ -45,8 +45,8 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     MLIRContext *context = op.getContext();
     Type pointer = LLVM::LLVMPointerType::get(context), i64 = b.getI64Type(), i32 = b.getI32Type();
-    auto region = op->getAttrOfType<IntegerAttr>(attn::AttnDialect::regionAttr);
-    const unsigned first = region ? 1 : 0; // of the captures
+    auto number = op->getAttrOfType<IntegerAttr>(attn::AttnDialect::regionAttr);
+    const unsigned first = number ? 1 : 0; // of the captures
     SmallVector<Type> fields(first, i64);
     for (Type type : op.getCaptures().getTypes())
       fields.push_back(getTypeConverter()->convertType(type));
@@ -61,8 +61,8 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
       Value one = LLVM::ConstantOp::create(b, i64, 1);
       closure = LLVM::AllocaOp::create(b, pointer, closureType, one, 64);
     }
-    if (region)
-      LLVM::StoreOp::create(b, LLVM::ConstantOp::create(b, i64, region.getInt()), closure);
+    if (number)
+      LLVM::StoreOp::create(b, LLVM::ConstantOp::create(b, i64, number.getInt()), closure);
     for (auto [i, capture] : llvm::enumerate(adaptor.getCaptures())) {
       Value field = LLVM::GEPOp::create(b, pointer, closureType, closure,
                                         ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(first + i)});
@@ -79,11 +79,13 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
         LLVM::CallOp::create(b, type, ValueRange{callee, user, task, closure, adaptor.getCount()}).getResult();
     Value failed = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, status, LLVM::ConstantOp::create(b, i32, 0));
 
-    Block *before = op->getBlock(), *after = rewriter.splitBlock(before, op->getIterator());
-    Block *leave = rewriter.createBlock(after->getParent(), after->getParent()->end());
+    auto next = cast<LLVM::BrOp>(op->getBlock()->getTerminator()); // see splitAfterCalls
+    Region *region = op->getParentRegion();
+    Block *leave = rewriter.createBlock(region, region->end());
     LLVM::ReturnOp::create(rewriter, op.getLoc(), status);
-    rewriter.setInsertionPointToEnd(before);
-    LLVM::CondBrOp::create(rewriter, op.getLoc(), failed, leave, after);
+    rewriter.setInsertionPoint(next);
+    LLVM::CondBrOp::create(rewriter, op.getLoc(), failed, leave, next.getDest());
+    rewriter.eraseOp(next);
     rewriter.eraseOp(op);
     return success();
   }
@@ -120,6 +122,18 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
     return value.getType() == type ? value : UnrealizedConversionCastOp::create(b, loc, type, value).getResult(0);
   }
 };
+
+/// Makes every parallel_for the last operation of its block but for a branch. The conversion, which keeps a record of
+/// each operation that moves, would take memory in proportion to their number squared to split the blocks itself.
+void splitAfterCalls(ModuleOp module) {
+  SmallVector<attn::ParallelForOp> calls;
+  module.walk([&](attn::ParallelForOp op) { calls.push_back(op); });
+  for (attn::ParallelForOp op : llvm::reverse(calls)) {
+    Block *before = op->getBlock(), *after = before->splitBlock(op->getNextNode());
+    OpBuilder b = OpBuilder::atBlockEnd(before);
+    LLVM::BrOp::create(b, op.getLoc(), after);
+  }
+}
 
 /// Vectors of bf16 go through memory as integers. Where a buffer becomes a register LLVM takes its vectors apart, and
 /// on processors without instructions on bf16 it would round each part again, by a function.
@@ -169,6 +183,7 @@ struct ToLLVM : rapt::impl::AttnToLLVMBase<ToLLVM> {
     // Declarations of weights and dims stay: the manifest is written from them, whichever stage compilation starts
     // from.
     target.addLegalOp<ModuleOp, UnrealizedConversionCastOp, attn::ParameterOp, attn::DimOp>();
+    splitAfterCalls(getOperation());
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
       return signalPassFailure();
     moveAsIntegers(getOperation());

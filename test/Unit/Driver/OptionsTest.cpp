@@ -102,9 +102,3 @@ TEST(Options, EmptyValues) {
   EXPECT_EQ(failure({"a", "--emit="}), "invalid value '' for --emit; expected imported, canonical, tiled, backend, "
                                        "llvm-dialect, llvm-ir, asm, obj, a or so");
 }
-
-TEST(Nesting, CountsBracketsOutsideStringsAndComments) {
-  EXPECT_EQ(nestingDepth("module { func.func @f() -> (i32) { } }"), 2u);
-  EXPECT_EQ(nestingDepth("\"((((\" // ((((\n(<[{}]>)"), 4u);
-  EXPECT_EQ(nestingDepth(std::string(4000, '[') + std::string(4000, ']')), 4000u);
-}

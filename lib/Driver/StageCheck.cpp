@@ -1,0 +1,52 @@
+//===- StageCheck.cpp - Whether text of a stage fits the command -----------------------------===//
+#include "lib/Driver/StageCheck.h"
+#include "lib/Pipelines/Pipelines.h"
+#include "lib/Support/File.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::driver;
+
+namespace {
+
+/// Options of the command that work on a checkpoint, or on weights whose storage is not chosen yet.
+Status checkOptions(Stage stage, const Options &options) {
+  const std::pair<bool, const char *> ofModels[] = {{options.maxSequenceLength != 0, "--max-seq-len"},
+                                                    {options.maxBatch != Options().maxBatch, "--max-batch"},
+                                                    {options.attentionWeights, "--attention-weights"},
+                                                    {!options.ignoreKeys.empty(), "--ignore-config-key"}};
+  for (const auto &[given, name] : ofModels)
+    if (given)
+      return Error{shownPath(options.input) + ": " + name + " is for the configuration of a model, MLIR text has none"};
+  const std::pair<bool, const char *> ofImported[] = {{options.quantize != "none", "--quantize"},
+                                                      {options.dtype != "auto", "--dtype"}};
+  for (const auto &[given, name] : ofImported)
+    if (given && stage >= Stage::Canonical)
+      return Error{shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
+                   ", where weights have their storage already; " + name + " needs the stage imported"};
+  return {};
+}
+
+Status checkTarget(ModuleOp module, Stage stage, const cpu::Target &target, const Options &options) {
+  const TargetInfo found = TargetInfo::of(module), wanted = target.info();
+  if (stage == Stage::Imported || found == wanted)
+    return {};
+  return Error{shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
+               ", lowered for a CPU with " + found.differenceFrom(wanted) + "; " + target.name + " of " +
+               target.arch() + " has " + wanted.differenceFrom(found) +
+               "; name a CPU like the first, or compile from the stage imported"};
+}
+
+} // namespace
+
+Status driver::checkStage(ModuleOp module, const cpu::Target &target, const Options &options) {
+  const Stage stage = stageOf(module);
+  if (Status fits = checkOptions(stage, options); !fits)
+    return fits;
+  if (Status fits = checkTarget(module, stage, target, options); !fits)
+    return fits;
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  addContract(passes, stage);
+  return succeeded(passes.run(module)) ? Status() : Error{""};
+}

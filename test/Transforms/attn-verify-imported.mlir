@@ -1,0 +1,85 @@
+// RUN: rapt-opt %s --attn-verify-imported --verify-diagnostics --split-input-file
+
+// A module that keeps the contract.
+attn.parameter @w layers 2 : tensor<2x8x8xf32> from [#attn.source<"h.{layer}.w">]
+attn.dim @n min 1 max 64
+func.func @forward(%x: tensor<?x8xf32> {attn.name = "x", attn.dims = ["n"]}) -> (tensor<?x8xf32> {attn.name = "y", attn.dims = ["n"]}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %d = tensor.dim %x, %c1 : tensor<?x8xf32>
+  %e = tensor.empty(%d) : tensor<?x8xf32>
+  %y = scf.for %i = %c0 to %c2 step %c1 iter_args(%z = %x) -> (tensor<?x8xf32>) {
+    %w = attn.parameter_slice @w[%i] : tensor<8x8xf32>
+    %v = attn.linear %z, %w : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+    scf.yield %v : tensor<?x8xf32>
+  }
+  return %y : tensor<?x8xf32>
+}
+
+// -----
+
+attn.parameter @w : tensor<8xf32> from [#attn.source<"w">]
+// expected-error@+1 {{'func.func' op argument 1 of an entry needs attn.name}}
+func.func @forward(%x: tensor<8xf32> {attn.name = "x"}, %y: tensor<8xf32>) -> (tensor<8xf32> {attn.name = "z"}) attributes {attn.entry} {
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+attn.parameter @w : tensor<8xf32> from [#attn.source<"w">]
+// expected-error@+1 {{'func.func' op result 0 of an entry needs attn.name}}
+func.func @forward(%x: tensor<8xf32> {attn.name = "x"}) -> tensor<8xf32> attributes {attn.entry} {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// Near miss: a kernel's entries are named later.
+func.func @kernel(%x: tensor<8xf32>) -> tensor<8xf32> attributes {attn.entry} {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+func.func @memory(%x: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{'memref.load' op is not of the imported stage (attn, func, scf.for, tensor.dim, tensor.empty, scalar arith and math)}}
+  %0 = memref.load %x[%c0] : memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @beyond(%x: tensor<?x8xf32>) -> index {
+  %c2 = arith.constant 2 : index
+  // expected-error@+1 {{'tensor.dim' op asks for dim 2 of 'tensor<?x8xf32>', which has 2}}
+  %d = tensor.dim %x, %c2 : tensor<?x8xf32>
+  return %d : index
+}
+
+// -----
+
+func.func @negative(%x: tensor<?x8xf32>) -> index {
+  %c = arith.constant -1 : index
+  // expected-error@+1 {{'tensor.dim' op asks for dim -1 of 'tensor<?x8xf32>', which has 2}}
+  %d = tensor.dim %x, %c : tensor<?x8xf32>
+  return %d : index
+}
+
+// -----
+
+func.func @variable(%x: tensor<?x8xf32>, %i: index) -> index {
+  // expected-error@+1 {{'tensor.dim' op needs a constant index and a ranked type, as the dims of a shape are known}}
+  %d = tensor.dim %x, %i : tensor<?x8xf32>
+  return %d : index
+}
+
+// -----
+
+func.func @unranked(%x: tensor<*xf32>) -> index {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{'tensor.dim' op needs a constant index and a ranked type}}
+  %d = tensor.dim %x, %c0 : tensor<*xf32>
+  return %d : index
+}
