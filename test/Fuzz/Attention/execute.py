@@ -3,10 +3,7 @@ reference evaluator in float64."""
 
 import ctypes
 import mmap
-import os
-import pickle
 import re
-import signal
 import subprocess
 import sys
 import traceback
@@ -17,10 +14,10 @@ import numpy as np
 import kernel_text as text
 import trees
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "Execute"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2] / "Execute")]
 import kernels  # noqa: E402
+from outcomes import SECONDS, Outcome, failed, in_child  # noqa: E402
 
-SECONDS = 120  # of any process
 # What the compiler may refuse, and says so of the kernel's text. Every other error is a failure.
 REFUSALS = (
     r"needs channels as the last dim of query, key, value and result",
@@ -32,17 +29,6 @@ REFUSALS = (
 )
 libc = ctypes.CDLL(None)
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-
-
-class Outcome:
-    """What became of a case: "passed", "refused" or "failed"; `why`, in a line; `kind`, which reductions keep."""
-
-    def __init__(self, status, kind="", why=""):
-        self.status, self.kind, self.why = status, kind, why
-
-
-def failed(kind, why):
-    return Outcome("failed", kind, why)
 
 
 # ---- memory ----------------------------------------------------------------------------------------------------------
@@ -148,31 +134,6 @@ def run_compiled(case, name, library, header):
             assert all(a.tobytes() == b.tobytes() for a, b in zip(first, got)), f"has other bits with executor {n}"
         found.append(first)
     return found
-
-
-def in_child(work):
-    """What `work` returns in a process of its own, or an Outcome."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        try:
-            signal.alarm(SECONDS)
-            result = pickle.dumps(work())
-        except AssertionError as error:
-            result = pickle.dumps(failed("assertion", str(error)))
-        except BaseException:
-            result = pickle.dumps(failed("exception", traceback.format_exc()))
-        with os.fdopen(writer, "wb") as pipe:
-            pipe.write(result)
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        result = pipe.read()
-    status = os.waitpid(child, 0)[1]
-    if os.WIFSIGNALED(status):
-        return failed("signal", f"died of {signal.Signals(os.WTERMSIG(status)).name}")
-    return pickle.loads(result)
 
 
 # ---- the reference ---------------------------------------------------------------------------------------------------

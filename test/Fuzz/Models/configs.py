@@ -1,0 +1,211 @@
+"""Draws configurations of every family, as small as their quirks allow, and how a model of one is compiled."""
+
+import random as randoms
+
+TEXT_ACTIVATIONS = ("gelu", "gelu_new", "relu", "silu")
+WIDTHS = (1, 8, 16, 20, 31, 32, 33, 48, 64, 77, 96, 100)
+VOCABULARIES = (1, 2, 31, 32, 33, 61, 97, 211)
+
+
+def heads_of(r, even=False):
+    """(heads, channels of a head)"""
+    return r.choice((1, 1, 2, 3, 4, 5)), r.choice((2, 4, 6, 16, 20, 32, 34, 64) if even else (1, 4, 7, 16, 20, 32, 33, 64))
+
+
+def gpt2(r):
+    heads, channels = heads_of(r)
+    return {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": r.choice(VOCABULARIES), "n_positions": r.choice((1, 17, 64, 150)),
+            "n_embd": heads * channels, "n_layer": r.randint(1, 3), "n_head": heads, "n_inner": r.choice((None, 1, 8, 77, 128)),
+            "activation_function": r.choice(TEXT_ACTIVATIONS), "layer_norm_epsilon": r.choice((1e-5, 1e-3)), "tie_word_embeddings": r.random() < 0.6,
+            "scale_attn_weights": r.random() < 0.8, "scale_attn_by_inverse_layer_idx": r.random() < 0.3}
+
+
+def rope_scaling(r):
+    kind = r.choice((None, None, "linear", "llama3"))
+    if kind == "linear":
+        return {"rope_type": "linear", "factor": r.choice((1.5, 4.0))}
+    if kind == "llama3":
+        return {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32}
+    return None
+
+
+def llama(r, family="llama"):
+    heads, channels = heads_of(r, even=True)
+    config = {"model_type": family, "vocab_size": r.choice(VOCABULARIES), "hidden_size": r.choice((heads * channels, r.choice(WIDTHS))),
+              "intermediate_size": r.choice(WIDTHS), "num_hidden_layers": r.randint(1, 3), "num_attention_heads": heads, "head_dim": channels,
+              "num_key_value_heads": r.choice([n for n in range(1, heads + 1) if heads % n == 0]), "max_position_embeddings": r.choice((1, 20, 64, 130)),
+              "rms_norm_eps": r.choice((1e-5, 1e-2)), "hidden_act": r.choice(("silu", "gelu", "relu")), "rope_theta": r.choice((100.0, 10000.0, 500000.0)),
+              "tie_word_embeddings": r.random() < 0.4}
+    if family == "llama":
+        config.update(attention_bias=r.random() < 0.3, mlp_bias=r.random() < 0.3, rope_scaling=rope_scaling(r))
+    return config
+
+
+def mistral(r):
+    return {**llama(r, "mistral"), "sliding_window": r.choice((None, 1, 7, 33, 64, 500))}
+
+
+def qwen2(r):
+    config = llama(r, "qwen2")
+    del config["head_dim"]
+    heads = config["num_attention_heads"]
+    config["hidden_size"] = heads * r.choice((2, 6, 16, 32, 64))
+    if r.random() < 0.5:
+        config.update(use_sliding_window=True, sliding_window=r.choice((3, 9, 64)), max_window_layers=r.randint(0, config["num_hidden_layers"]))
+    return config
+
+
+def bert(r):
+    heads, channels = heads_of(r)
+    head = r.choice(("BertModel", "BertForMaskedLM", "BertForPreTraining", "BertForSequenceClassification", "BertForTokenClassification",
+                     "BertForQuestionAnswering"))
+    config = {"model_type": "bert", "architectures": [head], "vocab_size": r.choice(VOCABULARIES), "hidden_size": heads * channels,
+              "num_hidden_layers": r.randint(1, 3), "num_attention_heads": heads, "intermediate_size": r.choice(WIDTHS), "hidden_act": r.choice(TEXT_ACTIVATIONS),
+              "max_position_embeddings": r.choice((20, 70, 160)), "type_vocab_size": r.randint(1, 3), "layer_norm_eps": r.choice((1e-12, 1e-3))}
+    if head.endswith("Classification"):
+        config["num_labels"] = r.choice((1, 2, 7, 33))
+    if head == "BertForMaskedLM":
+        config["tie_word_embeddings"] = r.random() < 0.6
+    return config
+
+
+def vit(r):
+    heads, channels = heads_of(r)
+    patch = r.choice((1, 3, 5, 8))
+    config = {"model_type": "vit", "architectures": [r.choice(("ViTModel", "ViTForImageClassification"))], "hidden_size": heads * channels,
+              "num_hidden_layers": r.randint(1, 3), "num_attention_heads": heads, "intermediate_size": r.choice(WIDTHS), "hidden_act": r.choice(TEXT_ACTIVATIONS),
+              "image_size": [patch * r.randint(1, 5), patch * r.randint(1, 5)], "patch_size": patch, "num_channels": r.choice((1, 3, 5)),
+              "layer_norm_eps": r.choice((1e-12, 1e-3)), "qkv_bias": r.random() < 0.8}
+    if config["architectures"] == ["ViTForImageClassification"]:
+        config.update(num_labels=r.choice((1, 3, 33)), use_mean_pooling=r.random() < 0.3)
+    return config
+
+
+def t5(r, family="t5"):
+    config = {"model_type": family, "architectures": ["T5ForConditionalGeneration" if family == "t5" else "MT5ForConditionalGeneration"],
+              "vocab_size": r.choice(VOCABULARIES), "d_model": r.choice(WIDTHS), "d_kv": r.choice((1, 8, 16, 20, 32, 64)), "d_ff": r.choice(WIDTHS),
+              "num_layers": r.randint(1, 3), "num_decoder_layers": r.randint(1, 3), "num_heads": r.randint(1, 5), "n_positions": 256,
+              "relative_attention_num_buckets": r.choice((4, 13, 32, 64)), "relative_attention_max_distance": r.choice((40, 128, 200)),
+              "feed_forward_proj": r.choice(("relu", "gelu", "gated-gelu", "gated-silu")) if family == "t5" else "gated-gelu",
+              "layer_norm_epsilon": r.choice((1e-6, 1e-3)), "eos_token_id": 0, "pad_token_id": 0, "decoder_start_token_id": 0}
+    config["tie_word_embeddings"] = r.random() < 0.5
+    return config
+
+
+def transformer(r):
+    heads, channels = heads_of(r)
+    share = r.random() < 0.5
+    config = {"model_type": "transformer", "vocab_size": r.choice(VOCABULARIES), "d_model": heads * channels, "nhead": heads, "dim_feedforward": r.choice(WIDTHS),
+              "num_encoder_layers": r.randint(1, 3), "num_decoder_layers": r.randint(1, 3), "activation": r.choice(("relu", "gelu")),
+              "layer_norm_eps": r.choice((1e-5, 1e-2)), "norm_first": r.random() < 0.5, "final_norm": r.random() < 0.7, "scale_embedding": r.random() < 0.6,
+              "tie_word_embeddings": r.random() < 0.5, "generator_bias": r.random() < 0.5, "n_positions": 256, "eos_token_id": 0, "pad_token_id": 0,
+              "decoder_start_token_id": 0}
+    config.update({"share_embeddings": True} if share else {"share_embeddings": False, "decoder_vocab_size": r.choice(VOCABULARIES)})
+    return config
+
+
+def recurrent(r):
+    head = r.choice(("RecurrentForCausalLM", "RecurrentForSequenceClassification", "RecurrentModel"))
+    config = {"model_type": "recurrent", "architectures": [head], "cell": r.choice(("rnn_tanh", "rnn_relu", "gru", "lstm")), "vocab_size": r.choice(VOCABULARIES),
+              "hidden_size": r.choice(WIDTHS), "embedding_size": r.choice(WIDTHS), "num_layers": r.randint(1, 3), "bias": r.random() < 0.8, "max_length": 200}
+    if head == "RecurrentForCausalLM" and r.random() < 0.3:
+        config.update(tie_word_embeddings=True, embedding_size=config["hidden_size"])
+    if head != "RecurrentForCausalLM":
+        config["bidirectional"] = r.random() < 0.5
+    if head == "RecurrentForSequenceClassification":
+        config.update(num_labels=r.choice((1, 2, 33)), pooling=r.choice(("last", "mean", "max")))
+    return config
+
+
+def recurrent_encoder_decoder(r):
+    config = {"model_type": "recurrent-encoder-decoder", "architectures": ["RecurrentForConditionalGeneration"], "cell": r.choice(("rnn_tanh", "rnn_relu", "gru", "lstm")),
+              "vocab_size": r.choice(VOCABULARIES[2:]), "hidden_size": r.choice(WIDTHS), "embedding_size": r.choice(WIDTHS), "encoder_hidden_size": r.choice(WIDTHS),
+              "encoder_layers": r.randint(1, 3), "decoder_layers": r.randint(1, 3), "bidirectional": r.random() < 0.5, "bias": r.random() < 0.8, "bridge": "dense",
+              "attention": r.choice(("none", "bahdanau", "luong_dot", "luong_general")), "decoder_start_token_id": 1, "eos_token_id": 2, "max_length": 200}
+    if config["attention"] == "luong_dot":  # the memory has the decoder's size
+        config.update(encoder_hidden_size=config["hidden_size"], bidirectional=False)
+    if config["attention"].startswith("luong"):
+        config["input_feeding"] = r.random() < 0.6
+    if r.random() < 0.3:
+        config["decoder_vocab_size"] = r.choice(VOCABULARIES[2:])
+    elif r.random() < 0.5:
+        config["share_embeddings"] = True
+    return config
+
+
+FAMILIES = {"bert": bert, "gpt2": gpt2, "llama": llama, "mistral": mistral, "mt5": lambda r: t5(r, "mt5"), "qwen2": qwen2, "recurrent": recurrent,
+            "recurrent-encoder-decoder": recurrent_encoder_decoder, "t5": t5, "transformer": transformer, "vit": vit}
+# What a model is compiled for: raptc's options, and whether products of bf16 round both operands there.
+PROCESSORS = {"native": (["--mcpu=native"], None), "x86-64-v3": (["--mcpu=x86-64-v3"], False), "x86-64-v4": (["--mcpu=x86-64-v4"], False),
+              "both": (["--mcpu=x86-64-v3,x86-64-v4"], False), "amx": (["--mcpu=native", "--emulate=amx"], True),
+              "bf16": (["--mcpu=native", "--emulate=bf16"], True), "aarch64": (["--mtriple=aarch64-linux-gnu", "--mcpu=neoverse-n1"], False)}
+CHANCES = {"native": 10, "x86-64-v3": 6, "x86-64-v4": 3, "both": 1, "amx": 2, "bf16": 2, "aarch64": 2}
+
+
+def has_cache(config):
+    """Whether the model keeps keys and values."""
+    if config["model_type"] == "recurrent-encoder-decoder":
+        return config["attention"] != "none"
+    return config["model_type"] not in ("bert", "vit", "recurrent")
+
+
+def is_decoder(config):
+    return config["model_type"] in ("gpt2", "llama", "mistral", "qwen2") or config.get("architectures") == ["RecurrentForCausalLM"]
+
+
+def is_encoder_decoder(config):
+    return config["model_type"] in ("t5", "mt5", "transformer", "recurrent-encoder-decoder")
+
+
+def draw(seed, index):
+    """Case `index` of a seed: each family in turn."""
+    r = randoms.Random(f"model {seed} {index}")
+    config = list(FAMILIES.values())[index % len(FAMILIES)](r)
+    case = {"config": config, "seed": r.randint(1, 1 << 30), "processor": r.choices(list(CHANCES), list(CHANCES.values()))[0],
+            "dtype": r.choice(("f32", "f32", "bf16", "f16")), "quantize": r.choice(("none", "none", "none", "w8a8", "w8", "w4")), "cache": None}
+    if has_cache(config):
+        case["cache"] = r.choice((None, "f32", "bf16", "f16", "int8"))
+    case["group"] = r.choice((32, 32, 32, 32, 64, 128))
+    case["zeros"] = case["quantize"] == "w4" and r.random() < 0.3
+    case["lengths"] = [r.choice((1, 1, 2, 7, 13, 14, 15, 31, 33, 64, 65, 130)) for _ in range(r.randint(1, 4))]
+    case["targets"] = [r.choice((1, 2, 5, 14, 33, 67)) for _ in case["lengths"]]
+    return case
+
+
+def flags(case):
+    """raptc's options that say what the model is, not what it is compiled for."""
+    chosen = [f"--random-weights={case['seed']}"]
+    if case["cache"]:
+        chosen.append(f"--cache-dtype={case['cache']}")
+    return chosen
+
+
+def compile_flags(case):
+    chosen = [*flags(case), f"--dtype={case['dtype']}", *PROCESSORS[case["processor"]][0]]
+    if case["quantize"] != "none":
+        chosen += [f"--quantize={case['quantize']}"]
+        chosen += [f"--quantize-group={case['group']}"] * (case["quantize"] != "w8a8") + ["--quantize-zero-point"] * case["zeros"]
+    return chosen
+
+
+def smaller(case):
+    """Simpler cases by one step, those that save most first; not all of them are models."""
+    for name, plain in (("processor", "native"), ("quantize", "none"), ("cache", None), ("dtype", "f32"), ("zeros", False), ("group", 32)):
+        if case[name] != plain:
+            yield {**case, name: plain, **({"zeros": False} if name == "quantize" else {})}
+    for name in ("lengths", "targets"):
+        if len(case[name]) > 1:
+            for n in range(len(case[name])):
+                yield {**case, "lengths": case["lengths"][:n] + case["lengths"][n + 1:], "targets": case["targets"][:n] + case["targets"][n + 1:]}
+        for n, length in enumerate(case[name]):
+            for less in sorted({1, length // 2, length - 1} & set(range(1, length))):
+                yield {**case, name: [*case[name][:n], less, *case[name][n + 1:]]}
+    for key, value in case["config"].items():
+        if isinstance(value, bool):
+            if value:
+                yield {**case, "config": {**case["config"], key: False}}
+        elif isinstance(value, int):
+            for less in sorted({1, 2, 4, 16, 32, value // 2} & set(range(1, value))):
+                yield {**case, "config": {**case["config"], key: less}}
+        elif value is None or isinstance(value, dict):
+            yield {**case, "config": {name: other for name, other in case["config"].items() if name != key}}

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Draws configurations of models, compiles them with random weights and compares their outputs with those of the reference evaluator in
+float64, which runs the same quantized program.
+
+    generate.py --build build --clang clang-22 --scratch DIR [--seed N] [--count N] [--jobs N]
+    generate.py ... --seed N --only INDEX        one of them, which is printed and reduced where it fails
+
+Every case follows from the seed and its index: family, sizes, storage of weights and cache, quantization, processor. Compiled code gives the
+same bits with any number of threads. Decoders then take the same tokens in steps of any lengths, several sequences at a time. Prints what failed
+with the command that repeats it, and counts; exit status 1 if a model failed or too many were refused."""
+
+import argparse
+import json
+import multiprocessing
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "Execute"), str(HERE.parents[1] / "Reference" / "numpy")]
+
+import cachetypes  # noqa: E402
+import configs  # noqa: E402
+import processor  # noqa: E402
+from context import Context  # noqa: E402
+from outcomes import SECONDS, Outcome, failed, in_child  # noqa: E402
+
+MOST_REFUSED = 0.2
+REFUSALS = (r"cannot be quantized", r"cannot be quantised", r"has no matrix that can be quantis?zed", r"there is no cache")
+# A code of a quantized activation may be another one, as last bits differ (test/Execute/quantized_models.py).
+PAIRS, CODES = 1.5e-2, 3e-2
+
+
+def run(command, **options):
+    return subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, **options)
+
+
+def must(kind, command):
+    """What the command prints; an Outcome where it fails."""
+    try:
+        done = run(command)
+    except subprocess.TimeoutExpired:
+        return failed(kind, f"{Path(str(command[0])).name} takes more than {SECONDS} s")
+    if done.returncode == 0:
+        return done.stdout
+    message = (done.stderr.strip() or done.stdout.strip())[-800:]
+    if kind == "raptc" and done.returncode == 1 and any(re.search(refusal, message) for refusal in REFUSALS):
+        return Outcome("refused", kind, message.splitlines()[0])
+    return failed(f"{kind}: {re.sub(r'[0-9]+', 'N', message)[:60]}", f"{Path(str(command[0])).name}: exit status {done.returncode}: {message}")
+
+
+def tolerance(case):
+    """Relative L2 by DESIGN's table, for rounded weights and keys and values in the cache."""
+    pairs = configs.PROCESSORS[case["processor"]][1]
+    pairs = processor.MULTIPLIES_PAIRS if pairs is None else pairs
+    cache = case["cache"] or case["dtype"] if configs.has_cache(case["config"]) else "f32"
+    allowed = cachetypes.TOLERANCE[cache]
+    if pairs and "bf16" in (case["dtype"], cache):
+        allowed = PAIRS
+    return max(allowed, CODES) if case["quantize"] != "none" else allowed
+
+
+# ---- inputs ----------------------------------------------------------------------------------------------------------
+
+def padded(random, lengths, vocabulary):
+    mask = (np.arange(max(lengths))[None] < np.array(lengths)[:, None]).astype(np.int64)
+    return random.integers(0, vocabulary, mask.shape) * mask, mask
+
+
+def inputs_of(case):
+    config, random = case["config"], np.random.default_rng(case["seed"])
+    if config["model_type"] == "vit":
+        sides = [side + int(random.integers(0, 3)) for side in config["image_size"]]
+        return {"pixel_values": random.standard_normal((len(case["lengths"]), config["num_channels"], *sides)).astype(np.float32)}
+    most = min(config.get(key, 10000) for key in ("n_positions", "max_position_embeddings", "max_length"))
+    lengths = [min(length, most) for length in case["lengths"]]
+    found = dict(zip(("input_ids", "attention_mask"), padded(random, lengths, config["vocab_size"])))
+    if config["model_type"] == "bert" and random.random() < 0.7:
+        found["token_type_ids"] = random.integers(0, config["type_vocab_size"], found["input_ids"].shape)
+    if configs.is_encoder_decoder(config):
+        words = config.get("decoder_vocab_size") or config["vocab_size"]
+        found.update(zip(("decoder_input_ids", "decoder_attention_mask"), padded(random, case["targets"], words)))
+    return found
+
+
+# ---- both programs ---------------------------------------------------------------------------------------------------
+
+def reference_program(tools, case, model, folder):
+    """The text that the evaluator runs: with the storage and the quantization of the compiled one."""
+    imported, stored = folder / "imported.mlir", folder / "stored.mlir"
+    made = must("raptc", [tools.raptc, model, "--emit=imported", *configs.flags(case), *cache_of(case), "-o", imported])
+    if isinstance(made, Outcome):
+        return made
+    passes = [f"attn-select-storage{{dtype={case['dtype']}}}"]
+    if case["quantize"] != "none":
+        group = case["group"] if case["quantize"] != "w8a8" else 32
+        passes += ["attn-fuse-epilogues", "inline", "symbol-dce",
+                   f"attn-quantize-weights{{mode={case['quantize']} group={group} zero-points={str(case['zeros']).lower()}}}"]
+    made = must("raptc", [tools.rapt_opt, imported, f"--pass-pipeline=builtin.module({','.join(passes)})", "-o", stored])
+    return made if isinstance(made, Outcome) else stored
+
+
+def cache_of(case):
+    """The type of a cache that nobody asked for follows from the weights', which the imported text does not have yet."""
+    return [] if case["cache"] or not configs.has_cache(case["config"]) else [f"--cache-dtype={case['dtype']}"]
+
+
+def outputs_of(text):
+    """Names of the outputs of an imported model."""
+    names = re.findall(r'attn\.name = "(\w+)"', " ".join(re.findall(r"func\.func @\w+\(.*\) -> \(?(.*)attributes \{attn\.entry", text)))
+    return [name for name in dict.fromkeys(names) if name not in ("cache", "state")]
+
+
+def run_program(command, inputs, outputs, folder, label):
+    """{output: array} of a program, or an Outcome."""
+    command, at = list(command), lambda name: folder / f"{label}-{name}.npy"
+    for name, array in inputs.items():
+        np.save(at(name), array)
+        command += ["--input", f"{name}={at(name)}"]
+    for name in outputs:
+        command += ["--output", f"{name}={at('out-' + name)}"]
+    printed = must(label, command)
+    return printed if isinstance(printed, Outcome) else {name: np.load(at("out-" + name)) for name in outputs}
+
+
+def difference(name, found, right, allowed):
+    """What is wrong with an output, or None."""
+    if found.shape != right.shape:
+        return f"{name} is {found.shape}, expected {right.shape}"
+    if not np.isfinite(right).all():
+        return None if not np.isfinite(found).all() else f"{name} is finite, the reference's is not"
+    size = np.linalg.norm(right.astype(np.float64))
+    error = np.linalg.norm(found - right) / (size or 1)
+    return None if error <= allowed else f"{name}: relative L2 {error:.1e}, allowed {allowed:.0e}"
+
+
+def in_steps(tools, case, library, inputs, right, allowed):
+    """The tokens of each sequence in steps of any lengths give the logits that they give at once."""
+    random, ids, lengths = np.random.default_rng(case["seed"]), inputs["input_ids"], inputs["attention_mask"].sum(1)
+    context = Context(str(tools.runtime), str(library), case["config"]["vocab_size"], cache_tokens=64 * 64)
+    sequences, done = [context.sequence() for _ in lengths], [0] * len(lengths)
+    found = np.zeros(right.shape, np.float32)
+    while any(done[row] < length for row, length in enumerate(lengths)):
+        chunks, rows = [], [row for row, length in enumerate(lengths) if done[row] < length and random.random() < 0.8]
+        single = random.random() < 0.6
+        for row in rows:
+            count = 1 if single else int(random.integers(1, min(40, lengths[row] - done[row]) + 1))
+            chunks.append((row, count))
+        if not chunks:
+            continue
+        logits, status = context.step([(sequences[row], ids[row, done[row]:done[row] + count]) for row, count in chunks])
+        context.must(status)
+        for (row, count), part in zip(chunks, logits):
+            found[row, done[row]:done[row] + count] = part
+            done[row] += count
+    context.close()
+    return difference("logits in steps", found, right, allowed)
+
+
+def check_compiled(tools, case, library, inputs, right, folder):
+    allowed, names = tolerance(case), list(right)
+    if case["processor"] == "aarch64":
+        command = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", tools.run_tensors, library]
+    else:
+        command = [tools.rapt_run, library]
+    first = None
+    for threads in ((2,) if case["processor"] == "aarch64" else (1, 3)):
+        found = run_program([*command, "--threads", threads], inputs, names, folder, "rapt-run")
+        if isinstance(found, Outcome):
+            return found
+        first = first or found
+        for name in names:
+            if first[name].tobytes() != found[name].tobytes():
+                return failed("threads", f"{name} has other bits with {threads} threads")
+            wrong = difference(name, found[name], right[name], allowed)
+            if wrong:
+                return failed("numbers", wrong)
+    if configs.is_decoder(case["config"]) and case["processor"] != "aarch64":
+        wrong = in_child(lambda: in_steps(tools, case, library, inputs, right["logits"], allowed))
+        if wrong:
+            return wrong if isinstance(wrong, Outcome) else failed("steps", wrong)
+    return Outcome("passed")
+
+
+def check(tools, case, folder):
+    model, checkpoint = folder / "model", folder / "checkpoint"
+    shutil.rmtree(folder, ignore_errors=True)
+    for directory in (model, checkpoint):
+        directory.mkdir(parents=True)
+        (directory / "config.json").write_text(json.dumps(case["config"]))
+    library = folder / "model.so"
+    # The evaluator reads the checkpoint: in one of 16 bits norms and biases are rounded too.
+    made = must("raptc", [tools.raptc, model, "-j1", "-o", library, *configs.compile_flags(case), f"--save-weights={checkpoint}/model.safetensors"])
+    if isinstance(made, Outcome):
+        return made
+    program = reference_program(tools, case, model, folder)
+    if isinstance(program, Outcome):
+        return program
+    inputs = inputs_of(case)
+    command = [tools.reference, program, f"--weights={checkpoint}", "--precision=f64"]
+    right = run_program(command, inputs, outputs_of((folder / "imported.mlir").read_text()), folder, "rapt-reference")
+    return right if isinstance(right, Outcome) else check_compiled(tools, case, library, inputs, right, folder)
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+def check_index(job):
+    tools, index = job
+    folder = Path(tools.scratch) / f"model{index}"
+    outcome = check(tools, configs.draw(tools.seed, index), folder)
+    if not tools.keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    return index, outcome
+
+
+def reduce(tools, index, case, outcome):
+    """A smaller case that fails in the same way, and how."""
+    end, tried, found = time.monotonic() + tools.reduce_seconds, set(), True
+    while found and time.monotonic() < end:
+        found = False
+        for candidate in configs.smaller(case):
+            key = json.dumps(candidate)
+            if time.monotonic() > end or key in tried:
+                continue
+            tried.add(key)
+            result = check(tools, candidate, Path(tools.scratch) / f"reduce{index}")
+            if result.status == "failed" and result.kind == outcome.kind:
+                case, outcome, found = candidate, result, True
+                break
+    return case, outcome
+
+
+def build_run_tensors(tools):
+    """rapt-run's part for the AArch64 processor that is emulated."""
+    made, library = Path(tools.scratch) / "run_tensors", Path(tools.build) / "aarch64" / "lib"
+    source = HERE.parents[2]
+    done = run([tools.clang, "--target=aarch64-linux-gnu", "-fuse-ld=lld", "-std=c99", "-D_POSIX_C_SOURCE=200809L", "-O1", "-I", source / "lib/Runtime/include",
+                source / "test/Execute/Inputs/run_tensors.c", "-o", made, "-L", library, f"-Wl,-rpath,{library}", "-lrapt_runtime", "-lm", "-lpthread"])
+    if done.returncode:
+        sys.exit(done.stderr)
+    return made
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("--build", "--clang", "--scratch"):
+        parser.add_argument(name, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=30)
+    parser.add_argument("--first", type=int, default=0, help="index of the first case")
+    parser.add_argument("--only", type=int)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--keep", action="store_true", help="keep the models and outputs in the scratch folder")
+    parser.add_argument("--reduce", type=int, default=3, help="how many failures to reduce")
+    parser.add_argument("--reduce-seconds", type=float, default=60, help="for each")
+    parser.add_argument("--reference", help="instead of the build's")
+    tools = parser.parse_args()
+    programs = Path(tools.build).resolve() / "bin"
+    tools.raptc, tools.reference = programs / "raptc", tools.reference or programs / "rapt-reference"
+    tools.rapt_opt, tools.rapt_run, tools.runtime = programs / "rapt-opt", programs / "rapt-run", programs.parent / "lib" / "librapt_runtime.so"
+    Path(tools.scratch).mkdir(parents=True, exist_ok=True)
+    tools.scratch = str(Path(tools.scratch).resolve())
+    tools.run_tensors = build_run_tensors(tools)
+    return tools
+
+
+def main():
+    tools, begin, counts, refusals, failures = parse(), time.monotonic(), Counter(), Counter(), []
+    indices = [tools.only] if tools.only is not None else range(tools.first, tools.first + tools.count)
+    with multiprocessing.Pool(tools.jobs) as pool:
+        for index, outcome in pool.imap(check_index, [(tools, index) for index in indices]):
+            counts[outcome.status] += 1
+            if outcome.status == "refused":
+                refusals[outcome.why[-120:]] += 1
+            if outcome.status == "failed":
+                failures.append((index, outcome))
+                print(f"FAIL {index}: {outcome.why.strip()}\n  again: {Path(__file__).name} --seed {tools.seed} --only {index}\n"
+                      f"  {json.dumps(configs.draw(tools.seed, index))}", flush=True)
+    for index, outcome in failures[:tools.reduce]:
+        case, outcome = reduce(tools, index, configs.draw(tools.seed, index), outcome)
+        print(f"  {index} reduced: {outcome.why.strip()}\n  raptc {' '.join(configs.compile_flags(case))}\n  {json.dumps(case)}", flush=True)
+    for message, number in refusals.most_common():
+        print(f"refused {number}: {message}")
+    print(f"generated: {len(indices)} models, {counts['passed']} right, {counts['refused']} refused, {counts['failed']} wrong; "
+          f"seed {tools.seed}, {time.monotonic() - begin:.0f} s")
+    if len(indices) > 20 and counts["refused"] > MOST_REFUSED * len(indices):
+        sys.exit(f"more than {MOST_REFUSED:.0%} of the models were refused")
+    sys.exit(counts["failed"] > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""What the generators of test/Fuzz share: what became of a case, and processes that may die."""
+
+import os
+import pickle
+import signal
+import traceback
+
+SECONDS = 120  # of any process
+
+
+class Outcome:
+    """What became of a case: "passed", "refused" or "failed"; `why`, in a line; `kind`, which reductions keep."""
+
+    def __init__(self, status, kind="", why=""):
+        self.status, self.kind, self.why = status, kind, why
+
+
+def failed(kind, why):
+    return Outcome("failed", kind, why)
+
+
+def in_child(work):
+    """What `work` returns in a process of its own, or an Outcome."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        try:
+            signal.alarm(SECONDS)
+            result = pickle.dumps(work())
+        except AssertionError as error:
+            result = pickle.dumps(failed("assertion", str(error)))
+        except BaseException:
+            result = pickle.dumps(failed("exception", traceback.format_exc()))
+        with os.fdopen(writer, "wb") as pipe:
+            pipe.write(result)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        result = pipe.read()
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        return failed("signal", f"died of {signal.Signals(os.WTERMSIG(status)).name}")
+    return pickle.loads(result)
