@@ -6,11 +6,15 @@
 #include "lib/Image/Decode.h"
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <png.h>
 
 namespace rapt::image {
 namespace {
+
+/// Of one chunk, and of one allocation of the library's.
+constexpr png_alloc_size_t mostMemory = 1 << 24;
 
 class PngDecoder {
 public:
@@ -48,7 +52,7 @@ void PngDecoder::start() {
   };
   png_set_read_fn(png, this, read);
   png_set_user_limits(png, 0x7FFFFFFF, 0x7FFFFFFF); // checkSize says it better
-  png_set_chunk_malloc_max(png, 1 << 24);
+  png_set_chunk_malloc_max(png, mostMemory);
   png_set_chunk_cache_max(png, 256);
   png_read_info(png, info);
 }
@@ -99,14 +103,17 @@ void PngDecoder::readRows() {
 }
 
 bool PngDecoder::run() {
-  png = png_create_read_struct(
+  png = png_create_read_struct_2(
       PNG_LIBPNG_VER_STRING, this,
       [](png_structp png, png_const_charp text) {
         auto *decoder = static_cast<PngDecoder *>(png_get_error_ptr(png));
         snprintf(decoder->problem, sizeof decoder->problem, "%s", text);
         png_longjmp(png, 1);
       },
-      [](png_structp, png_const_charp) {});
+      [](png_structp, png_const_charp) {}, nullptr,
+      // A chunk's length is believed before its bytes are read: a few bytes must not ask for gigabytes.
+      [](png_structp, png_alloc_size_t bytes) -> png_voidp { return bytes <= mostMemory ? malloc(bytes) : nullptr; },
+      [](png_structp, png_voidp memory) { free(memory); });
   info = png ? png_create_info_struct(png) : nullptr;
   if (!info) {
     snprintf(problem, sizeof problem, "out of memory");

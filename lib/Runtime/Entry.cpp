@@ -4,33 +4,37 @@
 namespace rapt::runtime {
 namespace {
 
+/// What fills a buffer depends on its role alone, so an artifact whose buffer has another shape cannot run.
 struct RoleName {
   const char *name;
   BufferKind kind;
   const char *dtype;
+  const char *first = nullptr;  ///< the dim of its first extent, null for buffers without a shape
+  int64_t plus = 0;             ///< of the first extent
+  const char *second = nullptr; ///< the dim of its second and last extent; "" where all others are numbers; null: none
 };
 
 // In the order of Role and Dim.
 constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
                                            {"workspace", BufferKind::Workspace, ""},
                                            {"cache", BufferKind::Cache, ""},
-                                           {"tokens", BufferKind::Input, "i32"},
-                                           {"row_begin", BufferKind::Input, "i32"},
-                                           {"past", BufferKind::Input, "i32"},
-                                           {"block_table", BufferKind::Input, "i32"},
-                                           {"want", BufferKind::Input, "i32"},
-                                           {"logits", BufferKind::Output, "f32"},
-                                           {"source_length", BufferKind::Input, "i32"},
-                                           {"source_table", BufferKind::Input, "i32"},
-                                           {"input_ids", BufferKind::Input, "i32"},
-                                           {"encoder_last_hidden_state", BufferKind::Output, "f32"},
-                                           {"state", BufferKind::Cache, "f32"},
-                                           {"state_slot", BufferKind::Input, "i32"},
-                                           {"state_target", BufferKind::Input, "i32"},
-                                           {"attentions", BufferKind::Output, "f32"},
-                                           {"decoder_attentions", BufferKind::Output, "f32"},
-                                           {"cross_attentions", BufferKind::Output, "f32"},
-                                           {"encoder_attentions", BufferKind::Output, "f32"}};
+                                           {"tokens", BufferKind::Input, "i32", "tokens"},
+                                           {"row_begin", BufferKind::Input, "i32", "rows", 1},
+                                           {"past", BufferKind::Input, "i32", "rows"},
+                                           {"block_table", BufferKind::Input, "i32", "rows", 0, "table"},
+                                           {"want", BufferKind::Input, "i32", "wanted"},
+                                           {"logits", BufferKind::Output, "f32", "wanted", 0, ""},
+                                           {"source_length", BufferKind::Input, "i32", "rows"},
+                                           {"source_table", BufferKind::Input, "i32", "rows", 0, "source_blocks"},
+                                           {"input_ids", BufferKind::Input, "i32", "tokens"},
+                                           {"encoder_last_hidden_state", BufferKind::Output, "f32", "tokens", 0, ""},
+                                           {"state", BufferKind::Cache, "f32", "slots", 0, ""},
+                                           {"state_slot", BufferKind::Input, "i32", "rows"},
+                                           {"state_target", BufferKind::Input, "i32", "rows"},
+                                           {"attentions", BufferKind::Output, "f32", "tokens", 0, ""},
+                                           {"decoder_attentions", BufferKind::Output, "f32", "tokens", 0, ""},
+                                           {"cross_attentions", BufferKind::Output, "f32", "tokens", 0, ""},
+                                           {"encoder_attentions", BufferKind::Output, "f32", "tokens", 0, ""}};
 constexpr const char *dimNames[dimCount] = {"tokens", "rows", "wanted", "table", "blocks", "source_blocks", "slots"};
 
 int findRole(const ManifestBuffer &buffer) {
@@ -38,6 +42,26 @@ int findRole(const ManifestBuffer &buffer) {
     if (buffer.name == roleNames[i].name && buffer.kind == roleNames[i].kind && buffer.dtype == roleNames[i].dtype)
       return i;
   return -1;
+}
+
+bool isDim(const ManifestEntry &entry, const ManifestExtent &extent, const char *name, int64_t plus) {
+  return extent.dim >= 0 && entry.dims[size_t(extent.dim)].name == name && extent.plus == plus && !extent.isProduct();
+}
+
+/// Whether the buffer has the shape of its role. A serial entry's tokens are one of each row.
+bool hasShape(const ManifestEntry &entry, const ManifestBuffer &buffer, const RoleName &role) {
+  if (!role.first)
+    return true;
+  const bool isPlain = !role.second, isTable = role.second && *role.second;
+  if (buffer.shape.empty() || (isPlain && buffer.shape.size() != 1) || (isTable && buffer.shape.size() != 2))
+    return false;
+  const bool isSerial = &role == &roleNames[int(Role::Tokens)] && isDim(entry, buffer.shape[0], "rows", 0);
+  if (!isSerial && !isDim(entry, buffer.shape[0], role.first, role.plus))
+    return false;
+  for (size_t i = 1; i < buffer.shape.size(); ++i)
+    if (isTable ? !isDim(entry, buffer.shape[i], role.second, 0) : buffer.shape[i].dim >= 0)
+      return false;
+  return true;
 }
 
 int findDim(const std::string &name) {
@@ -104,6 +128,10 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
           bind(module, index, needed | (readsSource ? bitsOf(sourceRoles) : 0), bitsOf(stepLooks), report))
     return status;
   const ManifestEntry &entry = m.entries[index];
+  const ManifestBuffer &logits = entry.buffers[size_t(entry.findBuffer("logits"))];
+  if (logits.shape.size() != 2 || logits.shape[1].plus != m.vocabulary)
+    return report.fail(RAPT_UNSUPPORTED, "entry step of %s gives no %lld logits for a token", m.name.c_str(),
+                       (long long)m.vocabulary);
   const ManifestBuffer &tokens = entry.buffers[size_t(entry.findBuffer("tokens"))];
   isSerial = isRecurrent && tokens.shape.size() == 1 && tokens.shape[0].dim == entry.findDim("rows");
   return RAPT_OK;
@@ -152,7 +180,7 @@ rapt_status Entry::bind(const rapt_module &module, int index, uint32_t needed, u
   uint32_t found = 0;
   for (const ManifestBuffer &buffer : entry.buffers) {
     int role = findRole(buffer);
-    uint32_t bit = role < 0 ? 0 : uint32_t(1) << role;
+    uint32_t bit = role < 0 || !hasShape(entry, buffer, roleNames[role]) ? 0 : uint32_t(1) << role;
     bool isLook = bit & possible;
     if (!(bit & (needed | possible)) || bit & found || (isLook && !addLook(buffer, Role(role))))
       return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a buffer %s %s that this runtime does not know", name,

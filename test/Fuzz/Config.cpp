@@ -1,5 +1,5 @@
 // config.json as far as it is read without a family: every kind of getter, nested objects, and keys that nobody asked
-// for. ImportModel.cpp has the families.
+// for. Compile.cpp has the families.
 #include "lib/Import/Formats/HuggingFace/ModelDescription.h"
 #include "test/Fuzz/Fuzz.h"
 

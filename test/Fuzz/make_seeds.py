@@ -171,11 +171,11 @@ def seeds(models):
     images = sorted((ROOT / "test/Image/data").glob("*.png")) + sorted((ROOT / "test/Image/data").glob("*.jpg"))
     encode = lambda value: json.dumps(value).encode()
     return {
-        "config": configs, "importmodel": configs, "elf": [elf()], "generation": [encode(generation), encode(beams)],
+        "config": configs, "elf": [elf()], "generation": [encode(generation), encode(beams)],
         "image": [file.read_bytes() for file in images], "manifest": [section(file) for file in sorted(models.glob("*.so"))],
         "npy": npy(), "preprocessor": [encode(each) for each in preprocessors], "safetensors": safetensors(),
         "state": [bytes(20) + bytes([0, state, model]) for model in range(7) for state in range(8)], "template": templates(),
-        "tokenizer": tokenizers(), "compile": kernels(),
+        "tokenizer": tokenizers(), "compile": [*kernels(), *configs],
         "weights": [bytes([flags]) + weight_file([(b"weights", bytes(64)), (b"tokenizer.json", b"{}")]) for flags in (0, 1, 8)],
     }
 
@@ -184,8 +184,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--raptc", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--models-only", action="store_true", help="compile the models alone")
     args = parser.parse_args()
     compile_models(args.raptc.resolve(), args.out / "models")
+    if args.models_only:
+        return
     for target, inputs in seeds(args.out / "models").items():
         folder = args.out / "seeds" / target
         folder.mkdir(parents=True, exist_ok=True)

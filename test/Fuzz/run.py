@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the fuzz targets of a build folder, two at a time, and tells what they did.
 
-    run.py --build build [--seconds 5] [--jobs 2] [--only TARGET ...] [--seed N] [--keep FOLDER]
+    run.py --build build [--compiler build/fuzz-compiler/bin] [--seconds 5] [--jobs 2] [--only TARGET ...] [--seed N] [--keep FOLDER]
 
 Each target begins with the inputs of test/Fuzz/Corpus/TARGET, which once broke something or reach code that is hard to
 reach, and with those of make_seeds.py. What it finds is written to BUILD/fuzz/findings and told with the command that
@@ -55,7 +55,7 @@ class Target:
         found = re.search(r"stat::number_of_executed_units: *(\d+)", self.output)
         self.executions = int(found[1]) if found else 0
         self.rate = re.search(r"stat::average_exec_per_sec: *(\d+)", self.output)
-        features = re.findall(r" cov: (\d+)", self.output)
+        features = re.findall(r" cov: (\d+)", self.output) if self.name != "compile" else re.findall(r" ft: (\d+)", self.output)
         self.features = int(features[-1]) if features else 0
 
     def report(self):
@@ -71,6 +71,7 @@ class Target:
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=FOLDER.parents[1] / "build")
+    parser.add_argument("--compiler", type=Path, help="folder of the compiler's target, instead of BUILD/bin")
     parser.add_argument("--seconds", type=int, default=5, help="of each target")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
@@ -84,7 +85,7 @@ def arguments():
 def main():
     args = arguments()
     subprocess.run([sys.executable, FOLDER / "make_seeds.py", "--raptc", args.build / "bin/raptc", "--out", args.build / "fuzz"], check=True)
-    programs = sorted((args.build / "fuzz" / "bin").glob("fuzz-*")) + sorted((args.build / "test").glob("fuzz-*"))
+    programs = sorted((args.build / "fuzz" / "bin").glob("fuzz-*")) + sorted((args.compiler or args.build / "bin").glob("fuzz-*"))
     targets = [Target(program, args) for program in programs]
     targets = [target for target in targets if not args.only or target.name in args.only]
     shutil.rmtree(args.build / "fuzz" / "findings", ignore_errors=True)

@@ -8,7 +8,7 @@
 namespace rapt::chat {
 
 Error templateError(int line, const std::string &message) {
-  return Error{"chat template, line " + std::to_string(line) + ": " + message};
+  return Error{"chat template, line " + std::to_string(line) + ": " + json::printable(message, 1000)};
 }
 
 namespace {

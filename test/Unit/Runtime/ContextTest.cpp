@@ -442,4 +442,24 @@ TEST(Context, FloatingPointStateIsDefaultInsideAndTheCallersOutside) {
 }
 #endif
 
+/// The runtime fills and sizes buffers by their roles, so a manifest that says another shape is refused.
+TEST(Context, OfBuffersOfOtherShapes) {
+  const std::pair<const char *, const char *> changes[] = {
+      {"\"shape\": [\"wanted\", 257]", "\"shape\": [\"wanted\", 258]"},
+      {"[\"rows\", \"table\"]", "[\"table\", \"rows\"]"},
+      {"[\"rows+1\"]", "[\"rows+2\"]"},
+      {"[\"wanted\", 257]", "[\"tokens\", 257]"}};
+  for (auto [from, to] : changes) {
+    FakeCopy copy;
+    patch(copy.library(), from, to);
+    rapt_module *module = nullptr;
+    Message m;
+    ASSERT_EQ(rapt_module_open(copy.library().c_str(), nullptr, &module, m.text, m.size), RAPT_OK) << m.text;
+    rapt_context *context = nullptr;
+    EXPECT_FAILS(rapt_context_new(module, nullptr, &context, m.text, m.size), RAPT_UNSUPPORTED, m,
+                 "entry step of fake");
+    rapt_module_release(module);
+  }
+}
+
 } // namespace
