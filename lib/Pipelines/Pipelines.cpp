@@ -18,6 +18,7 @@ constexpr StringLiteral names[] = {"imported", "canonical", "tiled", "backend", 
 void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
   passes.addPass(createAttnDeclareKernels());
   passes.addPass(createAttnVerifyImported());
+  passes.addPass(createAttnDefineArithmetic());
   AttnSetTargetOptions target;
   target.vectorBytes = options.target.vectorBytes;
   target.vectorRegisters = options.target.vectorRegisters;

@@ -63,9 +63,13 @@ template <typename S> void signedToFloat(Node<S> n, Slot<S> *s) {
 template <typename S> void unsignedToFloat(Node<S> n, Slot<S> *s) {
   s[n.result].f = S(roundTo(cast<FloatType>(n.resultType), double(S(zeroExtend(s[n.operands[0]].i, n.width)))));
 }
-template <typename S> void floatToInteger(Node<S> n, Slot<S> *s) {
-  double value = std::trunc(double(s[n.operands[0]].f));
-  s[n.result].i = std::abs(value) < 0x1p63 ? signExtend(int64_t(value), n.resultWidth) : 0;
+template <typename S> void floatToSigned(Node<S> n, Slot<S> *s) {
+  double value = std::trunc(double(s[n.operands[0]].f)), end = std::ldexp(1.0, int(n.resultWidth) - 1);
+  s[n.result].i = value >= -end && value < end ? int64_t(value) : 0;
+}
+template <typename S> void floatToUnsigned(Node<S> n, Slot<S> *s) {
+  double value = std::trunc(double(s[n.operands[0]].f)), end = std::ldexp(1.0, int(n.resultWidth));
+  s[n.result].i = value >= 0 && value < end ? signExtend(int64_t(uint64_t(value)), n.resultWidth) : 0;
 }
 template <typename S> void castFloat(Node<S> n, Slot<S> *s) {
   s[n.result].f = S(roundTo(cast<FloatType>(n.resultType), double(s[n.operands[0]].f)));
@@ -209,7 +213,8 @@ template <typename S> void addIntegerOps(RunTable<S> &table) {
     table[name] = castUnsigned<S>;
   table["arith.sitofp"] = signedToFloat<S>;
   table["arith.uitofp"] = unsignedToFloat<S>;
-  table["arith.fptosi"] = table["arith.fptoui"] = floatToInteger<S>;
+  table["arith.fptosi"] = floatToSigned<S>;
+  table["arith.fptoui"] = floatToUnsigned<S>;
   table["arith.select"] = select<S>;
 }
 

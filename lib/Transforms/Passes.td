@@ -303,6 +303,25 @@ def AttnLowerCopies : Pass<"attn-lower-copies"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def AttnDefineArithmetic : Pass<"attn-define-arithmetic"> {
+  let summary = "gives integer arithmetic a result where arith leaves it undefined";
+  let description = [{
+    Rewrites scalar `arith` ops, in functions and in the regions of attn ops, so that they compute what docs/Semantics.md says: division
+    and remainder by zero are 0, the least integer by -1 wraps, a shift by the width or more is 0, and so is a float that the integer
+    type does not hold. Flags that promise something about operands (`overflow<nsw>`, `exact`) go. Ops whose divisor or amount is a
+    constant that has a result stay as they are.
+
+    ```mlir
+    func.func @f(%x: i32, %y: i32) -> i32 {
+      %z = arith.remsi %x, %y : i32
+      return %z : i32
+    }
+    ```
+    becomes a remainder of %x by 1 where %y is 0 or -1, and by %y elsewhere.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
   let summary = "writes the target's capabilities into the module";
   let description = [{
