@@ -2,6 +2,7 @@
 #include "lib/Analysis/Mask.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -15,34 +16,54 @@ struct Linear {
 
 constexpr unsigned qArgument = 2, kvArgument = 3;
 
-/// Constants stay below this, so that sums of two cannot overflow.
+/// Coefficients and constants stay below this, so that nothing computed from two of them overflows.
 constexpr int64_t cap = int64_t(1) << 40;
 
-std::optional<Linear> linearOf(Value value, Block &block, unsigned depth = 0) {
-  if (depth > 32)
-    return std::nullopt;
-  if (value == block.getArgument(qArgument))
-    return Linear{1, 0, 0};
-  if (value == block.getArgument(kvArgument))
-    return Linear{0, 1, 0};
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant))) {
-    if (constant.getSignificantBits() > 40)
-      return std::nullopt;
-    return Linear{0, 0, constant.getSExtValue()};
+/// Reads sums of q, kv and constants. A value that is used many times is read once.
+class LinearForms {
+public:
+  explicit LinearForms(Block &block) : block(block) {}
+
+  std::optional<Linear> of(Value value, unsigned depth = 0) {
+    if (auto known = forms.find(value); known != forms.end())
+      return known->second;
+    std::optional<Linear> form = read(value, depth);
+    forms[value] = form;
+    return form;
   }
-  Operation *op = value.getDefiningOp();
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
-    return std::nullopt;
-  auto l = linearOf(op->getOperand(0), block, depth + 1), r = linearOf(op->getOperand(1), block, depth + 1);
-  if (!l || !r)
-    return std::nullopt;
-  int64_t sign = isa<arith::SubIOp>(op) ? -1 : 1;
-  Linear sum{l->q + sign * r->q, l->kv + sign * r->kv, l->constant + sign * r->constant};
-  if (std::abs(sum.constant) > cap)
-    return std::nullopt;
-  return sum;
-}
+
+private:
+  std::optional<Linear> read(Value value, unsigned depth) {
+    if (depth > 32)
+      return std::nullopt;
+    if (value == block.getArgument(qArgument))
+      return Linear{1, 0, 0};
+    if (value == block.getArgument(kvArgument))
+      return Linear{0, 1, 0};
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant))) {
+      if (constant.getSignificantBits() > 40)
+        return std::nullopt;
+      return Linear{0, 0, constant.getSExtValue()};
+    }
+    Operation *op = value.getDefiningOp();
+    if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) || !value.getType().isIndex())
+      return std::nullopt;
+    auto l = of(op->getOperand(0), depth + 1), r = of(op->getOperand(1), depth + 1);
+    if (!l || !r)
+      return std::nullopt;
+    int64_t sign = isa<arith::SubIOp>(op) ? -1 : 1;
+    Linear sum{l->q + sign * r->q, l->kv + sign * r->kv, l->constant + sign * r->constant};
+    // A product of positions below this does not wrap in 64 bits either.
+    constexpr int64_t most = 1 << 16;
+    if (std::abs(sum.constant) > cap || std::abs(sum.q) > most || std::abs(sum.kv) > most)
+      return std::nullopt;
+    return sum;
+  }
+
+  Block &block;
+  llvm::DenseMap<Value, std::optional<Linear>> forms;
+};
 
 /// Takes kv * d + q * -d + c >= 0 (d = 1 or -1) into the bounds; anything else makes them inexact.
 void addConstraint(Linear form, MaskBounds &bounds) {
@@ -56,17 +77,12 @@ void addConstraint(Linear form, MaskBounds &bounds) {
   }
 }
 
-void visit(Value condition, Block &block, MaskBounds &bounds) {
-  if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
-    visit(both.getLhs(), block, bounds);
-    visit(both.getRhs(), block, bounds);
-    return;
-  }
+void addCondition(Value condition, LinearForms &forms, MaskBounds &bounds) {
   auto compare = condition.getDefiningOp<arith::CmpIOp>();
   std::optional<Linear> l, r;
   if (compare) {
-    l = linearOf(compare.getLhs(), block);
-    r = linearOf(compare.getRhs(), block);
+    l = forms.of(compare.getLhs());
+    r = forms.of(compare.getRhs());
   }
   if (!l || !r) {
     bounds.exact = false;
@@ -96,7 +112,17 @@ void visit(Value condition, Block &block, MaskBounds &bounds) {
 
 MaskBounds rapt::analyzeMask(Region &mask) {
   MaskBounds bounds;
-  if (!mask.empty())
-    visit(mask.front().back().getOperand(0), mask.front(), bounds);
+  if (mask.empty())
+    return bounds;
+  LinearForms forms(mask.front());
+  llvm::SetVector<Value> conditions;
+  conditions.insert(mask.front().back().getOperand(0));
+  for (unsigned i = 0; i < conditions.size(); ++i) {
+    Value condition = conditions[i];
+    if (auto both = condition.getDefiningOp<arith::AndIOp>())
+      conditions.insert_range(both->getOperands());
+    else
+      addCondition(condition, forms, bounds);
+  }
   return bounds;
 }

@@ -326,7 +326,8 @@ LogicalResult AttentionStateOp::getPartialResultTilePosition(OpBuilder &b, unsig
 
 FailureOr<MergeResult> AttentionStateOp::mergeReductions(OpBuilder &b, Location loc, ValueRange parts,
                                                          const llvm::SetVector<unsigned> &) {
-  auto merge = AttentionMergeOp::create(b, loc, parts[0], parts[1], parts[2], getAcc(), getMax(), getSum());
+  auto merge = AttentionMergeOp::create(b, loc, parts[0], parts[1], parts[2], getAcc(), getMax(), getSum(),
+                                        /*scored=*/!getScore().empty());
   return MergeResult{{merge}, SmallVector<Value>(merge.getResults())};
 }
 

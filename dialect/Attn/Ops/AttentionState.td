@@ -32,8 +32,8 @@ def Attn_AttentionStateOp : Attn_StateOp<"attention_state", [
     The state of online softmax (Milakov and Gimelshein 2018) for M queries of one head, taken over a block of B keys:
     with scores s (score and mask regions applied), `m' = max(m, max s)`, `sum' = sum * exp(m - m') + sum exp(s - m')`,
     `acc' = acc * exp(m - m') + exp(s - m') . value`. The attention of all keys seen is `acc / sum`, and 0 where sum is 0.
-    `max` starts from a finite floor and is kept in units of base-2 logarithms once the op is decomposed: only the op
-    itself and `attn.attention_merge` read it.
+    `max` starts from the lowest finite number. Without a score region it is kept in units of base-2 logarithms once the op is
+    decomposed: only the op itself and `attn.attention_merge` read it.
 
     query is [M, D]; key is in panels [B/32, D, 32]; value is in panels [DV/32, B, 32]; acc is [M, DV]; max and sum are [M].
     Keys and values in bf16 may lie in pairs, [B/32, D/2, 64] and [DV/32, B/2, 64]. With `one_position` all queries, those of a
@@ -92,7 +92,8 @@ def Attn_AttentionMergeOp : Attn_StateOp<"attention_merge", []> {
     Takes the states of P parts, `partial_acc` [P, M, DV], `partial_max` [P, M] and `partial_sum` [P, M], into the state (acc, max, sum):
     with `M' = max(max, max_p partial_max)`, `sum' = sum * exp(max - M') + sum_p partial_sum * exp(partial_max - M')`, and acc' alike. That
     is the state after the keys of all parts and those of the initial state. A part without keys, (0, the lowest finite number, 0),
-    changes nothing; neither does P = 0. The parts are taken in order.
+    changes nothing; neither does P = 0. The parts are taken in order. `scored`: the states are of steps with a score region; what
+    the steps' maxima are kept in once they are decomposed follows from that.
 
     ```mlir
     func.func @merge(%accs: tensor<4x8x64xf32>, %ms: tensor<4x8xf32>, %ls: tensor<4x8xf32>, %acc: tensor<8x64xf32>,
@@ -104,7 +105,7 @@ def Attn_AttentionMergeOp : Attn_StateOp<"attention_merge", []> {
     ```
   }];
   let arguments = (ins RankedTensorOf<[F32]>:$partial_acc, 2DTensorOf<[F32]>:$partial_max, 2DTensorOf<[F32]>:$partial_sum,
-                       RankedTensorOf<[F32]>:$acc, 1DTensorOf<[F32]>:$max, 1DTensorOf<[F32]>:$sum);
+                       RankedTensorOf<[F32]>:$acc, 1DTensorOf<[F32]>:$max, 1DTensorOf<[F32]>:$sum, UnitAttr:$scored);
   let assemblyFormat = [{
     $partial_acc `,` $partial_max `,` $partial_sum `init` `(` $acc `,` $max `,` $sum `)` attr-dict
     `:` type($partial_acc) `,` type($partial_max) `,` type($partial_sum) `,` type($acc) `,` type($max) `,` type($sum)

@@ -161,9 +161,10 @@ struct SplitAttention {
         slices.push_back(extract(b, partial[i], at.offsets, at.sizes, shapeOf(i)));
       }
       SmallVector<Value> state = emptyState(b, stateRoom(b, task, heads));
-      auto merged = attn::AttentionMergeOp::create(b, state[0].getType(), state[1].getType(), state[2].getType(),
-                                                   slices[0], slices[1], slices[2], state[0], state[1], state[2]);
       AttentionOp op = task.op;
+      auto merged = attn::AttentionMergeOp::create(b, state[0].getType(), state[1].getType(), state[2].getType(),
+                                                   slices[0], slices[1], slices[2], state[0], state[1], state[2],
+                                                   /*scored=*/!op.getScore().empty());
       unsigned q = *op.dimOf(3, AttentionOp::Q);
       SmallVector<OpFoldResult> sizes;
       Insertion out;

@@ -2,6 +2,7 @@
 #include "lib/Conversion/AttnToLinalg/AttentionSteps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
+#include <limits>
 
 using namespace mlir;
 using namespace rapt;
@@ -12,8 +13,8 @@ using attn::kPanel;
 /// Keys of one step of online softmax where they lie together. Twice as many would be no faster, and leave more of a
 /// short row to the masked steps.
 static constexpr int64_t kStepKeys = 128;
-/// The running maximum starts here: finite, so that a masked score minus it is -inf and not NaN.
-static constexpr float kFloor = -1.0e30f;
+/// The running maximum starts here: finite, so that a masked score minus it is -infinity and not NaN.
+static constexpr float kFloor = std::numeric_limits<float>::lowest();
 
 /// A region of attention becomes that of a state: elements that do not change are values from outside.
 static void cloneRegion(Region &from, Region &to, const AttentionExtras &extras, unsigned firstExtra) {

@@ -19,8 +19,8 @@ using W = attn::AttentionWeightsOp;
 
 namespace {
 
-/// A score below is -infinity: its key takes no part. The running maximum starts here.
-constexpr float kFloor = -1.0e30f;
+/// The running maximum starts here: finite, so that a masked score minus it is -infinity and not NaN.
+constexpr float kFloor = std::numeric_limits<float>::lowest();
 
 Value real(ImplicitLocOpBuilder &b, float value) { return arith::ConstantOp::create(b, b.getF32FloatAttr(value)); }
 Value plus(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::AddIOp::create(b, x, y); }
@@ -44,6 +44,10 @@ struct Task {
   SmallVector<Value> place(ImplicitLocOpBuilder &b, unsigned i, Value q, Value kv, Value channel);
   Value key(ImplicitLocOpBuilder &b, Value kv, Value channel);
   Value score(ImplicitLocOpBuilder &b, Value q, Value kv);
+  /// Whether the mask keeps a key; null without one.
+  Value kept(ImplicitLocOpBuilder &b, Value q, Value kv) {
+    return op.getMask().empty() ? Value() : inlined(b, op.getMask(), Value(), q, kv);
+  }
   /// A score or mask region for query `q` and key `kv` of the row.
   Value inlined(ImplicitLocOpBuilder &b, Region &region, Value similarity, Value q, Value kv);
 };
@@ -151,10 +155,10 @@ Value Task::score(ImplicitLocOpBuilder &b, Value q, Value kv) {
   Value score = arith::MulFOp::create(b, op.getScale(), sum);
   if (!op.getScore().empty())
     score = inlined(b, op.getScore(), score, q, kv);
-  if (op.getMask().empty())
+  Value isKept = kept(b, q, kv);
+  if (!isKept)
     return score;
-  Value kept = inlined(b, op.getMask(), Value(), q, kv);
-  return arith::SelectOp::create(b, kept, score, real(b, -std::numeric_limits<float>::infinity()));
+  return arith::SelectOp::create(b, isKept, score, real(b, -std::numeric_limits<float>::infinity()));
 }
 
 /// for kv in [from, to): dest[q, kv] = body(dest[q, kv], kv), with a number that is carried along and given back.
@@ -183,13 +187,17 @@ Value weigh(ImplicitLocOpBuilder &b, Task &task, Value q, Value dest, int64_t mo
   auto [raised, sum] = overKeys(b, zero, end, q, scored, f0,
                                 [&, top = maximum](ImplicitLocOpBuilder &b, Value, Value score, Value carried) {
                                   Value power = math::ExpOp::create(b, Value(arith::SubFOp::create(b, score, top)));
-                                  power = arith::SelectOp::create(b, above(score, real(b, kFloor)), power, f0);
                                   return std::pair<Value, Value>(power, arith::AddFOp::create(b, carried, power));
                                 });
-  Value divisor = arith::SelectOp::create(b, above(sum, f0), sum, real(b, 1));
+  Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, f0);
+  Value divisor = arith::SelectOp::create(b, isEmpty, real(b, 1), sum);
   Value weighed =
-      overKeys(b, zero, end, q, raised, f0, [&](ImplicitLocOpBuilder &b, Value, Value power, Value carried) {
-        return std::pair<Value, Value>(arith::DivFOp::create(b, power, divisor), carried);
+      overKeys(b, zero, end, q, raised, f0, [&](ImplicitLocOpBuilder &b, Value kv, Value power, Value carried) {
+        Value weight = arith::DivFOp::create(b, power, divisor);
+        // The sum may be NaN, by another key.
+        if (Value isKept = task.kept(b, q, kv))
+          weight = arith::SelectOp::create(b, isKept, weight, f0);
+        return std::pair<Value, Value>(weight, carried);
       }).first;
   return overKeys(
              b, end, index(b, most), q, weighed, f0,

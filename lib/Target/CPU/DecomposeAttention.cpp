@@ -8,6 +8,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Conversion/AttnToLinalg/Rows.h"
 #include "lib/Target/CPU/Lanes.h"
+#include "lib/Target/CPU/MaskedValues.h"
 #include "lib/Target/CPU/OnlineSoftmax.h"
 #include "lib/Target/CPU/PairInstructions.h"
 #include "lib/Target/CPU/Passes.h"
@@ -78,24 +79,57 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
       scores = op.getAdditive() ? additiveScores(b, op, keys->count, scores)
                                 : dotScores(b, op, factor ? op.getQuery() : scaledQuery(b, op), keys->count, scores);
     }
-    FailureOr<Softmax> softmax = softmaxOf(b, op, {scores, factor, keys->count, masked});
+    FailureOr<Softmax> softmax = softmaxOf(
+        b, op, {scores, factor, keys->count, op.getScore().empty() ? ScoreUnit::Base2 : ScoreUnit::Natural, masked});
     if (failed(softmax))
       return failure();
-    Value acc = softmax->acc;
+    Value acc = softmax->acc, product = acc;
+    if (masked) // from zero, as nothing of it may be used
+      product = tensor::EmptyOp::create(b, op.getAcc().getType().getShape(), f32);
+    bool fromZero = masked;
     forParts(op.getValue(), 1, visible(b, op, keys->count), [&](Value values, int64_t first, OpFoldResult count) {
-      acc = addValues(b, op, softmax->probabilities, first, values, count, acc);
+      product = addValues(b, op, softmax->probabilities, first, values, count, product, fromZero);
+      fromZero = false;
     });
+    acc = product;
+    if (masked) {
+      auto overParts = [&](MaskedBlock::Body body) {
+        forParts(op.getValue(), 1, getAsOpFoldResult(keys->count), body);
+      };
+      FailureOr<Value> kept = withoutMaskedValues(b, op, {softmax->probabilities, overParts}, product);
+      if (failed(kept))
+        return failure();
+      acc = rescaledSum(b, softmax->acc, softmax->factors, *kept);
+    }
     rewriter.replaceOp(op, {acc, softmax->max, softmax->sum});
     return success();
   }
 
-  /// acc + probabilities [first, first + count) of the step times `values`, of which as many count.
+  /// Each row of `acc` times its factor, plus that of `product`.
+  static Value rescaledSum(ImplicitLocOpBuilder &b, Value acc, Value factors, Value product) {
+    auto type = cast<RankedTensorType>(acc.getType());
+    return loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, acc,
+                [&](ImplicitLocOpBuilder &b, Value r, Value outer) {
+                  Value factor = splat(b, tensor::ExtractOp::create(b, factors, r));
+                  return loop(b, index(b, 0), index(b, type.getDimSize(1)), kPanel, outer,
+                              [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
+                                Value sum = vector::FMAOp::create(b, readPanel(b, inner, {r, c}), factor,
+                                                                  readPanel(b, product, {r, c}));
+                                return writePanel(b, sum, inner, {r, c});
+                              });
+                });
+  }
+
+  /// acc, or 0 where it is to start `fromZero`, + probabilities [first, first + count) of the step times `values`, of
+  /// which as many count.
   static Value addValues(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value probabilities, int64_t first,
-                         Value values, OpFoldResult count, Value acc) {
+                         Value values, OpFoldResult count, Value acc, bool fromZero) {
     const int64_t m = op.getQuery().getType().getDimSize(0), panels = op.getAcc().getType().getDimSize(1) / kPanel;
     Value rows = columnsOf(b, probabilities, first, count);
-    if (multipliesTiles(op))
-      return attn::PairedProductOp::create(b, acc.getType(), rows, values, acc).getResult()[0];
+    if (multipliesTiles(op)) {
+      Value start = fromZero ? zeros(b, acc) : acc;
+      return attn::PairedProductOp::create(b, acc.getType(), rows, values, start).getResult()[0];
+    }
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto type = cast<RankedTensorType>(values.getType());
     OpFoldResult zero = b.getIndexAttr(0), height = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
@@ -107,6 +141,8 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
                   Value value = extract(b, nthPanel(b, values, nth), {zero, zero}, {lines, b.getIndexAttr(width)},
                                         {extent, width});
                   Value tile = extract(b, carried, {zero, OpFoldResult(column)}, {height, panel}, {m, kPanel});
+                  if (fromZero)
+                    tile = zeros(b, tile);
                   Value product = productOf(b, op, true, nth, panels, rows, value, tile);
                   return insert(b, product, carried, {zero, OpFoldResult(column)}, {height, panel});
                 });
@@ -124,7 +160,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
   static Value factorsOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) { return splat(b, factorOf(b, op)); }
 
-  /// Whether the scores are multiplied by the factor, as they are subtracted from, and not the query: products then
+  /// Whether the scores are multiplied by the factor, as they are subtracted from, and not the query: matmuls then
   /// read it where it lies, unless its rows push one another out of the cache.
   static bool scalesScores(attn::AttentionStateOp op) {
     FloatAttr scale;
@@ -294,7 +330,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 };
 
-/// One part after another into the state, in the base-2 units that the decomposed steps leave in max.
+/// One part after another into the state.
 struct DecomposeMerge : OpRewritePattern<attn::AttentionMergeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -320,8 +356,9 @@ struct DecomposeMerge : OpRewritePattern<attn::AttentionMergeOp> {
     Value old = tensor::ExtractOp::create(b, state[1], r);
     Value other = tensor::ExtractOp::create(b, op.getPartialMax(), ValueRange{p, r});
     Value max = larger(b, other, old);
-    Value alpha = math::Exp2Op::create(b, arith::SubFOp::create(b, old, max));
-    Value beta = math::Exp2Op::create(b, arith::SubFOp::create(b, other, max));
+    const ScoreUnit unit = op.getScored() ? ScoreUnit::Natural : ScoreUnit::Base2;
+    Value alpha = powerOf(b, arith::SubFOp::create(b, old, max), unit);
+    Value beta = powerOf(b, arith::SubFOp::create(b, other, max), unit);
     auto combine = [](ImplicitLocOpBuilder &b, Value x, Value alpha, Value y, Value beta) -> Value {
       return arith::AddFOp::create(b, arith::MulFOp::create(b, x, alpha), arith::MulFOp::create(b, y, beta));
     };

@@ -114,9 +114,9 @@ void addTable(llvm::Module &module, const ArtifactTable &table, llvm::ArrayRef<s
 
 /// What MLIR leaves to clean up. Loops arrive vectorised and unrolled as far as it pays: the rest of LLVM's O2 changed
 /// no measured speed and took a quarter of the compile time.
-constexpr llvm::StringLiteral kCleanUp =
-    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-mssa(loop-rotate,licm),gvn,"
-    "instcombine<no-verify-fixpoint>,simplifycfg,adce)";
+constexpr llvm::StringLiteral kCleanUp = "function(lower-expect,sroa,early-cse<memssa>,simplifycfg,instcombine<no-"
+                                         "verify-fixpoint>,loop-mssa(loop-rotate,licm),gvn,"
+                                         "instcombine<no-verify-fixpoint>,simplifycfg,adce)";
 
 /// Register tiles fill the registers, and their steps come in the order that reads well. LLVM's scheduler, which may
 /// not look at single functions, puts the loads of a step first where an address takes a multiplication, and spills

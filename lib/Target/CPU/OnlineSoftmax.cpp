@@ -7,6 +7,7 @@
 #include "lib/Target/CPU/ScoreRegions.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include <numbers>
 
 using namespace mlir;
 using namespace rapt;
@@ -23,16 +24,23 @@ Value cpu::rounded(ImplicitLocOpBuilder &b, Value numbers) {
   return arith::TruncFOp::create(b, panelOf(b.getBF16Type()), numbers);
 }
 
-namespace {
-
-/// 2^x where x is not above zero, which attn-expand-math has fewer instructions for.
-Value exp2OfNonpositive(ImplicitLocOpBuilder &b, Value x, bool isRounded = false) {
-  auto exp2 = math::Exp2Op::create(b, x);
+// Only differences are multiplied by log2 e.
+Value cpu::powerOf(ImplicitLocOpBuilder &b, Value difference, ScoreUnit unit, bool isRounded) {
+  if (unit == ScoreUnit::Natural) {
+    Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(std::numbers::log2e));
+    if (auto type = dyn_cast<VectorType>(difference.getType()))
+      log2e = vector::BroadcastOp::create(b, type, log2e);
+    difference = arith::MulFOp::create(b, difference, log2e);
+  }
+  // attn-expand-math has fewer instructions for what is not above zero.
+  auto exp2 = math::Exp2Op::create(b, difference);
   exp2->setAttr(kNonpositiveAttr, b.getUnitAttr());
   if (isRounded)
     exp2->setAttr(kRoundedAttr, b.getUnitAttr());
   return exp2;
 }
+
+namespace {
 
 /// 16 lanes as row r.
 Value writeRow(ImplicitLocOpBuilder &b, Value lanes, Value r, Value dest) {
@@ -82,15 +90,15 @@ FailureOr<std::pair<Value, Value>> largestScores(ImplicitLocOpBuilder &b, attn::
   return std::make_pair(results[0], rewrites ? results[1] : scores);
 }
 
-/// What scores that are yet to be multiplied are compared with: their row's largest in this step, and how far that is,
-/// multiplied, above the state's. Numbers a row.
+/// What scores that are yet to be multiplied are compared with: their row's largest in this block, and how far that is,
+/// multiplied, above the state's. Numbers of each row.
 struct Reference {
   Value largest, distance;
 };
 
-/// 32 scores less the row's maximum, in base-2 units. The step's largest score is subtracted before the multiplication,
-/// so that it gives no more than 0 however large it is: a product less the rounded maximum, which are one multiply-add,
-/// would leave what the maximum was rounded by.
+/// 32 scores less the row's maximum. The block's largest score is subtracted before the multiplication, so that it
+/// gives no more than 0 however large it is: a product less the rounded maximum, which are one multiply-add, would
+/// leave what the maximum was rounded by.
 Value belowMax(ImplicitLocOpBuilder &b, Value score, Value factor, Value max, const Reference &reference, Value r) {
   if (!factor)
     return arith::SubFOp::create(b, score, max);
@@ -127,23 +135,19 @@ Value reduceAll(ImplicitLocOpBuilder &b, Value partial, Combine combine) {
 FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, const Scores &scores) {
   auto type = cast<RankedTensorType>(scores.tile.getType());
   int64_t m = type.getDimSize(0), channels = op.getAcc().getType().getDimSize(1);
-  auto largest = largestScores(b, op, scores);
-  if (failed(largest))
+  auto found = largestScores(b, op, scores);
+  if (failed(found))
     return failure();
   auto plus = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, x, y); };
-  auto [partial, finished] = *largest;
+  auto [partial, finished] = *found;
   Value old = readLanes(b, op.getMax());
-  Value max = reduceAll(b, partial, [&](Value x, Value y) { return larger(b, x, y); });
-  Value largestScore = max;
-  if (scores.factor) {
-    // Finite where all keys are masked, as what is masked is infinitely far below.
-    auto lowest = DenseElementsAttr::get(lanesOf(b), std::numeric_limits<float>::lowest());
-    largestScore = larger(b, max, arith::ConstantOp::create(b, lowest));
-    max = arith::MulFOp::create(b, largestScore, vector::BroadcastOp::create(b, lanesOf(b), scores.factor));
-  }
-  Value multiplied = max;
-  max = larger(b, max, old);
-  Value alpha = exp2OfNonpositive(b, arith::SubFOp::create(b, old, max));
+  const Value largest = reduceAll(b, partial, [&](Value x, Value y) { return larger(b, x, y); });
+  Value multiplied = largest;
+  if (scores.factor)
+    multiplied = arith::MulFOp::create(b, largest, vector::BroadcastOp::create(b, lanesOf(b), scores.factor));
+  // Where all keys are masked the maximum stays what it was, which is finite.
+  Value max = larger(b, multiplied, old);
+  Value alpha = powerOf(b, arith::SubFOp::create(b, old, max), scores.unit);
   // Rounded probabilities lie apart; the others take the place of the scores.
   Value target = finished;
   if (op.getPaired())
@@ -156,33 +160,41 @@ FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn::AttentionStateO
   };
   Value maxima = spread(max), alphas = spread(alpha);
   Reference reference;
-  if (scores.factor)
-    reference = {spread(largestScore), spread(arith::SubFOp::create(b, multiplied, max))};
+  if (scores.factor) {
+    // Finite where all keys are masked, as what is masked is infinitely far below.
+    auto lowest = DenseElementsAttr::get(lanesOf(b), std::numeric_limits<float>::lowest());
+    reference = {spread(larger(b, largest, arith::ConstantOp::create(b, lowest))),
+                 spread(arith::SubFOp::create(b, multiplied, max))};
+  }
+  SmallVector<Value> inits{target, partial};
+  if (!scores.masked)
+    inits.push_back(op.getAcc());
   SmallVector<Value> rows =
-      loop(b, index(b, 0), index(b, m), 1, ValueRange{target, partial, op.getAcc()},
-           [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
-             Value newMax = splat(b, tensor::ExtractOp::create(b, maxima, r)),
-                   factor = splat(b, tensor::ExtractOp::create(b, alphas, r)),
-                   none = arith::ConstantOp::create(b, b.getZeroAttr(sumsPairs ? lanesOf(b) : panelOf(b.getF32Type())));
-             SmallVector<Value> row = loop(b, index(b, 0), scores.keys, kPanel, ValueRange{none, carried[0]},
-                                           [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
-                                             Value score =
-                                                 readPanel(b, op.getPaired() ? finished : inner[1], {r, column});
-                                             Value below = belowMax(b, score, scores.factor, newMax, reference, r);
-                                             Value e = exp2OfNonpositive(b, below, op.getPaired());
-                                             Value stored = op.getPaired() ? rounded(b, e) : e;
-                                             return SmallVector<Value>{addProbabilities(b, inner[0], stored, sumsPairs),
-                                                                       writePanel(b, stored, inner[1], {r, column})};
-                                           });
-             Value acc = loop(b, index(b, 0), index(b, channels), kPanel, carried[2],
-                              [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
-                                Value x = arith::MulFOp::create(b, readPanel(b, inner, {r, c}), factor);
-                                return writePanel(b, x, inner, {r, c});
-                              });
-             Value total = sumsPairs ? row[0] : fold(b, row[0], plus);
-             return SmallVector<Value>{row[1], writeRow(b, total, r, carried[1]), acc};
-           });
+      loop(b, index(b, 0), index(b, m), 1, inits, [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
+        Value newMax = splat(b, tensor::ExtractOp::create(b, maxima, r)),
+              factor = splat(b, tensor::ExtractOp::create(b, alphas, r)),
+              none = arith::ConstantOp::create(b, b.getZeroAttr(sumsPairs ? lanesOf(b) : panelOf(b.getF32Type())));
+        SmallVector<Value> row = loop(b, index(b, 0), scores.keys, kPanel, ValueRange{none, carried[0]},
+                                      [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
+                                        Value score = readPanel(b, op.getPaired() ? finished : inner[1], {r, column});
+                                        Value below = belowMax(b, score, scores.factor, newMax, reference, r);
+                                        Value e = powerOf(b, below, scores.unit, op.getPaired());
+                                        Value stored = op.getPaired() ? rounded(b, e) : e;
+                                        return SmallVector<Value>{addProbabilities(b, inner[0], stored, sumsPairs),
+                                                                  writePanel(b, stored, inner[1], {r, column})};
+                                      });
+        Value total = sumsPairs ? row[0] : fold(b, row[0], plus);
+        SmallVector<Value> results{row[1], writeRow(b, total, r, carried[1])};
+        if (!scores.masked)
+          results.push_back(loop(b, index(b, 0), index(b, channels), kPanel, carried[2],
+                                 [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
+                                   Value x = arith::MulFOp::create(b, readPanel(b, inner, {r, c}), factor);
+                                   return writePanel(b, x, inner, {r, c});
+                                 }));
+        return results;
+      });
   Value sum =
       arith::AddFOp::create(b, arith::MulFOp::create(b, readLanes(b, op.getSum()), alpha), reduceAll(b, rows[1], plus));
-  return Softmax{rows[0], rows[2], writeLanes(b, max, op.getMax()), writeLanes(b, sum, op.getSum())};
+  return Softmax{rows[0], scores.masked ? op.getAcc() : rows[2], writeLanes(b, max, op.getMax()),
+                 writeLanes(b, sum, op.getSum()), alphas};
 }

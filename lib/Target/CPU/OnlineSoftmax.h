@@ -11,20 +11,30 @@ mlir::Value larger(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value flo
 /// 32 numbers of f32 as bf16.
 mlir::Value rounded(mlir::ImplicitLocOpBuilder &b, mlir::Value numbers);
 
-/// What follows the scores of a step of M queries: probabilities [M, most keys], in bf16 where the step is paired; acc
-/// and sum rescaled to the new max, to which the step's probabilities and, in sum, their sums belong.
+/// The unit of scores and of the state's maximum. Without a score region the factor of a score may have log2 e in it. A
+/// region's results are natural: multiplied by log2 e, the largest floats would be infinite.
+enum class ScoreUnit { Natural, Base2 };
+
+/// e to the power of a difference of scores, which is not above zero; `isRounded` where the result becomes bf16.
+mlir::Value powerOf(mlir::ImplicitLocOpBuilder &b, mlir::Value difference, ScoreUnit unit, bool isRounded = false);
+
+/// What follows the scores of a KV block of M queries: probabilities [M, most keys], in bf16 where the step is paired;
+/// sum rescaled to the new max, with the block's probabilities. `acc` is rescaled as well, unless keys may be masked:
+/// then the block's product is made first, and `factors` say what acc is to be multiplied by, a number of each row.
 struct Softmax {
-  mlir::Value probabilities, acc, max, sum;
+  mlir::Value probabilities, acc, max, sum, factors;
 };
 
-/// The scores [M, most] of a step, of which `keys` columns count, in base-2 units once they are multiplied by `factor`,
-/// a positive number, or null where they are. `masked` where a limit or a mask applies.
+/// The scores [M, most] of a KV block, of which `keys` columns count, in base-2 units once they are multiplied by
+/// `factor`, a positive number; null where they are in `unit` as they stand or as the region makes them. `masked` where
+/// a limit or a mask applies.
 struct Scores {
   mlir::Value tile, factor, keys;
+  ScoreUnit unit;
   bool masked;
 };
 
-/// Probabilities in place of the scores. Max is overwritten last, which lets the state bufferise in place. Fails, with
+/// Probabilities in place of the scores. Max is overwritten last, which lets the state bufferize in place. Fails, with
 /// a diagnostic, where a region has no form on vectors.
 mlir::FailureOr<Softmax> softmaxOf(mlir::ImplicitLocOpBuilder &b, attn::AttentionStateOp op, const Scores &scores);
 

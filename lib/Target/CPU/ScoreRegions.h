@@ -8,9 +8,14 @@ namespace rapt::cpu {
 /// A vector of 32 elements: one panel.
 mlir::VectorType panelOf(mlir::Type element);
 
-/// Scores of query `r` of the tile and 32 keys from `column` on, with the op's regions applied, in base-2 units; -inf
-/// where a key is masked. Fails, with an error, where a region has an op that is not elementwise.
+/// Scores of query `r` of the tile and 32 keys from `column` on, with the op's regions applied; -infinity where a key
+/// is masked. Fails, with an error, where a region has an op that is not elementwise.
 mlir::FailureOr<mlir::Value> finishScores(mlir::ImplicitLocOpBuilder &b, attn::AttentionStateOp op, mlir::Value score,
                                           mlir::Value r, mlir::Value column);
+
+/// Which of 32 keys from `column` on are within the limit and kept by the mask, for query `r` of the tile; null where
+/// the op has neither. Fails as finishScores does.
+mlir::FailureOr<mlir::Value> keptKeys(mlir::ImplicitLocOpBuilder &b, attn::AttentionStateOp op, mlir::Value r,
+                                      mlir::Value column);
 
 } // namespace rapt::cpu

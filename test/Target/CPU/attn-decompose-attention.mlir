@@ -383,3 +383,100 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     return %0#0 : tensor<32x64xf32>
   }
 }
+
+// -----
+
+// Probabilities times values of keys that may be masked are summed from zero. Where such a sum is not finite, which 0 times it shows,
+// what is not masked is summed key by key. Either is added to the rescaled accumulators.
+// CHECK-LABEL: @masked_values
+func.func @masked_values(%q: tensor<8x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index, %end: index,
+                         %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x32xf32> {
+  // CHECK: math.exp2 {{.*}} : vector<32xf32>
+  // CHECK: %[[EMPTY:.*]] = tensor.empty() : tensor<8x32xf32>
+  // CHECK: %[[PRODUCT:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[EMPTY]])
+  // CHECK: linalg.fill
+  // CHECK: attn.panel_product
+  // CHECK: %[[SUMS:.*]]:2 = scf.for
+  // CHECK: vector.fma
+  // CHECK: arith.cmpf uno
+  // CHECK: %[[SOME:.*]] = vector.reduction <or>
+  // CHECK: %[[RARE:.*]] = llvm.intr.expect.with.probability %[[SOME]], %false, 1.000000e+00
+  // CHECK: %[[EXACT:.*]] = scf.if %[[RARE]]
+  // CHECK: arith.cmpi slt, {{.*}} : vector<32xi32>
+  // CHECK: arith.select {{.*}} : vector<32xf32>
+  // CHECK: vector.fma
+  // CHECK: } else {
+  // CHECK: scf.yield %[[PRODUCT]]
+  // CHECK: %[[RESULT:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %arg6)
+  // CHECK: vector.transfer_read %[[EXACT]]
+  // CHECK: vector.fma
+  // CHECK: return %[[RESULT]]
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l)
+    : tensor<8x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x32xf32>
+}
+
+// -----
+
+// Indices are 64-bit integers: lanes have 64 bits where 32 would not do, and a scalar that they are compared with becomes the nearest
+// of 32 bits.
+// CHECK-LABEL: @wide_indices
+func.func @wide_indices(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index,
+                        %acc: tensor<1x32xf32>, %m: tensor<1xf32>, %l: tensor<1xf32>) -> tensor<1x32xf32> {
+  // CHECK: arith.muli {{.*}} : vector<32xi64>
+  // CHECK: arith.divsi {{.*}} : vector<32xi64>
+  // CHECK: %[[INDEX:.*]] = arith.trunci {{.*}} : vector<32xi64> to vector<32xi32>
+  // CHECK: arith.sitofp %[[INDEX]] : vector<32xi32> to vector<32xf32>
+  // CHECK: %[[LOW:.*]] = arith.maxsi %{{.*}}, %{{.*}} : index
+  // CHECK: %[[NEAREST:.*]] = arith.minsi %[[LOW]], %{{.*}} : index
+  // CHECK: arith.index_cast %[[NEAREST]] : index to i32
+  // CHECK: arith.cmpi slt, {{.*}} : vector<32xi32>
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+    : tensor<1x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x32xf32>, tensor<1xf32>, tensor<1xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %x: index, %y: index):
+      %wide = arith.constant 8589934592 : index
+      %product = arith.muli %y, %wide : index
+      %quotient = arith.divsi %product, %wide : index
+      %number = arith.index_cast %quotient : index to i32
+      %f = arith.sitofp %number : i32 to f32
+      %t = arith.addf %s, %f : f32
+      attn.yield %t : f32
+    } mask {
+    ^bb0(%b: index, %h: index, %x: index, %y: index):
+      %wide = arith.constant 1099511627776 : index
+      %apart = arith.subi %x, %y : index
+      %keep = arith.cmpi slt, %apart, %wide : index
+      attn.yield %keep : i1
+    }
+  return %0#0 : tensor<1x32xf32>
+}
+
+// -----
+
+// What a score region yields is subtracted from before it is multiplied by log2 e, as the largest floats times it are infinite; in a
+// merge of such states as well.
+// CHECK-LABEL: @natural
+func.func @natural(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index, %as: tensor<4x1x32xf32>,
+                   %ms: tensor<4x1xf32>, %ls: tensor<4x1xf32>, %acc: tensor<1x32xf32>, %m: tensor<1xf32>, %l: tensor<1xf32>) -> tensor<1x32xf32> {
+  // CHECK: math.tanh %{{.*}} : vector<32xf32>
+  // CHECK-NOT: arith.mulf %{{.*}} : vector<32xf32>
+  // CHECK: %[[ALPHA:.*]] = arith.mulf {{.*}} : vector<16xf32>
+  // CHECK: math.exp2 %[[ALPHA]] {nonpositive}
+  // CHECK: %[[BELOW:.*]] = arith.subf {{.*}} : vector<32xf32>
+  // CHECK: %[[UNITS:.*]] = arith.mulf %[[BELOW]], %{{.*}} : vector<32xf32>
+  // CHECK: math.exp2 %[[UNITS]] {nonpositive} : vector<32xf32>
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+    : tensor<1x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x32xf32>, tensor<1xf32>, tensor<1xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %x: index, %y: index):
+      %t = math.tanh %s : f32
+      attn.yield %t : f32
+    }
+  // CHECK: %[[APART:.*]] = arith.subf {{.*}} : f32
+  // CHECK: %[[FACTOR:.*]] = arith.mulf %[[APART]], %{{.*}} : f32
+  // CHECK: math.exp2 %[[FACTOR]] {nonpositive} : f32
+  %1:3 = attn.attention_merge %as, %ms, %ls init(%0#0, %0#1, %0#2) {scored}
+    : tensor<4x1x32xf32>, tensor<4x1xf32>, tensor<4x1xf32>, tensor<1x32xf32>, tensor<1xf32>, tensor<1xf32>
+  return %1#0 : tensor<1x32xf32>
+}

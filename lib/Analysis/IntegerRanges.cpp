@@ -1,0 +1,44 @@
+//===- IntegerRanges.cpp - What integers a score or mask region can compute ---------===//
+#include "lib/Analysis/IntegerRanges.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace rapt;
+
+static bool isInteger(Value value) { return value.getType().isIntOrIndex(); }
+
+IntegerRanges::IntegerRanges(Region &region, unsigned first) {
+  auto between = [](int64_t least, int64_t most) {
+    return ConstantIntRanges::fromSigned(APInt(64, least, /*isSigned=*/true), APInt(64, most, /*isSigned=*/true));
+  };
+  Block &block = region.front();
+  // Rows and heads are counted in 32 bits.
+  for (unsigned i : {0, 1})
+    ranges.try_emplace(block.getArgument(first + i), between(0, INT32_MAX));
+  ranges.try_emplace(block.getArgument(first + 2), between(1 - kPositionBound, kPositionBound - 1));
+  ranges.try_emplace(block.getArgument(first + 3), between(0, kPositionBound - 1));
+  for (Operation &op : block) {
+    auto inferable = dyn_cast<InferIntRangeInterface>(op);
+    if (!inferable || !llvm::all_of(op.getOperands(), isInteger) || !llvm::all_of(op.getResults(), isInteger))
+      continue;
+    SmallVector<ConstantIntRanges> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(of(operand));
+    inferable.inferResultRanges(
+        operands, [&](Value result, const ConstantIntRanges &range) { ranges.try_emplace(result, range); });
+  }
+}
+
+ConstantIntRanges IntegerRanges::of(Value value) const {
+  if (auto known = ranges.find(value); known != ranges.end())
+    return known->second;
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return ConstantIntRanges::constant(constant);
+  return ConstantIntRanges::maxRange(ConstantIntRanges::getStorageBitwidth(value.getType()));
+}
+
+bool IntegerRanges::fitsInt32(Value index) const {
+  ConstantIntRanges range = of(index);
+  return range.smin().sge(INT32_MIN) && range.smax().sle(INT32_MAX);
+}

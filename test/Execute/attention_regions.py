@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""What score and mask regions compute, compiled and by the reference in float64: indices of 64 bits, integer arithmetic that has a
+result for all operands, scores up to the largest float, and keys that are masked while they or their values are NaN or infinite.
+Rows of ragged lengths, of which no length fills a panel of 32 keys, so that regions run in lanes beyond the last key as well."""
+
+import numpy as np
+
+import kernels
+import processor
+
+tools = kernels.tools(__doc__)
+processor.allow_tiles(tools.clang, tools.scratch)
+checks, random = kernels.Checks(), np.random.default_rng(17)
+DIMS = "(b, hkv, g, q, kv, dqk, dv)"
+QUERIES, KEYS = (5, 1, 40, 16), (37, 70, 40, 131)
+LARGEST = np.finfo(np.float32).max
+CAUSAL = "%keep = arith.cmpi sle, %j, %i : index"
+
+
+def constants(**values):
+    return "".join(f"%{name} = arith.constant {value} : {'i64' if name.startswith('w') else 'i32' if name.startswith('n') else 'index'}\n" for name, value in values.items())
+
+
+def window(width):
+    return constants(c=width) + "%d = arith.subi %i, %j : index\n%k0 = arith.cmpi slt, %d, %c : index\n%k1 = arith.cmpi sle, %j, %i : index\n%keep = arith.andi %k0, %k1 : i1"
+
+
+def number(text, kind="index"):
+    """Adds a thousandth of the low 12 bits of %x to the score."""
+    cast = {"index": "%y = arith.index_cast %x : index to i64\n", "i32": "%y = arith.extsi %x : i32 to i64\n", "i64": constants(w0=0) + "%y = arith.addi %x, %w0 : i64\n"}[kind]
+    return text + cast + constants(wmask=4095) + """%low = arith.andi %y, %wmask : i64
+%f = arith.sitofp %low : i64 to f32
+%thousandth = arith.constant 0.001 : f32
+%more = arith.mulf %f, %thousandth : f32
+%r = arith.addf %s, %more : f32"""
+
+
+def binary(op, kind="i32"):
+    """Extras %e0 of keys and %e1 of queries, cast to the type."""
+    if kind == "i32":
+        return number(f"%x = arith.{op} %e1, %e0 : i32\n", kind)
+    return number(f"%p0 = arith.index_cast %e1 : i32 to index\n%p1 = arith.index_cast %e0 : i32 to index\n%x = arith.{op} %p0, %p1 : index\n", kind)
+
+
+DIVISIONS = ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui")
+SHIFTS = ("shli", "shrsi", "shrui")
+ADD = "%r = arith.addf %s, %e0 : f32"
+INTEGERS = ([("(kv)", "?xi32", "divisors"), ("(q)", "?xi32", "integers")])
+# name: extras (map, type, what they hold), score, mask. What is poisoned: a name ends with _nan.
+CASES = {
+    "widest_window": ([], None, window(2**63 - 1)),
+    "wide_window": ([], None, window(2**32)),
+    "wide_constant": ([], None, constants(c=2**40) + "%keep = arith.cmpi slt, %j, %c : index"),
+    "sum_of_32_bits": ([], None, constants(c=2**31 - 1) + "%t = arith.addi %i, %c : index\n%keep = arith.cmpi sge, %t, %j : index"),
+    "remainder": ([("(kv)", "?xi32", "positive")], None, constants(c=0) + "%e = arith.index_cast %e0 : i32 to index\n%m = arith.remsi %i, %e : index\n%keep = arith.cmpi eq, %m, %c : index"),
+    "wide_product": ([], number(constants(c=2**33, d=2**31) + "%t = arith.muli %j, %c : index\n%x = arith.divsi %t, %d : index\n"), CAUSAL),
+    "unsigned_rest": ([], number(constants(c=7) + "%t = arith.subi %j, %i : index\n%x = arith.remui %t, %c : index\n"), None),
+    "unsigned_shift": ([], number(constants(c=40) + "%t = arith.subi %j, %i : index\n%x = arith.shrui %t, %c : index\n"), None),
+    "unsigned_cast": ([("(kv)", "?xi32", "divisors")], number(constants(c=5) + "%t = arith.index_castui %e0 : i32 to index\n%x = arith.divui %t, %c : index\n"), None),
+    "i64_cast": ([], number("%t = arith.index_cast %j : index to i64\n%x = arith.muli %t, %t : i64\n", "i64"), CAUSAL),
+    **{op: (INTEGERS, binary(op), None) for op in DIVISIONS + SHIFTS},
+    **{op + "_index": (INTEGERS, binary(op, "index"), None) for op in DIVISIONS + SHIFTS},
+    "to_signed": ([("(kv)", "?xf32", "floats")], number("%x = arith.fptosi %e0 : f32 to i32\n", "i32"), None),
+    "to_unsigned": ([("(kv)", "?xf32", "floats")], number("%x = arith.fptoui %e0 : f32 to i32\n", "i32"), None),
+    "flags": (INTEGERS, number("%x = arith.muli %e1, %e0 overflow<nsw> : i32\n", "i32"), None),
+    "large_scores": ([("(kv)", "?xf32", "large")], ADD, CAUSAL),
+    "largest_scores": ([("(q, kv)", "?x?xf32", "largest")], ADD, None),
+    "lowest_scores": ([("(kv)", "?xf32", "lowest")], "%zero = arith.constant 0.0 : f32\n%t = arith.mulf %s, %zero : f32\n%r = arith.addf %t, %e0 : f32", CAUSAL),
+    "infinite_scores": ([("(q, kv)", "?x?xf32", "infinite")], ADD, None),
+    "causal_nan": ([], None, CAUSAL),
+    "listed_nan": ([("(q, kv)", "?x?xi32", "coin")], "%t = math.tanh %s : f32\n%c = arith.constant 3.0 : f32\n%r = arith.mulf %t, %c : f32", constants(n0=0) + "%keep = arith.cmpi ne, %e0, %n0 : i32"),
+    "window_nan": ([], None, window(9)),
+    "paired_nan": ([], None, CAUSAL),
+}
+EDGES = np.array([0, 1, -1, 2, -2, 3, 7, -7, 31, 32, 33, 64, 2**31 - 1, -2**31, -2**31 + 1], np.int32)
+
+
+def entry(name, extras, score, mask):
+    types = {"q": "?x1x40xf32", "k": "?x1x40xf32", "v": "?x1x24xf32", "qb": "?xi32", "kb": "?xi32", "at": "?xi32"}
+    dims = {"q": ["queries"], "k": ["keys"], "v": ["keys"], "qb": ["rows+1"], "kb": ["rows+1"], "at": ["rows"]}
+    for i, (place, kind, _) in enumerate(extras):
+        types[f"x{i}"] = kind
+        dims[f"x{i}"] = [{"q": "queries", "kv": "keys"}[d] for d in place.strip("()").split(", ")]
+    arguments = ", ".join(f'%{n}: tensor<{t}> {{attn.name = "{n}", attn.dims = [' + ", ".join(f'"{d}"' for d in dims[n]) + "]}" for n, t in types.items())
+    maps = ["(q, hkv, dqk)", "(kv, hkv, dqk)", "(kv, hkv, dv)", "(q, hkv, dv)"] + [place for place, _, _ in extras]
+    seen = "".join(f", %e{i}: {kind.split('x')[-1]}" for i, (_, kind, _) in enumerate(extras))
+    regions = f" score {{\n^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index{seen}):\n{score}\nattn.yield %r : f32\n}}" if score else ""
+    regions += f" mask {{\n^bb0(%b: index, %h: index, %i: index, %j: index{seen}):\n{mask}\nattn.yield %keep : i1\n}}" if mask else ""
+    given = "extras(" + ", ".join(f"%x{i}" for i in range(len(extras))) + " : " + ", ".join(f"tensor<{t}>" for _, t, _ in extras) + ")" if extras else ""
+    return f"""func.func @{name}({arguments}) -> (tensor<?x1x24xf32> {{attn.name = "o", attn.dims = ["queries"]}}) attributes {{attn.entry}} {{
+  %scale = arith.constant 0.25 : f32
+  %o = attn.attention %q, %k, %v, %scale q_begin(%qb : tensor<?xi32>) q_offset(%at : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>)
+    {given} maps [{", ".join(f"affine_map<{DIMS} -> {m}>" for m in maps)}]{" {paired}" if name.startswith("paired") else ""}
+    : tensor<{types["q"]}>, tensor<{types["k"]}>, tensor<{types["v"]}> -> tensor<?x1x24xf32>{regions}
+  return %o : tensor<?x1x24xf32>
+}}
+"""
+
+
+def values(kind, shape):
+    if kind in ("divisors", "integers"):
+        return np.where(random.random(shape) < 0.5, random.choice(EDGES, shape), random.integers(-2**31, 2**31, shape)).astype(np.int32)
+    if kind == "positive":
+        return random.integers(1, 5, shape).astype(np.int32)
+    if kind == "coin":
+        return random.integers(0, 2, shape).astype(np.int32)
+    if kind == "floats":
+        return random.choice(np.array([0.5, -0.99, -7.9, 2147483520, 2147483648, -2147483648, -2147483904, 4294967040, 4294967296, 3e9, 1e30, np.nan, np.inf, -np.inf], np.float32), shape)
+    x = random.standard_normal(shape).astype(np.float32)
+    if kind == "large":
+        return (x * np.float32(1e37)).astype(np.float32)
+    if kind == "largest":
+        return (np.sign(x) * LARGEST * np.float32(0.999)).astype(np.float32)
+    if kind == "lowest":  # also the only score of a query
+        return np.where(x < 1, -LARGEST, np.float32(-2e30)).astype(np.float32)
+    if kind == "infinite":
+        x[random.random(shape) < 0.3] = -np.inf
+        x[::7] = -np.inf
+        x[3::7][random.random(x[3::7].shape) < 0.02] = np.inf
+    return x
+
+
+def compare(name, got, expected, tolerance):
+    """Where the reference has no finite number, nor has the program; all else is near."""
+    finite = np.isfinite(expected)
+    checks.near(name, np.where(np.isfinite(got), got, np.nan)[finite], expected[finite], tolerance)
+    if np.isfinite(got[~finite]).any():
+        checks.failed += 1
+        print(f"FAIL {name}: {np.isfinite(got[~finite]).sum()} of {(~finite).sum()} results are finite that should not be")
+    return finite
+
+
+def poison(inputs, name):
+    """NaN and infinity in the keys and values of each row's last but one and of a middle key: some queries see them, others do not."""
+    begin = inputs["kb"]
+    for first, end in zip(begin, begin[1:]):
+        for place, value in ((end - 1, np.nan), ((first + 2 * end) // 3, np.inf), (end - 9, -np.inf)):
+            inputs["v"][place, 0, ::5] = value
+        inputs["k"][end - 2] = np.nan
+
+
+MODES = {"native": ([], [name for name in CASES if not name.startswith("paired")]), "avx2": (["--mcpu=x86-64-v3"], ["wide_product", "divsi", "shli_index", "to_signed", "large_scores", "causal_nan", "listed_nan", "paired_nan"]),
+         "dot": (["--mcpu=native", "--emulate=bf16"], ["paired_nan"]), "tiles": (["--mcpu=native", "--emulate=amx"], ["paired_nan"])}
+if processor.HAS_DOT:
+    MODES["native_dot"] = (processor.DOT, ["paired_nan"])
+extents = (sum(QUERIES), sum(KEYS), len(QUERIES))
+for mode, (options, names) in MODES.items():
+    tools.options = options
+    HEAD = "".join(f"attn.dim @{dim} min 0 max 65536\n" for dim in ("queries", "keys", "rows"))
+    program = kernels.Program(tools, f"regions_{mode}", HEAD + "".join(entry(name, *CASES[name]) for name in names))
+    for name in names:
+        normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
+        inputs = {"q": normal(extents[0], 1, 40), "k": normal(extents[1], 1, 40), "v": normal(extents[1], 1, 24),
+                  "qb": np.cumsum((0,) + QUERIES).astype(np.int32), "kb": np.cumsum((0,) + KEYS).astype(np.int32),
+                  "at": np.array([k - q for q, k in zip(QUERIES, KEYS)], np.int32)}
+        for i, (place, _, kind) in enumerate(CASES[name][0]):
+            inputs[f"x{i}"] = values(kind, tuple({"q": extents[0], "kv": extents[1]}[d] for d in place.strip("()").split(", ")))
+        if name.endswith("_nan"):
+            poison(inputs, name)
+        expected, = program.reference(name, inputs, ["o"])
+        got, = program.compiled(name, inputs.values(), [(extents[0], 1, 24)], extents)
+        finite = compare(f"{mode}: {name}", got, expected, 2e-2 if name.startswith("paired") else 1e-5)
+        if name.endswith("_nan") or name == "infinite_scores":
+            assert finite.any() and not finite.all(), f"{name} shows nothing"
+        elif not finite.all():
+            print(f"FAIL {name}: the reference is not finite")
+            checks.failed += 1
+checks.finish()
