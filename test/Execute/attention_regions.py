@@ -97,6 +97,24 @@ def entry(name, extras, score, mask):
 """
 
 
+# Attention's weights where a key that some queries see is NaN: those of what such a query does not see are 0.
+WEIGHTS = f"""func.func @weights(%w: tensor<?x1x1x140xf32> {{attn.name = "w", attn.dims = ["queries"]}}, %q: tensor<?x1x40xf32> {{attn.name = "q", attn.dims = ["queries"]}},
+    %k: tensor<?x1x40xf32> {{attn.name = "k", attn.dims = ["keys"]}}, %qb: tensor<?xi32> {{attn.name = "qb", attn.dims = ["rows+1"]}},
+    %kb: tensor<?xi32> {{attn.name = "kb", attn.dims = ["rows+1"]}}, %at: tensor<?xi32> {{attn.name = "at", attn.dims = ["rows"]}})
+    -> (tensor<?x1x1x140xf32> {{attn.name = "w", attn.dims = ["queries"]}}) attributes {{attn.entry}} {{
+  %c0 = arith.constant 0 : index
+  %scale = arith.constant 0.25 : f32
+  %o = attn.attention_weights %w[%c0], %q, %k, %scale heads [0] q_begin(%qb : tensor<?xi32>) q_offset(%at : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>)
+    maps [affine_map<{DIMS} -> (q, hkv, dqk)>, affine_map<{DIMS} -> (kv, hkv, dqk)>] : tensor<?x1x1x140xf32>, tensor<?x1x40xf32>, tensor<?x1x40xf32> mask {{
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    {CAUSAL}
+    attn.yield %keep : i1
+  }}
+  return %o : tensor<?x1x1x140xf32>
+}}
+"""
+
+
 def values(kind, shape):
     if kind in ("divisors", "integers"):
         return np.where(random.random(shape) < 0.5, random.choice(EDGES, shape), random.integers(-2**31, 2**31, shape)).astype(np.int32)
@@ -144,15 +162,23 @@ MODES = {"native": ([], [name for name in CASES if not name.startswith("paired")
 if processor.HAS_DOT:
     MODES["native_dot"] = (processor.DOT, ["paired_nan"])
 extents = (sum(QUERIES), sum(KEYS), len(QUERIES))
+rows = {"qb": np.cumsum((0,) + QUERIES).astype(np.int32), "kb": np.cumsum((0,) + KEYS).astype(np.int32),
+        "at": np.array([k - q for q, k in zip(QUERIES, KEYS)], np.int32)}
 for mode, (options, names) in MODES.items():
     tools.options = options
     HEAD = "".join(f"attn.dim @{dim} min 0 max 65536\n" for dim in ("queries", "keys", "rows"))
-    program = kernels.Program(tools, f"regions_{mode}", HEAD + "".join(entry(name, *CASES[name]) for name in names))
+    program = kernels.Program(tools, f"regions_{mode}", HEAD + "".join(entry(name, *CASES[name]) for name in names) + WEIGHTS * (mode == "native"))
+    if mode == "native":
+        normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
+        inputs = {"w": np.zeros((extents[0], 1, 1, 140), np.float32), "q": normal(extents[0], 1, 40), "k": normal(extents[1], 1, 40), **rows}
+        inputs["k"][inputs["kb"][1:] - 2] = np.nan
+        expected, = program.reference("weights", inputs, ["w"])
+        got, = program.compiled("weights", inputs.values(), [], extents, in_place=(0,))
+        finite = compare("weights", got, expected, 1e-5)
+        assert finite.any() and not finite.all(), "weights show nothing"
     for name in names:
         normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
-        inputs = {"q": normal(extents[0], 1, 40), "k": normal(extents[1], 1, 40), "v": normal(extents[1], 1, 24),
-                  "qb": np.cumsum((0,) + QUERIES).astype(np.int32), "kb": np.cumsum((0,) + KEYS).astype(np.int32),
-                  "at": np.array([k - q for q, k in zip(QUERIES, KEYS)], np.int32)}
+        inputs = {"q": normal(extents[0], 1, 40), "k": normal(extents[1], 1, 40), "v": normal(extents[1], 1, 24), **rows}
         for i, (place, _, kind) in enumerate(CASES[name][0]):
             inputs[f"x{i}"] = values(kind, tuple({"q": extents[0], "kv": extents[1]}[d] for d in place.strip("()").split(", ")))
         if name.endswith("_nan"):
