@@ -21,6 +21,8 @@ class Argument:
         self.name, self.element, self.dims, self.more, self.within = name, element, dims, more, within
 
     def is_static(self, case, dim):
+        if dim == "b" and case["named"] and cases.has_one_sequence(case):  # a dim with a name would have to be declared as 1
+            return True
         return isinstance(dim, int) or dim in ("dqk", "dv") or (dim in case["static"] and dim not in self.within)
 
     def shape(self, extents):
