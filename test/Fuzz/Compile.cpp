@@ -37,7 +37,7 @@ std::vector<std::pair<size_t, size_t>> findWords(const std::string &text, bool n
 }
 
 /// libFuzzer keeps inputs that set a counter first.
-__attribute__((section("__libfuzzer_extra_counters"))) uint8_t counters[1 << 14];
+__attribute__((section("__libfuzzer_extra_counters"), used, retain)) uint8_t counters[1 << 14];
 
 void reach(size_t what, llvm::StringRef name) {
   std::string key = std::to_string(what);
@@ -109,9 +109,13 @@ void lower(driver::Lowering &lowering, const driver::Options &options, const std
     return;
   if (lowering.begin(std::move(input->module), input->kind, {}, ""))
     return;
-  auto failure = lowering.lowerTo(Stage::LLVMDialect);
-  require(!failure || failure->status == driver::WrongInput,
-          "the compiler blames itself:", failure ? failure->message : "");
+  for (Stage stage : {Stage::Imported, Stage::Canonical, Stage::Tiled, Stage::Backend, Stage::LLVMDialect}) {
+    if (auto failure = lowering.lowerTo(stage)) {
+      require(failure->status == driver::WrongInput, "the compiler blames itself:", failure->message);
+      return;
+    }
+    reachOps(stage, *lowering.module);
+  }
 }
 
 } // namespace

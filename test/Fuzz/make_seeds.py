@@ -8,6 +8,7 @@ Inputs come from the models and test data of the checkout, cut to what a fuzzer 
 
 import argparse
 import json
+import re
 import struct
 import subprocess
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT / "test" / "models"
 SEPARATOR = b"\xff"
+WORDS = ("config", "generation", "manifest", "preprocessor", "safetensors", "template", "tokenizer")  # targets with a dictionary
 
 GPT2 = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "activation_function": "relu", "n_embd": 32, "n_head": 2,
         "n_layer": 1, "n_positions": 128, "vocab_size": 61}
@@ -180,6 +182,15 @@ def seeds(models):
     }
 
 
+def words(inputs):
+    """What stands in quotes in the inputs, names before colons and words of templates: a fuzzer puts these together."""
+    found = set(re.findall(rb"[\"']([^\"'\\\n]{1,32})[\"']", b"\n".join(inputs)))
+    found |= set(re.findall(rb"[{|] ?([a-z_]{2,12})[ (]", b"\n".join(inputs)))
+    found |= {b"null", b"true", b"false", b"1e400", b"-1", b"0", b"2147483648", b"9223372036854775807", b"18446744073709551616", b"\\u0000", b"\\ud800"}
+    lines = ('"' + "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\x{c:02x}" for c in word) + '"' for word in sorted(found))
+    return "\n".join([*lines][:4000]) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--raptc", type=Path, required=True)
@@ -190,6 +201,9 @@ def main():
     if args.models_only:
         return
     for target, inputs in seeds(args.out / "models").items():
+        inputs = list(inputs)
+        if target in WORDS:
+            (args.out / f"{target}.dict").write_text(words(inputs))
         folder = args.out / "seeds" / target
         folder.mkdir(parents=True, exist_ok=True)
         for number, content in enumerate(inputs):

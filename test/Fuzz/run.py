@@ -34,7 +34,7 @@ class Target:
 
     def run(self):
         corpora = [FOLDER / "Corpus" / self.name, self.args.build / "fuzz" / "seeds" / self.name]
-        dictionary = FOLDER / "Dictionaries" / f"{self.name}.txt"
+        dictionary = self.args.build / "fuzz" / f"{self.name}.dict"
         environment = dict(os.environ, **SANITIZERS, RAPT_FUZZ_MODELS=str(self.args.build / "fuzz" / "models"))
         self.findings.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(parents=True, exist_ok=True)

@@ -153,8 +153,8 @@ void Machine::wrongStep(Shadow &shadow, uint32_t which) {
   }
   Buffer<rapt_chunk> given(chunks);
   Message message;
-  checkStatus(rapt_step(context, given.data(), chunks.size(), message.data(), message.bytes()), {RAPT_INVALID},
-              "a wrong step", message);
+  checkStatus(rapt_step(context, given.data(), chunks.size(), message.data(), message.bytes()),
+              {RAPT_INVALID, RAPT_TOO_LONG}, "a wrong step", message);
 }
 
 void Machine::saveAndLoad(const Shadow &shadow, uint32_t how) {
@@ -199,9 +199,6 @@ void Machine::cancel(Shadow &shadow, uint32_t how) {
   if (status != RAPT_CANCELLED && status != RAPT_FULL)
     fail("a cancelled step gives %s", rapt_status_name(status));
   status = append(shadow, tokens, RAPT_LOGITS_LAST, logits);
-  if (status == RAPT_CANCELLED)
-    status =
-        append(shadow, tokens, RAPT_LOGITS_LAST, logits); // of a step that was refused before it could be cancelled
   if (status == RAPT_FULL)
     return checkFull({{&shadow, tokens.size()}});
   if (status)

@@ -20,7 +20,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PHASES = ["configure", "build", "unit", "lit", "lint"]
+PHASES = ["configure", "build", "unit", "lit", "fuzz", "lint"]
 TIMEOUT, FULL_TIMEOUT = 600, 4 * 3600  # seconds of one test
 
 
@@ -85,9 +85,9 @@ def configure(build, preset):
     return run(["cmake", "--preset", preset, "-B", str(build)], build / "check" / "configure.log")
 
 
-def compile_all(build, jobs):
+def compile_all(build, jobs, *options):
     log = build / "check" / "build.log"
-    status = run(["cmake", "--build", str(build), "-j", str(jobs)], log)
+    status = run(["cmake", "--build", str(build), "-j", str(jobs), *options], log)
     warnings = sorted({line for line in log.read_text(errors="replace").splitlines() if " warning: " in line})
     if warnings:
         print("\n".join([*warnings[:20], f"{len(warnings)} warnings"]))
@@ -159,6 +159,26 @@ def lit(build, jobs, filters):
     return tally
 
 
+def fuzz(build, jobs):
+    """Builds the fuzz targets, instrumented, below the build folder and runs each of them: 5 seconds, or 10 minutes with --full,
+    where the compiler is instrumented too. The 5 seconds are those of one seed; --full goes on from the inputs it kept."""
+    tally, isFull = Tally(), os.environ.get("RAPT_FULL") == "1"
+    folders = {preset: build / preset for preset in ("fuzz", *(("fuzz-compiler",) if isFull else ()))}
+    for preset, folder in folders.items():
+        if configure(folder, preset) or compile_all(folder, jobs, "--target", "fuzzers"):
+            tally.add("failed", f"build of preset {preset}")
+            return tally
+    command = [sys.executable, str(ROOT / "test/Fuzz/run.py"), "--build", str(build), "--jobs", str(jobs)]
+    if isFull:
+        command += ["--seconds", "600", "--seed", os.environ["RAPT_SEED"], "--keep", str(build / "fuzz" / "kept"),
+                    "--compiler", str(folders["fuzz-compiler"] / "bin")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    tally.details = (done.stdout + done.stderr).rstrip().splitlines()
+    outcome = re.search(r"^(\d+) passed, (\d+) failed$", done.stdout, re.MULTILINE)
+    tally.passed, tally.failed = (int(outcome[1]), int(outcome[2])) if outcome else (0, 1)
+    return tally
+
+
 def lint(build):
     """Each tools/dev/check-* is one test; its exit status 77 means that it could not run here."""
     tally = Tally()
@@ -192,7 +212,8 @@ def check_build(preset, build, args, phases, filters, clock, prefix=""):
             print(f"{prefix}{phase} failed (see {build}/check/{phase}.log)")
             return None
     tallies = {}
-    runners = {"unit": lambda: unit(build, args.jobs), "lit": lambda: lit(build, args.jobs, filters), "lint": lambda: lint(build)}
+    runners = {"unit": lambda: unit(build, args.jobs), "lit": lambda: lit(build, args.jobs, filters),
+               "fuzz": lambda: fuzz(build, args.jobs), "lint": lambda: lint(build)}
     for phase in phases:
         tally = tallies[prefix + phase] = runners[phase]()
         clock.record(prefix + phase)
@@ -233,13 +254,15 @@ def main():
     args = parse_arguments()
     # Read by sanitized builds alone; LLVM's own libraries are not instrumented (test/lit.cfg.py says what follows).
     os.environ.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0:detect_leaks=0")
+    os.environ.setdefault("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")  # else a finding is printed and the test passes
     if args.full:
         os.environ.update(RAPT_FULL="1", RAPT_SEED=str(args.seed))
         print(f"full counts, --seed {args.seed}", flush=True)
     clock = Clock()
     clock.rows.append(("install", args.install_seconds, 0.0))
     build = Path(args.build).resolve() if args.build else folder_of(args.preset)
-    tallies = check_build(args.preset, build, args, args.only or PHASES[2:], args.filter, clock)
+    phases = args.only or [phase for phase in PHASES[2:] if phase != "fuzz" or args.preset == "dev"]
+    tallies = check_build(args.preset, build, args, phases, args.filter, clock)
     if tallies is None:
         return 1
     if args.full and not args.only and not args.filter:

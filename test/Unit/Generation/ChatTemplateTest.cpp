@@ -45,6 +45,12 @@ TEST(ChatTemplate, EqualsJinja) {
   }
 }
 
+/// A message is one line that a terminal can show, whatever the template says.
+TEST(ChatTemplate, ErrorsArePrintable) {
+  EXPECT_EQ(rendered("{{ raise_exception('a\\nb\x1b[1m') }}"),
+            "chat template, line 1: the template refuses these messages: a\\x0ab\\x1b[1m");
+}
+
 /// What a user wrote stays marked through all that a template does with it.
 TEST(ChatTemplate, TellsUsersTextApart) {
   Expected<ChatTemplate> chat =
