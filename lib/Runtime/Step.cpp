@@ -267,6 +267,8 @@ void Step::scatter() {
   const float *from = c.staged.data();
   for (size_t r = 0; r < rows; ++r) {
     const Piece &p = c.pieces[r];
+    if (!p.wanted)
+      continue; // its chunk may have no place for logits
     const rapt_chunk &k = chunks[p.chunk];
     float *to = const_cast<float *>(k.logits) + (k.want == RAPT_LOGITS_ALL ? p.begin * l.vocabulary : 0);
     memcpy(to, from, p.wanted * l.vocabulary * sizeof(float));

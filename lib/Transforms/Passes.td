@@ -116,6 +116,7 @@ def AttnDeclareKernels : Pass<"attn-declare-kernels", "::mlir::ModuleOp"> {
     ```
     becomes an entry of `arg0`, `arg1` and `out`, with the one dim `dim0`.
   }];
+  let dependentDialects = ["::rapt::attn::AttnDialect"]; // a function without ops of it has dims, too
 }
 
 def AttnPadKernels : Pass<"attn-pad-kernels", "::mlir::ModuleOp"> {
