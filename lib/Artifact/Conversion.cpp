@@ -1,6 +1,6 @@
 //===- Conversion.cpp - Runs of values from one storage type to another --------===//
 //
-// The loops over blocks of 16 are branch-free so that they vectorise; a block that
+// The loops over blocks of 16 are branch-free so that they vectorize; a block that
 // holds a subnormal, infinite or NaN value of a 16-bit type goes the exact scalar way.
 //
 //===----------------------------------------------------------------------===//

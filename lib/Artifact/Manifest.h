@@ -40,7 +40,7 @@ struct Manifest {
   json::Array entries; ///< as the compiler describes them: name, dims, buffers
 };
 
-/// How the parameters are quantised, "w8a8", "w8, groups of 32" or "w4, groups of 64 with zeros"; empty if none is.
+/// How the parameters are quantized, "w8a8", "w8, groups of 32" or "w4, groups of 64 with zeros"; empty if none is.
 std::string quantizationOf(const std::vector<Parameter> &parameters);
 
 /// The least minor of the ABI that can run the artifact (rapt/artifact.h).

@@ -39,7 +39,7 @@ struct Layout {
   enum Kind : uint8_t {
     RowMajor, ///< [rows][columnsPadded]
     Panels,   ///< [columnsPadded/32][rowsPadded/k][32][k], k = 1 (f32) or 2 (bf16, f16)
-              ///< of a quantised parameter [columnsPadded/32][groups] of codes, scales and zeros, k = 4 (8 bits) or 8
+              ///< of a quantized parameter [columnsPadded/32][groups] of codes, scales and zeros, k = 4 (8 bits) or 8
   };
   Kind kind = RowMajor;
   int64_t columnGroup = 0;
@@ -50,7 +50,7 @@ struct Layout {
 /// One parameter, possibly stacked over layers.
 struct Parameter {
   std::string name;
-  DType storage = DType::F32;  ///< F32 of a quantised parameter
+  DType storage = DType::F32;  ///< F32 of a quantized parameter
   std::vector<int64_t> shape;  ///< logical, of one layer: [rows, columns] or [columns]
   int64_t layers = 1;          ///< layers stacked; 1 when not stacked
   int64_t firstLayer = 0;      ///< the number that {layer} takes first

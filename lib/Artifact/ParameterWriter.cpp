@@ -373,7 +373,7 @@ Expected<ParameterWriter::Rectangle> ParameterWriter::load(int64_t layer, size_t
   const int64_t innerBegin = r.transposed ? r.rowBegin : r.columnBegin - firstColumns[source];
   const int64_t innerExtent = r.transposed ? rows : ownColumns;
   int64_t outerCount = r.transposed ? columnCount : rowCount, innerCount = count / outerCount;
-  if (innerCount == innerExtent) { // neighbouring rows: one read
+  if (innerCount == innerExtent) { // neighboring rows: one read
     innerCount = count;
     outerCount = 1;
   }

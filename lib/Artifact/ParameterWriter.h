@@ -13,8 +13,8 @@ namespace rapt::artifact {
 /// Memory one thread reuses between calls.
 class Scratch {
 public:
-  /// At least `bytes` of uninitialised memory; the previous content is lost. Three slots: raw values, converted ones,
-  /// and panels that are then quantised.
+  /// At least `bytes` of uninitialized memory; the previous content is lost. Three slots: raw values, converted ones,
+  /// and panels that are then quantized.
   std::byte *reserve(unsigned slot, size_t bytes);
 
 private:

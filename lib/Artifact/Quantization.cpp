@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t width = QuantizedGroup::width;
 
-/// To the nearest whole number, ties to even, of |x| < 2^22: without a library call, so that loops vectorise.
+/// To the nearest whole number, ties to even, of |x| < 2^22: without a library call, so that loops vectorize.
 float nearest(float x) {
   const float shift = 12582912.f; // 1.5 * 2^23
   return (x + shift) - shift;

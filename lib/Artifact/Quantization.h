@@ -12,7 +12,7 @@
 
 namespace rapt::artifact {
 
-/// How a matrix is quantised; 0 bits: not at all.
+/// How a matrix is quantized; 0 bits: not at all.
 struct Quantization {
   uint8_t bits = 0;        ///< 4 or 8
   int64_t group = 0;       ///< rows of a group: 32, 64 or 128; 0: all

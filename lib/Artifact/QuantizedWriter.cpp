@@ -1,4 +1,4 @@
-//===- QuantizedWriter.cpp - Bytes of one quantised parameter ------------------===//
+//===- QuantizedWriter.cpp - Bytes of one quantized parameter ------------------===//
 #include "lib/Artifact/QuantizedWriter.h"
 #include <algorithm>
 #include <cstring>
@@ -70,7 +70,7 @@ Status QuantizedWriter::writeUnit(int64_t layer, int64_t unit, const float *pane
   QuantizedGroup group;
   if (int column = quantize(panel, count, how, group); column >= 0)
     return Error{"parameter '" + name + "': tensor '" + floats.tensorOf(layer, unit / groups * panelWidth + column) +
-                 "' holds NaN or infinity, which cannot be quantised"};
+                 "' holds NaN or infinity, which cannot be quantized"};
   const uint64_t from = uint64_t(unit) * groupBytes, end = begin + target.size();
   if (from >= begin)
     for (int64_t row = 0; row < count; ++row)

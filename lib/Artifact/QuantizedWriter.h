@@ -1,4 +1,4 @@
-//===- QuantizedWriter.h - Bytes of one quantised parameter --------------------===//
+//===- QuantizedWriter.h - Bytes of one quantized parameter --------------------===//
 //
 // Takes panels of f32 from a ParameterWriter and writes groups of integers. Like it,
 // any byte range at a time; a group that a window cuts is made by both its windows.

@@ -182,7 +182,7 @@ void Packing::work() {
   }
 }
 
-/// The errors of each quantised slot. Pieces are added in their order, whichever thread made them.
+/// The errors of each quantized slot. Pieces are added in their order, whichever thread made them.
 std::vector<MatrixError> collectErrors(const std::vector<Parameter> &parameters, const std::vector<Slot> &slots,
                                        const std::vector<PieceErrors> &pieces) {
   std::vector<QuantizationError> sums(slots.size());

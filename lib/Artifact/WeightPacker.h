@@ -27,7 +27,7 @@ struct PackRequest {
   unsigned threads = 0;  ///< 0: one per processor, at most 8
 };
 
-/// How well a matrix of one layer was quantised.
+/// How well a matrix of one layer was quantized.
 struct MatrixError {
   std::string tensor; ///< the first of its sources
   QuantizationError error;
@@ -39,7 +39,7 @@ public:
   Id interfaceId, contentId;
   std::string fileName; ///< without directory
   uint64_t weightsBytes = 0, fileBytes = 0;
-  std::vector<MatrixError> errors; ///< of quantised matrices, in the order of the file
+  std::vector<MatrixError> errors; ///< of quantized matrices, in the order of the file
 
   /// Gives the file its name. A file that already has the name and the same header stays as it is; one with other
   /// bytes is an error: weight files are never overwritten, a running program may have them mapped.

@@ -104,7 +104,7 @@ MaybeFailure Lowering::dump() {
 Failure Lowering::failPasses(Stage to) {
   std::string stage = rapt::nameOf(to).str();
   Failure failure;
-  // Whether a model's matrices can be quantised as asked is seen by the pass that does it, which says why not.
+  // Whether a model's matrices can be quantized as asked is seen by the pass that does it, which says why not.
   const bool isRefused = to == Stage::Canonical && options.quantize != "none" && diagnostics.sawErrors();
   if (kind != InputKind::MLIR && !isRefused)
     failure = internalFailure("cannot lower to the stage " + stage);

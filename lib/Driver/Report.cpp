@@ -100,9 +100,9 @@ std::string driver::quantizationReport(const std::vector<artifact::Parameter> &p
     if (matrix.error.relative() > worst->error.relative())
       worst = &matrix;
     if (everyMatrix)
-      lines += "raptc: quantised " + shownPath(matrix.tensor) + ": relative error " + share(matrix.error) + "\n";
+      lines += "raptc: quantized " + shownPath(matrix.tensor) + ": relative error " + share(matrix.error) + "\n";
   }
-  return lines + "quantised: " + artifact::quantizationOf(parameters) + ": " + grouped(errors.size()) +
+  return lines + "quantized: " + artifact::quantizationOf(parameters) + ": " + grouped(errors.size()) +
          (errors.size() == 1 ? " matrix" : " matrices") + ", relative error " + share(all) + ", at most " +
          share(worst->error) + " (" + shownPath(worst->tensor) + ")\n";
 }
@@ -110,7 +110,7 @@ std::string driver::quantizationReport(const std::vector<artifact::Parameter> &p
 std::string driver::prediction(const artifact::Manifest &manifest, uint64_t fileBytes) {
   const std::string quantization = artifact::quantizationOf(manifest.parameters);
   std::string text = modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "") + "\n" +
-                     (quantization.empty() ? "" : "quantised: " + quantization + "\n") +
+                     (quantization.empty() ? "" : "quantized: " + quantization + "\n") +
                      "weights: " + inUnits(fileBytes) + " on disk, " + inUnits(manifest.weightsBytes) + " in memory\n" +
                      boundsLine(manifest) + "\n";
   if (manifest.cache && manifest.maxPositions)

@@ -14,7 +14,7 @@ struct Costs {
 std::string report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Costs &costs);
 
 /// One line about what rounding to integers changed, relative L2 over all matrices and of the worst; before it, with
-/// `everyMatrix`, a line of each. Empty where nothing was quantised.
+/// `everyMatrix`, a line of each. Empty where nothing was quantized.
 std::string quantizationReport(const std::vector<artifact::Parameter> &parameters,
                                const std::vector<artifact::MatrixError> &errors, bool everyMatrix);
 

@@ -43,7 +43,7 @@ double BeamSearch::normalized(double score, int64_t length) const {
   return score / std::pow(double(length), settings.lengthPenalty);
 }
 
-/// The rules work on log likelihoods, which Hugging Face does not normalise again.
+/// The rules work on log likelihoods, which Hugging Face does not normalize again.
 void BeamSearch::applyRules(const Hypothesis &hypothesis, std::span<double> scores) const {
   if (settings.repetitionPenalty == 1 && settings.noRepeatNgram == 0)
     return;

@@ -2,8 +2,8 @@
 //
 // The pixels are those of Pillow's Image.open(file).convert("RGB") after
 // ImageOps.exif_transpose, byte for byte: JPEG with the accurate integer
-// transform and smooth upsampling, colour profiles ignored, alpha dropped, grey
-// of 16 bits cut at 255 (not scaled), colour of 16 bits by its high byte.
+// transform and smooth upsampling, color profiles ignored, alpha dropped, gray
+// of 16 bits cut at 255 (not scaled), color of 16 bits by its high byte.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -109,7 +109,7 @@ bool JpegDecoder::run() {
   if (!size)
     return false;
   if (info.num_components != 1 && info.num_components != 3 && info.num_components != 4)
-    stop("it has neither 1, 3 nor 4 colour components");
+    stop("it has neither 1, 3 nor 4 color components");
   constexpr std::string_view exif("Exif\0\0", 6);
   for (jpeg_saved_marker_ptr marker = info.marker_list; marker && result.exif.empty(); marker = marker->next) {
     std::string_view content(reinterpret_cast<const char *>(marker->data), marker->data_length);

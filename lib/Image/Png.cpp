@@ -36,9 +36,9 @@ private:
   std::string_view rest; // of the file
   png_structp png = nullptr;
   png_infop info = nullptr;
-  int depth = 0, colour = 0, channels = 0;
+  int depth = 0, color = 0, channels = 0;
   png_colorp palette = nullptr;
-  int colours = 0;
+  int colors = 0;
   std::vector<uint8_t> stored; // all rows: an interlaced file fills them in several passes
 };
 
@@ -59,14 +59,14 @@ void PngDecoder::start() {
 
 /// Samples of fewer than 8 bits come as one byte each.
 void PngDecoder::convertRow(const uint8_t *row, uint8_t *out) const {
-  bool wide = depth == 16, grey = channels < 3;
+  bool wide = depth == 16, gray = channels < 3;
   for (int64_t x = 0; x < result.image.width; ++x, row += channels * (wide ? 2 : 1), out += 3)
     for (int channel = 0; channel < 3; ++channel) {
-      const uint8_t *sample = row + (grey ? 0 : channel) * (wide ? 2 : 1);
-      if (colour == PNG_COLOR_TYPE_PALETTE) {
-        const png_color known = *row < colours ? palette[*row] : png_color{0, 0, 0};
+      const uint8_t *sample = row + (gray ? 0 : channel) * (wide ? 2 : 1);
+      if (color == PNG_COLOR_TYPE_PALETTE) {
+        const png_color known = *row < colors ? palette[*row] : png_color{0, 0, 0};
         out[channel] = channel == 0 ? known.red : channel == 1 ? known.green : known.blue;
-      } else if (colour == PNG_COLOR_TYPE_GRAY) {
+      } else if (color == PNG_COLOR_TYPE_GRAY) {
         out[channel] = wide ? (sample[0] ? 255 : sample[1]) : uint8_t(*sample * (255 / ((1 << depth) - 1)));
       } else {
         out[channel] = *sample; // the high byte of 16 bits
@@ -82,10 +82,10 @@ void PngDecoder::keepExif() {
 }
 
 void PngDecoder::readRows() {
-  depth = png_get_bit_depth(png, info), colour = png_get_color_type(png, info);
+  depth = png_get_bit_depth(png, info), color = png_get_color_type(png, info);
   channels = png_get_channels(png, info);
-  if (colour == PNG_COLOR_TYPE_PALETTE)
-    png_get_PLTE(png, info, &palette, &colours);
+  if (color == PNG_COLOR_TYPE_PALETTE)
+    png_get_PLTE(png, info, &palette, &colors);
   png_set_packing(png);
   png_set_interlace_handling(png);
   png_read_update_info(png, info);

@@ -14,7 +14,7 @@ static std::pair<int64_t, int64_t> sizeAfter(const Image &image, const Preproces
   return image.width <= image.height ? std::pair(edge, longer) : std::pair(longer, edge);
 }
 
-/// One axis of a crop about the centre: where it begins in the image, or (negative) how much black comes before it.
+/// One axis of a crop about the center: where it begins in the image, or (negative) how much black comes before it.
 static int64_t cropBegin(int64_t length, int64_t crop) {
   return length >= crop ? (length - crop) / 2 : -((crop - length + 1) / 2);
 }

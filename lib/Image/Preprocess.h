@@ -32,7 +32,7 @@ struct PixelValues {
   std::vector<float> values; ///< [channels, height, width]
 };
 
-/// Decodes, resizes, crops about the centre, rescales (in double, rounded to single) and normalises (in single), in
+/// Decodes, resizes, crops about the center, rescales (in double, rounded to single) and normalizes (in single), in
 /// this order, as the Hugging Face processors do with NumPy. Errors: as `decode` and `resize`.
 Expected<PixelValues> preprocess(std::string_view file, const Preprocessing &how);
 

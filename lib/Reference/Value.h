@@ -17,7 +17,7 @@ namespace rapt::reference {
 /// Most elements of one tensor: a wrong extent is an error, not an exhausted machine.
 inline constexpr int64_t maxElements = int64_t(1) << 32;
 
-/// A dense tensor in row-major order. Float elements are in `floats`, integers of any width in `ints`. A quantised
+/// A dense tensor in row-major order. Float elements are in `floats`, integers of any width in `ints`. A quantized
 /// matrix has its values in `floats`, its codes in `ints`, and scale and zero of each group, lines of groups one after
 /// another: a line is a row of activations or what one column of a product sums over.
 template <typename Scalar> struct Tensor {

@@ -30,7 +30,7 @@ private:
   rapt_allocator hook{};
 };
 
-/// A block of plain values from an Allocator. Not initialised unless asked.
+/// A block of plain values from an Allocator. Not initialized unless asked.
 template <typename T> class Array {
   static_assert(std::is_trivially_copyable_v<T>);
 

@@ -5,7 +5,7 @@
 // and pthread; and because a region must not wait for a thread that was never scheduled: a thread joins an open region,
 // the caller closes it when it finds no index that nobody has and waits only for those that joined.
 //
-// Each thread has an equal run of neighbouring indices and takes them from the front, so that what it reads goes on
+// Each thread has an equal run of neighboring indices and takes them from the front, so that what it reads goes on
 // where it ended and is mostly the same part in every region. A thread without any takes the back half of another's, or
 // all of them where the other has not come yet.
 //
@@ -40,7 +40,7 @@ inline void relax() {
 #endif
 }
 
-/// Neighbouring indices of a region, which count from 0 and are fewer than 2^32.
+/// Neighboring indices of a region, which count from 0 and are fewer than 2^32.
 struct Run {
   uint64_t first, end;
 

@@ -2,7 +2,7 @@
 //
 // Special tokens and others added after training are matched before anything
 // else, the longest at the leftmost place. Those with normalized=false are looked
-// for in the text as it is, the others after normalisation.
+// for in the text as it is, the others after normalization.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,7 +26,7 @@ struct AddedToken {
 /// Finds the tokens of one list in text.
 class TokenFinder {
 public:
-  /// `pattern` is what to look for: the content, or the normalised content. `token` outlives this.
+  /// `pattern` is what to look for: the content, or the normalized content. `token` outlives this.
   void add(std::string_view pattern, const AddedToken &token);
   bool empty() const { return nodes.size() <= 1; }
 

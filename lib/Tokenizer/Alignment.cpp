@@ -30,7 +30,7 @@ Expected<Alignment> Alignment::of(const NormalizerList &normalizers, std::string
       break;
     each.resize(each.size() + part->size(), {begin, end});
   }
-  if (each.size() != normal.size()) // it depends on the neighbours: no more is known than that it is in here
+  if (each.size() != normal.size()) // it depends on the neighbors: no more is known than that it is in here
     each.assign(normal.size(), {0, text.size()});
   return alignment;
 }
@@ -45,7 +45,7 @@ ByteRange Alignment::original(ByteRange range) const {
   return {base + each[range.begin].begin, base + each[range.end - 1].end};
 }
 
-/// Where `word` lies in the normalised text: by its address, or by the bytes of its tokens, which may begin with a
+/// Where `word` lies in the normalized text: by its address, or by the bytes of its tokens, which may begin with a
 /// blank that the pre-tokenizer added.
 ByteRange SpanFinder::locate(std::string_view word, const std::string &bytes) {
   std::less_equal<const char *> notBehind;

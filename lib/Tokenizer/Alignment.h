@@ -1,7 +1,7 @@
 //===- Alignment.h - Where in a text its tokens come from ------------------===//
 //
-// Normalisers and pre-tokenizers rewrite text without keeping book. The places
-// are found afterwards: what the normalisers make of each character is compared
+// Normalizers and pre-tokenizers rewrite text without keeping book. The places
+// are found afterwards: what the normalizers make of each character is compared
 // with what they made of the whole, and the bytes of a word's tokens with the
 // word. Where the two do not fit, a range is larger than need be, never wrong.
 //
@@ -29,13 +29,13 @@ struct TokenSpan {
   ByteRange bytes;    ///< without white space around it
 };
 
-/// From the bytes of a normalised text to those of the original.
+/// From the bytes of a normalized text to those of the original.
 class Alignment {
 public:
   /// `normal` is what `normalizers` made of `text`, whose first byte has the offset `base` in the original.
   static Expected<Alignment> of(const NormalizerList &normalizers, std::string_view text, std::string_view normal,
                                 size_t base);
-  /// The original of a range of the normalised text.
+  /// The original of a range of the normalized text.
   ByteRange original(ByteRange range) const;
 
 private:

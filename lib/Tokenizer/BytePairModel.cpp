@@ -77,8 +77,8 @@ Status BytePairModel::addMerges(const MergeList &pairs, const std::string &where
 }
 
 /// A merge joins the last first-symbol of its left part with the first first-symbol of its right part. Where two
-/// neighbouring characters are no such pair of any merge, no merge ever crosses, and a long piece can be cut there
-/// without changing its ids. That makes text without pre-tokenisation (SentencePiece's) take linear time and memory of
+/// neighboring characters are no such pair of any merge, no merge ever crosses, and a long piece can be cut there
+/// without changing its ids. That makes text without pre-tokenization (SentencePiece's) take linear time and memory of
 /// one word.
 void BytePairModel::findSafeCuts(const std::vector<std::array<int32_t, 3>> &joins) {
   if (!options.subwordPrefix.empty() || !options.wordSuffix.empty() || options.ignoreMerges)

@@ -33,7 +33,7 @@ public:
     push(token, memory, sink);
   }
   virtual void finish(DecodeMemory &memory, TextSink sink) const {}
-  /// Turns a token into the bytes it stands for, regardless of its neighbours.
+  /// Turns a token into the bytes it stands for, regardless of its neighbors.
   virtual void expose(std::string &token) const {}
 };
 

@@ -1,7 +1,7 @@
 //===- Model.h - What turns a piece of text into ids -----------------------===//
 //
 // The last stage of encoding. A model sees one piece at a time, after
-// normalisation and pre-tokenisation.
+// normalization and pre-tokenization.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -14,7 +14,7 @@ namespace rapt {
 static constexpr size_t kMostNormalizers = 32;
 
 Error growthError(size_t size, size_t limit) {
-  return Error{"normalising " + std::to_string(size) + " bytes of text makes more than " + std::to_string(limit)};
+  return Error{"normalizing " + std::to_string(size) + " bytes of text makes more than " + std::to_string(limit)};
 }
 
 namespace {

@@ -43,7 +43,7 @@ Expected<PieceTrie> PieceTrie::build(const Vocabulary &vocabulary, const std::st
   const std::vector<Piece> &pieces = *sorted;
   PieceTrie trie;
   trie.entries.emplace_back();
-  // Breadth first: all children of a node are made at once, so that they are neighbours.
+  // Breadth first: all children of a node are made at once, so that they are neighbors.
   std::vector<Bundle> level = {{root, 0, pieces.size(), 0}}, next;
   for (; !level.empty(); level.swap(next), next.clear())
     for (Bundle bundle : level) {

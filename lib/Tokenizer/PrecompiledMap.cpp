@@ -109,7 +109,7 @@ Expected<std::string> PrecompiledMap::apply(std::string text) const {
     bool inside =
         *begin <= replacements.size() && (*begin == replacements.size() || (replacements[*begin] & 0xC0) != 0x80);
     if (!inside)
-      failure = Error{"the normaliser's precompiled_charsmap is damaged: its entry for '" + json::printable(part) +
+      failure = Error{"the normalizer's precompiled_charsmap is damaged: its entry for '" + json::printable(part) +
                       "' leads outside of it"};
     else
       result.append(replacements, *begin, end == std::string::npos ? end : end - *begin);

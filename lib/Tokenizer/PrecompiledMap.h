@@ -1,6 +1,6 @@
-//===- PrecompiledMap.h - SentencePiece's normalisation table ---------------===//
+//===- PrecompiledMap.h - SentencePiece's normalization table ---------------===//
 //
-// The "Precompiled" normaliser: a table of character sequences and what replaces
+// The "Precompiled" normalizer: a table of character sequences and what replaces
 // them, as SentencePiece stores it in a model (darts-clone's double array, then
 // the replacements, each ended by a zero byte).
 //

@@ -6,7 +6,7 @@
 namespace rapt {
 
 /// What becomes of a match: dropped, a piece of its own, glued to the piece before or behind, or one piece with its
-/// neighbouring matches (SplitDelimiterBehavior of Hugging Face's tokenizers).
+/// neighboring matches (SplitDelimiterBehavior of Hugging Face's tokenizers).
 enum class SplitBehavior { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
 
 Expected<SplitBehavior> parseSplitBehavior(std::string_view name, const std::string &where);

@@ -1,6 +1,6 @@
 //===- Tokenizer.h - Text to token ids and back ----------------------------===//
 //
-// The tokenizer of a Hugging Face directory: added tokens, normaliser,
+// The tokenizer of a Hugging Face directory: added tokens, normalizer,
 // pre-tokenizer, model, post-processor and decoder as tokenizer.json describes
 // them, with the ids that Hugging Face's library gives. What is not supported is
 // refused by name when the file is read, never approximated.

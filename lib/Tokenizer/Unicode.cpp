@@ -118,7 +118,7 @@ Expected<std::string> normalize(std::string_view text, Form form) {
     utf8proc_ssize_t size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t *>(text.data() + begin),
                                          utf8proc_ssize_t(end - begin), &mapped, optionsOf(form));
     if (size < 0)
-      return Error{"the text cannot be normalised at byte " + std::to_string(begin) + ": " + utf8proc_errmsg(size)};
+      return Error{"the text cannot be normalized at byte " + std::to_string(begin) + ": " + utf8proc_errmsg(size)};
     result.append(reinterpret_cast<const char *>(mapped), size_t(size));
     free(mapped);
     done = end;

@@ -46,7 +46,7 @@ std::string toLower(std::string_view text);
 /// Finds the ends of extended grapheme clusters (UAX 29) on a walk that begins where a cluster begins.
 class ClusterBreaker {
 public:
-  /// Whether a cluster ends between two neighbouring characters; called for each pair in order.
+  /// Whether a cluster ends between two neighboring characters; called for each pair in order.
   bool isBreak(char32_t left, char32_t right);
 
 private:

@@ -3,7 +3,7 @@
 // A unigram language model over pieces (Kudo 2018), as SentencePiece trains it:
 // of all ways to cut a text the one with the largest sum of scores is taken
 // (Viterbi's algorithm, in double). A character without a piece costs ten more
-// than the worst piece; neighbours of that kind are one unknown token, or their
+// than the worst piece; neighbors of that kind are one unknown token, or their
 // bytes with byte_fallback.
 //
 //===----------------------------------------------------------------------===//

@@ -22,7 +22,7 @@ namespace {
 /// One forall: its body becomes `name`, a call of the executor, which has the number `region` if any, takes its place.
 LogicalResult outline(scf::ForallOp forall, func::FuncOp entry, StringRef name, IntegerAttr region) {
   if (!forall.isNormalized() || forall.getNumResults() != 0)
-    return forall.emitOpError("must be bufferised and normalised before it is outlined");
+    return forall.emitOpError("must be bufferized and normalized before it is outlined");
   ImplicitLocOpBuilder b(forall.getLoc(), forall);
   SmallVector<Value> extents;
   for (OpFoldResult extent : forall.getMixedUpperBound())

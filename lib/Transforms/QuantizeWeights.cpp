@@ -52,7 +52,7 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
 
   void runOnOperation() override {
     if (mode != "w8a8" && mode != "w8" && mode != "w4") {
-      getOperation().emitError() << "quantisation must be w8a8, w8 or w4, found '" << mode << "'";
+      getOperation().emitError() << "quantization must be w8a8, w8 or w4, found '" << mode << "'";
       return signalPassFailure();
     }
     if (group != 32 && group != 64 && group != 128) {
@@ -70,7 +70,7 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
       isAny |= static_cast<bool>(*type);
     }
     if (!isAny) {
-      getOperation().emitError("has no matrix that can be quantised: weights of products and tables of look-ups");
+      getOperation().emitError("has no matrix that can be quantized: weights of products and tables of look-ups");
       return signalPassFailure();
     }
   }
@@ -95,11 +95,11 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
       return attn::QuantizedType();
     int64_t padded = attn::padToPanel(period), depth = slice.getDimSize(axis);
     if (period != 0 && size != 0 && padded % size != 0)
-      return parameter.emitOpError() << "cannot be quantised in groups of " << size << ": the rows of tensor '"
+      return parameter.emitOpError() << "cannot be quantized in groups of " << size << ": the rows of tensor '"
                                      << tensorOf(parameter) << "' come in heads of " << period << ", padded to "
                                      << padded << ", which " << size << " does not divide";
     if (depth > kMostDepth)
-      return parameter.emitOpError() << "cannot be quantised: tensor '" << tensorOf(parameter) << "' sums over "
+      return parameter.emitOpError() << "cannot be quantized: tensor '" << tensorOf(parameter) << "' sums over "
                                      << depth << " rows, sums of integers over at most " << kMostDepth;
     // Errors of a table are those of every token, and of every logit where it is the head as well.
     bool isNarrow = mode == "w4" && !uses.isTable;
@@ -125,7 +125,7 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
     }
   }
 
-  /// Rows that several products read are quantised once.
+  /// Rows that several products read are quantized once.
   llvm::DenseMap<std::pair<Value, Type>, Value> quantized;
 };
 

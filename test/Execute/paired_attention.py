@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Attention whose products take pairs of bf16: by dot products, by tiles, for which other code stands in where the machine lacks them,
 and widened. Against float64 over what the caller gave; the error is at most twice that of the plain formula in bf16, whose probabilities are
-rounded after they are normalised. Rows of ragged lengths, from one query to more than a task has, and keys to more than it uses at a time."""
+rounded after they are normalized. Rows of ragged lengths, from one query to more than a task has, and keys to more than it uses at a time."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Products of quantised weights, of sizes that fill no group, panel or word, against the reference in float64, which quantises weights
+"""Products of quantized weights, of sizes that fill no group, panel or word, against the reference in float64, which quantizes weights
 and rows itself.
 
 Where a product reads an entry's input, both round the same numbers and only sums in f32 differ. The input of a second product

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles random models of the families with quantised weights and compares their outputs with those of the reference evaluator, which runs
-the same quantised program.
+"""Compiles random models of the families with quantized weights and compares their outputs with those of the reference evaluator, which runs
+the same quantized program.
 
     quantized_models.py --raptc build/bin/raptc --rapt-opt build/bin/rapt-opt --rapt-run build/bin/rapt-run --rapt-reference build/bin/rapt-reference
 

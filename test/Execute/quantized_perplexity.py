@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles test/models/tiny-gpt in f32 and quantised and compares perplexity on heldout.txt and the bytes of weights.
+"""Compiles test/models/tiny-gpt in f32 and quantized and compares perplexity on heldout.txt and the bytes of weights.
 
     quantized_perplexity.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run
 

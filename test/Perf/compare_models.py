@@ -1,5 +1,5 @@
 """Writes attention, BERT, ViT and T5 with the seeded weights of a checkpoint as the ONNX files that test/Perf/compare gives to ONNX
-Runtime: in the fused operators that its own optimiser makes of exported models, so that nothing is left to find."""
+Runtime: in the fused operators that its own optimizer makes of exported models, so that nothing is left to find."""
 
 import numpy as np
 

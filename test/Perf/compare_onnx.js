@@ -29,7 +29,7 @@ async function main() {
     await run();
     return (cases[text] = run);
   }
-  console.log(`ONNX Runtime ${require("onnxruntime-node/package.json").version}, all graph optimisations`);
+  console.log(`ONNX Runtime ${require("onnxruntime-node/package.json").version}, all graph optimizations`);
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const [what, argument, ...rest] = line.split(" ");
     const run = await find(rest.join(" ")), runs = what === "time" ? Number(argument) : 1;

@@ -68,7 +68,7 @@ LLAMA_NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", 
 
 
 def write_llama_gguf(path, tensors, config):
-    """llama.cpp rotates neighbouring channels, the checkpoint those half a head apart: rows of queries and keys change places."""
+    """llama.cpp rotates neighboring channels, the checkpoint those half a head apart: rows of queries and keys change places."""
     heads, size = config["num_attention_heads"], config["hidden_size"] // config["num_attention_heads"]
     entries = {"general.architecture": "llama", "llama.vocab_size": config["vocab_size"],
                "llama.context_length": config["max_position_embeddings"], "llama.embedding_length": config["hidden_size"],
@@ -144,7 +144,7 @@ class Graph:
 
 def write_onnx(path, tensors, config, capacity):
     """One decoding step: any number of new tokens, keys and values in tensors of `capacity` positions, logits of the last
-    token. The operators are those that ONNX Runtime's own generators of decoders use, its optimiser does the rest."""
+    token. The operators are those that ONNX Runtime's own generators of decoders use, its optimizer does the rest."""
     graph, ms, width, heads = Graph(), "com.microsoft", config["n_embd"], config["n_head"]
     weights = {name: graph.constant(name, array) for name, array in tensors.items()}
     shapes = {key: graph.constant(key, np.array(shape, np.int64))

@@ -31,7 +31,7 @@ async function main() {
     return logits.data;
   }
 
-  console.log(`cache f32, capacity ${CAPACITY}, in place; graph optimisations: all`);
+  console.log(`cache f32, capacity ${CAPACITY}, in place; graph optimizations: all`);
   let length = 0;
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const [word, path] = line.split(" ");

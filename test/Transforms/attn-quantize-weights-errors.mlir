@@ -1,11 +1,11 @@
 // RUN: rapt-opt %s --attn-quantize-weights="mode=w8 group=128" --split-input-file --verify-diagnostics
 // RUN: not rapt-opt %s --attn-quantize-weights="mode=w2" --split-input-file 2>&1 | FileCheck %s --check-prefix=MODE
 // RUN: not rapt-opt %s --attn-quantize-weights="group=48" --split-input-file 2>&1 | FileCheck %s --check-prefix=GROUP
-// MODE: quantisation must be w8a8, w8 or w4, found 'w2'
+// MODE: quantization must be w8a8, w8 or w4, found 'w2'
 // GROUP: groups have 32, 64 or 128 elements, found 48
 
 // Heads of 80 channels are padded to 96 each.
-// expected-error@+1 {{cannot be quantised in groups of 128: the rows of tensor 'h.{layer}.out' come in heads of 80, padded to 96, which 128 does not divide}}
+// expected-error@+1 {{cannot be quantized in groups of 128: the rows of tensor 'h.{layer}.out' come in heads of 80, padded to 96, which 128 does not divide}}
 attn.parameter @out layers 2 : tensor<2x160x64xf32> from [#attn.source<"h.{layer}.out">]
 func.func @f(%x: tensor<?x2x80xf32>, %i: index) -> tensor<?x64xf32> {
   %0 = attn.merge_heads %x : tensor<?x2x80xf32> -> tensor<?x160xf32>
@@ -26,7 +26,7 @@ func.func @f(%x: tensor<?x65537xf32>) -> tensor<?x64xf32> {
 
 // -----
 
-// expected-error@+1 {{has no matrix that can be quantised: weights of products and tables of look-ups}}
+// expected-error@+1 {{has no matrix that can be quantized: weights of products and tables of look-ups}}
 module {
   func.func @kernel(%x: tensor<?x64xf32>, %w: tensor<64x32xf32>) -> tensor<?x32xf32> {
     %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x32xf32> -> tensor<?x32xf32>

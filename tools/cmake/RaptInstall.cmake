@@ -91,5 +91,5 @@ endfunction()
 rapt_pkg_config(Runtime runtime "Runs models compiled by raptc" "")
 rapt_pkg_config(Text text "Tokenizers, sampling and images for models compiled by raptc" "rapt-runtime = ${PROJECT_VERSION}")
 
-# Who uses any part gets the licence and the notices of what is linked in.
+# Who uses any part gets the license and the notices of what is linked in.
 install(FILES LICENSE THIRD-PARTY-NOTICES.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT Runtime)

@@ -49,9 +49,9 @@ LogicalResult ParameterOp::verify() {
     return emitOpError() << "needs a static shape, found " << type;
   auto quantized = dyn_cast<QuantizedType>(type.getElementType());
   if (!isa<FloatType>(type.getElementType()) && !quantized)
-    return emitOpError() << "needs a float or quantised element type, found " << type;
+    return emitOpError() << "needs a float or quantized element type, found " << type;
   if (quantized && (quantized.getCode() == QuantizedCode::s8 || getSliceType().getRank() != (getLayout() ? 3 : 2)))
-    return emitOpError() << "is quantised, but no matrix of u8 or u4: " << type;
+    return emitOpError() << "is quantized, but no matrix of u8 or u4: " << type;
   if (std::optional<uint64_t> layers = getLayers()) {
     if (static_cast<int64_t>(*layers) < 1 || static_cast<int64_t>(getFirstLayer()) < 0)
       return emitOpError() << "needs at least one layer and a first layer from 0 on, found "

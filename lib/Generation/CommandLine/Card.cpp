@@ -35,11 +35,11 @@ std::vector<Variant> variantsOf(const json::Value &manifest) {
   return variants;
 }
 
-/// How weights are quantised, as a line; empty if they are not.
+/// How weights are quantized, as a line; empty if they are not.
 std::string quantizationLine(const json::Value &manifest) {
   const json::Value *found = manifest.find("quantization");
   const std::string *text = found ? found->asString() : nullptr;
-  return text ? "quantised: " + json::printable(*text) + "\n" : "";
+  return text ? "quantized: " + json::printable(*text) + "\n" : "";
 }
 
 std::string modelLine(const rapt_module_info &i) {

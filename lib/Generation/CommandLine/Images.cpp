@@ -81,7 +81,7 @@ Outcome ImageRun::openProcessor() {
   if (!json)
     return {RAPT_UNSUPPORTED, std::string(model.info.name) +
                                   " was compiled without a preprocessor_config.json, which says how images are resized "
-                                  "and normalised: give pixels with --input pixel_values=FILE.npy"};
+                                  "and normalized: give pixels with --input pixel_values=FILE.npy"};
   rapt_image_processor *opened = nullptr;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
     return rapt_image_processor_open(static_cast<const char *>(json), bytes, &opened, message, size);

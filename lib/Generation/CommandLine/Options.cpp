@@ -156,7 +156,7 @@ const std::vector<Option> &table() {
        real(&Options::repetitionPenalty, 1e-6, 1e6, "above 0")},
       {"beams", nullptr, "N", "search the likeliest text with N hypotheses", integer(&Options::beams, 1, 4096)},
       {"returns", nullptr, "K", "print the K best texts of the beams", integer(&Options::returns, 1)},
-      {"length-penalty", nullptr, "X", "beams: above 0 favours long texts (1)",
+      {"length-penalty", nullptr, "X", "beams: above 0 favors long texts (1)",
        real(&Options::lengthPenalty, -1e3, 1e3, "from -1000 to 1000")},
       {"early-stopping", nullptr, "WHEN", "beams: false, true or never, as in Hugging Face (false)", setEarlyStopping},
       {"stop", nullptr, "TEXT", "end before this text; may be repeated", addStop},

@@ -6,7 +6,7 @@
 attn.parameter @w : tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w">]
   {layout = #attn.layout<panels, shape = [64, 64], column_group = 0, row_group = 0, k = 8>, offset = 0 : i64, stride = 2304 : i64}
 
-// Rows are quantised in a region of their own; tiles read bytes of rows and of a panel.
+// Rows are quantized in a region of their own; tiles read bytes of rows and of a panel.
 // CHECK-LABEL: @product
 func.func @product(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   // CHECK: scf.forall {{.*}} -> (tensor<?x128xi8>)

@@ -23,7 +23,7 @@ attn.parameter @w : tensor<?x64xf32> from [#attn.source<"w">]
 
 // -----
 
-// expected-error@+1 {{needs a float or quantised element type, found 'tensor<64xi8>'}}
+// expected-error@+1 {{needs a float or quantized element type, found 'tensor<64xi8>'}}
 attn.parameter @w : tensor<64xi8> from [#attn.source<"w">]
 
 // -----

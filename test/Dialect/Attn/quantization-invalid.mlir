@@ -15,12 +15,12 @@ func.func private @f(tensor<4x4x!attn.quantized<u8 group 0 axis 1 period -3>>)
 
 // -----
 
-// expected-error@+1 {{is quantised, but no matrix of u8 or u4}}
+// expected-error@+1 {{is quantized, but no matrix of u8 or u4}}
 attn.parameter @b : tensor<64x!attn.quantized<u8 group 32 axis 0>> from [#attn.source<"b">]
 
 // -----
 
-// expected-error@+1 {{is quantised, but no matrix of u8 or u4}}
+// expected-error@+1 {{is quantized, but no matrix of u8 or u4}}
 attn.parameter @b : tensor<64x64x!attn.quantized<s8 group 32 axis 0>> from [#attn.source<"b">]
 
 // -----
@@ -41,7 +41,7 @@ func.func @f(%x: tensor<?x64xf32>) {
 
 // -----
 
-// Only one operand is quantised.
+// Only one operand is quantized.
 func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x96x!attn.quantized<u4 group 32 axis 0>>) {
   // expected-error@+1 {{needs rows of s8 in the groups of a weight of u8 or u4}}
   %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x96x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x96xf32>

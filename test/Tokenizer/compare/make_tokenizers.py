@@ -53,7 +53,7 @@ def byte_names():
 
 
 def normalizer_probe(normalizer):
-    """Ids are the bytes of the normalised text."""
+    """Ids are the bytes of the normalized text."""
     vocab = {name: number for number, name in enumerate(["<unk>", *byte_names()])}
     model = {"type": "BPE", "dropout": None, "unk_token": "<unk>", "continuing_subword_prefix": None,
              "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": True, "ignore_merges": False,

@@ -18,7 +18,7 @@ TEST(Float16, EveryPatternRoundTrips) {
   }
 }
 
-// Between two neighbours: below the middle rounds down, above up, the middle to the even one.
+// Between two neighbors: below the middle rounds down, above up, the middle to the even one.
 TEST(Float16, RoundsToNearestEven) {
   for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
     float low = f16ToF32(uint16_t(bits)), high = f16ToF32(uint16_t(bits + 1)), middle = (low + high) / 2;

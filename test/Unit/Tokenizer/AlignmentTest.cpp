@@ -79,7 +79,7 @@ TEST(Alignment, OfBytesAndMarkedBlanks) {
   EXPECT_EQ(spansOf(sampleJson(metaspace, marked), "ab a"), (Spans{"0:a", "b", "1:a"}));
 }
 
-// Where normalising depends on more than a character and its marks, a span is larger, not wrong.
+// Where normalizing depends on more than a character and its marks, a span is larger, not wrong.
 TEST(Alignment, IsAsLargeAsWhatIsKnown) {
   const std::string joined = R"("normalizer": {"type": "Replace", "pattern": {"String": "aa"}, "content": "b"},
       "pre_tokenizer": {"type": "Split", "pattern": {"String": "c"}, "behavior": "Isolated"}, )";

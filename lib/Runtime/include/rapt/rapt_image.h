@@ -22,7 +22,7 @@ RAPT_TEXT_API rapt_status rapt_image_processor_open(const char *json, size_t jso
 /** NULL is allowed. */
 RAPT_TEXT_API void rapt_image_processor_free(rapt_image_processor *processor);
 
-/** Decodes the content of a JPEG or PNG file, turns it upright, resizes, crops, rescales and normalises it, with the
+/** Decodes the content of a JPEG or PNG file, turns it upright, resizes, crops, rescales and normalizes it, with the
  * numbers that Hugging Face's processors make with Pillow. `values` receives f32 [channels, height, width], whose
  * extents `shape` (never NULL) tells. BAD_FILE: neither JPEG nor PNG, damaged, or with more than 65,535 pixels on a
  * side or 2^26 in all, which is told before anything is decoded. */
