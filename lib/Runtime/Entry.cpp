@@ -1,5 +1,6 @@
 #include "lib/Runtime/Context.h"
 #include <cstring>
+#include <string_view>
 
 namespace rapt::runtime {
 namespace {
@@ -48,15 +49,24 @@ bool isDim(const ManifestEntry &entry, const ManifestExtent &extent, const char 
   return extent.dim >= 0 && entry.dims[size_t(extent.dim)].name == name && extent.plus == plus && !extent.isProduct();
 }
 
-/// Whether the buffer has the shape of its role. A serial entry's tokens are one of each row.
+/// Whether the entry takes one token of each sequence at a time.
+bool takesSingleTokens(const ManifestEntry &entry) {
+  int tokens = entry.findBuffer("tokens");
+  if (tokens < 0)
+    return false;
+  const ManifestBuffer &buffer = entry.buffers[size_t(tokens)];
+  return buffer.shape.size() == 1 && isDim(entry, buffer.shape[0], "rows", 0);
+}
+
+/// Whether the buffer has the shape of its role. With single tokens, what there is of each token there is of each row.
 bool hasShape(const ManifestEntry &entry, const ManifestBuffer &buffer, const RoleName &role) {
   if (!role.first)
     return true;
   const bool isPlain = !role.second, isTable = role.second && *role.second;
   if (buffer.shape.empty() || (isPlain && buffer.shape.size() != 1) || (isTable && buffer.shape.size() != 2))
     return false;
-  const bool isSerial = &role == &roleNames[int(Role::Tokens)] && isDim(entry, buffer.shape[0], "rows", 0);
-  if (!isSerial && !isDim(entry, buffer.shape[0], role.first, role.plus))
+  const bool isOfRows = std::string_view(role.first) == "tokens" && takesSingleTokens(entry);
+  if (!isDim(entry, buffer.shape[0], isOfRows ? "rows" : role.first, role.plus))
     return false;
   for (size_t i = 1; i < buffer.shape.size(); ++i)
     if (isTable ? !isDim(entry, buffer.shape[i], role.second, 0) : buffer.shape[i].dim >= 0)

@@ -101,7 +101,7 @@ def reference_program(tools, case, model, folder):
     passes = [f"attn-select-storage{{dtype={case['dtype']}}}"]
     if case["quantize"] != "none":
         group = case["group"] if case["quantize"] != "w8a8" else 32
-        passes += ["attn-fuse-epilogues", "inline", "symbol-dce",
+        passes += ["attn-fuse-epilogues", "attn-inline-calls", "symbol-dce",
                    f"attn-quantize-weights{{mode={case['quantize']} group={group} zero-points={str(case['zeros']).lower()}}}"]
     made = must("raptc", [tools.rapt_opt, imported, f"--pass-pipeline=builtin.module({','.join(passes)})", "-o", stored])
     return made if isinstance(made, Outcome) else stored
