@@ -2,9 +2,6 @@
 """Attention, compiled, over operands in other layouts than a model's: maps that leave b out, biases whose heads come last, static
 extents of queries and keys, and every way to say how many keys a sequence has. Against the reference in float64."""
 
-import re
-import subprocess
-
 import numpy as np
 
 import kernels
@@ -41,6 +38,8 @@ CASES = {
     **{f"static_{n}": (ONE, {"kv": n}, [], None, None, [((1, 3, n), []), ((1, 15, n), [])]) for n in (0, 1, 33, 128)},
     "one_by_one": (ONE, {"q": 1, "kv": 1}, [], None, CAUSAL, [((1, 1, 1), [])]),
     "no_query": (ONE, {"q": 0, "kv": 33}, [], None, None, [((1, 0, 33), [])]),
+    "no_query_narrow": (ONE, {"q": 0, "dv": 7}, [], None, None, [((1, 0, 33), [])]),
+    "no_key_biased": (ONE, {"kv": 0}, [], "q kv hkv", None, [((1, 3, 0), [])]),
     "no_row": (PLAIN, {"b": 0}, ["kv_length"], None, None, [((0, 3, 5), [[]])]),
 }
 
@@ -78,14 +77,11 @@ def entry(name, maps, static, given, bias, mask, runs):
 """
 
 
-def declare(bounds):
-    return "".join(f"attn.dim @{dim} min 0 max {bounds.get(dim, 65536)}\n" for dim in NAMES.values())
-
-
-program = kernels.Program(tools, "layouts", declare({}) + "".join(entry(name, *case) for name, case in CASES.items()))
+DECLARED = "".join(f"attn.dim @{dim} min 0 max 65536\n" for dim in NAMES.values())
+program = kernels.Program(tools, "layouts", DECLARED + "".join(entry(name, *case) for name, case in CASES.items()))
 for name, (maps, static, given, bias, mask, runs) in CASES.items():
     for (b, q, kv), numbers in runs:
-        extents = {"b": b, "q": q, "kv": kv, "hkv": HEADS, "g": 1, "dqk": CHANNELS, "dv": CHANNELS}
+        extents = {"b": b, "q": q, "kv": kv, "hkv": HEADS, "g": 1, "dqk": CHANNELS, "dv": CHANNELS, **static}
         operands = {**{n: maps[n] for n in "qkv"}, **({"bias": bias} if bias else {})}
         inputs = {n: random.standard_normal([extents[d] for d in dims.split()]).astype(np.float32) for n, dims in operands.items()}
         inputs |= {n: np.array(values, np.int32) for n, values in zip(given, numbers)}

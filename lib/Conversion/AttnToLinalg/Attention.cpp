@@ -281,6 +281,10 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     Value dest = destination(b, op.getResult(), resultExtents,
                              rounding ? rounding.getResult().getType().getElementType() : Type());
 
+    if (llvm::is_contained(op.getResult().getType().getShape(), 0)) {
+      replace(rewriter, op, rounding, dest);
+      return success();
+    }
     if (!view)
       prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys);
     // Rows of one query each over a cache have grids of their own.

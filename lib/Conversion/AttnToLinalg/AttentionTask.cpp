@@ -336,6 +336,16 @@ std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionT
           part(values, 1, task.block / together, {task.valueChannels / kPanel, 0, width})};
 }
 
+/// A slice of an extra operand; of one without elements, which no query or key reads and no slice can be of, a tensor
+/// without elements.
+static Value sliceOrEmpty(ImplicitLocOpBuilder &b, Value extra, OFRs offsets, OFRs sizes, SmallVector<int64_t> shape) {
+  auto type = cast<RankedTensorType>(extra.getType());
+  if (!llvm::is_contained(type.getShape(), 0))
+    return extract(b, extra, offsets, sizes, shape);
+  std::replace(shape.begin(), shape.end(), ShapedType::kDynamic, int64_t(0));
+  return tensor::EmptyOp::create(b, shape, type.getElementType());
+}
+
 AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inRow, int64_t m) {
   AttentionOp op = task.op;
   AttentionExtras extras;
@@ -373,7 +383,7 @@ AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &
       extras.elements.push_back(tensor::ExtractOp::create(b, extra, indices));
       continue;
     }
-    extras.tensors.push_back(extract(b, extra, offsets, sizes, shape));
+    extras.tensors.push_back(sliceOrEmpty(b, extra, offsets, sizes, shape));
     extras.maps.push_back(AffineMap::get(2, 0, dims, b.getContext()));
     extras.elements.push_back(Value());
   }

@@ -58,12 +58,33 @@ private:
   SmallVector<scf::ForallOp> loops; ///< of the op that is being rewritten
 };
 
+/// Whether no result has elements, whatever the operands are.
+bool isEmpty(Operation *op) {
+  return isa<attn::AttnDialect>(op->getDialect()) && op->getNumResults() > 0 && isMemoryEffectFree(op) &&
+         llvm::all_of(op->getResultTypes(), [](Type type) {
+           auto tensor = dyn_cast<RankedTensorType>(type);
+           return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
+         });
+}
+
+/// Makes the results of an op that has no work.
+void replaceEmpty(Operation *op) {
+  OpBuilder b(op);
+  for (Value result : op->getResults()) {
+    auto type = cast<RankedTensorType>(result.getType());
+    result.replaceAllUsesWith(tensor::EmptyOp::create(b, op->getLoc(), type.getShape(), type.getElementType()));
+  }
+  op->erase();
+}
+
 struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
   void runOnOperation() override {
     // What only dead ops read counts as unused by the patterns.
     getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
       if (isOpTriviallyDead(op))
         op->erase();
+      else if (isEmpty(op))
+        replaceEmpty(op);
     });
     RewritePatternSet patterns(&getContext());
     populateQuantizationTilingPatterns(patterns);

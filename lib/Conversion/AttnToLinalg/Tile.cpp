@@ -85,6 +85,9 @@ Value tile::emptyApart(ImplicitLocOpBuilder &b, RankedTensorType type, OFRs exte
 }
 
 SmallVector<Value> tile::grid(ImplicitLocOpBuilder &b, OFRs extents, ValueRange destinations, TaskBody body) {
+  // The body of a grid without tasks would slice tensors of extent 0, which no offset is within.
+  if (llvm::any_of(extents, isZeroInteger))
+    return llvm::to_vector(destinations);
   auto forall = scf::ForallOp::create(b, extents, destinations, /*mapping=*/std::nullopt);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(forall.getBody());

@@ -59,7 +59,8 @@ using TaskBody =
 /// of each but the last. `most` is a multiple of `tile`.
 std::pair<OpFoldResult, Value> shareRows(ImplicitLocOpBuilder &b, OpFoldResult extent, int64_t most, int64_t tile);
 
-/// A parallel grid: one insertion per destination and task. Returns the results.
+/// A parallel grid: one insertion per destination and task. Returns the results: the destinations as they are where an
+/// extent is 0.
 llvm::SmallVector<Value> grid(ImplicitLocOpBuilder &b, OFRs extents, ValueRange destinations, TaskBody body);
 
 /// A number of iterations, or of elements, that a loop goes on by.

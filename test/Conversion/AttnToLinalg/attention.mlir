@@ -152,3 +152,31 @@ func.func @heads_last(%q: tensor<?x4x64xf32>, %bias: tensor<?x?x4xf32>, %keys: t
     }
   return %o : tensor<?x4x64xf32>
 }
+
+// -----
+
+// Ops whose results have no elements leave no grid, whatever their columns are.
+// CHECK-LABEL: @no_rows
+func.func @no_rows(%x: tensor<0x7xf32>, %w: tensor<7xf32>) -> tensor<0x7xf32> {
+  // CHECK-NEXT: %[[Y:.*]] = tensor.empty() : tensor<0x7xf32>
+  // CHECK: return %[[Y]]
+  %y = attn.add %x, %x : tensor<0x7xf32>
+  %z = attn.rms_norm %y, %w epsilon 1.0e-5 : tensor<0x7xf32>, tensor<7xf32>
+  return %z : tensor<0x7xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dv)>
+
+// CHECK-LABEL: @no_queries
+func.func @no_queries(%q: tensor<?x0x4x64xf32>, %k: tensor<?x?x4x64xf32>) -> tensor<?x0x4x64xf32> {
+  %scale = arith.constant 0.125 : f32
+  // CHECK-NOT: scf.forall
+  // CHECK: return
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] : tensor<?x0x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x0x4x64xf32>
+  return %o : tensor<?x0x4x64xf32>
+}
