@@ -210,8 +210,12 @@ Insertion attend(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first
 /// The op is now `result`. Heads that were written rounded are merged as they are, and the rounding finds its input
 /// rounded.
 void replace(PatternRewriter &rewriter, AttentionOp op, attn::RoundRowsOp rounding, Value result) {
-  if (!rounding)
+  if (!rounding) {
+    // An extent may be static in the query alone, or in the result alone.
+    if (result.getType() != op.getResult().getType())
+      result = tensor::CastOp::create(rewriter, op.getLoc(), op.getResult().getType(), result);
     return rewriter.replaceOp(op, result);
+  }
   auto heads = rounding.getInput().getDefiningOp<attn::MergeHeadsOp>();
   rewriter.modifyOpInPlace(heads, [&] {
     heads->setOperand(0, result);

@@ -180,3 +180,22 @@ func.func @no_queries(%q: tensor<?x0x4x64xf32>, %k: tensor<?x?x4x64xf32>) -> ten
   %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] : tensor<?x0x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x0x4x64xf32>
   return %o : tensor<?x0x4x64xf32>
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// The query alone, or the result alone, may say how many queries there are.
+// CHECK-LABEL: @five
+func.func @five(%q: tensor<5x2x32xf32>, %k: tensor<?x2x32xf32>) -> (tensor<?x2x32xf32>, tensor<5x2x32xf32>) {
+  %scale = arith.constant 0.25 : f32
+  // CHECK: %[[FIRST:.*]] = tensor.cast %{{.*}} : tensor<5x2x32xf32> to tensor<?x2x32xf32>
+  // CHECK: %[[SECOND:.*]] = tensor.cast %{{.*}} : tensor<?x2x32xf32> to tensor<5x2x32xf32>
+  // CHECK: return %[[FIRST]], %[[SECOND]]
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] : tensor<5x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+  %p = attn.attention %k, %k, %k, %scale maps [#q, #k, #v, #o] : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<5x2x32xf32>
+  return %o, %p : tensor<?x2x32xf32>, tensor<5x2x32xf32>
+}
