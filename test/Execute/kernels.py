@@ -120,9 +120,9 @@ class Program:
         for name, array in named.items():
             np.save(f"{self.file}.{name}.npy", array)
             command.append(f"--input={name}={self.file}.{name}.npy")
-        command += [f"--output={name}={self.file}.{name}.npy" for name in outputs]
+        command += [f"--output={name}={self.file}.{name}.out.npy" for name in outputs]
         subprocess.run(command, check=True)
-        return [np.load(f"{self.file}.{name}.npy") for name in outputs]
+        return [np.load(f"{self.file}.{name}.out.npy") for name in outputs]
 
 
 class Checks:
