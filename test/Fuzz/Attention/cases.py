@@ -94,32 +94,10 @@ def complete(r, case, data):
 
 # ---- what is left out ------------------------------------------------------------------------------------------------
 
-def in_regions(case, test):
-    return any(test(node) for name in ("score", "mask") if case[name] for node in trees.nodes(case[name]))
-
-
-def is_wide(node):
-    """Whether an integer op of a region may see, or make, what 32 bits do not hold."""
-    if node[0] == "const":
-        return node[1] in ("index", "i64") and not -(1 << 20) <= node[2] < 1 << 20
-    return node[0] in ("arith.shli", "arith.shrsi", "arith.shrui", "arith.divui", "arith.remui", "arith.maxui", "arith.minui", "arith.muli") or (
-        node[0] == "cmpi" and node[2][0] == "u") or node[1] == "i64"
-
-
-def is_division(node):
-    return node[0].split(".")[-1] in ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi") and not (node[3][0] == "const" and node[3][2] > 0)
-
-
 # What main gets wrong today: (why, whether a case is such a one). Such cases are not drawn, unless --all asks for them.
 KNOWN = [
-    ("indices and i64 have 32 bits in regions",
-     lambda case: in_regions(case, is_wide) or any(at > 1 << 20 for data in case["data"] for at in data.get("offset", ()))),
-    ("integer division by zero in a region traps", lambda case: in_regions(case, is_division)),
-    ("NaN in a masked key's value spreads, as does what a block of the cache held before",
-     lambda case: bool(case["cache"]) or any(data["poison"] or data["kv_slack"] for data in case["data"]) or case["length"]),
     ("static extents of no queries or no sequences do not compile",
      lambda case: any(dim in case["static"] and packed_extents(case, data)[dim] == 0 for data in case["data"] for dim in ("b", "q"))),
-    ("scores of 2.4e38 and more, and below -6.9e29", lambda case: in_regions(case, lambda node: node[:2] == ["const", "f32"] and 1e20 < abs(node[2]) < float("inf"))),
     ("results for tokens of no sequence are not 0", lambda case: any(data["q_slack"] for data in case["data"]) and "q" in case["begins"]),
 ]
 
