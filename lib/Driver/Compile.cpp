@@ -135,7 +135,7 @@ bool Compilation::read() {
   reading.doing = "reading " + shownPath(options.input);
   enterStep(reading);
   injectFault(options, "read");
-  Expected<Input> found = readInput(first().context, options);
+  Expected<Input> found = readInput(first().context, first().diagnostics, options);
   if (!found)
     return fail(WrongInput, found.error().message);
   input = std::move(*found);
@@ -294,6 +294,7 @@ bool Compilation::lowerAll() {
     Lowering &lowering = *lowerings[i];
     if (!lowering.module) {
       lowering.diagnostics.hold();
+      lowering.diagnostics.setSource(input.source);
       auto module = parseSourceString<ModuleOp>(imported, ParserConfig(&lowering.context));
       if (!module)
         return internalFailure("the module of the stage imported cannot be read again");

@@ -49,7 +49,7 @@ LogicalResult checkShapes(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-Expected<Input> readText(MLIRContext &context, const Options &options) {
+Expected<Input> readText(MLIRContext &context, Diagnostics &diagnostics, const Options &options) {
   Expected<std::string> text = readFile(options.input, mostTextBytes);
   if (!text)
     return text.error();
@@ -58,7 +58,10 @@ Expected<Input> readText(MLIRContext &context, const Options &options) {
   Input input;
   input.kind = InputKind::MLIR;
   input.name = stemOf(options.input);
-  input.module = parseSourceString<ModuleOp>(*text, ParserConfig(&context), stemOf(options.input) + ".mlir");
+  // Nothing in the module depends on where its text lies.
+  input.source = std::make_shared<Source>(stemOf(options.input) + ".mlir", options.input, std::move(*text));
+  diagnostics.setSource(input.source);
+  input.module = parseSourceString<ModuleOp>(input.source->text, ParserConfig(&context), input.source->location);
   // The context's handler has told what is wrong.
   if (!input.module || failed(checkShapes(*input.module)))
     return Error{""};
@@ -131,9 +134,9 @@ Expected<InputKind> driver::detectInput(const std::string &path) {
   return start.ltrim().front() == '{' && !start.ltrim().starts_with("{-#") ? InputKind::HuggingFace : InputKind::MLIR;
 }
 
-Expected<Input> driver::readInput(MLIRContext &context, const Options &options) {
+Expected<Input> driver::readInput(MLIRContext &context, Diagnostics &diagnostics, const Options &options) {
   Expected<InputKind> kind = detectInput(options.input);
   if (!kind)
     return kind.error();
-  return *kind == InputKind::MLIR ? readText(context, options) : readModel(context, options);
+  return *kind == InputKind::MLIR ? readText(context, diagnostics, options) : readModel(context, options);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Artifact/WeightPacker.h"
+#include "lib/Driver/Diagnostics.h"
 #include "lib/Driver/Options.h"
 #include "lib/Import/Formats/HuggingFace/ModelDescription.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -23,10 +24,11 @@ struct Input {
   std::string name; ///< of the output, when -o names none
   std::optional<huggingface::ModelDescription> model;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::shared_ptr<const Source> source;    ///< of text
   std::vector<artifact::Section> sections; ///< the model's side files, for the weight file
 };
 
-/// Reads the model or the text. Warnings go to the context's handler.
-Expected<Input> readInput(mlir::MLIRContext &context, const Options &options);
+/// Reads the model or the text. Warnings go to the context's handler, `diagnostics`, which learns the text.
+Expected<Input> readInput(mlir::MLIRContext &context, Diagnostics &diagnostics, const Options &options);
 
 } // namespace rapt::driver

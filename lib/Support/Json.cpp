@@ -208,6 +208,16 @@ private:
 
 } // namespace
 
+/// "line 3, column 7 (byte 45)" of a byte from 0 on; columns count characters.
+static std::string placeOf(std::string_view text, size_t byte) {
+  const std::string_view before = text.substr(0, byte);
+  const size_t begin = before.rfind('\n') + 1; // 0 where there is none
+  auto begins = [](char c) { return (uint8_t(c) & 0xC0) != 0x80; };
+  return "line " + std::to_string(std::count(before.begin(), before.end(), '\n') + 1) + ", column " +
+         std::to_string(std::count_if(before.begin() + std::ptrdiff_t(begin), before.end(), begins) + 1) + " (byte " +
+         std::to_string(byte) + ")";
+}
+
 Expected<Value> json::parse(std::string_view text, Limits limits) {
   if (text.size() > limits.bytes)
     return Error{"JSON of " + std::to_string(text.size()) + " bytes, more than the " + std::to_string(limits.bytes) +
@@ -215,7 +225,8 @@ Expected<Value> json::parse(std::string_view text, Limits limits) {
   size_t markBytes = text.substr(0, 3) == "\xEF\xBB\xBF" ? 3 : 0;
   // The library takes a NUL for the end of the input, which would hide what comes after it.
   if (size_t nul = text.find('\0'); nul != text.npos)
-    return Error{"invalid JSON at byte " + std::to_string(nul) + ": a NUL byte"};
+    return Error{"invalid JSON at " + placeOf(text, nul) + ": a NUL byte"};
+  const std::string_view whole = text;
   text.remove_prefix(markBytes);
   TreeBuilder builder(limits.depth);
   const char *reached = text.data();
@@ -228,5 +239,5 @@ Expected<Value> json::parse(std::string_view text, Limits limits) {
   }
   // The parser counts the byte it failed on; without a position of its own the handler refused what was just read.
   size_t position = builder.failedAt ? *builder.failedAt - (*builder.failedAt > 0) : size_t(reached - text.data());
-  return Error{"invalid JSON at byte " + std::to_string(position + markBytes) + ": " + builder.message};
+  return Error{"invalid JSON at " + placeOf(whole, position + markBytes) + ": " + builder.message};
 }

@@ -71,7 +71,7 @@ struct Limits {
   size_t bytes = size_t(1) << 30;
 };
 
-/// Parses one document. The error says where (byte offset) and what; callers put the file's name before it.
+/// Parses one document. The error says where (line, column and byte) and what; callers put the file's name before it.
 Expected<Value> parse(std::string_view text, Limits limits = {});
 
 /// Compact text of `value`, keys in order, numbers round-trip exact. `indent` > 0 pretty-prints. What JSON cannot hold

@@ -26,7 +26,8 @@ TEST(Json, RefusesWhatIsNotJson) {
   EXPECT_TRUE(has(errorOf(R"({"x": NaN})"), "NaN and Infinity are not JSON"));
   EXPECT_TRUE(has(errorOf(R"([-Infinity])"), "NaN and Infinity are not JSON"));
   EXPECT_TRUE(has(errorOf("{} x"), "byte 3"));
-  EXPECT_TRUE(has(errorOf(std::string_view("{}\0", 3)), "byte 2: a NUL byte"));
+  EXPECT_TRUE(has(errorOf(std::string_view("{}\0", 3)), "line 1, column 3 (byte 2): a NUL byte"));
+  EXPECT_TRUE(has(errorOf("{\n \"\u00e4\": 1,,\n}"), "line 2, column 9"));
   EXPECT_TRUE(has(errorOf("\"\xff\""), "ill-formed UTF-8"));
   EXPECT_TRUE(has(errorOf("1e999"), "1e999"));
   EXPECT_TRUE(has(errorOf("[1]", {.depth = 4, .bytes = 2}), "3 bytes, more than the 2 allowed"));
