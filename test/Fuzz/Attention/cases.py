@@ -6,7 +6,7 @@ A case has
 - extras: [{"map", "type", "table": extents or None}]; score, mask: trees or None (trees.py); additive, named, scale
 - cache: None, or {"type", "block", "layers", "layer"}: keys and values then come from a cache, in two steps
 - data: [{"seed", "q": queries of each sequence, "q_slack", "kv": the extent of keys or those of each sequence, "kv_slack", "offset", "length", "past",
-  "amplify", "poison"}], one for each call
+  "amplify", "poison", "stale"}], one for each call; "stale": what no sequence has is NaN
 """
 
 import copy
@@ -66,7 +66,7 @@ def draw_data(r, case, rows=None):
         queries = [queries[0] if queries else 5] * rows
     limit = min(300, most / max(1, max(queries, default=1)))
     data = {"seed": r.getrandbits(32), "q": queries, "q_slack": r.choice((0, 0, 0, 1, 17)), "kv_slack": r.choice((0, 0, 0, 1, 40)),
-            "amplify": r.choice((1, 1, 1, 0.01, 1 if case["cache"] else 6)), "poison": r.random() < 0.4}
+            "amplify": r.choice((1, 1, 1, 0.01, 1 if case["cache"] else 6)), "poison": r.random() < 0.4, "stale": r.random() < 0.7}
     data["kv"] = [length(limit) for _ in range(rows)] if "kv" in case["begins"] else length(limit)
     return complete(r, case, data)
 
@@ -267,7 +267,7 @@ def smaller_data(case):
     for b in range(rows if rows > 1 else 0):
         keep = lambda values: values[:b] + values[b + 1:] if isinstance(values, list) else values
         yield changed(case, data=[{name: keep(value) for name, value in data.items()}])
-    for name, plain in (("q_slack", 0), ("kv_slack", 0), ("poison", False), ("amplify", 1), ("share", False)):
+    for name, plain in (("q_slack", 0), ("kv_slack", 0), ("poison", False), ("stale", False), ("amplify", 1), ("share", False)):
         if data.get(name, plain) != plain:
             yield changed(case, data=[{**data, name: plain}])
     for name in ("q", "kv", "offset", "length", "past"):

@@ -108,11 +108,11 @@ def plain_call(case, data, call, executor, at_end):
 
 
 def cached_call(case, data, call, executor, at_end):
-    """Both steps; the cache is ones of bits before, as what was there before a sequence may be anything."""
+    """Both steps. What the cache holds before is of other sequences, ones of bits where it is stale."""
     steps, table, blocks = text.step_arrays(case, data)
     pool = text.pool_argument(case)
     shape, dtype = pool.shape({"blocks": blocks}), np.dtype(text.SCALAR[pool.element])
-    cache = np.frombuffer(b"\xff" * (int(np.prod(shape)) * dtype.itemsize), dtype).reshape(shape)
+    cache = np.frombuffer((b"\xff" if data["stale"] else b"\0") * (int(np.prod(shape)) * dtype.itemsize), dtype).reshape(shape)
     found = []
     for arrays in steps:
         extents = {**text.step_extents(case, data, blocks), "q": arrays["nk"].shape[0]}

@@ -245,17 +245,17 @@ def along(array, map_, dim):
 
 
 def unused_keys(case, data, map_, array):
-    """Fills the keys or values that no sequence has with NaN."""
-    keys = cases.keys_of(case, data)
+    """Fills the keys or values that no sequence has with NaN, or with numbers that would show."""
+    rest, keys = np.nan if data["stale"] else 3.0, cases.keys_of(case, data)
     used = np.zeros((max(1, len(keys)), array.shape[map_.index("kv")]), bool)
     for b, (first, count) in enumerate(keys):
         used[b, first:first + count] = True
     if "b" not in map_:
-        along(array, map_, "kv")[~used.any(0)] = np.nan
+        along(array, map_, "kv")[~used.any(0)] = rest
         return
     for b in range(len(keys)):
         row = along(array, map_, "b")[b]
-        np.moveaxis(row, [d for d in map_ if d != "b"].index("kv"), 0)[~used[b]] = np.nan
+        np.moveaxis(row, [d for d in map_ if d != "b"].index("kv"), 0)[~used[b]] = rest
 
 
 def poisoned(random, map_, array):
