@@ -10,6 +10,7 @@ A case has
 """
 
 import copy
+import math
 import random as randoms
 
 import trees
@@ -98,6 +99,8 @@ def complete(r, case, data):
 KNOWN = [
     ("static extents of no queries or no sequences do not compile",
      lambda case: any(dim in case["static"] and packed_extents(case, data)[dim] == 0 for data in case["data"] for dim in ("b", "q"))),
+    ("a query whose scores are all -infinity is NaN, not 0, where a value is NaN", lambda case: case["score"] and any(data["poison"] for data in case["data"]) and any(
+        node[:3] == ["const", "f32", -math.inf] for node in trees.nodes(case["score"]))),
     ("results for tokens of no sequence are not 0", lambda case: any(data["q_slack"] for data in case["data"]) and "q" in case["begins"]),
 ]
 

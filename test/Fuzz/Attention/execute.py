@@ -22,7 +22,6 @@ from outcomes import SECONDS, Outcome, failed, in_child  # noqa: E402
 REFUSALS = (
     r"needs channels as the last dim of query, key, value and result",
     r"extent of dim \w+ is both",
-    r"in a score or mask region casts between index and a type other than i32",
     r"which follows from no argument's: a caller cannot know how much memory to give",
     r"has a last extent .\?.: the columns of a kernel.s arrays must be numbers",
     r"more than one element of the dim g; heads with keys and values of their own are the dim hkv",

@@ -266,13 +266,14 @@ def poisoned(random, map_, array):
         keys[place] = np.nan
 
 
-def values_of(random, case, argument, shape):
+def values_of(random, argument, shape, infinite):
+    """Values of an operand; `infinite`: biases may mask keys."""
     kind = argument.element
     if argument.name.startswith("x") and kind != "f32":
         wide = random.random() < 0.2
         return random.integers(-(1 << 31), 1 << 31, shape) if wide else random.integers(-2, 7, shape)
     x = random.standard_normal(shape)
-    if argument.name.startswith("x") and random.random() < 0.1:
+    if argument.name.startswith("x") and random.random() < 0.1 and infinite:
         x = np.where(random.random(shape) < 0.2, -np.inf, x)
     return x.astype(np.float32)
 
@@ -288,7 +289,7 @@ def plain_arrays(case, data):
         elif name in ("at", "len"):
             found[name] = np.array(data["offset" if name == "at" else "length"], np.int32).reshape(shape)
         else:
-            found[name] = rounded(values_of(random, case, argument, shape), argument.element)
+            found[name] = rounded(values_of(random, argument, shape, not data["poison"]), argument.element)
     found["q"] *= np.float32(data["amplify"])
     for name in "kv":
         if data["poison"] and random.random() < 0.7:
@@ -322,7 +323,7 @@ def step_arrays(case, data):
             elif argument.name == "at":
                 found["at"] = np.array(offsets, np.int32).reshape(shape)
             else:
-                found[argument.name] = values_of(random, case, argument, shape)
+                found[argument.name] = values_of(random, argument, shape, not data["poison"])
         found["q"] *= np.float32(data["amplify"])
         if data["poison"] and sum(lengths) and random.random() < 0.5:
             found["nv"][random.integers(0, sum(lengths))] = np.nan

@@ -168,7 +168,7 @@ class Drawer:
         if choice < 0.08:
             return ["arith.select", kind, self.condition(depth - 1), self.integer(depth - 1, kind), self.integer(depth - 1, kind)]
         if choice < 0.16 and kind == "index":
-            return ["cast", "index", self.integer(depth - 1, "i32")]
+            return ["cast", "index", self.integer(depth - 1, r.choice(("i32", "i64")))]
         if choice < 0.22 and kind == "i32":
             return ["cast", "i32", self.integer(depth - 1, r.choice(("index", "i64")))]
         if choice < 0.3 and kind == "i32":
