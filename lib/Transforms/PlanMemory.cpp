@@ -216,6 +216,9 @@ void findLife(Buffer &buffer, const DenseMap<Operation *, std::pair<unsigned, un
 
 struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
   LogicalResult planEntry(func::FuncOp entry, const llvm::StringMap<int64_t> &scratch) {
+    auto bytes = MemRefType::get({ShapedType::kDynamic}, IntegerType::get(&getContext(), 8));
+    if (entry.isExternal() || entry.getNumArguments() < 3 || entry.getArgument(2).getType() != bytes)
+      return entry.emitOpError() << "is an entry, whose argument 2 must be the workspace, a " << bytes;
     SmallVector<memref::AllocOp> allocs;
     entry.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
     // Everything up to `point` is the layout of the workspace.
@@ -241,16 +244,16 @@ struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
     for (Arena &arena : arenas) {
       place(arena);
       Value unit = arena.unitBytes(b);
-      auto bytes = [&](int64_t units) -> Value {
+      auto bytesOf = [&](int64_t units) -> Value {
         return arith::MulIOp::create(b, unit, arith::ConstantIndexOp::create(b, units));
       };
       for (Buffer &buffer : arena.buffers) {
         memref::AllocOp alloc = buffer.alloc;
-        Value begin = buffer.place ? arith::AddIOp::create(b, offset, bytes(buffer.place)).getResult() : offset;
+        Value begin = buffer.place ? arith::AddIOp::create(b, offset, bytesOf(buffer.place)).getResult() : offset;
         auto view = memref::ViewOp::create(b, alloc.getType(), workspace, begin, alloc.getDynamicSizes());
         alloc.replaceAllUsesWith(view.getResult());
       }
-      offset = arith::AddIOp::create(b, offset, bytes(arena.units));
+      offset = arith::AddIOp::create(b, offset, bytesOf(arena.units));
       for (Buffer &buffer : arena.buffers)
         buffer.alloc.erase();
     }
@@ -302,14 +305,18 @@ struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
       }
       auto argument = dyn_cast<BlockArgument>(dim.getSource());
       std::optional<int64_t> position = dim.getConstantIndex();
+      if (argument && argument.getOwner() != &entry.getBody().front())
+        argument = nullptr;
       auto names = argument ? entry.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), attn::AttnDialect::dimsAttr)
                             : ArrayAttr();
       if (!position || !names)
         return op->emitOpError("decides a workspace size, but is no declared dim");
-      unsigned dynamic = 0;
-      for (int64_t i = 0; i < *position; ++i)
-        dynamic += cast<MemRefType>(argument.getType()).isDynamicDim(i);
-      StringRef name = cast<StringAttr>(names[dynamic]).getValue();
+      auto type = dyn_cast<MemRefType>(argument.getType());
+      if (!type || size_t(type.getNumDynamicDims()) != names.size() || *position < 0 || *position >= type.getRank() ||
+          !type.isDynamicDim(*position))
+        return op->emitOpError() << "decides a workspace size, but asks for dim " << *position << " of "
+                                 << argument.getType() << ", which has names for " << names.size();
+      StringRef name = cast<StringAttr>(names[type.getDynamicDimIndex(*position)]).getValue();
       int64_t plus = name.consume_back("+1") ? 1 : 0;
       auto *it = llvm::find(dims, name);
       if (it == dims.end())

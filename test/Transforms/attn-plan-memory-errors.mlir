@@ -46,3 +46,36 @@ func.func @undeclared(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memre
   memref.copy %x, %t : memref<?xf32> to memref<?xf32>
   return %s : i32
 }
+
+// -----
+
+// expected-error@+1 {{'func.func' op is an entry, whose argument 2 must be the workspace, a 'memref<?xi8>'}}
+func.func @not_lowered(%x: memref<4xf32>) attributes {attn.entry} {
+  return
+}
+
+// -----
+
+func.func @beyond(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>,
+                  %x: memref<?xf32> {attn.name = "x", attn.dims = ["m"]}) -> i32 attributes {attn.entry} {
+  %c1 = arith.constant 1 : index
+  %s = arith.constant 0 : i32
+  // expected-error@+1 {{decides a workspace size, but asks for dim 1 of 'memref<?xf32>', which has names for 1}}
+  %n = memref.dim %x, %c1 : memref<?xf32>
+  %t = memref.alloc(%n) : memref<?xf32>
+  memref.copy %t, %t : memref<?xf32> to memref<?xf32>
+  return %s : i32
+}
+
+// -----
+
+func.func @no_dim(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>, %x: memref<?xf32> {attn.name = "x"}) -> i32
+    attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %s = arith.constant 0 : i32
+  // expected-error@+1 {{decides a workspace size, but is no declared dim}}
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %t = memref.alloc(%n) : memref<?xf32>
+  memref.copy %t, %t : memref<?xf32> to memref<?xf32>
+  return %s : i32
+}

@@ -77,8 +77,33 @@ void replaceEmpty(Operation *op) {
   op->erase();
 }
 
+/// Quantized elements have no type of their own from here on: the patterns read their bytes, which weights have in
+/// panels and activations where their rows are quantized.
+LogicalResult verifyQuantized(Operation *op) {
+  if (!isa<attn::AttnDialect>(op->getDialect()))
+    return success();
+  for (Value value : op->getOperands()) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    auto quantized = type ? dyn_cast<attn::QuantizedType>(type.getElementType()) : attn::QuantizedType();
+    if (!quantized)
+      continue;
+    const bool isActivation = quantized.getCode() == attn::QuantizedCode::s8;
+    if (isActivation ? !value.getDefiningOp<attn::QuantizeRowsOp>()
+                     : !value.getDefiningOp<attn::ParameterSliceOp>() || type.getRank() != 3 || !type.hasStaticShape())
+      return op->emitOpError("has no tiled form: it reads ")
+             << type << ", which is no " << (isActivation ? "result of attn.quantize_rows" : "parameter in panels");
+  }
+  return success();
+}
+
 struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
   void runOnOperation() override {
+    if (getOperation()
+            ->walk([](Operation *op) {
+              return failed(verifyQuantized(op)) ? WalkResult::interrupt() : WalkResult::advance();
+            })
+            .wasInterrupted())
+      return signalPassFailure();
     // What only dead ops read counts as unused by the patterns.
     getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
       if (isOpTriviallyDead(op))

@@ -473,3 +473,21 @@ func.func @paired(%q: tensor<?x4x16xf32>, %s: f32, %v: tensor<16xf32>) {
   %0 = attn.attention %q, %q, %q, %s additive(%v : tensor<16xf32>) maps [#q, #k, #v, #o] {paired} : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
   return
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+func.func @lookup_local(%q: tensor<?x4x16xf32>, %s: f32) {
+  %0 = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+    score {
+    ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index):
+      %e = tensor.empty() : tensor<4xf32>
+      // expected-error@+1 {{reads tables that are arguments of its region}}
+      %d = attn.lookup %e[%h] : tensor<4xf32> -> f32
+      attn.yield %d : f32
+    }
+  return
+}

@@ -91,3 +91,12 @@ func.func @f(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4
     : tensor<4x128xi8>, tensor<2x1088xi8>, tensor<4x32xf32>
   return
 }
+
+// -----
+
+func.func @unranked(%rows: tensor<*xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) {
+  // expected-error@+1 {{'attn.quantized_product' op operand #0 must be ranked tensor of 8-bit signless integer values or memref of 8-bit signless integer values, but got 'tensor<*xi8>'}}
+  %y = attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+    : tensor<*xi8>, tensor<2x1088xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
+  return
+}

@@ -114,3 +114,37 @@ llvm.func @scale.workspace(%other: i64, %n: i64, %workers: i64) -> i64 {
   %0 = llvm.add %n, %workers : i64
   llvm.return %0 : i64
 }
+
+// -----
+
+module {
+attn.parameter @w : tensor<8xf32> from [#attn.source<"w">]
+// expected-error@+1 {{is a kernel, which has no weights: pass them as arguments}}
+llvm.func @kernel(%env: !llvm.ptr, %p: !llvm.ptr, %a: !llvm.ptr, %o: i64, %s: i64, %t: i64) -> i32
+    attributes {attn.entry, attn.buffers = [{attn.name = "x", kind = "input", type = memref<4xf32>}]} {
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %0 : i32
+}
+}
+
+// -----
+
+module {
+// expected-error@+1 {{has no function 'kernel.workspace'}}
+llvm.func @kernel(%env: !llvm.ptr, %p: !llvm.ptr, %a: !llvm.ptr, %o: i64, %s: i64, %t: i64) -> i32
+    attributes {attn.entry, attn.buffers = [{attn.name = "x", kind = "input", type = memref<4xf32>}]} {
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %0 : i32
+}
+}
+
+// -----
+
+module attributes {attn.model = {}} {
+// expected-error@+1 {{has no function 'step.workspace'}}
+llvm.func @step(%env: !llvm.ptr, %p: !llvm.ptr, %a: !llvm.ptr, %o: i64, %s: i64, %t: i64) -> i32
+    attributes {attn.entry, attn.buffers = [{attn.name = "x", kind = "input", type = memref<4xf32>}]} {
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %0 : i32
+}
+}

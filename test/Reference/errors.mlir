@@ -1,0 +1,144 @@
+// What the evaluator stops at, each with one error at the op: extents that only the run shows, and ops of later stages.
+// REQUIRES: compiler
+// RUN: sh -c 'for f in weights_keys state_panels state_queries image layer table values slice insert names both beyond cast layout; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
+
+func.func @weights_keys() {
+  %w = tensor.empty() : tensor<2x1x1x4xf32>
+  %q = tensor.empty() : tensor<2x4x8xf32>
+  %k = tensor.empty() : tensor<6x4x8xf32>
+  %l = arith.constant 0 : index
+  %s = arith.constant 1.0 : f32
+  // CHECK: error: 'attn.attention_weights' op row 0 has 6 keys for weights of 4
+  // CHECK: weights_keys: status 1
+  %0 = attn.attention_weights %w[%l], %q, %k, %s heads [3] maps [affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>]
+    : tensor<2x1x1x4xf32>, tensor<2x4x8xf32>, tensor<6x4x8xf32>
+  return
+}
+func.func @state_panels() {
+  %n = arith.constant 3 : index
+  %q = tensor.empty() : tensor<8x64xf32>
+  %k = tensor.empty(%n) : tensor<?x64x32xf32>
+  %v = tensor.empty() : tensor<2x64x32xf32>
+  %m = tensor.empty() : tensor<8xf32>
+  %i = arith.constant 0 : index
+  %s = arith.constant 1.0 : f32
+  // CHECK: error: 'attn.attention_state' op has 3 panels of keys for 64 values
+  // CHECK: state_panels: status 1
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%q, %m, %m)
+    : tensor<8x64xf32>, tensor<?x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+func.func @state_queries() {
+  %n = arith.constant 3 : index
+  %q = tensor.empty() : tensor<8x64xf32>
+  %k = tensor.empty() : tensor<2x64x32xf32>
+  %a = tensor.empty(%n) : tensor<?x64xf32>
+  %m = tensor.empty(%n) : tensor<?xf32>
+  %i = arith.constant 0 : index
+  %s = arith.constant 1.0 : f32
+  // CHECK: error: 'attn.attention_state' op has a state of 3 queries for 8
+  // CHECK: state_queries: status 1
+  %0:3 = attn.attention_state %q, %k, %k, %s at(%i, %i, %i, %i) init(%a, %m, %m)
+    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>
+  return
+}
+func.func @image() {
+  %n = arith.constant 7 : index
+  %x = tensor.empty(%n) : tensor<?x16xf32>
+  %learned = tensor.empty() : tensor<1x16xf32>
+  %positions = tensor.empty() : tensor<5x16xf32>
+  // CHECK: error: 'attn.image_tokens' op has 7 patches for images of 5 tokens, 1 of them learned
+  // CHECK: image: status 1
+  %0 = attn.image_tokens %x, %learned, %positions : tensor<?x16xf32>, tensor<1x16xf32>, tensor<5x16xf32> -> tensor<?x16xf32>
+  return
+}
+func.func @layer(%c: !attn.kv_cache<2 x 1 x 4, block = 32, f32> {attn.name = "cache"}) {
+  %l = arith.constant 5 : index
+  %n = arith.constant 1 : index
+  %t = tensor.empty(%n, %n) : tensor<?x?xi32>
+  // CHECK: error: 'attn.kv_view' op names layer 5 of a cache of 2 layers
+  // CHECK: layer: status 1
+  %k, %v = attn.kv_view %c[%l], %t : !attn.kv_cache<2 x 1 x 4, block = 32, f32>, tensor<?x?xi32> -> tensor<?x?x1x4xf32>
+  return
+}
+func.func @table(%c: !attn.kv_cache<2 x 1 x 4, block = 32, f32> {attn.name = "cache"}) {
+  %l = arith.constant 0 : index
+  %n = arith.constant 2 : index
+  %m = arith.constant 3 : index
+  %x = tensor.empty(%l) : tensor<?x1x4xf32>
+  %r = tensor.empty(%n) : tensor<?xi32>
+  %t = tensor.empty(%m, %m) : tensor<?x?xi32>
+  // CHECK: error: 'attn.kv_append' op has 2 past lengths and a table of 3 rows for 1 rows
+  // CHECK: table: status 1
+  %0 = attn.kv_append %c[%l], %x, %x rows(%r, %r, %t)
+    : !attn.kv_cache<2 x 1 x 4, block = 32, f32>, tensor<?x1x4xf32>, tensor<?x1x4xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  return
+}
+func.func @values(%c: !attn.kv_cache<2 x 1 x 4, block = 32, f32> {attn.name = "cache"}) {
+  %l = arith.constant 0 : index
+  %n = arith.constant 2 : index
+  %x = tensor.empty(%l) : tensor<?x1x4xf32>
+  %y = tensor.empty(%n) : tensor<?x1x4xf32>
+  %r = tensor.empty(%n) : tensor<?xi32>
+  %t = tensor.empty(%n, %n) : tensor<?x?xi32>
+  // CHECK: error: 'attn.kv_append' op has keys and values of different extents
+  // CHECK: values: status 1
+  %0 = attn.kv_append %c[%l], %x, %y rows(%r, %r, %t)
+    : !attn.kv_cache<2 x 1 x 4, block = 32, f32>, tensor<?x1x4xf32>, tensor<?x1x4xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  return
+}
+func.func @slice() {
+  %n = arith.constant 6 : index
+  %x = tensor.empty() : tensor<8xf32>
+  // CHECK: error: 'tensor.extract_slice' op takes 4 elements from 6 on, with stride 1, of dim 0, whose extent is 8
+  // CHECK: slice: status 1
+  %0 = tensor.extract_slice %x[%n] [4] [1] : tensor<8xf32> to tensor<4xf32>
+  return
+}
+func.func @insert() {
+  %n = arith.constant 3 : index
+  %m = arith.constant 4 : index
+  %x = tensor.empty() : tensor<8xf32>
+  %y = tensor.empty(%n) : tensor<?xf32>
+  // CHECK: error: 'tensor.insert_slice' op puts a tile of 3 elements into a slice of 4
+  // CHECK: insert: status 1
+  %0 = tensor.insert_slice %y into %x[0] [%m] [1] : tensor<?xf32> into tensor<8xf32>
+  return
+}
+attn.dim @n min 0 max 64
+// CHECK: error: 'func.func' op names 2 dims of argument 0, which has 1
+// CHECK: names: status 1
+func.func @names(%c: !attn.kv_cache<2 x 1 x 4, block = 32, f32> {attn.name = "cache", attn.dims = ["n", "n"]}) {
+  return
+}
+// CHECK: error: 'func.func' op dim 'n' is both 4 and 3
+// CHECK: both: status 1
+func.func @both(%c: !attn.kv_cache<2 x 1 x 4, block = 32, f32> {attn.name = "c", attn.dims = ["n"]},
+                %d: !attn.kv_cache<2 x 1 x 4, block = 32, f32> {attn.name = "d", attn.dims = ["n+1"]}) {
+  return
+}
+func.func @beyond() {
+  %n = arith.constant 2 : index
+  %x = tensor.empty() : tensor<8x4xf32>
+  // CHECK: error: 'tensor.dim' op asks for dim 2 of a tensor of rank 2
+  // CHECK: beyond: status 1
+  %0 = tensor.dim %x, %n : tensor<8x4xf32>
+  return
+}
+func.func @cast() {
+  %x = tensor.empty() : tensor<8x4xf32>
+  // CHECK: error: 'tensor.cast' op is not evaluated
+  // CHECK: cast: status 1
+  %0 = tensor.cast %x : tensor<8x4xf32> to tensor<?x4xf32>
+  return
+}
+func.func @layout() {
+  %l = arith.constant 0 : index
+  %n = arith.constant 1 : index
+  %c = tensor.empty(%n) : tensor<?x2x4x2x128x32xf32>
+  %t = tensor.empty(%n, %n) : tensor<?x?xi32>
+  // CHECK: error: 'attn.kv_view' op has a cache in a target's layout, which is of a later stage than is evaluated
+  // CHECK: layout: status 1
+  %k, %v = attn.kv_view %c[%l], %t : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+  return
+}
