@@ -48,6 +48,10 @@ std::vector<int64_t> matrixShape(const std::vector<int64_t> &shape, int64_t rows
   return shape;
 }
 
+std::vector<int64_t> vectorShape(const std::vector<int64_t> &shape) {
+  return shape.size() == 2 && shape[0] == 1 ? std::vector<int64_t>{shape[1]} : shape;
+}
+
 std::vector<std::string> sourceTensors(const std::vector<Parameter> &parameters) {
   std::vector<std::string> names;
   for (const Parameter &parameter : parameters)

@@ -66,6 +66,8 @@ struct Parameter {
 /// of more than two dims (the kernel of a convolution) counts as a matrix, cut between two dims where that fits. Others
 /// keep their shape.
 std::vector<int64_t> matrixShape(const std::vector<int64_t> &shape, int64_t rows, bool transpose);
+/// The shape of a tensor as a source of a vector: a matrix of one row counts as its row.
+std::vector<int64_t> vectorShape(const std::vector<int64_t> &shape);
 
 /// Names of all source tensors of `parameters`, layers expanded, each once, sorted.
 std::vector<std::string> sourceTensors(const std::vector<Parameter> &parameters);

@@ -167,7 +167,7 @@ Status ParameterWriter::checkLayer(int64_t layer) {
                      std::to_string(source.beginRow) + " to " + std::to_string(source.endRow)};
       taken[0] = source.endRow - source.beginRow;
     }
-    const std::vector<int64_t> shape = isMatrix ? matrixShape(taken, rows, flip) : taken;
+    const std::vector<int64_t> shape = isMatrix ? matrixShape(taken, rows, flip) : vectorShape(taken);
     if (shape.size() != parameter->shape.size() || (flip && !isMatrix) || (isMatrix && shape[flip ? 1 : 0] != rows))
       return Error{"tensor '" + name + "' is " + shapeText(info->shape) + ", which gives no part of " +
                    shapeText(parameter->shape) + (flip ? " transposed" : "")};

@@ -91,6 +91,8 @@ Expected<std::vector<double>> SourceParameters::read(attn::ParameterOp parameter
     std::vector<int64_t> shape = part.shape;
     if (parameter.getSliceType().getRank() == 2)
       shape = artifact::matrixShape(shape, rows, source.getTranspose());
+    else if (parameter.getSliceType().getRank() == 1)
+      shape = artifact::vectorShape(shape);
     if (source.getTranspose())
       std::reverse(shape.begin(), shape.end());
     int64_t width = shape.empty() ? 1 : shape.back();

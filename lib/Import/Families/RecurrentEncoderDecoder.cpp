@@ -30,6 +30,7 @@ struct Config {
   Vocabularies vocabularies;
   int64_t positions, startToken, embedding, attentionSize = 0;
   bool copies, feeds, shared, tied;
+  bool isScoreMatrix = false; ///< the checkpoint has attention.score as the weight of a Linear with one output
 
   bool attends() const { return attention != Attention::None; }
   bool isLuong() const { return attention == Attention::LuongDot || attention == Attention::LuongGeneral; }
@@ -145,7 +146,12 @@ ParameterSet listParameters(const Config &config) {
   if (config.attention == Attention::Bahdanau) {
     matrix("attention.query.weight", config.attentionSize, hidden);
     matrix("attention.key.weight", config.attentionSize, memory);
-    parameters.add("attention.score", "attention.score", {config.attentionSize}, Init::weight(config.attentionSize));
+    const bool isMatrix = config.isScoreMatrix;
+    std::vector<int64_t> shape{config.attentionSize}, stored = shape;
+    if (isMatrix)
+      stored.insert(stored.begin(), 1);
+    parameters.addView("attention.score", isMatrix ? "attention.score.weight" : "attention.score", shape, stored,
+                       Init::weight(config.attentionSize));
   }
   if (config.attention == Attention::LuongGeneral)
     matrix("attention.key.weight", hidden, memory);
@@ -368,6 +374,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importRecurrentEncoderDecoder(MLIRCon
     return status.error();
   if (options.maxSequenceLength)
     config.positions = options.maxSequenceLength;
+  config.isScoreMatrix = model.tensors().find("attention.score.weight");
   ParameterSet parameters = listParameters(config);
   if (Status status = parameters.resolve(model, {}); !status)
     return status.error();
