@@ -11,9 +11,6 @@ class Attn_Type<string name, string typeMnemonic> : TypeDef<Attn_Dialect, name> 
   let mnemonic = typeMnemonic;
 }
 
-/// A tile of a tensor or, once bufferized, of memory. Upstream's TensorOrMemRef takes unranked ones, too.
-class Attn_TileOf<list<Type> types> : AnyTypeOf<[RankedTensorOf<types>, MemRefOf<types>]>;
-
 def Attn_KVCacheType : Attn_Type<"KVCache", "kv_cache"> {
   let summary = "a pool of blocks that hold keys and values of all layers";
   let description = [{

@@ -80,7 +80,27 @@ void describeBuffers(func::FuncOp entry, ArrayRef<DictionaryAttr> attributes, un
   entry->setAttr(attn::AttnDialect::buffersAttr, b.getArrayAttr(buffers));
 }
 
+/// What this pass takes for granted, which text of any stage may lack.
+LogicalResult verifyEntry(func::FuncOp entry) {
+  if (!entry.getBody().hasOneBlock())
+    return entry.emitOpError("is an entry, which needs a body of one block");
+  for (Type type : llvm::concat<const Type>(entry.getArgumentTypes(), entry.getResultTypes()))
+    if (!isa<RankedTensorType>(type))
+      return entry.emitOpError() << "is an entry of tensors, but has an argument or result of type " << type;
+  for (unsigned i = 0; i < entry.getNumArguments() + entry.getNumResults(); ++i) {
+    const bool isArgument = i < entry.getNumArguments();
+    const unsigned place = isArgument ? i : i - entry.getNumArguments();
+    if (!(isArgument ? entry.getArgAttrOfType<StringAttr>(place, attn::AttnDialect::nameAttr)
+                     : entry.getResultAttrOfType<StringAttr>(place, attn::AttnDialect::nameAttr)))
+      return entry.emitOpError() << (isArgument ? "has no name for argument " : "has no name for result ") << place
+                                 << " (" << attn::AttnDialect::nameAttr << ")";
+  }
+  return success();
+}
+
 LogicalResult lowerEntry(func::FuncOp entry) {
+  if (failed(verifyEntry(entry)))
+    return failure();
   MLIRContext *context = entry.getContext();
   ImplicitLocOpBuilder b(entry.getLoc(), context);
   Block &body = entry.getBody().front();

@@ -259,7 +259,7 @@ def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let dependentDialects = ["::rapt::attn::AttnDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::scf::SCFDialect"];
 }
 
 def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
@@ -334,7 +334,6 @@ def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
     ```
     With `vector-bytes=64 vector-registers=32`: `module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}}`.
   }];
-  let dependentDialects = ["::rapt::attn::AttnDialect"];
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", "32", "Bytes of the widest vector register that is fast">,
     Option<"vectorRegisters", "vector-registers", "int64_t", "16", "Number of vector registers">,
@@ -358,7 +357,6 @@ def AttnSetStage : Pass<"attn-set-stage", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let dependentDialects = ["::rapt::attn::AttnDialect"];
   let options = [Option<"stage", "stage", "std::string", "\"canonical\"", "Name of the stage">];
 }
 

@@ -1,6 +1,6 @@
 // What the evaluator stops at, each with one error at the op: extents that only the run shows, and ops of later stages.
 // REQUIRES: compiler
-// RUN: sh -c 'for f in weights_keys state_panels state_queries image layer table values slice insert names both beyond cast layout; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
+// RUN: sh -c 'for f in weights_keys state_panels state_queries image layer table values slice insert names both beyond cast layout positions; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
 
 func.func @weights_keys() {
   %w = tensor.empty() : tensor<2x1x1x4xf32>
@@ -140,5 +140,20 @@ func.func @layout() {
   // CHECK: error: 'attn.kv_view' op has a cache in a target's layout, which is of a later stage than is evaluated
   // CHECK: layout: status 1
   %k, %v = attn.kv_view %c[%l], %t : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+  return
+}
+func.func @positions() {
+  %c = arith.constant 1073741824 : i32
+  %one = arith.constant 1 : i32
+  %past = tensor.splat %c : tensor<1xi32>
+  %length = tensor.splat %one : tensor<1xi32>
+  %x = tensor.empty() : tensor<1x2x1x8xf32>
+  %s = arith.constant 1.0 : f32
+  // CHECK: error: 'attn.attention' op row 0 has queries from position 1073741824 on, but positions are below 1073741824 in magnitude
+  // CHECK: positions: status 1
+  %0 = attn.attention %x, %x, %x, %s q_offset(%past : tensor<1xi32>) kv_length(%length : tensor<1xi32>)
+    maps [affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>,
+          affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dv)>]
+    : tensor<1x2x1x8xf32>, tensor<1x2x1x8xf32>, tensor<1x2x1x8xf32> -> tensor<1x2x1x8xf32>
   return
 }

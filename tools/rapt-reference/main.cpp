@@ -85,7 +85,6 @@ int main(int argc, char **argv) {
     return fail(status.error().message, 1);
   if (!weights.empty() + (seed.getNumOccurrences() > 0) + !values.empty() > 1)
     return fail("give one of --weights, --random-weights and --parameter", 2);
-
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect, scf::SCFDialect,
                       tensor::TensorDialect>();

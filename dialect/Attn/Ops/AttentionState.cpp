@@ -332,6 +332,8 @@ FailureOr<MergeResult> AttentionStateOp::mergeReductions(OpBuilder &b, Location 
 }
 
 LogicalResult PanelProductOp::verify() {
+  if (llvm::any_of(getOperandTypes(), llvm::IsaPred<UnrankedTensorType>))
+    return emitOpError("works on ranked tiles");
   auto rows = cast<ShapedType>(getRows().getType()), panel = cast<ShapedType>(getPanel().getType()),
        dest = cast<ShapedType>(getDest().getType());
   bool fits = rows.getRank() == 2 && panel.getRank() == 2 && dest.getRank() == 2 && dest.getDimSize(1) == kPanel &&

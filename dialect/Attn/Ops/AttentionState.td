@@ -3,7 +3,6 @@
 #define RAPT_ATTN_ATTENTIONSTATE_TD
 
 include "dialect/Attn/AttnDialect.td"
-include "dialect/Attn/AttnTypes.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -132,8 +131,8 @@ def Attn_PanelProductOp : Attn_Op<"panel_product",
     }
     ```
   }];
-  let arguments = (ins Attn_TileOf<[F32, BF16]>:$rows, Attn_TileOf<[F32, BF16]>:$panel, Variadic<Attn_TileOf<[AnyType]>>:$ahead,
-                       Variadic<Index>:$bounds, Attn_TileOf<[F32]>:$dest, UnitAttr:$write);
+  let arguments = (ins TensorOrMemRef<[F32, BF16]>:$rows, TensorOrMemRef<[F32, BF16]>:$panel, Variadic<TensorOrMemRef<[AnyType]>>:$ahead,
+                       Variadic<Index>:$bounds, TensorOrMemRef<[F32]>:$dest, UnitAttr:$write);
   let results = (outs Variadic<AnyRankedTensor>:$result);
   let assemblyFormat = [{
     $rows `,` $panel `,` $dest (`ahead` `(` $ahead^ `:` type($ahead) `)` `rows` `(` $bounds `)`)? (`write` $write^)?

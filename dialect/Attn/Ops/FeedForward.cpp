@@ -175,6 +175,8 @@ LogicalResult RoundRowsOp::verify() {
 }
 
 LogicalResult PairedProductOp::verify() {
+  if (llvm::any_of(getOperandTypes(), llvm::IsaPred<UnrankedTensorType>))
+    return emitOpError("works on ranked tiles");
   auto rows = cast<ShapedType>(getRows().getType()), panel = cast<ShapedType>(getPanel().getType()),
        dest = cast<ShapedType>(getDest().getType());
   auto are = [](int64_t extent, int64_t times, int64_t count) {

@@ -92,7 +92,7 @@ def Attn_PairedProductOp : Attn_Op<"paired_product",
     }
     ```
   }];
-  let arguments = (ins Attn_TileOf<[F32, BF16]>:$rows, Attn_TileOf<[BF16]>:$panel, Attn_TileOf<[F32]>:$dest);
+  let arguments = (ins TensorOrMemRef<[F32, BF16]>:$rows, TensorOrMemRef<[BF16]>:$panel, TensorOrMemRef<[F32]>:$dest);
   let results = (outs Variadic<AnyRankedTensor>:$result);
   let assemblyFormat = [{
     $rows `,` $panel `,` $dest attr-dict `:` type($rows) `,` type($panel) `,` type($dest) (`->` type($result)^)?

@@ -51,6 +51,8 @@ LogicalResult QuantizeRowsOp::verify() {
 }
 
 LogicalResult QuantizedProductOp::verify() {
+  if (llvm::any_of(getOperandTypes(), llvm::IsaPred<UnrankedTensorType>))
+    return emitOpError("works on ranked tiles");
   auto rows = cast<ShapedType>(getRows().getType()), panel = cast<ShapedType>(getPanel().getType()),
        dest = cast<ShapedType>(getDest().getType());
   auto type = cast<QuantizedType>(getWeight());

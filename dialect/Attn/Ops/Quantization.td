@@ -42,7 +42,7 @@ def Attn_QuantizedProductOp : Attn_Op<"quantized_product",
     }
     ```
   }];
-  let arguments = (ins Attn_TileOf<[I8]>:$rows, Attn_TileOf<[I8]>:$panel, Attn_TileOf<[F32]>:$dest,
+  let arguments = (ins TensorOrMemRef<[I8]>:$rows, TensorOrMemRef<[I8]>:$panel, TensorOrMemRef<[F32]>:$dest,
                        I64Attr:$depth, TypeAttrOf<Attn_QuantizedType>:$weight);
   let results = (outs Variadic<AnyRankedTensor>:$result);
   let assemblyFormat = [{

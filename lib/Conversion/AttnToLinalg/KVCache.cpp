@@ -22,7 +22,7 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
   LogicalResult matchAndRewrite(attn::KVAppendOp op, PatternRewriter &rewriter) const override {
     auto cache = dyn_cast<RankedTensorType>(op.getCache().getType());
     auto key = cast<RankedTensorType>(op.getKey().getType());
-    if (!attn::CacheLayout::of(cache, key.getDimSize(2)))
+    if (!cache || !attn::CacheLayout::of(cache, key.getDimSize(2)))
       return rewriter.notifyMatchFailure(op, "the cache is not materialised");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     remarkNotFused(op.getLoc(), "fuse-append", "a block of the cache has rows of several of a product's tasks");

@@ -65,10 +65,10 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     auto isStatic = [](Value tile) { return cast<RankedTensorType>(tile.getType()).hasStaticShape(); };
     if (failed(keys) || !isStatic(op.getQuery()) || !isStatic(op.getAcc()))
       return op.emitOpError("works on tiles of static shape, or of at most so many keys, in a CPU program");
-    if (op.getQuery().getType().getDimSize(0) > kLanes)
-      return op.emitOpError() << "has " << op.getQuery().getType().getDimSize(0)
-                              << " queries; tiles of a CPU program have at most " << kLanes;
-    int64_t m = op.getQuery().getType().getDimSize(0);
+    const int64_t m = op.getQuery().getType().getDimSize(0);
+    if (m < 1 || m > kLanes)
+      return op.emitOpError() << "has " << m << " queries; tiles of a CPU program have at least 1 and at most "
+                              << kLanes;
     Type f32 = b.getF32Type();
     bool masked = !op.getMask().empty() || op.getLimit();
     Value scores = made.lookup(op), factor;

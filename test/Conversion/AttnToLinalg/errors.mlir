@@ -151,14 +151,6 @@ func.func @columns(%state: tensor<?x?xf32>, %values: tensor<?x?xf32>, %rows: ten
 
 // -----
 
-func.func @weight(%x: tensor<?x?xf32>, %w: tensor<?x?x32xf32>) -> tensor<?x?xf32> {
-  // expected-error@+1 {{has no tiled form: the weight's extents are not static}}
-  %y = attn.linear %x, %w : tensor<?x?xf32>, tensor<?x?x32xf32> -> tensor<?x?xf32>
-  return %y : tensor<?x?xf32>
-}
-
-// -----
-
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x?xf32>, %s: f32) -> tensor<?x1x1x64xf32> {

@@ -257,3 +257,11 @@ func.func @result(%q: memref<8x16xf32>, %p: memref<16x32xf32>, %d: memref<8x32xf
   %0 = attn.panel_product %q, %p, %d : memref<8x16xf32>, memref<16x32xf32>, memref<8x32xf32> -> tensor<8x32xf32>
   return
 }
+
+// -----
+
+func.func @unranked(%q: tensor<8x16xf32>, %p: tensor<*xf32>, %d: tensor<8x32xf32>) {
+  // expected-error@+1 {{'attn.panel_product' op works on ranked tiles}}
+  %0 = attn.panel_product %q, %p, %d : tensor<8x16xf32>, tensor<*xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
+  return
+}

@@ -220,3 +220,11 @@ func.func @panels(%x: tensor<4x64xbf16>, %w: tensor<3x32x64xbf16>, %d: tensor<4x
   %0 = attn.paired_product %x, %w, %d : tensor<4x64xbf16>, tensor<3x32x64xbf16>, tensor<4x64xf32> -> tensor<4x64xf32>
   return
 }
+
+// -----
+
+func.func @unranked(%rows: tensor<4x64xf32>, %panel: tensor<*xbf16>, %dest: tensor<4x32xf32>) {
+  // expected-error@+1 {{'attn.paired_product' op works on ranked tiles}}
+  %y = attn.paired_product %rows, %panel, %dest : tensor<4x64xf32>, tensor<*xbf16>, tensor<4x32xf32> -> tensor<4x32xf32>
+  return
+}
