@@ -15,8 +15,8 @@ IntegerRanges::IntegerRanges(Region &region, unsigned first) {
   // Rows and heads are counted in 32 bits.
   for (unsigned i : {0, 1})
     ranges.try_emplace(block.getArgument(first + i), between(0, INT32_MAX));
-  ranges.try_emplace(block.getArgument(first + 2), between(1 - kPositionBound, kPositionBound - 1));
-  ranges.try_emplace(block.getArgument(first + 3), between(0, kPositionBound - 1));
+  for (unsigned i : {2, 3})
+    ranges.try_emplace(block.getArgument(first + i), between(0, kPositionEnd - 1));
   for (Operation &op : block) {
     auto inferable = dyn_cast<InferIntRangeInterface>(op);
     if (!inferable || !llvm::all_of(op.getOperands(), isInteger) || !llvm::all_of(op.getResults(), isInteger))

@@ -6,9 +6,9 @@
 
 namespace rapt {
 
-/// Positions of queries and keys are below this in magnitude (docs/Semantics.md), so that the difference and the sum of
-/// two of them have 32 bits.
-inline constexpr int64_t kPositionBound = int64_t(1) << 30;
+/// Positions of queries and keys are at least 0 and below this (docs/Semantics.md), so that the difference of two of
+/// them has 32 bits, and a comparison with a scalar does where the scalar is the nearest number of 32 bits.
+inline constexpr int64_t kPositionEnd = (int64_t(1) << 31) - 64;
 
 /// The range of each index and integer that a region of attention computes, from those of its arguments b, h, q and kv,
 /// of which b is argument `first`. Arithmetic is that of the values' own types: of an index, 64 bits.

@@ -249,11 +249,10 @@ FailureOr<int64_t> keysOf(O op, const AttentionOperands<S> &o, int64_t extent, i
   if (o.kvBegin && keys > o.kvBegin->ints[b + 1] - first)
     return op.emitOpError() << "row " << b << " has " << keys << " keys from " << first
                             << " on, but kv_begin ends it at " << o.kvBegin->ints[b + 1];
-  constexpr int64_t bound = int64_t(1) << 30; // of compiled programs, whose indices may have 32 bits
-  if (int64_t offset = o.qOffset ? o.qOffset->ints[b] : 0;
-      queries > 0 && (offset <= -bound || offset + queries > bound))
-    return op.emitOpError() << "row " << b << " has queries from position " << offset << " on, but positions are below "
-                            << bound << " in magnitude";
+  constexpr int64_t end = (int64_t(1) << 31) - 64; // so that differences have 32 bits in compiled programs
+  if (int64_t offset = o.qOffset ? o.qOffset->ints[b] : 0; queries > 0 && (offset < 0 || offset + queries > end))
+    return op.emitOpError() << "row " << b << " has " << queries << " queries from position " << offset
+                            << " on, but positions are 0 to " << end - 1;
   return keys;
 }
 

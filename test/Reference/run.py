@@ -297,6 +297,7 @@ def attention():
         paged_k[b, past[b] + lengths[b]:] = paged_v[b, past[b] + lengths[b]:] = np.nan
         paged_k[b, :max(0, past[b] - 3)] = paged_v[b, :max(0, past[b] - 3)] = np.nan
     case("attention window", "attention", "window", {"q": q, "k": paged_k, "v": paged_v, "q_begin": qb, "past": ints(*past)}, {"result0": cached})
+    error("attention", "window", {"q": q, "k": paged_k, "v": paged_v, "q_begin": qb, "past": ints(-1, 0, 9, 0)}, "row 0 has 3 queries from position -1 on, but positions are 0 to 2147483583")
 
     bias, keep, last = normal(4, 5, 6), random.rand(4, 5, 6) < 0.6, random.randint(-1, 6, 9).astype(np.int32)
     keep[3, 1], k, v = False, normal(4, 6, 2, 5), normal(4, 6, 2, 7)
