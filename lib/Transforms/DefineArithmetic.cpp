@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 
@@ -113,21 +114,28 @@ void defineCast(ImplicitLocOpBuilder &b, Operation *op, bool isSigned) {
   op->setOperand(0, safe); // 0 becomes 0
 }
 
+/// What flags promise need not be so: sums may wrap, and scores be NaN or infinite.
+void dropPromises(Operation *op) {
+  MLIRContext *context = op->getContext();
+  auto set = [&](StringRef name, Attribute value) { op->setInherentAttr(StringAttr::get(context, name), value); };
+  if (op->getInherentAttr("overflowFlags").value_or(Attribute()))
+    set("overflowFlags", arith::IntegerOverflowFlagsAttr::get(context, arith::IntegerOverflowFlags::none));
+  if (op->getInherentAttr("isExact").value_or(Attribute()))
+    set("isExact", Attribute());
+  if (auto flags = dyn_cast_or_null<arith::FastMathFlagsAttr>(op->getInherentAttr("fastmath").value_or(Attribute())))
+    set("fastmath", arith::FastMathFlagsAttr::get(
+                        context, flags.getValue() & ~(arith::FastMathFlags::nnan | arith::FastMathFlags::ninf)));
+}
+
 struct DefineArithmetic : rapt::impl::AttnDefineArithmeticBase<DefineArithmetic> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<arith::ArithDialect>(op->getDialect()))
+      if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      // What flags promise need not be so.
-      for (StringRef flag : {"overflowFlags", "isExact"})
-        if (op->getInherentAttr(flag).value_or(Attribute()))
-          op->setInherentAttr(StringAttr::get(&getContext(), flag),
-                              flag == "isExact" ? Attribute()
-                                                : arith::IntegerOverflowFlagsAttr::get(
-                                                      &getContext(), arith::IntegerOverflowFlags::none));
+      dropPromises(op);
       ImplicitLocOpBuilder b(op->getLoc(), op);
       if (isa<arith::DivSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(op))
         defineDivision(b, op, /*isSigned=*/true, /*isRemainder=*/false);

@@ -309,8 +309,8 @@ def AttnDefineArithmetic : Pass<"attn-define-arithmetic"> {
   let description = [{
     Rewrites scalar `arith` ops, in functions and in the regions of attn ops, so that they compute what docs/Semantics.md says: division
     and remainder by zero are 0, the least integer by -1 wraps, a shift by the width or more is 0, and so is a float that the integer
-    type does not hold. Flags that promise something about operands (`overflow<nsw>`, `exact`) go. Ops whose divisor or amount is a
-    constant that has a result stay as they are.
+    type does not hold. Flags that promise something about operands (`overflow<nsw>`, `exact`, `fastmath<nnan, ninf>`) go. Ops whose
+    divisor or amount is a constant that has a result stay as they are.
 
     ```mlir
     func.func @f(%x: i32, %y: i32) -> i32 {

@@ -36,9 +36,9 @@ func.func @constants(%x: index, %y: i32) -> (index, index, i32) {
 
 // -----
 
-// A constant 0, a shift by the width, and flags.
+// A constant 0, a shift by the width, and flags: scores may well be infinite.
 // CHECK-LABEL: @undefined
-func.func @undefined(%x: i32) -> (i32, i32, i32) {
+func.func @undefined(%x: i32, %y: f32) -> (i32, i32, i32, f32, f32) {
   // CHECK: arith.select
   // CHECK: arith.divui
   // CHECK: arith.select
@@ -51,7 +51,11 @@ func.func @undefined(%x: i32) -> (i32, i32, i32) {
   %q = arith.divui %x, %n0 : i32
   %s = arith.shli %x, %n32 overflow<nsw> : i32
   %t = arith.addi %x, %x overflow<nsw, nuw> : i32
-  return %q, %s, %t : i32, i32, i32
+  // CHECK: arith.addf %{{.*}}, %{{.*}} fastmath<reassoc,nsz> : f32
+  // CHECK: math.exp %{{[^ ]*}} : f32
+  %u = arith.addf %y, %y fastmath<reassoc,nnan,ninf,nsz> : f32
+  %v = math.exp %y fastmath<ninf> : f32
+  return %q, %s, %t, %u, %v : i32, i32, i32, f32, f32
 }
 
 // -----
