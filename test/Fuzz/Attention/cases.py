@@ -97,8 +97,6 @@ def complete(r, case, data):
 
 # What main gets wrong today: (why, whether a case is such a one). Such cases are not drawn, unless --all asks for them.
 KNOWN = [
-    ("static extents of no queries or no sequences do not compile",
-     lambda case: any(dim in case["static"] and packed_extents(case, data)[dim] == 0 for data in case["data"] for dim in ("b", "q"))),
     ("a query whose scores are all -infinity is NaN, not 0, where a value is NaN", lambda case: case["score"] and any(data["poison"] for data in case["data"]) and any(
         node[:3] == ["const", "f32", -math.inf] for node in trees.nodes(case["score"]))),
     ("results for tokens of no sequence are not 0", lambda case: any(data["q_slack"] for data in case["data"]) and "q" in case["begins"]),
