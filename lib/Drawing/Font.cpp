@@ -13,8 +13,9 @@ ptrdiff_t advanceOf(FT_Face face) { return (face->glyph->advance.x + 32) >> 6; }
 void darken(Picture &picture, ptrdiff_t x, ptrdiff_t y, uint8_t ink) {
   if (x < 0 || y < 0 || size_t(x) >= picture.width || size_t(y) >= picture.height)
     return;
-  uint8_t &pixel = picture.pixels[size_t(y) * picture.width + size_t(x)];
-  pixel = uint8_t(pixel * (255 - ink) / 255);
+  uint8_t *pixel = &picture.pixels[(size_t(y) * picture.width + size_t(x)) * 3];
+  for (int part = 0; part < 3; ++part)
+    pixel[part] = uint8_t(pixel[part] * (255 - ink) / 255);
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 #include "lib/Drawing/HeatMap.h"
+#include "lib/Drawing/ColorScale.h"
 #include "lib/Drawing/Label.h"
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 
 namespace rapt::drawing {
@@ -9,13 +9,18 @@ namespace {
 
 constexpr size_t usualCell = 24, usualText = 14; // pixels, and units of an SVG
 constexpr size_t leastCellWithText = 10;
-constexpr size_t mapSide = 4096; // pixels at most, where there are not more cells
-constexpr size_t gap = 6;        // between text and map, and around the title
-constexpr size_t margin = 12;    // right of the map and below
-constexpr uint8_t frameGrey = 128;
+constexpr size_t mapSide = 4096;                  // pixels at most, where there are not more cells
+constexpr size_t gap = 6;                         // between text and map, and around the title
+constexpr size_t margin = 12;                     // right of the map and below
+constexpr size_t barLength = 128, barHeight = 12; // pixels, and units of an SVG
+constexpr size_t svgBarRoom = 230;                // of a bar and its numbers
+constexpr Color frameColor = {128, 128, 128};
 
-/// What is no number is black.
-uint8_t grey(float weight) { return weight > 0 ? uint8_t(std::lround(std::min(weight, 1.0f) * 255)) : 0; }
+std::string shownWeight(float weight) {
+  char text[32];
+  snprintf(text, sizeof text, "%.3g", double(weight));
+  return text;
+}
 
 std::string number(size_t n) { return std::to_string(n); }
 
@@ -41,13 +46,30 @@ size_t svgWidthOf(const std::vector<std::string> &texts) {
   return most * 9;
 }
 
-void appendCell(std::string &svg, size_t x, size_t y, float weight) {
+void appendCell(std::string &svg, size_t x, size_t y, float weight, float top) {
   char cell[192];
-  const unsigned shade = grey(weight);
+  const Color color = colorOf(weight / top);
   snprintf(cell, sizeof cell,
            "<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\" fill=\"rgb(%u,%u,%u)\"><title>%.4f</title></rect>\n",
-           x, y, usualCell, usualCell, shade, shade, shade, double(weight));
+           x, y, usualCell, usualCell, color.red, color.green, color.blue, double(weight));
   svg += cell;
+}
+
+/// The bar, below the title.
+std::string svgBar(float top) {
+  constexpr int stops = 16;
+  std::string svg = "<defs><linearGradient id=\"scale\">";
+  for (int i = 0; i <= stops; ++i) {
+    char stop[96];
+    const Color color = colorOf(float(i) / stops);
+    snprintf(stop, sizeof stop, "<stop offset=\"%g\" stop-color=\"#%02x%02x%02x\"/>", double(i) / stops, color.red,
+             color.green, color.blue);
+    svg += stop;
+  }
+  return svg + "</linearGradient></defs>\n<text x=\"6\" y=\"38\">0</text><rect x=\"20\" y=\"27\" width=\"" +
+         number(barLength) + "\" height=\"" + number(barHeight) +
+         "\" fill=\"url(#scale)\" stroke=\"gray\"/><text x=\"" + number(20 + barLength + gap) + "\" y=\"38\">" +
+         shownWeight(top) + "</text>\n";
 }
 
 /// Where things are in a raster with text.
@@ -72,10 +94,22 @@ void drawAxes(Picture &picture, Font &font, const Layout &layout, const std::vec
   for (size_t i = 0; i < columns.size(); ++i)
     font.write(picture, layout.left + layout.baseline(i, font.pixels()), layout.top - gap, columns[i], Direction::Up);
   picture.fill(layout.left - 1, layout.top - 1, columns.size() * layout.side + 2, rows.size() * layout.side + 2,
-               frameGrey);
+               frameColor);
 }
 
 } // namespace
+
+size_t barWidth(Font &font) { return barLength + 4 * gap + font.widthOf("0") + font.widthOf("0.000e-00"); }
+
+void drawBar(Picture &picture, Font &font, size_t x, size_t y, float top) {
+  const size_t baseline = y + barHeight / 2 + font.pixels() * 3 / 8;
+  font.write(picture, x, baseline, "0", Direction::Right);
+  x += font.widthOf("0") + gap;
+  picture.fill(x - 1, y - 1, barLength + 2, barHeight + 2, frameColor);
+  for (size_t i = 0; i < barLength; ++i)
+    picture.fill(x + i, y, 1, barHeight, colorOf(float(i) / float(barLength - 1)));
+  font.write(picture, x + barLength + gap, baseline, shownWeight(top), Direction::Right);
+}
 
 std::string drawSvg(const Axes &axes, const std::string &title, std::span<const float> weights) {
   if (weights.size() > mostSvgCells)
@@ -83,13 +117,15 @@ std::string drawSvg(const Axes &axes, const std::string &title, std::span<const 
   const std::vector<std::string> rows = labels(axes.rows), columns = labels(axes.columns);
   const size_t mapWidth = columns.size() * usualCell, mapHeight = rows.size() * usualCell;
   const size_t titleWidth = svgWidthOf({title});
-  const size_t left = std::max(svgWidthOf(rows) + margin, titleWidth > mapWidth ? titleWidth - mapWidth : 0);
-  const size_t top = svgWidthOf(columns) + 3 * margin;
+  const size_t head = std::max(titleWidth, svgBarRoom);
+  const size_t left = std::max(svgWidthOf(rows) + margin, head > mapWidth ? head - mapWidth : 0);
+  const size_t top = svgWidthOf(columns) + 5 * margin;
+  const float most = topOf(weights);
   std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(left + mapWidth + margin) +
                     "\" height=\"" + number(top + mapHeight + margin) +
                     "\" font-family=\"monospace\" font-size=\"14\">\n<title>" + escaped(title) +
                     "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"6\" y=\"18\">" +
-                    escaped(title) + "</text>\n";
+                    escaped(title) + "</text>\n" + svgBar(most);
   for (size_t i = 0; i < columns.size(); ++i)
     svg += "<text transform=\"translate(" + number(left + i * usualCell + 17) + " " + number(top - gap) +
            ") rotate(-90)\">" + escaped(columns[i]) + "</text>\n";
@@ -97,7 +133,7 @@ std::string drawSvg(const Axes &axes, const std::string &title, std::span<const 
     svg += "<text x=\"" + number(left - gap) + "\" y=\"" + number(top + i * usualCell + 17) +
            "\" text-anchor=\"end\">" + escaped(rows[i]) + "</text>\n";
     for (size_t j = 0; j < columns.size(); ++j)
-      appendCell(svg, left + j * usualCell, top + i * usualCell, weights[i * columns.size() + j]);
+      appendCell(svg, left + j * usualCell, top + i * usualCell, weights[i * columns.size() + j], most);
   }
   return svg + "<rect x=\"" + number(left) + "\" y=\"" + number(top) + "\" width=\"" + number(mapWidth) +
          "\" height=\"" + number(mapHeight) + "\" fill=\"none\" stroke=\"gray\"/>\n</svg>\n";
@@ -118,10 +154,10 @@ Expected<Raster> Raster::make(const Axes &axes, const std::string &longestTitle)
   if (!font)
     return font.error();
   const std::vector<std::string> down = labels(axes.rows), right = labels(axes.columns);
-  const size_t mapWidth = columns * side, titleWidth = font->widthOf(longestTitle);
+  const size_t mapWidth = columns * side, titleWidth = std::max(font->widthOf(longestTitle), barWidth(*font));
   const size_t titled = titleWidth > mapWidth ? titleWidth - mapWidth : 0;
-  Layout layout{side, std::max(widest(*font, down) + 2 * gap, titled), widest(*font, right) + font->pixels() + 4 * gap,
-                0, 0};
+  Layout layout{side, std::max(widest(*font, down) + 2 * gap, titled),
+                widest(*font, right) + font->pixels() + barHeight + 6 * gap, 0, 0};
   layout.width = layout.left + mapWidth + margin;
   layout.height = layout.top + rows * side + margin;
   if (layout.width * layout.height > mostPixels)
@@ -134,13 +170,16 @@ Expected<Raster> Raster::make(const Axes &axes, const std::string &longestTitle)
 
 Picture Raster::draw(const std::string &title, std::span<const float> weights) {
   Picture picture = empty;
+  const float most = topOf(weights);
   const size_t end = font ? margin : 0;
   const size_t left = picture.width - end - columns * side, top = picture.height - end - rows * side;
   for (size_t i = 0; i < rows; ++i)
     for (size_t j = 0; j < columns; ++j)
-      picture.fill(left + j * side, top + i * side, side, side, grey(weights[i * columns + j]));
-  if (font)
+      picture.fill(left + j * side, top + i * side, side, side, colorOf(weights[i * columns + j] / most));
+  if (font) {
     font->write(picture, gap, gap + font->pixels(), title, Direction::Right);
+    drawBar(picture, *font, gap, 3 * gap + font->pixels(), most);
+  }
   return picture;
 }
 

@@ -1,7 +1,8 @@
 //===- HeatMap.h - A matrix of weights as a picture -----------------------------===//
 //
-// White is 1, black is 0. Rows go down, columns to the right, each with its text on
-// the axis, as alignments are drawn in Bahdanau et al. 2015.
+// Colors are those of ColorScale.h, from 0 to the picture's largest weight, which a bar
+// tells. Rows go down, columns to the right, each with its text on the axis, as
+// alignments are drawn in Bahdanau et al. 2015.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -27,7 +28,7 @@ std::string drawSvg(const Axes &axes, const std::string &title, std::span<const 
 
 /// Pictures of maps that have the same axes. Cells are squares of 24 pixels, or as many fewer as keep the map within
 /// 4096; below 10 pixels there is no room for text: then the picture has the cells alone. The map ends 12 pixels from
-/// the right and from the bottom.
+/// the right and from the bottom; title and bar stand at the top left.
 class Raster {
 public:
   /// `longestTitle` gets room. Errors: more pixels than `mostPixels`, a font that does not open.
@@ -45,5 +46,10 @@ private:
   Picture empty; ///< everything but the title and the weights
   std::optional<Font> font;
 };
+
+/// The bar of a scale from 0 to `top`, at (x, y) a rectangle of 128 x 12 pixels between its ends' numbers.
+void drawBar(Picture &picture, Font &font, size_t x, size_t y, float top);
+/// Pixels that a bar takes at most from left to right.
+size_t barWidth(Font &font);
 
 } // namespace rapt::drawing

@@ -66,7 +66,7 @@ def compare(tools, work, library, source, inputs, masks, names, *flags, more=("l
 
 
 def read_png(path):
-    """The pixels of a grey picture."""
+    """The pixels of a picture, [height, width, 3]."""
     with open(path, "rb") as file:
         data = file.read()
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
@@ -78,10 +78,25 @@ def read_png(path):
         parts[kind] = parts.get(kind, b"") + body
         at += 12 + size
     width, height, *rest = struct.unpack(">IIBBBBB", parts[b"IHDR"])
-    assert rest == [8, 0, 0, 0, 0]
-    lines = numpy.frombuffer(zlib.decompress(parts[b"IDAT"]), numpy.uint8).reshape(height, width + 1)
+    assert rest == [8, 2, 0, 0, 0]
+    lines = numpy.frombuffer(zlib.decompress(parts[b"IDAT"]), numpy.uint8).reshape(height, 3 * width + 1)
     assert not lines[:, 0].any()
-    return lines[:, 1:]
+    return lines[:, 1:].reshape(height, width, 3)
+
+
+# viridis, as lib/Drawing/ColorScale.h has it
+VIRIDIS = ((0.2777273272234177, 0.005407344544966578, 0.3340998053353061), (0.1050930431085774, 1.404613529898575, 1.384590162594685),
+           (-0.3308618287255563, 0.214847559468213, 0.09509516302823659), (-4.634230498983486, -5.799100973351585, -19.33244095627987),
+           (6.228269936347081, 14.17993336680509, 56.69055260068105), (4.776384997670288, -13.74514537774601, -65.35303263337234),
+           (-5.435455855934631, 4.645852612178535, 26.3124352495832))
+
+
+def colors(weights):
+    """The color of each weight, of a scale up to the largest one."""
+    top = weights.max()
+    share = (weights / (top if top > 0 else 1)).astype(numpy.float32).astype(float)[..., None]
+    mixed = sum(numpy.array(c) * share ** power for power, c in enumerate(VIRIDIS))
+    return numpy.floor(numpy.clip(mixed, 0, 1) * 255 + 0.5).astype(int)
 
 
 CELL, MARGIN = 24, 12  # pixels of a picture with text on its axes
@@ -92,34 +107,40 @@ def label(token):
     return token.replace(" ", "\u2423").replace("\t", "\u21e5").replace("\n", "\u21b5")
 
 
-def check_picture(path, grey, queries, keys):
+def same(found, wanted):
+    """Equal but for rounding."""
+    return found.shape == wanted.shape and numpy.abs(found.astype(int) - wanted).max() <= 1
+
+
+def check_picture(path, weights, queries, keys):
     """The cells, and that text is where a token is."""
     picture = read_png(path)
-    rows, columns = grey.shape
-    side = min(4096 // max(grey.shape), CELL)
-    cells = grey.repeat(side, 0).repeat(side, 1)
+    rows, columns = weights.shape
+    side = min(4096 // max(weights.shape), CELL)
+    cells = colors(weights).repeat(side, 0).repeat(side, 1)
     if side < 10:  # no room for text
-        assert numpy.array_equal(picture, cells)
+        assert same(picture, cells)
         return
-    height, width = picture.shape
+    height, width = picture.shape[:2]
     left, top = width - MARGIN - columns * side, height - MARGIN - rows * side
-    assert left > MARGIN < top and numpy.array_equal(picture[top:-MARGIN, left:-MARGIN], cells)
-    dark = picture < 128
+    assert left > MARGIN < top and same(picture[top:-MARGIN, left:-MARGIN], cells)
+    dark = picture.max(-1) < 128
     for i, token in enumerate(queries):
         assert dark[top + i * side:top + (i + 1) * side, :left - 2].any() == bool(token), (i, token)
     for i, token in enumerate(keys):
-        assert dark[MARGIN + 14:top - 2, left + i * side:left + (i + 1) * side].any() == bool(token), (i, token)
+        assert dark[MARGIN + 40:top - 2, left + i * side:left + (i + 1) * side].any() == bool(token), (i, token)
     assert dark[:MARGIN + 14, 6:].any(), "the title"
 
 
-def check_svg(path, grey, queries, keys):
+def check_svg(path, weights, queries, keys):
     with open(path, encoding="utf-8") as file:
         svg = file.read()
     escape = lambda text: label(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     labels = re.findall(r"<text transform[^>]*>([^<]*)</text>", svg), re.findall(r'text-anchor="end">([^<]*)</text>', svg)
     assert labels == ([escape(key) for key in keys], [escape(query) for query in queries]), labels
-    shades = [int(shade) for shade in re.findall(r'fill="rgb\((\d+),', svg)]
-    assert shades == grey.astype(int).flatten().tolist()
+    shades = [[int(part) for part in cell] for cell in re.findall(r'fill="rgb\((\d+),(\d+),(\d+)\)', svg)]
+    assert same(numpy.array(shades), colors(weights).reshape(-1, 3))
+    assert 'fill="url(#scale)"' in svg and f">{float(weights.max()):.3g}</text>" in svg, "the bar"
 
 
 def check_files(folder, name, weights, layers, heads, queries, keys):
@@ -130,9 +151,10 @@ def check_files(folder, name, weights, layers, heads, queries, keys):
             drawn = numpy.load(path + ".npy")
             assert drawn.shape == (len(queries), len(keys))
             assert numpy.abs(drawn - weights[:len(queries), l, h, :len(keys)]).max() <= 1e-6
-            grey = numpy.floor(drawn * 255 + 0.5)
-            check_picture(path + ".png", grey, queries, keys)
-            check_svg(path + ".svg", grey, queries, keys)
+            check_picture(path + ".png", drawn, queries, keys)
+            check_svg(path + ".svg", drawn, queries, keys)
+        sheet = read_png(os.path.join(folder, f"{name}-layer{layer}.png"))
+        assert sheet.shape[1] > 256 and len(numpy.unique(sheet.reshape(-1, 3), axis=0)) > 20, "the overview of the heads"
 
 
 def check_generation(tools, work):
@@ -156,11 +178,11 @@ def check_generation(tools, work):
         every = numpy.ones((1, 8), int)
         got = compare(tools, work, library, model, {"input_ids": numpy.array([whole])}, {}, {"attentions": every}, *flags)
         labels = [str(token) for token in whole]
-        assert len(os.listdir(maps)) == 2 * 3 * 3
+        assert len(os.listdir(maps)) == 2 * (3 * 3 + 1)
         check_files(maps, "attentions", got["attentions"][0], (1, 2), (0, 3, 5), labels, labels)
     some = os.path.join(work, "some")
     run(*look, some, "--attention-layers", "2", "--attention-heads", "3,5")
-    assert sorted({name.split(".")[0] for name in os.listdir(some)}) == [f"attentions-layer2-head{head}" for head in (3, 5)]
+    assert sorted({name.split(".")[0] for name in os.listdir(some)}) == ["attentions-layer2", *(f"attentions-layer2-head{head}" for head in (3, 5))]
     refuse(look + [os.path.join(work, "none"), "--attention-layers", "0-1"],
            "--attention-layers: 0 is asked for; the layers that model gives are those of attentions with 1-2")
     refuse(look + [os.path.join(work, "none"), "--attention-heads", "0,6"],
@@ -184,7 +206,7 @@ def check_large(look, ids, maps):
         assert done.stderr.count(told) == 1, done.stderr
     path = os.path.join(maps, "attentions-layer1-head0")
     assert sorted(os.listdir(maps)) == [os.path.basename(path) + end for end in (".npy", ".png")]
-    check_picture(path + ".png", numpy.floor(numpy.load(path + ".npy") * 255 + 0.5), (), ())
+    check_picture(path + ".png", numpy.load(path + ".npy"), (), ())
 
 
 def check_memory(tools, work):
@@ -218,7 +240,9 @@ def check_images(tools, work):
     weights = os.path.join(work, "image.npy")
     run(tools.rapt_run, library, "--image", picture, "--image", picture, "--attention-weights", maps, "--attention-layers", "1",
         "--output", f"attentions={weights}")
-    assert len(os.listdir(maps)) == 2 * 2 * 3
+    assert len(os.listdir(maps)) == 2 * (2 * 3 + 2)
+    overlay = read_png(os.path.join(maps, "image1-attentions-layer1-overlay.png"))
+    assert min(overlay.shape[:2]) > 100 and len(numpy.unique(overlay.reshape(-1, 3), axis=0)) > 20, "the image below its patches' weights"
     labels = ["cls"] + [f"{y},{x}" for y in range(3) for x in range(8)]
     check_files(maps, "image1-attentions", numpy.load(weights)[1][:, 1:], (1,), (0, 2), labels, labels)
 

@@ -34,11 +34,22 @@ bool has(const std::vector<int64_t> &numbers, int64_t number) {
 
 } // namespace
 
+PatchedImage::PatchedImage(std::span<const float> values, const int64_t *shape)
+    : pixels{size_t(shape[1]), size_t(shape[2]), std::vector<float>(size_t(shape[1] * shape[2]))} {
+  for (size_t i = 0; i < values.size(); ++i)
+    pixels.pixels[i % pixels.pixels.size()] += values[i] / float(shape[0]);
+  const auto [least, most] = std::minmax_element(pixels.pixels.begin(), pixels.pixels.end());
+  const float low = *least, range = *most - low;
+  for (float &pixel : pixels.pixels)
+    pixel = range > 0 ? (pixel - low) / range : 0.5f;
+}
+
 /// One map's axes; the pictures of all its layers and heads share them.
 struct AttentionMaps::Job {
   std::string path, name;
   drawing::Axes axes;
-  std::optional<drawing::Raster> raster; ///< none where the map is too large
+  std::optional<drawing::Raster> raster;         ///< none where the map is too large
+  std::vector<drawing::CaptionedMap> heads = {}; ///< of the layer
 };
 
 /// Takes over a buffer of an entry that has weights. `output` has the layers and heads that were chosen, if any were.
@@ -152,8 +163,33 @@ Status AttentionMaps::draw(Job &job, const std::string &title, std::span<const f
   return writeBytes(job.path + ".png", *png);
 }
 
+/// The overview of a layer's heads, and the image with the mean of them.
+Status AttentionMaps::drawLayer(Job &job, const std::string &title, const PatchedImage *image) {
+  const size_t queries = job.axes.rows.size(), keys = job.axes.columns.size();
+  auto write = [&](const std::string &end, const Expected<drawing::Picture> &picture) -> Status {
+    if (!picture) {
+      noteOnce(job.name + ": no " + end + ": " + picture.error().message);
+      return {};
+    }
+    Expected<std::string> png = drawing::encodePng(*picture);
+    return png ? writeBytes(job.path + end, *png) : Status(png.error());
+  };
+  if (job.heads.size() > 1)
+    if (Status status = write(".png", drawing::drawSheet(title, queries, keys, job.heads)); !status)
+      return status;
+  if (!image || job.heads.empty())
+    return {};
+  std::vector<float> mean(keys - 1);
+  for (const drawing::CaptionedMap &head : job.heads)
+    for (size_t i = 0; i < mean.size(); ++i)
+      mean[i] += head.weights[1 + i] / float(job.heads.size());
+  return write("-overlay.png", drawing::drawOverlay(title + ", cls", image->pixels, image->patchHeight,
+                                                    image->patchWidth, image->pixels.width / image->patchWidth, mean));
+}
+
 Outcome AttentionMaps::write(const std::string &prefix, const std::string &name, const RowOutput &output, size_t row,
-                             const std::vector<std::string> &queries, const std::vector<std::string> &keys) {
+                             const std::vector<std::string> &queries, const std::vector<std::string> &keys,
+                             const PatchedImage *image) {
   const auto own = std::find_if(outputs.begin(), outputs.end(), [&](const Output &o) { return o.name == name; });
   const size_t layerCount = own->layers.size(), headCount = own->heads.size(), positions = size_t(output.shape[4]);
   if (queries.empty() || keys.empty())
@@ -166,7 +202,8 @@ Outcome AttentionMaps::write(const std::string &prefix, const std::string &name,
     job.raster = std::move(*raster);
   else
     noteOnce(name + ": no .png: " + raster.error().message);
-  for (size_t layer = 0; layer < layerCount; ++layer)
+  for (size_t layer = 0; layer < layerCount; ++layer) {
+    job.heads.clear();
     for (size_t head = 0; head < headCount; ++head) {
       if ((!layers.empty() && !has(layers, own->layers[layer])) || (!heads.empty() && !has(heads, own->heads[head])))
         continue;
@@ -184,11 +221,17 @@ Outcome AttentionMaps::write(const std::string &prefix, const std::string &name,
         status = draw(job, prefix + name + " " + of, weights);
       if (!status)
         return {RAPT_IO, status.error().message};
+      job.heads.push_back({"head " + std::to_string(own->heads[head]), std::move(weights)});
     }
+    const std::string of = "layer" + std::to_string(own->layers[layer]);
+    job.path = folder + "/" + prefix + name + "-" + of;
+    if (Status status = drawLayer(job, prefix + name + " " + of, image); !status)
+      return {RAPT_IO, status.error().message};
+  }
   return {};
 }
 
-Outcome AttentionMaps::patchAxis(int64_t height, int64_t width, std::vector<std::string> &labels) const {
+Outcome AttentionMaps::patchAxis(PatchedImage &image, std::vector<std::string> &labels) const {
   long long high = 0, wide = 0, learned = 0;
   const std::string &tokens = outputs.front().tokens;
   if (sscanf(tokens.c_str(), "height/%lld*width/%lld+%lld", &high, &wide, &learned) != 3 || high < 1 || wide < 1 ||
@@ -196,8 +239,9 @@ Outcome AttentionMaps::patchAxis(int64_t height, int64_t width, std::vector<std:
     return {RAPT_BAD_FILE, "the manifest of " + model + " has images of \"" + json::printable(tokens) +
                                "\" tokens, which are no patches behind a class token"};
   labels.emplace_back("cls");
-  for (int64_t y = 0; y < height / high; ++y)
-    for (int64_t x = 0; x < width / wide; ++x)
+  image.patchHeight = size_t(high), image.patchWidth = size_t(wide);
+  for (size_t y = 0; y < image.pixels.height / image.patchHeight; ++y)
+    for (size_t x = 0; x < image.pixels.width / image.patchWidth; ++x)
       labels.push_back(std::to_string(y) + "," + std::to_string(x));
   return {};
 }

@@ -1,9 +1,19 @@
 //===- AttentionMaps.h - Pictures of what looks at what -------------------------===//
 #pragma once
+#include "lib/Drawing/Sheet.h"
 #include "lib/Generation/CommandLine/Rows.h"
 #include "lib/Support/Json.h"
 
 namespace rapt::run {
+
+/// An image as a model sees it, from its darkest to its lightest value.
+struct PatchedImage {
+  drawing::GrayImage pixels;
+  size_t patchHeight = 1, patchWidth = 1;
+
+  /// `values` [channels, height, width].
+  PatchedImage(std::span<const float> values, const int64_t *shape);
+};
 
 /// What --attention-weights is asked for, and what the artifact gives of it.
 class AttentionMaps {
@@ -21,13 +31,16 @@ public:
 
   /// Writes FOLDER/PREFIXNAME-layerL-headH.npy [queries, keys], .svg and .png of row `row` of output NAME
   /// [rows, tokens, layers, heads, positions], for each layer and head that is asked for. Queries (what looks) go down,
-  /// keys (what is looked at) to the right. Maps that are too large for a drawing are left out with a note. Makes the
-  /// folder.
+  /// keys (what is looked at) to the right. Maps that are too large for a drawing are left out with a note. Beside
+  /// them, FOLDER/PREFIXNAME-layerL.png is an overview of the layer's heads where there are several, and with an image
+  /// FOLDER/PREFIXNAME-layerL-overlay.png shows it below what its class token looks at, in the mean of the heads. Makes
+  /// the folder.
   Outcome write(const std::string &prefix, const std::string &name, const RowOutput &output, size_t row,
-                const std::vector<std::string> &queries, const std::vector<std::string> &keys);
+                const std::vector<std::string> &queries, const std::vector<std::string> &keys,
+                const PatchedImage *image = nullptr);
 
-  /// The tokens of an image of height x width pixels, for both axes: the class token, and patches by line and column.
-  Outcome patchAxis(int64_t height, int64_t width, std::vector<std::string> &labels) const;
+  /// The tokens of an image, for both axes: the class token, and patches by line and column. Sets the patches' size.
+  Outcome patchAxis(PatchedImage &image, std::vector<std::string> &labels) const;
 
 private:
   struct Output {
@@ -41,6 +54,7 @@ private:
   void readBuffer(const json::Value &buffer, Output output);
   Outcome check(const char *what, const std::vector<int64_t> &asked, std::vector<int64_t> Output::*field) const;
   Status draw(Job &job, const std::string &title, std::span<const float> weights);
+  Status drawLayer(Job &job, const std::string &title, const PatchedImage *image);
   void noteOnce(const std::string &message);
 
   std::string folder;

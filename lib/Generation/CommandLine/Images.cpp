@@ -165,12 +165,14 @@ Status ImageRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
 /// Images of several have their number in the files' names.
 Outcome ImageRun::drawAttention(const Batch &batch, const std::vector<RowOutput> &outputs, size_t index) {
   std::vector<std::string> labels;
-  if (Outcome outcome = maps.patchAxis(batch.shape[2], batch.shape[3], labels); !outcome)
+  const size_t values = batch.values.size() / size_t(batch.shape[0]);
+  PatchedImage image({batch.values.data() + index * values, values}, batch.shape.data() + 1);
+  if (Outcome outcome = maps.patchAxis(image, labels); !outcome)
     return outcome;
   const std::string before = options.images.size() > 1 ? "image" + std::to_string(drawn++) + "-" : "";
   for (const std::string &name : maps.names()) {
     const RowOutput &output = outputs[size_t(std::find(names.begin(), names.end(), name) - names.begin())];
-    if (Outcome outcome = maps.write(before, name, output, index, labels, labels); !outcome)
+    if (Outcome outcome = maps.write(before, name, output, index, labels, labels, &image); !outcome)
       return outcome;
   }
   return {};

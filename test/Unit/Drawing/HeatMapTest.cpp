@@ -1,4 +1,5 @@
-#include "lib/Drawing/HeatMap.h"
+#include "lib/Drawing/ColorScale.h"
+#include "lib/Drawing/Sheet.h"
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ size_t inkOf(const Picture &picture, size_t left, size_t top, size_t right, size
   size_t dark = 0;
   for (size_t y = top; y < bottom; ++y)
     for (size_t x = left; x < right; ++x)
-      dark += picture.pixels[y * picture.width + x] < 100;
+      dark += lightness(picture.at(x, y)) < 100 && picture.at(x, y).red == picture.at(x, y).blue;
   return dark;
 }
 
@@ -54,7 +55,7 @@ TEST(Font, TextUpIsTextTurned) {
   font->write(up, 30, 80, "Rapt, gj", Direction::Up);
   for (size_t y = 0; y < right.height; ++y)
     for (size_t x = 0; x < right.width; ++x)
-      ASSERT_EQ(right.pixels[y * right.width + x], up.pixels[(100 - x) * up.width + y]) << x << ", " << y;
+      ASSERT_EQ(right.at(x, y), up.at(y, 100 - x)) << x << ", " << y;
 }
 
 TEST(Font, WhatIsOutsideIsLeftOut) {
@@ -68,18 +69,42 @@ TEST(Font, WhatIsOutsideIsLeftOut) {
   EXPECT_NE(picture.pixels, empty.pixels);
 }
 
-TEST(HeatMap, CellsHaveTheirGrey) {
+TEST(ColorScale, GetsLighterWithEveryStep) {
+  EXPECT_LT(lightness(colorOf(0)), 35);
+  EXPECT_GT(lightness(colorOf(1)), 210);
+  for (int i = 0; i < 64; ++i) {
+    const double before = lightness(colorOf(float(i) / 64)), after = lightness(colorOf(float(i + 1) / 64));
+    EXPECT_GT(after, before + 1) << i;
+    EXPECT_LT(after, before + 5) << i; // no step is much larger than another
+  }
+  EXPECT_EQ(colorOf(-1), colorOf(0));
+  EXPECT_EQ(colorOf(std::nanf("")), colorOf(0));
+  EXPECT_EQ(colorOf(7), colorOf(1));
+}
+
+TEST(ColorScale, TheTopIsTheLargestNumber) {
+  EXPECT_EQ(topOf(std::vector<float>{0.25f, std::nanf(""), 0.5f, INFINITY}), 0.5f);
+  EXPECT_EQ(topOf(std::vector<float>{0, -1}), 1);
+}
+
+TEST(HeatMap, CellsHaveTheirColor) {
   const Axes axes{{"a", "b"}, {"c", "d", "e"}};
-  const std::vector<float> weights = {0, 0.5f, 1, 2, -1, std::nanf("")};
+  const std::vector<float> weights = {0, 0.25f, 0.5f, 0.125f, -1, std::nanf("")};
   const Picture picture = drawn(axes, weights, "name layer0-head0");
-  const uint8_t greys[] = {0, 128, 255, 255, 0, 0};
+  const float shares[] = {0, 0.5f, 1, 0.25f, 0, 0};
   for (size_t i = 0; i < 2; ++i)
     for (size_t j = 0; j < 3; ++j)
       for (size_t p = 0; p < cell * cell; ++p) {
         const size_t y = picture.height - margin - (2 - i) * cell + p / cell;
         const size_t x = picture.width - margin - (3 - j) * cell + p % cell;
-        ASSERT_EQ(picture.pixels[y * picture.width + x], greys[i * 3 + j]) << i << ", " << j;
+        ASSERT_EQ(picture.at(x, y), colorOf(shares[i * 3 + j])) << i << ", " << j;
       }
+  // The bar below the title has all colors, from left to right.
+  size_t steps = 0;
+  for (size_t x = 1; x < picture.width; ++x)
+    steps +=
+        lightness(picture.at(x, 38)) > lightness(picture.at(x - 1, 38)) && picture.at(x, 38) != Color{255, 255, 255};
+  EXPECT_GE(steps, 100u);
 }
 
 TEST(HeatMap, TextStandsBesideItsRowAndColumn) {
@@ -88,7 +113,8 @@ TEST(HeatMap, TextStandsBesideItsRowAndColumn) {
   const size_t left = picture.width - margin - 3 * cell, top = picture.height - margin - 3 * cell;
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(inkOf(picture, 0, top + i * cell, left - 2, top + (i + 1) * cell) > 0, i != 1) << "row " << i;
-    EXPECT_EQ(inkOf(picture, left + i * cell, 0, left + (i + 1) * cell, top - 2) > 0, i == 1) << "column " << i;
+    // Title and bar are the first 44 lines.
+    EXPECT_EQ(inkOf(picture, left + i * cell, 44, left + (i + 1) * cell, top - 2) > 0, i == 1) << "column " << i;
   }
   const Picture other = drawn({{"first", "", "other"}, {"", "column", ""}}, std::vector<float>(9, 1));
   EXPECT_NE(picture.pixels, other.pixels);
@@ -130,10 +156,50 @@ TEST(HeatMap, LargerPicturesAreRefused) {
 
 TEST(HeatMap, SvgSaysWhatItShows) {
   const std::string svg = drawSvg({{"<a>"}, {"\"b &", " "}}, "it's", std::vector<float>{0.25f, 0.75f});
-  for (const char *part : {">&lt;a&gt;</text>", ">&quot;b\u2423&amp;</text>", ">\u2423</text>", "<title>it's</title>",
-                           "rgb(64,64,64)\"><title>0.2500<", "rgb(191,191,191)\"><title>0.7500<"})
+  for (const char *part :
+       {">&lt;a&gt;</text>", ">&quot;b\u2423&amp;</text>", ">\u2423</text>", "<title>it's</title>", "\"><title>0.2500<",
+        "rgb(252,231,33)\"><title>0.7500<", "url(#scale)", "stop-color=\"#470155\"", ">0.75</text>"})
     EXPECT_NE(svg.find(part), svg.npos) << part << " in\n" << svg;
   EXPECT_EQ(drawSvg({many(513, "a"), many(512, "b")}, "", std::vector<float>(513 * 512)), "");
+}
+
+TEST(Sheet, AllMapsOnOneScale) {
+  const std::vector<CaptionedMap> maps = {
+      {"head 0", {0, 0.25f, 0, 0}}, {"head 1", {0, 0, 0.5f, 0}}, {"head 2", {0, 0, 0, 0}}};
+  Expected<Picture> sheet = drawSheet("layer0", 2, 2, maps);
+  ASSERT_TRUE(sheet);
+  // Cells of 128 pixels; the first map's begin behind margin, title, bar and caption.
+  const size_t left = 12, top = 62 + 20, stepX = 256 + 12, stepY = 256 + 14 + 18;
+  EXPECT_EQ(sheet->at(left + 192, top + 64), colorOf(0.5f));
+  EXPECT_EQ(sheet->at(left + 64, top + 64), colorOf(0));
+  EXPECT_EQ(sheet->at(left + stepX + 64, top + 192), colorOf(1));
+  EXPECT_EQ(sheet->at(left + 64, top + stepY + 64), colorOf(0));
+  EXPECT_EQ(sheet->at(left + stepX + 64, top + stepY + 64), (Color{255, 255, 255}));
+  EXPECT_GT(inkOf(*sheet, left, top - 20, left + 60, top - 4), 0u) << "a caption";
+}
+
+TEST(Sheet, APixelOfALargeMapIsTheLargestOfItsWeights) {
+  std::vector<float> weights(600 * 600);
+  weights[301 * 600 + 5] = 1; // folded by three: line 100, column 1
+  Expected<Picture> sheet = drawSheet("layer0", 600, 600, {{"head 0", weights}});
+  ASSERT_TRUE(sheet);
+  EXPECT_EQ(sheet->at(12 + 1, 62 + 20 + 100), colorOf(1));
+  EXPECT_EQ(sheet->at(12 + 2, 62 + 20 + 100), colorOf(0));
+}
+
+TEST(Sheet, PatchesOverAnImage) {
+  const GrayImage image{4, 5, std::vector<float>(20, 1)}; // the last column is in no patch
+  Expected<Picture> picture = drawOverlay("cls", image, 2, 2, 2, std::vector<float>{0, 0.1f, 0.2f, 0});
+  ASSERT_TRUE(picture);
+  const size_t scale = 384 / 5;
+  auto mixed = [](Color color) {
+    auto one = [](uint8_t part) { return uint8_t(std::lround((255 + 2 * float(part)) / 3)); };
+    return Color{one(color.red), one(color.green), one(color.blue)};
+  };
+  EXPECT_EQ(picture->at(12 + scale / 2, 62 + scale / 2), mixed(colorOf(0)));
+  EXPECT_EQ(picture->at(12 + 3 * scale, 62 + scale / 2), mixed(colorOf(0.5f)));
+  EXPECT_EQ(picture->at(12 + scale / 2, 62 + 3 * scale), mixed(colorOf(1)));
+  EXPECT_EQ(picture->at(12 + 4 * scale + 2, 62 + scale / 2), (Color{255, 255, 255}));
 }
 
 TEST(Picture, IsItsPng) {
@@ -145,7 +211,7 @@ TEST(Picture, IsItsPng) {
   png_image image = {};
   image.version = PNG_IMAGE_VERSION;
   ASSERT_TRUE(png_image_begin_read_from_memory(&image, file->data(), file->size()));
-  EXPECT_EQ(image.format, uint32_t(PNG_FORMAT_GRAY));
+  EXPECT_EQ(image.format, uint32_t(PNG_FORMAT_RGB));
   std::vector<uint8_t> pixels(picture.pixels.size());
   ASSERT_EQ(PNG_IMAGE_SIZE(image), pixels.size());
   ASSERT_TRUE(png_image_finish_read(&image, nullptr, pixels.data(), 0, nullptr)) << image.message;

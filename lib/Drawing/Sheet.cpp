@@ -1,0 +1,96 @@
+#include "lib/Drawing/Sheet.h"
+#include "lib/Drawing/ColorScale.h"
+#include <algorithm>
+#include <cmath>
+
+namespace rapt::drawing {
+namespace {
+
+constexpr size_t mapSide = 256, imageSide = 384; // pixels
+constexpr size_t textSize = 14, gap = 6, margin = 12;
+constexpr size_t headHeight = textSize + 12 + 6 * gap; // of title and bar
+
+/// Title and bar on white, above `width` x `height` pixels.
+Expected<Picture> begin(Font &font, const std::string &title, size_t width, size_t height, float top) {
+  width = std::max({width + 2 * margin, font.widthOf(title) + 2 * gap, barWidth(font) + 2 * gap});
+  height += headHeight + margin;
+  if (width > mostPixels / height)
+    return Error{"a picture of " + std::to_string(width) + " x " + std::to_string(height) + " pixels is more than " +
+                 std::to_string(mostPixels)};
+  Picture picture(width, height);
+  font.write(picture, gap, gap + textSize, title, Direction::Right);
+  drawBar(picture, font, gap, 3 * gap + textSize, top);
+  return picture;
+}
+
+/// The largest weight of the rows and columns that pixel (x, y) stands for.
+float largest(const CaptionedMap &map, size_t columns, size_t y, size_t endRow, size_t x, size_t endColumn) {
+  float most = 0;
+  for (size_t row = y; row < endRow; ++row)
+    for (size_t column = x; column < endColumn; ++column)
+      most = std::max(most, map.weights[row * columns + column]);
+  return most;
+}
+
+} // namespace
+
+Expected<Picture> drawSheet(const std::string &title, size_t rows, size_t columns,
+                            const std::vector<CaptionedMap> &maps) {
+  Expected<Font> font = Font::open(textSize);
+  if (!font)
+    return font.error();
+  const size_t longest = std::max(rows, columns);
+  const size_t side = std::max<size_t>(mapSide / longest, 1), fold = (longest + mapSide - 1) / mapSide;
+  const size_t high = (rows + fold - 1) / fold, wide = (columns + fold - 1) / fold;
+  const size_t perLine = size_t(std::ceil(std::sqrt(double(maps.size()))));
+  const size_t lines = (maps.size() + perLine - 1) / perLine;
+  size_t captionWidth = 0;
+  float top = 0;
+  for (const CaptionedMap &map : maps) {
+    captionWidth = std::max(captionWidth, font->widthOf(map.caption));
+    top = std::max(top, largest(map, columns, 0, rows, 0, columns));
+  }
+  top = top > 0 ? top : 1;
+  const size_t stepX = std::max(wide * side, captionWidth) + margin, stepY = high * side + textSize + 3 * gap;
+  Expected<Picture> picture = begin(*font, title, perLine * stepX, lines * stepY, top);
+  if (!picture)
+    return picture;
+  for (size_t i = 0; i < maps.size(); ++i) {
+    const size_t left = margin + i % perLine * stepX, under = headHeight + i / perLine * stepY;
+    font->write(*picture, left, under + textSize, maps[i].caption, Direction::Right);
+    const size_t first = under + textSize + gap;
+    picture->fill(left - 1, first - 1, wide * side + 2, high * side + 2, {128, 128, 128});
+    for (size_t y = 0; y < high; ++y)
+      for (size_t x = 0; x < wide; ++x)
+        picture->fill(left + x * side, first + y * side, side, side,
+                      colorOf(largest(maps[i], columns, y * fold, std::min(rows, (y + 1) * fold), x * fold,
+                                      std::min(columns, (x + 1) * fold)) /
+                              top));
+  }
+  return picture;
+}
+
+Expected<Picture> drawOverlay(const std::string &title, const GrayImage &image, size_t patchHeight, size_t patchWidth,
+                              size_t wide, std::span<const float> weights) {
+  Expected<Font> font = Font::open(textSize);
+  if (!font)
+    return font.error();
+  const float top = topOf(weights);
+  const size_t scale = std::max<size_t>(imageSide / std::max<size_t>({image.height, image.width, 1}), 1);
+  Expected<Picture> picture = begin(*font, title, image.width * scale, image.height * scale, top);
+  if (!picture)
+    return picture;
+  for (size_t y = 0; y < image.height; ++y)
+    for (size_t x = 0; x < image.width; ++x) {
+      const float gray = 255 * std::clamp(image.pixels[y * image.width + x], 0.0f, 1.0f);
+      const size_t patch = y / patchHeight * wide + x / patchWidth;
+      const bool isSeen = x / patchWidth < wide && patch < weights.size(); // a rest of the image is in no patch
+      const Color color = isSeen ? colorOf(weights[patch] / top) : Color{255, 255, 255};
+      auto mixed = [&](uint8_t part) { return uint8_t(std::lround((gray + 2 * float(part)) / 3)); };
+      picture->fill(margin + x * scale, headHeight + y * scale, scale, scale,
+                    {mixed(color.red), mixed(color.green), mixed(color.blue)});
+    }
+  return picture;
+}
+
+} // namespace rapt::drawing
