@@ -308,7 +308,7 @@ def check_attention(models):
     with open(file, "w") as lines:
         lines.write("paris is the capital\nunaffable\n")
     models.run("embed", "-f", file, "--attention-weights", maps)
-    assert len(os.listdir(maps)) == 2 * 2 * 3
+    assert len(os.listdir(maps)) == 2 * (2 * 3 + 1)
     for i, row in enumerate(rows):
         tokens = [WORDS[token] for token in row]
         attention_weights.check_files(maps, f"row{i}-attentions", got["attentions"][i], (0,), (0, 1), tokens, tokens)
