@@ -98,7 +98,7 @@ void lower(driver::Lowering &lowering, const driver::Options &options, const std
     reach(1000, diagnostic.str());
     return mlir::failure(); // the compiler's own handler is next
   });
-  auto input = driver::readInput(lowering.context, options);
+  auto input = driver::readInput(lowering.context, lowering.diagnostics, options);
   if (!input) {
     require(!input.error().message.empty() || lowering.diagnostics.sawErrors(), "a refused input is told why");
     return;

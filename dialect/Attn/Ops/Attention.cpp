@@ -278,7 +278,9 @@ LogicalResult AttentionOp::verify() {
 
 std::optional<unsigned> AttentionWeightsOp::dimOf(unsigned i, unsigned dim) { return placeOf(getMap(i), dim); }
 
-bool AttentionWeightsOp::isSingle(Dim dim) { return dim == B ? !getQBegin() : dim == G && !dimOf(0, G); }
+bool AttentionWeightsOp::isSingle(Dim dim) {
+  return dim == AttentionOp::B ? !getQBegin() : dim == AttentionOp::G && !dimOf(0, G);
+}
 
 bool AttentionWeightsOp::isTable(unsigned i) { return isTableWith(getMap(4 + i), getExtras()[i]); }
 
