@@ -1,11 +1,12 @@
 //===- StagedFile.h - An output that appears under its name only when whole ----===//
 //
-// Written by position from several threads under a temporary name in the output's
+// Written by position from several threads as a temporary file in the output's
 // directory, then synced and renamed. Whatever goes wrong before, nothing of it stays.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Support/Expected.h"
+#include "lib/Support/TemporaryFile.h"
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,7 +25,6 @@ public:
   /// The same with all of its bytes in it.
   static Expected<std::unique_ptr<StagedFile>> createWith(const std::string &path, std::string_view bytes,
                                                           unsigned mode = 0666);
-  ~StagedFile();
   StagedFile(const StagedFile &) = delete;
   StagedFile &operator=(const StagedFile &) = delete;
 
@@ -37,22 +37,17 @@ public:
   /// Syncs, renames to `path` (the one given at creation when empty) and syncs the directory.
   Status commit(const std::string &path = {});
 
-  const std::string &temporaryPath() const { return temporary; }
-  int descriptor() const { return file; }
-
-  /// Removes the temporary files of this process. Async-signal-safe: for handlers of SIGINT and SIGTERM.
-  static void discardAll();
+  int descriptor() const { return file->descriptor(); }
 
 private:
-  StagedFile(std::string path, std::string temporary, int file, int slot);
+  StagedFile(std::string path, std::unique_ptr<TemporaryFile> file) : path(std::move(path)), file(std::move(file)) {}
   Error failure(const char *action, int error) const;
 
-  std::string path, temporary;
-  int file, slot;
+  std::string path;
+  std::unique_ptr<TemporaryFile> file;
   uint64_t reserved = 0;
 };
 
-/// Directory part of `path`, "." when it has none.
-std::string directoryOf(const std::string &path);
+using rapt::directoryOf;
 
 } // namespace rapt::artifact

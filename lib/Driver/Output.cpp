@@ -150,7 +150,7 @@ void driver::discardOnInterrupt() {
   for (int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action = {};
     action.sa_handler = [](int received) {
-      artifact::StagedFile::discardAll();
+      TemporaryFile::discardAll();
       signal(received, SIG_DFL);
       raise(received);
     };

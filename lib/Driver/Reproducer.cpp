@@ -113,7 +113,7 @@ void onCrash(int number) {
   here = true;
   while (taken.test_and_set())
     pause();
-  artifact::StagedFile::discardAll();
+  TemporaryFile::discardAll();
   Line line;
   line << "raptc: error: internal error: " << nameOf(number);
   if (current && !current->doing.empty())
@@ -126,7 +126,7 @@ void onCrash(int number) {
 
 /// Ends the process, without taking memory.
 void onNoMemory() {
-  artifact::StagedFile::discardAll();
+  TemporaryFile::discardAll();
   Line line;
   line << "raptc: error: out of memory";
   if (current && !current->doing.empty())

@@ -124,24 +124,10 @@ Expected<std::unique_ptr<OutputFile>> OutputFile::create(const std::string &path
   struct stat status;
   if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     return Error{shownPath(path) + ": cannot write: it is " + kindOf(status.st_mode)};
-  std::string temporary = path + ".tmp-XXXXXX";
-  int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
-  if (descriptor < 0)
+  std::unique_ptr<TemporaryFile> file = TemporaryFile::create(directoryOf(path), 0666);
+  if (!file)
     return Error{shownPath(path) + ": cannot create: " + describe(errno)};
-  mode_t mask = umask(0); // mkostemp gives 0600; the file gets what open() would have given
-  umask(mask);
-  fchmod(descriptor, 0666 & ~mask);
-  return std::unique_ptr<OutputFile>(new OutputFile(path, std::move(temporary), descriptor));
-}
-
-OutputFile::OutputFile(std::string path, std::string temporary, int descriptor)
-    : path(std::move(path)), temporary(std::move(temporary)), descriptor(descriptor) {}
-
-OutputFile::~OutputFile() {
-  if (descriptor >= 0)
-    close(descriptor);
-  if (!temporary.empty())
-    unlink(temporary.c_str());
+  return std::unique_ptr<OutputFile>(new OutputFile(path, std::move(file)));
 }
 
 Error OutputFile::failure(const char *action) const {
@@ -150,7 +136,7 @@ Error OutputFile::failure(const char *action) const {
 
 Status OutputFile::write(std::span<const std::byte> data) {
   while (!data.empty()) {
-    ssize_t put = ::write(descriptor, data.data(), std::min(data.size(), size_t(1) << 30));
+    ssize_t put = ::write(file->descriptor(), data.data(), std::min(data.size(), size_t(1) << 30));
     if (put < 0 && errno == EINTR)
       continue;
     if (put < 0)
@@ -161,20 +147,7 @@ Status OutputFile::write(std::span<const std::byte> data) {
 }
 
 Status OutputFile::commit() {
-  if (fsync(descriptor) != 0)
+  if (fsync(file->descriptor()) != 0)
     return failure("write");
-  int closing = std::exchange(descriptor, -1);
-  if (close(closing) != 0)
-    return failure("write");
-  if (rename(temporary.c_str(), path.c_str()) != 0)
-    return failure("create");
-  temporary.clear();
-  size_t slash = path.rfind('/');
-  std::string directory = slash == path.npos ? "." : path.substr(0, slash + 1);
-  // Not every file system can flush a directory; the rename itself has happened.
-  if (int folder = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
-    fsync(folder);
-    close(folder);
-  }
-  return {};
+  return file->publish(path) ? Status() : Status(failure("create"));
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Support/Expected.h"
+#include "lib/Support/TemporaryFile.h"
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,12 +50,11 @@ private:
 /// The whole of a regular file; more than `most` bytes is an error that names both numbers.
 Expected<std::string> readFile(const std::string &path, uint64_t most);
 
-/// Writes a file under a temporary name beside `path` and renames it on commit. Destroyed without commit it removes
-/// what it wrote, so that `path` holds its old content or all of the new.
+/// Writes a file that appears at `path` on commit. Destroyed without commit it leaves nothing, so that `path` holds its
+/// old content or all of the new.
 class OutputFile {
 public:
   static Expected<std::unique_ptr<OutputFile>> create(const std::string &path);
-  ~OutputFile();
   OutputFile(const OutputFile &) = delete;
   OutputFile &operator=(const OutputFile &) = delete;
 
@@ -64,10 +64,10 @@ public:
   Status commit();
 
 private:
-  OutputFile(std::string path, std::string temporary, int descriptor);
+  OutputFile(std::string path, std::unique_ptr<TemporaryFile> file) : path(std::move(path)), file(std::move(file)) {}
   Error failure(const char *action) const;
-  std::string path, temporary;
-  int descriptor;
+  std::string path;
+  std::unique_ptr<TemporaryFile> file;
 };
 
 } // namespace rapt

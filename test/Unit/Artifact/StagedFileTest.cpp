@@ -2,10 +2,14 @@
 #include "lib/Artifact/StagedFile.h"
 #include "lib/Support/File.h"
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace rapt;
@@ -91,9 +95,61 @@ TEST_F(StagedFileTest, SizeLimitIsToldWithBothNumbers) {
   EXPECT_EQ(entries(), 0u);
 }
 
-TEST_F(StagedFileTest, DiscardAllLeavesNothing) {
-  auto one = StagedFile::create(folder + "/x"), two = StagedFile::create(folder + "/y");
+TEST_F(StagedFileTest, HasNoNameWhileItIsWritten) {
+  auto one = StagedFile::create(folder + "/x");
+  ASSERT_TRUE(one && (*one)->writeAt(0, bytes("abc")));
+  EXPECT_EQ(entries(), 0u); // killed now, it leaves nothing
+  ASSERT_TRUE((*one)->commit());
+  EXPECT_EQ(entries(), 1u);
+  auto two = StagedFile::create(folder + "/x"); // a name that is taken
+  ASSERT_TRUE(two && (*two)->writeAt(0, bytes("de")) && (*two)->commit());
+  EXPECT_EQ(*readFile(folder + "/x", 100), "de");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(StagedFileTest, DiscardAllLeavesNothingWhereFilesNeedNames) {
+  auto one = TemporaryFile::create(folder, 0666, /*named=*/true), two = TemporaryFile::create(folder, 0666, true);
+  ASSERT_TRUE(one && two);
   EXPECT_EQ(entries(), 2u);
-  StagedFile::discardAll();
+  TemporaryFile::discardAll();
   EXPECT_EQ(entries(), 0u);
+}
+
+TEST_F(StagedFileTest, NamedFilesArePublishedOrRemoved) {
+  {
+    auto lost = TemporaryFile::create(folder, 0666, true), kept = TemporaryFile::create(folder, 0666, true);
+    ASSERT_TRUE(lost && kept && kept->publish(folder + "/x"));
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder + "/x"));
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(StagedFileTest, WhatDeadProcessesLeftIsRemovedAndNothingElse) {
+  const pid_t dead = fork();
+  if (dead == 0)
+    _exit(0);
+  waitpid(dead, nullptr, 0);
+  auto touch = [&](const std::string &name) { std::ofstream(folder + "/" + name) << name; };
+  const std::string stale = ".rapt-" + std::to_string(dead);
+  for (const std::string &name : {stale + "-0.tmp", stale + "-17.tmp"})
+    touch(name);
+  const std::string locked = stale + "-2.tmp";
+  const std::vector<std::string> others = {".rapt-" + std::to_string(getpid()) + "-0.tmp", // alive
+                                           locked, // of a process that this one cannot see
+                                           stale + "-0.tmp.so",
+                                           stale + ".tmp",
+                                           stale + "-x.tmp",
+                                           stale + "-.tmp",
+                                           ".rapt-.tmp",
+                                           "rapt-1-1.tmp",
+                                           "x.so"};
+  for (const std::string &name : others)
+    touch(name);
+  const int lock = open((folder + "/" + locked).c_str(), O_RDONLY);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  ASSERT_TRUE(StagedFile::create(folder + "/y.so"));
+  close(lock);
+  for (const std::string &name : others)
+    EXPECT_TRUE(std::filesystem::exists(folder + "/" + name)) << name;
+  EXPECT_EQ(entries(), others.size());
 }
