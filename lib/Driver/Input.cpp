@@ -1,6 +1,8 @@
 //===- Input.cpp - What MODEL on the command line is --------------------------------------===//
 #include "lib/Driver/Input.h"
 #include "lib/Driver/Output.h"
+#include "lib/Import/Formats/HuggingFace/Download.h"
+#include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Import/Import.h"
 #include "lib/Support/File.h"
 #include "lib/Support/IRText.h"
@@ -8,6 +10,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include <array>
 #include <sys/stat.h>
 
 using namespace mlir;
@@ -74,6 +78,7 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
   load.noWeights = options.noWeights;
   load.strict = options.strict;
   load.ignoreKeys = options.ignoreKeys;
+  load.accept = checkFamily;
   Expected<huggingface::ModelDescription> model = huggingface::ModelDescription::load(options.input, load);
   if (!model)
     return model.error();
@@ -100,10 +105,45 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
 
 } // namespace
 
+/// ORG/NAME as the Hugging Face Hub names models, where no such path exists.
+static bool isHubName(StringRef path) {
+  auto [organization, name] = path.split('/');
+  return llvm::all_of(std::array{organization, name}, [](StringRef part) {
+    return !part.empty() && llvm::isAlnum(part.front()) &&
+           llvm::all_of(part, [](char c) { return llvm::isAlnum(c) || StringRef("-_.").contains(c); });
+  });
+}
+
+/// A directory without a configuration that holds a model of another kind; else success.
+static Status checkDirectory(const std::string &path) {
+  const bool isAdapter = huggingface::entryExists(path + "/adapter_config.json");
+  if (isAdapter)
+    return Error{shownPath(path) +
+                 ": holds an adapter (adapter_config.json), not a whole model; merge it into its base "
+                 "model, with peft's merge_and_unload(), and give that directory"};
+  if (huggingface::entryExists(path + "/config.json"))
+    return {};
+  for (const std::string &name : huggingface::listWeightFiles(path))
+    for (const auto &[suffix, kind] : {std::pair(".gguf", "a GGUF file"), {".onnx", "an ONNX model"}})
+      if (StringRef(name).ends_with(suffix))
+        return Error{shownPath(path) + ": holds " + shownPath(name) + ", " + kind +
+                     ", and no config.json; raptc reads the Hugging Face model it was made from: a directory with "
+                     "config.json and model.safetensors"};
+  return {};
+}
+
 Expected<InputKind> driver::detectInput(const std::string &path) {
   struct stat status;
-  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
-    return InputKind::HuggingFace;
+  const bool exists = stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) {
+    Status whole = checkDirectory(path);
+    return whole ? Expected(InputKind::HuggingFace) : whole.error();
+  }
+  if (!exists && isHubName(path))
+    return Error{shownPath(path) +
+                 ": no such file or directory; raptc does not download models: if this is a name on "
+                 "the Hugging Face Hub, run `hf download " +
+                 path + " --local-dir " + path.substr(path.find('/') + 1) + "` and give that directory"};
   Expected<std::shared_ptr<const InputFile>> file = InputFile::open(path);
   if (!file)
     return file.error();
@@ -119,13 +159,13 @@ Expected<InputKind> driver::detectInput(const std::string &path) {
                              "ELF"))
     wrong = "is compiled already";
   else if (start.starts_with("GGUF"))
-    wrong = "is a GGUF file";
+    wrong = "is a GGUF file; give the directory of the Hugging Face model it was made from";
   else if (start.starts_with("ML\xefR"))
     wrong = "is MLIR bytecode; print it as text";
   else if (start.size() > 9 && start[8] == '{' && start.take_front(8).contains('\0'))
     wrong = "is a file of weights; give the directory that holds it and its config.json";
   else if (start[0] == '\x08' && start.size() > 2)
-    wrong = "is an ONNX model";
+    wrong = "is an ONNX model; give the directory of the Hugging Face model it was made from";
   else if (start.contains('\0'))
     wrong = "is neither a configuration nor MLIR text";
   if (!wrong.empty())

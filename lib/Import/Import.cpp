@@ -17,10 +17,11 @@ namespace {
 struct Family {
   std::string_view modelType;
   importing::FamilyFunction *import;
+  std::string_view keys; ///< separated by spaces
 };
 
 constexpr Family families[] = {
-#define RAPT_FAMILY(MODEL_TYPE, FUNCTION) {MODEL_TYPE, importing::FUNCTION},
+#define RAPT_FAMILY(MODEL_TYPE, FUNCTION, KEYS) {MODEL_TYPE, importing::FUNCTION, KEYS},
 #include "lib/Import/Families.def"
 #undef RAPT_FAMILY
 };
@@ -32,13 +33,24 @@ std::string listed() {
   return text;
 }
 
-/// The family whose name is nearest to `type`, when it is near enough to be a slip of the pen or a sibling.
-const Family *nearest(StringRef type) {
+/// Of a family's keys the share that a configuration has, in percent.
+unsigned shareOfKeys(const Family &family, ArrayRef<std::string_view> keys) {
+  SmallVector<StringRef> own;
+  StringRef(family.keys).split(own, ' ');
+  return 100 * llvm::count_if(own, [&](StringRef key) { return llvm::is_contained(keys, std::string_view(key)); }) /
+         own.size();
+}
+
+/// The family that shares most keys, when it is half of them at least. Names tell little: "gemma" is a llama more than
+/// a "gpt2" is a "gpt_neox".
+const Family *nearest(ArrayRef<std::string_view> keys) {
   const Family *best = nullptr;
-  unsigned least = std::max<size_t>(2, type.size() / 2) + 1;
+  unsigned most = 49;
   for (const Family &family : families)
-    if (unsigned distance = type.edit_distance(family.modelType, /*AllowReplacements=*/true, least); distance < least)
-      best = &family, least = distance;
+    if (unsigned share = shareOfKeys(family, keys); share > most) {
+      best = &family;
+      most = share;
+    }
   return best;
 }
 
@@ -50,8 +62,8 @@ Error unknownFamily(huggingface::ModelDescription &model) {
   std::string text = where + "model_type \"" + json::printable(type, 60) + "\" is not supported";
   if (model.hasCustomCode())
     text += " (its auto_map names Python code, which is never executed)";
-  if (const Family *family = type.size() <= 60 ? nearest(type) : nullptr)
-    text += "; the nearest supported one is \"" + std::string(family->modelType) + "\"";
+  if (const Family *family = nearest(model.config().keys()))
+    text += "; by its keys the nearest supported one is \"" + std::string(family->modelType) + "\"";
   return Error{text + "; supported are " + listed()};
 }
 
@@ -74,6 +86,12 @@ Status checkOptions(const ImportOptions &options) {
 }
 
 } // namespace
+
+Status rapt::checkFamily(huggingface::ModelDescription &model) {
+  const bool isKnown =
+      llvm::any_of(families, [&](const Family &family) { return family.modelType == model.modelType(); });
+  return isKnown ? Status() : Status(unknownFamily(model));
+}
 
 std::vector<std::string_view> rapt::listFamilies() {
   std::vector<std::string_view> names;

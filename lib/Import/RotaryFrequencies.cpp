@@ -71,6 +71,14 @@ std::vector<float> importing::readRotaryFrequencies(ConfigReader &config, int64_
   scaling->getFloat("partial_rotary_factor", 1, 1, 1);
   std::string type = scaling->getEnum({"rope_type", "type"}, {"default", "linear", "llama3"}, "default");
   std::vector<float> frequencies = plainFrequencies(inside, channels);
+  // Keys of a type that is refused are known, and no second error.
+  const json::Value *given = scaling->getRaw("rope_type") ? scaling->getRaw("rope_type") : scaling->getRaw("type");
+  if (given && given->asString() && *given->asString() != type)
+    for (const char *key :
+         {"factor", "attention_factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate", "finetuned",
+          "extrapolation_factor", "original_max_position_embeddings", "short_factor", "long_factor", "short_mscale",
+          "long_mscale", "low_freq_factor", "high_freq_factor", "alpha", "mrope_section", "xpos_scale_base"})
+      scaling->getRaw(key);
   if (type == "linear") {
     float factor = static_cast<float>(scaling->getPositive("factor", mostFactor));
     for (float &frequency : frequencies)

@@ -59,13 +59,13 @@ constexpr std::initializer_list<std::string_view> harmlessKeys = {
 Config readConfig(huggingface::ModelDescription &model) {
   huggingface::ConfigReader &reader = model.config();
   Config config;
-  config.width = reader.getInt("hidden_size", 1, 1 << 16, 768);
-  config.layers = reader.getInt("num_hidden_layers", 1, 1 << 17, 12);
-  config.heads = reader.getInt("num_attention_heads", 1, 1 << 12, 12);
-  config.inner = reader.getInt("intermediate_size", 1, 1 << 20, 3072);
-  config.positions = reader.getInt("max_position_embeddings", 1, 1 << 24, 512);
+  config.width = reader.getSize("hidden_size", 1, 1 << 16, 768);
+  config.layers = reader.getSize("num_hidden_layers", 1, 1 << 17, 12);
+  config.heads = reader.getSize("num_attention_heads", 1, 1 << 12, 12);
+  config.inner = reader.getSize("intermediate_size", 1, 1 << 20, 3072);
+  config.positions = reader.getSize("max_position_embeddings", 1, 1 << 24, 512);
   config.types = reader.getInt("type_vocab_size", 1, 1 << 16, 2);
-  config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24, 30522);
+  config.vocabulary = reader.getSize("vocab_size", 1, 1 << 24, 30522);
   config.epsilon = reader.getPositive("layer_norm_eps", 1, 1e-12);
   config.activation = activationNamed(reader.getEnum("hidden_act", activationNames(), "gelu"));
   config.tied = reader.getBool("tie_word_embeddings", true);

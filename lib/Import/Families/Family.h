@@ -9,7 +9,7 @@ using FamilyFunction = Expected<mlir::OwningOpRef<mlir::ModuleOp>>(mlir::MLIRCon
                                                                    huggingface::ModelDescription &model,
                                                                    const ImportOptions &options);
 
-#define RAPT_FAMILY(MODEL_TYPE, FUNCTION) FamilyFunction FUNCTION;
+#define RAPT_FAMILY(MODEL_TYPE, FUNCTION, KEYS) FamilyFunction FUNCTION;
 #include "lib/Import/Families.def"
 #undef RAPT_FAMILY
 

@@ -52,12 +52,12 @@ constexpr std::initializer_list<std::string_view> harmlessKeys = {
 
 Config readConfig(huggingface::ConfigReader &reader) {
   Config config;
-  config.width = reader.getInt({"n_embd", "hidden_size"}, 1, 1 << 16, 768);
-  config.layers = reader.getInt({"n_layer", "num_hidden_layers"}, 1, 1 << 17, 12);
-  config.heads = reader.getInt({"n_head", "num_attention_heads"}, 1, 1 << 12, 12);
+  config.width = reader.getSize({"n_embd", "hidden_size"}, 1, 1 << 16, 768);
+  config.layers = reader.getSize({"n_layer", "num_hidden_layers"}, 1, 1 << 17, 12);
+  config.heads = reader.getSize({"n_head", "num_attention_heads"}, 1, 1 << 12, 12);
   config.inner = reader.getInt("n_inner", 1, 1 << 20, 4 * config.width);
-  config.positions = reader.getInt({"n_positions", "max_position_embeddings"}, 1, 1 << 24, 1024);
-  config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24, 50257);
+  config.positions = reader.getSize({"n_positions", "max_position_embeddings"}, 1, 1 << 24, 1024);
+  config.vocabulary = reader.getSize("vocab_size", 1, 1 << 24, 50257);
   config.epsilon = reader.getPositive("layer_norm_epsilon", 1, 1e-5);
   config.activation = activationNamed(reader.getEnum("activation_function", activationNames(), "gelu_new"));
   config.scaled = reader.getBool("scale_attn_weights", true);

@@ -49,6 +49,7 @@ struct Config {
 /// Keys that training or Hugging Face's own code read; no logit depends on them.
 constexpr std::initializer_list<std::string_view> harmlessKeys = {
     "attention_dropout",
+    "is_llama_config",     // of checkpoints that nanotron trained
     "max_sequence_length", // of the first conversions, never read
     "pretraining_tp",      // how the original's products were split; the sums are the same
 };
@@ -105,7 +106,7 @@ void readWindows(huggingface::ConfigReader &reader, const Family &family, Config
 
 void readHeads(huggingface::ConfigReader &reader, const Family &family, Config &config) {
   constexpr const char *kvHeads = "num_key_value_heads";
-  config.heads = reader.getInt("num_attention_heads", 1, 1 << 12, 32);
+  config.heads = reader.getSize("num_attention_heads", 1, 1 << 12, 32);
   std::optional<int64_t> groups = reader.getOptionalInt(kvHeads, 1, 1 << 12);
   if (!groups && !reader.names(kvHeads))
     groups = family.kvHeads;
@@ -129,11 +130,11 @@ Config readConfig(huggingface::ModelDescription &model, const Family &family) {
   const HeadName<bool> heads[] = {{causal, true}, {base, false}};
   readHead<bool>(model, heads, true);
   Config config;
-  config.width = reader.getInt("hidden_size", 1, 1 << 16, 4096);
-  config.layers = reader.getInt("num_hidden_layers", 1, 1 << 17, 32);
-  config.inner = reader.getInt("intermediate_size", 1, 1 << 20, family.inner);
-  config.positions = reader.getInt("max_position_embeddings", 1, 1 << 24, family.positions);
-  config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24, family.vocabulary);
+  config.width = reader.getSize("hidden_size", 1, 1 << 16, 4096);
+  config.layers = reader.getSize("num_hidden_layers", 1, 1 << 17, 32);
+  config.inner = reader.getSize("intermediate_size", 1, 1 << 20, family.inner);
+  config.positions = reader.getSize("max_position_embeddings", 1, 1 << 24, family.positions);
+  config.vocabulary = reader.getSize("vocab_size", 1, 1 << 24, family.vocabulary);
   config.epsilon = reader.getPositive("rms_norm_eps", 1, 1e-6);
   config.activation = activationNamed(reader.getEnum("hidden_act", activationNames(), "silu"));
   config.tied = reader.getBool("tie_word_embeddings", false);
@@ -142,6 +143,10 @@ Config readConfig(huggingface::ModelDescription &model, const Family &family) {
   config.hasQueryBias = config.hasOutputBias || family.biases == Family::Biases::QueryKeyValue;
   config.hasInnerBias = byConfig && reader.getBool("mlp_bias", false);
   readHeads(reader, family, config);
+  // Hugging Face's class ignores the key; a checkpoint that really has channels in pairs needs other code.
+  if (reader.getBool("rope_interleaved", false))
+    reader.fail("rope_interleaved is true: rotary embedding of neighboring channels is not supported by the " +
+                family.name + " family");
   config.frequencies = readRotaryFrequencies(reader, config.headDim, config.positions);
   readWindows(reader, family, config);
   return config;

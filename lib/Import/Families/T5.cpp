@@ -77,16 +77,16 @@ Config readConfig(huggingface::ModelDescription &model) {
   huggingface::ConfigReader &reader = model.config();
   const Defaults &defaults = model.modelType() == "mt5" ? mt5Defaults : t5Defaults;
   Config config;
-  config.width = reader.getInt({"d_model", "hidden_size"}, 1, 1 << 16, 512);
-  config.headDim = reader.getInt({"d_kv", "head_dim"}, 1, 1 << 12, 64);
-  config.inner = reader.getInt("d_ff", 1, 1 << 20, defaults.inner);
-  config.encoderLayers = reader.getInt({"num_layers", "num_hidden_layers"}, 1, 1 << 17, defaults.layers);
+  config.width = reader.getSize({"d_model", "hidden_size"}, 1, 1 << 16, 512);
+  config.headDim = reader.getSize({"d_kv", "head_dim"}, 1, 1 << 12, 64);
+  config.inner = reader.getSize("d_ff", 1, 1 << 20, defaults.inner);
+  config.encoderLayers = reader.getSize({"num_layers", "num_hidden_layers"}, 1, 1 << 17, defaults.layers);
   config.decoderLayers = reader.getInt("num_decoder_layers", 1, 1 << 17, config.encoderLayers);
-  config.heads = reader.getInt({"num_heads", "num_attention_heads"}, 1, 1 << 12, defaults.heads);
+  config.heads = reader.getSize({"num_heads", "num_attention_heads"}, 1, 1 << 12, defaults.heads);
   // Each side of the encoder's diagonal has half of the buckets, and half of these are exact.
   config.buckets = reader.getInt("relative_attention_num_buckets", 4, 256, 32);
   config.maxDistance = reader.getInt("relative_attention_max_distance", 1, 1 << 20, 128);
-  config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24, defaults.vocabulary);
+  config.vocabulary = reader.getSize("vocab_size", 1, 1 << 24, defaults.vocabulary);
   // Relative positions end nowhere; n_positions is the length that the model was trained with.
   config.positions = reader.getInt("n_positions", 1, 1 << 24, 512);
   config.epsilon = reader.getPositive("layer_norm_epsilon", 1, 1e-6);

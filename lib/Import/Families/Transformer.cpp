@@ -32,11 +32,11 @@ constexpr std::initializer_list<std::string_view> harmlessKeys = {"batch_first",
 
 Config readConfig(huggingface::ConfigReader &reader) {
   Config config;
-  config.width = reader.getInt("d_model", 1, 1 << 16, 512);
-  config.heads = reader.getInt("nhead", 1, 1 << 12, 8);
-  config.encoderLayers = reader.getInt("num_encoder_layers", 1, 1 << 17, 6);
-  config.decoderLayers = reader.getInt("num_decoder_layers", 1, 1 << 17, 6);
-  config.inner = reader.getInt("dim_feedforward", 1, 1 << 20, 2048);
+  config.width = reader.getSize("d_model", 1, 1 << 16, 512);
+  config.heads = reader.getSize("nhead", 1, 1 << 12, 8);
+  config.encoderLayers = reader.getSize("num_encoder_layers", 1, 1 << 17, 6);
+  config.decoderLayers = reader.getSize("num_decoder_layers", 1, 1 << 17, 6);
+  config.inner = reader.getSize("dim_feedforward", 1, 1 << 20, 2048);
   config.vocabularies = readVocabularies(reader);
   // Sinusoids end nowhere; this is the length that the model was trained with.
   config.positions = reader.getInt("n_positions", 1, 1 << 24, 512);

@@ -55,10 +55,10 @@ constexpr std::initializer_list<std::string_view> harmlessKeys = {
 Config readConfig(huggingface::ModelDescription &model) {
   huggingface::ConfigReader &reader = model.config();
   Config config;
-  config.width = reader.getInt("hidden_size", 1, 1 << 16, 768);
-  config.layers = reader.getInt("num_hidden_layers", 1, 1 << 17, 12);
-  config.heads = reader.getInt("num_attention_heads", 1, 1 << 12, 12);
-  config.inner = reader.getInt("intermediate_size", 1, 1 << 20, 3072);
+  config.width = reader.getSize("hidden_size", 1, 1 << 16, 768);
+  config.layers = reader.getSize("num_hidden_layers", 1, 1 << 17, 12);
+  config.heads = reader.getSize("num_attention_heads", 1, 1 << 12, 12);
+  config.inner = reader.getSize("intermediate_size", 1, 1 << 20, 3072);
   config.image = reader.getHeightWidth("image_size", 1, 1 << 15, 224);
   huggingface::HeightWidth patch = reader.getHeightWidth("patch_size", 1, 1 << 10, 16);
   config.patch = patch.height;

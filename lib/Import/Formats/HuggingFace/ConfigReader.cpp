@@ -131,6 +131,14 @@ void ConfigReader::wrong(const Found &found, const std::string &needed) {
     fail(scope + shownKey(found.name) + " is missing, must be " + needed);
 }
 
+std::vector<std::string_view> ConfigReader::keys() const {
+  std::vector<std::string_view> names;
+  if (const json::Object *members = root.asObject())
+    for (const auto &[key, value] : *members)
+      names.push_back(key);
+  return names;
+}
+
 void ConfigReader::fail(std::string finding) { findings.push_back(std::move(finding)); }
 
 void ConfigReader::requireMultiple(std::string_view key, int64_t number, std::string_view divisorKey, int64_t divisor) {
@@ -162,6 +170,24 @@ int64_t ConfigReader::getInt(Keys keys, int64_t least, int64_t most, int64_t fal
 }
 std::optional<int64_t> ConfigReader::getOptionalInt(Keys keys, int64_t least, int64_t most) {
   return readInt(keys, least, most, /*required=*/false);
+}
+
+int64_t ConfigReader::getSize(Keys keys, int64_t least, int64_t most, int64_t usual) {
+  if (!find(keys).value)
+    assumed.emplace_back(keys.names.front(), usual);
+  return getInt(std::move(keys), least, most, usual);
+}
+
+std::string ConfigReader::assumedSizes() const {
+  std::string names, values;
+  for (size_t i = 0; i < assumed.size(); ++i) {
+    const char *separator = i == 0 ? "" : i + 1 == assumed.size() ? " and " : ", ";
+    names += separator + assumed[i].first;
+    values += separator + std::to_string(assumed[i].second);
+  }
+  return assumed.empty() ? ""
+                         : "has no " + names + ": taken " + (assumed.size() > 1 ? "are " : "is ") + values +
+                               ", the family's default" + (assumed.size() > 1 ? "s" : "");
 }
 
 HeightWidth ConfigReader::getHeightWidth(Keys keys, int64_t least, int64_t most, int64_t fallback) {

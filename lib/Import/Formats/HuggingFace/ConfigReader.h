@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rapt::huggingface {
@@ -44,6 +45,11 @@ public:
   /// Integers in [least, most]; an integral float counts as an integer.
   int64_t getInt(Keys keys, int64_t least, int64_t most);
   int64_t getInt(Keys keys, int64_t least, int64_t most, int64_t fallback);
+  /// A size of the model, whose default is that of the family's class; sizes that are not given are remembered.
+  int64_t getSize(Keys keys, int64_t least, int64_t most, int64_t usual);
+  /// "has no num_hidden_layers and vocab_size: taken are 32 and 32000, the defaults of the family"; empty where all
+  /// sizes are given.
+  std::string assumedSizes() const;
   /// No value for an absent key or null.
   std::optional<int64_t> getOptionalInt(Keys keys, int64_t least, int64_t most);
   /// A number for both, or a list of height and width.
@@ -78,6 +84,9 @@ public:
 
   /// The key is in the file, as null perhaps: for the few keys where null is not the class's default.
   bool names(std::string_view key) const { return root.find(key); }
+
+  /// The object's keys, in the file's order.
+  std::vector<std::string_view> keys() const;
 
   /// The key as messages show it: "rope_scaling.factor" of a reader from `open`.
   std::string nameOf(std::string_view key) const { return scope + std::string(key); }
@@ -120,6 +129,7 @@ private:
   std::set<std::string, std::less<>> needed; ///< of `ignored`
   std::set<std::string, std::less<>> read;
   std::vector<std::string> findings;
+  std::vector<std::pair<std::string, int64_t>> assumed;
 };
 
 } // namespace rapt::huggingface

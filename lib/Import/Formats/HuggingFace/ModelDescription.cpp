@@ -4,6 +4,7 @@
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Import/Formats/HuggingFace/RandomTensors.h"
 #include "lib/Support/CheckedMath.h"
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <set>
@@ -93,6 +94,9 @@ Status ModelDescription::readConfig(const std::string &file) {
     notes.push_back(shownPath(file) + ": auto_map names Python code of the model's own, which is never executed");
   reader = ConfigReader(std::move(*value), file, options.ignoreKeys);
   type = reader.getString("model_type", "");
+  if (options.accept)
+    if (Status accepted = options.accept(*this); !accepted)
+      return accepted;
   return refuseUnsupported();
 }
 
@@ -183,6 +187,9 @@ static Expected<std::vector<ResolvedTensor>> takeAsRequested(const std::string &
 
 Expected<std::vector<ResolvedTensor>> ModelDescription::resolve(std::vector<TensorRequest> requests,
                                                                 std::initializer_list<std::string_view> ignored) {
+  const std::string assumed = reader.assumedSizes();
+  if (!assumed.empty())
+    notes.push_back(shownPath(reader.file()) + ": " + assumed);
   bool fromCheckpoint = !options.randomSeed && !options.noWeights;
   auto resolved = fromCheckpoint ? resolveTensors(table, requests) : takeAsRequested(reader.file(), storage, requests);
   if (!resolved)
@@ -201,6 +208,13 @@ Expected<std::vector<ResolvedTensor>> ModelDescription::resolve(std::vector<Tens
                      (extra.size() == 1 ? " tensor" : " tensors") + " of the checkpoint not used by the model: ";
   for (size_t i = 0; i < extra.size() && (i < mostNamed || options.strict); ++i)
     note += (i ? ", \"" : "\"") + json::printable(extra[i]) + "\"";
+  // A tensor of one more layer, where the number of layers is a guess, says that the guess is wrong.
+  const bool isOfLayer = std::any_of(extra.begin(), extra.end(), [](const std::string &name) {
+    const size_t digit = name.find_first_of("0123456789");
+    return digit != name.npos && digit > 0 && name[digit - 1] == '.';
+  });
+  if (!assumed.empty() && isOfLayer)
+    return Error{note + "; " + shownPath(reader.file()) + " " + assumed + ", which the checkpoint contradicts"};
   if (options.strict)
     return Error{note};
   notes.push_back(note + (extra.size() > mostNamed ? ", ..." : ""));

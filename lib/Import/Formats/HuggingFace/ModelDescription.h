@@ -30,9 +30,12 @@
 #include "lib/Import/Formats/HuggingFace/ConfigReader.h"
 #include "lib/Import/Formats/HuggingFace/TensorRequest.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
+#include <functional>
 #include <map>
 
 namespace rapt::huggingface {
+
+class ModelDescription;
 
 struct LoadOptions {
   std::optional<uint64_t>
@@ -40,6 +43,8 @@ struct LoadOptions {
   bool noWeights = false; ///< tensors are taken to be as the family asks; openTensors() gives null
   bool strict = false;    ///< tensors that nobody asked for are an error, not a warning
   std::vector<std::string> ignoreKeys; ///< config keys to ignore
+  /// Asked once the configuration is read, before anything else can be wrong with the directory.
+  std::function<Status(ModelDescription &)> accept = {};
 };
 
 class ModelDescription {
