@@ -334,7 +334,7 @@ bool Compilation::lowerAndWrite() {
     if (!bytes)
       return fail(WrongInput, bytes.error().message);
     manifest.weightsBytes = artifact::weightsBytes(manifest.parameters);
-    Status written = writeText("", prediction(manifest, *bytes));
+    Status written = writeText("", prediction(manifest, *bytes, options.verbose));
     return written ? true : failOf(written);
   }
   if (emit >= Emit::Object && !openWeights())
@@ -474,7 +474,10 @@ bool Compilation::writeArtifact() {
     tell("warning", shownPath(paths.main) + " looks for " + shownPath(manifest.weightsFile) +
                         " beside itself; it lies in " + shownPath(artifact::directoryOf(options.weights)));
   costs.compileSeconds += now() - start;
-  llvm::errs() << report(manifest, paths, emit, costs);
+  const bool hasTokenizer = llvm::any_of(input.sections, [](const artifact::Section &section) {
+    return section.name == "tokenizer.json" || section.name == "vocab.json" || section.name == "vocab.txt";
+  });
+  llvm::errs() << report(manifest, paths, emit, costs, options, hasTokenizer);
   return true;
 }
 

@@ -9,6 +9,7 @@
 namespace rapt::driver {
 
 struct Options {
+  std::string program; ///< argv[0]
   std::string input, output;
   std::string emit; ///< a stage's name, or asm, obj, so, a; never empty after parsing
   std::string target = "cpu", triple, attributes, dtype = "auto", cacheDtype = "auto", quantize = "none", weights,

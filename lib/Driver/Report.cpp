@@ -2,9 +2,14 @@
 #include "lib/Driver/Report.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Task.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+#include <algorithm>
 #include <cstdio>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace rapt;
 using namespace rapt::driver;
@@ -60,10 +65,59 @@ std::string boundsLine(const artifact::Manifest &m) {
   return line;
 }
 
+/// A word of a shell's command line.
+std::string quoted(const std::string &word) {
+  constexpr const char *plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+:@%,=-";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos)
+    return word;
+  std::string text = "'";
+  for (char c : word)
+    text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+/// rapt-run as the user would have to type it: beside raptc when that was named by a path.
+std::string runner(const std::string &program) {
+  const size_t slash = program.rfind('/');
+  const std::string beside = slash == std::string::npos ? "" : program.substr(0, slash + 1) + "rapt-run";
+  return !beside.empty() && access(beside.c_str(), X_OK) == 0 ? quoted(beside) : "rapt-run";
+}
+
+/// Whether this machine can run one of the variants.
+bool runsHere(const artifact::Manifest &manifest) {
+  if (llvm::Triple(llvm::sys::getProcessTriple()).getArchName() != manifest.arch)
+    return false;
+  const llvm::StringMap<bool> here = llvm::sys::getHostCPUFeatures();
+  return std::any_of(manifest.variants.begin(), manifest.variants.end(), [&](const Variant &variant) {
+    return std::all_of(variant.features.begin(), variant.features.end(), [&](const std::string &feature) {
+      auto found = here.find(feature); // what LLVM does not look for, every CPU of the architecture has
+      return found == here.end() || found->second;
+    });
+  });
+}
+
+std::string tryLine(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Options &options,
+                    bool hasTokenizer) {
+  const std::string library = quoted(shownPath((paths.main.find('/') == std::string::npos ? "./" : "") + paths.main));
+  if (emit != Emit::Library)
+    return "try: #include \"" + shownPath(paths.base) + ".h\" and link " + shownPath(paths.main);
+  if (!runsHere(manifest))
+    return "run: on a CPU of the target, which this machine's is not";
+  if (!manifest.parameters.empty() && !manifest.weightsInside && !manifest.weightsFileBytes)
+    return "run: with rapt-run's --weights=FILE, since no weights were packed";
+  const std::string task = manifest.model ? manifest.model->task : "";
+  const bool isShown = !task.empty() && hasTokenizer && !task.starts_with("image-");
+  const bool takesIds = (task == "decoder" || task == "text2text-generation") && !hasTokenizer;
+  return "try: " + runner(options.program) + " " + library +
+         (isShown    ? " " + std::string(exampleArguments(task))
+          : takesIds ? " --tokens 1,2,3 -n 8"
+                     : "");
+}
+
 } // namespace
 
-std::string driver::report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit,
-                           const Costs &costs) {
+std::string driver::report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Costs &costs,
+                           const Options &options, bool hasTokenizer) {
   std::string files = "files: " + fileAndSize(paths.main) + ", " + fileAndSize(paths.header());
   if (manifest.weightsInside)
     files += ", weights inside";
@@ -73,14 +127,8 @@ std::string driver::report(const artifact::Manifest &manifest, const OutputPaths
   getrusage(RUSAGE_SELF, &usage);
   files += "; compiled in " + seconds(costs.compileSeconds) + ", packed in " + seconds(costs.packSeconds) +
            ", peak memory " + inUnits(uint64_t(usage.ru_maxrss) * 1024);
-  std::string attempt = "try: ";
-  if (emit == Emit::Library)
-    attempt += "rapt-run " + std::string(paths.main.find('/') == std::string::npos ? "./" : "") +
-               shownPath(paths.main) + " " + std::string(exampleArguments(manifest.model ? manifest.model->task : ""));
-  else
-    attempt += "#include \"" + shownPath(paths.base) + ".h\" and link " + shownPath(paths.main);
-  return modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "") + "\n" + files + "\n" +
-         boundsLine(manifest) + "\n" + attempt + "\n";
+  return modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "", options.verbose) + "\n" + files +
+         "\n" + boundsLine(manifest) + "\n" + tryLine(manifest, paths, emit, options, hasTokenizer) + "\n";
 }
 
 std::string driver::quantizationReport(const std::vector<artifact::Parameter> &parameters,
@@ -107,9 +155,9 @@ std::string driver::quantizationReport(const std::vector<artifact::Parameter> &p
          share(worst->error) + " (" + shownPath(worst->tensor) + ")\n";
 }
 
-std::string driver::prediction(const artifact::Manifest &manifest, uint64_t fileBytes) {
+std::string driver::prediction(const artifact::Manifest &manifest, uint64_t fileBytes, bool verbose) {
   const std::string quantization = artifact::quantizationOf(manifest.parameters);
-  std::string text = modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "") + "\n" +
+  std::string text = modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "", verbose) + "\n" +
                      (quantization.empty() ? "" : "quantized: " + quantization + "\n") +
                      "weights: " + inUnits(fileBytes) + " on disk, " + inUnits(manifest.weightsBytes) + " in memory\n" +
                      boundsLine(manifest) + "\n";

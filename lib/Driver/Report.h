@@ -10,8 +10,10 @@ struct Costs {
   double compileSeconds = 0, packSeconds = 0;
 };
 
-/// Five lines: model, target, files with costs, bounds, and a command to try.
-std::string report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Costs &costs);
+/// Five lines: model, target, files with costs, bounds, and a command that works as it is printed, or why there is
+/// none. `hasTokenizer`: texts can be given.
+std::string report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Costs &costs,
+                   const Options &options, bool hasTokenizer);
 
 /// One line about what rounding to integers changed, relative L2 over all matrices and of the worst; before it, with
 /// `everyMatrix`, a line of each. Empty where nothing was quantized.
@@ -19,6 +21,6 @@ std::string quantizationReport(const std::vector<artifact::Parameter> &parameter
                                const std::vector<artifact::MatrixError> &errors, bool everyMatrix);
 
 /// What --dry-run predicts instead: sizes, and memory of one full sequence.
-std::string prediction(const artifact::Manifest &manifest, uint64_t fileBytes);
+std::string prediction(const artifact::Manifest &manifest, uint64_t fileBytes, bool verbose);
 
 } // namespace rapt::driver

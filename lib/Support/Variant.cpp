@@ -19,7 +19,8 @@ static std::string commonFeatures(const std::vector<Variant> &variants) {
   return common;
 }
 
-std::string targetLine(const std::string &arch, const std::vector<Variant> &variants, const std::string &here) {
+std::string targetLine(const std::string &arch, const std::vector<Variant> &variants, const std::string &here,
+                       bool everyFeature) {
   std::string line = "target: " + arch;
   for (const Variant &variant : variants)
     line += ", " + variant.name + (variants.size() > 1 && variant.name == here ? " (this machine's)" : "");
@@ -28,7 +29,9 @@ std::string targetLine(const std::string &arch, const std::vector<Variant> &vari
     return line;
   const bool isWidest =
       std::any_of(variants.begin(), variants.end(), [&](const Variant &v) { return v.name == widest; });
-  return line + ": runs only on CPUs with " + needed + (isWidest ? "" : "; --mcpu=" + widest + " for any");
+  const std::string count = std::to_string(std::count(needed.begin(), needed.end(), ',') + 1);
+  return line + ": runs only on CPUs with " + (everyFeature ? needed : count + " features (-v lists them)") +
+         (isWidest ? "" : "; --mcpu=" + widest + " for any");
 }
 
 } // namespace rapt

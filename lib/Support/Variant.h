@@ -16,7 +16,8 @@ struct Variant {
 };
 
 /// "target: x86_64, x86-64-v3: runs only on CPUs with avx, ...". `here` is the name of the one that this machine takes,
-/// empty where that is not to be told.
-std::string targetLine(const std::string &arch, const std::vector<Variant> &variants, const std::string &here);
+/// empty where that is not to be told. Without `everyFeature` the number of features stands for their names.
+std::string targetLine(const std::string &arch, const std::vector<Variant> &variants, const std::string &here,
+                       bool everyFeature = true);
 
 } // namespace rapt

@@ -33,5 +33,6 @@ int main(int argc, char **argv) {
     llvm::outs() << *names;
     return 0;
   }
+  options->program = argv[0];
   return driver::compile(*options, llvm::sys::fs::getMainExecutable(argv[0], reinterpret_cast<void *>(&fail)));
 }
