@@ -143,13 +143,13 @@ func.func @layout() {
   return
 }
 func.func @positions() {
-  %c = arith.constant 1073741824 : i32
+  %c = arith.constant 2147483583 : i32
   %one = arith.constant 1 : i32
   %past = tensor.splat %c : tensor<1xi32>
   %length = tensor.splat %one : tensor<1xi32>
   %x = tensor.empty() : tensor<1x2x1x8xf32>
   %s = arith.constant 1.0 : f32
-  // CHECK: error: 'attn.attention' op row 0 has queries from position 1073741824 on, but positions are below 1073741824 in magnitude
+  // CHECK: error: 'attn.attention' op row 0 has 2 queries from position 2147483583 on, but positions are 0 to 2147483583
   // CHECK: positions: status 1
   %0 = attn.attention %x, %x, %x, %s q_offset(%past : tensor<1xi32>) kv_length(%length : tensor<1xi32>)
     maps [affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>,

@@ -48,7 +48,7 @@ def check(at, how):
         assert how == "error" or done.returncode == 0, where
         assert set(found) <= set(old) | set(new), f"files are left: {where}"
         assert done.returncode == 0 or len(done.stderr.splitlines()) == 1, where
-    elif "LEFTOVERS" in os.environ and set(found) - set(old) - set(new):
+    elif set(found) - set(old) - set(new):
         assert run(-1, "error")[0].returncode == 0 and contents() == new, f"files are left by the next command: {where}: {sorted(contents())}"
     ends[how, done.returncode] += 1
 
