@@ -33,7 +33,7 @@ Id interfaceId(const std::vector<Parameter> &parameters, uint64_t weightsBytes);
 
 /// "panels32x1", "panels32x2" or "row-major".
 std::string nameOf(const Layout &layout);
-/// What the elements of a parameter are: "f32", "bf16", "f16", or bits and groups of a quantized one, "u4g32".
+/// The element type of a parameter: "f32", "bf16", "f16", or bits and groups of a quantized one, "u4g32".
 std::string elementOf(const Parameter &parameter);
 
 /// Bytes of the section "weights" that holds all of `parameters`: a multiple of 64.

@@ -22,7 +22,7 @@ double median(std::vector<double> values);
 /// one.
 std::vector<double> undisturbed(const std::vector<Sample> &samples, int threads);
 
-/// What a row's figures are made of.
+/// The repetitions behind a row's figures.
 struct Counted {
   std::vector<double> seconds; ///< never empty where there are samples
   size_t undisturbed = 0;      ///< repetitions, which alone count unless there is none, or all are accepted

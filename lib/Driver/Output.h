@@ -30,8 +30,8 @@ struct OutputPaths {
   static OutputPaths choose(const Options &options, Emit emit, const std::string &name);
   /// Fails where `main` cannot be written, before any work is done.
   Status check() const;
-  /// What a compilation reads and writes but for the weight file, whose name depends on its content. `labels` are those
-  /// of writeIntermediate.
+  /// The files that a compilation reads and writes, but for the weight file, whose name depends on its content.
+  /// `labels` are those of writeIntermediate.
   CommandFiles list(const Options &options, Emit emit, const std::vector<std::string> &labels) const;
 };
 

@@ -13,7 +13,7 @@
 namespace rapt::image {
 namespace {
 
-/// Of one chunk, and of one allocation of the library's.
+/// Most bytes of one chunk, and of one allocation of the library.
 constexpr png_alloc_size_t mostMemory = 1 << 24;
 
 class PngDecoder {

@@ -33,7 +33,7 @@ std::string listed() {
   return text;
 }
 
-/// Of a family's keys the share that a configuration has, in percent.
+/// The share of a family's keys that a configuration has, in percent.
 unsigned shareOfKeys(const Family &family, ArrayRef<std::string_view> keys) {
   SmallVector<StringRef> own;
   StringRef(family.keys).split(own, ' ');

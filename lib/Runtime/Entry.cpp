@@ -5,7 +5,7 @@
 namespace rapt::runtime {
 namespace {
 
-/// What fills a buffer depends on its role alone, so an artifact whose buffer has another shape cannot run.
+/// A buffer's role decides what the runtime writes there, so an artifact whose buffer has another shape cannot run.
 struct RoleName {
   const char *name;
   BufferKind kind;

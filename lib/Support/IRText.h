@@ -1,7 +1,7 @@
 //===- IRText.h - Bounds on MLIR text before it is parsed -----------------------===//
 //
 // MLIR's parser and printer recurse and allocate as the text says, without a limit.
-// What follows bounds their stack, memory and time in terms of the text's size.
+// The checks below bound their stack, memory and time in terms of the text's size.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

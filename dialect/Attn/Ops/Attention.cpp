@@ -284,7 +284,7 @@ bool AttentionWeightsOp::isSingle(Dim dim) {
 
 bool AttentionWeightsOp::isTable(unsigned i) { return isTableWith(getMap(4 + i), getExtras()[i]); }
 
-/// What the maps hold, and the static extents of all dims.
+/// Checks the maps and takes the static extents of all dims.
 static LogicalResult verifyWeightMaps(AttentionWeightsOp op, StaticExtents<AttentionWeightsOp> &extents) {
   using A = AttentionOp;
   SmallVector<Value> operands = {op.getQuery(), op.getKey()};

@@ -1,4 +1,4 @@
-// What a prompt needs before a model can go on with it.
+// The steps that prepare a prompt for a model that generates.
 #include "lib/Generation/CommandLine/Continuation.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include <algorithm>
@@ -33,7 +33,7 @@ Outcome Continuation::readIds(const Options &options, const Model &model, const 
   return {};
 }
 
-/// What was given is the source of a model with an encoder, whose own text starts afresh.
+/// A prompt is the source of a model with an encoder, whose own text starts afresh.
 Outcome Continuation::chooseSource(const Model &model) {
   if (!model.hasEncoder())
     return {};
