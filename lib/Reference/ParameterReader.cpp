@@ -30,7 +30,7 @@ std::pair<int64_t, int64_t> extentsOf(RankedTensorType slice) {
 
 void roundAll(attn::ParameterOp parameter, std::vector<double> &values) {
   Type element = cast<RankedTensorType>(parameter.getType()).getElementType();
-  // What is quantized is so from f32.
+  // Quantization starts from f32 values.
   auto type = isa<attn::QuantizedType>(element) ? cast<FloatType>(Float32Type::get(parameter.getContext()))
                                                 : cast<FloatType>(element);
   for (double &value : values)

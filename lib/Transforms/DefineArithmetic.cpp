@@ -114,7 +114,7 @@ void defineCast(ImplicitLocOpBuilder &b, Operation *op, bool isSigned) {
   op->setOperand(0, safe); // 0 becomes 0
 }
 
-/// What flags promise need not be so: sums may wrap, and scores be NaN or infinite.
+/// Drops the flags whose promises need not hold: sums may wrap, and scores be NaN or infinite.
 void dropPromises(Operation *op) {
   MLIRContext *context = op->getContext();
   auto set = [&](StringRef name, Attribute value) { op->setInherentAttr(StringAttr::get(context, name), value); };

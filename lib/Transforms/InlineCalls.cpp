@@ -24,7 +24,7 @@ namespace {
 /// The most operations that the functions of a module may have together once calls are inlined, unless it has more.
 constexpr uint64_t maxOperations = 100000;
 
-/// What the functions of a module grow to.
+/// The sizes that the functions of a module grow to.
 class Growth {
 public:
   explicit Growth(ModuleOp module) : module(module) {}

@@ -80,7 +80,7 @@ void describeBuffers(func::FuncOp entry, ArrayRef<DictionaryAttr> attributes, un
   entry->setAttr(attn::AttnDialect::buffersAttr, b.getArrayAttr(buffers));
 }
 
-/// What this pass takes for granted, which text of any stage may lack.
+/// Checks the assumptions of this pass, which text of another stage may not meet.
 LogicalResult verifyEntry(func::FuncOp entry) {
   if (!entry.getBody().hasOneBlock())
     return entry.emitOpError("is an entry, which needs a body of one block");

@@ -1,4 +1,4 @@
-"""What the generators of test/Fuzz share: what became of a case, and processes that may die."""
+"""Shared code of the generators of test/Fuzz: their options, what became of a case, and processes that may die."""
 
 import os
 import pickle
@@ -13,6 +13,21 @@ class Outcome:
 
     def __init__(self, status, kind="", why=""):
         self.status, self.kind, self.why = status, kind, why
+
+
+def add_case_options(parser, count, reduced, seconds):
+    """Which cases are drawn, and how failures are reduced; the numbers are defaults."""
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=count)
+    parser.add_argument("--first", type=int, default=0, help="index of the first case")
+    parser.add_argument("--only", type=int)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--reduce", type=int, default=reduced, help="how many failures to reduce")
+    parser.add_argument("--reduce-seconds", type=float, default=seconds, help="for each")
+
+
+def case_indices(options):
+    return [options.only] if options.only is not None else list(range(options.first, options.first + options.count))
 
 
 def failed(kind, why):

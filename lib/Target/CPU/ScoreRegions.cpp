@@ -164,7 +164,7 @@ struct RegionOnLanes {
   }
 };
 
-/// What a region yields. `first` of its arguments come before the four indices.
+/// Inlines a region and gives the value that it yields. `first` of its arguments come before the four indices.
 FailureOr<Value> applyRegion(ImplicitLocOpBuilder &b, Region &region, unsigned first, ArrayRef<Value> arguments) {
   Block &block = region.front();
   RegionOnLanes lanes{b, IntegerRanges(region, first), {}};
@@ -227,7 +227,7 @@ Elements elementsAt(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value r,
   return elements;
 }
 
-/// Which of these keys are kept; null where nothing masks any.
+/// The vector that tells which of these keys are kept; null where nothing masks any.
 FailureOr<Value> keptAt(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, const Elements &elements) {
   Value keep;
   if (op.getLimit())

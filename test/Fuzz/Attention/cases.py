@@ -95,7 +95,7 @@ def complete(r, case, data):
 
 # ---- what is left out ------------------------------------------------------------------------------------------------
 
-# What main gets wrong today: (why, whether a case is such a one). Such cases are not drawn, unless --all asks for them.
+# Known wrong results: (why, whether a case is such a one). Such cases are not drawn, unless --all asks for them.
 KNOWN = [
     ("a query whose scores are all -infinity is NaN, not 0, where a value is NaN", lambda case: case["score"] and any(data["poison"] for data in case["data"]) and any(
         node[:3] == ["const", "f32", -math.inf] for node in trees.nodes(case["score"]))),

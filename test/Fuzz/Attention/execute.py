@@ -18,7 +18,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).res
 import kernels  # noqa: E402
 from outcomes import SECONDS, Outcome, failed, in_child  # noqa: E402
 
-# What the compiler may refuse, and says so of the kernel's text. Every other error is a failure.
+# Messages of refusals that the text of a kernel may deserve. Every other error is a failure.
 REFUSALS = (
     r"needs channels as the last dim of query, key, value and result",
     r"query or result is transposed",

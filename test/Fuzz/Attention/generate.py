@@ -25,6 +25,7 @@ import execute  # noqa: E402
 import kernel_text  # noqa: E402
 
 import processor  # noqa: E402
+from outcomes import add_case_options, case_indices  # noqa: E402
 
 BATCH = 16
 MOST_REFUSED = 0.25
@@ -113,17 +114,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("--raptc", "--reference", "--scratch"):
         parser.add_argument(name, required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=150)
-    parser.add_argument("--first", type=int, default=0, help="index of the first case")
-    parser.add_argument("--only", type=int)
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--all", action="store_true", help="cases.KNOWN too: what is known to be wrong")
-    parser.add_argument("--reduce", type=int, default=4, help="how many failures to reduce")
-    parser.add_argument("--reduce-seconds", type=float, default=30, help="for each")
+    add_case_options(parser, count=150, reduced=4, seconds=30)
     options = parser.parse_args()
     begin, counts, refusals, failures = time.monotonic(), Counter(), Counter(), []
-    indices = [options.only] if options.only is not None else list(range(options.first, options.first + options.count))
+    indices = case_indices(options)
     batches = {}
     for index in indices:
         batches.setdefault(index // BATCH, []).append(index)

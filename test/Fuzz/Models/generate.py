@@ -12,7 +12,6 @@ with the command that repeats it, and counts; exit status 1 if a model failed or
 import argparse
 import json
 import multiprocessing
-import os
 import re
 import shutil
 import subprocess
@@ -30,7 +29,7 @@ import cachetypes  # noqa: E402
 import configs  # noqa: E402
 import processor  # noqa: E402
 from context import Context  # noqa: E402
-from outcomes import SECONDS, Outcome, failed, in_child  # noqa: E402
+from outcomes import SECONDS, Outcome, add_case_options, case_indices, failed, in_child  # noqa: E402
 
 MOST_REFUSED = 0.2
 REFUSALS = (r"cannot be quantized", r"cannot be quantised", r"has no matrix that can be quantis?zed", r"there is no cache")
@@ -252,14 +251,8 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("--build", "--clang", "--scratch"):
         parser.add_argument(name, required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=30)
-    parser.add_argument("--first", type=int, default=0, help="index of the first case")
-    parser.add_argument("--only", type=int)
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--keep", action="store_true", help="keep the models and outputs in the scratch folder")
-    parser.add_argument("--reduce", type=int, default=3, help="how many failures to reduce")
-    parser.add_argument("--reduce-seconds", type=float, default=60, help="for each")
+    add_case_options(parser, count=30, reduced=3, seconds=60)
     parser.add_argument("--reference", help="instead of the build's")
     tools = parser.parse_args()
     programs = Path(tools.build).resolve() / "bin"
@@ -273,7 +266,7 @@ def parse():
 
 def main():
     tools, begin, counts, refusals, failures = parse(), time.monotonic(), Counter(), Counter(), []
-    indices = [tools.only] if tools.only is not None else range(tools.first, tools.first + tools.count)
+    indices = case_indices(tools)
     with multiprocessing.Pool(tools.jobs) as pool:
         for index, outcome in pool.imap(check_index, [(tools, index) for index in indices]):
             counts[outcome.status] += 1
