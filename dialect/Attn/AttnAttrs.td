@@ -78,7 +78,7 @@ def Attn_SourceAttr : Attn_Attr<"Source", "source"> {
 def Attn_LayoutAttr : Attn_Attr<"Layout", "layout"> {
   let summary = "how the logical [rows, columns] of a parameter lie in the weight file";
   let description = [{
-    `panels` is [columns/32][rows/k][32][k], the order in which a packed product reads its second operand; of a quantised
+    `panels` is [columns/32][rows/k][32][k], the order in which a packed product reads its second operand; of a quantized
     parameter, [columns/32][groups] of codes [group/k][32][k], scales and zeros, as `!attn.quantized` says.
     Columns come in groups of `column_group`, each padded with zeros to a multiple of 32; rows in groups of `row_group`,
     padded alike. 0 means one group, rows unpadded.

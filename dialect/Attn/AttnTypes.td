@@ -34,7 +34,7 @@ def Attn_KVCacheType : Attn_Type<"KVCache", "kv_cache"> {
   }];
 }
 
-def Attn_QuantizedCode : I32EnumAttr<"QuantizedCode", "the integers of a quantised matrix", [
+def Attn_QuantizedCode : I32EnumAttr<"QuantizedCode", "the integers of a quantized matrix", [
     I32EnumAttrCase<"s8", 0>,  // -127..127, of activations
     I32EnumAttrCase<"u8", 1>,  // 0..255, of weights
     I32EnumAttrCase<"u4", 2>   // 0..15, of weights
@@ -46,7 +46,7 @@ def Attn_QuantizedCode : I32EnumAttr<"QuantizedCode", "the integers of a quantis
 def Attn_QuantizedType : Attn_Type<"Quantized", "quantized"> {
   let summary = "an element of a matrix that is stored as integers with scales";
   let description = [{
-    The element type of a matrix whose values are scale * (code - zero). Scale and zero belong to `group` neighbours along dim
+    The element type of a matrix whose values are scale * (code - zero). Scale and zero belong to `group` neighbors along dim
     `axis`, the one that products sum over; 0 is one group of all. With `period` the groups begin anew after as many
     elements: heads whose channels fill no panel are padded each. The zero is 0 of s8, 128 of u8 and 8 of u4, or a
     number of each group with `zero_points`. How codes, scales and zeros lie in memory: `panelBytes` and `rowBytes`.

@@ -208,7 +208,7 @@ bool Compilation::writeStage() {
   return written ? true : failOf(written);
 }
 
-/// Fills in what is known once layouts are materialised.
+/// Fills in what is known once layouts are materialized.
 bool Compilation::describe() {
   Expected<std::vector<artifact::Parameter>> parameters = describeParameters(module());
   if (!parameters)

@@ -10,7 +10,7 @@
 
 namespace rapt::driver {
 
-/// The parameters of a module whose layouts are materialised. An error is a fault of the passes: a layout whose bytes
+/// The parameters of a module whose layouts are materialized. An error is a fault of the passes: a layout whose bytes
 /// are not those that the packer writes.
 Expected<std::vector<artifact::Parameter>> describeParameters(mlir::ModuleOp module);
 

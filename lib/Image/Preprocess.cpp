@@ -19,7 +19,7 @@ static int64_t cropBegin(int64_t length, int64_t crop) {
   return length >= crop ? (length - crop) / 2 : -((crop - length + 1) / 2);
 }
 
-static Image cropCentre(const Image &image, int64_t width, int64_t height) {
+static Image cropCenter(const Image &image, int64_t width, int64_t height) {
   Image result{width, height, std::vector<uint8_t>(size_t(width * height) * 3)};
   int64_t left = cropBegin(image.width, width), top = cropBegin(image.height, height);
   int64_t begin = std::max<int64_t>(0, -left), end = std::min(width, image.width - left);
@@ -48,7 +48,7 @@ Expected<PixelValues> preprocess(std::string_view file, const Preprocessing &how
       return image.error();
   }
   if (how.crops)
-    *image = cropCentre(*image, how.crop.width, how.crop.height);
+    *image = cropCenter(*image, how.crop.width, how.crop.height);
   PixelValues result{3, image->height, image->width, std::vector<float>(image->pixels.size())};
   float *to = result.values.data();
   for (int channel = 0; channel < 3; ++channel) {

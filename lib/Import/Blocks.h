@@ -66,7 +66,7 @@ mlir::Value gatedFeedForward(const Scope &scope, mlir::Value x, llvm::StringRef 
 
 /// softmax(scale * query . key) . value over the positions of each row up to the query's own, the last `window` of them
 /// where there is one, through the cache. query, key and value are [tokens, heads, channels]; a multiple of the keys'
-/// heads are queries' heads, and neighbours share a key. Gives the result, which has the query's type, and the cache
+/// heads are queries' heads, and neighbors share a key. Gives the result, which has the query's type, and the cache
 /// with the new keys and values.
 std::pair<mlir::Value, mlir::Value> causalAttention(const Scope &scope, mlir::Location loc,
                                                     std::array<mlir::Value, 3> queryKeyValue, mlir::Value scale,

@@ -238,7 +238,7 @@ template <typename Body> rapt_status runCall(rapt_context *context, const Report
     return use.status;
   rapt_status status = body();
   if (status && context->execution.takeCancel() && status != RAPT_CANCELLED)
-    return report.fail(RAPT_CANCELLED, "cancelled");
+    return report.fail(RAPT_CANCELLED, "canceled");
   return status;
 }
 

@@ -176,7 +176,7 @@ rapt_status Encode::run() {
     first += rows;
     done += tokens;
     if (!status && c.progress && c.progress(c.user, done, total))
-      status = report.fail(RAPT_CANCELLED, "cancelled after %lld of %lld tokens", ll(done), ll(total));
+      status = report.fail(RAPT_CANCELLED, "canceled after %lld of %lld tokens", ll(done), ll(total));
   }
   if (!status)
     status = c.execution.checkCancel(report);

@@ -385,7 +385,7 @@ rapt_status EntryRun::run() {
       return status;
     first += rows;
     if (c.progress && c.progress(c.user, first, all))
-      return report.fail(RAPT_CANCELLED, "cancelled after %lld of %lld rows", ll(first), ll(all));
+      return report.fail(RAPT_CANCELLED, "canceled after %lld of %lld rows", ll(first), ll(all));
   }
   return c.execution.checkCancel(report);
 }

@@ -40,7 +40,7 @@ void Execution::guardedTask(void *closure, int64_t begin, int64_t end, int64_t w
     execution.badWorker.store(worker < 0 ? execution.workerCount : worker, std::memory_order_relaxed);
     return;
   }
-  if (execution.isCancelled())
+  if (execution.isCanceled())
     return;
   DefaultFloatingPoint scope;
   region.body(region.closure, begin, end, worker);
@@ -48,7 +48,7 @@ void Execution::guardedTask(void *closure, int64_t begin, int64_t end, int64_t w
 
 int32_t Execution::parallelFor(void *user, rapt_task_fn body, void *closure, int64_t count) {
   auto &self = *static_cast<Execution *>(user);
-  if (self.isCancelled())
+  if (self.isCanceled())
     return stopped;
   if (count <= 0)
     return 0;
@@ -61,7 +61,7 @@ int32_t Execution::parallelFor(void *user, rapt_task_fn body, void *closure, int
   }
   if (self.profile)
     self.profile->addRegion(closure, Profile::now() - begin);
-  return self.isCancelled() || self.badWorker.load(std::memory_order_relaxed) >= 0 ? stopped : 0;
+  return self.isCanceled() || self.badWorker.load(std::memory_order_relaxed) >= 0 ? stopped : 0;
 }
 
 rapt_status Execution::run(rapt_entry_fn entry, void *const *buffers, const int64_t *dims, const Report &report) {

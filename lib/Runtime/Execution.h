@@ -8,7 +8,7 @@ namespace rapt::runtime {
 
 class Profile;
 
-/// The rapt_env of one context: the executor behind guards for cancelling, worker ids and floating-point state.
+/// The rapt_env of one context: the executor behind guards for canceling, worker ids and floating-point state.
 class Execution {
 public:
   /// Neither a pool nor an executor: the caller's thread runs everything.
@@ -16,16 +16,16 @@ public:
   int64_t workers() const { return workerCount; }
 
   /// Async-signal-safe.
-  void cancel() { cancelled.store(1); }
-  bool isCancelled() const { return cancelled.load(std::memory_order_relaxed) != 0; }
+  void cancel() { canceled.store(1); }
+  bool isCanceled() const { return canceled.load(std::memory_order_relaxed) != 0; }
   /// Whether a cancel is pending, which is spent by this.
-  bool takeCancel() { return cancelled.exchange(0) != 0; }
+  bool takeCancel() { return canceled.exchange(0) != 0; }
   /// RAPT_CANCELLED where a cancel is pending, which is left so. For a call that is about to succeed.
   rapt_status checkCancel(const Report &report) const {
-    return isCancelled() ? report.fail(RAPT_CANCELLED, "cancelled") : RAPT_OK;
+    return isCanceled() ? report.fail(RAPT_CANCELLED, "canceled") : RAPT_OK;
   }
 
-  /// Runs an entry. RAPT_CANCELLED when it was cancelled, RAPT_INVALID when the executor broke its contract.
+  /// Runs an entry. RAPT_CANCELLED when it was canceled, RAPT_INVALID when the executor broke its contract.
   rapt_status run(rapt_entry_fn entry, void *const *buffers, const int64_t *dims, const Report &report);
 
   Profile *profile = nullptr; ///< that is told of every region; none: nothing is timed
@@ -37,7 +37,7 @@ private:
 
   rapt_executor executor{};
   int64_t workerCount = 1;
-  std::atomic<int> cancelled{0};
+  std::atomic<int> canceled{0};
   std::atomic<int64_t> badWorker{-1};
   static_assert(std::atomic<int>::is_always_lock_free, "cancel is called from signal handlers");
 };

@@ -63,7 +63,7 @@ extern "C" rapt_status rapt_run_shape(rapt_context *context, const char *entry, 
   Report report(message, message_size);
   if (!output || !shape || !rank)
     return report.fail(RAPT_INVALID, "the output's name, shape or rank is NULL");
-  Use use(context, report); // not by runCall: it runs nothing that could be cancelled
+  Use use(context, report); // not by runCall: it runs nothing that could be canceled
   if (use.status)
     return use.status;
   return withEntry(context, entry, count, names, tensors, report,

@@ -331,7 +331,7 @@ rapt_status Step::runParts() {
       return status;
     done += tokens;
     if (c.progress && c.progress(c.user, done, total))
-      return report.fail(RAPT_CANCELLED, "cancelled after %lld of %lld tokens", ll(done), ll(total));
+      return report.fail(RAPT_CANCELLED, "canceled after %lld of %lld tokens", ll(done), ll(total));
   }
   return RAPT_OK;
 }

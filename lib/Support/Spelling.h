@@ -1,4 +1,4 @@
-//===- Spelling.h - What a misspelt word was meant to be --------------------===//
+//===- Spelling.h - What a misspelled word was meant to be --------------------===//
 #pragma once
 #include <span>
 #include <string>

@@ -2,7 +2,7 @@
 //
 // Three steps: decide each parameter's layout from its uses, give it an offset in
 // the weight file, then walk the entries in order and pad the types. Padding is
-// zero and stays zero: weights and biases are zero there, so only normalisation
+// zero and stays zero: weights and biases are zero there, so only normalization
 // has to know how many columns count.
 //
 //===----------------------------------------------------------------------===//

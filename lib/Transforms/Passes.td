@@ -25,7 +25,7 @@ def AttnVerifyTiled : Pass<"attn-verify-tiled", "::mlir::ModuleOp"> {
   let description = [{
     No attn op is left but declarations, parameter slices, `attn.attention_state`, `attn.attention_merge`,
     `attn.paired_product` and `attn.quantized_product`,
-    and no tensor has an encoding or quantised elements.
+    and no tensor has an encoding or quantized elements.
   }];
 }
 
@@ -143,7 +143,7 @@ def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"
     Each `attn.parameter` gets a layout that fits its uses (panels for products, rows for tables and vectors), an offset and a
     stride; its type becomes the physical one. Activations, and a model's states (arguments that are results as well), are padded to
     multiples of 32 columns, each part of a recurrence's gates for itself, heads to multiples of
-    32 channels; normalisations learn how many columns count; `!attn.kv_cache` becomes the tensor of its blocks. The
+    32 channels; normalizations learn how many columns count; `!attn.kv_cache` becomes the tensor of its blocks. The
     padding is zero throughout. Runs after the blocks are inlined.
 
     ```mlir
@@ -165,7 +165,7 @@ def AttnRoundRows : Pass<"attn-round-rows", "::mlir::ModuleOp"> {
     Where the target has instructions on pairs of bf16 (`bf16_dot`, `amx_bf16`), the input of every `attn.linear` whose weight is in
     panels of pairs goes through `attn.round_rows`, once for all products that read it, which the tasks of the op that makes the rows do where they
     can (remarks of the category fusion tell). Elsewhere nothing changes: weights are
-    widened, and inputs stay f32. Runs after layouts are materialised.
+    widened, and inputs stay f32. Runs after layouts are materialized.
 
     ```mlir
     module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -183,7 +183,7 @@ def AttnPairAttention : Pass<"attn-pair-attention", "::mlir::ModuleOp"> {
   let description = [{
     Where the target has instructions on pairs of bf16 (`bf16_dot`, `amx_bf16`), `attn.attention` becomes `paired` if its keys are stored in
     bf16, or if they are not in a cache and all weights that products of the program read are in panels of pairs. An additive
-    similarity is no product, and stays as it is. Elsewhere nothing changes. Runs after layouts are materialised.
+    similarity is no product, and stays as it is. Elsewhere nothing changes. Runs after layouts are materialized.
 
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
@@ -242,7 +242,7 @@ def AttnAnnotateCosts : Pass<"attn-annotate-costs", "::mlir::ModuleOp"> {
 }
 
 def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
-  let summary = "bufferised parallel loops of entries become tasks";
+  let summary = "bufferized parallel loops of entries become tasks";
   let description = [{
     Each outermost `scf.forall` of an entry becomes a private function `(captures, begin, end, worker)` that runs a range of the flattened
     grid, and an `attn.parallel_for` that calls it through the executor. In a model's entry with `attn.costs` the calls are numbered, and
@@ -290,7 +290,7 @@ def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
 def AttnLowerCopies : Pass<"attn-lower-copies"> {
   let summary = "memref.copy becomes loops";
   let description = [{
-    What copies bufferisation left become loops over vectors of 32 elements where rows are whole panels, which fetch long rows ahead, and over
+    What copies bufferization left become loops over vectors of 32 elements where rows are whole panels, which fetch long rows ahead, and over
     elements elsewhere; a copy of a buffer onto itself goes away. LLVM's own lowering of a strided copy would call a function of MLIR's runner library.
 
     ```mlir

@@ -2,7 +2,7 @@
  *
  *   generate WEIGHTS ID,ID,...        32 greedy tokens after these, printed as ids
  *   generate WEIGHTS ID,ID,... check  then the same with contexts in two threads, a pool and an allocator of its own,
- *                                     cancelling, saving and forking; prints "all equal"
+ *                                     canceling, saving and forking; prints "all equal"
  *
  * Compile with -DMODEL_HEADER='"gpt2.h"' -DMODEL=gpt2_module; link gpt2.o (or .a), librapt_runtime, -lm and -lpthread.
  */
@@ -195,11 +195,11 @@ static void own_pool_and_allocator(const application *app, const int32_t *expect
   h.regions = 0;
   h.cancel_at = 2;
   expect(append(h.context, again, app->prompt, app->prompt_length, &logits, message, sizeof message) == RAPT_CANCELLED,
-         "a cancelled prompt");
-  expect(rapt_sequence_length(h.context, again) == 0, "a cancelled sequence is as before");
+         "a canceled prompt");
+  expect(rapt_sequence_length(h.context, again) == 0, "a canceled sequence is as before");
   h.cancel_at = -1;
   generate(app, h.context, again, made);
-  expect(memcmp(made, expected, sizeof made) == 0, "tokens after cancelling");
+  expect(memcmp(made, expected, sizeof made) == 0, "tokens after canceling");
   rapt_context_free(h.context);
 }
 

@@ -236,7 +236,7 @@ def check_images(tools, work):
     numpy.save(os.path.join(work, "wide.npy"), numpy.zeros((1, 3, 35, 41), numpy.float32))
     refuse([tools.rapt_run, library, "--input", f"pixel_values={work}/wide.npy", "--output", f"attentions={work}/wide-out.npy"],
            "width is 41; the model is compiled for 5 to 40")
-    maps, picture = os.path.join(work, "image-maps"), os.path.join(IMAGES, "colour2-8.png")
+    maps, picture = os.path.join(work, "image-maps"), os.path.join(IMAGES, "color2-8.png")
     weights = os.path.join(work, "image.npy")
     run(tools.rapt_run, library, "--image", picture, "--image", picture, "--attention-weights", maps, "--attention-layers", "1",
         "--output", f"attentions={weights}")

@@ -164,7 +164,7 @@ def checkSequences(runtime, library, model):
     # A cancel that is pending when a call is refused is spent by it; one that hits an encode leaves no source.
     for tokens, expected in (([3] * 201, TOO_LONG), (SOURCE, None)):
         context.lib.rapt_cancel(context.context)
-        context.refused(context.encode([(fresh, tokens)]), CANCELLED, "cancelled")
+        context.refused(context.encode([(fresh, tokens)]), CANCELLED, "canceled")
         assert context.available() == before
         status = context.encode([(fresh, tokens)])
         if expected:
@@ -173,7 +173,7 @@ def checkSequences(runtime, library, model):
     context.free(fresh)
     fresh = context.sequence()
     context.lib.rapt_cancel(context.context)
-    context.refused(context.step([(b, [3] * 600)])[1], CANCELLED, "cancelled")
+    context.refused(context.step([(b, [3] * 600)])[1], CANCELLED, "canceled")
     context.must(context.encode([(fresh, SOURCE)]))
     context.free(fresh)
     fresh = context.sequence()

@@ -20,7 +20,7 @@ THREADS = (1, 2, 7)
 
 def decoder_tolerance(options, storage, cache, sums=TOLERANCE["BF16"]):
     """Of a decoder whose weights are stored as `storage` and its keys and values as `cache`. Sums, and what the cache rounds to other
-    neighbours, are all that differs from a reference that has the rounded weights, but in code that multiplies pairs of bf16: it rounds
+    neighbors, are all that differs from a reference that has the rounded weights, but in code that multiplies pairs of bf16: it rounds
     their other operand. `sums` is allowed of weights in bf16 then."""
     pairs = processor.MULTIPLIES_PAIRS and not options.rapt_reference
     if pairs and storage == "BF16":

@@ -5,7 +5,7 @@ encoder-decoder with `translator`.
     recurrent_states.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --runtime build/lib/librapt_runtime.so
 
 Steps of any lengths equal the whole in test/Reference/numpy/recurrent.py; forks go their own ways; states are saved and
-loaded; a state cannot be cut; a failed or cancelled step changes nothing; greedy tokens of rapt-run are numpy's.
+loaded; a state cannot be cut; a failed or canceled step changes nothing; greedy tokens of rapt-run are numpy's.
 """
 
 import argparse
@@ -47,8 +47,8 @@ def stepped(context, pairs):
     return logits
 
 
-def cancelled(context, sequence, tokens):
-    """A cancelled step leaves the sequence as it was."""
+def canceled(context, sequence, tokens):
+    """A canceled step leaves the sequence as it was."""
     context.lib.rapt_cancel(context.context)
     _, status = context.step([(sequence, tokens)])
     return refusal(context, status, "CANCELLED", "")
@@ -65,7 +65,7 @@ def languageModel(context, model):
     other = model.forward(WHOLE[:6] + [33, 3])
     third = stepped(context, [(fork, [33]), (a, WHOLE[6:8])])
     yield "a fork goes its own way", near(third[0], other[6:7]) and near(third[1], whole[6:8]), "logits"
-    yield ("a cancelled step", *cancelled(context, a, WHOLE[8:]))
+    yield ("a canceled step", *canceled(context, a, WHOLE[8:]))
     _, status = context.step([(a, WHOLE[8:]), (fork, [37])])
     yield ("a step with a wrong token", *refusal(context, status, "INVALID", "chunk 1: token 0 is 37"))
     fourth = stepped(context, [(a, WHOLE[8:]), (fork, [3])])
@@ -121,7 +121,7 @@ def translator(context, model, first, second):
     after = stepped(context, [(loaded.value, [8])])
     yield "a loaded decoder", near(after[0], wanted[1][3:]), f"{size.value} bytes"
     context.free(loaded.value)
-    yield ("a cancelled decoder", *cancelled(context, b, [8, 9, 10]))
+    yield ("a canceled decoder", *canceled(context, b, [8, 9, 10]))
     after = stepped(context, [(a, [7, 8]), (b, [8])])
     yield "a decoder after it", near(after[0], wanted[0][5:]) and near(after[1], wanted[1][3:]), "logits"
     yield ("a decoder's state cannot be cut", *refusal(context, truncate(context, a, 0), "UNSUPPORTED", "cannot truncate to 0 tokens"))

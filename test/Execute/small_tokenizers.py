@@ -186,7 +186,7 @@ class Unigram(Written):
                 "post_processor": template([], [("</s>", 1)])}
 
     def ids(self, text):
-        """The best way to cut each word, by its end; one unknown token for neighbours."""
+        """The best way to cut each word, by its end; one unknown token for neighbors."""
         found, unknown = [], min(self.PIECES.values()) - 10
         for word in (SPACE + word for word in text.split(" ")):
             best = [(0.0, [])]

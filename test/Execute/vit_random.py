@@ -42,7 +42,7 @@ CASES = {
     "classifier_mean": (classifier(5, use_mean_pooling=True), {}),
     "without_query_bias": (classifier(3, qkv_bias=False, hidden_act="relu"), {}),
     "one_layer_one_label": (classifier(1, num_hidden_layers=1, layer_norm_eps=1e-3), {}),
-    "grey": (classifier(4, num_channels=1, hidden_act="gelu_new"), {}),
+    "gray": (classifier(4, num_channels=1, hidden_act="gelu_new"), {}),
     "many_channels": ({"num_channels": 5, "patch_size": 4, "image_size": 12}, {}),
     "one_patch": (classifier(3, image_size=8), {}),
     "pixels_as_patches": (classifier(3, image_size=5, patch_size=1), {}),

@@ -36,7 +36,7 @@ def pattern(seed, count):
 
 
 def picture(rng, width, height, mode):
-    """Smooth colours with some noise, so that JPEG has both to do."""
+    """Smooth colors with some noise, so that JPEG has both to do."""
     bands = len(Image.new(mode, (1, 1)).getbands())
     y, x = np.mgrid[0:height, 0:width]
     planes = []
@@ -51,16 +51,16 @@ def chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def png(width, height, depth, colour, seed, interlaced=False, more=b""):
+def png(width, height, depth, color, seed, interlaced=False, more=b""):
     """A PNG of random samples; Pillow cannot write all kinds."""
-    bits = depth * {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
+    bits = depth * {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[color]
     passes = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
     rows = b""
     for left, top, across, down in passes if interlaced else [(0, 0, 1, 1)]:
         columns = len(range(left, width, across))
         for row in range(top, height, down) if columns else []:
             rows += b"\0" + pattern(seed + row, (columns * bits + 7) // 8)
-    header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, interlaced)
+    header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, interlaced)
     return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + more + chunk(b"IDAT", zlib.compress(rows, 9)) +
             chunk(b"IEND", b""))
 
@@ -85,15 +85,15 @@ def files(rng):
     for name, options in {"420": {"subsampling": 2}, "422": {"subsampling": 1}, "444": {"subsampling": 0, "quality": 95},
                           "progressive": {"progressive": True}, "restart": {"quality": 30}}.items():
         yield f"rgb-{name}.jpg", jpeg(picture(rng, *size(), "RGB"), **options)
-    yield "grey.jpg", jpeg(picture(rng, *size(), "L"))
+    yield "gray.jpg", jpeg(picture(rng, *size(), "L"))
     yield "cmyk.jpg", jpeg(picture(rng, *size(), "CMYK"))
     width, height = rng.randrange(2, 9), rng.randrange(9, 16)
     for orientation in range(1, 9):
         turned = picture(rng, width, height, "RGB")
         yield f"turned-{orientation}.jpg", jpeg(turned, quality=40, exif=b"Exif\0\0" + exif(orientation, orientation % 2))
-    for colour, depths in {0: (1, 2, 4, 8, 16), 2: (8, 16), 4: (8, 16), 6: (8, 16)}.items():
+    for color, depths in {0: (1, 2, 4, 8, 16), 2: (8, 16), 4: (8, 16), 6: (8, 16)}.items():
         for depth in depths:
-            yield f"colour{colour}-{depth}.png", png(*size(), depth, colour, rng.randrange(1 << 30))
+            yield f"color{color}-{depth}.png", png(*size(), depth, color, rng.randrange(1 << 30))
     for depth in (1, 2, 4, 8):
         palette = chunk(b"PLTE", pattern(depth, 3 * (1 << depth)))
         yield f"palette-{depth}.png", png(*size(), depth, 3, rng.randrange(1 << 30), more=palette)

@@ -187,7 +187,7 @@ void Machine::saveAndLoad(const Shadow &shadow, uint32_t how) {
   live.push_back(std::move(copy));
 }
 
-/// A cancelled step leaves the sequence as it was; the next one runs.
+/// A canceled step leaves the sequence as it was; the next one runs.
 void Machine::cancel(Shadow &shadow, uint32_t how) {
   if (int64_t(shadow.tokens.size()) + 5 > model.info.max_positions || (model.takesSource && !shadow.hasSource))
     return;
@@ -197,12 +197,12 @@ void Machine::cancel(Shadow &shadow, uint32_t how) {
   rapt_status status = append(shadow, tokens, RAPT_LOGITS_LAST, logits);
   cancelsNext = false;
   if (status != RAPT_CANCELLED && status != RAPT_FULL)
-    fail("a cancelled step gives %s", rapt_status_name(status));
+    fail("a canceled step gives %s", rapt_status_name(status));
   status = append(shadow, tokens, RAPT_LOGITS_LAST, logits);
   if (status == RAPT_FULL)
     return checkFull({{&shadow, tokens.size()}});
   if (status)
-    fail("a step after a cancelled one gives %s", rapt_status_name(status));
+    fail("a step after a canceled one gives %s", rapt_status_name(status));
   shadow.tokens.insert(shadow.tokens.end(), tokens.begin(), tokens.end());
   compare(shadow, logits.data(), 1);
 }

@@ -78,7 +78,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     With `additive`, a vector v of dqk elements, similarity is v . tanh(query + key) (Bahdanau et al. 2015) in place of query . key. From
     the canonical stage on, where channels are padded to a multiple of 32, v may be left as it was.
     With `paired`, both products take what is rounded to bf16: the scaled query, keys, values, and the probabilities before they are
-    normalised, whose sum is that of the rounded ones. `attn-pair-attention` says where.
+    normalized, whose sum is that of the rounded ones. `attn-pair-attention` says where.
 
     - `q_begin` (rows + 1 offsets): queries of all rows are packed in the dim q, and b is not in their map.
     - `q_offset`: absolute position of a row's first query; 0 without it.

@@ -120,7 +120,7 @@ def Attn_PanelProductOp : Attn_Op<"panel_product",
     `dest[m, n] += sum_k rows[m, k] * panel[k, n]`, a product of attention; of a panel of pairs, [k/2, 64], that of
     `attn.paired_product`. Meanwhile lines of the matrices `ahead` are prefetched, spread over the steps of the product: rows
     [from, to) of each, two bounds a matrix, to be read, or with `write` to be written. An extent of k that is not known is a
-    multiple of 4. Runs on tensors and, bufferised, on memory.
+    multiple of 4. Runs on tensors and, bufferized, on memory.
 
     ```mlir
     func.func @tile(%rows: tensor<14x64xf32>, %panel: tensor<64x32xf32>, %next: tensor<14x64xf32>, %from: index, %to: index,

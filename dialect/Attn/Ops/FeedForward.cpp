@@ -81,7 +81,7 @@ int64_t LinearOp::getDepth() {
   return isPacked() ? depthOfPanels(weight) : weight.getDimSize(getTransposed() ? 1 : 0);
 }
 
-/// Rows and weight are both quantised, in the same groups, or neither.
+/// Rows and weight are both quantized, in the same groups, or neither.
 static LogicalResult verifyQuantized(LinearOp op) {
   auto rows = dyn_cast<QuantizedType>(op.getInput().getType().getElementType()),
        weight = dyn_cast<QuantizedType>(op.getWeight().getType().getElementType());

@@ -20,8 +20,8 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
     (m, n) (a residual, a gate). `transposed` says that the weight is [n, k] (a tied embedding). After
     `attn-materialize-layouts` the weight is in panels, [n/32, k, 32], of bf16 in panels of pairs, [n/32, k/2, 64] (column
     j's rows 2i and 2i + 1 side by side at [j/32, i, 2 (j mod 32)]), and n is padded with zeros. How
-    many columns of the last panel the result has is for its type to say: it is not inferred. A quantised weight
-    takes quantised rows of the same groups, and sums are those of docs/Semantics.md; a weight in pairs takes rows that
+    many columns of the last panel the result has is for its type to say: it is not inferred. A quantized weight
+    takes quantized rows of the same groups, and sums are those of docs/Semantics.md; a weight in pairs takes rows that
     `attn.round_rows` made as well.
 
     ```mlir
@@ -48,7 +48,7 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
   let extraClassDeclaration = [{
     bool isPacked() { return getWeight().getType().getRank() == 3; }
     bool isQuantized() { return ::mlir::isa<QuantizedType>(getWeight().getType().getElementType()); }
-    /// The input before its rows are quantised or rounded.
+    /// The input before its rows are quantized or rounded.
     ::mlir::Value getUnroundedInput();
     /// Rows of the weight, with what fills the last pair of a packed one.
     int64_t getDepth();
@@ -83,7 +83,7 @@ def Attn_PairedProductOp : Attn_Op<"paired_product",
     `dest[m, n] += sum_k rows[m, k] * panel[k/2, 2n + k mod 2]`: what a tile of `attn.linear` becomes whose weight is in panels of
     pairs. Rows are f32, or bf16 for instructions that multiply pairs. Where k is odd the last pair's second half does not
     count. Several panels, [n/32, k/2, 64], give as many times 32 columns: keys and values of attention, whose number may be dynamic.
-    Runs on tensors and, bufferised, on memory.
+    Runs on tensors and, bufferized, on memory.
 
     ```mlir
     func.func @tile(%rows: tensor<4x64xf32>, %panel: tensor<32x64xbf16>, %dest: tensor<4x32xf32>) -> tensor<4x32xf32> {

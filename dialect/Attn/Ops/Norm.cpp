@@ -1,4 +1,4 @@
-//===- Norm.cpp - Normalisation over the last dim ----------------------------===//
+//===- Norm.cpp - Normalization over the last dim ----------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include <cmath>
 

@@ -1,4 +1,4 @@
-//===- Norm.td - Normalisation over the last dim ---------------------*- tablegen -*-===//
+//===- Norm.td - Normalization over the last dim ---------------------*- tablegen -*-===//
 #ifndef RAPT_ATTN_NORM_TD
 #define RAPT_ATTN_NORM_TD
 
@@ -7,7 +7,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Attn_LayerNormOp : Attn_Op<"layer_norm", [Pure, SameOperandsAndResultElementType, AllTypesMatch<["input", "result"]>]> {
-  let summary = "layer normalisation";
+  let summary = "layer normalization";
   let description = [{
     `(x - mean) / sqrt(variance + epsilon) * weight + bias` over the last dim (Ba et al. 2016), the variance the mean of
     squared deviations. `columns`, when present, says how many leading columns count: the rest are zero padding and stay
@@ -30,7 +30,7 @@ def Attn_LayerNormOp : Attn_Op<"layer_norm", [Pure, SameOperandsAndResultElement
 }
 
 def Attn_RMSNormOp : Attn_Op<"rms_norm", [Pure, SameOperandsAndResultElementType, AllTypesMatch<["input", "result"]>]> {
-  let summary = "root mean square normalisation";
+  let summary = "root mean square normalization";
   let description = [{
     `x / sqrt(mean(x^2) + epsilon) * weight` over the last dim (Zhang and Sennrich 2019). `columns` as in `attn.layer_norm`.
 

@@ -10,7 +10,7 @@ def Attn_ParallelForOp : Attn_Op<"parallel_for", [DeclareOpInterfaceMethods<Symb
   let summary = "runs a task for every index of a range, through the executor of the caller";
   let description = [{
     Calls `task(captures..., begin, end, worker)` for ranges that cover [0, count) once, in any order and on any worker,
-    and returns from the enclosing entry when the executor says that the run is cancelled. `env` is the entry's
+    and returns from the enclosing entry when the executor says that the run is canceled. `env` is the entry's
     `rapt_env` (lib/Runtime/include/rapt/artifact.h). Made by `attn-outline-parallel`.
 
     ```mlir

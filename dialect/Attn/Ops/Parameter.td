@@ -46,7 +46,7 @@ def Attn_ParameterOp : Attn_Op<"parameter", [Symbol]> {
   let description = [{
     A weight by name. `sources` are the checkpoint's tensors, concatenated along the last dim. With `layers` the first dim
     of the type counts layers, and each source's `{layer}` runs from `first_layer`. The element type is the storage type.
-    A matrix may be quantised (`!attn.quantized`). `layout` and `offset` (bytes in the weight file) appear when a layout is materialised; the type is then the
+    A matrix may be quantized (`!attn.quantized`). `layout` and `offset` (bytes in the weight file) appear when a layout is materialized; the type is then the
     physical one.
 
     ```mlir
@@ -62,7 +62,7 @@ def Attn_ParameterOp : Attn_Op<"parameter", [Symbol]> {
   let extraClassDeclaration = [{
     /// The type of one layer's slice.
     ::mlir::RankedTensorType getSliceType();
-    /// A slice as tiles read it, where the parameter is quantised and in panels: its bytes. Null of any other.
+    /// A slice as tiles read it, where the parameter is quantized and in panels: its bytes. Null of any other.
     ::mlir::RankedTensorType getSliceBytes();
   }];
 }
@@ -71,7 +71,7 @@ def Attn_ParameterSliceOp : Attn_Op<"parameter_slice", [Pure, DeclareOpInterface
   let summary = "reads a parameter, or one layer of a stacked one";
   let description = [{
     The result's type is that of the parameter that the symbol names, less the layers; it is checked, but not inferred. Tiles read
-    a quantised parameter's slice as bytes.
+    a quantized parameter's slice as bytes.
 
     ```mlir
     attn.parameter @ln layers 12 : tensor<12x768xf32> from [#attn.source<"h.{layer}.ln_1.weight">]

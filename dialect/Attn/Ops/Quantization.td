@@ -10,7 +10,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Attn_QuantizeRowsOp : Attn_Op<"quantize_rows", [Pure]> {
   let summary = "rounds the rows of an activation to integers with scales";
   let description = [{
-    Each group of a row becomes codes -127..127 and a scale, as docs/Semantics.md says. `attn.linear` with a quantised weight
+    Each group of a row becomes codes -127..127 and a scale, as docs/Semantics.md says. `attn.linear` with a quantized weight
     takes its input so; products that read one input share it.
 
     ```mlir
@@ -32,7 +32,7 @@ def Attn_QuantizedProductOp : Attn_Op<"quantized_product",
   let description = [{
     `dest[m, n] = sum over groups g of scale[g, n] scale[m, g] (sum_k code[k, n] code[m, k] - zero[g, n] sum_k code[m, k])`: what a
     tile of `attn.linear` becomes, on bytes. `rows` are those of `attn.quantize_rows`, `panel` is one panel of a weight of type
-    `weight` with `depth` rows, in the layouts that `!attn.quantized` says. Runs on tensors and, bufferised, on memory.
+    `weight` with `depth` rows, in the layouts that `!attn.quantized` says. Runs on tensors and, bufferized, on memory.
 
     ```mlir
     func.func @tile(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) -> tensor<4x32xf32> {

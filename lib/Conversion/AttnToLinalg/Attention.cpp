@@ -241,7 +241,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
     auto cache = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
     if (view && (op.getValue() != view.getValues() || !cache))
-      return rewriter.notifyMatchFailure(op, "keys and values are not of one materialised cache");
+      return rewriter.notifyMatchFailure(op, "keys and values are not of one materialized cache");
     if (cache && op.getPaired() && !cache.getElementType().isBF16())
       return rewriter.notifyMatchFailure(op, "it is paired, and the cache is not");
     return success();

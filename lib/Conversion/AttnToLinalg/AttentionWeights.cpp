@@ -212,7 +212,7 @@ struct TileAttentionWeights : OpRewritePattern<W> {
     auto type = cast<RankedTensorType>(op.getWeights().getType());
     auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
     if (view && !isa<RankedTensorType>(view.getCache().getType()))
-      return rewriter.notifyMatchFailure(op, "the cache is not materialised");
+      return rewriter.notifyMatchFailure(op, "the cache is not materialized");
     if (ShapedType::isDynamic(cast<RankedTensorType>(op.getQuery().getType()).getDimSize(*op.dimOf(0, W::DQK))))
       return rewriter.notifyMatchFailure(op, "head dimensions are dynamic");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);

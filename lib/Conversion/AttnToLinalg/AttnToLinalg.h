@@ -21,7 +21,7 @@ void populateAttentionTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateAttentionWeightsTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateRecurrenceTilingPatterns(mlir::RewritePatternSet &patterns);
 
-/// How ops that stay whole in the tiled stage bufferise.
+/// How ops that stay whole in the tiled stage bufferize.
 void registerBufferizableOps(mlir::DialectRegistry &registry);
 
 #define GEN_PASS_DECL

@@ -109,7 +109,7 @@ Value CacheBlock::roundedKey(ImplicitLocOpBuilder &b, Read read, Value inverse) 
               [&](ImplicitLocOpBuilder &b, Value channel, Value carried) {
                 Value numbers = read(b, channel);
                 Value nth = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(together), {OpFoldResult(channel)}));
-                Value made = together > 1 ? roundedNeighbours(b, numbers) : stored(b, numbers, inverse);
+                Value made = together > 1 ? roundedNeighbors(b, numbers) : stored(b, numbers, inverse);
                 return writeColumn(b, made, carried, nth, 0);
               });
 }

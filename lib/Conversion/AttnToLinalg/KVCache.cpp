@@ -23,7 +23,7 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
     auto cache = dyn_cast<RankedTensorType>(op.getCache().getType());
     auto key = cast<RankedTensorType>(op.getKey().getType());
     if (!cache || !attn::CacheLayout::of(cache, key.getDimSize(2)))
-      return rewriter.notifyMatchFailure(op, "the cache is not materialised");
+      return rewriter.notifyMatchFailure(op, "the cache is not materialized");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     remarkNotFused(op.getLoc(), "fuse-append", "a block of the cache has rows of several of a product's tasks");
     attn::CacheLayout layout = *attn::CacheLayout::of(cache, key.getDimSize(2));

@@ -32,7 +32,7 @@ struct LinearTask {
   OpFoldResult width;               ///< columns of the panel that the result has
   bool narrow;                      ///< width may be below 32
   attn::QuantizedType quantized;    ///< of the weight, or null
-  int64_t rowExtent;                ///< of the input as it lies: k, or a quantised row's bytes
+  int64_t rowExtent;                ///< of the input as it lies: k, or a quantized row's bytes
   bool inPairs;                     ///< the weight is [k/2, 64]
 };
 

@@ -1,4 +1,4 @@
-//===- Norm.cpp - Normalisation of rows ---------------------------------------------------===//
+//===- Norm.cpp - Normalization of rows ---------------------------------------------------===//
 //
 // A task reads its row twice or three times from the first-level cache: statistics,
 // then the result. An input that nothing reads afterwards is overwritten: the

@@ -32,7 +32,7 @@ static Value rounded(ImplicitLocOpBuilder &b, Value numbers) {
   return arith::TruncFOp::create(b, VectorType::get({lanesOf(numbers)}, b.getBF16Type()), numbers);
 }
 
-Value tile::roundedNeighbours(ImplicitLocOpBuilder &b, Value numbers) {
+Value tile::roundedNeighbors(ImplicitLocOpBuilder &b, Value numbers) {
   return vector::BitCastOp::create(b, wordsOf(b, lanesOf(numbers) / 2), rounded(b, numbers));
 }
 

@@ -10,8 +10,8 @@ Value words(ImplicitLocOpBuilder &b, int64_t lanes, uint32_t bits);
 /// Numbers of f32 rounded to bf16, ties to even, in the upper halves of words; a NaN stays one.
 Value roundedWords(ImplicitLocOpBuilder &b, Value numbers);
 
-/// Numbers of f32 rounded to bf16, each two neighbours in a word.
-Value roundedNeighbours(ImplicitLocOpBuilder &b, Value numbers);
+/// Numbers of f32 rounded to bf16, each two neighbors in a word.
+Value roundedNeighbors(ImplicitLocOpBuilder &b, Value numbers);
 
 /// Numbers of f32 rounded to bf16, as many of each in turn.
 Value roundedInTurn(ImplicitLocOpBuilder &b, Value first, Value second);

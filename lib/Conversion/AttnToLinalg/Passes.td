@@ -7,9 +7,9 @@ include "mlir/Pass/PassBase.td"
 def AttnToLinalg : Pass<"attn-to-linalg"> {
   let summary = "turns attn ops into parallel grids of tiles";
   let description = [{
-    Every attn op with materialised layouts becomes an `scf.forall` whose tasks work on tiles: products as `linalg.matmul` on
+    Every attn op with materialized layouts becomes an `scf.forall` whose tasks work on tiles: products as `linalg.matmul` on
     [14, 8, 4 or 1, k] x [k, 32] with their epilogue as one `linalg.generic`, attention as `attn.attention_state` over blocks of
-    keys, quantised products as
+    keys, quantized products as
     `attn.quantized_product`, a recurrence as one loop over time for 8 rows, rows (norms, look-ups) as vectors of 32 columns. Grids depend on shapes only.
     Three things are done by the tasks of the op before them: the rotation of a product's heads, a product that only another's
     epilogue reads, as the half of a gated linear unit, and the rounding of rows for products of bf16.

@@ -1,10 +1,10 @@
-//===- Quantization.h - Quantised matrices as bytes --------------------------------*- C++ -*-===//
+//===- Quantization.h - Quantized matrices as bytes --------------------------------*- C++ -*-===//
 #pragma once
 #include "lib/Conversion/AttnToLinalg/Tile.h"
 
 namespace rapt::tile {
 
-/// The quantised type of a parameter's slice in panels [n/32, k, 32], or null of any other value.
+/// The quantized type of a parameter's slice in panels [n/32, k, 32], or null of any other value.
 attn::QuantizedType quantizedPanels(Value slice);
 
 /// The same slice as bytes, [n/32, groups, bytes of a group].

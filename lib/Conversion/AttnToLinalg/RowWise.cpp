@@ -78,7 +78,7 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
   }
 
   /// Row `id` of a table in panels [rows/32, columns, 32], or in pairs: one element, or pair, of each line of a panel;
-  /// zero beyond the columns. `bytes` are those of a quantised table.
+  /// zero beyond the columns. `bytes` are those of a quantized table.
   static Value fromPanels(ImplicitLocOpBuilder &b, attn::EmbeddingOp op, Value bytes, Value id, Value dest) {
     Value table = op.getTable();
     auto type = cast<RankedTensorType>(table.getType());

@@ -41,7 +41,7 @@ Value tile::writeTurned(ImplicitLocOpBuilder &b, bool inPairs, function_ref<Valu
                         function_ref<Value(int64_t, Value, Value)> write, Value dest) {
   SmallVector<Value> rows;
   for (int64_t i = 0; i < kTurned; ++i)
-    rows.push_back(inPairs ? roundedNeighbours(b, read(i)) : read(i));
+    rows.push_back(inPairs ? roundedNeighbors(b, read(i)) : read(i));
   for (int64_t from = 0; from < cast<VectorType>(rows[0].getType()).getDimSize(0); from += kTurned) {
     SmallVector<Value> square;
     for (Value row : rows)

@@ -146,7 +146,7 @@ Value buildBlock(const Scope &scope, const Config &config, Value x, Value rowBeg
   return layerNorm(scope, x, "output.LayerNorm", config.epsilon);
 }
 
-/// The embeddings' sum, normalised.
+/// The embeddings' sum, normalized.
 Value buildEmbeddings(const Scope &top, const Config &config, Value ids, Value types, Value rowBegin) {
   OpBuilder &builder = top.builder;
   Location loc = top.at("embeddings");

@@ -112,7 +112,7 @@ void addTable(llvm::Module &module, const ArtifactTable &table, llvm::ArrayRef<s
   global->setVisibility(llvm::GlobalValue::DefaultVisibility);
 }
 
-/// What MLIR leaves to clean up. Loops arrive vectorised and unrolled as far as it pays: the rest of LLVM's O2 changed
+/// What MLIR leaves to clean up. Loops arrive vectorized and unrolled as far as it pays: the rest of LLVM's O2 changed
 /// no measured speed and took a quarter of the compile time.
 constexpr llvm::StringLiteral kCleanUp = "function(lower-expect,sroa,early-cse<memssa>,simplifycfg,instcombine<no-"
                                          "verify-fixpoint>,loop-mssa(loop-rotate,licm),gvn,"

@@ -81,7 +81,7 @@ struct Code {
 /// LLVM IR of a module at the stage llvm-dialect. One at a time for modules of one context.
 Expected<Code> translate(mlir::ModuleOp module, const Target &target, const Exports &exports);
 
-/// Optimises and emits. Any number at the same time.
+/// Optimizes and emits. Any number at the same time.
 Status emit(Code &code, const Target &target, Output output, llvm::raw_pwrite_stream &out);
 
 } // namespace rapt::cpu

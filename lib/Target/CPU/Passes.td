@@ -33,7 +33,7 @@ def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
 def AttnLowerProducts : Pass<"attn-lower-products"> {
   let summary = "matmul tiles become register tiles";
   let description = [{
-    Runs on buffers: bufferisation has a product to look at, not a chain of writes for each row.
+    Runs on buffers: bufferization has a product to look at, not a chain of writes for each row.
 
     A `linalg.matmul` on [m, k] x [k, 32] of static shape becomes a loop over k whose carried values are the accumulators: as
     many rows by two vectors as the registers hold. Each step is two loads of the panel, a broadcast per row and
@@ -164,7 +164,7 @@ def AttnLowerVectors : Pass<"attn-lower-vectors"> {
 def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
   let summary = "everything becomes the llvm dialect";
   let description = [{
-    The last conversion: bufferised code of vectors, memrefs and control flow, and `attn.parallel_for`, which becomes a closure on
+    The last conversion: bufferized code of vectors, memrefs and control flow, and `attn.parallel_for`, which becomes a closure on
     the stack and a call of the executor in `rapt_env`; a non-zero answer returns from the entry at once. Vectors of bf16 are loaded and stored as integers.
 
     ```mlir

@@ -1,6 +1,6 @@
 //===- Tail.cpp - The CPU's end of the pipeline -----------------------------------===//
 //
-// No CSE between tensor.empty and bufferisation: it would merge buffers that must stay
+// No CSE between tensor.empty and bufferization: it would merge buffers that must stay
 // apart, and make copies.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,7 @@
 using namespace mlir;
 
 namespace {
-/// The canonicaliser without what finds nothing in this code: blocks are as the passes made them, none are equal, and
+/// The canonicalizer without what finds nothing in this code: blocks are as the passes made them, none are equal, and
 /// going over all ops again changes none.
 std::unique_ptr<Pass> createFolding() {
   return createCanonicalizerPass(

@@ -51,7 +51,7 @@ struct Vectorize : rapt::impl::AttnVectorizeBase<Vectorize> {
       }
       FailureOr<linalg::VectorizationResult> result = linalg::vectorize(rewriter, op);
       if (failed(result)) {
-        op.emitOpError("cannot be vectorised");
+        op.emitOpError("cannot be vectorized");
         return signalPassFailure();
       }
       rewriter.replaceOp(op, result->replacements);

@@ -125,7 +125,7 @@ func.func @dynamic(%q: tensor<?x4x?xf32>, %k: tensor<?x4x?xf32>, %scale: f32) ->
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @cache(%cache: !attn.kv_cache<1 x 4 x 64, block = 64, f32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
   %keys, %values = attn.kv_view %cache[%layer], %table : !attn.kv_cache<1 x 4 x 64, block = 64, f32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
-  // expected-error@+1 {{has no tiled form: keys and values are not of one materialised cache}}
+  // expected-error@+1 {{has no tiled form: keys and values are not of one materialized cache}}
   %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o]
     : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
   return %o : tensor<?x4x64xf32>
@@ -135,7 +135,7 @@ func.func @cache(%cache: !attn.kv_cache<1 x 4 x 64, block = 64, f32>, %layer: in
 
 func.func @append(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32>, %l: index, %k: tensor<?x1x32xf32>, %r: tensor<?xi32>, %t: tensor<?x?xi32>)
     -> !attn.kv_cache<1 x 1 x 32, block = 64, f32> {
-  // expected-error@+1 {{has no tiled form: the cache is not materialised}}
+  // expected-error@+1 {{has no tiled form: the cache is not materialized}}
   %n = attn.kv_append %c[%l], %k, %k rows(%r, %r, %t)
     : !attn.kv_cache<1 x 1 x 32, block = 64, f32>, tensor<?x1x32xf32>, tensor<?x1x32xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   return %n : !attn.kv_cache<1 x 1 x 32, block = 64, f32>
@@ -165,7 +165,7 @@ func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x?xf32>, %
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 func.func @weights_cache(%w: tensor<?x1x1x64xf32>, %l: index, %cache: !attn.kv_cache<1 x 4 x 64, block = 64, f32>, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x1x1x64xf32> {
   %keys, %values = attn.kv_view %cache[%l], %table : !attn.kv_cache<1 x 4 x 64, block = 64, f32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
-  // expected-error@+1 {{has no tiled form: the cache is not materialised}}
+  // expected-error@+1 {{has no tiled form: the cache is not materialized}}
   %0 = attn.attention_weights %w[%l], %q, %keys, %s heads [3] q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k] : tensor<?x1x1x64xf32>, tensor<?x4x64xf32>, tensor<?x?x4x64xf32>
   return %0 : tensor<?x1x1x64xf32>
 }

@@ -47,7 +47,7 @@ func.func @halves(%x: tensor<?x8x22xf32>, %c: tensor<?x10xf32>, %s: tensor<?x10x
 
 // -----
 
-// Neighbours: vectors of both, with the pairs swapped for the sine's part. No channel passes.
+// Neighbors: vectors of both, with the pairs swapped for the sine's part. No channel passes.
 // CHECK-LABEL: @interleaved
 func.func @interleaved(%x: tensor<?x8x20xf32>, %c: tensor<?x10xf32>, %s: tensor<?x10xf32>) -> tensor<?x8x20xf32> {
   // CHECK: vector.shuffle %[[C:.*]], %[[C]] [0, 0, 1, 1,

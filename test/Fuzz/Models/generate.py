@@ -32,7 +32,7 @@ from context import Context  # noqa: E402
 from outcomes import SECONDS, Outcome, add_case_options, case_indices, failed, in_child  # noqa: E402
 
 MOST_REFUSED = 0.2
-REFUSALS = (r"cannot be quantized", r"cannot be quantised", r"has no matrix that can be quantis?zed", r"there is no cache")
+REFUSALS = (r"cannot be quantized", r"has no matrix that can be quantized", r"there is no cache")
 # A code of a quantized activation may be another one, as last bits differ (test/Execute/quantized_models.py).
 PAIRS, CODES = 1.5e-2, 3e-2
 

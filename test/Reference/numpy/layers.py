@@ -6,8 +6,8 @@ import numpy
 
 
 def layerNorm(x, gain, bias, epsilon):
-    centred = x - x.mean(-1, keepdims=True)
-    return centred / numpy.sqrt((centred**2).mean(-1, keepdims=True) + epsilon) * gain + bias
+    centered = x - x.mean(-1, keepdims=True)
+    return centered / numpy.sqrt((centered**2).mean(-1, keepdims=True) + epsilon) * gain + bias
 
 
 def heads(x, count):

@@ -9,7 +9,7 @@ MASK = (1 << 64) - 1
 
 
 def mix(z):
-    """The finaliser of SplitMix64, of an array of uint64."""
+    """The finalizer of SplitMix64, of an array of uint64."""
     with numpy.errstate(over="ignore"):
         z = (z ^ (z >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)

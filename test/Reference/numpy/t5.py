@@ -60,7 +60,7 @@ def shapes(config):
         for layer in range(layers):
             for number, name in enumerate(attentions):
                 at = f"{side}.block.{layer}.layer.{number}."
-                # Scores are not divided by sqrt(d_kv): queries are as much smaller, as T5's initialisation makes them.
+                # Scores are not divided by sqrt(d_kv): queries are as much smaller, as T5's initialization makes them.
                 for part, fan in (("q", width * s["d_kv"]), ("k", width), ("v", width)):
                     table[f"{at}{name}.{part}.weight"] = ((inner, width), "weight", fan)
                 table[f"{at}{name}.o.weight"] = ((width, inner), "weight", inner)

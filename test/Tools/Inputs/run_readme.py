@@ -1,9 +1,9 @@
 """run_readme.py SOURCE BUILD WORK: runs the commands of README.md in WORK and compares what they print with what it shows.
 
-Commands are the lines of ```console blocks that begin with `$ `; the lines after one are its output. Numbers may differ, a
-`...` stands for any text in a line, and output that the README leaves out is allowed between two lines. A ```c block whose
-first line is `/* NAME */` is the file NAME. `tools/dev/demo` and `tools/dev/check` are not run: this runs as part of them,
-or does the same.
+Commands are the lines of ```console blocks that begin with `$ `; the lines after one are all of its output, but for blank
+ones. Numbers of seconds, bytes and CPU features may differ, as they do between machines; `...` stands for any text in a
+line. A ```c block whose first line is `/* NAME */` is the file NAME. `tools/dev/demo` and `tools/dev/check` are not run:
+this test runs as part of them, or does the same.
 """
 
 import os
@@ -13,13 +13,14 @@ import sys
 from pathlib import Path
 
 BLOCK = re.compile(r"^```(console|c)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+NUMBER = r"\d+(?:[.,]\d+)*"
 ELSEWHERE = ("tools/dev/demo", "tools/dev/check", "git clone")
 
 
 def pattern(line):
     """A regular expression for a line of output as the README shows it."""
-    parts = re.split(r"(\.\.\.|\d+(?:[.,]\d+)*)", line.strip())
-    return "".join(".*" if part == "..." else r"\d+(?:[.,]\d+)*" if index % 2 else re.sub(r"(\\ |\s)+", r"\\s+", re.escape(part))
+    parts = re.split(r"(\.\.\.|\d+(?:[.,]\d+)*(?= (?:s|seconds|features|[kMG]?B)\b)|\s+)", line.strip())
+    return "".join(re.escape(part) if index % 2 == 0 else ".*" if part == "..." else r"\s+" if part.isspace() else NUMBER
                    for index, part in enumerate(parts))
 
 
@@ -35,12 +36,14 @@ def commands(text):
 
 
 def mismatch(expected, printed):
-    """The first line that the README shows and the command did not print, in this order; None if there is none."""
-    lines = iter(printed.splitlines())
-    for wanted in expected:
-        if not any(re.fullmatch(pattern(wanted), line.strip()) for line in lines):
-            return wanted
-    return None
+    """How what the README shows differs from what the command printed; None if it does not."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    for wanted, line in zip(expected, lines):
+        if not re.fullmatch(pattern(wanted), line):
+            return f"shows '{wanted}' for '{line}'"
+    if len(lines) > len(expected):
+        return f"leaves out '{lines[len(expected)]}'"
+    return f"shows '{expected[len(lines)]}', which is not printed" if len(lines) < len(expected) else None
 
 
 def main():
@@ -60,9 +63,9 @@ def main():
             continue
         done = subprocess.run(command, shell=True, cwd=work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=300)
-        wrong = f"exit status {done.returncode}" if done.returncode else mismatch(output, done.stdout)
+        wrong = f"hides exit status {done.returncode}" if done.returncode else mismatch(output, done.stdout)
         if wrong:
-            sys.exit(f"$ {command}\n{done.stdout}\nREADME.md shows: {wrong}")
+            sys.exit(f"$ {command}\n{done.stdout}\nREADME.md {wrong}")
         ran += 1
     print(f"{ran} commands of README.md run")
 

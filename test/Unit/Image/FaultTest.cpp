@@ -19,13 +19,13 @@ TEST(DecodeFaults, NotAnImage) {
 
 /// Every proper beginning of a file is an error, and none of them crashes.
 TEST(DecodeFaults, Truncated) {
-  for (const char *name : {"rgb-420.jpg", "rgb-progressive.jpg", "cmyk.jpg", "colour2-8.png", "interlaced.png"}) {
+  for (const char *name : {"rgb-420.jpg", "rgb-progressive.jpg", "cmyk.jpg", "color2-8.png", "interlaced.png"}) {
     std::string file = readFixture(name);
     for (size_t bytes = 0; bytes < file.size(); ++bytes)
       ASSERT_NE(problemOf(std::string_view(file).substr(0, bytes)), "") << name << " cut at " << bytes;
     EXPECT_EQ(problemOf(file), "") << name;
   }
-  std::string jpeg = readFixture("rgb-420.jpg"), png = readFixture("colour2-8.png");
+  std::string jpeg = readFixture("rgb-420.jpg"), png = readFixture("color2-8.png");
   EXPECT_EQ(problemOf(std::string_view(jpeg).substr(0, jpeg.size() - 20)),
             "the JPEG image cannot be decoded: it is truncated");
   EXPECT_EQ(problemOf(std::string_view(png).substr(0, png.size() - 30)),
@@ -49,7 +49,7 @@ TEST(DecodeFaults, Damaged) {
 }
 
 TEST(DecodeFaults, DamagedChecksum) {
-  std::string png = readFixture("colour6-8.png");
+  std::string png = readFixture("color6-8.png");
   png[png.find("IDAT") + 6] ^= 1;
   EXPECT_NE(problemOf(png).find("the PNG image cannot be decoded: "), std::string::npos) << problemOf(png);
 }

@@ -1,4 +1,4 @@
-// rapt_cancel: the call that runs compiled code now, or else the next one, is cancelled, whatever else is wrong with
+// rapt_cancel: the call that runs compiled code now, or else the next one, is canceled, whatever else is wrong with
 // it, and none after it.
 #include "FakeModel.h"
 #include <functional>
@@ -52,7 +52,7 @@ TEST(Cancel, ARefusedCallSpendsIt) {
     EXPECT_NE(calls[i](f.context.message), RAPT_OK) << i;
     rapt_cancel(f.context);
     EXPECT_EQ(calls[i](f.context.message), RAPT_CANCELLED) << i << ": " << message;
-    EXPECT_STREQ(message, "cancelled") << i;
+    EXPECT_STREQ(message, "canceled") << i;
     EXPECT_NE(calls[i](f.context.message), RAPT_CANCELLED) << i << ": " << message;
   }
   f.expectSpent();
@@ -86,7 +86,7 @@ TEST(Cancel, CallsThatRunNothingLeaveIt) {
   f.expectSpent();
 }
 
-TEST(Cancel, BehindTheLastPartTheStepIsCancelled) {
+TEST(Cancel, BehindTheLastPartTheStepIsCanceled) {
   Fixture f;
   f.cancelAfter = 70;
   EXPECT_EQ(f.step(70), RAPT_CANCELLED) << f.context.message.text;

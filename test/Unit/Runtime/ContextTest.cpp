@@ -1,4 +1,4 @@
-// Hooks, threads, cancelling and memory (faults 66, 67, 70, 71, 72, 74, 76).
+// Hooks, threads, canceling and memory (faults 66, 67, 70, 71, 72, 74, 76).
 #include "FakeModel.h"
 #include <algorithm>
 #include <atomic>
@@ -74,7 +74,7 @@ TEST(Context, AnExecutorWithAWrongWorkerId) {
   EXPECT_TRUE(context.appendAndCheck(s, text, someText(5, 1)));
 }
 
-TEST(Context, CancelledAnywhereLeavesSequencesAsTheyWere) {
+TEST(Context, CanceledAnywhereLeavesSequencesAsTheyWere) {
   RandomExecutor executor;
   Context context(withExecutor(executor));
   executor.cancels = context;
@@ -103,11 +103,11 @@ TEST(Context, CancelBetweenStepsStopsTheNextOnly) {
   Text text;
   rapt_cancel(nullptr);
   rapt_cancel(context);
-  EXPECT_FAILS(context.append(s, {1, 2, 3}), RAPT_CANCELLED, context.message, "cancelled");
+  EXPECT_FAILS(context.append(s, {1, 2, 3}), RAPT_CANCELLED, context.message, "canceled");
   EXPECT_TRUE(context.appendAndCheck(s, text, {1, 2, 3}));
 }
 
-rapt_context *cancelledBySignal;
+rapt_context *canceledBySignal;
 
 TEST(Context, CancelFromASignalHandler) {
   rapt_pool *pool = nullptr;
@@ -117,8 +117,8 @@ TEST(Context, CancelFromASignalHandler) {
     options.pool = pool;
     options.progress = [](void *, int64_t, int64_t) { return raise(SIGUSR1); };
     Context context(options);
-    cancelledBySignal = context;
-    signal(SIGUSR1, [](int) { rapt_cancel(cancelledBySignal); });
+    canceledBySignal = context;
+    signal(SIGUSR1, [](int) { rapt_cancel(canceledBySignal); });
     rapt_sequence s = context.sequence();
     EXPECT_EQ(context.append(s, someText(200, 1)), RAPT_CANCELLED);
     EXPECT_EQ(rapt_sequence_length(context, s), 0);

@@ -80,7 +80,7 @@ TEST(Pool, IndicesOfABusyThreadAreTakenByOthers) {
 }
 
 // Both threads are in their first calls at once, at the beginnings of their halves.
-TEST(Pool, ThreadsHaveNeighbouringIndices) {
+TEST(Pool, ThreadsHaveNeighboringIndices) {
   struct Calls {
     std::atomic<int> inside{0};
     std::atomic<int64_t> firsts[2]{-1, -1};

@@ -1,4 +1,4 @@
-// Which outputs would destroy what a command reads or writes, however their paths are spelt.
+// Which outputs would destroy what a command reads or writes, however their paths are spelled.
 #include "lib/Support/CommandFiles.h"
 #include <cstdlib>
 #include <filesystem>

@@ -37,7 +37,7 @@ TEST(AddedTokens, ObeyStripAndSingleWord) {
   EXPECT_EQ(idsOf(*word, "acc cc ccb cc"), (Ids{0, 2, 2, 5, 6, 5, 2, 2, 1, 5, 6}));
 }
 
-TEST(AddedTokens, NormalizedOnesAreSoughtAfterNormalisation) {
+TEST(AddedTokens, NormalizedOnesAreSoughtAfterNormalization) {
   const std::string lower = R"("normalizer": {"type": "Lowercase"}, )";
   EXPECT_EQ(idsOf(*withToken("BC", R"(, "normalized": true)", lower), "aBcBC"), (Ids{0, 6, 6}));
   EXPECT_EQ(idsOf(*withToken("BC", R"(, "normalized": false)", lower), "abcBC"), (Ids{4, 6}));

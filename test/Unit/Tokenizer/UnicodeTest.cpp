@@ -28,7 +28,7 @@ TEST(Unicode, DecodesWhatItAppends) {
   }
 }
 
-TEST(Unicode, NormalisesInPiecesAsInOneGo) {
+TEST(Unicode, NormalizesInPiecesAsInOneGo) {
   auto normal = [](std::string_view text, unicode::Form form) { return *unicode::normalize(text, form); };
   EXPECT_EQ(normal("e\u0301", unicode::Form::NFC), "\u00e9");
   EXPECT_EQ(normal("plain e\u0301e\u0301 plain", unicode::Form::NFC), "plain \u00e9\u00e9 plain");

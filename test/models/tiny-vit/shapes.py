@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Draws the pictures that tiny-vit is trained on: one light shape of any colour, size, place and turn
+"""Draws the pictures that tiny-vit is trained on: one light shape of any color, size, place and turn
 before a dark background.
 
     shapes.py DIR [--seed N] [--count N]    writes them as PNG, named by number and class; needs python3-pil

@@ -120,7 +120,7 @@ def pictures(seed, count):
 
 
 def varied(pixels):
-    """Mirrored, turned, with other colours: what leaves a shape what it is."""
+    """Mirrored, turned, with other colors: what leaves a shape what it is."""
     pixels = pixels[:, torch.randperm(3)]
     for flips, dims in ((torch.rand(len(pixels)) < 0.5, [2]), (torch.rand(len(pixels)) < 0.5, [1])):
         pixels = torch.where(flips[:, None, None, None], pixels.flip([d + 1 for d in dims]), pixels)

@@ -1,4 +1,4 @@
-//===- Download.cpp - Recognising what is not the file it should be ---------===//
+//===- Download.cpp - Recognizing what is not the file it should be ---------===//
 #include "lib/Import/Formats/HuggingFace/Download.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"

@@ -7,7 +7,7 @@
 
 namespace rapt::huggingface {
 
-/// Recognises from a file's first bytes what often lies where weights or JSON should: a Git LFS pointer, an HTML page,
+/// Recognizes from a file's first bytes what often lies where weights or JSON should: a Git LFS pointer, an HTML page,
 /// a PyTorch pickle. Returns what it is and what to do, or an empty string.
 std::string describeForeignContent(std::string_view head);
 

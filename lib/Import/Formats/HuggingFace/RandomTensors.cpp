@@ -94,7 +94,7 @@ private:
     float scale = entry.scale, shift = entry.shift;
     for (uint64_t done = 0; done < count; done += blockSize) {
       uint64_t n = std::min(blockSize, count - done);
-      for (uint64_t i = 0; i < n; ++i) // apart from the rest, which the compiler can then vectorise
+      for (uint64_t i = 0; i < n; ++i) // apart from the rest, which the compiler can then vectorize
         integers[i] = int32_t(mix64(counter + i * goldenGamma) >> 40) * 2 + 1 - (1 << 24);
       for (uint64_t i = 0; i < n; ++i) {
         float product = float(integers[i]) * scale;

@@ -26,7 +26,7 @@ extern "C" {
 typedef void (*rapt_task_fn)(void *closure, int64_t begin, int64_t end, int64_t worker);
 
 /* Runs body over each index of [0, count) exactly once, in any order and grouping, and returns when all are
- * done. Returns 0, or non-zero when the run is cancelled: then the entry returns that value at once. */
+ * done. Returns 0, or non-zero when the run is canceled: then the entry returns that value at once. */
 typedef int32_t (*rapt_parallel_for_fn)(void *user, rapt_task_fn body, void *closure, int64_t count);
 
 typedef struct rapt_env {

@@ -232,7 +232,7 @@ typedef struct rapt_source {
 
 /** Runs the encoder and binds each source to its sequence: keys and values of every layer of the decoder go into the
  * cache once. Forks share them, rapt_sequence_truncate keeps them, rapt_sequence_free drops them. On any failure and
- * when cancelled no sequence has a source. */
+ * when canceled no sequence has a source. */
 RAPT_API rapt_status rapt_encode(rapt_context *context, const rapt_source *sources, size_t count, char *message,
                                  size_t message_size);
 
@@ -254,7 +254,7 @@ typedef struct rapt_chunk {
   const float *logits; /**< Set by rapt_step: where they are. The context's own hold until its next step. */
 } rapt_chunk;
 
-/** Appends each chunk's tokens to its sequence. Lengths mix freely. On any failure and when cancelled, every sequence
+/** Appends each chunk's tokens to its sequence. Lengths mix freely. On any failure and when canceled, every sequence
  * is as before, and what was written to `output` is undefined. */
 RAPT_API rapt_status rapt_step(rapt_context *context, rapt_chunk *chunks, size_t count, char *message,
                                size_t message_size);

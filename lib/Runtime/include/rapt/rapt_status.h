@@ -29,7 +29,7 @@ typedef enum rapt_status {
   RAPT_FULL = 6,         /**< The cache pool, or the memory the caller gave for a result, is too small. */
   RAPT_TOO_LONG = 7,     /**< A sequence would exceed the model's or the context's positions. */
   RAPT_BUSY = 8,         /**< The object is in use by another thread. */
-  RAPT_CANCELLED = 9,    /**< The caller cancelled; sequences are as before the call. */
+  RAPT_CANCELLED = 9,    /**< The caller canceled; sequences are as before the call. */
   RAPT_IO = 10,          /**< The operating system failed to read or write. */
   RAPT_FORKED = 11,      /**< The object belongs to the parent process and may only be destroyed here. */
   RAPT_UNSUPPORTED = 12, /**< Understood, but this version or this model cannot do it. */

@@ -1,4 +1,4 @@
-/* Measures the compiled polynomials against libm in double: floats of all magnitudes, the neighbourhood of every
+/* Measures the compiled polynomials against libm in double: floats of all magnitudes, the neighborhood of every
  * border, and special values. Prints the largest error of each function in units in the last place; exits 1 when one is
  * over its bound. */
 #include "accuracy.h" /* made by raptc */
