@@ -25,7 +25,7 @@ sys.path[:0] = [os.path.join(HERE, "..", "Reference", "numpy"), RECORDED]
 
 import encoders  # noqa: E402
 import random_models  # noqa: E402
-import safetensors  # noqa: E402
+import tensorfiles  # noqa: E402
 import weights  # noqa: E402
 
 NAMES = sorted(file[:-5] for file in os.listdir(RECORDED) if file.endswith(".json"))
@@ -47,7 +47,7 @@ def write(recorded, directory):
         with open(os.path.join(directory, "generation_config.json"), "w") as file:
             json.dump({"eos_token_id": recorded["searches"]["end"], "pad_token_id": 0}, file)
     tensors = {name: weights.tensor(name, shape) for name, shape in recorded["tensors"].items()}
-    safetensors.write(os.path.join(directory, "model.safetensors"), tensors, "F32")
+    tensorfiles.write(os.path.join(directory, "model.safetensors"), tensors, "F32")
 
 
 def decoded(output):

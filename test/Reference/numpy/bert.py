@@ -20,7 +20,7 @@ import numpy
 import gpt2
 import layers
 import randomweights
-import safetensors
+import tensorfiles
 
 DEFAULTS = {
     "vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072,
@@ -118,7 +118,7 @@ def make(directory, config, seed=0, dtype="F32", prefix=True, pooler=True, oldNa
         stored = {old(name): values for name, values in stored.items()}
     if not prefix:
         stored = {name.removeprefix("bert."): values for name, values in stored.items()}
-    safetensors.writeModel(directory, config, stored, dtype)
+    tensorfiles.writeModel(directory, config, stored, dtype)
     return config
 
 
@@ -186,7 +186,7 @@ class Model:
 def load(directory, kind=numpy.float64):
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
-    return Model(config, safetensors.readDirectory(directory), kind)
+    return Model(config, tensorfiles.readDirectory(directory), kind)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import golden_cases
 import gpt2
 import llama
 import randomweights
-import safetensors
+import tensorfiles
 import t5
 import vit
 from golden_cases import CASES, COLUMNS, SEED, STEPS
@@ -57,7 +57,7 @@ def outputs(case, config, rows):
     tensors = {"gpt2": randomweights, "bert": bert, "vit": vit, "t5": t5, "llama": llama}[family].tensors(config, SEED)
     if case.get("dtype") == "bfloat16":
         for name in tensors:
-            tensors[name] = safetensors.bf16Values(safetensors.bf16Bits(tensors[name]))
+            tensors[name] = tensorfiles.bf16Values(tensorfiles.bf16Bits(tensors[name]))
     if family == "bert":
         return {"logits": [bert.Model(config, tensors).forward(row["input_ids"], row["token_type_ids"])["logits"] for row in rows]}
     if family == "vit":

@@ -17,7 +17,7 @@ import os
 import numpy
 
 import layers
-import safetensors
+import tensorfiles
 
 ALIASES = {
     "n_embd": "hidden_size", "n_positions": "max_position_embeddings", "n_head": "num_attention_heads",
@@ -151,7 +151,7 @@ def readConfig(directory):
 
 
 def load(directory, kind=numpy.float64):
-    return Model(readConfig(directory), safetensors.readDirectory(directory), kind)
+    return Model(readConfig(directory), tensorfiles.readDirectory(directory), kind)
 
 
 def main():

@@ -21,7 +21,7 @@ import os
 import numpy
 
 import randomweights
-import safetensors
+import tensorfiles
 
 SMALL = {
     "model_type": "llama", "vocab_size": 211, "hidden_size": 64, "intermediate_size": 160, "num_hidden_layers": 2,
@@ -231,13 +231,13 @@ def makeModel(directory, config, seed=0, dtype="F32", shards=1, bare=False, buff
             tensors[f"layers.{layer}.self_attn.rotary_emb.inv_freq"] = frequencies(config) * 3
     if not bare:
         tensors = {(n if n == "lm_head.weight" else "model." + n): tensor for n, tensor in tensors.items()}
-    safetensors.writeModel(directory, config, tensors, dtype, shards)
+    tensorfiles.writeModel(directory, config, tensors, dtype, shards)
     return config
 
 
 def load(directory):
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
-        return Model(json.load(file), safetensors.readDirectory(directory))
+        return Model(json.load(file), tensorfiles.readDirectory(directory))
 
 
 def main():

@@ -18,7 +18,7 @@ import os
 import numpy
 
 import gpt2
-import safetensors
+import tensorfiles
 
 SMALL = {
     "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "vocab_size": 211, "n_positions": 64, "n_embd": 64,
@@ -92,7 +92,7 @@ def makeModel(directory, config, seed=0, dtype="F32", shards=1, prefix=False, bu
             tensors[f"h.{layer}.attn.masked_bias"] = numpy.array(-1e4, numpy.float32)
     if prefix:
         tensors = {(name if name == "lm_head.weight" else "transformer." + name): t for name, t in tensors.items()}
-    safetensors.writeDirectory(directory, tensors, dtype, shards)
+    tensorfiles.writeDirectory(directory, tensors, dtype, shards)
     return config
 
 

@@ -16,7 +16,7 @@ import sys
 
 import numpy
 
-import safetensors
+import tensorfiles
 
 PARTS = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
 LM = {"model_type": "recurrent", "architectures": ["RecurrentForCausalLM"], "cell": "lstm", "vocab_size": 61, "hidden_size": 32, "max_length": 200}
@@ -236,14 +236,14 @@ def make(directory, config, seed=7, storage="F32"):
     os.makedirs(directory, exist_ok=True)
     with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
         json.dump(config, file, indent=1)
-    safetensors.write(os.path.join(directory, "model.safetensors"), tensors, storage)
+    tensorfiles.write(os.path.join(directory, "model.safetensors"), tensors, storage)
 
 
 def load(directory):
     """The model over the stored weights, in float64. Vectors are kept in f32 by Rapt, so nothing is rounded again."""
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
-    tensors = {name: values.astype(numpy.float64) for name, values in safetensors.readDirectory(directory).items()}
+    tensors = {name: values.astype(numpy.float64) for name, values in tensorfiles.readDirectory(directory).items()}
     return (LanguageModel if config["model_type"] == "recurrent" else EncoderDecoder)(config, tensors)
 
 

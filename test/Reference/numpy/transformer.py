@@ -20,7 +20,7 @@ import numpy
 import gpt2
 import layers
 import randomweights
-import safetensors
+import tensorfiles
 
 DEFAULTS = {
     "d_model": 512, "nhead": 8, "num_encoder_layers": 6, "num_decoder_layers": 6, "dim_feedforward": 2048, "activation": "relu",
@@ -90,7 +90,7 @@ def weights(config, seed):
 def make(directory, config, seed=0, dtype="F32", extra=None):
     """Writes the directory and returns its full configuration."""
     config = {**SMALL, **config}
-    safetensors.writeModel(directory, config, {**weights(config, seed), **(extra or {})}, dtype)
+    tensorfiles.writeModel(directory, config, {**weights(config, seed), **(extra or {})}, dtype)
     return config
 
 
@@ -186,7 +186,7 @@ class Model:
 def load(directory, kind=numpy.float64):
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
-    return Model(config, safetensors.readDirectory(directory), kind)
+    return Model(config, tensorfiles.readDirectory(directory), kind)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import numpy
 
 import layers
 import randomweights
-import safetensors
+import tensorfiles
 from bert import ACTIVATIONS
 
 DEFAULTS = {
@@ -91,7 +91,7 @@ def make(directory, config, seed=0, dtype="F32", prefix=True, pooler=True, extra
     stored = {**layers.draw(shapes(config, pooler), seed), **(extra or {})}
     if not prefix:
         stored = {name.removeprefix("vit."): values for name, values in stored.items()}
-    safetensors.writeModel(directory, config, stored, dtype)
+    tensorfiles.writeModel(directory, config, stored, dtype)
     return config
 
 
@@ -168,7 +168,7 @@ class Model:
 def load(directory, kind=numpy.float64):
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
-    return Model(config, safetensors.readDirectory(directory), kind)
+    return Model(config, tensorfiles.readDirectory(directory), kind)
 
 
 if __name__ == "__main__":

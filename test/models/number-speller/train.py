@@ -24,7 +24,7 @@ import spelling
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "Reference", "numpy"))
-import safetensors  # noqa: E402
+import tensorfiles  # noqa: E402
 
 SEED = 6
 WIDTH, SIZE, HEADS, INNER, LAYERS, BUCKETS, FARTHEST, EPSILON = 64, 16, 4, 128, 2, 32, 128, 1e-6
@@ -198,7 +198,7 @@ def predict(model, numbers):
 
 def load():
     model = Model()
-    stored = safetensors.read(os.path.join(HERE, "model.safetensors"))
+    stored = tensorfiles.read(os.path.join(HERE, "model.safetensors"))
     model.load_state_dict({name: torch.tensor(tensor) for name, tensor in stored.items()})
     return model
 
@@ -231,7 +231,7 @@ def main():
         print(f"{sum(p.numel() for p in model.parameters())} parameters", flush=True)
         fit(model, options.steps)
         tensors = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-        safetensors.write(os.path.join(HERE, "model.safetensors"), tensors, "F32")
+        tensorfiles.write(os.path.join(HERE, "model.safetensors"), tensors, "F32")
         for name, content in (("config", CONFIG), ("generation_config", GENERATION), ("tokenizer_config", TOKENIZER), ("tokenizer", spelling.tokenizer())):
             write(name + ".json", content)
     evaluate(load())

@@ -25,7 +25,7 @@ import shapes
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "Reference", "numpy"))
-import safetensors  # noqa: E402
+import tensorfiles  # noqa: E402
 
 SEED = 2021
 IMAGE, PATCH, WIDTH, LAYERS, HEADS, INNER, EPSILON = 32, 8, 64, 4, 4, 128, 1e-6
@@ -148,7 +148,7 @@ def fit(model, values, kinds, steps, rate, vary):
 
 def load():
     """The model of model.safetensors, whose numbers are rounded to f16."""
-    model, stored = Model(), safetensors.read(os.path.join(HERE, "model.safetensors"))
+    model, stored = Model(), tensorfiles.read(os.path.join(HERE, "model.safetensors"))
     for name, part in model.parts():
         part.data = torch.tensor(stored[name].astype(numpy.float32))
     return model
@@ -204,7 +204,7 @@ def main():
         fit(linear, values, kinds, 3000, 1e-3, lambda pixels: pixels)
         fit(model, values, kinds, options.steps, RATE, varied)
         tensors = {name: part.detach().numpy() for name, part in model.parts()}
-        safetensors.write(os.path.join(HERE, "model.safetensors"), tensors, "F16")
+        tensorfiles.write(os.path.join(HERE, "model.safetensors"), tensors, "F16")
         write("config.json", CONFIG)
         write("preprocessor_config.json", PREPROCESSOR)
     evaluate(load(), linear)

@@ -2,8 +2,8 @@
 import sys
 
 sys.path.insert(0, sys.argv[1] + "/test/Reference/numpy")
-import safetensors
+import tensorfiles
 
 file, source, target = sys.argv[2:]
-tensors = safetensors.read(file)
-safetensors.write(file, {**tensors, target: tensors[source]}, "F32")
+tensors = tensorfiles.read(file)
+tensorfiles.write(file, {**tensors, target: tensors[source]}, "F32")
