@@ -3,6 +3,7 @@
 #include "lib/Runtime/Cost.h"
 #include "lib/Runtime/Cpu.h"
 #include "lib/Support/Json.h"
+#include "lib/Support/Spelling.h"
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
@@ -171,6 +172,13 @@ private:
   Memory scratch;
 };
 
+std::string_view nearestDim(const ManifestEntry &entry, const std::string &name) {
+  std::vector<std::string_view> known;
+  for (const auto &dim : entry.dims)
+    known.emplace_back(dim.name);
+  return findNearest(name, known);
+}
+
 class Kernels : public KernelLibrary {
 public:
   ~Kernels() override {
@@ -202,7 +210,7 @@ private:
     std::string name = entry.name;
     for (const auto &[dim, size] : shape) {
       if (entry.findDim(dim) < 0)
-        return wrong(entry.name + " has no dim " + json::printable(dim));
+        return wrong(entry.name + " has no dim " + json::printable(dim) + didYouMean(nearestDim(entry, dim)));
       name += " " + dim + "=" + std::to_string(size);
     }
     auto made = std::make_unique<KernelWorkload>(entry, function, rapt_pool_executor(pool.get()));

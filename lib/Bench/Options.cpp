@@ -1,7 +1,8 @@
 #include "lib/Bench/Options.h"
+#include "lib/Support/CommandLine.h"
 #include "lib/Support/Json.h"
+#include "lib/Support/Spelling.h"
 #include <algorithm>
-#include <charconv>
 
 namespace rapt::bench {
 namespace {
@@ -18,14 +19,10 @@ std::vector<std::string> split(const std::string &text, char mark) {
   return parts;
 }
 
-bool parseNumber(const std::string &text, int64_t least, int64_t most, int64_t &number) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number >= least && number <= most;
-}
-
 struct Option {
-  const char *name, *value, *help;                    ///< value is null for a switch
-  std::string (*set)(Options &, const std::string &); ///< what is wrong with the value, empty when nothing
+  OptionName name;
+  /// Takes the value; returns what was expected instead, empty where the value is right.
+  std::string (*set)(Options &, const std::string &);
 };
 
 constexpr int64_t mostNumber = int64_t(1) << 30;
@@ -34,29 +31,30 @@ template <std::vector<int64_t> Options::*field, int64_t most = mostNumber>
 std::string setList(Options &options, const std::string &text) {
   (options.*field).clear();
   for (const std::string &part : split(text, ',')) {
-    int64_t number;
-    if (!parseNumber(part, 1, most, number))
-      return "is not a list of whole numbers from 1 to " + std::to_string(most) + ", such as 128,512";
-    (options.*field).push_back(number);
+    const std::optional<int64_t> number = parseWholeNumber(part, 1, most);
+    if (!number)
+      return "a list of whole numbers from 1 to " + std::to_string(most) + ", such as 128,512";
+    (options.*field).push_back(*number);
   }
   return {};
 }
 
 template <int64_t Options::*field, int64_t least, int64_t most>
 std::string setNumber(Options &options, const std::string &text) {
-  return parseNumber(text, least, most, options.*field)
-             ? ""
-             : "is not a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+  const std::optional<int64_t> number = parseWholeNumber(text, least, most);
+  options.*field = number.value_or(least);
+  return number ? "" : expectedNumber(least, most);
 }
 
 std::string setShape(Options &options, const std::string &text) {
   KernelShape shape;
   for (const std::string &part : split(text, ',')) {
-    const size_t at = part.find('=');
-    int64_t size = 0;
-    if (at == 0 || at == std::string::npos || !parseNumber(part.substr(at + 1), 0, mostNumber, size))
-      return "is not DIM=SIZE,DIM=SIZE";
-    shape.emplace_back(part.substr(0, at), size);
+    const size_t at = std::min(part.find('='), part.size());
+    const std::optional<int64_t> size =
+        parseWholeNumber(at < part.size() ? part.substr(at + 1) : std::string(), 0, mostNumber);
+    if (at == 0 || !size)
+      return "DIM=SIZE,DIM=SIZE";
+    shape.emplace_back(part.substr(0, at), *size);
   }
   options.shapes.push_back(std::move(shape));
   return {};
@@ -64,82 +62,69 @@ std::string setShape(Options &options, const std::string &text) {
 
 std::string setFormat(Options &options, const std::string &text) {
   static constexpr std::string_view names[] = {"md", "csv", "json"};
-  const auto *at = std::find(std::begin(names), std::end(names), text);
-  options.format = Format(at - names);
-  return at == std::end(names) ? "is neither md, csv nor json" : "";
+  const std::optional<size_t> found = parseChoice(text, names);
+  options.format = Format(found.value_or(0));
+  return found ? "" : listChoices(names);
 }
 
+template <std::string Options::*field> std::string setPath(Options &options, const std::string &text) {
+  options.*field = text;
+  return text.empty() ? "a file" : "";
+}
+
+template <bool Options::*field> std::string setFlag(Options &options, const std::string &) {
+  options.*field = true;
+  return {};
+}
+
+// The aliases are those of llama-bench.
 constexpr Option table[] = {
-    {"prefill", "128,512", "decoders: read prompts of these lengths", setList<&Options::prefill>},
-    {"decode", "64", "decoders and encoder-decoders: so many steps of one token", setList<&Options::decode, 1 << 20>},
-    {"past", "N", "tokens before the first step of --decode (the first of --prefill; 1 with an encoder)",
+    {{"model", "m", "FILE.so", "what is measured, as without the name of the option"}, setPath<&Options::library>},
+    {{"prefill", "p n-prompt", "128,512", "decoders: read prompts of these lengths"}, setList<&Options::prefill>},
+    {{"decode", "n n-gen", "64", "decoders and encoder-decoders: so many steps of one token"},
+     setList<&Options::decode, 1 << 20>},
+    {{"past", "d n-depth", "N", "tokens before the first step of --decode (the first of --prefill; 1 with an encoder)"},
      setNumber<&Options::past, 1, mostNumber>},
-    {"tokens", "128,384", "encoders and encoder-decoders: rows of these lengths", setList<&Options::tokens>},
-    {"image-size", "224", "models that look at images: of so many pixels square",
+    {{"tokens", "", "128,384", "encoders and encoder-decoders: rows of these lengths"}, setList<&Options::tokens>},
+    {{"image-size", "", "224", "models that look at images: of so many pixels square"},
      setList<&Options::imageSizes, 1 << 14>},
-    {"batch", "N", "rows or images at a time (1)", setNumber<&Options::batch, 1, 1 << 16>},
-    {"shape", "DIM=SIZE,...", "kernels: sizes of the dims; may be repeated", setShape},
-    {"threads", "1,2", "numbers of threads (the processors this process may use)", setList<&Options::threads, 1024>},
-    {"repetitions", "R", "undisturbed repetitions, of three times as many at most (15)",
+    {{"batch", "b", "N", "rows or images at a time (1)"}, setNumber<&Options::batch, 1, 1 << 16>},
+    {{"shape", "", "DIM=SIZE,...", "kernels: sizes of the dims; may be repeated"}, setShape},
+    {{"threads", "t", "1,2", "numbers of threads (the processors this process may use)"},
+     setList<&Options::threads, 1024>},
+    {{"repetitions", "r", "R", "undisturbed repetitions, of three times as many at most (15)"},
      setNumber<&Options::repetitions, 1, 100000>},
-    {"accept-disturbed", nullptr, "make R repetitions and count all of them, for a machine that is never quiet",
-     [](Options &options, const std::string &) {
-       options.acceptDisturbed = true;
-       return std::string();
-     }},
-    {"fork-join", nullptr, "what a parallel region costs on this machine, without FILE.so",
-     [](Options &options, const std::string &) {
-       options.forkJoin = true;
-       return std::string();
-     }},
-    {"output-format", "md|csv|json", "how the results are printed (md)", setFormat},
-    {"weights", "FILE", "another weight file than the one beside the library",
-     [](Options &options, const std::string &text) {
-       options.weights = text;
-       return std::string(text.empty() ? "is empty" : "");
-     }},
-    {"help", nullptr, "print this",
-     [](Options &options, const std::string &) {
-       options.help = true;
-       return std::string();
-     }},
-    {"version", nullptr, "print the version", [](Options &options, const std::string &) {
-       options.version = true;
-       return std::string();
-     }}};
+    {{"accept-disturbed", "", nullptr, "make R repetitions and count all of them, for a machine that is never quiet"},
+     setFlag<&Options::acceptDisturbed>},
+    {{"fork-join", "", nullptr, "what a parallel region costs on this machine, without FILE.so"},
+     setFlag<&Options::forkJoin>},
+    {{"output-format", "o output", "md|csv|json", "how the results are printed (md)"}, setFormat},
+    {{"weights", "", "FILE", "another weight file than the one beside the library"}, setPath<&Options::weights>},
+    {{"help", "h", nullptr, "print this"}, setFlag<&Options::help>},
+    {{"version", "", nullptr, "print the version"}, setFlag<&Options::version>}};
+
+std::vector<OptionName> optionNames() {
+  std::vector<OptionName> names;
+  for (const Option &option : table)
+    names.push_back(option.name);
+  return names;
+}
 
 } // namespace
 
 Expected<Options> parseOptions(int argc, const char *const *argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    std::string argument = argv[i];
-    const std::string shown = json::printable(argument);
-    if (argument.size() < 2 || argument[0] != '-') {
-      if (!options.library.empty())
-        return usage("a second library is named: " + shown);
-      options.library = argument;
-      continue;
-    }
-    std::string name = argument == "-h" ? "help" : argument.rfind("--", 0) == 0 ? argument.substr(2) : "", value;
-    const size_t at = name.find('=');
-    bool hasValue = at != std::string::npos;
-    if (hasValue) {
-      value = name.substr(at + 1);
-      name.resize(at);
-    }
-    const Option *option = std::find_if(std::begin(table), std::end(table), [&](auto &o) { return name == o.name; });
-    if (option == std::end(table))
-      return usage("unknown option " + shown);
-    if (!option->value && hasValue)
-      return usage("--" + name + " takes no value");
-    if (option->value && !hasValue) {
-      if (++i == argc)
-        return usage("--" + name + " needs a value: " + option->value);
-      value = argv[i];
-    }
-    if (std::string problem = option->set(options, value); !problem.empty())
-      return usage("--" + name + ": \"" + json::printable(value) + "\" " + problem);
+  const std::vector<OptionName> names = optionNames();
+  Expected<std::vector<Argument>> arguments = readArguments(argc, argv, names);
+  if (!arguments)
+    return usage(arguments.error().message);
+  for (const auto &[name, text, hasValue] : *arguments) {
+    if ((!name || name->name == "model") && !options.library.empty())
+      return usage("a second library is named: " + json::printable(text));
+    if (!name)
+      options.library = text;
+    else if (std::string expected = table[name - names.data()].set(options, text); !expected.empty())
+      return usage(invalidValue(text, name->shown(), expected));
   }
   if (!options.library.empty() && options.forkJoin)
     return usage("--fork-join is about the machine and takes no library");
@@ -151,12 +136,8 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
 std::string helpText() {
   std::string text =
       "Measures what raptc compiled: a model, or the kernels of a library made from .mlir without a model.\n\n"
-      "usage: rapt-bench FILE.so [options]\n\noptions:\n";
-  for (const Option &option : table) {
-    std::string left = std::string("      --") + option.name + (option.value ? std::string(" ") + option.value : "");
-    left.resize(std::max(left.size() + 2, size_t(30)), ' ');
-    text += left + option.help + "\n";
-  }
+      "usage: rapt-bench FILE.so [options]\n\noptions:\n" +
+      listOptions(optionNames(), 30);
   return text + "\nEvery figure stands beside the limit of this machine, measured in turns with it: multiply-adds in "
                 "registers, or\n"
                 "reading as many bytes as the model reads. A repetition counts if the process had its processors "

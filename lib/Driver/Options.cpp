@@ -156,9 +156,7 @@ std::vector<std::string_view> optionNames() {
 
 Error unknownOption(const std::string &name) {
   const std::vector<std::string_view> names = optionNames();
-  std::string_view nearest = findNearest(name, names);
-  return usage("unknown option '" + json::printable(name, 100) + "'" +
-               (nearest.empty() ? "" : "; did you mean '" + std::string(nearest) + "'?"));
+  return usage(rapt::unknownOption(name, findNearest(name, names)));
 }
 
 /// The name under which the tables have an option: other compilers' names, and one dash for two or two for one.

@@ -3,6 +3,8 @@
 #include "lib/Reference/Arguments.h"
 #include "lib/Reference/Batch.h"
 #include "lib/Reference/RunSequences.h"
+#include "lib/Support/Spelling.h"
+#include <array>
 
 using namespace mlir;
 namespace rapt::reference {
@@ -40,7 +42,8 @@ LogicalResult checkNames(func::FuncOp entry, ArrayRef<std::string> given, ArrayR
   for (const std::string &name : given)
     if (!llvm::is_contained(known, name))
       return fail(entry) << "'" << entry.getSymName() << "' has no " << what << " '" << name << "'; it has "
-                         << llvm::join(known, ", ");
+                         << llvm::join(known, ", ")
+                         << didYouMean(findNearest(name, std::vector<std::string_view>(known.begin(), known.end())));
   return success();
 }
 
@@ -61,7 +64,9 @@ namespace {
 FailureOr<Batch> batchOf(func::FuncOp step, const NamedTensors &inputs) {
   for (auto &[name, tensor] : inputs)
     if (name != "input_ids" && name != "attention_mask")
-      return fail(step) << "a decoder has no input '" << name << "'; it has input_ids and attention_mask";
+      return fail(step) << "a decoder has no input '" << name << "'; it has input_ids and attention_mask"
+                        << didYouMean(
+                               findNearest(name, std::array<std::string_view, 2>{"input_ids", "attention_mask"}));
   if (!inputs.count("input_ids"))
     return fail(step) << "a decoder needs input_ids";
   return readIds(step, inputs, "input_ids", "attention_mask");
@@ -362,9 +367,13 @@ FailureOr<NamedTensors> runRequest(ModuleOp module, func::FuncOp entry, Paramete
 static func::FuncOp findEntry(ModuleOp module, StringRef name) {
   if (!name.empty()) {
     auto named = module.lookupSymbol<func::FuncOp>(name);
-    if (!named)
-      fail(module) << "there is no function '" << name << "'";
-    return named;
+    if (named)
+      return named;
+    std::vector<std::string_view> known;
+    for (auto function : module.getOps<func::FuncOp>())
+      known.emplace_back(function.getSymName());
+    fail(module) << "there is no function '" << name << "'" << didYouMean(findNearest(std::string_view(name), known));
+    return nullptr;
   }
   for (auto function : module.getOps<func::FuncOp>())
     if (function->hasAttr(attn::AttnDialect::entryAttr))

@@ -54,6 +54,14 @@ std::string rapt::listChoices(std::span<const std::string_view> choices) {
   return text;
 }
 
+std::string rapt::didYouMean(std::string_view nearest) {
+  return nearest.empty() ? std::string() : "; did you mean '" + std::string(nearest) + "'?";
+}
+
+std::string rapt::unknownOption(std::string_view option, std::string_view nearest) {
+  return "unknown option '" + json::printable(option, 100) + "'" + didYouMean(nearest);
+}
+
 std::string rapt::invalidValue(std::string_view value, std::string_view option, std::string_view expected) {
   return "invalid value '" + json::printable(value, 100) + "' for " + std::string(option) + "; expected " +
          std::string(expected);

@@ -17,6 +17,12 @@ std::string_view findNearest(std::string_view word, std::span<const std::string_
 /// "none, w8a8, w8 or w4".
 std::string listChoices(std::span<const std::string_view> choices);
 
+/// "; did you mean 'x'?", or nothing where `nearest` is empty.
+std::string didYouMean(std::string_view nearest);
+
+/// "unknown option '--emti'; did you mean '--emit'?"
+std::string unknownOption(std::string_view option, std::string_view nearest);
+
 /// "invalid value 'x' for --option; expected none, w8a8, w8 or w4".
 std::string invalidValue(std::string_view value, std::string_view option, std::string_view expected);
 

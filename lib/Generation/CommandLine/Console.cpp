@@ -1,4 +1,6 @@
 #include "lib/Generation/CommandLine/Console.h"
+#include "lib/Support/Spelling.h"
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -6,6 +8,7 @@
 #include <cstring>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <vector>
 
 namespace rapt::run {
 namespace {
@@ -53,8 +56,26 @@ Status printGenerated(std::string_view text) {
   return print(shown);
 }
 
+/// "; did you mean 'a'?" behind the runtime's "forward has no tensor x; it has a, b and c": the C interface tells a
+/// model's names in that message alone.
+static std::string nearestTensor(std::string_view message) {
+  constexpr std::string_view unknown = " has no tensor ", list = "; it has ";
+  const size_t name = message.find(unknown), known = message.rfind(list);
+  if (name == message.npos || known == message.npos || known < name + unknown.size())
+    return {};
+  std::vector<std::string_view> names;
+  for (size_t at = known + list.size(); at < message.size();) {
+    const size_t end = std::min(message.find_first_of(", ", at), message.size());
+    if (std::string_view word = message.substr(at, end - at); !word.empty() && word != "and")
+      names.push_back(word);
+    at = end + 1;
+  }
+  const size_t begin = name + unknown.size();
+  return didYouMean(findNearest(message.substr(begin, known - begin), names));
+}
+
 int fail(const std::string &message, int code) {
-  note("rapt-run: error: " + message);
+  note("rapt-run: error: " + message + nearestTensor(message));
   return code;
 }
 

@@ -1,45 +1,30 @@
 #include "lib/Generation/CommandLine/Options.h"
+#include "lib/Support/CommandLine.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/NumberList.h"
+#include "lib/Support/Spelling.h"
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <functional>
 
 namespace rapt::run {
 namespace {
 
-/// Takes an option's value; returns what is wrong with it, empty when nothing.
+/// Takes an option's value; returns what was expected instead, empty where the value is right.
 using Setter = std::function<std::string(Options &, const std::string &)>;
 
-struct Option {
-  const char *name, *alias, *value, *help; ///< value is null for a switch, and begins with [ where it may be left out
-  Setter set;
-};
-
-template <typename T> bool parseNumber(const std::string &text, T &number) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
-
 Setter integer(std::optional<int64_t> Options::*field, int64_t least, int64_t most = INT64_MAX) {
-  return [=](Options &options, const std::string &text) -> std::string {
-    int64_t number;
-    if (!parseNumber(text, number) || number < least || number > most)
-      return "is not a whole number from " + std::to_string(least) +
-             (most == INT64_MAX ? " on" : " to " + std::to_string(most));
-    options.*field = number;
-    return {};
+  return [=](Options &options, const std::string &text) {
+    options.*field = parseWholeNumber(text, least, most);
+    return options.*field ? std::string() : expectedNumber(least, most);
   };
 }
 
 Setter real(std::optional<double> Options::*field, double least, double most, const char *range) {
-  return [=](Options &options, const std::string &text) -> std::string {
-    double number;
-    if (!parseNumber(text, number) || !std::isfinite(number) || number < least || number > most)
-      return std::string("is not a number ") + range;
+  return [=](Options &options, const std::string &text) {
+    const std::optional<double> number = parseRealNumber(text);
     options.*field = number;
-    return {};
+    return number && *number >= least && *number <= most ? std::string() : std::string("a number ") + range;
   };
 }
 
@@ -57,10 +42,10 @@ Setter flag(bool Options::*field) {
   };
 }
 
-Setter path(std::string Options::*field) {
+Setter path(std::string Options::*field, const char *expected = "a file") {
   return [=](Options &options, const std::string &value) {
     options.*field = value;
-    return value.empty() ? "is empty" : std::string();
+    return std::string(value.empty() ? expected : "");
   };
 }
 
@@ -68,7 +53,7 @@ Setter namedFile(std::vector<NamedFile> Options::*field) {
   return [=](Options &options, const std::string &value) -> std::string {
     size_t at = value.find('=');
     if (at == 0 || at == std::string::npos || at + 1 == value.size())
-      return "is not NAME=FILE.npy";
+      return "NAME=FILE.npy";
     (options.*field).emplace_back(value.substr(0, at), value.substr(at + 1));
     return {};
   };
@@ -77,11 +62,11 @@ Setter namedFile(std::vector<NamedFile> Options::*field) {
 std::string setTokens(Options &options, const std::string &value) {
   std::vector<int32_t> ids;
   for (size_t at = 0; at <= value.size();) {
-    size_t end = std::min(value.find(',', at), value.size());
-    int32_t id;
-    if (!parseNumber(value.substr(at, end - at), id))
-      return "is not a list of token ids like 1,2,3";
-    ids.push_back(id);
+    const size_t end = std::min(value.find(',', at), value.size());
+    const auto id = parseWholeNumber(std::string_view(value).substr(at, end - at), INT32_MIN, INT32_MAX);
+    if (!id)
+      return "a list of token ids, such as 1,2,3";
+    ids.push_back(int32_t(*id));
     at = end + 1;
   }
   options.tokens = std::move(ids);
@@ -92,26 +77,27 @@ Setter numberList(std::vector<int64_t> Options::*field) {
   return [=](Options &options, const std::string &text) -> std::string {
     std::optional<std::vector<int64_t>> list = parseNumberList(text);
     if (!list)
-      return "is not a list of numbers like 0,2-5, or all";
+      return "a list of numbers, such as 0,2-5, or all";
     options.*field = std::move(*list);
     return {};
   };
 }
 
 std::string setSeed(Options &options, const std::string &value) {
-  return parseNumber(value, options.seed) ? "" : "is not a whole number from 0 to 2^64-1";
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), options.seed);
+  return error == std::errc() && end == value.data() + value.size() ? "" : "a whole number from 0 to 2^64 - 1";
 }
 
 std::string setEarlyStopping(Options &options, const std::string &value) {
-  static const std::string_view names[] = {"false", "true", "never"}; // as rapt_early_stopping counts
-  const auto *found = std::find(std::begin(names), std::end(names), value);
-  options.earlyStopping = int32_t(found - names);
-  return found == std::end(names) ? "is neither false, true nor never" : "";
+  static constexpr std::string_view names[] = {"false", "true", "never"}; // as rapt_early_stopping counts
+  const std::optional<size_t> found = parseChoice(value, names);
+  options.earlyStopping = int32_t(found.value_or(0));
+  return found ? "" : listChoices(names);
 }
 
 std::string addImage(Options &options, const std::string &value) {
   options.images.push_back(value);
-  return value.empty() ? "is empty" : "";
+  return value.empty() ? "a file" : "";
 }
 
 std::string addPrompt(Options &options, const std::string &value) {
@@ -121,7 +107,7 @@ std::string addPrompt(Options &options, const std::string &value) {
 
 std::string addStop(Options &options, const std::string &value) {
   options.stops.push_back(value);
-  return value.empty() ? "is empty" : "";
+  return value.empty() ? "a text" : "";
 }
 
 std::string setProfile(Options &options, const std::string &value) {
@@ -129,87 +115,89 @@ std::string setProfile(Options &options, const std::string &value) {
   return {};
 }
 
+struct Option {
+  OptionName name;
+  Setter set;
+};
+
 const std::vector<Option> &table() {
+  // The aliases are those of llama.cpp and of Hugging Face.
   static const std::vector<Option> options = {
-      {"prompt", "p", "TEXT", "continue this text, or judge it, as the model does; several run together", addPrompt},
-      {"file", "f", "FILE",
-       "the text of a file, or a text a line for models that judge; -: standard input, which without any is the prompt",
+      {{"model", "m", "MODEL.so", "the model, as without the name of the option"}, path(&Options::library)},
+      {{"prompt", "p", "TEXT", "continue this text, or judge it, as the model does; several run together"}, addPrompt},
+      {{"file", "f", "FILE",
+        "the text of a file, or a text a line for models that judge; -: standard input, which without any is the "
+        "prompt"},
        text(&Options::promptFile)},
-      {"question", nullptr, "TEXT", "find the answer in the prompt", text(&Options::question)},
-      {"pair", nullptr, "TEXT", "classify the prompt and this text together", text(&Options::pair)},
-      {"chat", nullptr, nullptr, "the prompt is a message: use the model's chat template", flag(&Options::chat)},
-      {"raw", nullptr, nullptr, "the prompt is the text itself, template or not (default)", flag(&Options::raw)},
-      {"system", nullptr, "TEXT", "with --chat: what the system says first", text(&Options::system)},
-      {"tokens", nullptr, "1,2,3", "the prompt as token ids; prints ids", setTokens},
-      {"image", nullptr, "FILE", "look at a JPEG or PNG image; may be repeated", addImage},
-      {"max-new-tokens", "n", "N", "stop after N new tokens", integer(&Options::maxNewTokens, 0)},
-      {"context", nullptr, "N", "tokens of the cache", integer(&Options::context, 1)},
-      {"seed", nullptr, "N", "of the sampling (0)", setSeed},
-      {"temperature", nullptr, "X", "0 takes the most likely token", real(&Options::temperature, 0, 1e6, "from 0 on")},
-      {"top-k", nullptr, "K", "sample from the K most likely tokens, or print the K best results (0: all)",
+      {{"question", "", "TEXT", "find the answer in the prompt"}, text(&Options::question)},
+      {{"pair", "", "TEXT", "classify the prompt and this text together"}, text(&Options::pair)},
+      {{"chat", "", nullptr, "the prompt is a message: use the model's chat template"}, flag(&Options::chat)},
+      {{"raw", "", nullptr, "the prompt is the text itself, template or not (default)"}, flag(&Options::raw)},
+      {{"system", "sys system-prompt", "TEXT", "with --chat: what the system says first"}, text(&Options::system)},
+      {{"tokens", "", "1,2,3", "the prompt as token ids; prints ids"}, setTokens},
+      {{"image", "", "FILE", "look at a JPEG or PNG image; may be repeated"}, addImage},
+      {{"max-new-tokens", "n n-predict predict", "N", "stop after N new tokens"}, integer(&Options::maxNewTokens, 0)},
+      {{"context", "c ctx-size", "N", "tokens of the cache"}, integer(&Options::context, 1)},
+      {{"seed", "s", "N", "of the sampling (0)"}, setSeed},
+      {{"temperature", "temp", "X", "0 takes the most likely token"}, real(&Options::temperature, 0, 1e6, "from 0 on")},
+      {{"top-k", "", "K", "sample from the K most likely tokens, or print the K best results (0: all)"},
        integer(&Options::topK, 0)},
-      {"top-p", nullptr, "P", "sample from the likeliest tokens that make up P",
+      {{"top-p", "", "P", "sample from the likeliest tokens that make up P"},
        real(&Options::topP, 1e-9, 1, "above 0, at most 1")},
-      {"min-p", nullptr, "P", "drop tokens less likely than P times the likeliest",
+      {{"min-p", "", "P", "drop tokens less likely than P times the likeliest"},
        real(&Options::minP, 0, 1, "from 0 to 1")},
-      {"repetition-penalty", nullptr, "X", "above 1 discourages tokens that occurred",
+      {{"repetition-penalty", "repeat-penalty", "X", "above 1 discourages tokens that occurred"},
        real(&Options::repetitionPenalty, 1e-6, 1e6, "above 0")},
-      {"beams", nullptr, "N", "search the likeliest text with N hypotheses", integer(&Options::beams, 1, 4096)},
-      {"returns", nullptr, "K", "print the K best texts of the beams", integer(&Options::returns, 1)},
-      {"length-penalty", nullptr, "X", "beams: above 0 favors long texts (1)",
+      {{"beams", "num-beams", "N", "search the likeliest text with N hypotheses"}, integer(&Options::beams, 1, 4096)},
+      {{"returns", "num-return-sequences", "K", "print the K best texts of the beams"}, integer(&Options::returns, 1)},
+      {{"length-penalty", "", "X", "beams: above 0 favors long texts (1)"},
        real(&Options::lengthPenalty, -1e3, 1e3, "from -1000 to 1000")},
-      {"early-stopping", nullptr, "WHEN", "beams: false, true or never, as in Hugging Face (false)", setEarlyStopping},
-      {"stop", nullptr, "TEXT", "end before this text; may be repeated", addStop},
-      {"ignore-eos", nullptr, nullptr, "go on after a token that ends a text", flag(&Options::ignoreEnd)},
-      {"threads", nullptr, "N", "threads (the processors this process may use)", integer(&Options::threads, 1)},
-      {"stats", nullptr, nullptr, "tell time to first token, tokens/s and memory", flag(&Options::stats)},
-      {"profile", nullptr, "[=FILE.json]",
-       "tell what each op took, beside the limits of the machine; or write all of it", setProfile},
-      {"perplexity", nullptr, "FILE", "measure how well the model predicts a text", text(&Options::perplexityFile)},
-      {"stride", nullptr, "N", "of --perplexity's windows (window - 1: each token is predicted once)",
+      {{"early-stopping", "", "WHEN", "beams: false, true or never, as in Hugging Face (false)"}, setEarlyStopping},
+      {{"stop", "", "TEXT", "end before this text; may be repeated"}, addStop},
+      {{"ignore-eos", "", nullptr, "go on after a token that ends a text"}, flag(&Options::ignoreEnd)},
+      {{"threads", "t", "N", "threads (the processors this process may use)"}, integer(&Options::threads, 1)},
+      {{"stats", "", nullptr, "tell time to first token, tokens/s and memory"}, flag(&Options::stats)},
+      {{"profile", "", "[=FILE.json]", "tell what each op took, beside the limits of the machine; or write all of it"},
+       setProfile},
+      {{"perplexity", "", "FILE", "measure how well the model predicts a text"}, text(&Options::perplexityFile)},
+      {{"stride", "", "N", "of --perplexity's windows (window - 1: each token is predicted once)"},
        integer(&Options::stride, 1)},
-      {"input", nullptr, "NAME=F.npy", "run forward on tensors; may be repeated", namedFile(&Options::inputs)},
-      {"output", nullptr, "NAME=F.npy", "where a tensor of forward goes; may be repeated",
-       namedFile(&Options::outputs)},
-      {"attention-weights", nullptr, "FOLDER",
-       "write what looks at what there: .npy, and .svg and .png with the tokens", path(&Options::attention)},
-      {"attention-layers", nullptr, "LIST", "of these layers, such as 0,2-5 (all)",
-       numberList(&Options::attentionLayers)},
-      {"attention-heads", nullptr, "LIST", "of these heads (all)", numberList(&Options::attentionHeads)},
-      {"reference", nullptr, "IR.mlir", "run the reference evaluator on --input and --output instead",
+      {{"input", "", "NAME=F.npy", "run forward on tensors; may be repeated"}, namedFile(&Options::inputs)},
+      {{"output", "", "NAME=F.npy", "where a tensor of forward goes; may be repeated"}, namedFile(&Options::outputs)},
+      {{"attention-weights", "", "FOLDER", "write what looks at what there: .npy, and .svg and .png with the tokens"},
+       path(&Options::attention)},
+      {{"attention-layers", "", "LIST", "of these layers, such as 0,2-5 (all)"}, numberList(&Options::attentionLayers)},
+      {{"attention-heads", "", "LIST", "of these heads (all)"}, numberList(&Options::attentionHeads)},
+      {{"reference", "", "IR.mlir", "run the reference evaluator on --input and --output instead"},
        path(&Options::reference)},
-      {"weights", nullptr, "FILE", "another weight file than the one beside the library", path(&Options::weights)},
-      {"variant", nullptr, "CPU", "the code for this CPU, of several in the library (the best that runs here)",
-       path(&Options::variant)},
-      {"any-weights", nullptr, nullptr, "accept weights with other content (a fine-tune)", flag(&Options::anyWeights)},
-      {"verify", nullptr, nullptr, "hash the weights before using them", flag(&Options::verify)},
-      {"read-weights", nullptr, nullptr, "read the weights instead of mapping the file", flag(&Options::readWeights)},
-      {"json", nullptr, nullptr, "print one JSON object", flag(&Options::json)},
-      {"info", nullptr, nullptr, "print what the library holds, and nothing else", flag(&Options::info)},
-      {"help", "h", nullptr, "print this", flag(&Options::help)},
-      {"version", nullptr, nullptr, "print the version", flag(&Options::version)}};
+      {{"weights", "", "FILE", "another weight file than the one beside the library"}, path(&Options::weights)},
+      {{"variant", "", "CPU", "the code for this CPU, of several in the library (the best that runs here)"},
+       path(&Options::variant, "the name of a CPU")},
+      {{"any-weights", "", nullptr, "accept weights with other content (a fine-tune)"}, flag(&Options::anyWeights)},
+      {{"verify", "", nullptr, "hash the weights before using them"}, flag(&Options::verify)},
+      {{"read-weights", "", nullptr, "read the weights instead of mapping the file"}, flag(&Options::readWeights)},
+      {{"json", "", nullptr, "print one JSON object"}, flag(&Options::json)},
+      {{"info", "", nullptr, "print what the library holds, and nothing else"}, flag(&Options::info)},
+      {{"help", "h", nullptr, "print this"}, flag(&Options::help)},
+      {{"version", "", nullptr, "print the version"}, flag(&Options::version)}};
   return options;
+}
+
+const std::vector<OptionName> &optionNames() {
+  static const std::vector<OptionName> names = [] {
+    std::vector<OptionName> list;
+    for (const Option &option : table())
+      list.push_back(option.name);
+    return list;
+  }();
+  return names;
 }
 
 Error usage(const std::string &message) { return Error{message + "; see rapt-run --help"}; }
 
-/// "--name", "--name=value", "-n" or "-n=value": the option, and the value when it is attached.
-const Option *findOption(const std::string &argument, std::optional<std::string> &value) {
-  bool isLong = argument.rfind("--", 0) == 0;
-  std::string name = argument.substr(isLong ? 2 : 1);
-  if (size_t at = name.find('='); at != std::string::npos) {
-    value = name.substr(at + 1);
-    name.resize(at);
-  }
-  for (const Option &option : table())
-    if (isLong ? name == option.name : option.alias && name == option.alias)
-      return &option;
-  return nullptr;
-}
-
 /// Options that say something about the model or about what is printed, also where nothing runs.
 bool isOfCard(std::string_view name) {
-  for (const char *known : {"json", "info", "weights", "help", "version"})
+  for (const char *known : {"model", "json", "info", "weights", "help", "version"})
     if (name == known)
       return true;
   return false;
@@ -274,51 +262,32 @@ Status checkOptions(const Options &o) {
 
 Expected<Options> parseOptions(int argc, const char *const *argv) {
   Options options;
-  bool onlyNames = false;
-  for (int i = 1; i < argc; ++i) {
-    std::string argument = argv[i];
-    std::string shown = json::printable(argument);
-    if (onlyNames || argument.size() < 2 || argument[0] != '-') {
-      if (!options.library.empty())
-        return usage("a second model is named: " + shown);
-      options.library = argument;
+  Expected<std::vector<Argument>> arguments = readArguments(argc, argv, optionNames());
+  if (!arguments)
+    return usage(arguments.error().message);
+  for (const auto &[name, text, hasValue] : *arguments) {
+    if ((!name || name->name == "model") && !options.library.empty())
+      return usage("a second model is named: " + json::printable(text));
+    if (!name) {
+      options.library = text;
       continue;
     }
-    if ((onlyNames = argument == "--"))
-      continue;
-    std::optional<std::string> value;
-    const Option *option = findOption(argument, value);
-    if (!option)
-      return usage("unknown option " + shown);
-    if (!isOfCard(option->name))
-      options.runOptions.push_back(option->name);
-    if (!option->value && value)
-      return usage("--" + std::string(option->name) + " takes no value");
-    if (option->value && option->value[0] != '[' && !value) {
-      if (++i == argc)
-        return usage("--" + std::string(option->name) + " needs a value: " + option->value);
-      value = argv[i];
-    }
-    if (value && value->empty() && option->value && option->value[0] == '[')
-      return usage("--" + std::string(option->name) + "= names no file");
-    if (std::string problem = option->set(options, value.value_or("")); !problem.empty())
-      return usage("--" + std::string(option->name) + ": \"" + json::printable(*value) + "\" " + problem);
+    if (!isOfCard(name->name))
+      options.runOptions.emplace_back(name->name);
+    if (hasValue && text.empty() && name->mayLackValue())
+      return usage(name->shown() + "= names no file");
+    const std::string expected = table()[size_t(name - optionNames().data())].set(options, text);
+    if (!expected.empty())
+      return usage(invalidValue(text, name->shown(), expected));
   }
   return options;
 }
 
 std::string helpText() {
-  std::string result = "Runs a model that raptc compiled.\n\nusage: rapt-run MODEL.so             what the model is\n"
-                       "       rapt-run MODEL.so [options]   run it\n\noptions:\n";
-  for (const Option &option : table()) {
-    std::string left = option.alias ? std::string("  -") + option.alias + ", --" : "      --";
-    left += option.name;
-    if (option.value)
-      left += (option.value[0] == '[' ? "" : " ") + std::string(option.value);
-    left.resize(std::max(left.size() + 2, size_t(34)), ' ');
-    result += left + option.help + "\n";
-  }
-  return result + "\nexit status: 0 done, 1 the input is wrong, 2 wrong usage, 130 interrupted, 141 output closed\n";
+  return "Runs a model that raptc compiled.\n\nusage: rapt-run MODEL.so             what the model is\n"
+         "       rapt-run MODEL.so [options]   run it\n\noptions:\n" +
+         listOptions(optionNames(), 34) +
+         "\nexit status: 0 done, 1 the input is wrong, 2 wrong usage, 130 interrupted, 141 output closed\n";
 }
 
 } // namespace rapt::run

@@ -1,0 +1,112 @@
+//===- CommandLine.cpp - Arguments of a tool, by the table of its options ---===//
+#include "lib/Support/CommandLine.h"
+#include "lib/Support/Json.h"
+#include "lib/Support/Spelling.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+using namespace rapt;
+
+static std::vector<std::string_view> words(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+/// The option that has `name`, without dashes, among its names.
+static const OptionName *findOption(std::string_view name, std::span<const OptionName> options) {
+  for (const OptionName &option : options) {
+    const std::vector<std::string_view> aliases = words(option.aliases);
+    if (name == option.name || std::find(aliases.begin(), aliases.end(), name) != aliases.end())
+      return &option;
+  }
+  return nullptr;
+}
+
+static Error noSuchOption(std::string_view argument, std::string_view name, std::span<const OptionName> options) {
+  std::vector<std::string_view> names;
+  for (const OptionName &option : options) {
+    names.push_back(option.name);
+    for (std::string_view alias : words(option.aliases))
+      names.push_back(alias);
+  }
+  const OptionName *nearest = findOption(findNearest(name, names), options);
+  return Error{unknownOption(argument, nearest ? nearest->shown() : "")};
+}
+
+std::string OptionName::shown() const { return (name.size() == 1 ? "-" : "--") + std::string(name); }
+
+Expected<std::vector<Argument>> rapt::readArguments(int argc, const char *const *argv,
+                                                    std::span<const OptionName> options) {
+  std::vector<Argument> arguments;
+  bool onlyOperands = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view text = argv[i];
+    if (onlyOperands || text.size() < 2 || text[0] != '-') {
+      arguments.push_back({nullptr, std::string(text)});
+      continue;
+    }
+    if ((onlyOperands = text == "--"))
+      continue;
+    const size_t equals = std::min(text.find('='), text.size());
+    const bool isLong = text[1] == '-', hasValue = equals < text.size();
+    const std::string_view name = text.substr(isLong ? 2 : 1, equals - (isLong ? 2 : 1));
+    const OptionName *option = isLong && name.size() < 2 ? nullptr : findOption(name, options);
+    if (!option)
+      return noSuchOption(text.substr(0, equals), name, options);
+    if (!option->value && hasValue)
+      return Error{option->shown() + " takes no value"};
+    if (option->value && !hasValue && !option->mayLackValue() && ++i == argc)
+      return Error{option->shown() + " needs a value: " + option->value};
+    const bool isNext = option->value && !hasValue && !option->mayLackValue();
+    arguments.push_back({option,
+                         std::string(hasValue ? text.substr(equals + 1)
+                                     : isNext ? argv[i]
+                                              : ""),
+                         hasValue || isNext});
+  }
+  return arguments;
+}
+
+std::string rapt::listOptions(std::span<const OptionName> options, size_t column) {
+  std::string result;
+  for (const OptionName &option : options) {
+    std::string left = "      " + option.shown();
+    for (std::string_view alias : words(option.aliases))
+      if (alias.size() == 1)
+        left.replace(0, 6, "  -" + std::string(alias) + ", ");
+    if (option.value)
+      left += (option.mayLackValue() ? "" : " ") + std::string(option.value);
+    left.resize(std::max(left.size() + 2, column), ' ');
+    result += left + option.help + "\n";
+  }
+  return result;
+}
+
+std::string rapt::expectedNumber(int64_t least, int64_t most) {
+  return "a whole number from " + std::to_string(least) + (most == INT64_MAX ? " on" : " to " + std::to_string(most));
+}
+
+std::optional<int64_t> rapt::parseWholeNumber(std::string_view text, int64_t least, int64_t most) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool isWhole = error == std::errc() && end == text.data() + text.size();
+  return isWhole && number >= least && number <= most ? std::optional(number) : std::nullopt;
+}
+
+std::optional<double> rapt::parseRealNumber(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool isNumber = error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+  return isNumber ? std::optional(number) : std::nullopt;
+}
+
+std::optional<size_t> rapt::parseChoice(std::string_view text, std::span<const std::string_view> choices) {
+  const auto found = std::find(choices.begin(), choices.end(), text);
+  return found == choices.end() ? std::nullopt : std::optional(size_t(found - choices.begin()));
+}

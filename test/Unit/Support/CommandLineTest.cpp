@@ -1,0 +1,63 @@
+// Arguments by a table of options: forms of names and values, and what is said of wrong ones.
+#include "lib/Support/CommandLine.h"
+#include <gtest/gtest.h>
+
+using namespace rapt;
+
+namespace {
+
+constexpr OptionName names[] = {{"max-tokens", "n n-predict", "N", "stop there"},
+                                {"stats", "", nullptr, "tell times"},
+                                {"profile", "", "[=FILE]", "measure"}};
+
+/// "max-tokens=3 . stats" for arguments that are right, else the message.
+std::string read(std::vector<const char *> arguments) {
+  arguments.insert(arguments.begin(), "tool");
+  auto read = readArguments(int(arguments.size()), arguments.data(), names);
+  if (!read)
+    return read.error().message;
+  std::string text;
+  for (const Argument &argument : *read)
+    text += (text.empty() ? "" : " ") + (argument.option ? std::string(argument.option->name) : "") +
+            (argument.hasValue ? "="
+             : argument.option ? ""
+                               : "'") +
+            argument.text;
+  return text;
+}
+
+} // namespace
+
+TEST(CommandLine, FormsOfOptions) {
+  EXPECT_EQ(read({"a", "-n", "3", "--stats"}), "'a max-tokens=3 stats");
+  EXPECT_EQ(read({"--max-tokens=3", "-max-tokens", "-4", "--n-predict="}), "max-tokens=3 max-tokens=-4 max-tokens=");
+  EXPECT_EQ(read({"--profile", "--profile=x=y", "-"}), "profile profile=x=y '-");
+  EXPECT_EQ(read({"-stats", "--", "--stats", "-n"}), "stats '--stats '-n");
+}
+
+TEST(CommandLine, WrongOptions) {
+  EXPECT_EQ(read({"--max-token", "3"}), "unknown option '--max-token'; did you mean '--max-tokens'?");
+  // An alias that is near offers the option's own name.
+  EXPECT_EQ(read({"--n-predicts=3"}), "unknown option '--n-predicts'; did you mean '--max-tokens'?");
+  EXPECT_EQ(read({"--n"}), "unknown option '--n'");
+  EXPECT_EQ(read({"-x=3"}), "unknown option '-x'");
+  EXPECT_EQ(read({"--stats=1"}), "--stats takes no value");
+  EXPECT_EQ(read({"-n"}), "--max-tokens needs a value: N");
+}
+
+TEST(CommandLine, Values) {
+  EXPECT_EQ(parseWholeNumber("8", 1, 8), 8);
+  for (const char *text : {"0", "9", "", "1.0", " 1", "1x", "99999999999999999999"})
+    EXPECT_FALSE(parseWholeNumber(text, 1, 8)) << text;
+  EXPECT_EQ(parseRealNumber("-2.5"), -2.5);
+  for (const char *text : {"nan", "inf", "", "1e999", "2,5"})
+    EXPECT_FALSE(parseRealNumber(text)) << text;
+  EXPECT_EQ(expectedNumber(1, 8), "a whole number from 1 to 8");
+  EXPECT_EQ(expectedNumber(1, INT64_MAX), "a whole number from 1 on");
+}
+
+TEST(CommandLine, Help) {
+  EXPECT_EQ(listOptions(names, 24), "  -n, --max-tokens N    stop there\n"
+                                    "      --stats           tell times\n"
+                                    "      --profile[=FILE]  measure\n");
+}
