@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "lib/InitAll.h"
 #include "dialect/Attn/AttnDialect.h"
-#include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
-#include "lib/Target/CPU/Passes.h"
+#include "lib/Host/Passes.h"
+#include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/Target/CPU/Layout/Passes.h"
+#include "lib/Target/CPU/Tile/Tiling.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
@@ -72,8 +74,10 @@ void rapt::registerAllDialects(DialectRegistry &registry) {
 
 void rapt::registerAllPasses() {
   registerTransformsPasses();
-  registerAttnToLinalgPasses();
-  registerCPUPasses();
+  registerHostPasses();
+  registerCPULayoutPasses();
+  registerCPUTilePasses();
+  registerCPUCodegenPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();

@@ -1,9 +1,10 @@
 //===- Pipelines.cpp - The order of passes -----------------------------------------===//
 #include "lib/Pipelines/Pipelines.h"
 #include "dialect/Attn/AttnDialect.h"
-#include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
-#include "lib/Target/CPU/Passes.h"
+#include "lib/Host/Passes.h"
+#include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Target/CPU/Tail.h"
+#include "lib/Target/CPU/Tile/Tiling.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -55,7 +56,7 @@ void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
 
 void addTiled(OpPassManager &passes) {
   passes.addPass(createAttnAnnotateCosts());
-  passes.addPass(createAttnToLinalg());
+  passes.addPass(createAttnCPUTile());
   passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createAttnVerifyTiled());

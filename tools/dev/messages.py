@@ -2,7 +2,7 @@
 
 import re
 
-SOURCES = ("dialect/", "lib/Analysis/", "lib/Conversion/", "lib/Driver/StageCheck", "lib/Pipelines/", "lib/Reference/", "lib/Target/",
+SOURCES = ("dialect/", "lib/Analysis/", "lib/Driver/StageCheck", "lib/Host/", "lib/Pipelines/", "lib/Reference/", "lib/Target/",
            "lib/TargetInfo/", "lib/Transforms/")
 EMITS = re.compile(r"\b(?:emitOpError|emitError|notifyMatchFailure|refuse\w*|notLegalBecause)\s*\(")
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"(?:\s*"((?:[^"\\\n]|\\.)*)")*')

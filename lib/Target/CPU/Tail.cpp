@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Tail.h"
-#include "lib/Target/CPU/Passes.h"
+#include "lib/Host/Passes.h"
+#include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"

@@ -1,0 +1,81 @@
+//===- Passes.td - The host program of every target -------------------*- tablegen -*-===//
+#ifndef RAPT_HOST_PASSES_TD
+#define RAPT_HOST_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AttnVerifyBackend : Pass<"attn-verify-backend", "::mlir::ModuleOp"> {
+  let summary = "checks the contract of the stage `backend`";
+  let description = [{
+    No tensor, no allocation and no copy of a buffer is left: entries work in the caller's memory and one workspace.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
+def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
+  let summary = "entries take the caller's memory and return a status";
+  let description = [{
+    An entry `(tensors) -> tensors` becomes `(env, weights, workspace, memrefs of inputs, memrefs of outputs) -> i32`. A result with
+    the name of an argument is that argument, updated in place. `attn.parameter_slice` becomes a view of the weights at the
+    parameter's offset. Weights and inputs are read-only. An output that loops make in an empty tensor is made in the
+    caller's memory.
+
+    ```mlir
+    attn.dim @n min 0 max 64
+    func.func @f(%x: tensor<?xf32> {attn.name = "x", attn.dims = ["n"]}) -> (tensor<?xf32> {attn.name = "y", attn.dims = ["n"]})
+        attributes {attn.entry} {
+      return %x : tensor<?xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
+  let summary = "bufferized parallel loops of entries become tasks";
+  let description = [{
+    Each outermost `scf.forall` of an entry becomes a private function `(captures, begin, end, worker)` that runs a range of the flattened
+    grid, and an `attn.parallel_for` that calls it through the executor. In a model's entry with `attn.costs` the calls are numbered, and
+    its attribute `attn.region` tells the op of each. Constants are copied into the task. Loops whose
+    tasks would be equal, products of one shape above all, share the first.
+
+    ```mlir
+    func.func @f(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {
+      %f0 = arith.constant 0.0 : f32
+      scf.forall (%i) in (%n) {
+        memref.store %f0, %x[%i] : memref<?xf32>
+      }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::scf::SCFDialect"];
+}
+
+def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "allocations become places in one workspace";
+  let description = [{
+    Runs after outlining. Allocations move out of loops; an entry's become views of its workspace
+    argument. Buffers with the same dynamic extents are proportional to each other, so their places follow from a static best fit by size and
+    life; groups with different extents lie one after another. A task's become `memref.alloca` up to 16 KiB in
+    all, else views of its worker's slice of the workspace. A function `ENTRY.workspace(dims..., workers) -> bytes` is added. An allocation
+    that depends on a loop is an error.
+
+    ```mlir
+    attn.dim @n min 0 max 64
+    func.func @f(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>, %x: memref<?xf32> {attn.name = "x", attn.dims = ["n"]}) -> i32
+        attributes {attn.entry} {
+      %c0 = arith.constant 0 : index
+      %s = arith.constant 0 : i32
+      %n = memref.dim %x, %c0 : memref<?xf32>
+      %t = memref.alloc(%n) : memref<?xf32>
+      memref.copy %x, %t : memref<?xf32> to memref<?xf32>
+      return %s : i32
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
+}
+
+#endif

@@ -1,0 +1,306 @@
+//===- ExpandMath.cpp - Transcendental functions as polynomials -----------------------------===//
+//
+// The polynomials are minimax fits in double (Lawson's algorithm); the relative error of
+// each on its interval stands beside it. exp and exp2 reduce to |f| <= 1/2 octave and
+// rebuild the power of two in the exponent bits; tanh and erf use an odd polynomial
+// near zero and exp elsewhere; sin and cos take multiples of pi/2 off (Cody and Waite
+// 1980, with fused multiply-adds).
+//
+//===----------------------------------------------------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Target/CPU/Codegen/Math.h"
+#include "lib/Target/CPU/Codegen/PairInstructions.h"
+#include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/TargetInfo/TargetInfo.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include <numbers>
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNEXPANDMATH
+#include "lib/Target/CPU/Codegen/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+/// 2^f on [-0.5, 0.5], 9.3e-8; the coefficients are floats.
+constexpr double kExp2[] = {
+    1, 0.6931470036506653, 0.24022246897220612, 0.0555071122944355, 0.009671294130384922, 0.0013269407209008932};
+
+/// 2^f on [0, 1], 8.2e-8; the coefficients are floats.
+constexpr double kExp2OfFraction[] = {
+    1, 0.6931512951850891, 0.24016444385051727, 0.05579991266131401, 0.009017030708491802, 0.0018671300495043397};
+/// The same, 7.5e-5 each, for what is rounded to bf16.
+constexpr double kCoarseExp2[] = {0.9999280571937561, 0.6932610273361206, 0.2426113784313202, 0.05517164617776871};
+constexpr double kCoarseExp2OfFraction[] = {0.9999252557754517, 0.6958332061767578, 0.22606757283210754,
+                                            0.0780244916677475};
+/// Lanes of the instructions for powers of two.
+constexpr int64_t kPowerLanes = 16;
+
+/// Emits arithmetic on f32 scalars or vectors of the type of its first value.
+struct Emitter {
+  ImplicitLocOpBuilder &b;
+  Type type;
+
+  Emitter(ImplicitLocOpBuilder &b, Value like) : b(b), type(like.getType()) {}
+
+  Type withElement(Type element) const {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(element)) : element;
+  }
+  Value real(double value) {
+    FloatAttr scalar = b.getF32FloatAttr(value);
+    if (auto vector = dyn_cast<VectorType>(type))
+      return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, scalar));
+    return arith::ConstantOp::create(b, scalar);
+  }
+  Value integer(int32_t value) {
+    Type i32 = withElement(b.getI32Type());
+    if (auto vector = dyn_cast<VectorType>(i32))
+      return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, b.getI32IntegerAttr(value)));
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
+  Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b, x, y, z); }
+  Value abs(Value x) { return math::AbsFOp::create(b, x); }
+  Value compare(arith::CmpFPredicate predicate, Value x, Value y) { return arith::CmpFOp::create(b, predicate, x, y); }
+  Value select(Value condition, Value x, Value y) { return arith::SelectOp::create(b, condition, x, y); }
+
+  /// c[0] + c[1] x + ...
+  Value polynomial(Value x, ArrayRef<double> c) {
+    Value y = real(c.back());
+    for (double coefficient : llvm::reverse(c.drop_back()))
+      y = fma(y, x, real(coefficient));
+    return y;
+  }
+
+  /// y * 2^r for |r| <= 127, y in [0.5, 2].
+  Value scale(Value y, Value r) {
+    Type i32 = withElement(b.getI32Type());
+    Value shifted = arith::ShLIOp::create(b, arith::FPToSIOp::create(b, i32, r), integer(23));
+    Value bits = arith::AddIOp::create(b, arith::BitcastOp::create(b, i32, y), shifted);
+    return arith::BitcastOp::create(b, type, bits);
+  }
+
+  /// Results below 2^-126 become 0, above the largest float infinity, and NaN stays.
+  Value limits(Value x, Value y, double low, double high) {
+    y = select(compare(arith::CmpFPredicate::OLT, x, real(low)), real(0), y);
+    y = select(compare(arith::CmpFPredicate::OGT, x, real(high)), real(std::numeric_limits<float>::infinity()), y);
+    return select(compare(arith::CmpFPredicate::UNO, x, x), x, y);
+  }
+
+  Value clamp(Value x, double low, double high) {
+    x = select(compare(arith::CmpFPredicate::OGT, x, real(low)), x, real(low));
+    return select(compare(arith::CmpFPredicate::OLT, x, real(high)), x, real(high));
+  }
+
+  Value exp2(Value x) {
+    Value inside = clamp(x, -126, 0x1.fffffep6);
+    Value r = math::RoundEvenOp::create(b, inside);
+    Value y = polynomial(sub(inside, r), kExp2);
+    // 2^r with r = 128 does not exist: split the last octave.
+    Value top = compare(arith::CmpFPredicate::OGT, r, real(127));
+    y = scale(y, select(top, real(127), r));
+    y = select(top, add(y, y), y);
+    return limits(x, y, -126, 0x1.fffffep6);
+  }
+
+  /// exp2 of x <= 0: nothing overflows, -127 and less gives 0, and what would be below 2^-126 is something below it.
+  /// Adding 1.5 * 2^23 + 127 rounds to an integer and leaves its power of two's exponent in the low bits. NaN stays.
+  Value exp2OfNonpositive(Value x, bool isCoarse) {
+    constexpr double rounder = 0x1.8p23 + 127;
+    Value inside = select(compare(arith::CmpFPredicate::OLT, x, real(-127)), real(-127), x);
+    Value rounded = add(inside, real(rounder));
+    Value fraction = sub(inside, sub(rounded, real(rounder)));
+    Value y = isCoarse ? polynomial(fraction, kCoarseExp2) : polynomial(fraction, kExp2);
+    Type i32 = withElement(b.getI32Type());
+    Value power = arith::ShLIOp::create(b, arith::BitcastOp::create(b, i32, rounded), integer(23));
+    return mul(y, arith::BitcastOp::create(b, type, power));
+  }
+
+  Value exp(Value x) {
+    // ln 2 in two parts: the first has 12 trailing zero bits, so that r * high is exact.
+    constexpr double high = 0.693359375, low = -2.12194440054690583e-4;
+    Value inside = clamp(x, -87.33654022216797, 88.72283172607422);
+    Value r = math::RoundEvenOp::create(b, mul(inside, real(std::numbers::log2e)));
+    Value f = fma(r, real(-low), fma(r, real(-high), inside));
+    // e^f on [-0.3466, 0.3466], 9.2e-8; the coefficients are floats.
+    Value y = polynomial(f, {1, 0.9999997019767761, 0.4999915063381195, 0.16667647659778595, 0.041897837072610855,
+                             0.008289715275168419});
+    Value top = compare(arith::CmpFPredicate::OGT, r, real(127));
+    y = scale(y, select(top, real(127), r));
+    y = select(top, add(y, y), y);
+    return limits(x, y, -87.33654022216797, 88.72283172607422);
+  }
+
+  /// sin(x + quarters * pi/2) for |x| <= 2^20, NaN beyond.
+  Value sine(Value x, int32_t quarters) {
+    constexpr double most = 0x1p20;
+    // pi/2 in three floats. k is below 2^20, so that k * high and what it leaves of x are exact.
+    constexpr double high = 1.5707963705062866, middle = -4.3711388286737929e-08, low = -1.7151245100059226e-15;
+    Value inside = clamp(x, -most, most);
+    Value k = math::RoundEvenOp::create(b, mul(inside, real(2 / std::numbers::pi)));
+    Value r = fma(k, real(-low), fma(k, real(-middle), fma(k, real(-high), inside)));
+    Value z = mul(r, r);
+    // (sin(r) / r - 1) / r^2 and (cos(r) - 1 + r^2/2) / r^4 in r^2 on [0, 0.7], 5.9e-9 and 1.8e-10.
+    Value sin = fma(mul(r, z), polynomial(z, {-0.16666649717105236, 0.00833185674448575, -0.00019475113989232}), r);
+    Value cos = polynomial(z, {1, -0.5, 0.041666638033243657, -0.0013886943942156725, 2.4391124550284397e-05});
+    Type i32 = withElement(b.getI32Type());
+    Value quadrant = arith::FPToSIOp::create(b, i32, k);
+    if (quarters != 0)
+      quadrant = arith::AddIOp::create(b, quadrant, integer(quarters));
+    Value odd = arith::ShLIOp::create(b, quadrant, integer(31)); // its sign bit, and that of the result
+    Value sign = arith::AndIOp::create(b, arith::ShLIOp::create(b, quadrant, integer(30)), integer(INT32_MIN));
+    Value y = select(arith::CmpIOp::create(b, arith::CmpIPredicate::slt, odd, integer(0)), cos, sin);
+    y = arith::BitcastOp::create(b, type, arith::XOrIOp::create(b, arith::BitcastOp::create(b, i32, y), sign));
+    return select(compare(arith::CmpFPredicate::OLE, abs(x), real(most)), y,
+                  real(std::numeric_limits<float>::quiet_NaN()));
+  }
+  Value cos(Value x) { return sine(x, 1); }
+  /// x itself near zero: the reduction would lose the sign of -0.
+  Value sin(Value x) { return select(compare(arith::CmpFPredicate::OLT, abs(x), real(0x1p-12)), x, sine(x, 0)); }
+
+  Value tanh(Value x) {
+    Value a = abs(x), u = mul(x, x);
+    // tanh(x) / x in x^2 on [0, 0.39], 3.7e-9.
+    Value near = mul(x, polynomial(u, {0.9999999962994425, -0.3333326338040094, 0.13331185767621448,
+                                       -0.05372523158698459, 0.020603147074549907, -0.005672421665581812}));
+    Value e = exp(add(a, a));
+    Value far = sub(real(1), arith::DivFOp::create(b, real(2), add(e, real(1))));
+    far = math::CopySignOp::create(b, far, x);
+    return select(compare(arith::CmpFPredicate::OLT, a, real(0.625)), near, far);
+  }
+
+  Value erf(Value x) {
+    Value a = abs(x), u = mul(x, x);
+    // erf(x) / x in x^2 on [0, 1], 1.2e-9.
+    Value near =
+        mul(x, polynomial(u, {1.128379165913752, -0.37612627135966137, 0.11283600176261488, -0.02685444459210662,
+                              0.005189535339758763, -0.0008020841283820362, 7.889119546412801e-05}));
+    // erfc(x) exp(x^2) in 1 / (1 + x) on x in [1, 4.2], 8.7e-8; erf is 1 in f32 beyond 3.92.
+    Value bounded = select(compare(arith::CmpFPredicate::OLT, a, real(4.2)), a, real(4.2));
+    Value t = arith::DivFOp::create(b, real(1), add(bounded, real(1)));
+    Value tail = polynomial(t, {-0.00032972560511572907, 0.5719018372347557, 0.48901848385841956, 0.6720055967054954,
+                                -1.397067357246399, 0.79710195651373, -0.12068009384392475});
+    Value square = mul(bounded, bounded);
+    Value far = sub(real(1), mul(exp(sub(real(0), square)), tail));
+    far = math::CopySignOp::create(b, far, x);
+    Value y = select(compare(arith::CmpFPredicate::OLT, a, real(1)), near, far);
+    return select(compare(arith::CmpFPredicate::UNO, x, x), x, y);
+  }
+};
+
+template <typename Op, Value (Emitter::*emit)(Value)> struct Expand : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32() || isa<TensorType>(op.getType()))
+      return rewriter.notifyMatchFailure(op, "not f32");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Emitter emitter(b, op.getOperand());
+    if (op->hasAttr(cpu::kNonpositiveAttr)) {
+      rewriter.replaceOp(op, emitter.exp2OfNonpositive(op.getOperand(), op->hasAttr(cpu::kRoundedAttr)));
+      return success();
+    }
+    rewriter.replaceOp(op, (emitter.*emit)(op.getOperand()));
+    return success();
+  }
+};
+
+/// exp2 of 16 numbers that are not above zero by instructions: one takes floor(x) off, one multiplies by 2^floor(x).
+/// What would be below 2^-126 is 0, NaN stays.
+Value exp2ByPowers(ImplicitLocOpBuilder &b, Value x, bool isCoarse) {
+  constexpr int32_t floorWithoutExceptions = 9, currentRounding = 4;
+  auto constant = [&](Type type, int64_t value) -> Value {
+    return LLVM::ConstantOp::create(b, type, b.getIntegerAttr(type, value));
+  };
+  auto call = [&](StringRef name, ValueRange operands) {
+    return LLVM::CallIntrinsicOp::create(b, x.getType(), b.getStringAttr(name), operands).getResult(0);
+  };
+  Emitter emitter(b, x);
+  Type i32 = b.getI32Type(), i16 = b.getI16Type();
+  Value rounding = constant(i32, currentRounding), zeros = emitter.real(0);
+  Value fraction = call("llvm.x86.avx512.mask.reduce.ps.512",
+                        {x, constant(i32, floorWithoutExceptions), zeros, constant(i16, -1), rounding});
+  Value some = emitter.compare(arith::CmpFPredicate::UGE, x, emitter.real(-126));
+  some = vector::ExtractOp::create(b, vector::BitCastOp::create(b, VectorType::get({1}, i16), some), 0);
+  Value power =
+      isCoarse ? emitter.polynomial(fraction, kCoarseExp2OfFraction) : emitter.polynomial(fraction, kExp2OfFraction);
+  return call("llvm.x86.avx512.mask.scalef.ps.512", {power, x, zeros, some, rounding});
+}
+
+/// exp2 of what is not above zero, 16 lanes at a time.
+struct Exp2ByPowers : OpRewritePattern<math::Exp2Op> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::Exp2Op op, PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!op->hasAttr(cpu::kNonpositiveAttr) || !type || !type.getElementType().isF32() ||
+        type.getNumElements() % kPowerLanes != 0)
+      return rewriter.notifyMatchFailure(op, "not whole vectors of f32 that are not above zero");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    VectorType row = VectorType::get({type.getNumElements()}, b.getF32Type());
+    Value x = op.getOperand(), result = arith::ConstantOp::create(b, b.getZeroAttr(row));
+    if (type != row)
+      x = vector::ShapeCastOp::create(b, row, x);
+    for (int64_t from = 0; from < row.getNumElements(); from += kPowerLanes) {
+      Value part = vector::ExtractStridedSliceOp::create(b, x, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{kPowerLanes},
+                                                         ArrayRef<int64_t>{1});
+      result = vector::InsertStridedSliceOp::create(b, exp2ByPowers(b, part, op->hasAttr(cpu::kRoundedAttr)), result,
+                                                    ArrayRef<int64_t>{from}, ArrayRef<int64_t>{1});
+    }
+    rewriter.replaceOp(op, type == row ? result : Value(vector::ShapeCastOp::create(b, type, result)));
+    return success();
+  }
+};
+
+/// 32 numbers, or rows of them, to bf16 by the instruction.
+struct RoundPanel : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
+    auto from = dyn_cast<VectorType>(op.getIn().getType());
+    if (!from || from.getRank() > 2 || from.getShape().back() != attn::kPanel || !from.getElementType().isF32() ||
+        !getElementTypeOrSelf(op.getType()).isBF16())
+      return rewriter.notifyMatchFailure(op, "not rows of 32 numbers of f32 to bf16");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    if (from.getRank() == 1) {
+      rewriter.replaceOp(op, cpu::roundPanel(b, op.getIn()));
+      return success();
+    }
+    Value rows = arith::ConstantOp::create(b, b.getZeroAttr(op.getType()));
+    for (int64_t r = 0; r < from.getDimSize(0); ++r)
+      rows = vector::InsertOp::create(b, cpu::roundPanel(b, vector::ExtractOp::create(b, op.getIn(), r)), rows, r);
+    rewriter.replaceOp(op, rows);
+    return success();
+  }
+};
+
+struct ExpandMath : rapt::impl::AttnExpandMathBase<ExpandMath> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<Expand<math::ExpOp, &Emitter::exp>, Expand<math::Exp2Op, &Emitter::exp2>,
+                 Expand<math::TanhOp, &Emitter::tanh>, Expand<math::ErfOp, &Emitter::erf>,
+                 Expand<math::SinOp, &Emitter::sin>, Expand<math::CosOp, &Emitter::cos>>(&getContext());
+    // Where a processor has no instruction to round to bf16, LLVM calls a function of the compiler's own library.
+    arith::populateExpandBFloat16Patterns(patterns);
+    TargetInfo target = TargetInfo::of(getOperation());
+    if (target.bf16Round)
+      patterns.add<RoundPanel>(&getContext(), /*benefit=*/2);
+    if (target.powerScale)
+      patterns.add<Exp2ByPowers>(&getContext(), /*benefit=*/2);
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+};
+
+} // namespace

@@ -1,0 +1,59 @@
+//===- Lanes.cpp - One number a row in the lanes of a vector --------------------------------===//
+//
+// Rounds halve the number of vectors, and what is left of two of them shares one. Each
+// row's reduction is a tree: vector.reduction would be a chain of 16 latencies for each.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CPU/Codegen/Lanes.h"
+#include "lib/Target/CPU/Tile/Transpose.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::cpu;
+using attn::kPanel;
+using tile::index;
+
+static_assert(kLanes == tile::kTurned, "exchange() is of vectors of 16");
+
+VectorType cpu::lanesOf(OpBuilder &b) { return VectorType::get({kLanes}, b.getF32Type()); }
+
+Value cpu::fold(ImplicitLocOpBuilder &b, Value panel, Combine combine) {
+  auto half = [&](int64_t from) {
+    return vector::ExtractStridedSliceOp::create(b, panel, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{kLanes},
+                                                 ArrayRef<int64_t>{1});
+  };
+  static_assert(kPanel == 2 * kLanes);
+  return combine(half(0), half(kLanes));
+}
+
+Value cpu::reduceRows(ImplicitLocOpBuilder &b, SmallVector<Value> rows, Combine combine) {
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    tile::Exchange lanes = tile::exchange(half);
+    for (int64_t r = 0, count = rows.size(); r < std::min(half, count); ++r) {
+      Value other = rows[r + half < count ? r + half : r];
+      rows[r] = combine(vector::ShuffleOp::create(b, rows[r], other, lanes.first),
+                        vector::ShuffleOp::create(b, rows[r], other, lanes.second));
+    }
+    rows.truncate(std::min<int64_t>(half, rows.size()));
+  }
+  return rows[0];
+}
+
+Value cpu::readLanes(ImplicitLocOpBuilder &b, Value tensor) {
+  int64_t count = cast<RankedTensorType>(tensor.getType()).getDimSize(0);
+  auto type = VectorType::get({count}, b.getF32Type());
+  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  Value read = vector::TransferReadOp::create(b, type, tensor, ValueRange{index(b, 0)}, f0, ArrayRef<bool>{true});
+  SmallVector<int64_t> lanes;
+  for (int64_t lane = 0; lane < kLanes; ++lane)
+    lanes.push_back(lane % count);
+  return count == kLanes ? read : Value(vector::ShuffleOp::create(b, read, read, lanes));
+}
+
+Value cpu::writeLanes(ImplicitLocOpBuilder &b, Value lanes, Value tensor) {
+  int64_t count = cast<RankedTensorType>(tensor.getType()).getDimSize(0);
+  if (count < kLanes)
+    lanes = vector::ExtractStridedSliceOp::create(b, lanes, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{count},
+                                                  ArrayRef<int64_t>{1});
+  return vector::TransferWriteOp::create(b, lanes, tensor, ValueRange{index(b, 0)}, ArrayRef<bool>{true}).getResult();
+}

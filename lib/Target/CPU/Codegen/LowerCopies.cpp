@@ -1,0 +1,94 @@
+//===- LowerCopies.cpp - Copies as loops --------------------------------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/TargetInfo/TargetInfo.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNLOWERCOPIES
+#include "lib/Target/CPU/Codegen/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using rapt::kLineBytes;
+using rapt::attn::kPanel;
+
+namespace {
+
+/// Both are the same place: the same value, or subviews of one value with the same operands.
+bool samePlace(Value a, Value b) {
+  if (a == b)
+    return true;
+  Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
+  return isa_and_nonnull<memref::SubViewOp>(x) && isa_and_nonnull<memref::SubViewOp>(y) &&
+         x->getAttrs() == y->getAttrs() && x->getPropertiesAsAttribute() == y->getPropertiesAsAttribute() &&
+         x->getOperands() == y->getOperands();
+}
+
+/// Whether rows of both are whole panels whose elements lie side by side.
+bool hasPanels(MemRefType source, MemRefType target) {
+  return source.getRank() > 0 && !source.isDynamicDim(source.getRank() - 1) && source.getShape().back() % kPanel == 0 &&
+         source.isLastDimUnitStride() && target.isLastDimUnitStride();
+}
+
+/// Bytes of a row from which on it is fetched ahead, and how far: longer than memory takes to answer. The processor by
+/// itself fetches what is read no further than a page's end, and nothing of what is only written.
+constexpr int64_t kLongRow = 4096, kBytesAhead = 2048;
+
+struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
+  void runOnOperation() override {
+    SmallVector<memref::CopyOp> copies;
+    getOperation()->walk([&](memref::CopyOp copy) { copies.push_back(copy); });
+    for (memref::CopyOp copy : copies) {
+      if (!samePlace(copy.getSource(), copy.getTarget())) {
+        ImplicitLocOpBuilder b(copy.getLoc(), copy);
+        lower(b, copy.getSource(), copy.getTarget());
+      }
+      copy.erase();
+    }
+  }
+
+  static void lower(ImplicitLocOpBuilder &b, Value source, Value target) {
+    auto type = cast<MemRefType>(source.getType());
+    const bool byPanels = hasPanels(type, cast<MemRefType>(target.getType()));
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    SmallVector<Value> indices;
+    for (int64_t i = 0; i < type.getRank(); ++i) {
+      Value extent = b.createOrFold<memref::DimOp>(source, i);
+      const int64_t step = byPanels && i + 1 == type.getRank() ? kPanel : 1;
+      auto loop = scf::ForOp::create(b, zero, extent, arith::ConstantIndexOp::create(b, step));
+      indices.push_back(loop.getInductionVar());
+      b.setInsertionPointToStart(loop.getBody());
+    }
+    if (byPanels) {
+      fetchAhead(b, source, indices, /*isWrite=*/false);
+      fetchAhead(b, target, indices, /*isWrite=*/true);
+      auto panel = VectorType::get({kPanel}, type.getElementType());
+      Value elements = vector::LoadOp::create(b, panel, source, indices);
+      vector::StoreOp::create(b, elements, target, indices);
+    } else {
+      Value element = memref::LoadOp::create(b, source, indices);
+      memref::StoreOp::create(b, element, target, indices);
+    }
+  }
+
+  /// Fetches the lines of a panel that follows the one at `indices`, of long rows.
+  static void fetchAhead(ImplicitLocOpBuilder &b, Value buffer, SmallVector<Value> indices, bool isWrite) {
+    auto type = cast<MemRefType>(buffer.getType());
+    const int64_t bytes = type.getElementType().isIndex() ? 8 : llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    if (type.isDynamicDim(type.getRank() - 1) || type.getShape().back() * bytes < kLongRow)
+      return;
+    Value column = indices.back();
+    for (int64_t line = 0; line < kPanel * bytes; line += kLineBytes) {
+      Value ahead = arith::ConstantIndexOp::create(b, (kBytesAhead + line) / bytes);
+      indices.back() = arith::AddIOp::create(b, column, ahead);
+      memref::PrefetchOp::create(b, buffer, indices, isWrite, /*localityHint=*/3, /*isDataCache=*/true);
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,150 @@
+//===- LowerProducts.cpp - Register tiles of matrix products --------------------------------===//
+#include "lib/Target/CPU/Codegen/MatrixTiles.h"
+#include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/Target/CPU/Codegen/RegisterTile.h"
+#include "lib/Target/CPU/Tile/Tile.h"
+#include "lib/TargetInfo/TargetInfo.h"
+#include "mlir/Dialect/AMX/AMXDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNLOWERPRODUCTS
+#include "lib/Target/CPU/Codegen/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::tile;
+using attn::kPanel;
+using cpu::Product;
+using cpu::ProductStep;
+using cpu::RegisterTile;
+
+namespace {
+
+/// The zero fill that `op` adds to, if nothing reads or writes memory between them.
+linalg::FillOp zeroFill(Operation *op, Value dest) {
+  Operation *before = op->getPrevNode();
+  while (before && isMemoryEffectFree(before))
+    before = before->getPrevNode();
+  auto fill = dyn_cast_if_present<linalg::FillOp>(before);
+  bool same = fill && fill.getOutputs()[0] == dest && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
+  return same ? fill : linalg::FillOp();
+}
+
+struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
+  void runOnOperation() override {
+    TargetInfo target = TargetInfo::of(getOperation());
+    WalkResult result = getOperation()->walk([&](Operation *op) {
+      if (auto product = dyn_cast<linalg::MatmulOp>(op))
+        return lower({op, product.getInputs()[0], product.getInputs()[1], product.getOutputs()[0]}, kPanel, target);
+      if (auto product = dyn_cast<attn::PanelProductOp>(op))
+        return lower(withAhead(product), cast<ShapedType>(product.getPanel().getType()).getDimSize(1), target);
+      if (auto product = dyn_cast<attn::PairedProductOp>(op))
+        return lower({op, product.getRows(), product.getPanel(), product.getDest()}, 2 * kPanel, target);
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    getOperation()->walk([&](linalg::FillOp fill) {
+      rewriter.setInsertionPoint(fill);
+      if (succeeded(linalg::vectorize(rewriter, fill)))
+        rewriter.eraseOp(fill);
+    });
+  }
+
+  static Product withAhead(attn::PanelProductOp op) {
+    Product product{op, op.getRows(), op.getPanel(), op.getDest(), {}, op.getWrite()};
+    for (auto [i, matrix] : llvm::enumerate(op.getAhead()))
+      product.ahead.push_back({matrix, op.getBounds()[2 * i], op.getBounds()[2 * i + 1]});
+    return product;
+  }
+
+  WalkResult lower(const Product &product, int64_t width, const TargetInfo &target) {
+    auto [op, rows, panel, dest] = std::tie(product.op, product.a, product.w, product.dest);
+    auto a = dyn_cast<MemRefType>(rows.getType()), w = dyn_cast<MemRefType>(panel.getType());
+    const bool mayVary = isa<attn::PanelProductOp>(op);
+    if (!a || !w || w.getShape().back() % width != 0 || (!mayVary && (!a.hasStaticShape() || !w.hasStaticShape()))) {
+      op->emitOpError("is not a tile of whole panels of static shape in memory");
+      return WalkResult::interrupt();
+    }
+    ImplicitLocOpBuilder b(op->getLoc(), op);
+    linalg::FillOp fill = zeroFill(op, dest);
+    const bool byTiles =
+        target.amxBf16 && a.getElementType().isBF16() && width == 2 * kPanel && a.getDimSize(0) % kMatrixTileRows == 0;
+    auto multiply = [&](ArrayRef<Value> panels, Value dest) {
+      if (byTiles)
+        cpu::multiplyByTiles(b, rows, panels, dest, a.getDimSize(1), fill != nullptr);
+      else
+        multiplyByVectors(b, {op, rows, panels[0], dest, product.ahead, product.aheadIsWritten}, width, fill != nullptr,
+                          target);
+    };
+    if (w.getRank() == 2)
+      multiply(panel, dest);
+    else
+      overPanels(b, panel, dest, byTiles && a.getDimSize(0) == kMatrixTileRows ? 2 : 1, multiply);
+    if (fill)
+      fill.erase();
+    op->erase();
+    return WalkResult::skip();
+  }
+
+  /// `multiply` for each of several panels, or of so many `together`, with their columns of `dest`.
+  static void overPanels(ImplicitLocOpBuilder &b, Value panels, Value dest, int64_t together,
+                         function_ref<void(ArrayRef<Value>, Value)> multiply) {
+    auto type = cast<MemRefType>(panels.getType());
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), lines = b.getIndexAttr(type.getDimSize(1)),
+                 width = b.getIndexAttr(type.getDimSize(2)),
+                 rows = b.getIndexAttr(cast<MemRefType>(dest.getType()).getDimSize(0));
+    auto slice = [&](Value from, ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+                     ArrayRef<int64_t> shape) -> Value {
+      SmallVector<OpFoldResult> strides(sizes.size(), one);
+      MemRefType view = memref::SubViewOp::inferRankReducedResultType(shape, cast<MemRefType>(from.getType()), offsets,
+                                                                      sizes, strides);
+      return memref::SubViewOp::create(b, view, from, offsets, sizes, strides);
+    };
+    auto some = [&](Value first, int64_t count) {
+      SmallVector<Value> parts;
+      for (int64_t i = 0; i < count; ++i) {
+        OpFoldResult nth(i > 0 ? Value(arith::AddIOp::create(b, first, index(b, i))) : first);
+        parts.push_back(slice(panels, {nth, zero, zero}, {one, lines, width}, type.getShape().drop_front()));
+      }
+      Value column = arith::MulIOp::create(b, first, index(b, kPanel));
+      multiply(parts, slice(dest, {zero, OpFoldResult(column)}, {rows, b.getIndexAttr(count * kPanel)},
+                            {cast<MemRefType>(dest.getType()).getDimSize(0), count * kPanel}));
+    };
+    int64_t count = type.getDimSize(0), whole = count / together * together;
+    auto each = scf::ForOp::create(b, index(b, 0), index(b, whole), index(b, together));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(each.getBody());
+      some(each.getInductionVar(), together);
+    }
+    for (int64_t rest = whole; rest < count; ++rest)
+      some(index(b, rest), 1);
+  }
+
+  static void multiplyByVectors(ImplicitLocOpBuilder &b, const Product &product, int64_t width, bool fromZero,
+                                const TargetInfo &target) {
+    auto a = cast<MemRefType>(product.a.getType()), w = cast<MemRefType>(product.w.getType());
+    ProductStep kind = width == kPanel                                 ? ProductStep::Single
+                       : target.bf16Dot && a.getElementType().isBF16() ? ProductStep::Dot
+                                                                       : ProductStep::Pair;
+    int64_t m = a.getDimSize(0), lanes = target.lanesF32(), columns = 2 * lanes;
+    // As many rows as the accumulators allow, in parts of nearly one size. Pairs are widened to four vectors and need a
+    // mask.
+    int64_t parts = llvm::divideCeil(m, (target.vectorRegisters - (kind == ProductStep::Pair ? 6 : 3)) / 2);
+    for (int64_t column = 0; column < w.getDimSize(1) / width * kPanel; column += columns)
+      for (int64_t part = 0; part < parts; ++part) {
+        int64_t row = m * part / parts, end = m * (part + 1) / parts;
+        RegisterTile{product, kind, fromZero, row, end - row, column, lanes}.emit(b);
+      }
+  }
+};
+
+} // namespace

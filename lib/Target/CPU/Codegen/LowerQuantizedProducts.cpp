@@ -1,0 +1,459 @@
+//===- LowerQuantizedProducts.cpp - Register tiles of products of integers -------------------===//
+//
+// Weights are the unsigned operand of a dot product of bytes, rows the signed one,
+// because x86's instruction takes its signed operand from memory and broadcasts four
+// bytes of it on the way.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CPU/Codegen/MatrixTiles.h"
+#include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/Target/CPU/Codegen/ProductPrefetch.h"
+#include "lib/Target/CPU/Tile/Tile.h"
+#include "lib/TargetInfo/TargetInfo.h"
+#include "mlir/Dialect/AMX/AMXDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNLOWERQUANTIZEDPRODUCTS
+#include "lib/Target/CPU/Codegen/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::tile;
+using namespace rapt::cpu;
+using attn::kPanel;
+
+namespace {
+
+/// Rows from which on the sums of several do not wait for one another: two chains each, of a dot instruction's latency.
+constexpr int64_t kLeastRows = 5;
+/// Chains of accumulators of a single row whose groups are long.
+constexpr int64_t kChains = 4;
+/// Steps of a group that a single row takes without a loop.
+constexpr int64_t kMostUnrolled = 32;
+/// Rows of the weight that several rows are multiplied with at a time, between which they read ahead: the least group.
+constexpr int64_t kChunk = 32;
+
+/// Rows by two vectors of columns of one product.
+class Emitter {
+public:
+  Emitter(attn::QuantizedProductOp op, const TargetInfo &target)
+      : op(op), type(cast<attn::QuantizedType>(op.getWeight())), depth(op.getDepth()), lanes(target.lanesF32()),
+        registers(target.vectorRegisters), hasDot(target.byteDot), hasTiles(target.amxInt8) {}
+
+  void emit(ImplicitLocOpBuilder &b) {
+    int64_t m = tileRows();
+    if (hasTiles && m % kMatrixTileRows == 0 && type.bits() == 8 && type.groups(depth) == 1)
+      return emitByTiles(b, m);
+    if (scf::ForOp tiles = loopOverRows(op, op.getPanel(), m))
+      nextPanel.emplace(b, tiles, type.groupBytes(depth) / stepsOfGroup(), /*bytes=*/1);
+    // Beside the accumulators lie two vectors of the panel and one of the row; without a dot instruction, its pieces.
+    int64_t most = (registers - (hasDot ? 3 : 8)) / 2;
+    if (type.groups(depth) > 1 && hasDot && mostOfGroups() >= kLeastRows)
+      most = mostOfGroups();
+    int64_t parts = llvm::divideCeil(m, most);
+    for (column = 0; column < kPanel; column += 2 * lanes)
+      for (int64_t part = 0; part < parts; ++part) {
+        row = m * part / parts;
+        rows = m * (part + 1) / parts - row;
+        if (type.groups(depth) == 1)
+          emitOneGroup(b);
+        else
+          emitGroups(b);
+      }
+  }
+
+private:
+  VectorType wordsType(ImplicitLocOpBuilder &b) const { return VectorType::get({lanes}, b.getI32Type()); }
+  VectorType bytesType(ImplicitLocOpBuilder &b) const { return VectorType::get({4 * lanes}, b.getI8Type()); }
+  VectorType floatsType(ImplicitLocOpBuilder &b) const { return VectorType::get({lanes}, b.getF32Type()); }
+
+  static Value splatOf(ImplicitLocOpBuilder &b, VectorType type, int64_t value) {
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, b.getIntegerAttr(type.getElementType(), value)));
+  }
+  static Value add(ImplicitLocOpBuilder &b, Value base, int64_t offset) {
+    return offset == 0 ? base : Value(arith::AddIOp::create(b, base, index(b, offset)));
+  }
+  static Value times(ImplicitLocOpBuilder &b, Value value, int64_t factor) {
+    return arith::MulIOp::create(b, value, index(b, factor));
+  }
+
+  int64_t tileRows() { return cast<MemRefType>(op.getDest().getType()).getDimSize(0); }
+  /// Rows whose sums lie in registers as integers of a group and in f32: faster than the latter in memory and twice as
+  /// many rows, though a panel is read twice as often.
+  int64_t mostOfGroups() const { return std::max<int64_t>((registers - 4) / 4, 1); }
+
+  Value rowAt(ImplicitLocOpBuilder &b, int64_t r) { return part ? add(b, part, row + r) : index(b, row + r); }
+
+  /// The 32 bits at byte `at` of row `r` as a scalar of `element`.
+  Value loadWord(ImplicitLocOpBuilder &b, int64_t r, Value at, Type element) {
+    Value bytes =
+        vector::LoadOp::create(b, VectorType::get({4}, b.getI8Type()), op.getRows(), ValueRange{rowAt(b, r), at});
+    Value word = vector::BitCastOp::create(b, VectorType::get({1}, element), bytes);
+    return vector::ExtractOp::create(b, word, 0);
+  }
+  /// The same in all lanes.
+  Value broadcastWord(ImplicitLocOpBuilder &b, int64_t r, Value at, VectorType type) {
+    return vector::BroadcastOp::create(b, type, loadWord(b, r, at, type.getElementType()));
+  }
+
+  /// Vector `half` of the panel's words of 32 bits at byte `at` of group `group`.
+  Value loadCodes(ImplicitLocOpBuilder &b, Value group, Value at, int64_t half) {
+    return vector::LoadOp::create(b, bytesType(b), op.getPanel(),
+                                  ValueRange{group, add(b, at, 4 * (column + half * lanes))});
+  }
+
+  /// acc + sum of four products in each lane; `weights` are unsigned bytes, `codes` signed ones.
+  Value dot(ImplicitLocOpBuilder &b, Value acc, Value weights, Value codes) {
+    if (hasDot) {
+      std::string name = "llvm.x86.avx512.vpdpbusd." + std::to_string(32 * lanes);
+      return LLVM::CallIntrinsicOp::create(b, wordsType(b), b.getStringAttr(name), ValueRange{acc, weights, codes})
+          .getResult(0);
+    }
+    auto words = wordsType(b), pairs = VectorType::get({2 * lanes}, b.getI16Type());
+    Value w = vector::BitCastOp::create(b, words, weights), a = vector::BitCastOp::create(b, pairs, codes);
+    Value mask = splatOf(b, words, 0x00ff00ff), eight = splatOf(b, words, 8), byte = splatOf(b, pairs, 8);
+    Value odd = arith::AndIOp::create(b, arith::ShRUIOp::create(b, w, eight), mask);
+    Value evenCodes = arith::ShRSIOp::create(b, arith::ShLIOp::create(b, a, byte), byte);
+    acc = arith::AddIOp::create(b, acc, dotPairs(b, arith::AndIOp::create(b, w, mask), evenCodes));
+    return arith::AddIOp::create(b, acc, dotPairs(b, odd, arith::ShRSIOp::create(b, a, byte)));
+  }
+
+  /// Sums of two products of 16 bits in each lane.
+  Value dotPairs(ImplicitLocOpBuilder &b, Value weights, Value codes) {
+    auto pairs = VectorType::get({2 * lanes}, b.getI16Type()), wide = VectorType::get({2 * lanes}, b.getI32Type());
+    Value w = arith::ExtSIOp::create(b, wide, vector::BitCastOp::create(b, pairs, weights));
+    Value products = arith::MulIOp::create(b, w, arith::ExtSIOp::create(b, wide, codes));
+    SmallVector<int64_t> even, odd;
+    for (int64_t i = 0; i < lanes; ++i) {
+      even.push_back(2 * i);
+      odd.push_back(2 * i + 1);
+    }
+    return arith::AddIOp::create(b, vector::ShuffleOp::create(b, products, products, even),
+                                 vector::ShuffleOp::create(b, products, products, odd));
+  }
+
+  /// One word of each column of group `group`, 4 or 8 rows of the weight from its row `first` on, to `sums`.
+  void emitStep(ImplicitLocOpBuilder &b, Value group, Value step, MutableArrayRef<Value> sums) {
+    Value at = times(b, step, 4 * kPanel), inRow = times(b, step, 32 / type.bits());
+    inRow = arith::AddIOp::create(b, inRow, times(b, group, type.groupDepth(depth)));
+    Value words[2] = {loadCodes(b, group, at, 0), loadCodes(b, group, at, 1)};
+    for (int64_t nibble = 0; nibble < 8 / type.bits(); ++nibble) {
+      Value panels[2];
+      for (int64_t half = 0; half < 2; ++half)
+        panels[half] = type.bits() == 8 ? words[half] : nibbles(b, words[half], nibble);
+      for (int64_t r = 0; r < rows; ++r) {
+        Value codes =
+            vector::BitCastOp::create(b, bytesType(b), broadcastWord(b, r, add(b, inRow, 4 * nibble), wordsType(b)));
+        for (int64_t half = 0; half < 2; ++half)
+          sums[2 * r + half] = dot(b, sums[2 * r + half], panels[half], codes);
+      }
+    }
+  }
+
+  void prefetchByte(ImplicitLocOpBuilder &b, Value buffer, Value row, Value byte, unsigned locality) {
+    memref::PrefetchOp::create(b, buffer, ValueRange{row, byte}, /*isWrite=*/false, locality, /*isDataCache=*/true);
+  }
+
+  /// Bytes of a chunk of the panel.
+  int64_t chunkBytes() const { return kChunk * kPanel * type.bits() / 8; }
+
+  /// Whether what is taken is the first of the tile's parts: what belongs to all of them is read ahead once.
+  bool isFirst() const { return row == 0 && column == 0; }
+  int64_t stepsOfGroup() const { return type.groupDepth(depth) * type.bits() / 32; }
+
+  /// At step `nth` of a group: a line of the next panel.
+  void readNextPanel(ImplicitLocOpBuilder &b, Value group, Value nth) {
+    const int64_t groups = type.groups(depth);
+    Value step = arith::AddIOp::create(b, nth, times(b, group, stepsOfGroup()));
+    Value place = nextPanel->at(b, step, groups * stepsOfGroup());
+    prefetchByte(b, op.getPanel(), index(b, 0), add(b, place, groups * type.groupBytes(depth)), kSecondLevel);
+  }
+
+  /// What a chunk that begins at byte `at` of its group is followed by: the next group's scales; where rows do not stay
+  /// in the first-level cache, the line after the next of half of them; a row that the epilogue writes. All may lie
+  /// behind a buffer's end, which a prefetch may.
+  void readAhead(ImplicitLocOpBuilder &b, Value group, Value at) {
+    for (int64_t tail = type.codeBytes(depth); type.groups(depth) > 1 && tail < type.groupBytes(depth);
+         tail += kLineBytes)
+      prefetchByte(b, op.getPanel(), group, add(b, at, type.groupBytes(depth) + tail), kFirstLevel);
+    if (!nextPanel)
+      return;
+    Value inRow = arith::DivUIOp::create(b, at, index(b, kPanel * type.bits() / 8));
+    inRow = arith::AddIOp::create(b, inRow, times(b, group, type.groupDepth(depth)));
+    Value chunk = arith::DivUIOp::create(b, inRow, index(b, kChunk));
+    if (rows * depth > kResidentBytes)
+      readRowsAhead(b, chunk, inRow);
+    if (row == 0)
+      readEpilogueAhead(b, chunk);
+  }
+
+  /// A row a chunk, so that the last chunk has the last row. Into the second-level cache, as rows whose distance is a
+  /// multiple of 4 KiB would push each other out of the first.
+  void readEpilogueAhead(ImplicitLocOpBuilder &b, Value chunk) {
+    int64_t late = std::max<int64_t>(type.paddedDepth(depth) / kChunk - tileRows(), 0);
+    Value written = arith::MaxUIOp::create(b, chunk, index(b, late));
+    written = arith::SubIOp::create(b, written, index(b, late));
+    for (memref::SubViewOp view : viewsOfEpilogue(op, tileRows(), kPanel))
+      for (int64_t line = 0; line < 2 * lanes * 4; line += kLineBytes)
+        memref::PrefetchOp::create(b, view, ValueRange{written, index(b, column + line / 4)}, /*isWrite=*/true,
+                                   kSecondLevel, /*isDataCache=*/true);
+  }
+
+  void readRowsAhead(ImplicitLocOpBuilder &b, Value chunk, Value inRow) {
+    const int64_t some = llvm::divideCeil(rows, kLineBytes / kChunk);
+    Value first = times(b, arith::RemUIOp::create(b, chunk, index(b, kLineBytes / kChunk)), some);
+    for (int64_t r = 0; r < some; ++r)
+      prefetchByte(b, op.getRows(), add(b, first, row + r), add(b, inRow, 2 * kLineBytes), kFirstLevel);
+  }
+
+  /// The panel's lines a chunk behind the step at byte `at` of its group. At every step: the lines of a chunk at once
+  /// would take all places in which the first-level cache waits for lines.
+  void readPanelAhead(ImplicitLocOpBuilder &b, Value group, Value at) {
+    Value from = add(b, at, chunkBytes() + 4 * column + (type.groups(depth) > 1 ? groupTail() : 0));
+    for (int64_t line = 0; line < 2 * lanes * 4; line += kLineBytes)
+      prefetchByte(b, op.getPanel(), group, add(b, from, line), kFirstLevel);
+  }
+
+  /// Scales and zeros, behind the codes of a group.
+  int64_t groupTail() const { return type.groupBytes(depth) - type.codeBytes(depth); }
+
+  /// What a few rows read so much later than the step at byte `at` of its group, for all columns.
+  void readStream(ImplicitLocOpBuilder &b, Value group, Value at) {
+    for (int64_t line = 0; line < 4 * kPanel && column == 0; line += kLineBytes)
+      prefetchByte(b, op.getPanel(), group, add(b, at, kStreamBytes + line), kFirstLevel);
+  }
+
+  /// Steps [first, first + count) of a group; several rows read ahead.
+  void emitChunk(ImplicitLocOpBuilder &b, Value group, Value first, int64_t count, MutableArrayRef<Value> sums) {
+    const bool isAhead = rows >= kLeastRowsToPrefetch;
+    if (isAhead)
+      readAhead(b, group, times(b, first, 4 * kPanel));
+    for (int64_t step = 0; step < count; ++step) {
+      Value nth = add(b, first, step);
+      if (isAhead)
+        readPanelAhead(b, group, times(b, nth, 4 * kPanel));
+      else
+        readStream(b, group, times(b, nth, 4 * kPanel));
+      if (isAhead && nextPanel && isFirst())
+        readNextPanel(b, group, nth);
+      emitStep(b, group, nth, sums);
+    }
+  }
+
+  /// 16 times the low (0) or high (1) nibbles of each byte, so that their zero is 128, as that of 8 bits.
+  Value nibbles(ImplicitLocOpBuilder &b, Value bytes, int64_t high) {
+    Value words = vector::BitCastOp::create(b, wordsType(b), bytes);
+    if (!high)
+      words = arith::ShLIOp::create(b, words, splatOf(b, wordsType(b), 4));
+    words = arith::AndIOp::create(b, words, splatOf(b, wordsType(b), 0xf0f0f0f0));
+    return vector::BitCastOp::create(b, bytesType(b), words);
+  }
+
+  /// Minus zero times the sum of a row's codes: what the sums of a group begin with. Rows have it for a zero of 128.
+  SmallVector<Value> beginSums(ImplicitLocOpBuilder &b, Value group) {
+    Value zeros[2];
+    for (int64_t half = 0; half < 2 && type.getZeroPoints(); ++half)
+      zeros[half] = loadZeros(b, group, half);
+    SmallVector<Value> sums;
+    for (int64_t r = 0; r < rows; ++r) {
+      Value at = add(b, times(b, group, 4), type.ofRows().rowSum(depth, 0));
+      Value correction = broadcastWord(b, r, at, wordsType(b));
+      if (type.getZeroPoints()) // 16 times a zero instead of 128
+        correction = arith::ShRSIOp::create(b, correction, splatOf(b, wordsType(b), 3));
+      for (int64_t half = 0; half < 2; ++half)
+        sums.push_back(type.getZeroPoints() ? Value(arith::MulIOp::create(b, correction, zeros[half])) : correction);
+    }
+    return sums;
+  }
+
+  Value loadZeros(ImplicitLocOpBuilder &b, Value group, int64_t half) {
+    Value at = index(b, type.codeBytes(depth) + 2 * kPanel + column + half * lanes);
+    Value bytes =
+        vector::LoadOp::create(b, VectorType::get({lanes}, b.getI8Type()), op.getPanel(), ValueRange{group, at});
+    return arith::ExtUIOp::create(b, wordsType(b), bytes);
+  }
+
+  Value loadScales(ImplicitLocOpBuilder &b, Value group, int64_t half) {
+    Value at = index(b, type.codeBytes(depth) + 2 * (column + half * lanes));
+    Value bytes =
+        vector::LoadOp::create(b, VectorType::get({2 * lanes}, b.getI8Type()), op.getPanel(), ValueRange{group, at});
+    Value halves = vector::BitCastOp::create(b, VectorType::get({lanes}, b.getI16Type()), bytes);
+    Value words =
+        arith::ShLIOp::create(b, arith::ExtUIOp::create(b, wordsType(b), halves), splatOf(b, wordsType(b), 16));
+    Value scales = vector::BitCastOp::create(b, floatsType(b), words);
+    if (type.bits() == 8)
+      return scales;
+    Value sixteenth = arith::ConstantOp::create(b, DenseElementsAttr::get(floatsType(b), 1.f / 16));
+    return arith::MulFOp::create(b, scales, sixteenth);
+  }
+
+  /// The sums of a group in f32, times both scales, plus `acc` where there is one.
+  SmallVector<Value> scale(ImplicitLocOpBuilder &b, Value group, ValueRange sums,
+                           function_ref<Value(ImplicitLocOpBuilder &, int64_t r, int64_t half)> acc) {
+    Value scales[2] = {loadScales(b, group, 0), loadScales(b, group, 1)};
+    SmallVector<Value> results;
+    for (int64_t r = 0; r < rows; ++r) {
+      Value at = add(b, times(b, group, 4), type.ofRows().rowScale(depth, 0));
+      Value own = broadcastWord(b, r, at, floatsType(b));
+      for (int64_t half = 0; half < 2; ++half) {
+        Value sum = arith::SIToFPOp::create(b, floatsType(b), sums[2 * r + half]);
+        Value scaled = arith::MulFOp::create(b, sum, scales[half]);
+        Value before = acc ? acc(b, r, half) : Value();
+        results.push_back(before ? Value(vector::FMAOp::create(b, scaled, own, before))
+                                 : Value(arith::MulFOp::create(b, scaled, own)));
+      }
+    }
+    return results;
+  }
+
+  SmallVector<Value> place(ImplicitLocOpBuilder &b, int64_t r, int64_t half) {
+    return {rowAt(b, r), index(b, column + half * lanes)};
+  }
+  void store(ImplicitLocOpBuilder &b, ValueRange values) {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t half = 0; half < 2; ++half)
+        vector::StoreOp::create(b, values[2 * r + half], op.getDest(), place(b, r, half));
+  }
+
+  /// Integers of all rows by tiles, then their scales, a row at a time.
+  void emitByTiles(ImplicitLocOpBuilder &b, int64_t m) {
+    Value integers = stackBuffer(b, b.getLoc(), {m, kPanel}, b.getI32Type()), group = index(b, 0);
+    multiplyByTiles(b, op.getRows(), op.getPanel(), integers, type.paddedDepth(depth), /*fromZero=*/true);
+    auto each = scf::ForOp::create(b, index(b, 0), index(b, m), index(b, 1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(each.getBody());
+    part = each.getInductionVar();
+    rows = 1;
+    for (column = 0; column < kPanel; column += 2 * lanes) {
+      SmallVector<Value> sums = beginSums(b, group);
+      for (int64_t half = 0; half < 2; ++half) {
+        Value tile = vector::LoadOp::create(b, wordsType(b), integers, place(b, 0, half));
+        sums[half] = arith::AddIOp::create(b, sums[half], tile);
+      }
+      store(b, scale(b, group, sums, nullptr));
+    }
+  }
+
+  /// The whole depth is one group: integers to the end.
+  void emitOneGroup(ImplicitLocOpBuilder &b) {
+    Value group = index(b, 0);
+    if (rows > 1) {
+      store(b, scale(b, group, groupSums(b, group), nullptr));
+      return;
+    }
+    SmallVector<Value> sums = beginSums(b, group);
+    int64_t steps = type.paddedDepth(depth) * type.bits() / 32;
+    sums.append(2 * (kChains - 1), splatOf(b, wordsType(b), 0));
+    sums = loop(b, index(b, 0), index(b, steps), kChains, sums,
+                [&](ImplicitLocOpBuilder &b, Value step, ValueRange carried) {
+                  SmallVector<Value> next(carried);
+                  for (int64_t chain = 0; chain < kChains; ++chain) {
+                    Value nth = add(b, step, chain);
+                    readStream(b, group, times(b, nth, 4 * kPanel));
+                    emitStep(b, group, nth, MutableArrayRef(next).slice(2 * chain, 2));
+                  }
+                  return next;
+                });
+    for (int64_t i = 2; i < 2 * kChains; ++i)
+      sums[i % 2] = arith::AddIOp::create(b, sums[i % 2], sums[i]);
+    store(b, scale(b, group, ValueRange(sums).take_front(2), nullptr));
+  }
+
+  SmallVector<Value> groupSums(ImplicitLocOpBuilder &b, Value group) {
+    SmallVector<Value> sums = beginSums(b, group);
+    int64_t steps = type.groupDepth(depth) * type.bits() / 32;
+    int64_t chunk = rows == 1 && steps <= kMostUnrolled ? steps : kChunk * type.bits() / 32;
+    if (steps == chunk) {
+      emitChunk(b, group, index(b, 0), steps, sums);
+      return sums;
+    }
+    return loop(b, index(b, 0), index(b, steps), chunk, sums,
+                [&](ImplicitLocOpBuilder &b, Value first, ValueRange carried) {
+                  SmallVector<Value> next(carried);
+                  emitChunk(b, group, first, chunk, next);
+                  return next;
+                });
+  }
+
+  void emitGroups(ImplicitLocOpBuilder &b) {
+    SmallVector<Value> zeros(2 * rows, arith::ConstantOp::create(b, b.getZeroAttr(floatsType(b))));
+    Value none = index(b, 0), count = index(b, type.groups(depth));
+    // Integers and f32 both in registers, or the latter in the destination.
+    if (rows <= mostOfGroups()) {
+      store(b, loop(b, none, count, 1, zeros, [&](ImplicitLocOpBuilder &b, Value group, ValueRange carried) {
+              return scale(b, group, groupSums(b, group),
+                           [&](ImplicitLocOpBuilder &, int64_t r, int64_t half) { return carried[2 * r + half]; });
+            }));
+      return;
+    }
+    store(b, zeros);
+    auto groups = scf::ForOp::create(b, none, count, index(b, 1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(groups.getBody());
+    Value group = groups.getInductionVar();
+    store(b, scale(b, group, groupSums(b, group), [&](ImplicitLocOpBuilder &b, int64_t r, int64_t half) -> Value {
+            return vector::LoadOp::create(b, floatsType(b), op.getDest(), place(b, r, half));
+          }));
+  }
+
+  attn::QuantizedProductOp op;
+  attn::QuantizedType type;
+  int64_t depth, lanes, registers;
+  bool hasDot, hasTiles;
+  int64_t row = 0, rows = 0, column = 0;
+  /// Where rows are a loop: the first one.
+  Value part;
+  /// Where tiles of rows share the panel.
+  std::optional<NextPanel> nextPanel;
+};
+
+/// Rounds to nearest even in the conversion itself: as two ops it takes an instruction more.
+void roundAtOnce(arith::FPToSIOp op) {
+  auto rounded = op.getIn().getDefiningOp<math::RoundEvenOp>();
+  if (!rounded)
+    return;
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  op.replaceAllUsesWith(LLVM::LrintOp::create(b, op.getType(), rounded.getOperand()).getResult());
+  op.erase();
+  if (rounded->use_empty())
+    rounded.erase();
+}
+
+/// Views of the epilogue that can be taken before the product are, so that it can read them ahead.
+void moveViewsBefore(attn::QuantizedProductOp op, ArrayRef<int64_t> shape) {
+  for (auto view : llvm::make_early_inc_range(op->getBlock()->getOps<memref::SubViewOp>())) {
+    auto isThere = [&](Value operand) {
+      Operation *definition = operand.getDefiningOp();
+      return !definition || definition->getBlock() != op->getBlock() || definition->isBeforeInBlock(op);
+    };
+    if (view.getType().getShape() == shape && op->isBeforeInBlock(view) && llvm::all_of(view->getOperands(), isThere))
+      view->moveBefore(op);
+  }
+}
+
+struct LowerQuantizedProducts : rapt::impl::AttnLowerQuantizedProductsBase<LowerQuantizedProducts> {
+  void runOnOperation() override {
+    TargetInfo target = TargetInfo::of(getOperation());
+    WalkResult result = getOperation()->walk([&](attn::QuantizedProductOp op) {
+      auto dest = dyn_cast<MemRefType>(op.getDest().getType());
+      if (!dest || !dest.hasStaticShape()) {
+        op.emitOpError("is not a tile of static shape in memory");
+        return WalkResult::interrupt();
+      }
+      moveViewsBefore(op, dest.getShape());
+      ImplicitLocOpBuilder b(op.getLoc(), op);
+      Emitter(op, target).emit(b);
+      op.erase();
+      return WalkResult::skip();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    getOperation()->walk([](arith::FPToSIOp op) { roundAtOnce(op); });
+  }
+};
+
+} // namespace

@@ -1,0 +1,48 @@
+//===- LowerVectors.cpp - Vectors of one dimension on whole buffers ---------------------------===//
+#include "lib/Target/CPU/Codegen/Passes.h"
+#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNLOWERVECTORS
+#include "lib/Target/CPU/Codegen/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+
+namespace {
+
+struct LowerVectors : rapt::impl::AttnLowerVectorsBase<LowerVectors> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateVectorToSCFConversionPatterns(patterns, VectorTransferToSCFOptions().enableFullUnroll());
+    memref::populateExpandStridedMetadataPatterns(patterns);
+    vector::populateVectorToVectorCanonicalizationPatterns(patterns);
+    vector::populateVectorBitCastLoweringPatterns(patterns);
+    vector::populateVectorBroadcastLoweringPatterns(patterns);
+    vector::populateVectorGatherLoweringPatterns(patterns);
+    vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
+    vector::populateVectorInterleaveLoweringPatterns(patterns);
+    vector::populateVectorMaskMaterializationPatterns(patterns, /*force32BitVectorIndices=*/true);
+    vector::populateVectorMaskOpLoweringPatterns(patterns);
+    vector::populateVectorRankReducingFMAPattern(patterns);
+    vector::populateVectorShapeCastLoweringPatterns(patterns);
+    vector::populateVectorStepLoweringPatterns(patterns);
+    vector::populateVectorTransferLoweringPatterns(patterns, /*maxTransferRank=*/1);
+    vector::populateVectorTransposeLoweringPatterns(patterns, vector::VectorTransposeLowering::EltWise);
+    // Patterns see what others made of an op: going over all again, or looking for equal blocks, finds nothing.
+    (void)applyPatternsGreedily(
+        getOperation(), std::move(patterns),
+        GreedyRewriteConfig().setMaxIterations(1).setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled));
+  }
+};
+
+} // namespace

@@ -1,0 +1,137 @@
+//===- MaskedValues.cpp - Values of masked keys take no part -------------------------------===//
+//
+// The unused slots of a cache block hold whatever was there before, NaN included, and 0 times
+// NaN is NaN. Looking at the products is cheaper than looking at the values: there are fewer
+// of them, and they are in the first-level cache.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CPU/Codegen/MaskedValues.h"
+#include "lib/Target/CPU/Codegen/ScoreRegions.h"
+#include "lib/Target/CPU/Tile/Rows.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::cpu;
+using namespace rapt::tile;
+using attn::kPanel;
+
+namespace {
+
+Value zeros(ImplicitLocOpBuilder &b) { return arith::ConstantOp::create(b, b.getZeroAttr(panelOf(b.getF32Type()))); }
+
+/// Whether some element of a tensor [rows, panels of 32] is NaN or infinite: 0 times it is not 0. Each panel of an even
+/// and of an odd row has a sum of its own, as one sum would be a chain of as many latencies as there are vectors.
+Value hasNonFinite(ImplicitLocOpBuilder &b, Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  const int64_t columns = type.getDimSize(1), step = type.getDimSize(0) % 2 == 0 ? 2 : 1,
+                width = columns <= 4 * kPanel ? columns : kPanel;
+  SmallVector<Value> sums(step * width / kPanel, zeros(b));
+  sums = loop(b, index(b, 0), index(b, type.getDimSize(0)), step, sums,
+              [&](ImplicitLocOpBuilder &b, Value row, ValueRange outer) {
+                return loop(b, index(b, 0), index(b, columns), width, outer,
+                            [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
+                              SmallVector<Value> next;
+                              for (int64_t r = 0; r < step; ++r)
+                                for (int64_t c = 0; c < width; c += kPanel) {
+                                  Value at[] = {arith::AddIOp::create(b, row, index(b, r)),
+                                                arith::AddIOp::create(b, column, index(b, c))};
+                                  next.push_back(
+                                      vector::FMAOp::create(b, readPanel(b, tensor, at), zeros(b), inner[next.size()]));
+                                }
+                              return next;
+                            });
+              });
+  Value sum = sums.front();
+  for (Value other : ArrayRef(sums).drop_front())
+    sum = arith::AddFOp::create(b, sum, other);
+  Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, sum, sum);
+  Value some = vector::ReductionOp::create(b, vector::CombiningKind::OR, isNaN);
+  // LLVM takes the loops inside for the function's hottest code otherwise, and gives them the registers.
+  Value expected = arith::ConstantOp::create(b, b.getBoolAttr(false));
+  return LLVM::ExpectWithProbabilityOp::create(b, some, expected, b.getF64FloatAttr(1));
+}
+
+/// Channels [channel, channel + 32) of a tile's value `key`.
+Value readValue(ImplicitLocOpBuilder &b, Value values, Value key, Value channel) {
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  const bool inPairs = attn::isInPairs(cast<RankedTensorType>(values.getType()));
+  Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)})),
+        line = asValue(b, affineOf(b, d0.floorDiv(inPairs ? 2 : 1), {OpFoldResult(key)}));
+  if (!inPairs)
+    return readPanel(b, values, {panel, line, index(b, 0)});
+  auto [even, odd] = readPairs(b, values, {panel, line, index(b, 0)}, kPanel);
+  Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, asValue(b, affineOf(b, d0 % 2, {OpFoldResult(key)})),
+                                      index(b, 0));
+  return arith::SelectOp::create(b, isOdd, odd, even);
+}
+
+/// Row r of `acc` plus `probability` times a value, whose `key` is kept or not.
+Value addValue(ImplicitLocOpBuilder &b, Value acc, Value r, Value probability, Value isKept, Value values, Value key) {
+  if (!probability.getType().isF32())
+    probability = arith::ExtFOp::create(b, b.getF32Type(), probability);
+  Value factor = splat(b, probability);
+  int64_t channels = cast<RankedTensorType>(acc.getType()).getDimSize(1);
+  return loop(b, index(b, 0), index(b, channels), kPanel, acc,
+              [&](ImplicitLocOpBuilder &b, Value channel, Value carried) {
+                Value value = arith::SelectOp::create(b, isKept, readValue(b, values, key, channel), zeros(b));
+                Value sum = vector::FMAOp::create(b, factor, value, readPanel(b, carried, {r, channel}));
+                return writePanel(b, sum, carried, {r, channel});
+              });
+}
+
+/// Row r of `acc` plus the probabilities of a value tile's `count` keys, the first of which is the block's `first`,
+/// times their values.
+FailureOr<Value> addRow(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, const MaskedBlock &block, Value r,
+                        Value values, int64_t first, Value count, Value acc) {
+  bool fails = false;
+  acc = loop(b, index(b, 0), count, kPanel, acc, [&](ImplicitLocOpBuilder &b, Value begin, Value outer) {
+    Value column = arith::AddIOp::create(b, begin, index(b, first));
+    FailureOr<Value> kept = keptKeys(b, op, r, column);
+    if (failed(kept)) {
+      fails = true;
+      return outer;
+    }
+    Value flags = tensor::EmptyOp::create(b, ArrayRef<int64_t>{kPanel}, b.getF32Type());
+    flags = writePanel(b, arith::UIToFPOp::create(b, panelOf(b.getF32Type()), *kept), flags, index(b, 0));
+    return loop(b, index(b, 0), index(b, kPanel), 1, outer, [&](ImplicitLocOpBuilder &b, Value lane, Value inner) {
+      Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
+      Value isKept =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, tensor::ExtractOp::create(b, flags, lane), one);
+      Value nth = arith::AddIOp::create(b, column, lane), key = arith::AddIOp::create(b, begin, lane);
+      Value probability = tensor::ExtractOp::create(b, block.probabilities, ValueRange{r, nth});
+      return addValue(b, inner, r, probability, isKept, values, key);
+    });
+  });
+  return fails ? FailureOr<Value>(failure()) : acc;
+}
+
+} // namespace
+
+FailureOr<Value> cpu::withoutMaskedValues(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, const MaskedBlock &block,
+                                          Value product) {
+  auto exact = scf::IfOp::create(b, product.getType(), hasNonFinite(b, product), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(exact.elseBlock());
+  scf::YieldOp::create(b, product);
+  b.setInsertionPointToStart(exact.thenBlock());
+  auto type = cast<RankedTensorType>(product.getType());
+  LogicalResult status = success();
+  auto body = [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
+    Value acc =
+        loop(b, index(b, 0), index(b, type.getDimSize(1)), kPanel, carried,
+             [&](ImplicitLocOpBuilder &b, Value c, Value inner) { return writePanel(b, zeros(b), inner, {r, c}); });
+    block.overParts([&](Value values, int64_t first, OpFoldResult count) {
+      FailureOr<Value> sum = addRow(b, op, block, r, values, first, asValue(b, count), acc);
+      if (failed(sum))
+        status = failure();
+      acc = sum.value_or(acc);
+    });
+    return acc;
+  };
+  Value acc = loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, product, body);
+  scf::YieldOp::create(b, acc);
+  if (failed(status))
+    return failure();
+  return exact.getResult(0);
+}

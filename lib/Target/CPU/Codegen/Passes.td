@@ -1,0 +1,208 @@
+//===- Passes.td - From tiles to machine code for CPUs ----------------*- tablegen -*-===//
+#ifndef RAPT_TARGET_CPU_CODEGEN_PASSES_TD
+#define RAPT_TARGET_CPU_CODEGEN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
+  let summary = "attention_state becomes product, softmax and product";
+  let description = [{
+    `attn.attention_state` becomes: scores by `linalg.matmul` on each panel of 32 keys; per row, in vectors of 32, the score and
+    mask regions, the block's maximum, `exp2` and the sum; probabilities times values by `linalg.matmul`. Scores and
+    probabilities share one buffer of [m, block]. Units are base-2 logarithms: scale times log2(e) goes into the query,
+    or, with a score region, into its result.
+
+    Of a `paired` step both products are one `attn.paired_product` over all panels, or one for each part of keys and values that lie apart, which a
+    `tensor.concat` puts together for the op alone: the scaled query becomes bf16 once, before the loops over
+    keys, and so do the probabilities, of which the sum is taken as they are then. A tile of 32 queries, for instructions on tiles, is taken as two of 16 in turn,
+    so that a core can multiply tiles of one while the vectors of the other go through softmax: the scores of both come first.
+
+    ```mlir
+    func.func @step(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
+                    %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
+      %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+        : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+      return %0#0 : tensor<8x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
+}
+
+def AttnLowerProducts : Pass<"attn-lower-products"> {
+  let summary = "matmul tiles become register tiles";
+  let description = [{
+    Runs on buffers: bufferization has a product to look at, not a chain of writes for each row.
+
+    A `linalg.matmul` on [m, k] x [k, 32] of static shape becomes a loop over k whose carried values are the accumulators: as
+    many rows by two vectors as the registers hold. Each step is two loads of the panel, a broadcast per row and
+    multiply-adds. Where the result starts from a zero fill it is never read. A single row has four chains of
+    accumulators, so that it is not bound by the latency of one. 16-bit operands are widened as they are loaded. Tiles of at
+    least 5 rows walk k in chunks of 16 steps and fetch ahead: the panel's next steps, the rows' next lines, the panel after this
+    one (as it is stored, if a loop before has widened it) and what the epilogue touches (ProductPrefetch.h).
+
+    `attn.panel_product` is lowered likewise, two steps at a time, before which a line of each matrix `ahead` is fetched.
+
+    `attn.paired_product` is lowered likewise, in steps of a pair. Both halves of a pair are widened by a shift and a mask, or rows
+    of bf16 are multiplied by `vdpbf16ps` where the target has it (`bf16_dot`); several rows by instructions on tiles (`amx_bf16`,
+    MatrixTiles.h). Several panels, whose number or depth may be dynamic, are a loop; 16 rows take two of them at once by tiles.
+
+    ```mlir
+    func.func @tile(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %c: memref<8x32xf32>) {
+      linalg.matmul ins(%a, %b : memref<8x64xf32>, memref<64x32xf32>) outs(%c : memref<8x32xf32>)
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def AttnLowerQuantizedProducts : Pass<"attn-lower-quantized-products"> {
+  let summary = "tiles of integers become register tiles";
+  let description = [{
+    `attn.quantized_product` on memory becomes loops over groups and over words of a group's codes. A step is two loads of the
+    panel, a broadcast of four codes per row, and dot products: `vpdpbusd` where the target has it (`byte_dot`), else products of
+    16-bit pairs, which LLVM makes `pmaddwd`. Sums of a group are integers, that begin at minus zero times the sum of the row's
+    codes; scaled, they are added in f32, in registers of few rows, else in the destination. With one group of all rows only the last
+    step has scales, and several rows of bytes are multiplied by instructions on tiles where the target has them (`amx_int8`). A rounding to integers becomes one instruction as well.
+
+    ```mlir
+    func.func @tile(%rows: memref<4x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<4x32xf32>) {
+      attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+        : memref<4x128xi8>, memref<2x1088xi8>, memref<4x32xf32>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def AttnEmulateMatrixInstructions : Pass<"attn-emulate-matrix-instructions"> {
+  let summary = "vector code in the place of matrix instructions";
+  let description = [{
+    Where the target's instructions on pairs and tiles are emulated (`emulated`), ops of the amx dialect and the dot product of bf16 become
+    vector code that gives the same numbers, so that their schedules run on any machine. Tiles are buffers on the stack.
+    Numbers below 2^-126, which the instructions flush to zero, are kept.
+
+    ```mlir
+    module attributes {attn.target = {amx_bf16, emulated, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+      func.func @copy(%x: memref<16x32xbf16>, %y: memref<16x32xbf16>) {
+        %c0 = arith.constant 0 : index
+        %t = amx.tile_load %x[%c0, %c0] : memref<16x32xbf16> into !amx.tile<16x32xbf16>
+        amx.tile_store %y[%c0, %c0], %t : memref<16x32xbf16>, !amx.tile<16x32xbf16>
+        return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def AttnVectorize : Pass<"attn-vectorize"> {
+  let summary = "elementwise tiles become vectors";
+  let description = [{
+    `linalg.generic` and `linalg.fill` of static shape become vector code, two rows at a time, so that what is live fits the
+    registers. A fill that only products start from is left to them.
+
+    ```mlir
+    func.func @zero(%t: tensor<8x32xf32>) -> tensor<8x32xf32> {
+      %f0 = arith.constant 0.0 : f32
+      %0 = linalg.fill ins(%f0 : f32) outs(%t : tensor<8x32xf32>) -> tensor<8x32xf32>
+      return %0 : tensor<8x32xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
+}
+
+def AttnExpandMath : Pass<"attn-expand-math"> {
+  let summary = "exp, exp2, tanh, erf, sin and cos become polynomials";
+  let description = [{
+    f32 `math.exp`, `math.exp2`, `math.tanh`, `math.erf`, `math.sin` and `math.cos`, scalar or vector, become polynomials (LLVM would call libm once per
+    element). Errors, measured over all arguments where the result is normal: exp, exp2, sin and cos at most 2 ulp, tanh and erf at most 4 ulp.
+    Infinities, NaN and underflow to zero are as in libm; exp and exp2 flush results below 2^-126 to zero. sin and cos hold for |x| <= 2^20 and give NaN
+    beyond; `attn.rotary_table` takes whole turns off before. Conversions to and from bf16 become shifts and sums of integers, or
+    `vcvtne2ps2bf16` where the target has it (`bf16_round`) and 32 numbers are rounded. Where it has instructions for powers of
+    two (`power_scale`), `vreduceps` and `vscalefps`, exp2 of what is not above zero (`nonpositive`) takes 8 instructions,
+    not 11; by either its errors are at most 4 ulp, and what would be below 2^-126 is something below it. One that is `rounded`, to bf16, has a
+    polynomial of four terms, whose relative error is 7.5e-5.
+
+    ```mlir
+    func.func @e(%x: vector<16xf32>) -> vector<16xf32> {
+      %0 = math.exp2 %x : vector<16xf32>
+      return %0 : vector<16xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def AttnLowerVectors : Pass<"attn-lower-vectors"> {
+  let summary = "vectors of several dimensions become vectors of one, views of buffers arithmetic on offsets";
+  let description = [{
+    What lies between vector code and its conversion to the llvm dialect: transfers of several dimensions are unrolled into those of one, which become
+    loads and stores, masked where they may leave the buffer; slices, transpositions and interleavings become shuffles; `memref.subview` becomes
+    the offset that it stands for. All patterns go over the code once, together.
+
+    ```mlir
+    func.func @copy(%x: memref<2x16xf32>, %v: vector<2x16xf32>, %i: index) {
+      vector.transfer_write %v, %x[%i, %i] {in_bounds = [true, true]} : vector<2x16xf32>, memref<2x16xf32>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "everything becomes the llvm dialect";
+  let description = [{
+    The last conversion: bufferized code of vectors, memrefs and control flow, and `attn.parallel_for`, which becomes a closure on
+    the stack and a call of the executor in `rapt_env`; a non-zero answer returns from the entry at once. Vectors of bf16 are loaded and stored as integers.
+
+    ```mlir
+    func.func @f(%x: memref<4xf32>, %i: index) -> f32 {
+      %0 = memref.load %x[%i] : memref<4xf32>
+      return %0 : f32
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect"];
+}
+
+def AttnEmitEntries : Pass<"attn-emit-entries", "::mlir::ModuleOp"> {
+  let summary = "gives entries the signature of artifact.h";
+  let description = [{
+    For every entry, an exported function `(env, buffers, dims) -> status` (`rapt_entry_fn` in lib/Runtime/include/rapt/artifact.h) that reads
+    buffers and dims in the manifest's order and calls the compiled function, and one of type `rapt_workspace_fn`. All other functions become local. In a
+    module without `attn.model`, entries are bare kernels: `NAME(env, inputs..., outputs..., dims, scratch)` and `NAME_scratch(dims, workers)`.
+    Runs on the llvm dialect.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def AttnLowerCopies : Pass<"attn-lower-copies"> {
+  let summary = "memref.copy becomes loops";
+  let description = [{
+    What copies bufferization left become loops over vectors of 32 elements where rows are whole panels, which fetch long rows ahead, and over
+    elements elsewhere; a copy of a buffer onto itself goes away. LLVM's own lowering of a strided copy would call a function of MLIR's runner library.
+
+    ```mlir
+    func.func @f(%x: memref<4x?xf32, strided<[?, 1]>>, %y: memref<4x?xf32, strided<[?, 1]>>) {
+      memref.copy %x, %y : memref<4x?xf32, strided<[?, 1]>> to memref<4x?xf32, strided<[?, 1]>>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+#endif

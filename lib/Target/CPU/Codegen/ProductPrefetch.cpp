@@ -1,0 +1,232 @@
+//===- ProductPrefetch.cpp - What a register tile reads next --------------------------------===//
+#include "lib/Target/CPU/Codegen/ProductPrefetch.h"
+#include "lib/Target/CPU/Tile/Tile.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::cpu;
+using tile::index;
+
+namespace {
+
+/// Steps of k that the panel is read ahead: at two multiply-adds a cycle and 14 rows they last 112 cycles, longer than
+/// a second-level cache takes to answer.
+constexpr int64_t kStepsAhead = 8;
+
+/// Where the next panel of [k, 32] lies, seen from `panel`: so many rows or columns on. A packed weight is
+/// [n/32, k, 32], a plain one [k, n].
+ProductPrefetch::Distance distanceOf(Value panel) {
+  auto view = panel.getDefiningOp<memref::SubViewOp>();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!view || failed(view.getSourceType().getStridesAndOffset(strides, offset)) ||
+      llvm::any_of(strides, ShapedType::isDynamic))
+    return {};
+  int64_t columns = view.getType().getDimSize(1);
+  if (strides.size() == 2)
+    return {0, columns};
+  return strides.size() == 3 && strides[0] % strides[1] == 0 ? ProductPrefetch::Distance{strides[0] / strides[1], 0}
+                                                             : ProductPrefetch::Distance{};
+}
+
+/// The panel as it is stored: what a loop before the tiles of rows has widened into `panel`, or this itself.
+Value storedPanel(Value panel, scf::ForOp rowLoop) {
+  for (Operation *user : panel.getUsers()) {
+    auto write = dyn_cast<vector::TransferWriteOp>(user);
+    auto loop = write ? dyn_cast<scf::ForOp>(write->getParentOp()) : scf::ForOp();
+    if (!rowLoop || !loop || loop->getBlock() != rowLoop->getBlock() || !loop->isBeforeInBlock(rowLoop))
+      continue;
+    for (auto read : loop.getOps<vector::TransferReadOp>())
+      if (auto type = dyn_cast<MemRefType>(read.getBase().getType());
+          type && type.hasStaticShape() && type.getRank() == 2 && loop.isDefinedOutsideOfLoop(read.getBase()))
+        return read.getBase();
+  }
+  return panel;
+}
+
+/// The loop over panels [n/32, k, 32] around `rowLoop`, where `panel` is a part of k of one of them; null elsewhere.
+scf::ForOp loopOverPanels(Value panel, scf::ForOp rowLoop) {
+  auto view = panel.getDefiningOp<memref::SubViewOp>();
+  if (!view || view.getSourceType().getRank() != 3 || !view.getSourceType().hasStaticShape() ||
+      view.getType().getRank() != 2 || view.getType().getDimSize(0) == view.getSourceType().getDimSize(1))
+    return nullptr;
+  // Around a panel that is widened there is a loop of one step, too.
+  auto loop = dyn_cast<scf::ForOp>(rowLoop->getParentOp());
+  if (loop && loop.isDefinedOutsideOfLoop(view))
+    loop = dyn_cast<scf::ForOp>(loop->getParentOp());
+  auto from = dyn_cast<Value>(view.getMixedOffsets()[1]);
+  bool isOfLoop = loop && from && loop.isDefinedOutsideOfLoop(from) && !loop.isDefinedOutsideOfLoop(view);
+  return isOfLoop && getConstantIntValue(loop.getLowerBound()) == 0 && getConstantIntValue(loop.getStep()) == 1
+             ? loop
+             : nullptr;
+}
+
+} // namespace
+
+scf::ForOp cpu::loopOverRows(Operation *product, Value panel, int64_t rows) {
+  auto loop = dyn_cast<scf::ForOp>(product->getParentOp());
+  return loop && loop.isDefinedOutsideOfLoop(panel) && getConstantIntValue(loop.getStep()) == rows ? loop
+                                                                                                   : scf::ForOp();
+}
+
+SmallVector<memref::SubViewOp> cpu::viewsOfEpilogue(Operation *product, int64_t rows, int64_t columns) {
+  SmallVector<memref::SubViewOp> views;
+  for (auto view : product->getBlock()->getOps<memref::SubViewOp>())
+    if (view.getType().getShape() == ArrayRef<int64_t>{rows, columns} && view->isBeforeInBlock(product))
+      views.push_back(view);
+  return views;
+}
+
+Value cpu::nthTile(ImplicitLocOpBuilder &b, scf::ForOp tiles) {
+  return arith::DivUIOp::create(b, tiles.getInductionVar(), index(b, *getConstantIntValue(tiles.getStep())));
+}
+
+NextPanel::NextPanel(ImplicitLocOpBuilder &b, scf::ForOp tiles, int64_t elements, int64_t bytes) : tiles(tiles) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(tiles);
+  Value count = arith::CeilDivUIOp::create(b, tiles.getUpperBound(), index(b, *getConstantIntValue(tiles.getStep())));
+  count = arith::MaxUIOp::create(b, count, index(b, std::max<int64_t>(elements * bytes / kLineBytes, 1)));
+  count = arith::MinUIOp::create(b, count, index(b, kTilesAPanel));
+  last = arith::SubIOp::create(b, count, index(b, 1));
+  share = arith::DivUIOp::create(b, index(b, elements), count);
+}
+
+Value NextPanel::at(ImplicitLocOpBuilder &b, Value step, int64_t steps) const {
+  Value done = arith::MulIOp::create(b, arith::MinUIOp::create(b, nthTile(b, tiles), last), index(b, steps));
+  return arith::MulIOp::create(b, arith::AddIOp::create(b, done, step), share);
+}
+
+ProductPrefetch::ProductPrefetch(Operation *product, Value input, Value panel, int64_t row, int64_t rows,
+                                 int64_t column, int64_t columns, int64_t rowsOfStep)
+    : input(input), panel(panel), row(row), rows(rows), column(column), columns(columns), rowsOfStep(rowsOfStep) {
+  auto type = cast<MemRefType>(panel.getType());
+  // One that is not known has whole chunks.
+  depth = type.isDynamicDim(0) ? kChunk : type.getDimSize(0);
+  panelBytes = type.getElementTypeBitWidth() / 8;
+  inputBytes = cast<MemRefType>(input.getType()).getElementTypeBitWidth() / 8;
+  int64_t all = cast<MemRefType>(input.getType()).getDimSize(0), width = type.getDimSize(1) / rowsOfStep;
+  isOfFewQueries = isa<attn::PanelProductOp>(product) && all < kLeastRowsToPrefetch;
+  rowLoop = loopOverRows(product, panel, all);
+  stored = storedPanel(panel, rowLoop);
+  next = distanceOf(stored);
+  if (stored != panel && next.column)
+    next = {};
+  if (rowLoop)
+    epilogue = viewsOfEpilogue(product, all, width);
+}
+
+int64_t ProductPrefetch::panelColumn(int64_t byte) const { return column * rowsOfStep + byte / panelBytes; }
+
+bool ProductPrefetch::streams() const { return rows < kLeastRowsToPrefetch; }
+
+bool ProductPrefetch::isUseful(bool isWidened) const {
+  const bool isWhole = columns * rowsOfStep == cast<MemRefType>(panel.getType()).getDimSize(1);
+  return (rows > 1 || (isWidened && isWhole)) && (streams() || depth % kChunk == 0);
+}
+
+bool ProductPrefetch::hasChunks() const { return !streams() && (readsRowsAhead() || rowLoop); }
+
+bool ProductPrefetch::readsRowsAhead() const { return rows * depth * rowsOfStep * inputBytes > kResidentBytes; }
+
+void ProductPrefetch::prefetch(ImplicitLocOpBuilder &b, Value buffer, Value row, Value column, bool isWrite,
+                               unsigned locality) {
+  memref::PrefetchOp::create(b, buffer, ValueRange{row, column}, isWrite, locality, /*isDataCache=*/true);
+}
+
+Value ProductPrefetch::distanceToNext(ImplicitLocOpBuilder &b) const {
+  scf::ForOp panels = loopOverPanels(stored, rowLoop);
+  if (!panels)
+    return index(b, next.row);
+  // The same part of the next panel; behind the last one the next part of the first, behind the last part the panel of
+  // the next task.
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(rowLoop);
+  auto view = stored.getDefiningOp<memref::SubViewOp>();
+  Value lines = index(b, view.getSourceType().getDimSize(1)), part = index(b, view.getType().getDimSize(0));
+  Value from = cast<Value>(view.getMixedOffsets()[1]), p = panels.getInductionVar();
+  auto isEqual = [&](Value x, Value y) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y); };
+  Value back = arith::SubIOp::create(b, part, arith::MulIOp::create(b, p, lines));
+  Value ends = isEqual(arith::AddIOp::create(b, from, part), lines);
+  Value behind = arith::SelectOp::create(b, ends, arith::SubIOp::create(b, lines, from), back);
+  Value isLast = isEqual(arith::AddIOp::create(b, p, index(b, 1)), panels.getUpperBound());
+  return arith::SelectOp::create(b, isLast, behind, lines);
+}
+
+Value ProductPrefetch::beginSpread(ImplicitLocOpBuilder &b, Value k) {
+  auto type = cast<MemRefType>(stored.getType());
+  NextPanel shared(b, rowLoop, llvm::divideCeil(type.getNumElements(), depth), type.getElementTypeBitWidth() / 8);
+  spread = shared.spread();
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(rowLoop);
+    nextPanel = viewFrom(b, stored, distanceToNext(b), index(b, 0), {type.getDimSize(0), type.getDimSize(1)});
+  }
+  return shared.at(b, k, depth);
+}
+
+void ProductPrefetch::prefetchBeside(ImplicitLocOpBuilder &b, Value k) {
+  // Steps [(nth tile * depth + k) / tiles, + chunk / tiles).
+  static_assert(kChunk % kTilesAPanel == 0);
+  constexpr int64_t steps = kChunk / kTilesAPanel;
+  auto divide = [&](Value x) { return arith::DivUIOp::create(b, x, index(b, kTilesAPanel)); };
+  Value done = divide(arith::MulIOp::create(b, nthTile(b, rowLoop), index(b, depth)));
+  Value from = arith::MinUIOp::create(b, arith::AddIOp::create(b, done, divide(k)), index(b, depth - steps));
+  for (int64_t step = 0; step < steps; ++step)
+    for (int64_t c = 0; c < columns * rowsOfStep * panelBytes; c += kLineBytes)
+      prefetch(b, panel, step == 0 ? from : Value(arith::AddIOp::create(b, from, index(b, step))),
+               index(b, next.column + panelColumn(c)), /*isWrite=*/false, kSecondLevel);
+}
+
+Value ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
+  // The input's chunk after the next; behind its end those of the next tile's rows.
+  if (readsRowsAhead()) {
+    Value ahead = arith::AddIOp::create(b, k, index(b, 2 * kChunk));
+    Value ends = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, ahead, index(b, depth));
+    Value nextRow = arith::SelectOp::create(b, ends, index(b, row + rows), index(b, row));
+    Value nextColumn = arith::SelectOp::create(b, ends, Value(arith::SubIOp::create(b, ahead, index(b, depth))), ahead);
+    if (rowsOfStep > 1)
+      nextColumn = arith::MulIOp::create(b, nextColumn, index(b, rowsOfStep));
+    nextRows = viewFrom(b, input, nextRow, nextColumn, {rows, kChunk * rowsOfStep});
+  }
+  Value element;
+  if (rowLoop && next.row)
+    element = beginSpread(b, k);
+  else if (rowLoop && next.column)
+    prefetchBeside(b, k);
+  if (!epilogue.empty()) {
+    // A row a chunk, so that the last chunk has the last row.
+    int64_t late = depth / kChunk - rows;
+    Value r = arith::DivUIOp::create(b, k, index(b, kChunk));
+    if (late > 0)
+      r = arith::SubIOp::create(b, arith::MaxUIOp::create(b, r, index(b, late)), index(b, late));
+    for (memref::SubViewOp view : epilogue)
+      for (int64_t c = 0; c < columns * 4; c += kLineBytes)
+        prefetch(b, view, arith::AddIOp::create(b, r, index(b, row)), index(b, column + c / 4), /*isWrite=*/true,
+                 kFirstLevel);
+  }
+  return element;
+}
+
+void ProductPrefetch::atStep(ImplicitLocOpBuilder &b, Value panel, Value k) {
+  const int64_t lineBytes = columns * rowsOfStep * panelBytes;
+  Value ahead = arith::AddIOp::create(b, k, index(b, streams() ? kStreamBytes / lineBytes : kStepsAhead));
+  for (int64_t c = 0; c < lineBytes; c += kLineBytes)
+    prefetch(b, panel, ahead, index(b, panelColumn(c)), /*isWrite=*/false, isOfFewQueries ? kSecondLevel : kFirstLevel);
+}
+
+Value ProductPrefetch::inChunk(ImplicitLocOpBuilder &b, Value nth, Value element) {
+  for (int64_t c = 0; nextRows && c < kChunk * rowsOfStep * inputBytes; c += kLineBytes)
+    prefetch(b, nextRows, nth, index(b, c / inputBytes), /*isWrite=*/false, kFirstLevel);
+  if (!element)
+    return nullptr;
+  prefetch(b, nextPanel, index(b, 0), element, /*isWrite=*/false, kSecondLevel);
+  return arith::AddIOp::create(b, element, spread);
+}
+
+Value ProductPrefetch::viewFrom(ImplicitLocOpBuilder &b, Value matrix, Value row, Value column,
+                                std::array<int64_t, 2> shape) {
+  SmallVector<OpFoldResult> sizes{b.getIndexAttr(shape[0]), b.getIndexAttr(shape[1])}, strides(2, b.getIndexAttr(1));
+  return memref::SubViewOp::create(b, matrix, {OpFoldResult(row), OpFoldResult(column)}, sizes, strides);
+}

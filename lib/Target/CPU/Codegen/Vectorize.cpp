@@ -1,0 +1,62 @@
+//===- Vectorize.cpp - Elementwise tiles on vectors --------------------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Target/CPU/Codegen/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNVECTORIZE
+#include "lib/Target/CPU/Codegen/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+
+namespace {
+
+/// Rows of a tile that are handled together.
+constexpr int64_t kRows = 2;
+
+struct Vectorize : rapt::impl::AttnVectorizeBase<Vectorize> {
+  void runOnOperation() override {
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation()->walk([&](linalg::LinalgOp op) {
+      // A fill that a product starts from goes with the product.
+      bool alone =
+          isa<linalg::FillOp>(op) &&
+          !llvm::all_of(op->getUsers(),
+                        llvm::IsaPred<linalg::MatmulOp, rapt::attn::PanelProductOp, rapt::attn::PairedProductOp>);
+      if ((isa<linalg::GenericOp>(op) || alone) && !op.hasDynamicShape())
+        ops.push_back(op);
+    });
+    IRRewriter rewriter(&getContext());
+    for (linalg::LinalgOp op : ops) {
+      rewriter.setInsertionPoint(op);
+      SmallVector<int64_t> extents = op.getStaticLoopRanges();
+      if (extents.size() == 2 && extents[0] > kRows && extents[0] % kRows == 0) {
+        linalg::LinalgTilingOptions options;
+        options.setTileSizes(SmallVector<int64_t>{kRows, 0});
+        FailureOr<linalg::TiledLinalgOp> tiled = linalg::tileLinalgOp(rewriter, op, options);
+        if (failed(tiled)) {
+          op.emitOpError("cannot be tiled by rows");
+          return signalPassFailure();
+        }
+        rewriter.replaceOp(op, tiled->tensorResults);
+        op = tiled->op;
+        rewriter.setInsertionPoint(op);
+      }
+      FailureOr<linalg::VectorizationResult> result = linalg::vectorize(rewriter, op);
+      if (failed(result)) {
+        op.emitOpError("cannot be vectorized");
+        return signalPassFailure();
+      }
+      rewriter.replaceOp(op, result->replacements);
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,188 @@
+//===- PadKernels.cpp - Kernels on arrays whose columns fill no panel ----------------------===//
+//
+// A kernel's arguments are plain row-major arrays of the caller. Each op that works on
+// panels gets copies of operands whose columns end inside of one, filled up with
+// zeros, and gives the part of its result that counts. Nothing is copied where columns are
+// multiples of 32.
+//
+//===----------------------------------------------------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Target/CPU/Layout/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNPADKERNELS
+#include "lib/Target/CPU/Layout/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+using attn::kPanel;
+using attn::padToPanel;
+
+namespace {
+
+RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+int64_t columnsOf(Value value) { return tensorOf(value).getShape().back(); }
+
+RankedTensorType withColumns(RankedTensorType type, int64_t columns) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = columns;
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+/// `value` with zeros up to `columns`: what was cut off it, or a copy.
+Value padTo(ImplicitLocOpBuilder &b, Value value, int64_t columns) {
+  RankedTensorType type = tensorOf(value);
+  if (type.getShape().back() == columns)
+    return value;
+  if (auto cut = value.getDefiningOp<tensor::ExtractSliceOp>(); cut && columnsOf(cut.getSource()) == columns)
+    return cut.getSource();
+  SmallVector<OpFoldResult> low(type.getRank(), b.getIndexAttr(0)), high = low;
+  high.back() = b.getIndexAttr(columns - type.getShape().back());
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type.getElementType()));
+  return tensor::PadOp::create(b, withColumns(type, columns), value, low, high, zero);
+}
+Value pad(ImplicitLocOpBuilder &b, Value value) { return padTo(b, value, padToPanel(columnsOf(value))); }
+
+/// Gives result 0 of `op` the columns `columns`; its users see those they saw before.
+void widenResult(ImplicitLocOpBuilder &b, Operation *op, int64_t columns) {
+  Value result = op->getResult(0);
+  RankedTensorType type = tensorOf(result);
+  if (type.getShape().back() == columns)
+    return;
+  result.setType(withColumns(type, columns));
+  b.setInsertionPointAfter(op);
+  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)), strides(type.getRank(), b.getIndexAttr(1)),
+      sizes = tensor::getMixedSizes(b, b.getLoc(), result);
+  sizes.back() = b.getIndexAttr(type.getShape().back());
+  auto cut = tensor::ExtractSliceOp::create(b, type, result, offsets, sizes, strides);
+  SmallPtrSet<Operation *, 8> but{cut};
+  for (OpFoldResult size : sizes)
+    if (auto value = dyn_cast<Value>(size))
+      but.insert(value.getDefiningOp());
+  result.replaceAllUsesExcept(cut, but);
+}
+
+/// A weight [k, n] whose columns fill panels is read as it is; any other becomes panels [n/32, k, 32].
+Value packWeight(ImplicitLocOpBuilder &b, attn::LinearOp op) {
+  RankedTensorType type = op.getWeight().getType();
+  bool transposed = op.getTransposed();
+  int64_t k = type.getDimSize(transposed ? 1 : 0), n = type.getDimSize(transposed ? 0 : 1);
+  if (!transposed && n % kPanel == 0)
+    return op.getWeight();
+  Value dest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{padToPanel(n) / kPanel, k, kPanel}, type.getElementType());
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type.getElementType()));
+  SmallVector<int64_t> inner{transposed ? 0 : 1}, outer{1, 0};
+  return linalg::PackOp::create(b, op.getWeight(), dest, inner, ArrayRef<OpFoldResult>{b.getIndexAttr(kPanel)}, zero,
+                                transposed ? ArrayRef<int64_t>() : ArrayRef<int64_t>(outer))
+      .getResult();
+}
+
+void padLinear(ImplicitLocOpBuilder &b, attn::LinearOp op) {
+  if (op.isPacked())
+    return;
+  int64_t columns = columnsOf(op.getResult());
+  // A product stores its last panel narrow, so its result goes straight into the caller's array; not so where a
+  // residual is read by whole panels.
+  bool returned = llvm::all_of(op->getUsers(), llvm::IsaPred<func::ReturnOp>) &&
+                  llvm::all_of(op.getExtras(), [](Value extra) { return tensorOf(extra).getRank() == 1; });
+  op.getWeightMutable().assign(packWeight(b, op));
+  op.setTransposed(false);
+  for (OpOperand &extra : op.getExtrasMutable())
+    extra.set(padTo(b, extra.get(), std::max(columnsOf(extra.get()), padToPanel(columns))));
+  if (!returned)
+    widenResult(b, op, padToPanel(columns));
+}
+
+template <typename Norm> void padNorm(ImplicitLocOpBuilder &b, Norm op) {
+  int64_t columns = columnsOf(op.getInput());
+  if (columns % kPanel == 0)
+    return;
+  for (OpOperand &operand : op->getOpOperands())
+    operand.set(pad(b, operand.get()));
+  if (!op.getColumns())
+    op.setColumns(columns);
+  widenResult(b, op, padToPanel(columns));
+}
+
+/// Heads that fill no panel.
+LogicalResult padAttention(ImplicitLocOpBuilder &b, attn::AttentionOp op) {
+  for (unsigned i = 0; i < 4; ++i)
+    if (*op.dimOf(i, i < 2 ? attn::AttentionOp::DQK : attn::AttentionOp::DV) + 1 != op.getMap(i).getNumResults())
+      return op.emitOpError("needs channels as the last dim of query, key, value and result");
+  if (op.getKey().getDefiningOp<attn::KVViewOp>()) {
+    if (columnsOf(op.getQuery()) % kPanel != 0)
+      return op.emitOpError("reads a cache, so its heads must have a multiple of 32 channels");
+    return success();
+  }
+  for (OpOperand *operand : {&op.getQueryMutable(), &op.getKeyMutable(), &op.getValueMutable()})
+    operand->set(pad(b, operand->get()));
+  widenResult(b, op, padToPanel(columnsOf(op.getResult())));
+  return success();
+}
+
+/// Whether the columns that `op` works on are known; told when they are not.
+LogicalResult checkColumns(Operation *op) {
+  auto isUnknown = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getElementType().isFloat() && tensor.getRank() > 0 &&
+           tensor.isDynamicDim(tensor.getRank() - 1);
+  };
+  // Extra operands of attention are indexed element by element: they need no panels.
+  ValueRange operands = isa<attn::AttentionOp>(op)          ? op->getOperands().take_front(3)
+                        : isa<attn::AttentionWeightsOp>(op) ? op->getOperands().take_front(4)
+                                                            : op->getOperands();
+  if (llvm::any_of(operands.getTypes(), isUnknown) || llvm::any_of(op->getResultTypes(), isUnknown))
+    return op->emitOpError("has a last extent '?': the columns of a kernel's arrays must be numbers");
+  return success();
+}
+
+LogicalResult padOp(Operation *op) {
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  if (failed(checkColumns(op)))
+    return failure();
+  // A result without elements has no columns, and nothing can be cut off it.
+  if (llvm::any_of(op->getResults(), [](Value result) {
+        auto type = dyn_cast<RankedTensorType>(result.getType());
+        return type && llvm::is_contained(type.getShape(), 0);
+      }))
+    return success();
+  if (auto linear = dyn_cast<attn::LinearOp>(op))
+    padLinear(b, linear);
+  else if (auto norm = dyn_cast<attn::LayerNormOp>(op))
+    padNorm(b, norm);
+  else if (auto norm = dyn_cast<attn::RMSNormOp>(op))
+    padNorm(b, norm);
+  else if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
+    return padAttention(b, attention);
+  } else if (isa<attn::ActivationOp, attn::GLUOp, attn::AddOp, attn::EmbeddingOp, attn::SelectRowsOp>(op)) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (getElementTypeOrSelf(operand.get().getType()).isFloat())
+        operand.set(pad(b, operand.get()));
+    widenResult(b, op, padToPanel(columnsOf(op->getResult(0))));
+  }
+  return success();
+}
+
+struct PadKernels : rapt::impl::AttnPadKernelsBase<PadKernels> {
+  void runOnOperation() override {
+    if (!attn::isKernelModule(getOperation()))
+      return;
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<attn::AttnDialect>(op->getDialect()))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops)
+      if (failed(padOp(op)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

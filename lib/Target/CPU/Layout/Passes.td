@@ -1,0 +1,114 @@
+//===- Passes.td - Layouts of the CPU ---------------------------------*- tablegen -*-===//
+#ifndef RAPT_TARGET_CPU_LAYOUT_PASSES_TD
+#define RAPT_TARGET_CPU_LAYOUT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
+  let summary = "writes the target's capabilities into the module";
+  let description = [{
+    Sets `attn.target`, which later passes read through `TargetInfo`, so that each of them runs from text alone.
+
+    ```mlir
+    module {
+    }
+    ```
+    With `vector-bytes=64 vector-registers=32`: `module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}}`.
+  }];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "Bytes of the widest vector register that is fast">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", "16", "Number of vector registers">,
+    Option<"byteDot", "byte-dot", "bool", "false", "Whether an instruction sums four products of bytes in 32 bits">,
+    Option<"bf16Dot", "bf16-dot", "bool", "false", "Whether an instruction sums two products of bf16 in f32, faster than f32's multiply-adds">,
+    Option<"amxBf16", "amx-bf16", "bool", "false", "Whether instructions multiply tiles of pairs of bf16">,
+    Option<"bf16Round", "bf16-round", "bool", "false", "Whether an instruction rounds two vectors of f32 to one of bf16">,
+    Option<"powerScale", "power-scale", "bool", "false", "Whether an instruction takes what is behind a number's point, and one multiplies by a power of two">,
+    Option<"amxInt8", "amx-int8", "bool", "false", "Whether instructions multiply tiles of fours of bytes">,
+    Option<"emulated", "emulated", "bool", "false", "Whether vector code takes the place of bf16-dot, amx-bf16 and amx-int8">
+  ];
+}
+
+def AttnPadKernels : Pass<"attn-pad-kernels", "::mlir::ModuleOp"> {
+  let summary = "copies a kernel's operands whose columns fill no panel";
+  let description = [{
+    In a module without a model and parameters, ops that work on panels of 32 columns get operands padded with zeros, and users
+    get the part of their results that counts. Weights that are transposed or fill no panel become panels. Where columns are
+    multiples of 32 nothing changes.
+
+    ```mlir
+    func.func @norm(%x: tensor<?x33xf32>, %w: tensor<33xf32>) -> tensor<?x33xf32> {
+      %y = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x33xf32>, tensor<33xf32>
+      return %y : tensor<?x33xf32>
+    }
+    ```
+    Here the norm works on 64 columns of which 33 count.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"> {
+  let summary = "decides where parameters lie in the weight file and pads shapes to panels of 32";
+  let description = [{
+    Each `attn.parameter` gets a layout that fits its uses (panels for products, rows for tables and vectors), an offset and a
+    stride; its type becomes the physical one. Activations, and a model's states (arguments that are results as well), are padded to
+    multiples of 32 columns, each part of a recurrence's gates for itself, heads to multiples of
+    32 channels; normalizations learn how many columns count; `!attn.kv_cache` becomes the tensor of its blocks. The
+    padding is zero throughout. Runs after the blocks are inlined.
+
+    ```mlir
+    attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x80xf32> {
+      %w = attn.parameter_slice @w : tensor<64x80xf32>
+      %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x80xf32> -> tensor<?x80xf32>
+      return %y : tensor<?x80xf32>
+    }
+    ```
+    Weights of products in bf16 lie in pairs of rows, on every target. Here `@w` becomes `tensor<3x64x32xf32>` with `layout = #attn.layout<panels, shape = [64, 80], column_group = 0, row_group = 0, k = 1>` at offset 0.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def AttnRoundRows : Pass<"attn-round-rows", "::mlir::ModuleOp"> {
+  let summary = "rounds what products of bf16 read, for targets that multiply pairs";
+  let description = [{
+    Where the target has instructions on pairs of bf16 (`bf16_dot`, `amx_bf16`), the input of every `attn.linear` whose weight is in
+    panels of pairs goes through `attn.round_rows`, once for all products that read it, which the tasks of the op that makes the rows do where they
+    can (remarks of the category fusion tell). Elsewhere nothing changes: weights are
+    widened, and inputs stay f32. Runs after layouts are materialized.
+
+    ```mlir
+    module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+      func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
+        %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+        return %y : tensor<?x64xf32>
+      }
+    }
+    ```
+  }];
+}
+
+def AttnPairAttention : Pass<"attn-pair-attention", "::mlir::ModuleOp"> {
+  let summary = "attention multiplies pairs of bf16, for targets that do";
+  let description = [{
+    Where the target has instructions on pairs of bf16 (`bf16_dot`, `amx_bf16`), `attn.attention` becomes `paired` if its keys are stored in
+    bf16, or if they are not in a cache and all weights that products of the program read are in panels of pairs. An additive
+    similarity is no product, and stays as it is. Elsewhere nothing changes. Runs after layouts are materialized.
+
+    ```mlir
+    #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+    #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+    #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+    #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+    module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+      func.func @f(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xbf16>, %v: tensor<?x12x64xbf16>) -> tensor<?x12x64xf32> {
+        %scale = arith.constant 0.125 : f32
+        %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
+          : tensor<?x12x64xf32>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xf32>
+        return %o : tensor<?x12x64xf32>
+      }
+    }
+    ```
+  }];
+}
+
+#endif

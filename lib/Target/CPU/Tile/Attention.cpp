@@ -1,0 +1,327 @@
+//===- Attention.cpp - attn.attention as loops over blocks of keys ------------------------===//
+//
+// Where keys are not in a cache, which holds them as products read them, a grid of its own
+// packs them first; of a cache in fewer bits a task widens some blocks before it uses them. The
+// grid of the op itself is (row, key/value head, query head of its group, block of at most 252
+// queries), so that tasks with the same keys follow one another. A task takes some blocks of
+// keys at a time, which stay in the second-level cache while tiles of 14 queries use them; the
+// state of online softmax of all its queries is in scratch. Blocks that the mask excludes are
+// not visited, those that it keeps whole are visited without it; where they are packed or
+// widened a step takes 128 keys, the last one what is left. Meanwhile what the next tile reads
+// and this one writes is brought near. The last tile begins earlier, and computes some queries
+// again, if the queries are no whole tiles; fewer than 14 go one by one.
+//
+// Paired attention reads keys and values in pairs of bf16, of a cache where they lie. For instructions on tiles a task
+// has 256 queries in tiles of 32, or fewer than 32 in tiles of 16, of which the last one's may repeat.
+//
+//===----------------------------------------------------------------------===//
+#include "dialect/Attn/CacheLayout.h"
+#include "lib/Target/CPU/Layout/Rounding.h"
+#include "lib/Target/CPU/Tile/AttentionSteps.h"
+#include "lib/Target/CPU/Tile/Tiling.h"
+#include "lib/TargetInfo/TargetInfo.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::tile;
+using attn::AttentionOp;
+using attn::kPanel;
+
+namespace {
+
+/// Most queries of a task: enough of them to use blocks of keys, which the first of them brings from a shared cache,
+/// many times; few enough for many tasks and for a state that stays in the second-level cache.
+constexpr int64_t kTaskQueries = 18 * kTileRows;
+/// The same of tiles that instructions multiply, two of 16 queries in turn.
+constexpr int64_t kMatrixTaskQueries = 8 * 2 * kMatrixTileRows;
+constexpr int64_t kMatrixTiles[] = {2 * kMatrixTileRows, kMatrixTileRows, 1};
+
+int64_t taskQueries(const AttentionTask &task) {
+  return task.tiles.front() == kTileRows ? kTaskQueries : kMatrixTaskQueries;
+}
+
+/// How the queries of tasks are cut into tiles: fewer than 16 fill up one of instructions on tiles, unless extra
+/// operands have elements of each query.
+void chooseTiles(AttentionTask &task) {
+  AttentionOp op = task.op;
+  if (!op.getPaired() || !TargetInfo::of(op).amxBf16)
+    return;
+  task.repeatsQueries = llvm::none_of(llvm::seq<unsigned>(0, op.getExtras().size()),
+                                      [&](unsigned i) { return op.dimOf(4 + i, AttentionOp::Q).has_value(); });
+  task.tiles = ArrayRef(kMatrixTiles).drop_back(task.repeatsQueries);
+}
+
+/// What all tasks have in common.
+AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int64_t valueChannels) {
+  AttentionTask task{op, analyzeMask(op.getMask()), view};
+  task.channels = channels, task.valueChannels = valueChannels, task.block = op.getPaired() ? kPairedBlock : kBlock;
+  chooseTiles(task);
+  if (view)
+    task.block = attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), channels)->block;
+  return task;
+}
+
+/// Offsets and sizes of `m` rows from row `r` on in the slice of the result that a task owns (rank kept).
+void placeRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r,
+               SmallVector<OpFoldResult> &offsets, SmallVector<OpFoldResult> &sizes) {
+  AttentionOp op = task.op;
+  SmallVector<OpFoldResult> unused;
+  tileOf(b, task, 3, r, m, Value(), 0, unused, sizes);
+  offsets.assign(sizes.size(), b.getIndexAttr(0));
+  offsets[*op.dimOf(3, AttentionOp::Q)] = r;
+}
+
+int64_t resultWidth(AttentionOp op) { return op.getResult().getType().getDimSize(*op.dimOf(3, AttentionOp::DV)); }
+
+/// The tile's rows of `dest`, the slice of the result that the task owns, from row `r` of it on. The task has `count`
+/// queries.
+Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, Value count, ValueRange state,
+             Value dest) {
+  AttentionOp op = task.op;
+  SmallVector<OpFoldResult> offsets, sizes;
+  placeRows(b, task, m, r, offsets, sizes);
+  int64_t rows = m;
+  Value own = index(b, m);
+  if (task.repeatsQueries && m == task.tiles.back()) {
+    own = arith::MinSIOp::create(b, own, count);
+    sizes[*op.dimOf(3, AttentionOp::Q)] = own;
+    rows = ShapedType::kDynamic;
+  }
+  Value tile = extract(b, dest, offsets, sizes, {rows, resultWidth(op)});
+  return insert(b, normalize(b, state[0], state[2], own, task.valueChannels, tile), dest, offsets, sizes);
+}
+
+/// What is read and written after the tile of queries from `query` on, of the task's `count` from `first` on: the next
+/// tile's queries, or the last one's again, and the tile's rows of `dest`.
+SmallVector<Value> aheadOf(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value first, Value count,
+                           Value query, Value dest) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Value next = asValue(b, affineOf(b, d0 + d1 + m, {OpFoldResult(first), OpFoldResult(query)})),
+        last = asValue(b, affineOf(b, d0 + d1 - m, {OpFoldResult(first), OpFoldResult(count)}));
+  SmallVector<OpFoldResult> offsets, sizes;
+  placeRows(b, task, m, query, offsets, sizes);
+  return {queryRows(b, task, m, arith::MinSIOp::create(b, next, last)),
+          extract(b, dest, offsets, sizes, {m, resultWidth(task.op)})};
+}
+
+/// Whether `count` queries of a task fill a tile of the largest size.
+Value isTiled(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, task.tiles.front()));
+}
+
+/// The `count` queries of a task in tiles of one size: `body` gets a tile's rows, where its state is and its first
+/// query.
+SmallVector<Value>
+overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count, ValueRange init,
+          function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, int64_t m, Value at, Value query, ValueRange)> body) {
+  Value zero = index(b, 0), left = count; // 0 once a size has taken them
+  SmallVector<Value> state(init);
+  for (int64_t m : task.tiles.drop_back()) {
+    Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, left, index(b, m));
+    Value tiled = arith::SelectOp::create(b, some, left, zero);
+    left = arith::SelectOp::create(b, some, zero, left);
+    Value last = arith::SubIOp::create(b, count, index(b, m));
+    state = loop(b, zero, tiled, m, state, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
+      return body(b, m, at, arith::MinSIOp::create(b, at, last), carried);
+    });
+  }
+  int64_t m = task.tiles.back();
+  return loop(b, zero, left, m, state, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
+    Value query = at;
+    if (m > 1) {
+      Value last = arith::MaxSIOp::create(b, arith::SubIOp::create(b, count, index(b, m)), zero);
+      query = arith::MinSIOp::create(b, at, last);
+    }
+    return body(b, m, at, query, carried);
+  });
+}
+
+/// Rows [r, r + m) of each tensor of a state.
+SmallVector<Value> stateOf(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange states, int64_t m, Value r) {
+  OpFoldResult zero = b.getIndexAttr(0), rows = b.getIndexAttr(m), width = b.getIndexAttr(task.valueChannels);
+  return {extract(b, states[0], {OpFoldResult(r), zero}, {rows, width}, {m, task.valueChannels}),
+          extract(b, states[1], {OpFoldResult(r)}, {rows}, {m}), extract(b, states[2], {OpFoldResult(r)}, {rows}, {m})};
+}
+SmallVector<Value> withState(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange states, int64_t m, Value r,
+                             ValueRange state) {
+  OpFoldResult zero = b.getIndexAttr(0), rows = b.getIndexAttr(m), width = b.getIndexAttr(task.valueChannels);
+  return {insert(b, state[0], states[0], {OpFoldResult(r), zero}, {rows, width}),
+          insert(b, state[1], states[1], {OpFoldResult(r)}, {rows}),
+          insert(b, state[2], states[2], {OpFoldResult(r)}, {rows})};
+}
+
+/// Blocks of keys that a task uses for all its tiles before it goes on: 256 KiB of keys and values.
+int64_t blocksTogether(const AttentionTask &task) {
+  return std::max<int64_t>(1, (1 << 16) * task.together() / task.block / (task.channels + task.valueChannels));
+}
+
+/// Queries [first, first + count) of the row into `dest`.
+Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value dest) {
+  // The last tile's state is beside that of the queries which it has in common with the tile before.
+  SmallVector<Value> states = stateRoom(b, task, taskQueries(task));
+  states =
+      overTiles(b, task, count, states, [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value, ValueRange carried) {
+        return withState(b, task, carried, m, at, emptyState(b, stateOf(b, task, carried, m, at)));
+      });
+  KeyBlocks all = blocksOf(b, task, arith::AddIOp::create(b, task.offset, first), count);
+  Value most = index(b, blocksTogether(task));
+  // A few queries read what is widened from the first-level cache.
+  if (needsWidening(task))
+    most = arith::SelectOp::create(b, isTiled(b, task, count), most, index(b, 1));
+  states = loop(b, all.from, all.end, most, states, [&](ImplicitLocOpBuilder &b, Value begin, ValueRange carried) {
+    Value end = arith::MinSIOp::create(b, arith::AddIOp::create(b, begin, most), all.end);
+    AttentionTask some = task;
+    if (needsWidening(task))
+      some.widened = widenKeys(b, task, begin, end, blocksTogether(task));
+    auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
+      Value last;
+      if (task.repeatsQueries && m == task.tiles.back())
+        last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, count), index(b, 1));
+      QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query), last);
+      if (m == kTileRows)
+        tile.ahead = aheadOf(b, task, m, first, count, query, dest);
+      KeyBlocks range = blocksOf(b, task, tile.position, index(b, m));
+      for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
+        *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
+      SmallVector<Value> state = update(b, some, tile, m, range, stateOf(b, task, carried, m, at));
+      return withState(b, task, carried, m, at, state);
+    };
+    return overTiles(b, task, count, carried, body);
+  });
+  auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
+    return SmallVector<Value>{finish(b, task, m, query, count, stateOf(b, task, states, m, at), carried[0])};
+  };
+  return overTiles(b, task, count, dest, body)[0];
+}
+
+/// Queries [first, first + count) of the row into their place in `dest`, the whole result.
+Insertion attend(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value dest) {
+  AttentionOp op = task.op;
+  Insertion out;
+  SmallVector<int64_t> shape;
+  tileOf(b, task, 3, arith::AddIOp::create(b, task.firstQuery, first), 1, Value(), 0, out.offsets, out.sizes);
+  out.sizes[*op.dimOf(3, AttentionOp::Q)] = count;
+  for (OpFoldResult size : out.sizes)
+    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  out.tile = overKeys(b, task, first, count, extract(b, dest, out.offsets, out.sizes, shape));
+  return out;
+}
+
+/// The op is now `result`. Heads that were written rounded are merged as they are, and the rounding finds its input
+/// rounded.
+void replace(PatternRewriter &rewriter, AttentionOp op, attn::RoundRowsOp rounding, Value result) {
+  if (!rounding) {
+    // An extent may be static in the query alone, or in the result alone.
+    if (result.getType() != op.getResult().getType())
+      result = tensor::CastOp::create(rewriter, op.getLoc(), op.getResult().getType(), result);
+    return rewriter.replaceOp(op, result);
+  }
+  auto heads = rounding.getInput().getDefiningOp<attn::MergeHeadsOp>();
+  rewriter.modifyOpInPlace(heads, [&] {
+    heads->setOperand(0, result);
+    heads.getResult().setType(rounding.getResult().getType());
+  });
+  rewriter.eraseOp(op);
+}
+
+struct TileAttention : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  /// What can be wrong about the operands.
+  static LogicalResult checkOperands(AttentionOp op, PatternRewriter &rewriter) {
+    for (Value extra : op.getExtras())
+      if (Type element = getElementTypeOrSelf(extra.getType());
+          !element.isF32() && !element.isInteger(32) && !element.isInteger(64))
+        return rewriter.notifyMatchFailure(op, "extra operands are f32, i32 or i64");
+    auto order = [&](unsigned i, AttentionOp::Dim first, AttentionOp::Dim second) {
+      return *op.dimOf(i, first) < *op.dimOf(i, second);
+    };
+    if (!order(0, AttentionOp::Q, AttentionOp::DQK) || !order(3, AttentionOp::Q, AttentionOp::DV))
+      return rewriter.notifyMatchFailure(op, "query or result is transposed");
+    auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
+    auto cache = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
+    if (view && (op.getValue() != view.getValues() || !cache))
+      return rewriter.notifyMatchFailure(op, "keys and values are not of one materialized cache");
+    if (cache && op.getPaired() && !cache.getElementType().isBF16())
+      return rewriter.notifyMatchFailure(op, "it is paired, and the cache is not");
+    return success();
+  }
+
+  LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
+    auto query = cast<RankedTensorType>(op.getQuery().getType()),
+         value = cast<RankedTensorType>(op.getValue().getType());
+    if (failed(checkOperands(op, rewriter)))
+      return failure();
+    int64_t channels = query.getDimSize(*op.dimOf(0, AttentionOp::DQK));
+    int64_t valueChannels = value.getDimSize(*op.dimOf(2, AttentionOp::DV));
+    if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels))
+      return rewriter.notifyMatchFailure(op, "head dimensions are dynamic");
+    auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
+    if (view && (channels % kPanel != 0 || valueChannels % kPanel != 0))
+      return rewriter.notifyMatchFailure(op, "head dimensions of a cache are not padded");
+    // Arguments of a kernel have exact strides: its tiles are padded as they are read.
+    channels = attn::padToPanel(channels), valueChannels = attn::padToPanel(valueChannels);
+    AttentionTask prototype = taskOf(op, view, channels, valueChannels);
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    AffineExpr d0 = b.getAffineDimExpr(0);
+    auto extentOf = [&](AttentionOp::Dim dim) -> OpFoldResult {
+      for (auto [i, operand] : llvm::enumerate(SmallVector<Value>{op.getQuery(), op.getKey(), op.getValue()}))
+        if (std::optional<unsigned> position = op.dimOf(i, dim);
+            position && !(view && cast<RankedTensorType>(operand.getType()).isDynamicDim(*position) && i > 0))
+          return extent(b, operand, *position);
+      return b.getIndexAttr(1);
+    };
+    OpFoldResult rows = op.getQBegin() ? affineOf(b, d0 - 1, {extent(b, op.getQBegin(), 0)}) : extentOf(AttentionOp::B);
+    OpFoldResult groups = extentOf(AttentionOp::G), queries = extentOf(AttentionOp::Q),
+                 keys = extentOf(AttentionOp::KV);
+    OpFoldResult longest = longestRow(b, op.getQBegin(), rows, queries);
+    auto share = shareRows(b, longest, taskQueries(prototype), prototype.tiles.front());
+    OpFoldResult tasks = share.first;
+    Value together = share.second;
+    SmallVector<OpFoldResult> resultExtents;
+    for (AffineExpr expr : op.getMap(3).getResults())
+      resultExtents.push_back(extentOf(static_cast<AttentionOp::Dim>(cast<AffineDimExpr>(expr).getPosition())));
+    attn::RoundRowsOp rounding = roundingOf(op.getResult());
+    Value dest = destination(b, op.getResult(), resultExtents,
+                             rounding ? rounding.getResult().getType().getElementType() : Type());
+
+    if (llvm::is_contained(op.getResult().getType().getShape(), 0)) {
+      replace(rewriter, op, rounding, dest);
+      return success();
+    }
+    if (!view)
+      prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys);
+    // Rows of one query each over a cache have grids of their own.
+    bool splits = view && op.getQBegin() && getConstantIntValue(groups);
+    Value isDecode = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, longest), index(b, 1));
+    OpFoldResult here =
+        splits ? OpFoldResult(arith::SelectOp::create(b, isDecode, index(b, 0), asValue(b, rows)).getResult()) : rows;
+    SmallVector<OpFoldResult> extents{here, extentOf(AttentionOp::HKV), groups, tasks};
+    SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+      AttentionTask task = prototype;
+      task.row = ids[0], task.kvHead = ids[1], task.group = ids[2];
+      Value groupCount = asValue(b, groups);
+      task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
+      Value queryCount = locateRow(b, task, queries, keys);
+      Value first = arith::MulIOp::create(b, ids[3], together);
+      Value left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, queryCount, first), index(b, 0));
+      Value count = arith::MinSIOp::create(b, left, together);
+      // A task beyond its row's tiles has no query; it points at the row's first, and writes nothing.
+      Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
+      first = arith::SelectOp::create(b, isEmpty, index(b, 0), first);
+
+      return SmallVector<Insertion>{attend(b, task, first, count, dests[0])};
+    });
+    if (splits)
+      results[0] =
+          attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), groups, queries, keys, isDecode, results[0]);
+    replace(rewriter, op, rounding, results[0]);
+    return success();
+  }
+};
+
+} // namespace
+
+void rapt::populateAttentionTilingPatterns(RewritePatternSet &patterns) {
+  patterns.add<TileAttention>(patterns.getContext());
+}

@@ -1,0 +1,203 @@
+//===- AttentionSplits.cpp - One query a row over splits of the cache ----------------------===//
+//
+// Rows of one query each have little to do in every head, and a long cache to read: the grid
+// is (row, key/value head, some of its query heads, split of the keys). The heads of a group
+// are one tile, so that its keys are read once, and the splits of a row follow from its own
+// length, never from the number of threads. A second grid merges the splits' states.
+//
+//===----------------------------------------------------------------------===//
+#include "dialect/Attn/CacheLayout.h"
+#include "lib/Target/CPU/Tile/AttentionSteps.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::tile;
+using attn::AttentionOp;
+
+namespace {
+
+/// Least blocks of a split: reading them takes much longer than merging their state does.
+constexpr int64_t kSplitBlocks = 4;
+/// Most splits of a row, whatever its length, so that the room for their states is bounded.
+constexpr int64_t kMostSplits = 16;
+
+struct SplitAttention {
+  AttentionTask prototype;
+  OpFoldResult rows, keyHeads, queries, keys;
+  int64_t groups, heads; ///< query heads of a key/value head, of which a tile has `heads`
+
+  /// A task of row, key/value head and tile of its group, the first three of `ids`. Returns the row's queries: 0 or 1.
+  Value locate(ImplicitLocOpBuilder &b, AttentionTask &task, ValueRange ids) const {
+    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    task.row = ids[0], task.kvHead = ids[1];
+    task.group = asValue(b, affineOf(b, d0 * heads, {OpFoldResult(ids[2])}));
+    task.head = asValue(b, affineOf(b, d0 * groups + d1, {OpFoldResult(ids[1]), OpFoldResult(task.group)}));
+    return locateRow(b, task, queries, keys);
+  }
+
+  KeyBlocks blocks(ImplicitLocOpBuilder &b, const AttentionTask &task) const {
+    return blocksOf(b, task, task.offset, index(b, 1));
+  }
+
+  /// Blocks of each split of a row that sees those before `end`, and how many splits it has.
+  static Value splitSize(ImplicitLocOpBuilder &b, Value end) {
+    Value share = asValue(b, affineOf(b, b.getAffineDimExpr(0).ceilDiv(kMostSplits), {OpFoldResult(end)}));
+    return arith::MaxSIOp::create(b, share, index(b, kSplitBlocks));
+  }
+  static Value splitsTo(ImplicitLocOpBuilder &b, Value end) {
+    return arith::CeilDivUIOp::create(b, end, splitSize(b, end));
+  }
+
+  /// The most splits that a row has; none without `isDecode`.
+  Value mostSplits(ImplicitLocOpBuilder &b, Value isDecode) const {
+    Value all = arith::SelectOp::create(b, isDecode, asValue(b, rows), index(b, 0));
+    return loop(b, index(b, 0), all, 1, index(b, 0), [&](ImplicitLocOpBuilder &b, Value row, Value most) -> Value {
+      AttentionTask task = prototype;
+      locate(b, task, {row, index(b, 0), index(b, 0)});
+      return arith::MaxSIOp::create(b, most, splitsTo(b, blocks(b, task).end));
+    });
+  }
+
+  QueryTile query(ImplicitLocOpBuilder &b, const AttentionTask &task) const {
+    return heads > 1 ? groupTile(b, task, heads) : queryTile(b, task, 1, index(b, 0));
+  }
+
+  /// The state after blocks of `range`; those that products cannot read are widened one by one.
+  SmallVector<Value> attend(ImplicitLocOpBuilder &b, const AttentionTask &task, const KeyBlocks &range) const {
+    QueryTile tile = query(b, task);
+    SmallVector<Value> state = emptyState(b, stateRoom(b, task, heads));
+    if (!needsWidening(task) || readsInRegisters(task))
+      return update(b, task, tile, heads, range, state);
+    return loop(b, range.from, range.end, 1, state, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
+      Value next = arith::AddIOp::create(b, nth, index(b, 1));
+      AttentionTask wide = task;
+      wide.widened = widenKeys(b, task, nth, next, 1);
+      return update(b, wide, tile, heads, within(b, range, nth, next), carried);
+    });
+  }
+
+  static KeyBlocks within(ImplicitLocOpBuilder &b, KeyBlocks range, Value from, Value end) {
+    for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
+      *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, from), end);
+    return range;
+  }
+
+  /// The states of all splits: acc [rows, key heads, tiles, splits, heads, channels], max and sum without channels.
+  SmallVector<Value> partialStates(ImplicitLocOpBuilder &b, OpFoldResult activeRows, OpFoldResult splits) const {
+    attn::KVViewOp view = prototype.view;
+    OpFoldResult least = affineOf(b, b.getAffineDimExpr(0).ceilDiv(kSplitBlocks), {extent(b, view.getTable(), 1)}),
+                 most = affineMin(b, {least, b.getIndexAttr(kMostSplits)});
+    OpFoldResult tiles = b.getIndexAttr(groups / heads), count = b.getIndexAttr(heads),
+                 channels = b.getIndexAttr(prototype.valueChannels);
+    auto room = [&](SmallVector<OpFoldResult> extents) -> Value {
+      return tensor::EmptyOp::create(b, extents, b.getF32Type());
+    };
+    Value dests[] = {room({rows, keyHeads, tiles, most, count, channels}), room({rows, keyHeads, tiles, most, count}),
+                     room({rows, keyHeads, tiles, most, count})};
+    auto body = [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+      AttentionTask task = prototype;
+      Value found = locate(b, task, ids);
+      KeyBlocks range = blocks(b, task);
+      Value size = splitSize(b, range.end), begin = arith::MulIOp::create(b, ids[3], size);
+      Value end = arith::AddIOp::create(b, begin, size);
+      // A task beyond its row's keys writes nothing.
+      Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, begin, range.end);
+      found = arith::SelectOp::create(b, some, found, index(b, 0));
+      return writeState(b, task, within(b, range, begin, end), ids, found, dests);
+    };
+    return grid(b, {activeRows, keyHeads, tiles, splits}, dests, body);
+  }
+
+  /// Where `count` parts of a task's row, head and tile lie in partial tensor `i`, from part `split` on.
+  Insertion place(ImplicitLocOpBuilder &b, unsigned i, ValueRange ids, Value split, Value count) const {
+    OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+    Insertion at;
+    at.offsets = {ids[0], ids[1], ids[2], split, zero};
+    at.sizes = {one, one, one, count, b.getIndexAttr(heads)};
+    if (i == 0)
+      at.offsets.push_back(zero), at.sizes.push_back(b.getIndexAttr(prototype.valueChannels));
+    return at;
+  }
+  SmallVector<int64_t> shapeOf(unsigned i) const {
+    SmallVector<int64_t> shape{ShapedType::kDynamic, heads};
+    if (i == 0)
+      shape.push_back(prototype.valueChannels);
+    return shape;
+  }
+
+  SmallVector<Insertion> writeState(ImplicitLocOpBuilder &b, const AttentionTask &task, const KeyBlocks &range,
+                                    ValueRange ids, Value count, ValueRange dests) const {
+    SmallVector<Insertion> insertions;
+    SmallVector<Value> slices;
+    for (unsigned i = 0; i < 3; ++i) {
+      insertions.push_back(place(b, i, ids, ids[3], count));
+      slices.push_back(extract(b, dests[i], insertions[i].offsets, insertions[i].sizes, shapeOf(i)));
+    }
+    SmallVector<Value> written =
+        loop(b, index(b, 0), count, 1, slices, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
+          SmallVector<Value> state = attend(b, task, range), next;
+          for (unsigned i = 0; i < 3; ++i) {
+            SmallVector<OpFoldResult> offsets{nth, b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), b.getIndexAttr(heads)};
+            if (i == 0)
+              offsets.push_back(b.getIndexAttr(0)), sizes.push_back(b.getIndexAttr(task.valueChannels));
+            next.push_back(insert(b, state[i], carried[i], offsets, sizes));
+          }
+          return next;
+        });
+    for (unsigned i = 0; i < 3; ++i)
+      insertions[i].tile = written[i];
+    return insertions;
+  }
+
+  /// The states of each row's splits, merged, into `result`.
+  Value merge(ImplicitLocOpBuilder &b, OpFoldResult activeRows, ValueRange partial, Value result) const {
+    OpFoldResult tiles = b.getIndexAttr(groups / heads);
+    auto body = [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+      AttentionTask task = prototype;
+      Value found = locate(b, task, ids), parts = splitsTo(b, blocks(b, task).end);
+      SmallVector<Value> slices;
+      for (unsigned i = 0; i < 3; ++i) {
+        Insertion at = place(b, i, ids, index(b, 0), parts);
+        slices.push_back(extract(b, partial[i], at.offsets, at.sizes, shapeOf(i)));
+      }
+      SmallVector<Value> state = emptyState(b, stateRoom(b, task, heads));
+      AttentionOp op = task.op;
+      auto merged = attn::AttentionMergeOp::create(b, state[0].getType(), state[1].getType(), state[2].getType(),
+                                                   slices[0], slices[1], slices[2], state[0], state[1], state[2],
+                                                   /*scored=*/!op.getScore().empty());
+      unsigned q = *op.dimOf(3, AttentionOp::Q);
+      SmallVector<OpFoldResult> sizes;
+      Insertion out;
+      tileOf(b, task, 3, task.firstQuery, 1, Value(), 0, out.offsets, out.sizes);
+      if (std::optional<unsigned> group = op.dimOf(3, AttentionOp::G))
+        out.sizes[*group] = b.getIndexAttr(heads);
+      sizes = out.sizes;
+      out.sizes[q] = found;
+      SmallVector<int64_t> shape;
+      for (OpFoldResult size : out.sizes)
+        shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+      Value slice = extract(b, dests[0], out.offsets, out.sizes, shape);
+      out.tile = loop(b, index(b, 0), found, 1, slice, [&](ImplicitLocOpBuilder &b, Value nth, Value carried) {
+        SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
+        offsets[q] = nth;
+        Value tile = extract(b, carried, offsets, sizes, {heads, task.valueChannels});
+        tile = normalize(b, merged.getResult(0), merged.getResult(2), index(b, heads), task.valueChannels, tile);
+        return insert(b, tile, carried, offsets, sizes);
+      });
+      return SmallVector<Insertion>{out};
+    };
+    return grid(b, {activeRows, keyHeads, tiles}, result, body)[0];
+  }
+};
+
+} // namespace
+
+Value tile::attendSplit(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
+                        OpFoldResult keyHeads, OpFoldResult groups, OpFoldResult queries, OpFoldResult keys,
+                        Value isDecode, Value result) {
+  int64_t count = *getConstantIntValue(groups), heads = allowsGroups(prototype.op, count) ? count : 1;
+  SplitAttention split{prototype, rows, keyHeads, queries, keys, count, heads};
+  OpFoldResult active = Value(arith::SelectOp::create(b, isDecode, asValue(b, rows), index(b, 0)));
+  SmallVector<Value> partial = split.partialStates(b, active, split.mostSplits(b, isDecode));
+  return split.merge(b, active, partial, result);
+}

@@ -1,0 +1,213 @@
+//===- AttentionSteps.cpp - Tiles of queries over blocks of keys -----------------------===//
+#include "lib/Target/CPU/Tile/AttentionSteps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+#include <limits>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::tile;
+using attn::AttentionOp;
+using attn::kPanel;
+
+/// Keys of one step of online softmax where they lie together. Twice as many would be no faster, and leave more of a
+/// short row to the masked steps.
+static constexpr int64_t kStepKeys = 128;
+/// The running maximum starts here: finite, so that a masked score minus it is -infinity and not NaN.
+static constexpr float kFloor = std::numeric_limits<float>::lowest();
+
+/// A region of attention becomes that of a state: elements that do not change are values from outside.
+static void cloneRegion(Region &from, Region &to, const AttentionExtras &extras, unsigned firstExtra) {
+  IRMapping mapping;
+  from.cloneInto(&to, mapping);
+  if (to.empty())
+    return;
+  unsigned next = firstExtra;
+  for (Value element : extras.elements) {
+    if (!element) {
+      ++next;
+      continue;
+    }
+    to.getArgument(next).replaceAllUsesWith(element);
+    to.eraseArgument(next);
+  }
+}
+
+static int64_t extentOf(Value tensor, unsigned dim) { return cast<RankedTensorType>(tensor.getType()).getDimSize(dim); }
+
+/// The part of what lies ahead that a step prefetches, in 65536ths: nearly as much in each from block `from` to `to`.
+static std::pair<Value, Value> shareAhead(ImplicitLocOpBuilder &b, Value from, Value to, int64_t together, Value nth) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Value each = asValue(b, affineOf(b, (d1 - d0).ceilDiv(together), {OpFoldResult(from), OpFoldResult(to)})),
+        step = asValue(b, affineOf(b, (d1 - d0).floorDiv(together), {OpFoldResult(from), OpFoldResult(nth)}));
+  each = arith::DivUIOp::create(b, index(b, 65536), each);
+  Value begin = arith::MulIOp::create(b, step, each), end = arith::AddIOp::create(b, begin, each);
+  return {begin, end};
+}
+
+/// State (acc, max, sum) after blocks [from, to), of which a step takes `together`, one that is masked, from key
+/// `limit` on at least, what is left if it is less.
+static SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
+                                     Value from, Value to, int64_t together, Value limit, ValueRange init) {
+  const bool masked = bool(limit);
+  return loop(b, from, to, together, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
+    OpFoldResult count = b.getIndexAttr(together);
+    if (masked && together > 1)
+      count =
+          affineMin(b, {affineOf(b, b.getAffineDimExpr(0) - b.getAffineDimExpr(1), {OpFoldResult(to), nth}), count});
+    auto [keys, values] = keyTiles(b, task, nth, count);
+    std::pair<Value, Value> part =
+        tile.ahead.empty() ? std::pair<Value, Value>() : shareAhead(b, from, to, together, nth);
+    Value firstKey = arith::MulIOp::create(b, nth, index(b, task.block));
+    AttentionOp op = task.op;
+    auto step = attn::AttentionStateOp::create(
+        b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], tile.query, keys, values, op.getScale(),
+        task.row, task.head, tile.position, firstKey, limit, tile.extras.tensors, op.getAdditive(), tile.ahead,
+        part.first, part.second, state[0], state[1], state[2],
+        tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps), tile.isGroup,
+        task.pairs(extentOf(tile.query, 0)));
+    cloneRegion(op.getScore(), step.getScore(), tile.extras, 5);
+    if (masked)
+      cloneRegion(op.getMask(), step.getMask(), tile.extras, 4);
+    return SmallVector<Value>(step->getResults());
+  });
+}
+
+Value tile::normalize(ImplicitLocOpBuilder &b, Value acc, Value sum, Value count, int64_t channels, Value dest) {
+  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0)),
+        f1 = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
+  return loop(b, index(b, 0), count, 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
+    Value total = tensor::ExtractOp::create(b, sum, r);
+    Value some = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, total, f0);
+    Value factor = arith::DivFOp::create(b, f1, arith::SelectOp::create(b, some, total, f1));
+    Value factors = vector::BroadcastOp::create(b, VectorType::get({kPanel}, b.getF32Type()), factor);
+    return loop(b, index(b, 0), index(b, channels), kPanel, carried,
+                [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
+                  return writePanel(b, arith::MulFOp::create(b, readPanel(b, acc, {r, c}), factors), inner, {r, c});
+                });
+  });
+}
+
+/// A copy of `m` queries of which `read` gives 32 channels.
+static Value copyQueries(ImplicitLocOpBuilder &b, int64_t m, int64_t channels,
+                         function_ref<Value(ImplicitLocOpBuilder &, Value r, Value c)> read) {
+  Value dest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, channels}, b.getF32Type());
+  return loop(b, index(b, 0), index(b, m), 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
+    return loop(
+        b, index(b, 0), index(b, channels), kPanel, carried,
+        [&](ImplicitLocOpBuilder &b, Value c, Value inner) { return writePanel(b, read(b, r, c), inner, {r, c}); });
+  });
+}
+
+Value tile::queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow) {
+  AttentionOp op = task.op;
+  SmallVector<OpFoldResult> offsets, sizes;
+  tileOf(b, task, 0, arith::AddIOp::create(b, task.firstQuery, inRow), m, Value(), 0, offsets, sizes);
+  return extract(b, op.getQuery(), offsets, sizes, {m, extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK))});
+}
+
+QueryTile tile::queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow, Value last) {
+  Value query;
+  if (last) {
+    query = copyQueries(b, m, task.channels, [&](ImplicitLocOpBuilder &b, Value r, Value c) {
+      Value there = arith::MinSIOp::create(b, arith::AddIOp::create(b, inRow, r), last);
+      return readPanel(b, queryRows(b, task, 1, there), {index(b, 0), c});
+    });
+  } else {
+    query = queryRows(b, task, m, inRow);
+    // Channels are padded with zeros.
+    if (extentOf(query, 1) != task.channels)
+      query = copyQueries(b, m, task.channels, [tile = query](ImplicitLocOpBuilder &b, Value r, Value c) {
+        return readPanel(b, tile, {r, c});
+      });
+  }
+  return {query, sliceExtras(b, task, inRow, m), arith::AddIOp::create(b, task.offset, inRow)};
+}
+
+SmallVector<Value> tile::emptyState(ImplicitLocOpBuilder &b, ValueRange dest) {
+  auto fill = [&](float value, Value dest) -> Value {
+    return linalg::FillOp::create(b, Value(arith::ConstantOp::create(b, b.getF32FloatAttr(value))), dest).getResult(0);
+  };
+  return {fill(0, dest[0]), fill(kFloor, dest[1]), fill(0, dest[2])};
+}
+
+SmallVector<Value> tile::stateRoom(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m) {
+  SmallVector<Value> room;
+  for (SmallVector<int64_t> shape : {SmallVector<int64_t>{m, task.valueChannels}, {m}, {m}})
+    room.push_back(tensor::EmptyOp::create(b, shape, b.getF32Type()));
+  return room;
+}
+
+KeyBlocks tile::blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Value q, Value count) {
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  Value zero = index(b, 0), lastQuery = arith::SubIOp::create(b, arith::AddIOp::create(b, q, count), index(b, 1));
+  auto key = [&](Value query, int64_t distance) -> Value {
+    Value sum = asValue(b, affineOf(b, d0 + distance, {OpFoldResult(query)}));
+    return arith::MaxSIOp::create(b, sum, zero);
+  };
+  Value end = task.keyCount, wholeEnd = task.keyCount, from = zero, wholeFrom = zero;
+  if (task.bounds.upper) {
+    end = arith::MinSIOp::create(b, end, key(lastQuery, *task.bounds.upper));
+    wholeEnd = arith::MinSIOp::create(b, wholeEnd, key(q, *task.bounds.upper));
+  }
+  if (task.bounds.lower) {
+    from = key(q, *task.bounds.lower);
+    wholeFrom = key(lastQuery, *task.bounds.lower);
+  }
+  auto floorBlock = [&](Value v) { return asValue(b, affineOf(b, d0.floorDiv(task.block), {OpFoldResult(v)})); };
+  auto ceilBlock = [&](Value v) { return asValue(b, affineOf(b, d0.ceilDiv(task.block), {OpFoldResult(v)})); };
+  KeyBlocks range{floorBlock(from), {}, {}, ceilBlock(end), end};
+  if (!task.bounds.exact) {
+    range.wholeFrom = range.wholeEnd = range.from;
+    return range;
+  }
+  range.wholeFrom = task.bounds.lower ? Value(arith::MinSIOp::create(b, ceilBlock(wholeFrom), range.end)) : range.from;
+  range.wholeEnd = floorBlock(wholeEnd);
+  if (task.bounds.lower)
+    range.wholeEnd = arith::MaxSIOp::create(b, range.wholeEnd, range.wholeFrom);
+  return range;
+}
+
+// Keys that lie together are taken in wide steps, as what a step does once costs the same for all widths. Those that
+// not all queries see, and a rest, have the mask, even where it excludes nothing; blocks that lie apart in a cache, or
+// that instructions on tiles multiply, are then taken one at a time.
+SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, int64_t m,
+                                const KeyBlocks &range, ValueRange init) {
+  SmallVector<Value> state(init);
+  Value maskedFrom = range.from;
+  const bool takesParts = m >= kTileRows && task.pairs(m);
+  const int64_t together = liesTogether(task) || takesParts ? kStepKeys / task.block : 1,
+                masked = liesTogether(task) && m <= kTileRows ? together : 1;
+  if (task.bounds.exact && (task.view || m >= kTileRows)) {
+    if (task.bounds.lower)
+      state = overBlocks(b, task, tile, range.from, range.wholeFrom, masked, range.keyEnd, state);
+    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    maskedFrom = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(together) * together,
+                                     {OpFoldResult(range.wholeFrom), OpFoldResult(range.wholeEnd)}));
+    maskedFrom = arith::MaxSIOp::create(b, maskedFrom, range.wholeFrom);
+    state = overBlocks(b, task, tile, range.wholeFrom, maskedFrom, together, /*limit=*/Value(), state);
+  }
+  return overBlocks(b, task, tile, maskedFrom, range.end, masked, range.keyEnd, state);
+}
+
+bool tile::allowsGroups(AttentionOp op, int64_t groups) {
+  if (groups < 2 || groups > kTileRows || !op.getExtras().empty() || op.getAdditive())
+    return false;
+  for (unsigned i : {0u, 3u}) {
+    std::optional<unsigned> group = op.dimOf(i, AttentionOp::G);
+    if (!group || *group > *op.dimOf(i, i == 0 ? AttentionOp::DQK : AttentionOp::DV))
+      return false;
+  }
+  auto isUsed = [](Region &region, unsigned argument) {
+    return !region.empty() && !region.getArgument(argument).use_empty();
+  };
+  return !isUsed(op.getScore(), 2) && !isUsed(op.getMask(), 1);
+}
+
+QueryTile tile::groupTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m) {
+  AttentionOp op = task.op;
+  SmallVector<OpFoldResult> offsets, sizes;
+  tileOf(b, task, 0, task.firstQuery, 1, Value(), 0, offsets, sizes);
+  sizes[*op.dimOf(0, AttentionOp::G)] = b.getIndexAttr(m);
+  return {extract(b, op.getQuery(), offsets, sizes, {m, task.channels}), {}, task.offset, /*isGroup=*/true};
+}

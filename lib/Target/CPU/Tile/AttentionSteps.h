@@ -1,0 +1,53 @@
+//===- AttentionSteps.h - Tiles of queries over blocks of keys -------------*- C++ -*-===//
+#pragma once
+#include "lib/Target/CPU/Tile/AttentionTask.h"
+
+namespace rapt::tile {
+
+/// A tile of queries as attention_state takes it.
+struct QueryTile {
+  Value query;
+  AttentionExtras extras;
+  Value position;                      ///< absolute, of the first query
+  bool isGroup = false;                ///< all are of one position, in the heads of a group
+  llvm::SmallVector<Value> ahead = {}; ///< what is read (at even places) and written after it
+};
+
+/// Blocks of keys: any of some queries sees those of [from, end), all of them see those of [wholeFrom, wholeEnd).
+struct KeyBlocks {
+  Value from, wholeFrom, wholeEnd, end;
+  Value keyEnd; ///< the key from which on none of them sees any, in block `end` - 1 or behind it
+};
+
+/// Queries [inRow, inRow + m) of the row as they are stored, [m, channels].
+Value queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow);
+
+/// Queries [inRow, inRow + m) of the row as a tile; those beyond the query `last`, if it is given, repeat that.
+QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow, Value last = Value());
+
+/// Whether the heads of a group can be a tile: nothing about them differs but the query.
+bool allowsGroups(attn::AttentionOp op, int64_t groups);
+/// The row's first query in all `m` heads of its group.
+QueryTile groupTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m);
+
+/// Room for the state (acc, max, sum) of `m` queries.
+llvm::SmallVector<Value> stateRoom(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m);
+/// What no key has taken part in: (acc, max, sum) in `dest`.
+llvm::SmallVector<Value> emptyState(ImplicitLocOpBuilder &b, ValueRange dest);
+
+/// The blocks of `count` queries from the absolute position `q` on.
+KeyBlocks blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Value q, Value count);
+
+/// The state of `m` queries after the blocks of `range`.
+llvm::SmallVector<Value> update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, int64_t m,
+                                const KeyBlocks &range, ValueRange init);
+
+/// acc / sum of `count` queries, 0 where no key took part, into rows of `dest`.
+Value normalize(ImplicitLocOpBuilder &b, Value acc, Value sum, Value count, int64_t channels, Value dest);
+
+/// Rows of one query each, after the general grid, which has left them alone: `result` with theirs in it. `rows`,
+/// `keyHeads` and `groups` are extents; `isDecode` is whether all rows are such, else there is nothing to do.
+Value attendSplit(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows, OpFoldResult keyHeads,
+                  OpFoldResult groups, OpFoldResult queries, OpFoldResult keys, Value isDecode, Value result);
+
+} // namespace rapt::tile

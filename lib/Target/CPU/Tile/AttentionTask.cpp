@@ -1,0 +1,391 @@
+//===- AttentionTask.cpp - What a task of attention reads -------------------------------===//
+#include "lib/Target/CPU/Tile/AttentionTask.h"
+#include "lib/Target/CPU/Tile/CacheBlock.h"
+#include "lib/Target/CPU/Tile/Pairs.h"
+#include "lib/Target/CPU/Tile/Transpose.h"
+#include "lib/TargetInfo/TargetInfo.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::tile;
+using attn::AttentionOp;
+using attn::kPanel;
+
+void tile::tileOf(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, Value q, int64_t m, Value kv,
+                  int64_t n, SmallVectorImpl<OpFoldResult> &offsets, SmallVectorImpl<OpFoldResult> &sizes) {
+  AttentionOp op = task.op;
+  for (AffineExpr expr : op.getMap(i).getResults()) {
+    OpFoldResult offset = b.getIndexAttr(0), size = b.getIndexAttr(1);
+    switch (cast<AffineDimExpr>(expr).getPosition()) {
+    case AttentionOp::B:
+      offset = task.row;
+      break;
+    case AttentionOp::HKV:
+      offset = task.kvHead;
+      break;
+    case AttentionOp::G:
+      offset = task.group;
+      break;
+    case AttentionOp::Q:
+      offset = q, size = b.getIndexAttr(m);
+      break;
+    case AttentionOp::KV:
+      offset = kv, size = b.getIndexAttr(n);
+      break;
+    case AttentionOp::DQK:
+    case AttentionOp::DV: {
+      Value operands[] = {op.getQuery(), op.getKey(), op.getValue(), op.getResult()};
+      size = b.getIndexAttr(cast<RankedTensorType>(operands[i].getType()).getDimSize(offsets.size()));
+      break;
+    }
+    }
+    offsets.push_back(offset);
+    sizes.push_back(size);
+  }
+}
+
+static attn::CacheLayout layoutOf(const AttentionTask &task) {
+  attn::KVViewOp view = task.view;
+  return *attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), task.channels);
+}
+
+/// The part of the task's head in the row's block `nth` of the cache, or one of [{keys, values}, lines, columns] of it.
+static Value cacheBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
+                        std::optional<CachePart> part = std::nullopt) {
+  attn::KVViewOp view = task.view;
+  attn::CacheLayout layout = layoutOf(task);
+  Value blockId = readIndex(b, view.getTable(), {task.row, nth});
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+  SmallVector<OpFoldResult> offsets{blockId, view.getLayer(), task.kvHead, zero, zero, zero},
+      sizes{one, one, one, b.getIndexAttr(2), b.getIndexAttr(layout.lines()), b.getIndexAttr(layout.columns())};
+  SmallVector<int64_t> shape{2, layout.lines(), layout.columns()};
+  if (part)
+    offsets[3] = b.getIndexAttr(*part), sizes[3] = one, shape.erase(shape.begin());
+  return extract(b, view.getCache(), offsets, sizes, shape);
+}
+
+static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth) {
+  auto part = [&](CachePart which, ArrayRef<int64_t> shape) -> Value {
+    Value slice = cacheBlock(b, task, nth, which);
+    auto type = RankedTensorType::get(shape, getElementTypeOrSelf(slice.getType()));
+    SmallVector<ReassociationIndices> groups{{0, 1}, {2}};
+    return tensor::ExpandShapeOp::create(b, type, slice, groups);
+  };
+  attn::CacheLayout layout = layoutOf(task);
+  int64_t together = layout.together(), columns = layout.columns();
+  return {part(Keys, {task.block / kPanel, task.channels / together, columns}),
+          part(Values, {task.channels / kPanel, task.block / together, columns})};
+}
+
+// Fewer rows than a tile's are multiplied by vectors, for which the dot product of pairs is slow where there are tiles.
+bool AttentionTask::pairs(int64_t m) const {
+  return together() > 1 && (m % kMatrixTileRows == 0 || !TargetInfo::of(op).amxBf16);
+}
+
+/// The same of `count` blocks, one behind another; several stay where they lie, as products take them one by one.
+static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
+                                          int64_t count) {
+  if (count == 1)
+    return cacheTiles(b, task, nth);
+  SmallVector<Value> keys, values;
+  for (int64_t i = 0; i < count; ++i) {
+    auto [key, value] = cacheTiles(b, task, i > 0 ? arith::AddIOp::create(b, nth, index(b, i)) : nth);
+    keys.push_back(key);
+    values.push_back(value);
+  }
+  return {tensor::ConcatOp::create(b, 0, keys), tensor::ConcatOp::create(b, 1, values)};
+}
+
+bool tile::needsWidening(const AttentionTask &task) {
+  return task.view && !layoutOf(task).element.isF32() && task.together() == 1;
+}
+
+bool tile::readsInRegisters(const AttentionTask &task) {
+  AttentionOp op = task.op;
+  return !layoutOf(task).hasScales() && !op.getAdditive();
+}
+
+WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most) {
+  CacheBlock layout(layoutOf(task));
+  const int64_t places = most * task.block;
+  auto room = [&](int64_t panels, int64_t lines) -> Value {
+    return tensor::EmptyOp::create(b, ArrayRef<int64_t>{panels, lines, kPanel}, b.getF32Type());
+  };
+  Value rooms[] = {room(places / kPanel, task.channels), room(task.channels / kPanel, places)};
+  SmallVector<Value> wide =
+      loop(b, from, to, 1, rooms, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) -> SmallVector<Value> {
+        Value block = cacheBlock(b, task, nth);
+        Value place = asValue(b, affineOf(b, (b.getAffineDimExpr(0) - b.getAffineDimExpr(1)) * task.block,
+                                          {OpFoldResult(nth), OpFoldResult(from)}));
+        return {layout.widen(b, Keys, block, place, carried[0]), layout.widen(b, Values, block, place, carried[1])};
+      });
+  return {wide[0], wide[1], from};
+}
+
+bool tile::liesTogether(const AttentionTask &task) { return !task.view || task.widened.keys; }
+
+/// Whether the keys and values of all sequences begin at the same element, so that one packed copy serves them.
+static bool sharesKeys(AttentionOp op) {
+  return !op.getKvBegin() && !op.dimOf(1, AttentionOp::B) && !op.dimOf(2, AttentionOp::B);
+}
+
+Value tile::locateRow(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult queryExtent, OpFoldResult keyExtent) {
+  AttentionOp op = task.op;
+  Value zero = index(b, 0), next = arith::AddIOp::create(b, task.row, index(b, 1));
+  Value queryCount;
+  if (op.getQBegin()) {
+    task.firstQuery = readIndex(b, op.getQBegin(), task.row);
+    queryCount = arith::SubIOp::create(b, readIndex(b, op.getQBegin(), next), task.firstQuery);
+  } else {
+    task.firstQuery = zero;
+    queryCount = asValue(b, queryExtent);
+  }
+  task.offset = op.getQOffset() ? readIndex(b, op.getQOffset(), task.row) : zero;
+  task.firstKey = op.getKvBegin() ? readIndex(b, op.getKvBegin(), task.row) : zero;
+  if (op.getKvLength())
+    task.keyCount = readIndex(b, op.getKvLength(), task.row);
+  else if (op.getKvBegin())
+    task.keyCount = arith::SubIOp::create(b, readIndex(b, op.getKvBegin(), next), task.firstKey);
+  else if (op.getQOffset())
+    task.keyCount = arith::AddIOp::create(b, task.offset, queryCount);
+  else
+    task.keyCount = asValue(b, keyExtent);
+  if (task.view || sharesKeys(op)) {
+    task.firstBlock = zero;
+    return queryCount;
+  }
+  // Whole blocks before the row's keys, and one for each row that may have ended within a block.
+  Value before = op.getKvBegin() ? task.firstKey : Value(arith::MulIOp::create(b, task.row, asValue(b, keyExtent)));
+  task.firstBlock = arith::AddIOp::create(b, arith::DivUIOp::create(b, before, index(b, task.block)), task.row);
+  return queryCount;
+}
+
+/// Channels [channel, channel + 32) of key (i = 1) or value (i = 2) `place` of the row; of its last one beyond.
+static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, Value place, Value channel) {
+  AttentionOp op = task.op;
+  Value last = arith::SubIOp::create(b, task.keyCount, index(b, 1));
+  Value key = arith::AddIOp::create(b, arith::MinSIOp::create(b, place, last), task.firstKey);
+  SmallVector<OpFoldResult> offsets, sizes;
+  tileOf(b, task, i, Value(), 0, key, 1, offsets, sizes);
+  SmallVector<Value> indices;
+  for (auto [expr, offset] : llvm::zip(op.getMap(i).getResults(), offsets)) {
+    unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+    indices.push_back(dim == AttentionOp::DQK || dim == AttentionOp::DV ? channel : asValue(b, offset));
+  }
+  return readPanel(b, i == 1 ? op.getKey() : op.getValue(), indices);
+}
+
+/// 32 keys from `first` on into `dest`, [1, 1, channels, 32], or in pairs.
+static Value packKeyPanel(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value dest) {
+  Value zero = index(b, 0);
+  return loop(b, zero, index(b, kPanel), kTurned, dest, [&](ImplicitLocOpBuilder &b, Value lane, Value outer) {
+    Value from = arith::AddIOp::create(b, first, lane);
+    Value column = asValue(b, affineOf(b, b.getAffineDimExpr(0) * task.together(), {OpFoldResult(lane)}));
+    return loop(
+        b, zero, index(b, task.channels), kPanel, outer, [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
+          auto read = [&](int64_t i) {
+            return readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
+          };
+          auto write = [&](int64_t nth, Value keys, Value dest) -> Value {
+            Value line =
+                asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(task.together()) + nth, {OpFoldResult(channel)}));
+            return vector::TransferWriteOp::create(b, keys, dest, ValueRange{zero, zero, line, column},
+                                                   ArrayRef<bool>{true})
+                .getResult();
+          };
+          return writeTurned(b, task.together() > 1, read, write, inner);
+        });
+  });
+}
+
+/// 32 values of `heads` heads from `first` on into `dest`, [heads, value channels/32, 32, 32], or in pairs: row by row,
+/// as they lie.
+static Value packValuePanels(ImplicitLocOpBuilder &b, AttentionTask task, Value first, Value heads, Value dest) {
+  Value zero = index(b, 0);
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  auto write = [&](ImplicitLocOpBuilder &b, Value place, Value channel, Value dest) -> Value {
+    Value from = arith::AddIOp::create(b, first, place);
+    Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)}));
+    Value values = readKey(b, task, 2, from, channel);
+    if (task.together() == 1)
+      return writePanel(b, values, dest, {task.kvHead, panel, place, zero});
+    Value next = readKey(b, task, 2, arith::AddIOp::create(b, from, index(b, 1)), channel);
+    Value pairs = roundedInTurn(b, values, next);
+    Value line = asValue(b, affineOf(b, d0.floorDiv(2), {OpFoldResult(place)}));
+    return vector::TransferWriteOp::create(b, pairs, dest, ValueRange{task.kvHead, panel, line, zero},
+                                           ArrayRef<bool>{true})
+        .getResult();
+  };
+  return loop(b, zero, index(b, kPanel), task.together(), dest, [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
+    return loop(b, zero, heads, 1, outer, [&](ImplicitLocOpBuilder &b, Value head, Value ofRow) {
+      task.kvHead = head;
+      return loop(b, zero, index(b, task.valueChannels), kPanel, ofRow,
+                  [&](ImplicitLocOpBuilder &b, Value channel, Value inner) { return write(b, place, channel, inner); });
+    });
+  });
+}
+
+/// The key count of the sequence that has the most keys.
+static OpFoldResult mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
+                             OpFoldResult queryExtent, OpFoldResult keyExtent) {
+  AttentionOp op = prototype.op;
+  if (!op.getKvLength() && !op.getQOffset())
+    return longestRow(b, op.getKvBegin(), rows, keyExtent);
+  return loop(b, index(b, 0), asValue(b, rows), 1, index(b, 0),
+              [&](ImplicitLocOpBuilder &b, Value row, Value carried) -> Value {
+                AttentionTask task = prototype;
+                task.row = row;
+                locateRow(b, task, queryExtent, keyExtent);
+                return arith::MaxSIOp::create(b, carried, task.keyCount);
+              });
+}
+
+PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
+                          OpFoldResult heads, OpFoldResult queryExtent, OpFoldResult keyExtent) {
+  AttentionOp op = prototype.op;
+  const int64_t block = prototype.block, panels = block / kPanel, valuePanels = prototype.valueChannels / kPanel,
+                together = prototype.together(), keyLines = prototype.channels / together;
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), width = b.getIndexAttr(kPanel * together),
+               lines = b.getIndexAttr(keyLines), valueLines = b.getIndexAttr(kPanel / together);
+  Type element = together > 1 ? Type(b.getBF16Type()) : b.getF32Type();
+  const bool isShared = sharesKeys(op);
+  OpFoldResult most = mostKeys(b, prototype, rows, queryExtent, keyExtent);
+  if (isShared)
+    rows = one;
+  OpFoldResult all = op.getKvBegin() ? keyExtent : affineOf(b, d0 * d1, {rows, keyExtent});
+  OpFoldResult blocks = affineOf(b, d0.floorDiv(block) + d1, {all, rows});
+  auto room = [&](OpFoldResult panels, OpFoldResult lines) -> Value {
+    return tensor::EmptyOp::create(b, SmallVector<OpFoldResult>{heads, panels, lines, width}, element);
+  };
+  Value dests[] = {room(affineOf(b, d0 * panels, {blocks}), lines),
+                   room(b.getIndexAttr(valuePanels), affineOf(b, d0 * (block / together), {blocks}))};
+  SmallVector<OpFoldResult> extents{rows, affineOf(b, d0.ceilDiv(block) * panels, {most})};
+  SmallVector<Value> results = grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+    AttentionTask task = prototype;
+    task.row = ids[0], task.kvHead = task.group = index(b, 0);
+    locateRow(b, task, queryExtent, keyExtent);
+    if (isShared)
+      task.keyCount = asValue(b, most);
+    OpFoldResult nth(ids[1]);
+    Value first = asValue(b, affineOf(b, d0 * kPanel, {nth}));
+    // A task beyond its row's blocks has no panel: it points at the first of all, and writes nothing.
+    Value blockBegin = asValue(b, affineOf(b, d0.floorDiv(panels) * block, {nth}));
+    Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, blockBegin, task.keyCount);
+    Value count = arith::SelectOp::create(b, some, asValue(b, heads), index(b, 0));
+    Value panel = asValue(b, affineOf(b, d0 * panels + d1, {OpFoldResult(task.firstBlock), nth}));
+    panel = arith::SelectOp::create(b, some, panel, index(b, 0));
+    SmallVector<Insertion> insertions(2);
+    insertions[0].offsets = {zero, OpFoldResult(panel), zero, zero};
+    insertions[0].sizes = {OpFoldResult(count), one, lines, width};
+    insertions[1].offsets = {zero, zero, affineOf(b, d0 * (kPanel / together), {OpFoldResult(panel)}), zero};
+    insertions[1].sizes = {OpFoldResult(count), b.getIndexAttr(valuePanels), valueLines, width};
+    auto sliceOf = [&](int64_t i, SmallVector<int64_t> shape) {
+      return extract(b, dests[i], insertions[i].offsets, insertions[i].sizes, shape);
+    };
+    Value keys = sliceOf(0, {ShapedType::kDynamic, 1, keyLines, kPanel * together});
+    insertions[0].tile = loop(b, index(b, 0), count, 1, keys, [&](ImplicitLocOpBuilder &b, Value head, Value carried) {
+      task.kvHead = head;
+      SmallVector<OpFoldResult> offsets{head, zero, zero, zero}, sizes{one, one, lines, width};
+      Value ofHead = extract(b, carried, offsets, sizes, {1, 1, keyLines, kPanel * together});
+      return insert(b, packKeyPanel(b, task, first, ofHead), carried, offsets, sizes);
+    });
+    Value values = sliceOf(1, {ShapedType::kDynamic, valuePanels, kPanel / together, kPanel * together});
+    insertions[1].tile = packValuePanels(b, task, first, count, values);
+    return insertions;
+  });
+  return {results[0], results[1]};
+}
+
+OpFoldResult tile::longestRow(ImplicitLocOpBuilder &b, Value begin, OpFoldResult rows, OpFoldResult extent) {
+  if (!begin)
+    return extent;
+  Value longest = loop(b, index(b, 0), asValue(b, rows), 1, index(b, 0),
+                       [&](ImplicitLocOpBuilder &b, Value r, Value carried) -> Value {
+                         Value end = readIndex(b, begin, arith::AddIOp::create(b, r, index(b, 1)).getResult());
+                         Value length = arith::SubIOp::create(b, end, readIndex(b, begin, r));
+                         return arith::MaxSIOp::create(b, carried, length);
+                       });
+  return longest;
+}
+
+std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
+                                       OpFoldResult count) {
+  if (!liesTogether(task))
+    return cacheTiles(b, task, nth, *getConstantIntValue(count));
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  const int64_t together = task.view ? 1 : task.together(), width = kPanel * together;
+  // Blocks from the first one there is.
+  OpFoldResult first = task.view ? affineOf(b, d0 - d1, {OpFoldResult(nth), OpFoldResult(task.widened.first)})
+                                 : affineOf(b, d0 + d1, {OpFoldResult(nth), OpFoldResult(task.firstBlock)});
+  // Dim `dim` is that of blocks, `each` elements of it a block. Packed ones have a dim of heads before.
+  auto part = [&](Value from, unsigned dim, int64_t each, SmallVector<int64_t> shape) -> Value {
+    SmallVector<OpFoldResult> offsets(3, b.getIndexAttr(0)), sizes;
+    for (int64_t extent : shape)
+      sizes.push_back(b.getIndexAttr(extent));
+    offsets[dim] = affineOf(b, d0 * each, {first});
+    sizes[dim] = affineOf(b, d0 * each, {count});
+    shape[dim] = getConstantIntValue(sizes[dim]).value_or(ShapedType::kDynamic);
+    if (!task.view)
+      offsets.insert(offsets.begin(), OpFoldResult(task.kvHead)), sizes.insert(sizes.begin(), b.getIndexAttr(1));
+    return extract(b, from, offsets, sizes, shape);
+  };
+  Value keys = task.view ? task.widened.keys : task.packed.keys,
+        values = task.view ? task.widened.values : task.packed.values;
+  return {part(keys, 0, task.block / kPanel, {0, task.channels / together, width}),
+          part(values, 1, task.block / together, {task.valueChannels / kPanel, 0, width})};
+}
+
+/// A slice of an extra operand; of one without elements, which no query or key reads and no slice can be of, a tensor
+/// without elements.
+static Value sliceOrEmpty(ImplicitLocOpBuilder &b, Value extra, OFRs offsets, OFRs sizes, SmallVector<int64_t> shape) {
+  auto type = cast<RankedTensorType>(extra.getType());
+  if (!llvm::is_contained(type.getShape(), 0))
+    return extract(b, extra, offsets, sizes, shape);
+  std::replace(shape.begin(), shape.end(), ShapedType::kDynamic, int64_t(0));
+  return tensor::EmptyOp::create(b, shape, type.getElementType());
+}
+
+AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inRow, int64_t m) {
+  AttentionOp op = task.op;
+  AttentionExtras extras;
+  for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
+    AffineMap map = op.getMap(4 + i);
+    if (op.isTable(i)) {
+      extras.tensors.push_back(extra);
+      extras.maps.push_back(AffineMap::get(2, 0, b.getContext()));
+      extras.elements.push_back(Value());
+      continue;
+    }
+    bool packed = !op.dimOf(4 + i, AttentionOp::B);
+    Value q = packed ? Value(arith::AddIOp::create(b, task.firstQuery, inRow)) : inRow;
+    Value kv = packed ? task.firstKey : index(b, 0);
+    SmallVector<OpFoldResult> offsets, sizes;
+    tileOf(b, task, 4 + i, q, m, kv, 1, offsets, sizes);
+    // Dims before those of q and kv are dropped; the others stay, with extent 1 and index 0, as a type of fewer dims
+    // would not say which of them it lacks.
+    SmallVector<int64_t> shape;
+    SmallVector<AffineExpr> dims;
+    for (auto [place, expr] : llvm::enumerate(map.getResults())) {
+      unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+      const bool isQuery = dim == AttentionOp::Q, isKey = dim == AttentionOp::KV;
+      if (isKey)
+        sizes[place] = task.keyCount;
+      if (!isQuery && !isKey && dims.empty())
+        continue;
+      shape.push_back(isQuery ? m : isKey ? ShapedType::kDynamic : 1);
+      dims.push_back(isQuery || isKey ? b.getAffineDimExpr(isKey) : b.getAffineConstantExpr(0));
+    }
+    if (dims.empty()) {
+      SmallVector<Value> indices;
+      for (OpFoldResult offset : offsets)
+        indices.push_back(asValue(b, offset));
+      extras.elements.push_back(tensor::ExtractOp::create(b, extra, indices));
+      continue;
+    }
+    extras.tensors.push_back(sliceOrEmpty(b, extra, offsets, sizes, shape));
+    extras.maps.push_back(AffineMap::get(2, 0, dims, b.getContext()));
+    extras.elements.push_back(Value());
+  }
+  return extras;
+}

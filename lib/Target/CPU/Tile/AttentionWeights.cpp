@@ -1,0 +1,280 @@
+//===- AttentionWeights.cpp - attn.attention_weights as scalar loops ----------------------===//
+//
+// For looking inside, not for speed: a task has one row and head, walks its queries and
+// for each of them the keys element by element. Scores go into the result, and become
+// weights there.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CPU/Tile/CacheBlock.h"
+#include "lib/Target/CPU/Tile/Tile.h"
+#include "lib/Target/CPU/Tile/Tiling.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
+#include <limits>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::tile;
+using W = attn::AttentionWeightsOp;
+
+namespace {
+
+/// The running maximum starts here: finite, so that a masked score minus it is -infinity and not NaN.
+constexpr float kFloor = std::numeric_limits<float>::lowest();
+
+Value real(ImplicitLocOpBuilder &b, float value) { return arith::ConstantOp::create(b, b.getF32FloatAttr(value)); }
+Value plus(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::AddIOp::create(b, x, y); }
+Value minus(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::SubIOp::create(b, x, y); }
+
+Value asFloat(ImplicitLocOpBuilder &b, Value value) {
+  return value.getType().isF32() ? value : arith::ExtFOp::create(b, b.getF32Type(), value);
+}
+
+/// The weights as one task sees them: one row and one head.
+struct Task {
+  W op;
+  attn::KVViewOp view; ///< null when the keys are a plain tensor
+  Value row, kvHead, group, head;
+  Value firstQuery, queryCount; ///< in the dim q
+  Value offset;                 ///< absolute position of the row's first query
+  Value firstKey, keyCount;     ///< in the dim kv of plain tensors
+
+  void locate(ImplicitLocOpBuilder &b, OpFoldResult queries, OpFoldResult keys);
+  /// Where operand `i` has its element of query `q` and key `kv` of the row, at `channel`.
+  SmallVector<Value> place(ImplicitLocOpBuilder &b, unsigned i, Value q, Value kv, Value channel);
+  Value key(ImplicitLocOpBuilder &b, Value kv, Value channel);
+  Value score(ImplicitLocOpBuilder &b, Value q, Value kv);
+  /// Whether the mask keeps a key; null without one.
+  Value kept(ImplicitLocOpBuilder &b, Value q, Value kv) {
+    return op.getMask().empty() ? Value() : inlined(b, op.getMask(), Value(), q, kv);
+  }
+  /// A score or mask region for query `q` and key `kv` of the row.
+  Value inlined(ImplicitLocOpBuilder &b, Region &region, Value similarity, Value q, Value kv);
+};
+
+void Task::locate(ImplicitLocOpBuilder &b, OpFoldResult queries, OpFoldResult keys) {
+  Value zero = index(b, 0), next = plus(b, row, index(b, 1));
+  firstQuery = op.getQBegin() ? readIndex(b, op.getQBegin(), row) : zero;
+  queryCount = op.getQBegin() ? minus(b, readIndex(b, op.getQBegin(), next), firstQuery) : asValue(b, queries);
+  offset = op.getQOffset() ? readIndex(b, op.getQOffset(), row) : zero;
+  firstKey = op.getKvBegin() ? readIndex(b, op.getKvBegin(), row) : zero;
+  if (op.getKvLength())
+    keyCount = readIndex(b, op.getKvLength(), row);
+  else if (op.getKvBegin())
+    keyCount = minus(b, readIndex(b, op.getKvBegin(), next), firstKey);
+  else
+    keyCount = op.getQOffset() ? plus(b, offset, queryCount) : asValue(b, keys);
+}
+
+SmallVector<Value> Task::place(ImplicitLocOpBuilder &b, unsigned i, Value q, Value kv, Value channel) {
+  const bool packed = !op.dimOf(i, W::B);
+  SmallVector<Value> indices;
+  for (AffineExpr expr : op.getMap(i).getResults())
+    switch (cast<AffineDimExpr>(expr).getPosition()) {
+    case W::B:
+      indices.push_back(row);
+      break;
+    case W::HKV:
+      indices.push_back(kvHead);
+      break;
+    case W::G:
+      indices.push_back(group);
+      break;
+    case W::Q:
+      indices.push_back(packed ? plus(b, firstQuery, q) : q);
+      break;
+    case W::KV:
+      indices.push_back(packed ? plus(b, firstKey, kv) : kv);
+      break;
+    default:
+      indices.push_back(channel);
+    }
+  return indices;
+}
+
+Value Task::key(ImplicitLocOpBuilder &b, Value kv, Value channel) {
+  if (!view)
+    return asFloat(b, tensor::ExtractOp::create(b, op.getKey(), place(b, 1, Value(), kv, channel)));
+  attn::CacheLayout layout = *attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()),
+                                                    cast<RankedTensorType>(op.getKey().getType()).getShape().back());
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  auto of = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(kv)})); };
+  Value blockId = readIndex(b, view.getTable(), {row, of(d0.floorDiv(layout.block))});
+  return CacheBlock(layout).readKeyElement(b, view.getCache(), {blockId, view.getLayer(), kvHead},
+                                           of(d0 % layout.block), channel);
+}
+
+Value Task::inlined(ImplicitLocOpBuilder &b, Region &region, Value similarity, Value q, Value kv) {
+  Block &body = region.front();
+  SmallVector<Value> arguments;
+  if (similarity)
+    arguments.push_back(similarity);
+  arguments.append({row, head, plus(b, offset, q), kv});
+  for (auto [i, extra] : llvm::enumerate(op.getExtras()))
+    arguments.push_back(op.isTable(i) ? extra
+                                      : Value(tensor::ExtractOp::create(b, extra, place(b, 4 + i, q, kv, Value()))));
+  IRMapping mapping;
+  mapping.map(body.getArguments(), arguments);
+  for (Operation &inner : body.without_terminator()) {
+    auto lookup = dyn_cast<attn::LookupOp>(inner);
+    if (!lookup) {
+      b.clone(inner, mapping);
+      continue;
+    }
+    Value table = mapping.lookupOrDefault(lookup.getTable());
+    SmallVector<Value> indices;
+    for (auto [i, at] : llvm::enumerate(lookup.getIndices())) {
+      Value last = index(b, cast<RankedTensorType>(table.getType()).getDimSize(i) - 1);
+      Value bounded = arith::MaxSIOp::create(b, mapping.lookupOrDefault(at), index(b, 0));
+      indices.push_back(arith::MinSIOp::create(b, bounded, last));
+    }
+    Value element = tensor::ExtractOp::create(b, table, indices);
+    mapping.map(lookup.getResult(), isa<FloatType>(element.getType()) ? asFloat(b, element) : element);
+  }
+  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+}
+
+/// The score of a key, -infinity where the mask leaves it out.
+Value Task::score(ImplicitLocOpBuilder &b, Value q, Value kv) {
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  int64_t channels = query.getDimSize(*op.dimOf(0, W::DQK));
+  if (op.getAdditive())
+    channels = std::min(channels, cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0));
+  Value sum = loop(b, index(b, 0), index(b, channels), 1, real(b, 0),
+                   [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
+                     Value x = tensor::ExtractOp::create(b, op.getQuery(), place(b, 0, q, Value(), channel));
+                     Value y = key(b, kv, channel);
+                     Value term;
+                     if (op.getAdditive())
+                       term = arith::MulFOp::create(b, tensor::ExtractOp::create(b, op.getAdditive(), channel),
+                                                    math::TanhOp::create(b, Value(arith::AddFOp::create(b, x, y))));
+                     else
+                       term = arith::MulFOp::create(b, x, y);
+                     return arith::AddFOp::create(b, carried, term);
+                   });
+  Value score = arith::MulFOp::create(b, op.getScale(), sum);
+  if (!op.getScore().empty())
+    score = inlined(b, op.getScore(), score, q, kv);
+  Value isKept = kept(b, q, kv);
+  if (!isKept)
+    return score;
+  return arith::SelectOp::create(b, isKept, score, real(b, -std::numeric_limits<float>::infinity()));
+}
+
+/// for kv in [from, to): dest[q, kv] = body(dest[q, kv], kv), with a number that is carried along and given back.
+std::pair<Value, Value>
+overKeys(ImplicitLocOpBuilder &b, Value from, Value to, Value q, Value dest, Value number,
+         function_ref<std::pair<Value, Value>(ImplicitLocOpBuilder &, Value kv, Value element, Value number)> body) {
+  auto loop = scf::ForOp::create(b, from, to, index(b, 1), ValueRange{dest, number});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value kv = loop.getInductionVar(), line = loop.getRegionIterArg(0);
+  Value element = tensor::ExtractOp::create(b, line, ValueRange{q, kv});
+  auto [next, changed] = body(b, kv, element, loop.getRegionIterArg(1));
+  scf::YieldOp::create(b, ValueRange{tensor::InsertOp::create(b, next, line, ValueRange{q, kv}), changed});
+  return {loop.getResult(0), loop.getResult(1)};
+}
+
+/// The weights of query `q` of the row into dest[q, :].
+Value weigh(ImplicitLocOpBuilder &b, Task &task, Value q, Value dest, int64_t most) {
+  Value zero = index(b, 0), f0 = real(b, 0), end = task.keyCount;
+  auto above = [&](Value x, Value y) { return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, y); };
+  auto [scored, maximum] =
+      overKeys(b, zero, end, q, dest, real(b, kFloor), [&](ImplicitLocOpBuilder &b, Value kv, Value, Value carried) {
+        Value score = task.score(b, q, kv);
+        return std::pair<Value, Value>(score, arith::SelectOp::create(b, above(score, carried), score, carried));
+      });
+  auto [raised, sum] = overKeys(b, zero, end, q, scored, f0,
+                                [&, top = maximum](ImplicitLocOpBuilder &b, Value, Value score, Value carried) {
+                                  Value power = math::ExpOp::create(b, Value(arith::SubFOp::create(b, score, top)));
+                                  return std::pair<Value, Value>(power, arith::AddFOp::create(b, carried, power));
+                                });
+  Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, f0);
+  Value divisor = arith::SelectOp::create(b, isEmpty, real(b, 1), sum);
+  Value weighed =
+      overKeys(b, zero, end, q, raised, f0, [&](ImplicitLocOpBuilder &b, Value kv, Value power, Value carried) {
+        Value weight = arith::DivFOp::create(b, power, divisor);
+        // The sum may be NaN, by another key.
+        if (Value isKept = task.kept(b, q, kv))
+          weight = arith::SelectOp::create(b, isKept, weight, f0);
+        return std::pair<Value, Value>(weight, carried);
+      }).first;
+  return overKeys(
+             b, end, index(b, most), q, weighed, f0,
+             [&](ImplicitLocOpBuilder &, Value, Value, Value carried) { return std::pair<Value, Value>(f0, carried); })
+      .first;
+}
+
+struct TileAttentionWeights : OpRewritePattern<W> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(W op, PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getWeights().getType());
+    auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
+    if (view && !isa<RankedTensorType>(view.getCache().getType()))
+      return rewriter.notifyMatchFailure(op, "the cache is not materialized");
+    if (ShapedType::isDynamic(cast<RankedTensorType>(op.getQuery().getType()).getDimSize(*op.dimOf(0, W::DQK))))
+      return rewriter.notifyMatchFailure(op, "head dimensions are dynamic");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), most = b.getIndexAttr(type.getDimSize(3));
+    OpFoldResult queries = extent(b, op.getQuery(), *op.dimOf(0, W::Q));
+    OpFoldResult keys = view ? zero : extent(b, op.getKey(), *op.dimOf(1, W::KV));
+    OpFoldResult heads = b.getIndexAttr(type.getDimSize(2));
+    std::optional<unsigned> groupDim = op.dimOf(0, W::G);
+    const int64_t groups = groupDim ? cast<RankedTensorType>(op.getQuery().getType()).getDimSize(*groupDim) : 1;
+    SmallVector<Value> results = grid(
+        b, {rowsOf(b, op), heads}, op.getWeights(), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+          Task task{.op = op, .view = view, .row = ids[0]};
+          task.head = headAt(b, op.getHeads(), ids[1]);
+          Value groupCount = index(b, groups);
+          task.kvHead = arith::DivUIOp::create(b, task.head, groupCount);
+          task.group = arith::RemUIOp::create(b, task.head, groupCount);
+          task.locate(b, queries, keys);
+          // A layer that is not asked for has no queries; its tasks point at the first layer and write nothing.
+          Value layer = op.getLayer(), none = index(b, 0);
+          Value isIn = arith::AndIOp::create(
+              b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, layer, none),
+              arith::CmpIOp::create(b, arith::CmpIPredicate::slt, layer, index(b, type.getDimSize(1))));
+          layer = arith::SelectOp::create(b, isIn, layer, none);
+          task.queryCount = arith::SelectOp::create(b, isIn, task.queryCount, none);
+          task.keyCount = arith::MinSIOp::create(b, task.keyCount, asValue(b, most));
+          Insertion out;
+          out.offsets = {task.firstQuery, layer, ids[1], zero};
+          out.sizes = {task.queryCount, one, one, most};
+          Value slice = extract(b, dests[0], out.offsets, out.sizes, {ShapedType::kDynamic, type.getDimSize(3)});
+          out.tile = loop(b, none, task.queryCount, 1, slice, [&](ImplicitLocOpBuilder &b, Value q, Value carried) {
+            return weigh(b, task, q, carried, type.getDimSize(3));
+          });
+          return SmallVector<Insertion>{out};
+        });
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+
+  static OpFoldResult rowsOf(ImplicitLocOpBuilder &b, W op) {
+    AffineExpr d0 = b.getAffineDimExpr(0);
+    for (Value begin : {op.getQBegin(), op.getKvBegin()})
+      if (begin)
+        return affineOf(b, d0 - 1, {extent(b, begin, 0)});
+    for (Value each : {op.getQOffset(), op.getKvLength()})
+      if (each)
+        return extent(b, each, 0);
+    return b.getIndexAttr(1);
+  }
+
+  /// heads[i]
+  static Value headAt(ImplicitLocOpBuilder &b, ArrayRef<int64_t> heads, Value i) {
+    Value head = index(b, heads.front());
+    for (auto [place, number] : llvm::enumerate(heads.drop_front())) {
+      Value isHere = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, i, index(b, int64_t(place) + 1));
+      head = arith::SelectOp::create(b, isHere, index(b, number), head);
+    }
+    return head;
+  }
+};
+
+} // namespace
+
+void rapt::populateAttentionWeightsTilingPatterns(RewritePatternSet &patterns) {
+  patterns.add<TileAttentionWeights>(patterns.getContext());
+}

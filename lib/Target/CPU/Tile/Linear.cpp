@@ -1,0 +1,380 @@
+//===- Linear.cpp - attn.linear as a grid of register tiles ----------------------------===//
+//
+// The grid is (blocks of at most 210 rows, panels of 32 columns). A residual that nothing
+// reads afterwards is the destination, so it is updated in place. Where the result's heads
+// are rotated next, a task has the panels of one head and rotates its rows when they are
+// made. Where the epilogue reads another product of the same rows, as that of a gated linear
+// unit, a task makes the same panel of both.
+//
+// A task reads its rows of the input once a panel. Where k is so large that 210 of them do
+// not stay in the second-level cache, a task has several panels and takes k in parts: a part
+// of the rows is read for all its panels, and sums are in scratch until the last part. Few
+// rows stay in any case, and leave more tasks.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Analysis/Companion.h"
+#include "lib/Target/CPU/Tile/LinearTiles.h"
+#include "lib/Target/CPU/Tile/Quantization.h"
+#include "lib/Target/CPU/Tile/Rotation.h"
+#include "lib/Target/CPU/Tile/Rows.h"
+#include "lib/Target/CPU/Tile/Tiling.h"
+#include "lib/Transforms/Fusion/Remarks.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::tile;
+using attn::kPanel;
+
+namespace {
+
+/// Least bytes of a row of the input from which on k is taken in parts: 210 rows of them take 1.3 MB.
+constexpr int64_t kLeastRowBytes = 6144;
+/// A part of a row has at most so many bytes, so that 210 of them take 430 KB, and no less than a quarter of that.
+constexpr int64_t kMostOfPart = 2048, kLeastOfPart = 512;
+/// A part is whole cache lines of the rows.
+constexpr int64_t kLine = 64;
+/// Panels of a task that takes k in parts, and the rows of an input from which on it takes so many. Two read the rows
+/// from the second-level cache twice as often, which costs a hundredth.
+constexpr int64_t kTaskPanels = 4, kManyRows = 28;
+/// Tasks that a grid should have before they take several panels.
+constexpr int64_t kLeastTasks = 8;
+
+/// Bytes of the rows of a task of integers, which takes k whole, and of two panels: what stays in a second-level cache
+/// while others pass through it. No fewer rows than some tiles.
+constexpr int64_t kNearBytes = 768 * 1024, kLeastRowsOfTask = 56;
+
+/// How deep each of equal parts of k is, whose elements take `bytes`; k where it is taken whole.
+int64_t depthOfPart(int64_t k, int64_t bytes) {
+  const int64_t line = kLine / bytes;
+  for (int64_t depth = kMostOfPart / bytes; k * bytes >= kLeastRowBytes && depth >= kLeastOfPart / bytes; depth -= line)
+    if (k % depth == 0)
+      return depth;
+  return k;
+}
+
+/// The rotation of the heads that the result is cut into, which nothing else reads: a task that makes whole heads
+/// rotates them where they lie. Null where there is none.
+attn::RopeOp rotationOf(attn::LinearOp op) {
+  auto split = op.getResult().hasOneUse() ? dyn_cast<attn::SplitHeadsOp>(*op->user_begin()) : nullptr;
+  if (!split || split.getHeads().size() != 1 || !split.getHeads()[0].hasOneUse())
+    return nullptr;
+  auto rope = dyn_cast<attn::RopeOp>(*split->user_begin());
+  if (!rope || rope->getBlock() != op->getBlock() || rope.getInput().getType().getDimSize(2) % kPanel != 0)
+    return nullptr;
+  for (Value table : {rope.getCosines(), rope.getSines()})
+    if (Operation *made = table.getDefiningOp();
+        made && made->getBlock() == op->getBlock() && op->isBeforeInBlock(made))
+      return nullptr;
+  return rope;
+}
+
+/// Rotates the rows of one head, [count, channels], the first of which is row `firstRow` of the result.
+Value rotateRows(ImplicitLocOpBuilder &b, attn::RopeOp rope, Value head, OpFoldResult firstRow, OpFoldResult count,
+                 Value rows) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Value end = asValue(b, count);
+  if (std::optional<uint64_t> heads = rope.getHeads()) {
+    Value turns = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, head, index(b, *heads));
+    end = arith::SelectOp::create(b, turns, end, index(b, 0));
+  }
+  return loop(b, index(b, 0), end, 1, rows, [&](ImplicitLocOpBuilder &b, Value row, Value carried) {
+    Value token = asValue(b, affineOf(b, d0 + d1, {firstRow, OpFoldResult(row)}));
+    auto place = [&](Value, int64_t channel) { return SmallVector<Value>{row, index(b, channel)}; };
+    return rotateHeads(b, rope, token, index(b, 1), /*source=*/nullptr, place, carried, place);
+  });
+}
+
+/// What all tasks of a product share.
+struct Product {
+  attn::LinearOp op;
+  Value input, panels;
+  std::optional<unsigned> inPlace;
+  int64_t k, depth; ///< of the parts of k, or k
+  int64_t columns;
+  attn::QuantizedType quantized;
+  ArrayRef<int64_t> tileRows;
+  bool inPairs;
+  attn::RopeOp rope = nullptr;        ///< what the tasks rotate, or null
+  int64_t unit = kPanel;              ///< columns that a task has no part of: those of a rotated head, or of a panel
+  const Product *companion = nullptr; ///< which the tasks make as well, or null
+
+  int64_t panelsOfUnit() const { return unit / kPanel; }
+  int64_t mostRows() const { return llvm::alignTo(taskRows(), tileRows[0]); } ///< of a task
+  bool isWhole() const { return depth == k; }
+  /// Most rows of a task, before they are whole tiles.
+  int64_t taskRows() const {
+    if (!quantized)
+      return kTaskRows;
+    const int64_t twoPanels = 2 * quantized.groups(k) * quantized.groupBytes(k);
+    return std::clamp((kNearBytes - twoPanels) / quantized.ofRows().rowBytes(k), kLeastRowsOfTask, kTaskRows);
+  }
+};
+
+/// A block of rows as one task sees it.
+struct RowBlock {
+  OpFoldResult first, count;
+};
+
+/// The sums of all panels of a task over all parts of k, [panels * rows, 32], panel after panel; those of the companion
+/// are the second half.
+struct Sums {
+  Value tensor, firstPanel;
+  int64_t rows;           ///< of a panel
+  int64_t firstPlace = 0; ///< panels before the first
+
+  /// Those of the panel that is `p` behind the first.
+  Value of(ImplicitLocOpBuilder &b, Value p) const {
+    return extract(b, tensor, placeOf(b, p), sizes(b), {rows, kPanel});
+  }
+  Value with(ImplicitLocOpBuilder &b, Value p, Value panel) const {
+    return insert(b, panel, tensor, placeOf(b, p), sizes(b));
+  }
+
+private:
+  SmallVector<OpFoldResult> placeOf(ImplicitLocOpBuilder &b, Value p) const {
+    return {affineOf(b, (b.getAffineDimExpr(0) + firstPlace) * rows, {OpFoldResult(p)}), b.getIndexAttr(0)};
+  }
+  SmallVector<OpFoldResult> sizes(ImplicitLocOpBuilder &b) const {
+    return {b.getIndexAttr(rows), b.getIndexAttr(kPanel)};
+  }
+};
+
+/// Rows [from, from + depth) of panel `nth` of the weight.
+Value weightOf(ImplicitLocOpBuilder &b, const Product &product, Value nth, OpFoldResult from) {
+  attn::LinearOp op = product.op;
+  OpFoldResult zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
+  if (!op.isPacked())
+    return extract(b, product.panels, {from, affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(nth)})},
+                   {b.getIndexAttr(product.depth), panel}, {product.depth, kPanel});
+  SmallVector<int64_t> shape(cast<RankedTensorType>(product.panels.getType()).getShape().drop_front());
+  if (!product.isWhole()) {
+    const int64_t rowsOfLine = product.inPairs ? 2 : 1;
+    shape[0] = product.depth / rowsOfLine;
+    from = affineOf(b, b.getAffineDimExpr(0).floorDiv(rowsOfLine), {from});
+  }
+  return extract(b, product.panels, {OpFoldResult(nth), from, zero},
+                 {b.getIndexAttr(1), b.getIndexAttr(shape[0]), b.getIndexAttr(shape[1])}, shape);
+}
+
+/// The rows of a block and panel `nth`.
+LinearTask taskOf(ImplicitLocOpBuilder &b, const Product &product, Value nth, const RowBlock &rows) {
+  LinearTask task;
+  task.op = product.op, task.input = product.input, task.inPlace = product.inPlace;
+  task.tileRows = product.tileRows, task.quantized = product.quantized, task.inPairs = product.inPairs;
+  task.k = product.depth;
+  task.rowExtent = product.quantized ? product.quantized.ofRows().rowBytes(product.k) : product.depth;
+  task.firstRow = rows.first;
+  task.column = affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(nth)});
+  return task;
+}
+
+/// Rows of panel `nth` into `tile`: their products, or what becomes of their sums.
+Value emitPanel(ImplicitLocOpBuilder &b, const Product &product, const Sums *sums, Value nth, const RowBlock &rows,
+                Value tile) {
+  LinearTask task = taskOf(b, product, nth, rows);
+  cutToPanel(b, task, product.columns);
+  OpFoldResult zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
+  if (const Product *companion = product.companion) {
+    const int64_t most = product.mostRows();
+    Value room = empty(b, RankedTensorType::get({most, kPanel}, b.getF32Type()), {b.getIndexAttr(most), panel});
+    room = extract(b, room, {zero, zero}, {rows.count, panel}, {ShapedType::kDynamic, kPanel});
+    attn::LinearOp op = product.op, beside = companion->op;
+    task.local = llvm::find(op.getExtras(), beside.getResult()).getIndex();
+    Sums after;
+    if (sums) {
+      after = *sums;
+      after.firstPlace = cast<RankedTensorType>(sums->tensor.getType()).getDimSize(0) / sums->rows / 2;
+    }
+    task.extras[*task.local] = emitPanel(b, *companion, sums ? &after : nullptr, nth, rows, room);
+  }
+  if (!sums) {
+    task.weight = weightOf(b, product, nth, zero);
+    return multiplyRows(b, task, asValue(b, rows.count), tile);
+  }
+  Value place = arith::SubIOp::create(b, nth, sums->firstPanel);
+  return finishRows(b, task, asValue(b, rows.count), sums->of(b, place), tile);
+}
+
+/// Rows of unit `nth` into `tile`; those of a head are rotated then.
+Value emitUnit(ImplicitLocOpBuilder &b, const Product &product, const Sums *sums, Value nth, const RowBlock &rows,
+               Value tile) {
+  if (!product.rope)
+    return emitPanel(b, product, sums, nth, rows, tile);
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  const int64_t panels = product.panelsOfUnit();
+  OpFoldResult zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
+  tile = loop(b, index(b, 0), index(b, panels), 1, tile, [&](ImplicitLocOpBuilder &b, Value p, Value carried) {
+    OpFoldResult column = affineOf(b, d0 * kPanel, {OpFoldResult(p)});
+    Value ofHead = asValue(b, affineOf(b, d0 * panels + d1, {OpFoldResult(nth), OpFoldResult(p)}));
+    Value part = extract(b, carried, {zero, column}, {rows.count, panel}, {ShapedType::kDynamic, kPanel});
+    part = emitPanel(b, product, sums, ofHead, rows, part);
+    return insert(b, part, carried, {zero, column}, {rows.count, panel});
+  });
+  return rotateRows(b, product.rope, nth, rows.first, rows.count, tile);
+}
+
+/// The products of a block of rows with `panels` panels from `firstPanel` on, k in parts.
+Sums sumParts(ImplicitLocOpBuilder &b, const Product &product, int64_t mostPanels, Value firstPanel, Value panels,
+              const RowBlock &rows) {
+  const int64_t mostRows = product.mostRows(), allRows = mostPanels * mostRows * (product.companion ? 2 : 1);
+  Value zero = index(b, 0), count = asValue(b, rows.count);
+  Value room = empty(b, RankedTensorType::get({allRows, kPanel}, b.getF32Type()),
+                     {b.getIndexAttr(allRows), b.getIndexAttr(kPanel)});
+  auto part = [&](ImplicitLocOpBuilder &b, Value from, Value carried) {
+    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, from, zero);
+    Value fills = arith::SelectOp::create(b, isFirst, index(b, 1), zero);
+    return loop(b, zero, panels, 1, carried, [&](ImplicitLocOpBuilder &b, Value p, Value inner) {
+      Value nth = arith::AddIOp::create(b, firstPanel, p);
+      auto add = [&](const Product &product, int64_t firstPlace, Value all) {
+        LinearTask task = taskOf(b, product, nth, rows);
+        task.weight = weightOf(b, product, nth, from);
+        task.part = {from, fills};
+        Sums sums{all, firstPanel, mostRows, firstPlace};
+        return sums.with(b, p, multiplyRows(b, task, count, sums.of(b, p)));
+      };
+      inner = add(product, 0, inner);
+      return product.companion ? add(*product.companion, mostPanels, inner) : inner;
+    });
+  };
+  return {loop(b, zero, index(b, product.k), product.depth, room, part), firstPanel, mostRows};
+}
+
+/// Units [first, first + count) of a block of rows into `tile`, k in parts.
+Value emitUnits(ImplicitLocOpBuilder &b, const Product &product, int64_t mostUnits, Value first, Value count,
+                const RowBlock &rows, Value tile) {
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  const int64_t panels = product.panelsOfUnit();
+  auto panelsOf = [&](Value units) { return asValue(b, affineOf(b, d0 * panels, {OpFoldResult(units)})); };
+  Sums sums = sumParts(b, product, mostUnits * panels, panelsOf(first), panelsOf(count), rows);
+  return loop(b, index(b, 0), count, 1, tile, [&](ImplicitLocOpBuilder &b, Value u, Value carried) {
+    Value nth = arith::AddIOp::create(b, first, u);
+    OpFoldResult zero = b.getIndexAttr(0), width = b.getIndexAttr(product.unit),
+                 column = affineOf(b, d0 * product.unit, {OpFoldResult(u)});
+    const bool isNarrow = product.columns % kPanel != 0;
+    if (isNarrow)
+      width = widthOf(b, product.columns, affineOf(b, d0 * product.unit, {OpFoldResult(nth)}));
+    Value mine = extract(b, carried, {zero, column}, {rows.count, width},
+                         {ShapedType::kDynamic, isNarrow ? ShapedType::kDynamic : product.unit});
+    mine = emitUnit(b, product, &sums, nth, rows, mine);
+    return insert(b, mine, carried, {zero, column}, {rows.count, width});
+  });
+}
+
+/// A product whose weight's extents are static.
+Product describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, int64_t k) {
+  attn::QuantizedType quantized = quantizedPanels(op.getWeight());
+  Value panels = quantized ? bytesOf(b, op.getWeight()) : Value(op.getWeight());
+  const bool inParts = op.isPacked() && !quantized;
+  return {op,
+          input,
+          panels,
+          overwritable(op),
+          k,
+          inParts ? depthOfPart(k, cast<RankedTensorType>(input.getType()).getElementTypeBitWidth() / 8) : k,
+          op.getResult().getType().getDimSize(1),
+          quantized,
+          tileRowsOf(op, quantized),
+          op.isPacked() && attn::isInPairs(op.getWeight().getType())};
+}
+
+/// Of `units`, how many a task takes that takes k in parts.
+Value unitsTogether(ImplicitLocOpBuilder &b, OpFoldResult rows, OpFoldResult blocks, int64_t units, int64_t most) {
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  OpFoldResult shared = affineOf(b, (d0 * units).floorDiv(kLeastTasks), {blocks});
+  shared = affineMax(b, {affineMin(b, {shared, b.getIndexAttr(most)}), b.getIndexAttr(1)});
+  Value many = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, asValue(b, rows), index(b, kManyRows));
+  return arith::SelectOp::create(b, many, asValue(b, shared), index(b, 1));
+}
+
+struct TileLinear : OpRewritePattern<attn::LinearOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::LinearOp op, PatternRewriter &rewriter) const override {
+    RankedTensorType weight = op.getWeight().getType();
+    // A kernel's weight [k, n] is read where it lies.
+    const bool packed = op.isPacked();
+    if (!packed && (op.getTransposed() || weight.isDynamicDim(1) || weight.getDimSize(1) % kPanel != 0))
+      return rewriter.notifyMatchFailure(op, "the weight is not in panels");
+    // The row that fills the last pair is not read of an input that ends before it.
+    const int64_t k = packed && attn::isInPairs(weight) ? std::min(op.getDepth(), op.getInput().getType().getDimSize(1))
+                                                        : op.getDepth();
+    if (ShapedType::isDynamic(k) || op.getResult().getType().isDynamicDim(1))
+      return rewriter.notifyMatchFailure(op, "the weight's extents are not static");
+    if (isMadeByReader(op))
+      return rewriter.notifyMatchFailure(op, "the op that reads it makes it");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value input = inputOf(b, op);
+    Product product = describe(b, op, input, k), beside;
+    if (attn::LinearOp companion = companionOf(op)) {
+      beside = describe(b, companion, input, k);
+      product.companion = &beside;
+    }
+    if (attn::RopeOp rope = rotationOf(op)) {
+      product.rope = rope;
+      product.unit = rope.getInput().getType().getDimSize(2);
+    }
+    OpFoldResult rows = extent(b, op.getInput(), 0);
+    RowResult result(b, op.getResult(), rows, product.inPlace ? Value(op.getExtras()[*product.inPlace]) : Value());
+    result.replace(rewriter, op, emitGrid(b, product, rows, result.getDestinations()));
+    if (product.rope)
+      rewriter.modifyOpInPlace(product.rope, [&] { product.rope.setHeads(0); });
+    return success();
+  }
+
+  /// Whether the product that reads the result in its epilogue makes it, which is told (Remarks.h).
+  static bool isMadeByReader(attn::LinearOp op) {
+    constexpr llvm::StringLiteral rule = "fuse-companion";
+    auto reader = op.getResult().hasOneUse() ? dyn_cast<attn::LinearOp>(*op->user_begin()) : nullptr;
+    if (!reader || reader.getInput() == op.getResult())
+      return false;
+    if (ownerOf(op)) {
+      remarkFused(op.getLoc(), rule, "made by the tasks of the product that reads it");
+      return true;
+    }
+    StringRef why = obstacleOfCompanion(reader, op.getResult());
+    remarkNotFused(op.getLoc(), rule, why.empty() ? "they make another product" : why);
+    return false;
+  }
+
+  static SmallVector<Value> emitGrid(ImplicitLocOpBuilder &b, const Product &product, OpFoldResult rows,
+                                     ValueRange dest) {
+    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    const int64_t unit = product.unit, units = llvm::divideCeil(product.columns, unit),
+                  panelsOfUnit = product.panelsOfUnit() * (product.companion ? 2 : 1),
+                  mostUnits = product.isWhole() ? 1 : std::max<int64_t>(1, kTaskPanels / panelsOfUnit);
+    auto share = shareRows(b, rows, product.taskRows(), product.tileRows[0]);
+    OpFoldResult blocks = share.first, tasks = b.getIndexAttr(units);
+    Value each = share.second, together;
+    if (!product.isWhole()) {
+      together = unitsTogether(b, rows, blocks, units, mostUnits);
+      tasks = Value(arith::CeilDivUIOp::create(b, index(b, units), together));
+    }
+    return grid(b, {blocks, tasks}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+      RowBlock block{Value(arith::MulIOp::create(b, ids[0], each)), {}};
+      block.count = affineMin(b, {OpFoldResult(each), affineOf(b, d0 - d1, {rows, block.first})});
+      Value first = ids[1], count;
+      if (together) {
+        first = arith::MulIOp::create(b, first, together);
+        count = arith::MinUIOp::create(b, together, arith::SubIOp::create(b, index(b, units), first));
+      }
+      OpFoldResult column = affineOf(b, d0 * unit, {OpFoldResult(first)}), width = b.getIndexAttr(unit);
+      const bool isNarrow = product.columns % kPanel != 0;
+      if (together)
+        width = affineMin(b, {affineOf(b, d0 * unit, {OpFoldResult(count)}),
+                              affineOf(b, b.getAffineConstantExpr(product.columns) - d0, {column})});
+      else if (isNarrow)
+        width = widthOf(b, product.columns, column);
+      Value tile = extract(b, dests[0], {block.first, column}, {block.count, width},
+                           {ShapedType::kDynamic, together || isNarrow ? ShapedType::kDynamic : unit});
+      tile = together ? emitUnits(b, product, mostUnits, first, count, block, tile)
+                      : emitUnit(b, product, /*sums=*/nullptr, first, block, tile);
+      return SmallVector<Insertion>{{tile, {block.first, column}, {block.count, width}}};
+    });
+  }
+};
+
+} // namespace
+
+void rapt::populateLinearTilingPatterns(RewritePatternSet &patterns) {
+  patterns.add<TileLinear>(patterns.getContext());
+}

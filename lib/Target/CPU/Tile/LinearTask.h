@@ -1,0 +1,63 @@
+//===- LinearTask.h - attn.linear as one task sees it ---------------------------*- C++ -*-===//
+#pragma once
+#include "lib/Target/CPU/Tile/Tile.h"
+
+namespace rapt::tile {
+
+/// Most rows of one task. Fewer would read a panel, which comes from memory or a last-level cache, more often; 56 and
+/// 112 were slower at k = 768 and k = 3072 alike.
+inline constexpr int64_t kTaskRows = 210;
+/// Rows of a register tile, largest first. 14 x 2 vectors of accumulators are what 32 registers hold beside two vectors
+/// of the panel and one of the input. The more rows, the less often a panel is read.
+inline constexpr int64_t kProductRows[] = {kTileRows, 8, 4, 1};
+
+/// The operands of an attn.linear, cut to one panel.
+struct LinearTask {
+  /// A part of k, whose products are added to the panel's sums.
+  struct Part {
+    OpFoldResult from; ///< its first column of the input
+    Value fills;       ///< 1 where it is the first part, and sums begin with zero; else 0
+  };
+
+  attn::LinearOp op;
+  Value input;
+  std::optional<unsigned> inPlace;  ///< the extra operand that is the destination, too
+  llvm::ArrayRef<int64_t> tileRows; ///< rows of its tiles, largest first
+  Value weight;                     ///< [k, 32]
+  llvm::SmallVector<Value> extras;  ///< rank 1: [32] of this panel; rank 2: the whole, but for `local`
+  std::optional<unsigned> local;    ///< the extra operand, [rows of the task, 32], that the task has made
+  OpFoldResult firstRow, column;    ///< of the task
+  int64_t k;                        ///< rows of `weight`
+  std::optional<Part> part;         ///< where k is one of several
+  OpFoldResult width;               ///< columns of the panel that the result has
+  bool narrow;                      ///< width may be below 32
+  attn::QuantizedType quantized;    ///< of the weight, or null
+  int64_t rowExtent;                ///< of the input as it lies: k, or a quantized row's bytes
+  bool inPairs;                     ///< the weight is [k/2, 64]
+};
+
+/// The extra operand that can be overwritten: of the type that the result is written in, and read last by this op.
+std::optional<unsigned> overwritable(attn::LinearOp op);
+
+/// The input as the product reads it. The caller's rows are where they are: those that alias are copied once, those of
+/// bf16 widened where nothing multiplies pairs.
+Value inputOf(ImplicitLocOpBuilder &b, attn::LinearOp op);
+
+/// Columns of the panel that begins at `column`, of a result whose last one is narrower.
+OpFoldResult widthOf(ImplicitLocOpBuilder &b, int64_t columns, OpFoldResult column);
+
+/// The extra operands and the width of the panel at `task.column`, of a result of `columns`.
+void cutToPanel(ImplicitLocOpBuilder &b, LinearTask &task, int64_t columns);
+
+/// Tiles of `tileRows` rows, largest first, over `rows` rows; the last of those has one row. Where two rows would be
+/// left after tiles of 14 and there are tiles of 8, two of these take the place of the last one and both rows. Of fewer
+/// rows than `least` none are in the largest tiles.
+Value overRowTiles(
+    ImplicitLocOpBuilder &b, llvm::ArrayRef<int64_t> tileRows, Value rows, int64_t least, Value init,
+    llvm::function_ref<Value(ImplicitLocOpBuilder &, int64_t m, Value from, Value to, Value carried)> body);
+
+/// The end of rows [r, r + m) of the task, whose products are `sums`, [m, 32]: the epilogue, if there is one, into
+/// `dest`, [rows of the task, 32 or width].
+Value finishTile(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value r, Value sums, Value dest);
+
+} // namespace rapt::tile

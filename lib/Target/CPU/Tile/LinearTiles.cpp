@@ -1,0 +1,207 @@
+//===- LinearTiles.cpp - Tiles of rows of one panel of attn.linear ------------------------===//
+//
+// A task walks tiles of 14 rows, then of 8, of 4, and single rows, each [rows, k] x [k, 32]
+// followed by the epilogue, or by nothing where k is a part whose products are added to sums.
+// A panel of 16 bits is widened once for all tiles of 14 rows, where the target does not
+// multiply it as it is; one of pairs only for some of them.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CPU/Tile/LinearTiles.h"
+#include "lib/TargetInfo/TargetInfo.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::tile;
+using attn::kPanel;
+
+namespace {
+
+/// Rows of register tiles, largest first, of weights of 4 bits, where words, their nibbles and a mask take 5 registers.
+constexpr int64_t kNibbleRows[] = {12, 4, 1};
+/// The same where instructions multiply 16 rows at once, two such tiles with a panel. Of at least 16 rows, those that
+/// are left are the last of 16 that overlap others.
+constexpr int64_t kMatrixRows[] = {32, kMatrixTileRows, 4, 1};
+/// Rows that pay for widening a panel of pairs, for each 16 bytes of a vector: narrower ones widen pairs in registers
+/// once for every few columns.
+constexpr int64_t kLeastRowsToWiden = 14;
+/// Rows that get their epilogue together once their sums are complete: no registers are kept for them meanwhile.
+constexpr int64_t kFinishedRows[] = {8, 1};
+
+Value fillWithZero(ImplicitLocOpBuilder &b, Value tile) {
+  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  return linalg::FillOp::create(b, f0, tile).getResult(0);
+}
+
+/// `sums` and the products of rows `input` with the task's panel.
+Value addProducts(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Value sums) {
+  Type type = sums.getType();
+  if (task.inPairs)
+    return attn::PairedProductOp::create(b, type, input, task.weight, sums).getResult()[0];
+  return linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}).getResult(0);
+}
+
+/// The products alone, in a tile like `init`.
+Value emitProducts(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Value init) {
+  if (task.quantized)
+    return attn::QuantizedProductOp::create(b, init.getType(), input, task.weight, init, task.k, task.quantized)
+        .getResult()[0];
+  return addProducts(b, task, input, fillWithZero(b, init));
+}
+
+/// Rows [row, row + m) of the input.
+Value inputRows(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, OpFoldResult row) {
+  return extract(b, task.input, {row, task.part ? task.part->from : b.getIndexAttr(0)},
+                 {b.getIndexAttr(m), b.getIndexAttr(task.rowExtent)}, {m, task.rowExtent});
+}
+
+/// Adds rows [r, r + m) of a part's products to the sums.
+Value addTile(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value r, Value input, Value sums) {
+  OpFoldResult row(r), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
+  Value tile = extract(b, sums, {row, zero}, {rows, panel}, {m, kPanel});
+  tile = loop(b, index(b, 0), task.part->fills, 1, tile,
+              [](ImplicitLocOpBuilder &b, Value, Value carried) { return fillWithZero(b, carried); });
+  return insert(b, addProducts(b, task, input, tile), sums, {row, zero}, {rows, panel});
+}
+
+/// Rows [r, r + m) of the task into `dest`.
+Value emitTile(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value r, Value dest) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, r}), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m),
+               panel = b.getIndexAttr(kPanel);
+  Value input = inputRows(b, task, m, row);
+  if (task.part)
+    return addTile(b, task, m, r, input, dest);
+  auto type = RankedTensorType::get({m, kPanel}, b.getF32Type());
+  // Without an epilogue the sums are the result.
+  attn::LinearOp op = task.op;
+  bool direct = op.getEpilogue().empty() && !task.narrow;
+  Value sums =
+      direct ? extract(b, dest, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel}) : empty(b, type, {rows, panel});
+  sums = emitProducts(b, task, input, sums);
+  if (direct)
+    return insert(b, sums, dest, {OpFoldResult(r), zero}, {rows, panel});
+  return finishTile(b, task, m, r, sums, dest);
+}
+
+/// Tiles of m rows of [from, to).
+Value emitTiles(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value from, Value to, Value dest) {
+  return loop(b, from, to, m, dest,
+              [&](ImplicitLocOpBuilder &b, Value r, Value carried) { return emitTile(b, task, m, r, carried); });
+}
+
+/// A panel of 16 bits, [k, 32] or in pairs [k/2, 64], as [k, 32] of f32.
+Value widenPanel(ImplicitLocOpBuilder &b, Value weight, bool inPairs) {
+  int64_t units = cast<RankedTensorType>(weight.getType()).getDimSize(0), k = inPairs ? 2 * units : units;
+  Value wide =
+      empty(b, RankedTensorType::get({k, kPanel}, b.getF32Type()), {b.getIndexAttr(k), b.getIndexAttr(kPanel)});
+  wide =
+      loop(b, index(b, 0), index(b, units), 1, wide, [&](ImplicitLocOpBuilder &b, Value unit, Value carried) -> Value {
+        if (!inPairs)
+          return writePanel(b, readPanel(b, weight, {unit, index(b, 0)}), carried, {unit, index(b, 0)});
+        auto [even, odd] = readPairs(b, weight, {unit, index(b, 0)}, kPanel);
+        Value first = arith::MulIOp::create(b, unit, index(b, 2)),
+              second = arith::AddIOp::create(b, first, index(b, 1));
+        return writePanel(b, odd, writePanel(b, even, carried, {first, index(b, 0)}), {second, index(b, 0)});
+      });
+  return wide;
+}
+
+/// The same as emitTiles with the panel widened before, unless there are no rows.
+Value emitWidened(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value from, Value to, Value dest) {
+  Value trips = arith::MinSIOp::create(b, arith::SubIOp::create(b, to, from), index(b, 1));
+  return loop(b, index(b, 0), trips, 1, dest, [&](ImplicitLocOpBuilder &b, Value, Value carried) {
+    LinearTask wide = task;
+    Value panel = widenPanel(b, task.weight, task.inPairs);
+    OpFoldResult zero = b.getIndexAttr(0);
+    wide.weight = extract(b, panel, {zero, zero}, {b.getIndexAttr(task.k), b.getIndexAttr(kPanel)}, {task.k, kPanel});
+    wide.inPairs = false;
+    return emitTiles(b, wide, m, from, to, carried);
+  });
+}
+
+/// Row r of the task, whose products are `own`, [1, 32]. A part's are added to the sums.
+Value emitRow(ImplicitLocOpBuilder &b, const LinearTask &task, Value r, Value own, Value dest) {
+  if (!task.part)
+    return finishTile(b, task, 1, r, own, dest);
+  Value zero = index(b, 0), products = readPanel(b, own, {zero, zero});
+  Value sum = arith::AddFOp::create(b, readPanel(b, dest, {r, zero}), products);
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, task.part->fills, zero);
+  return writePanel(b, arith::SelectOp::create(b, isFirst, products, sum), dest, {r, zero});
+}
+
+/// Rows [from, count), if there are any and the task has as many as a tile: the products of its last rows, of which
+/// those that are not done go on.
+Value emitLastRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value from, Value count, Value dest) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), all = b.getIndexAttr(kMatrixTileRows),
+               panel = b.getIndexAttr(kPanel);
+  Value left = arith::MinSIOp::create(b, arith::SubIOp::create(b, count, from), index(b, 1));
+  Value fits = arith::DivUIOp::create(b, count, index(b, kMatrixTileRows));
+  return loop(b, index(b, 0), arith::MinSIOp::create(b, left, fits), 1, dest,
+              [&](ImplicitLocOpBuilder &b, Value, Value carried) {
+                Value first = arith::SubIOp::create(b, count, index(b, kMatrixTileRows));
+                OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, OpFoldResult(first)});
+                Value sums = empty(b, RankedTensorType::get({kMatrixTileRows, kPanel}, b.getF32Type()), {all, panel});
+                sums = emitProducts(b, task, inputRows(b, task, kMatrixTileRows, row), sums);
+                return loop(b, from, count, 1, carried, [&](ImplicitLocOpBuilder &b, Value r, Value rows) {
+                  OpFoldResult place = affineOf(b, d0 - d1, {OpFoldResult(r), OpFoldResult(first)});
+                  Value own = extract(b, sums, {place, zero}, {one, panel}, {1, kPanel});
+                  return emitRow(b, task, r, own, rows);
+                });
+              });
+}
+
+/// All rows of a task by instructions on tiles, but few ones.
+Value emitByMatrix(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value dest) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Value from = index(b, 0);
+  for (int64_t m : kMatrixRows) {
+    Value to = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(m) * m, {OpFoldResult(from), OpFoldResult(count)}));
+    dest = emitTiles(b, task, m, from, to, dest);
+    if (m == kMatrixTileRows) {
+      dest = emitLastRows(b, task, to, count, dest);
+      Value isDone = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, kMatrixTileRows));
+      to = arith::SelectOp::create(b, isDone, count, to);
+    }
+    from = to;
+  }
+  return dest;
+}
+
+} // namespace
+
+ArrayRef<int64_t> tile::tileRowsOf(attn::LinearOp op, attn::QuantizedType quantized) {
+  TargetInfo target = TargetInfo::of(op);
+  bool byMatrix = quantized ? target.amxInt8 && quantized.bits() == 8 && quantized.getGroup() == 0
+                            : target.amxBf16 && op.getInput().getType().getElementType().isBF16();
+  if (byMatrix)
+    return kMatrixRows;
+  return quantized && quantized.bits() == 4 ? ArrayRef(kNibbleRows) : ArrayRef(kProductRows);
+}
+
+Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value dest) {
+  if (task.tileRows == ArrayRef(kMatrixRows))
+    return emitByMatrix(b, task, count, dest);
+  // Of f32 rows and a panel of 16 bits.
+  const bool isWidened = getElementTypeOrSelf(task.input.getType()).isF32() &&
+                         getElementTypeOrSelf(task.weight.getType()).getIntOrFloatBitWidth() == 16;
+  const int64_t least = isWidened && task.inPairs ? kLeastRowsToWiden * TargetInfo::of(task.op).vectorBytes / 16 : 0;
+  return overRowTiles(b, task.tileRows, count, least, dest,
+                      [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
+                        return m == task.tileRows.front() && isWidened ? emitWidened(b, task, m, from, to, carried)
+                                                                       : emitTiles(b, task, m, from, to, carried);
+                      });
+}
+
+Value tile::finishRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value sums, Value dest) {
+  return overRowTiles(b, kFinishedRows, count, /*least=*/0, dest,
+                      [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
+                        return loop(b, from, to, m, carried, [&](ImplicitLocOpBuilder &b, Value r, Value inner) {
+                          OpFoldResult rows = b.getIndexAttr(m), zero = b.getIndexAttr(0),
+                                       panel = b.getIndexAttr(kPanel);
+                          Value tile = extract(b, sums, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel});
+                          return finishTile(b, task, m, r, tile, inner);
+                        });
+                      });
+}

@@ -1,0 +1,122 @@
+//===- Norm.cpp - Normalization of rows ---------------------------------------------------===//
+//
+// A task reads its row twice or three times from the first-level cache: statistics,
+// then the result. An input that nothing reads afterwards is overwritten: the
+// residual stream of a post-norm block stays in its place.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CPU/Tile/Rows.h"
+#include "lib/Target/CPU/Tile/Tiling.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::tile;
+using attn::kPanel;
+
+namespace {
+
+/// The sum over a row of what `body` gives for each panel.
+Value sumPanels(ImplicitLocOpBuilder &b, int64_t columns,
+                function_ref<Value(ImplicitLocOpBuilder &, Value column)> body) {
+  auto type = VectorType::get({kPanel}, b.getF32Type());
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  Value sums = loop(b, index(b, 0), index(b, columns), kPanel, zero,
+                    [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
+                      return arith::AddFOp::create(b, carried, body(b, column));
+                    });
+  return vector::ReductionOp::create(b, vector::CombiningKind::ADD, sums);
+}
+
+/// `panel` with the columns at or beyond `columns` set to zero.
+Value keepColumns(ImplicitLocOpBuilder &b, Value panel, Value column, int64_t columns) {
+  Value left = arith::SubIOp::create(b, index(b, columns), column);
+  Value mask = vector::CreateMaskOp::create(b, VectorType::get({kPanel}, b.getI1Type()), left);
+  return arith::SelectOp::create(b, mask, panel, arith::ConstantOp::create(b, b.getZeroAttr(panel.getType())));
+}
+
+/// A row: its tensor, how long it is with padding, and how many columns count.
+struct Row {
+  Value tensor;
+  int64_t width, columns;
+
+  Value read(ImplicitLocOpBuilder &b, Value column) const { return readPanel(b, tensor, column); }
+  Value mean(ImplicitLocOpBuilder &b, function_ref<Value(ImplicitLocOpBuilder &, Value column)> body) const {
+    Value count = arith::ConstantOp::create(b, b.getF32FloatAttr(columns));
+    return arith::DivFOp::create(b, sumPanels(b, width, body), count);
+  }
+};
+
+/// 1 / sqrt(x + epsilon) in all lanes.
+Value inverseRoot(ImplicitLocOpBuilder &b, Value x, const APFloat &epsilon) {
+  Value shift = arith::ConstantOp::create(b, b.getF32FloatAttr(epsilon.convertToDouble()));
+  Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
+  return splat(b, arith::DivFOp::create(b, one, math::SqrtOp::create(b, arith::AddFOp::create(b, x, shift))));
+}
+
+/// What follows from the statistics of a row: a panel of it to a panel of the result.
+using Finish = std::function<Value(ImplicitLocOpBuilder &, Value panel, Value column)>;
+
+Finish prepare(attn::LayerNormOp op, ImplicitLocOpBuilder &b, const Row &row) {
+  Value mean = splat(b, row.mean(b, [&](ImplicitLocOpBuilder &b, Value column) { return row.read(b, column); }));
+  Value variance = row.mean(b, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
+    Value d = arith::SubFOp::create(b, row.read(b, column), mean);
+    // Padding is zero in the input but not once the mean is subtracted.
+    if (row.columns != row.width)
+      d = keepColumns(b, d, column, row.columns);
+    return arith::MulFOp::create(b, d, d);
+  });
+  Value factor = inverseRoot(b, variance, op.getEpsilon());
+  return [=](ImplicitLocOpBuilder &b, Value panel, Value column) -> Value {
+    attn::LayerNormOp norm = op;
+    Value scaled = arith::MulFOp::create(b, arith::SubFOp::create(b, panel, mean), factor);
+    Value weighted = arith::MulFOp::create(b, scaled, readPanel(b, norm.getWeight(), column));
+    return arith::AddFOp::create(b, weighted, readPanel(b, norm.getBias(), column));
+  };
+}
+
+Finish prepare(attn::RMSNormOp op, ImplicitLocOpBuilder &b, const Row &row) {
+  Value square = row.mean(b, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
+    Value x = row.read(b, column);
+    return arith::MulFOp::create(b, x, x);
+  });
+  Value factor = inverseRoot(b, square, op.getEpsilon());
+  return [=](ImplicitLocOpBuilder &b, Value panel, Value column) -> Value {
+    attn::RMSNormOp norm = op;
+    Value scaled = arith::MulFOp::create(b, panel, factor);
+    return arith::MulFOp::create(b, scaled, readPanel(b, norm.getWeight(), column));
+  };
+}
+
+template <typename Op> struct TileNorm : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    if (!isPadded(op.getInput()))
+      return refuseColumns(rewriter, op, op.getInput());
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getInput().getType());
+    int64_t width = type.getDimSize(1), columns = op.getColumns().value_or(width);
+    Value overwritten = isReadLastBy(op, op.getInput()) ? Value(op.getInput()) : Value();
+    RowResult result(b, op.getResult(), extent(b, op.getInput(), 0), overwritten);
+    const bool inPlace = overwritten && result.hasF32();
+    auto made = rowGrid(b, result.getDestinations(), [&](ImplicitLocOpBuilder &b, Value number, ValueRange dests) {
+      OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+      Row row{dests[0], width, columns};
+      if (!inPlace)
+        row.tensor = extract(b, op.getInput(), {OpFoldResult(number), zero}, {one, b.getIndexAttr(width)}, {width});
+      Finish finish = prepare(op, b, row);
+      return forPanels(b, width, dests, [&](ImplicitLocOpBuilder &b, Value column, ValueRange carried) {
+        return finish(b, readPanel(b, inPlace ? carried[0] : row.tensor, column), column);
+      });
+    });
+    result.replace(rewriter, op, made);
+    return success();
+  }
+};
+
+} // namespace
+
+void rapt::populateNormTilingPatterns(RewritePatternSet &patterns) {
+  patterns.add<TileNorm<attn::LayerNormOp>, TileNorm<attn::RMSNormOp>>(patterns.getContext());
+}

@@ -1,0 +1,178 @@
+//===- Position.cpp - Positions of packed tokens, rotary embedding ----------------------===//
+#include "lib/Target/CPU/Tile/Rotation.h"
+#include "lib/Target/CPU/Tile/Tiling.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <numbers>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::tile;
+
+namespace {
+
+/// A few integers per step: two nested loops, not a parallel region.
+struct TilePositions : OpRewritePattern<attn::PositionsOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::PositionsOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value rows = arith::SubIOp::create(b, asValue(b, extent(b, op.getRowBegin(), 0)), index(b, 1));
+    Value dest = empty(b, cast<RankedTensorType>(op.getResult().getType()), {extent(b, op.getTokens(), 0)});
+    Value result = loop(b, index(b, 0), rows, 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
+      Value begin = readIndex(b, op.getRowBegin(), r);
+      Value end = readIndex(b, op.getRowBegin(), arith::AddIOp::create(b, r, index(b, 1)).getResult());
+      Value past = op.getPast() ? readIndex(b, op.getPast(), r) : index(b, 0);
+      Value shift = arith::SubIOp::create(b, past, begin);
+      return loop(b, begin, end, 1, carried, [&](ImplicitLocOpBuilder &b, Value t, Value inner) -> Value {
+        Value position = arith::IndexCastOp::create(b, b.getI32Type(), arith::AddIOp::create(b, t, shift));
+        return tensor::InsertOp::create(b, position, inner, t);
+      });
+    });
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// Cosines and sines of position * frequency. Angles are counted in turns, with the frequency over 2 pi and the product
+/// each in two floats: what is left after the whole turns is right to a float's precision for any position that a float
+/// holds.
+std::pair<Value, Value> turn(ImplicitLocOpBuilder &b, Value position, ArrayRef<float> frequencies) {
+  auto type = VectorType::get({int64_t(frequencies.size())}, b.getF32Type());
+  SmallVector<float> high, low;
+  for (float frequency : frequencies) {
+    double turns = frequency / (2 * std::numbers::pi);
+    high.push_back(turns);
+    low.push_back(turns - high.back());
+  }
+  auto constant = [&](ArrayRef<float> values) -> Value {
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, values));
+  };
+  Value p = vector::BroadcastOp::create(b, type, position), factor = constant(high);
+  Value turns = arith::MulFOp::create(b, p, factor);
+  Value rest = math::FmaOp::create(b, p, factor, arith::NegFOp::create(b, turns));
+  rest = math::FmaOp::create(b, p, constant(low), rest);
+  Value part = arith::SubFOp::create(b, turns, math::RoundEvenOp::create(b, turns));
+  part = arith::AddFOp::create(b, part, rest);
+  Value angle = arith::MulFOp::create(b, part, constant({float(2 * std::numbers::pi)}));
+  return {math::CosOp::create(b, angle), math::SinOp::create(b, angle)};
+}
+
+Value readPosition(ImplicitLocOpBuilder &b, Value positions, Value token) {
+  Value position = tensor::ExtractOp::create(b, positions, token);
+  return arith::SIToFPOp::create(b, b.getF32Type(), position);
+}
+
+/// A grid over tokens; columns of padding have the sine of a frequency 0.
+struct TileSinusoids : OpRewritePattern<attn::SinusoidsOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::SinusoidsOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    int64_t width = type.getDimSize(1), count = op.getFrequencies().size();
+    OpFoldResult tokens = extent(b, op.getPositions(), 0), columns = b.getIndexAttr(width);
+    Value dest = empty(b, type, {tokens, columns});
+    SmallVector<Value> results = grid(b, {tokens}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
+      SmallVector<OpFoldResult> offsets{ids[0], b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), columns};
+      Value out = extract(b, outs[0], offsets, sizes, {width});
+      Value position = readPosition(b, op.getPositions(), ids[0]);
+      forChunks(width, attn::kPanel, [&](int64_t first, int64_t size) {
+        SmallVector<float> frequencies(size, 0);
+        SmallVector<int64_t> chosen;
+        for (int64_t i = 0; i < size; ++i) {
+          bool counts = first + i < count;
+          frequencies[i] = counts ? op.getFrequencies()[first + i] : 0;
+          chosen.push_back(counts && (first + i) % 2 ? size + i : i);
+        }
+        auto [cosines, sines] = turn(b, position, frequencies);
+        out = writeChunk(b, vector::ShuffleOp::create(b, sines, cosines, chosen), out, index(b, first));
+      });
+      return SmallVector<Insertion>{{out, offsets, sizes}};
+    });
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
+struct TileRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::RotaryTableOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getCosines().getType());
+    int64_t count = type.getDimSize(1);
+    OpFoldResult tokens = extent(b, op.getPositions(), 0), columns = b.getIndexAttr(count);
+    SmallVector<Value> dests{empty(b, type, {tokens, columns}), empty(b, type, {tokens, columns})};
+    SmallVector<Value> results =
+        grid(b, {tokens}, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
+          SmallVector<OpFoldResult> offsets{ids[0], b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), columns};
+          Value cosines = extract(b, outs[0], offsets, sizes, {count}),
+                sines = extract(b, outs[1], offsets, sizes, {count});
+          Value position = readPosition(b, op.getPositions(), ids[0]);
+          forChunks(count, attn::kPanel, [&](int64_t first, int64_t size) {
+            auto [c, s] = turn(b, position, op.getFrequencies().slice(first, size));
+            auto scaled = [&](Value x) -> Value {
+              auto magnitude = b.getF32FloatAttr(op.getMagnitude().convertToFloat());
+              auto vector = cast<VectorType>(x.getType());
+              return arith::MulFOp::create(
+                  b, x, arith::ConstantOp::create(b, SplatElementsAttr::get(vector, Attribute(magnitude))));
+            };
+            cosines = writeChunk(b, scaled(c), cosines, index(b, first));
+            sines = writeChunk(b, scaled(s), sines, index(b, first));
+          });
+          return SmallVector<Insertion>{{cosines, offsets, sizes}, {sines, offsets, sizes}};
+        });
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
+/// A grid over tokens: each loads its cosines and sines once for all heads.
+struct TileRope : OpRewritePattern<attn::RopeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::RopeOp op, PatternRewriter &rewriter) const override {
+    if (op.getHeads() == 0) { // its product has done it
+      rewriter.replaceOp(op, op.getInput());
+      return success();
+    }
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getInput().getType());
+    OpFoldResult tokens = extent(b, op.getInput(), 0), heads = extent(b, op.getInput(), 1), one = b.getIndexAttr(1),
+                 zero = b.getIndexAttr(0), channels = b.getIndexAttr(type.getDimSize(2));
+    Value dest = empty(b, type, {tokens, heads, channels});
+    SmallVector<Value> results = grid(b, {tokens}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
+      SmallVector<OpFoldResult> offsets{ids[0], zero, zero}, sizes{one, heads, channels};
+      Value out = extract(b, outs[0], offsets, sizes, type.getShape().drop_front());
+      auto from = [&](Value head, int64_t first) { return SmallVector<Value>{ids[0], head, index(b, first)}; };
+      auto to = [&](Value head, int64_t first) { return SmallVector<Value>{head, index(b, first)}; };
+      Value count = asValue(b, heads), rotated = op.getHeads() ? index(b, *op.getHeads()) : count;
+      out = rotateHeads(b, op, ids[0], rotated, op.getInput(), from, out, to);
+      // Channels and heads that pass.
+      const int64_t pairs = 2 * cast<RankedTensorType>(op.getCosines().getType()).getDimSize(1);
+      out = copyHeads(b, pairs, type.getDimSize(2), index(b, 0), rotated, op.getInput(), from, out, to);
+      if (op.getHeads())
+        out = copyHeads(b, 0, type.getDimSize(2), rotated, count, op.getInput(), from, out, to);
+      return SmallVector<Insertion>{{out, offsets, sizes}};
+    });
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+
+  /// Channels [first, last) of heads [begin, end).
+  static Value copyHeads(ImplicitLocOpBuilder &b, int64_t first, int64_t last, Value begin, Value end, Value source,
+                         HeadPlace from, Value out, HeadPlace to) {
+    forChunks(last - first, attn::kPanel, [&](int64_t at, int64_t size) {
+      out = loop(b, begin, end, 1, out, [&](ImplicitLocOpBuilder &b, Value head, Value carried) {
+        return writeChunk(b, readChunk(b, source, from(head, first + at), size), carried, to(head, first + at));
+      });
+    });
+    return out;
+  }
+};
+
+} // namespace
+
+void rapt::populatePositionTilingPatterns(RewritePatternSet &patterns) {
+  patterns.add<TilePositions, TileSinusoids, TileRotaryTable, TileRope>(patterns.getContext());
+}

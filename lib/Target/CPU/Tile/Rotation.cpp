@@ -1,0 +1,70 @@
+//===- Rotation.cpp - Rotary embedding of heads in a tile -------------------------------===//
+#include "lib/Target/CPU/Tile/Rotation.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace rapt;
+
+void tile::forChunks(int64_t count, int64_t width, function_ref<void(int64_t first, int64_t size)> body) {
+  for (int64_t first = 0; first < count; first += width)
+    body(first, std::min(width, count - first));
+}
+
+Value tile::readChunk(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t size) {
+  Value padding = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  auto type = VectorType::get({size}, b.getF32Type());
+  return vector::TransferReadOp::create(b, type, tensor, indices, padding, ArrayRef<bool>{true});
+}
+
+Value tile::writeChunk(ImplicitLocOpBuilder &b, Value chunk, Value tensor, ValueRange indices) {
+  return vector::TransferWriteOp::create(b, chunk, tensor, indices, ArrayRef<bool>{true}).getResult();
+}
+
+namespace {
+
+/// Two chunks of cosines and sines as pairs side by side take them: (c, c) and (-s, s).
+void interleave(ImplicitLocOpBuilder &b, int64_t size, Value &c, Value &s) {
+  SmallVector<int64_t> twice, signs;
+  for (int64_t i = 0; i < size; ++i) {
+    twice.append({i, i});
+    signs.append({size + i, i});
+  }
+  c = vector::ShuffleOp::create(b, c, c, twice);
+  s = vector::ShuffleOp::create(b, s, arith::NegFOp::create(b, s), signs);
+}
+
+/// (c, c) x + (-s, s) x with its pairs swapped.
+Value turnSideBySide(ImplicitLocOpBuilder &b, int64_t size, Value x, Value c, Value s) {
+  SmallVector<int64_t> swapped;
+  for (int64_t i = 0; i < size; ++i)
+    swapped.append({2 * i + 1, 2 * i});
+  Value turned = arith::MulFOp::create(b, vector::ShuffleOp::create(b, x, x, swapped), s);
+  return math::FmaOp::create(b, x, c, turned);
+}
+
+} // namespace
+
+Value tile::rotateHeads(ImplicitLocOpBuilder &b, attn::RopeOp op, Value token, Value heads, Value source,
+                        HeadPlace from, Value out, HeadPlace to) {
+  const int64_t pairs = cast<RankedTensorType>(op.getCosines().getType()).getDimSize(1);
+  const int64_t width = op.getInterleaved() ? attn::kPanel / 2 : attn::kPanel;
+  forChunks(pairs, width, [&](int64_t first, int64_t size) {
+    Value c = readChunk(b, op.getCosines(), {token, index(b, first)}, size);
+    Value s = readChunk(b, op.getSines(), {token, index(b, first)}, size);
+    if (op.getInterleaved())
+      interleave(b, size, c, s);
+    out = loop(b, index(b, 0), heads, 1, out, [&](ImplicitLocOpBuilder &b, Value head, Value carried) {
+      auto read = [&](int64_t at, int64_t size) {
+        return source ? readChunk(b, source, from(head, at), size) : readChunk(b, carried, to(head, at), size);
+      };
+      if (op.getInterleaved())
+        return writeChunk(b, turnSideBySide(b, size, read(2 * first, 2 * size), c, s), carried, to(head, 2 * first));
+      Value x = read(first, size), y = read(pairs + first, size);
+      Value minus = arith::NegFOp::create(b, arith::MulFOp::create(b, y, s));
+      Value turned = math::FmaOp::create(b, y, c, arith::MulFOp::create(b, x, s));
+      carried = writeChunk(b, math::FmaOp::create(b, x, c, minus), carried, to(head, first));
+      return writeChunk(b, turned, carried, to(head, pairs + first));
+    });
+  });
+  return out;
+}

@@ -1,0 +1,106 @@
+//===- Rows.cpp - Grids over rows, walked in panels of 32 columns -----------------------===//
+#include "lib/Target/CPU/Tile/Rows.h"
+#include "lib/Target/CPU/Layout/Rounding.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace rapt;
+using attn::kPanel;
+
+bool tile::isPadded(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getRank() == 2 && !type.isDynamicDim(1) && type.getDimSize(1) % kPanel == 0;
+}
+
+LogicalResult tile::refuseColumns(PatternRewriter &rewriter, Operation *op, Value value) {
+  return rewriter.notifyMatchFailure(op, [&](Diagnostic &reason) {
+    reason << "the CPU's code needs two dims, the last one a static multiple of " << kPanel << ", not "
+           << value.getType();
+  });
+}
+
+bool tile::isReadOnly(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function = argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : FunctionOpInterface();
+  if (!function || !function->hasAttr(attn::AttnDialect::entryAttr))
+    return false;
+  Attribute name = function.getArgAttr(argument.getArgNumber(), attn::AttnDialect::nameAttr);
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (function.getResultAttr(i, attn::AttnDialect::nameAttr) == name)
+      return false;
+  return true;
+}
+
+bool tile::isReadLastBy(Operation *op, Value value) {
+  return !isReadOnly(value) && llvm::count(op->getOperands(), value) == 1 &&
+         llvm::all_of(value.getUsers(), [&](Operation *user) {
+           Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+           return ancestor && (ancestor == op || ancestor->isBeforeInBlock(op));
+         });
+}
+
+tile::RowResult::RowResult(ImplicitLocOpBuilder &b, Value result, OpFoldResult rows, Value overwritten)
+    : rounding(roundingOf(result)) {
+  SmallVector<OpFoldResult> extents{rows, b.getIndexAttr(cast<RankedTensorType>(result.getType()).getDimSize(1))};
+  if (!rounding || !result.hasOneUse())
+    destinations.push_back(overwritten ? overwritten : destination(b, result, extents));
+  if (rounding)
+    destinations.push_back(destination(b, rounding.getResult(), extents));
+}
+
+void tile::RowResult::replace(RewriterBase &rewriter, Operation *op, ValueRange made) {
+  // The rounding finds its input rounded, and goes.
+  if (rounding)
+    rewriter.modifyOpInPlace(rounding, [&] { rounding->setOperand(0, made.back()); });
+  if (hasF32())
+    rewriter.replaceOp(op, made.front());
+  else
+    rewriter.eraseOp(op);
+}
+
+SmallVector<Value>
+tile::rowGrid(ImplicitLocOpBuilder &b, ValueRange inits,
+              function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, Value row, ValueRange dests)> body) {
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+  return grid(b, {extent(b, inits[0], 0)}, inits, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+    SmallVector<Insertion> insertions;
+    SmallVector<Value> rows;
+    for (Value dest : dests) {
+      int64_t columns = cast<RankedTensorType>(dest.getType()).getDimSize(1);
+      insertions.push_back({{}, {OpFoldResult(ids[0]), zero}, {one, b.getIndexAttr(columns)}});
+      rows.push_back(extract(b, dest, insertions.back().offsets, insertions.back().sizes, {columns}));
+    }
+    for (auto [insertion, row] : llvm::zip_equal(insertions, body(b, ids[0], rows)))
+      insertion.tile = row;
+    return insertions;
+  });
+}
+
+Value tile::rowGrid(ImplicitLocOpBuilder &b, Value init,
+                    function_ref<Value(ImplicitLocOpBuilder &, Value row, Value dest)> body) {
+  auto one = [&](ImplicitLocOpBuilder &b, Value row, ValueRange dests) {
+    return SmallVector<Value>{body(b, row, dests[0])};
+  };
+  return rowGrid(b, ValueRange(init), one)[0];
+}
+
+SmallVector<Value> tile::forPanels(ImplicitLocOpBuilder &b, int64_t columns, ValueRange dests,
+                                   function_ref<Value(ImplicitLocOpBuilder &, Value column, ValueRange carried)> body) {
+  return loop(b, index(b, 0), index(b, columns), kPanel, dests,
+              [&](ImplicitLocOpBuilder &b, Value column, ValueRange carried) {
+                Value panel = body(b, column, carried);
+                return llvm::map_to_vector(carried, [&](Value dest) { return writePanel(b, panel, dest, column); });
+              });
+}
+
+Value tile::forPanels(ImplicitLocOpBuilder &b, int64_t columns, Value dest,
+                      function_ref<Value(ImplicitLocOpBuilder &, Value column, Value carried)> body) {
+  auto one = [&](ImplicitLocOpBuilder &b, Value column, ValueRange carried) { return body(b, column, carried[0]); };
+  return forPanels(b, columns, ValueRange(dest), one)[0];
+}
+
+Value tile::splat(ImplicitLocOpBuilder &b, Value scalar) {
+  if (isa<VectorType>(scalar.getType()))
+    return scalar;
+  return vector::BroadcastOp::create(b, VectorType::get({kPanel}, scalar.getType()), scalar);
+}

@@ -1,0 +1,174 @@
+//===- Tile.cpp - Building blocks of tiled code -------------------------------------===//
+#include "lib/Target/CPU/Tile/Tile.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace rapt;
+
+Value tile::index(ImplicitLocOpBuilder &b, int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+
+OpFoldResult tile::extent(ImplicitLocOpBuilder &b, Value tensor, int64_t i) {
+  // Sizes decide allocations, which must not depend on values of the layer loop: look through what keeps them.
+  Operation *op = tensor.getDefiningOp();
+  if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op))
+    return expand.getMixedOutputShape()[i];
+  if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op);
+      collapse && collapse.getReassociationIndices()[i].size() == 1)
+    return extent(b, collapse.getSrc(), collapse.getReassociationIndices()[i].front());
+  if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op); slice && slice.getDroppedDims().none())
+    return slice.getMixedSizes()[i];
+  if (auto empty = dyn_cast_or_null<tensor::EmptyOp>(op))
+    return empty.getMixedSizes()[i];
+  if (auto forall = dyn_cast_or_null<scf::ForallOp>(op))
+    return extent(b, forall.getOutputs()[cast<OpResult>(tensor).getResultNumber()], i);
+  return tensor::getMixedSize(b, b.getLoc(), tensor, i);
+}
+
+Value tile::asValue(ImplicitLocOpBuilder &b, OpFoldResult value) {
+  return getValueOrCreateConstantIndexOp(b, b.getLoc(), value);
+}
+
+OpFoldResult tile::affineOf(ImplicitLocOpBuilder &b, AffineExpr expr, OFRs operands) {
+  return affine::makeComposedFoldedAffineApply(b, b.getLoc(), AffineMap::get(operands.size(), 0, expr), operands);
+}
+
+OpFoldResult tile::affineMin(ImplicitLocOpBuilder &b, OFRs values) {
+  return affine::makeComposedFoldedAffineMin(b, b.getLoc(), b.getMultiDimIdentityMap(values.size()), values);
+}
+
+OpFoldResult tile::affineMax(ImplicitLocOpBuilder &b, OFRs values) {
+  return affine::makeComposedFoldedAffineMax(b, b.getLoc(), b.getMultiDimIdentityMap(values.size()), values);
+}
+
+Value tile::extract(ImplicitLocOpBuilder &b, Value source, OFRs offsets, OFRs sizes, ArrayRef<int64_t> shape) {
+  auto type = RankedTensorType::get(shape, cast<RankedTensorType>(source.getType()).getElementType());
+  SmallVector<OpFoldResult> strides(offsets.size(), b.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(b, type, source, offsets, sizes, strides);
+}
+
+Value tile::insert(ImplicitLocOpBuilder &b, Value tile, Value dest, OFRs offsets, OFRs sizes) {
+  SmallVector<OpFoldResult> strides(offsets.size(), b.getIndexAttr(1));
+  return tensor::InsertSliceOp::create(b, tile, dest, offsets, sizes, strides);
+}
+
+Value tile::empty(ImplicitLocOpBuilder &b, RankedTensorType type, OFRs extents) {
+  return tensor::EmptyOp::create(b, extents, type.getElementType());
+}
+
+/// Rows whose distance is a multiple of this many bytes lie on the same few lines of a first-level cache.
+constexpr int64_t kAliasingBytes = 2048;
+
+bool tile::rowsAlias(RankedTensorType type) {
+  if (type.getRank() < 2 || !type.isDynamicDim(0) || !isa<FloatType>(type.getElementType()))
+    return false;
+  ArrayRef<int64_t> row = type.getShape().drop_front();
+  return llvm::none_of(row, ShapedType::isDynamic) && llvm::product_of(row) > 0 &&
+         llvm::product_of(row) * type.getElementTypeBitWidth() / 8 % kAliasingBytes == 0;
+}
+
+Value tile::destination(ImplicitLocOpBuilder &b, Value result, OFRs extents, Type element) {
+  auto type = cast<RankedTensorType>(result.getType());
+  if (element)
+    type = RankedTensorType::get(type.getShape(), element);
+  bool isOutput =
+      llvm::any_of(result.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::ReturnLike>(); });
+  return isOutput || !rowsAlias(type) ? empty(b, type, extents) : emptyApart(b, type, extents);
+}
+
+Value tile::emptyApart(ImplicitLocOpBuilder &b, RankedTensorType type, OFRs extents) {
+  const int64_t inner = llvm::product_of(type.getShape().drop_front(2)),
+                line = std::max<int64_t>(1, 512 / type.getElementTypeBitWidth() / inner);
+  SmallVector<OpFoldResult> wider(extents), zeros(extents.size(), b.getIndexAttr(0));
+  wider[1] = b.getIndexAttr(type.getDimSize(1) + line);
+  return extract(b, empty(b, type, wider), zeros, extents, type.getShape());
+}
+
+SmallVector<Value> tile::grid(ImplicitLocOpBuilder &b, OFRs extents, ValueRange destinations, TaskBody body) {
+  // The body of a grid without tasks would slice tensors of extent 0, which no offset is within.
+  if (llvm::any_of(extents, isZeroInteger))
+    return llvm::to_vector(destinations);
+  auto forall = scf::ForallOp::create(b, extents, destinations, /*mapping=*/std::nullopt);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(forall.getBody());
+  SmallVector<Insertion> insertions = body(b, forall.getInductionVars(), forall.getRegionIterArgs());
+  b.setInsertionPointToEnd(forall.getTerminator().getBody());
+  for (auto [insertion, dest] : llvm::zip_equal(insertions, forall.getRegionIterArgs())) {
+    SmallVector<OpFoldResult> strides(insertion.offsets.size(), b.getIndexAttr(1));
+    tensor::ParallelInsertSliceOp::create(b, insertion.tile, dest, insertion.offsets, insertion.sizes, strides);
+  }
+  return SmallVector<Value>(forall.getResults());
+}
+
+SmallVector<Value> tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, Step step, ValueRange init,
+                              function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, Value, ValueRange)> body) {
+  const auto *number = std::get_if<int64_t>(&step);
+  auto loop = scf::ForOp::create(b, lower, upper, number ? index(b, *number) : std::get<Value>(step), init);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  scf::YieldOp::create(b, body(b, loop.getInductionVar(), loop.getRegionIterArgs()));
+  return SmallVector<Value>(loop.getResults());
+}
+
+Value tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, Step step, Value init,
+                 function_ref<Value(ImplicitLocOpBuilder &, Value, Value)> body) {
+  auto one = [&](ImplicitLocOpBuilder &b, Value i, ValueRange carried) {
+    return SmallVector<Value>{body(b, i, carried[0])};
+  };
+  return loop(b, lower, upper, step, ValueRange(init), one)[0];
+}
+
+std::pair<OpFoldResult, Value> tile::shareRows(ImplicitLocOpBuilder &b, OpFoldResult extent, int64_t most,
+                                               int64_t tile) {
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  OpFoldResult tasks = affineOf(b, d0.ceilDiv(most), {extent}), one = b.getIndexAttr(1);
+  Value each = arith::CeilDivUIOp::create(b, asValue(b, extent), asValue(b, affineMax(b, {tasks, one})));
+  return {tasks, asValue(b, affineOf(b, d0.ceilDiv(tile) * tile, {OpFoldResult(each)}))};
+}
+
+/// Whether a panel that begins within the last dim ends there too.
+static bool isPadded(Value tensor) {
+  int64_t columns = cast<RankedTensorType>(tensor.getType()).getShape().back();
+  return ShapedType::isDynamic(columns) || columns % attn::kPanel == 0;
+}
+
+Value tile::readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices) {
+  Type element = getElementTypeOrSelf(tensor.getType());
+  auto type = VectorType::get({attn::kPanel}, element);
+  Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
+  Value panel = vector::TransferReadOp::create(b, type, tensor, indices, padding, ArrayRef<bool>{isPadded(tensor)});
+  if (element.isF32())
+    return panel;
+  return arith::ExtFOp::create(b, VectorType::get({attn::kPanel}, b.getF32Type()), panel);
+}
+
+Value tile::writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange indices) {
+  Type element = getElementTypeOrSelf(tensor.getType());
+  if (getElementTypeOrSelf(panel.getType()).isF32() && element.isBF16())
+    panel = arith::TruncFOp::create(b, cast<VectorType>(panel.getType()).clone(element), panel);
+  return vector::TransferWriteOp::create(b, panel, tensor, indices, ArrayRef<bool>{isPadded(tensor)}).getResult();
+}
+
+std::pair<Value, Value> tile::readPairs(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t columns) {
+  Type element = getElementTypeOrSelf(tensor.getType());
+  Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
+  return widenPairs(b, vector::TransferReadOp::create(b, VectorType::get({2 * columns}, element), tensor, indices,
+                                                      padding, ArrayRef<bool>{true}));
+}
+
+std::pair<Value, Value> tile::widenPairs(ImplicitLocOpBuilder &b, Value pairs) {
+  int64_t count = cast<VectorType>(pairs.getType()).getDimSize(0) / 2;
+  auto words = VectorType::get({count}, b.getI32Type()), floats = VectorType::get({count}, b.getF32Type());
+  // A bf16 is the upper half of its f32; the first of a pair is the lower half of a word.
+  Value word = vector::BitCastOp::create(b, words, pairs);
+  auto splat = [&](uint32_t value) -> Value {
+    return arith::ConstantOp::create(b,
+                                     DenseElementsAttr::get(words, b.getI32IntegerAttr(static_cast<int32_t>(value))));
+  };
+  Value first = arith::ShLIOp::create(b, word, splat(16)), second = arith::AndIOp::create(b, word, splat(0xffff0000));
+  return {arith::BitcastOp::create(b, floats, first), arith::BitcastOp::create(b, floats, second)};
+}
+
+Value tile::readIndex(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices) {
+  return arith::IndexCastOp::create(b, b.getIndexType(), tensor::ExtractOp::create(b, tensor, indices));
+}

@@ -1,0 +1,35 @@
+//===- VerifyTiled.cpp - What the stage tiled promises -------------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Target/CPU/Tile/Tiling.h"
+#include "lib/Transforms/StageContract.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNVERIFYTILED
+#include "lib/Target/CPU/Tile/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+struct VerifyTiled : rapt::impl::AttnVerifyTiledBase<VerifyTiled> {
+  void runOnOperation() override {
+    if (failed(verifyEach(getOperation(), [](Operation *op) -> LogicalResult {
+          for (Type type : op->getResultTypes())
+            if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getEncoding())
+              return op->emitOpError() << "gives " << tensor << ": upstream ops drop or misread an encoding";
+            else if (tensor && isa<attn::QuantizedType>(tensor.getElementType()))
+              return op->emitOpError() << "gives " << tensor << ": the tiled stage promises its bytes";
+          if (isa<attn::AttnDialect>(op->getDialect()) &&
+              !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
+                   attn::AttentionMergeOp, attn::LookupOp, attn::PairedProductOp, attn::QuantizedProductOp,
+                   attn::YieldOp>(op))
+            return op->emitOpError("is left whole: the tiled stage promises tiles");
+          return success();
+        })))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,31 @@
+//===- StageContract.cpp - What the contract of every stage checks ---------------------===//
+#include "lib/Transforms/StageContract.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/ShapedOpInterfaces.h"
+
+using namespace mlir;
+using namespace rapt;
+
+/// A dim that a shape does not have is undefined behavior of upstream's ops: their verifiers accept it, and their
+/// lowerings read past the shape.
+LogicalResult rapt::verifyDim(Operation *op) {
+  auto dim = dyn_cast<ShapedDimOpInterface>(op);
+  if (!dim)
+    return success();
+  auto type = cast<ShapedType>(dim.getShapedValue().getType());
+  const std::optional<int64_t> index = getConstantIntValue(dim.getDimension());
+  if (!index || !type.hasRank())
+    return op->emitOpError("needs a constant index and a ranked type, as the dims of a shape are known");
+  if (*index < 0 || *index >= type.getRank())
+    return op->emitOpError() << "asks for dim " << *index << " of " << type << ", which has " << type.getRank();
+  return success();
+}
+
+LogicalResult rapt::verifyEach(ModuleOp module, function_ref<LogicalResult(Operation *)> verify) {
+  return success(!module
+                      .walk([&](Operation *op) {
+                        return failed(verifyDim(op)) || failed(verify(op)) ? WalkResult::interrupt()
+                                                                           : WalkResult::advance();
+                      })
+                      .wasInterrupted());
+}

@@ -1,0 +1,54 @@
+// RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
+
+// The general grid widens what it reads. Rows of one query each have grids of their own: one over splits of the cache, which
+// the three heads of a group read together where they lie, and one that merges.
+// CHECK-LABEL: @pairs
+func.func @pairs(%cache: tensor<?x2x4x2x64x64xbf16>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x3x64xf32>, %begin: tensor<?xi32>,
+                 %past: tensor<?xi32>, %scale: f32) -> tensor<?x4x3x64xf32> {
+  // CHECK: scf.forall (%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) in (%{{.*}}, 4, 3, %{{.*}})
+  // CHECK: arith.shli {{.*}} : vector<32xi32>
+  // CHECK: attn.attention_state {{.*}} : tensor<{{[0-9]+}}x64xf32>, tensor<{{[24]}}x64x32xf32>
+  // CHECK: scf.forall (%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) in (%{{.*}}, 4, 1, %{{.*}}) shared_outs(%{{.*}}, %{{.*}}, %{{.*}}) -> (tensor<?x4x1x?x3x64xf32>, tensor<?x4x1x?x3xf32>, tensor<?x4x1x?x3xf32>)
+  // CHECK-NOT: arith.shli
+  // CHECK: attn.attention_state {{.*}} {one_position} : tensor<3x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>
+  // CHECK: scf.forall (%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) in (%{{.*}}, 4, 1)
+  // CHECK: attn.attention_merge {{.*}} : tensor<?x3x64xf32>
+  %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
+  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o]
+    : tensor<?x4x3x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x3x64xf32>
+  return %o : tensor<?x4x3x64xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
+
+// A score that depends on the head keeps the heads of a group apart; codes are widened, with their scales.
+// CHECK-LABEL: @codes
+func.func @codes(%cache: tensor<?x2x4x2x136x32xi8>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x3x64xf32>, %begin: tensor<?xi32>,
+                 %past: tensor<?xi32>, %scale: f32) -> tensor<?x4x3x64xf32> {
+  // CHECK: scf.forall {{.*}} in (%{{.*}}, 4, 3, %{{.*}}) shared_outs
+  // CHECK: arith.sitofp {{.*}} : vector<32xi8> to vector<32xf32>
+  // CHECK: attn.attention_state
+  // CHECK-NOT: one_position
+  // CHECK: scf.forall {{.*}} in (%{{.*}}, 4, 3)
+  %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x136x32xi8>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o]
+    : tensor<?x4x3x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x3x64xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+      %0 = arith.index_cast %h : index to i32
+      %1 = arith.sitofp %0 : i32 to f32
+      %2 = arith.mulf %s, %1 : f32
+      attn.yield %2 : f32
+    }
+  return %o : tensor<?x4x3x64xf32>
+}

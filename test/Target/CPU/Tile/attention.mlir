@@ -1,0 +1,201 @@
+// RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// Keys and values are packed once, 32 of all heads at a time: keys are turned in squares of 16. Then online softmax over
+// blocks of 32, 16 at a time; the only state between blocks is (acc, max, sum), of 252 queries in tiles of 14. Blocks below
+// the diagonal are visited without the mask, four in a step, the rest with it, up to four in a step. Meanwhile the next
+// tile's queries and the place of this one's result are brought near.
+// CHECK-LABEL: @causal
+func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>) -> tensor<?x12x64xf32> {
+  %scale = arith.constant 0.125 : f32
+  // CHECK: tensor.empty({{.*}}) : tensor<12x?x64x32xf32>
+  // CHECK: tensor.empty({{.*}}) : tensor<12x2x?x32xf32>
+  // CHECK: %[[PACKED:.*]]:2 = scf.forall
+  // CHECK-COUNT-16: vector.transfer_read %arg1
+  // CHECK-COUNT-128: vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
+  // CHECK: vector.transfer_read %arg2
+  // CHECK: scf.forall
+  // CHECK: scf.for {{.*}} -> (tensor<252x64xf32>, tensor<252xf32>, tensor<252xf32>)
+  // CHECK: scf.for {{.*}} step %c16
+  // CHECK: scf.for %[[NTH:.*]] = {{.*}} step %c4{{.*}} iter_args({{.*}}) -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
+  // CHECK: tensor.extract_slice %[[PACKED]]#0{{.*}} tensor<12x?x64x32xf32> to tensor<4x64x32xf32>
+  // CHECK: tensor.extract_slice %[[PACKED]]#1{{.*}} tensor<12x2x?x32xf32> to tensor<2x128x32xf32>
+  // CHECK: arith.muli %[[NTH]], %{{.*}} : index
+  // CHECK: attn.attention_state
+  // CHECK-SAME: ahead(%{{.*}}, %{{.*}} : tensor<14x64xf32>, tensor<14x64xf32>) rows(%{{.*}}, %{{.*}})
+  // CHECK-SAME: : tensor<14x64xf32>, tensor<4x64x32xf32>, tensor<2x128x32xf32>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
+  // CHECK-NOT: limit
+  // CHECK-NOT: mask {
+  // CHECK: scf.for {{.*}} -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
+  // CHECK: affine.min
+  // CHECK: attn.attention_state {{.*}} limit({{.*}} : tensor<14x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>,
+  // CHECK: mask {
+  // CHECK: arith.cmpi sle
+  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
+    : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %keep = arith.cmpi sle, %j, %i : index
+      attn.yield %keep : i1
+    }
+  return %o : tensor<?x12x64xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// A window has a partial block at both ends: three loops for tiles of 14 queries.
+// CHECK-LABEL: @window
+func.func @window(%q: tensor<?x1x64xf32>, %k: tensor<?x1x64xf32>, %v: tensor<?x1x64xf32>) -> tensor<?x1x64xf32> {
+  %scale = arith.constant 0.125 : f32
+  // CHECK-COUNT-3: -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
+  // CHECK: -> (tensor<1x64xf32>, tensor<1xf32>, tensor<1xf32>)
+  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
+    : tensor<?x1x64xf32>, tensor<?x1x64xf32>, tensor<?x1x64xf32> -> tensor<?x1x64xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %c100 = arith.constant 100 : index
+      %start = arith.subi %i, %c100 : index
+      %below = arith.cmpi sle, %j, %i : index
+      %inside = arith.cmpi sgt, %j, %start : index
+      %keep = arith.andi %below, %inside : i1
+      attn.yield %keep : i1
+    }
+  return %o : tensor<?x1x64xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#slope = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv)>
+#bias = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, q, kv)>
+#table = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+
+// What does not depend on q or kv is read once a task; the state gets a slice of the bias, and the table whole.
+// CHECK-LABEL: @extras
+// CHECK-SAME: %[[TABLE:[a-z0-9]+]]: tensor<4x32xf32>)
+func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4x?x?xf32>, %table: tensor<4x32xf32>) -> tensor<?x4x64xf32> {
+  %scale = arith.constant 0.125 : f32
+  // CHECK: %[[SLOPE:.*]] = tensor.extract %{{.*}} : tensor<4xf32>
+  // CHECK: %[[BIAS:.*]] = tensor.extract_slice %{{.*}} : tensor<4x?x?xf32> to tensor<14x?xf32>
+  // CHECK: attn.attention_state {{.*}} extras(%[[BIAS]], %[[TABLE]] : tensor<14x?xf32>, tensor<4x32xf32>)
+  // CHECK: ^bb0(%[[S:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: f32, %{{.*}}: tensor<4x32xf32>)
+  // CHECK: arith.mulf %[[S]], %[[SLOPE]] : f32
+  %o = attn.attention %q, %q, %q, %scale extras(%slope, %bias, %table : tensor<4xf32>, tensor<4x?x?xf32>, tensor<4x32xf32>) maps [#q, #k, #v, #o, #slope, #bias, #table]
+    : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %m: f32, %a: f32, %t: tensor<4x32xf32>):
+      %0 = arith.mulf %s, %m : f32
+      %1 = attn.lookup %t[%h, %j] : tensor<4x32xf32> -> f32
+      %2 = arith.addf %0, %1 : f32
+      %3 = arith.addf %2, %a : f32
+      attn.yield %3 : f32
+    }
+  return %o : tensor<?x4x64xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// Heads of 20 channels are padded in the tiles, and stored without.
+// CHECK-LABEL: @narrow
+func.func @narrow(%q: tensor<?x4x20xf32>) -> tensor<?x4x20xf32> {
+  %scale = arith.constant 0.125 : f32
+  // CHECK: vector.transfer_read {{.*}} : tensor<14x20xf32>, vector<32xf32>
+  // CHECK: attn.attention_state {{.*}} : tensor<14x32xf32>
+  // CHECK: vector.transfer_write {{.*}} : vector<32xf32>, tensor<14x20xf32>
+  %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
+  return %o : tensor<?x4x20xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#bias = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, kv, hkv)>
+#keys = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (g, kv, b, hkv)>
+
+// Unit dims of a slice stay where they follow q or kv, as the type could not tell which of them were dropped.
+// CHECK: #[[$BIAS:.*]] = affine_map<(d0, d1) -> (d0, d1, 0)>
+// CHECK: #[[$KEYS:.*]] = affine_map<(d0, d1) -> (d1, 0, 0)>
+// CHECK-LABEL: @heads_last
+func.func @heads_last(%q: tensor<?x4x64xf32>, %bias: tensor<?x?x4xf32>, %keys: tensor<1x?x1x4xf32>) -> tensor<?x4x64xf32> {
+  %scale = arith.constant 0.125 : f32
+  // CHECK: tensor.extract_slice %{{.*}} : tensor<?x?x4xf32> to tensor<14x?x1xf32>
+  // CHECK: tensor.extract_slice %{{.*}} : tensor<1x?x1x4xf32> to tensor<?x1x1xf32>
+  // CHECK: attn.attention_state {{.*}} maps [#[[$BIAS]], #[[$KEYS]]]
+  // CHECK: tensor.extract_slice %{{.*}} : tensor<?x?x4xf32> to tensor<1x?x1xf32>
+  %o = attn.attention %q, %q, %q, %scale extras(%bias, %keys : tensor<?x?x4xf32>, tensor<1x?x1x4xf32>) maps [#q, #k, #v, #o, #bias, #keys]
+    : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: f32, %y: f32):
+      %0 = arith.addf %s, %x : f32
+      %1 = arith.addf %0, %y : f32
+      attn.yield %1 : f32
+    }
+  return %o : tensor<?x4x64xf32>
+}
+
+// -----
+
+// Ops whose results have no elements leave no grid, whatever their columns are.
+// CHECK-LABEL: @no_rows
+func.func @no_rows(%x: tensor<0x7xf32>, %w: tensor<7xf32>) -> tensor<0x7xf32> {
+  // CHECK-NEXT: %[[Y:.*]] = tensor.empty() : tensor<0x7xf32>
+  // CHECK: return %[[Y]]
+  %y = attn.add %x, %x : tensor<0x7xf32>
+  %z = attn.rms_norm %y, %w epsilon 1.0e-5 : tensor<0x7xf32>, tensor<7xf32>
+  return %z : tensor<0x7xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dv)>
+
+// CHECK-LABEL: @no_queries
+func.func @no_queries(%q: tensor<?x0x4x64xf32>, %k: tensor<?x?x4x64xf32>) -> tensor<?x0x4x64xf32> {
+  %scale = arith.constant 0.125 : f32
+  // CHECK-NOT: scf.forall
+  // CHECK: return
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] : tensor<?x0x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x0x4x64xf32>
+  return %o : tensor<?x0x4x64xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// The query alone, or the result alone, may say how many queries there are.
+// CHECK-LABEL: @five
+func.func @five(%q: tensor<5x2x32xf32>, %k: tensor<?x2x32xf32>) -> (tensor<?x2x32xf32>, tensor<5x2x32xf32>) {
+  %scale = arith.constant 0.25 : f32
+  // CHECK: %[[FIRST:.*]] = tensor.cast %{{.*}} : tensor<5x2x32xf32> to tensor<?x2x32xf32>
+  // CHECK: %[[SECOND:.*]] = tensor.cast %{{.*}} : tensor<?x2x32xf32> to tensor<5x2x32xf32>
+  // CHECK: return %[[FIRST]], %[[SECOND]]
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] : tensor<5x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+  %p = attn.attention %k, %k, %k, %scale maps [#q, #k, #v, #o] : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<5x2x32xf32>
+  return %o, %p : tensor<?x2x32xf32>, tensor<5x2x32xf32>
+}

@@ -1,0 +1,40 @@
+// RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
+
+// Nothing reads the input afterwards: it is overwritten, so that a post-norm residual stream stays in its place.
+// CHECK-LABEL: @in_place
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x64xf32>
+func.func @in_place(%x: tensor<?x64xf32>, %w: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<?x64xf32> {
+  // CHECK-NOT: tensor.empty
+  // CHECK: scf.forall {{.*}} shared_outs(%[[OUT:.*]] = %[[X]])
+  // CHECK: %[[ROW:.*]] = tensor.extract_slice %[[OUT]]
+  // CHECK-COUNT-2: vector.transfer_read %[[ROW]]
+  // CHECK: math.sqrt
+  %0 = attn.layer_norm %x, %w, %b epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
+  return %0 : tensor<?x64xf32>
+}
+
+// -----
+
+// The input is read again: the result has a place of its own.
+// CHECK-LABEL: @of_its_own
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x64xf32>
+func.func @of_its_own(%x: tensor<?x64xf32>, %w: tensor<64xf32>) -> tensor<?x64xf32> {
+  // CHECK: %[[EMPTY:.*]] = tensor.empty
+  // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[EMPTY]])
+  // CHECK: %[[ROW:.*]] = tensor.extract_slice %[[X]]
+  // CHECK: vector.transfer_read %[[ROW]]
+  // CHECK: math.sqrt
+  %0 = attn.rms_norm %x, %w epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
+  %1 = attn.add %x, %0 : tensor<?x64xf32>
+  return %1 : tensor<?x64xf32>
+}
+
+// -----
+
+// Of 64 columns 40 count: what padding becomes once the mean is subtracted is set to zero.
+// CHECK-LABEL: @padded
+func.func @padded(%x: tensor<?x64xf32>, %w: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<?x64xf32> {
+  // CHECK: vector.create_mask
+  %0 = attn.layer_norm %x, %w, %b epsilon 1.0e-5 columns 40 : tensor<?x64xf32>, tensor<64xf32>
+  return %0 : tensor<?x64xf32>
+}

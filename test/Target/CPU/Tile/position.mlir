@@ -1,0 +1,130 @@
+// RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
+
+// A few integers: no parallel region.
+// CHECK-LABEL: @positions
+func.func @positions(%tokens: tensor<?xi32>, %begin: tensor<?xi32>, %past: tensor<?xi32>) -> tensor<?xi32> {
+  // CHECK-NOT: scf.forall
+  // CHECK: scf.for
+  // CHECK: scf.for
+  // CHECK: tensor.insert
+  // CHECK: return
+  %p = attn.positions %tokens, %begin, %past : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  return %p : tensor<?xi32>
+}
+
+// -----
+
+// A grid over tokens. Whole turns are taken off before the cosine; 40 frequencies are a vector of 32 and one of 8.
+// CHECK-LABEL: @table
+func.func @table(%p: tensor<?xi32>) -> (tensor<?x40xf32>, tensor<?x40xf32>) {
+  // CHECK: scf.forall (%[[T:.*]]) in
+  // CHECK: math.roundeven {{.*}} : vector<32xf32>
+  // CHECK: math.cos {{.*}} : vector<32xf32>
+  // CHECK: math.sin {{.*}} : vector<32xf32>
+  // CHECK: math.cos {{.*}} : vector<8xf32>
+  // CHECK: math.sin {{.*}} : vector<8xf32>
+  // CHECK-NOT: math.
+  %c, %s = attn.rotary_table %p frequencies [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0,
+    0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5] : tensor<?xi32> -> tensor<?x40xf32>
+  return %c, %s : tensor<?x40xf32>, tensor<?x40xf32>
+}
+
+// -----
+
+// The table is read once for all heads; channels 20 and 21 pass.
+// CHECK-LABEL: @halves
+func.func @halves(%x: tensor<?x8x22xf32>, %c: tensor<?x10xf32>, %s: tensor<?x10xf32>) -> tensor<?x8x22xf32> {
+  // CHECK: scf.forall (%[[T:.*]]) in
+  // CHECK-COUNT-2: vector.transfer_read {{.*}} : tensor<?x10xf32>, vector<10xf32>
+  // CHECK: scf.for
+  // CHECK-COUNT-2: vector.transfer_read {{.*}} : tensor<?x8x22xf32>, vector<10xf32>
+  // CHECK-NOT: vector.shuffle
+  // CHECK: scf.for
+  // CHECK: vector.transfer_read {{.*}} : tensor<?x8x22xf32>, vector<2xf32>
+  %y = attn.rope %x, %c, %s : tensor<?x8x22xf32>, tensor<?x10xf32>
+  return %y : tensor<?x8x22xf32>
+}
+
+// -----
+
+// Neighbors: vectors of both, with the pairs swapped for the sine's part. No channel passes.
+// CHECK-LABEL: @interleaved
+func.func @interleaved(%x: tensor<?x8x20xf32>, %c: tensor<?x10xf32>, %s: tensor<?x10xf32>) -> tensor<?x8x20xf32> {
+  // CHECK: vector.shuffle %[[C:.*]], %[[C]] [0, 0, 1, 1,
+  // CHECK: vector.shuffle %{{.*}}, %{{.*}} [10, 0, 11, 1,
+  // CHECK: scf.for
+  // CHECK: %[[X:.*]] = vector.transfer_read {{.*}} : tensor<?x8x20xf32>, vector<20xf32>
+  // CHECK: vector.shuffle %[[X]], %[[X]] [1, 0, 3, 2,
+  // CHECK-NOT: scf.for %
+  %y = attn.rope %x, %c, %s interleaved : tensor<?x8x20xf32>, tensor<?x10xf32>
+  return %y : tensor<?x8x20xf32>
+}
+
+// -----
+
+// A product's task has the two panels of a head and rotates its rows in place, of the first 3 heads of 5. No grid is the rotation's own.
+// CHECK-LABEL: @of_product
+func.func @of_product(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>) -> tensor<?x320xf32> {
+  // CHECK: scf.forall (%[[B:.*]], %[[H:.*]]) in (%{{.*}}, 5)
+  // CHECK: %[[TILE:.*]] = scf.for %[[P:.*]] = %{{.*}} to %c2
+  // CHECK: linalg.matmul
+  // CHECK: %[[TURNS:.*]] = arith.cmpi ult, %[[H]], %c3
+  // CHECK: %[[END:.*]] = arith.select %[[TURNS]]
+  // CHECK: scf.for %{{.*}} = %{{.*}} to %[[END]] {{.*}} iter_args(%{{.*}} = %[[TILE]])
+  // CHECK-COUNT-2: vector.transfer_write {{.*}} : vector<32xf32>, tensor<?x64xf32>
+  // CHECK-NOT: scf.forall (
+  %0 = attn.linear %x, %w : tensor<?x48xf32>, tensor<10x48x32xf32> -> tensor<?x320xf32>
+  %1 = attn.split_heads %0 : tensor<?x320xf32> -> tensor<?x5x64xf32>
+  %2 = attn.rope %1, %c, %s heads 3 : tensor<?x5x64xf32>, tensor<?x32xf32>
+  %y = attn.merge_heads %2 : tensor<?x5x64xf32> -> tensor<?x320xf32>
+  return %y : tensor<?x320xf32>
+}
+
+// -----
+
+// Near miss: the heads before the rotation are read as well, so it has a grid of its own.
+// CHECK-LABEL: @beside_product
+func.func @beside_product(%x: tensor<?x48xf32>, %w: tensor<4x48x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>)
+    -> (tensor<?x2x64xf32>, tensor<?x2x64xf32>) {
+  // CHECK: scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, 4)
+  // CHECK: scf.forall (%{{.*}}) in
+  %0 = attn.linear %x, %w : tensor<?x48xf32>, tensor<4x48x32xf32> -> tensor<?x128xf32>
+  %1 = attn.split_heads %0 : tensor<?x128xf32> -> tensor<?x2x64xf32>
+  %2 = attn.rope %1, %c, %s : tensor<?x2x64xf32>, tensor<?x32xf32>
+  return %1, %2 : tensor<?x2x64xf32>, tensor<?x2x64xf32>
+}
+
+// -----
+
+// A grid over tokens; 40 columns of 64 count: what is beyond them is the sine of 0.
+// CHECK-LABEL: @sinusoids
+func.func @sinusoids(%p: tensor<?xi32>) -> tensor<?x64xf32> {
+  // CHECK: scf.forall (%[[T:.*]]) in
+  // CHECK: %[[C:.*]] = math.cos {{.*}} : vector<32xf32>
+  // CHECK: %[[S:.*]] = math.sin {{.*}} : vector<32xf32>
+  // CHECK: vector.shuffle %[[S]], %[[C]] [0, 33, 2, 35,
+  // CHECK: arith.constant dense<{{\[}}0.0795774{{.*}}, 0.000000e+00, 0.000000e+00]> : vector<32xf32>
+  // CHECK: vector.shuffle {{.*}} [0, 33, 2, 35, 4, 37, 6, 39, 8, 9, 10, 11,
+  // CHECK-NOT: math.
+  %y = attn.sinusoids %p frequencies [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0,
+    0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5] : tensor<?xi32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// Rows of a table, and elements of one in panels, times the scale; no product where there is none.
+// CHECK-LABEL: @scaled
+func.func @scaled(%ids: tensor<?xi32>, %t: tensor<97x64xbf16>, %panels: tensor<4x40x32xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>) {
+  // CHECK: %[[ROW:.*]] = arith.extf {{.*}} vector<32xf32>
+  // CHECK: arith.mulf %[[ROW]]
+  %x = attn.embedding %ids, %t scale 8.0 : tensor<?xi32>, tensor<97x64xbf16> -> tensor<?x64xf32>
+  // CHECK: %[[ELEMENT:.*]] = tensor.extract %{{.*}} : tensor<4x40x32xf32>
+  // CHECK: arith.mulf %[[ELEMENT]], %{{.*}} : f32
+  %y = attn.embedding %ids, %panels scale 8.0 : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
+  // CHECK: tensor<4x40x32xf32>
+  // CHECK-NOT: arith.mulf
+  // CHECK: return
+  %z = attn.embedding %ids, %panels : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
+  return %x, %y, %z : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>
+}

@@ -1,0 +1,95 @@
+// RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
+
+// Tiles of 8 rows, at least one. A step reads the weight once for all rows: a loop over the panels of the state, one over the
+// parts (8 rows at once, or one), then the cell of each row that still has tokens. States that nothing reads get no memory.
+// CHECK: affine_map<()[s0] -> ((s0 - 1) ceildiv 8)>
+// CHECK-LABEL: @lstm
+func.func @lstm(%x: tensor<?x256xf32>, %w: tensor<8x33x32xbf16>, %begin: tensor<?xi32>, %h: tensor<?x64xf32>)
+    -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+  // CHECK: %[[TILES:.*]] = affine.apply #map1()
+  // CHECK: %[[GRID:.*]] = arith.maxsi %[[TILES]]
+  // CHECK: scf.forall (%{{.*}}) in (%[[GRID]])
+  // CHECK: linalg.matmul ins(%{{.*}}, %{{.*}} : tensor<8x33xf32>, tensor<33x32xbf16>)
+  // CHECK: linalg.matmul ins(%{{.*}}, %{{.*}} : tensor<1x33xf32>, tensor<33x32xbf16>)
+  // CHECK: %[[LEFT:.*]] = arith.cmpi slt
+  // CHECK: %[[TRIPS:.*]] = arith.index_castui %[[LEFT]] : i1 to index
+  // CHECK: scf.for %{{.*}} = %{{.*}} to %[[TRIPS]]
+  // CHECK-COUNT-2: math.exp
+  // CHECK: math.tanh
+  // CHECK: math.exp
+  // CHECK: math.tanh
+  // CHECK-NOT: math
+  // CHECK: scf.forall.in_parallel
+  // CHECK-COUNT-2: tensor.parallel_insert_slice
+  // CHECK-NOT: tensor.parallel_insert_slice
+  %y, %last:2 = attn.recurrence lstm %x, %w rows(%begin) init(%h, %h) : tensor<?x256xf32>, tensor<8x33x32xbf16>, tensor<?xi32>, tensor<?x64xf32>, tensor<?x64xf32>
+  return %y, %last#1 : tensor<?x64xf32>, tensor<?x64xf32>
+}
+
+// -----
+
+// A weight of whole panels may lie in rows.
+// CHECK-LABEL: @rows
+func.func @rows(%x: tensor<?x32xf32>, %w: tensor<32x32xf32>, %begin: tensor<?xi32>, %h: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  // CHECK: tensor.extract_slice %{{.*}}[0, %{{.*}}] [32, 32] [1, 1] : tensor<32x32xf32> to tensor<32x32xf32>
+  // CHECK: linalg.matmul
+  %y, %last = attn.recurrence rnn_tanh %x, %w rows(%begin) init(%h) reverse : tensor<?x32xf32>, tensor<32x32xf32>, tensor<?xi32>, tensor<?x32xf32>
+  return %y : tensor<?x32xf32>
+}
+
+// -----
+
+// The state is the destination.
+// CHECK-LABEL: @update
+// CHECK-SAME: %[[S:[a-z0-9]+]]: tensor<?x2x64xf32>
+func.func @update(%s: tensor<?x2x64xf32>, %layer: index, %v: tensor<?x64xf32>, %rows: tensor<?xi32>) -> tensor<?x2x64xf32> {
+  // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[S]])
+  // CHECK: tensor.parallel_insert_slice %{{.*}} into %{{.*}}[%{{.*}}, %{{.*}}, 0] [1, 1, 64]
+  %0 = attn.update_rows %s[%layer], %v, %rows : tensor<?x2x64xf32>, tensor<?x64xf32>, tensor<?xi32>
+  return %0 : tensor<?x2x64xf32>
+}
+
+// -----
+
+// The second input starts inside of a panel, so its last one may lie across the end; the first does not.
+// CHECK-LABEL: @concat
+func.func @concat(%x: tensor<?x64xf32>, %y: tensor<?x32xf32>) -> tensor<?x96xf32> {
+  // CHECK: vector.transfer_write %{{.*}} {in_bounds = [true]} : vector<32xf32>, tensor<96xf32>
+  // CHECK: vector.transfer_write %{{.*}} {in_bounds = [true]} : vector<32xf32>, tensor<96xf32>
+  // CHECK: vector.transfer_write %{{.*}}] : vector<32xf32>, tensor<96xf32>
+  %0 = attn.concat %x, %y columns [33, 32] : tensor<?x64xf32>, tensor<?x32xf32>
+  return %0 : tensor<?x96xf32>
+}
+
+// -----
+
+// A layer writes over the stream that the loop carries, once it has been read.
+// CHECK-LABEL: @stack
+func.func @stack(%x: tensor<?x32xf32>, %wi: tensor<1x32x32xf32>, %w: tensor<1x32x32xf32>, %begin: tensor<?xi32>, %n: index) -> tensor<?x32xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: scf.for {{.*}} iter_args(%[[STREAM:.*]] = %{{.*}})
+  %0 = scf.for %l = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?x32xf32>) {
+    %g = attn.linear %a, %wi : tensor<?x32xf32>, tensor<1x32x32xf32> -> tensor<?x32xf32>
+    // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[STREAM]])
+    %y, %last = attn.recurrence rnn_tanh %g, %w rows(%begin) : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+    scf.yield %y : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
+// Near miss: the gates are the stream itself, which later steps still read.
+// CHECK-LABEL: @gates_are_stream
+func.func @gates_are_stream(%x: tensor<?x32xf32>, %w: tensor<1x32x32xf32>, %begin: tensor<?xi32>, %n: index) -> tensor<?x32xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: %[[NEW:.*]] = tensor.empty
+  // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[NEW]])
+  %0 = scf.for %l = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?x32xf32>) {
+    %y, %last = attn.recurrence rnn_tanh %a, %w rows(%begin) : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+    scf.yield %y : tensor<?x32xf32>
+  }
+  return %0 : tensor<?x32xf32>
+}
