@@ -78,7 +78,7 @@ bool isName(Attribute value) {
   return text && !text.empty();
 }
 
-/// What an attribute of an argument (`isArgument`) or of a result must be; empty when `attribute` is that.
+/// The rule that `attribute` of an argument (`isArgument`) or of a result breaks; empty when it breaks none.
 StringRef faultOfBorder(NamedAttribute attribute, bool isArgument) {
   StringRef name = attribute.getName();
   Attribute value = attribute.getValue();

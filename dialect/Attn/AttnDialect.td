@@ -34,8 +34,8 @@ def Attn_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral buffersAttr = "attn.buffers";
     /// Argument and result attribute of entries: the buffer's name.
     static constexpr ::llvm::StringLiteral nameAttr = "attn.name";
-    /// Argument and result attribute of entries: an array with the name of the `attn.dim` of each dynamic dim. Of a
-    /// lowered kernel: the names in its array of dims.
+    /// Argument and result attribute of entries: an array with the name of the `attn.dim` of each dynamic dim. A
+    /// lowered kernel has the names in its array of dims.
     static constexpr ::llvm::StringLiteral dimsAttr = "attn.dims";
     /// Argument attribute of entries: integers of the buffer must be at least 0 and less than this.
     static constexpr ::llvm::StringLiteral limitAttr = "attn.limit";
@@ -45,7 +45,7 @@ def Attn_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral costsAttr = "attn.costs";
     /// Attribute of an op, and of the parallel loops that it becomes: its place among "ops" of the entry's costs.
     static constexpr ::llvm::StringLiteral opAttr = "attn.op";
-    /// Of an `attn.parallel_for`: its number, an i64. Of a function: for each number the `attn.op`, -1 for none.
+    /// An `attn.parallel_for` has its number, an i64; a function has for each number the `attn.op`, -1 for none.
     static constexpr ::llvm::StringLiteral regionAttr = "attn.region";
 
   private:

@@ -1,4 +1,4 @@
-//===- AttnOps.cpp - What the op definitions generate --------------------------===//
+//===- AttnOps.cpp - Code that the op definitions generate ---------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/Attn/Ops/Assembly.h"
 #include "mlir/IR/OpImplementation.h"

@@ -15,7 +15,7 @@ def Attn_KVCacheType : Attn_Type<"KVCache", "kv_cache"> {
   let summary = "a pool of blocks that hold keys and values of all layers";
   let description = [{
     A pool of blocks. A block holds `block` consecutive positions of one sequence: keys and values of every layer and
-    key/value head. Which blocks belong to a sequence is told by a block table. How a block is laid out in memory is
+    key/value head. A block table tells which blocks belong to a sequence. How a block is laid out in memory is
     the target's affair: this type names only what is stored, f32, bf16, f16 or i8. In i8 each key and each value of a head is a
     group of codes with one scale, rounded as `attn.quantize_rows` rounds a row.
 
@@ -87,7 +87,7 @@ def Attn_QuantizedType : Attn_Type<"Quantized", "quantized"> {
     int64_t rowSum(int64_t depth, int64_t group) const { return rowScale(depth, groups(depth) + group); }
     /// The rows that a product with this weight takes.
     QuantizedType ofRows() const;
-    /// The same of another axis.
+    /// This type with another axis.
     QuantizedType along(int64_t axis) const;
   }];
 }

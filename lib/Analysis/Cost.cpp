@@ -1,4 +1,4 @@
-//===- Cost.cpp - What the ops of an entry compute and move -----------------------------===//
+//===- Cost.cpp - Operations and bytes of the ops of an entry ---------------------------===//
 #include "lib/Analysis/Cost.h"
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Analysis/Companion.h"
@@ -20,7 +20,7 @@ struct Cost {
   Type dtype; ///< of the operand of its products that is not f32, if one is
 };
 
-/// Of rows of the recurrence's tile, which read the weight once a step.
+/// Sequences of the recurrence's tile, which share one read of the weight per time step.
 constexpr int64_t rowsOfRecurrence = 8;
 
 class CostModel {

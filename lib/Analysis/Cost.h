@@ -1,4 +1,4 @@
-//===- Cost.h - What the ops of an entry compute and move -------------------------*- C++ -*-===//
+//===- Cost.h - Operations and bytes of the ops of an entry -----------------------*- C++ -*-===//
 #pragma once
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

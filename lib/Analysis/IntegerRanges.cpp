@@ -1,4 +1,4 @@
-//===- IntegerRanges.cpp - What integers a score or mask region can compute ---------===//
+//===- IntegerRanges.cpp - Ranges of the integers of score and mask regions ---------===//
 #include "lib/Analysis/IntegerRanges.h"
 #include "mlir/IR/Matchers.h"
 

@@ -1,4 +1,4 @@
-//===- IntegerRanges.h - What integers a score or mask region can compute ----------*- C++ -*-===//
+//===- IntegerRanges.h - Ranges of the integers of score and mask regions ----------*- C++ -*-===//
 #pragma once
 #include "mlir/IR/Region.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"

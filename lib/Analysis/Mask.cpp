@@ -1,4 +1,4 @@
-//===- Mask.cpp - Which keys a mask region can keep --------------------------------===//
+//===- Mask.cpp - Bounds of the keys that a mask region keeps ----------------------===//
 #include "lib/Analysis/Mask.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

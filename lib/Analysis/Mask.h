@@ -1,11 +1,11 @@
-//===- Mask.h - Which keys a mask region can keep ---------------------------------*- C++ -*-===//
+//===- Mask.h - Bounds of the keys that a mask region keeps -----------------------*- C++ -*-===//
 #pragma once
 #include "mlir/IR/Region.h"
 #include <optional>
 
 namespace rapt {
 
-/// What a mask region (arguments b, h, q, kv, ...) says about kv in terms of q:
+/// Bounds of kv in terms of q, which a mask region (arguments b, h, q, kv, ...) implies:
 /// a kept key has q + *lower <= kv and kv < q + *upper, as far as they are known.
 struct MaskBounds {
   std::optional<int64_t> lower, upper;

@@ -89,7 +89,7 @@ Sum Shapes::computeResult(OpResult tensor, unsigned i) {
   return computeRows(tensor, i);
 }
 
-/// Of ops that make rows: those of their input, unless they say otherwise.
+/// The number of rows that an op makes: its input's, unless the op says otherwise.
 Sum Shapes::computeRows(OpResult tensor, unsigned i) {
   return llvm::TypeSwitch<Operation *, Sum>(tensor.getOwner())
       .Case([&](attn::SelectRowsOp select) { return extent(select.getRows(), 0); })

@@ -35,12 +35,12 @@ typedef struct rapt_env {
 #endif
 )";
 
-/// What asks Linux for a process's state of tiles (ARCH_REQ_XCOMP_PERM of XFEATURE_XTILEDATA; the Linux kernel's
-/// Documentation/arch/x86/xstate.rst), for all of its threads: it fails where processor or kernel have none.
+/// The C code that asks Linux for permission to use AMX tiles in all threads of a process (ARCH_REQ_XCOMP_PERM of
+/// XFEATURE_XTILEDATA; the Linux kernel's Documentation/arch/x86/xstate.rst): it fails where CPU or kernel have none.
 constexpr const char *tileState = R"(
 #ifndef RAPT_TILE_STATE
 #define RAPT_TILE_STATE
-/* Of the C library, whose headers do not declare it. */
+/* The C library has this function, and no header that declares it. */
 int arch_prctl(int code, unsigned long address);
 #endif
 )";
@@ -50,7 +50,7 @@ constexpr const char *testedFeatures[] = {"sse3",     "ssse3",    "sse4.1",   "s
                                           "avx2",     "bmi",      "bmi2",     "fma",        "avx512f",   "avx512bw",
                                           "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avx512bf16"};
 
-/// Of AArch64, what getauxval tells: its argument (AT_HWCAP, AT_HWCAP2) and the bits.
+/// A feature of AArch64 as getauxval tells it: the call's argument (AT_HWCAP, AT_HWCAP2) and the bits.
 struct HwcapBits {
   const char *feature, *word, *bits;
 };
@@ -178,7 +178,7 @@ std::string writeKernelHeader(const Manifest &manifest) {
   std::string body;
   for (const json::Value &entry : manifest.entries)
     body += declare(entry, manifest);
-  // What AArch64's test asks.
+  // getauxval, which AArch64's test calls.
   const std::string system =
       manifest.arch == "aarch64" ? "\n#if defined(__linux__)\n#include <sys/auxv.h>\n#endif" : "";
   return "/* Made by raptc. The code beside this header needs no library but the C library's memcpy, memmove and "

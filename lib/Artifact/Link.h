@@ -34,8 +34,7 @@ Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request);
 
 enum class CodeForm { Object, Archive, Library };
 
-/// What a user gets of an object, under a temporary name until commit: itself, an archive of it, or a library by
-/// linkShared.
+/// Writes the object itself, an archive of it, or a library by linkShared, under a temporary name until commit.
 Expected<std::unique_ptr<StagedFile>> stageCode(const LinkRequest &request, CodeForm form);
 
 /// An archive with one member and a symbol table; no time, owner or path inside.

@@ -1,4 +1,4 @@
-//===- Manifest.cpp - What an artifact says about itself -----------------------===//
+//===- Manifest.cpp - The description that an artifact carries -----------------===//
 #include "lib/Artifact/Manifest.h"
 #include "lib/Artifact/Conversion.h"
 

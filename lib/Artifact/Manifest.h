@@ -1,4 +1,4 @@
-//===- Manifest.h - What an artifact says about itself -------------------------===//
+//===- Manifest.h - The description that an artifact carries -------------------===//
 //
 // The compiler's side of the JSON that lib/Runtime reads. No path, host, time or
 // command line enters it, so that the same input gives the same bytes.

@@ -73,7 +73,7 @@ PackedExtents packedExtents(const Parameter &parameter) {
   const int64_t multiple = parameter.quantization ? 1 : std::max<int64_t>(layout.k, 1);
   extents.rows = padGroups(rows, layout.rowGroup, layout.rowGroup > 0 ? 32 : multiple);
   if (const Quantization &how = parameter.quantization) {
-    // What would not fit is too large in f32 as well.
+    // A matrix whose quantized size would overflow is too large in f32 as well.
     const int64_t most = int64_t(1) << 40;
     const int64_t deep = std::min(extents.rows, most);
     extents.bytes = saturatingProduct(uint64_t(extents.columns / 32),

@@ -1,4 +1,4 @@
-//===- Parameter.h - What the weight packer must write ------------------------===//
+//===- Parameter.h - A parameter as the weight packer writes it ---------------===//
 //
 // The compiler decides names, layouts and offsets; the packer only follows. This
 // struct is the whole interface between the IR (attn.parameter) and the packer,
@@ -22,7 +22,7 @@ struct Source {
   std::string name;
   /// The checkpoint stores [N, K] (nn.Linear) where the parameter is [K, N].
   bool transpose = false;
-  /// Of the checkpoint's tensor, rows [beginRow, endRow).
+  /// Rows [beginRow, endRow) of the checkpoint's tensor.
   int64_t beginRow = 0, endRow = allRows;
 
   static constexpr int64_t allRows = -1;

@@ -61,7 +61,7 @@ void measure(const float *panel, int64_t rows, const Grid &grid, Range range, fl
     }
 }
 
-/// Of candidate grids the one with the least error in each column, the first of equals.
+/// The candidate grid with the least error in each column, the first of equals.
 class BestGrid {
 public:
   BestGrid(const float *panel, int64_t rows, Range range) : panel(panel), rows(rows), range(range) {}

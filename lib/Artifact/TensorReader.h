@@ -13,7 +13,7 @@
 
 namespace rapt::artifact {
 
-/// What a source tensor is: element type and shape, row-major.
+/// Element type and shape of a source tensor, row-major.
 struct TensorInfo {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;

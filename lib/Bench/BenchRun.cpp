@@ -10,7 +10,7 @@
 namespace rapt::bench {
 namespace {
 
-// Of a repetition: shorter runs are put together. What others take is counted in steps of 10 ms.
+// The least length of a repetition, which holds several shorter runs: Linux counts processes' time in steps of 10 ms.
 constexpr double leastSeconds = 5e-3, leastSecondsOfThreads = 0.15;
 
 /// From here on peakMemory counts anew, where the system can.
@@ -50,7 +50,7 @@ Outcome repeat(Workload &workload, int64_t runs, int threads, Sample &sample) {
   return {};
 }
 
-/// What the machine needs at least for the workload: the slower of computing and reading decides.
+/// The least time that the machine needs for the workload: the slower of computing and reading.
 void chooseLimit(const WorkloadCost &cost, Limits &limits, Result &result) {
   const double computing = cost.flops > 0 ? cost.flops / limits.rate(cost.dtype) : 0,
                reading = cost.bytes > 0 ? cost.bytes / limits.read(size_t(cost.span)) : 0;
@@ -147,7 +147,7 @@ Outcome measure(Workload &workload, Limits &limits, int threads, int64_t repetit
 }
 
 namespace {
-/// What regions cost with each number of threads, to the standard output.
+/// Prints the cost of a dispatch with each number of threads.
 int runForkJoin(const Options &options) {
   static constexpr const char *heads[] = {"| threads | fork and join, spinning | asleep |\n|---|---|---|\n",
                                           "threads,spinning_s,asleep_s\n", "["};

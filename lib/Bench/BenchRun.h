@@ -6,7 +6,7 @@
 
 namespace rapt::bench {
 
-/// What repetitions of a workload said.
+/// The figures of a workload's repetitions.
 struct Result {
   std::string workload, unit;
   double amount = 1; ///< of units in a run

@@ -113,7 +113,7 @@ private:
   }
 
   /// Numbers between -1 and 1; integers are offsets of rows of equal lengths where there is one more than a dim, and 0
-  /// elsewhere. What is read and written is the same array.
+  /// elsewhere. A buffer that is read and written is one array.
   Outcome addArray(const ManifestBuffer &buffer) {
     arrays.push_back(nullptr);
     if (buffer.dtype.empty())

@@ -22,8 +22,8 @@ constexpr size_t mostBytes = size_t(512) << 20;
 constexpr size_t bytesOfMeasurement = size_t(64) << 20; // of it at a time
 constexpr size_t floatsOfRound = 128;                   // of sumFloats
 constexpr int repetitions = 5;
-// Of regions without work. Threads of a pool spin for less than the pause, and a thread that does not come is not
-// waited for.
+// Repetitions of dispatches without work. Threads of a pool spin for less than the pause, and a thread that does not
+// come is not waited for.
 constexpr int spunRegions = 20001, sleptRegions = 201;
 constexpr long sleepNanoseconds = 2'000'000;
 constexpr double longestMeeting = 10e-3;
@@ -165,7 +165,7 @@ double Limits::measureRead(size_t bytes) {
   }
   if (!memory)
     return 0;
-  // Of a large buffer the next part, so that what is read was not read for as long as possible.
+  // Each call reads the next part of a large buffer, so that caches hold as little of it as possible.
   const size_t part = std::min(all, std::max(bytesOfMeasurement / sizeof(float) / round, size_t(1)) * round);
   if (next + part > all)
     next = 0;

@@ -1,4 +1,4 @@
-//===- Limits.h - What the machine can do ---------------------------------------===//
+//===- Limits.h - Rates of the machine ------------------------------------------===//
 //
 // Rates of instructions and of reading memory, measured where they are needed: a
 // figure means something only beside the limit of the same minutes.
@@ -16,7 +16,7 @@ namespace rapt::bench {
 /// Seconds of a clock that only goes forward, and of all processors that worked for this process.
 double wallTime();
 double processorTime();
-/// Of all processors since the machine started, whoever they worked for, in steps of 10 ms; 0 where it is not known.
+/// Busy time of all processors since the machine started, in steps of 10 ms; 0 where it is not known.
 double machineTime();
 
 /// A loop of independent multiply-adds, dot products or products of tiles, in registers.
@@ -52,7 +52,7 @@ public:
   /// Seconds that a parallel region costs in which all threads take part and do nothing: the median of a few whose
   /// threads wait for it in a loop, or with `asleep` sleep when it comes. 0 of one thread.
   double measureForkJoin(bool asleep);
-  /// Of the buffer that is kept.
+  /// Bytes of the buffer that is kept.
   size_t residentBytes() const { return allocated * sizeof(float); }
   /// The medians of a few measurements, made once.
   double rate(const std::string &dtype);

@@ -1,4 +1,4 @@
-//===- ProfileReport.h - What the ops of a model took, beside the machine's limits -------===//
+//===- ProfileReport.h - Times of a model's ops beside the machine's limits --------------===//
 #pragma once
 #include "lib/Bench/Limits.h"
 #include "lib/Support/Json.h"
@@ -25,7 +25,7 @@ struct OpTime {
 /// The rows of a context that has a profile.
 Outcome readProfile(rapt_context *context, std::vector<OpTime> &rows);
 
-/// What the rows of all layers have in common, in one row each, in order; layers are told by `first` and `last`.
+/// The sum of an op's rows over the layers `firstLayer` to `lastLayer`; summaries keep the order of the rows.
 struct OpSummary {
   OpTime total;
   int64_t firstLayer = -1, lastLayer = -1;

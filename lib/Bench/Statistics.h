@@ -1,4 +1,4 @@
-//===- Statistics.h - What repetitions say -------------------------------------===//
+//===- Statistics.h - Statistics of repetitions --------------------------------===//
 #pragma once
 #include <cstddef>
 #include <vector>

@@ -6,7 +6,7 @@
 
 namespace rapt::bench {
 
-/// What one run computes and moves, and from where.
+/// Operations and bytes of one run, and where the bytes lie.
 struct WorkloadCost {
   double flops = 0;  ///< of products
   std::string dtype; ///< of most of their operands
@@ -21,7 +21,7 @@ public:
   /// Makes the next run possible; not timed.
   virtual Outcome prepare() { return {}; }
   virtual Outcome run() = 0;
-  /// Of a run; may run it.
+  /// Determines the cost of a run; may run it.
   virtual Outcome measureCost(WorkloadCost &cost) = 0;
 
   std::string name;  ///< "prefill 512"
@@ -31,8 +31,8 @@ public:
 
 using Workloads = std::vector<std::unique_ptr<Workload>>;
 
-/// What the options ask of a model, for a pool's threads. Fails with a line when the model cannot do it. `module` and
-/// `pool` must outlive the result.
+/// Makes the workloads of a model that the options ask for, on a pool's threads. Fails with a line when the model
+/// cannot run one. `module` and `pool` must outlive the result.
 Outcome makeModelWorkloads(const Options &options, const Module &module, const Pool &pool, Workloads &workloads);
 
 /// Kernels of a library without a model.

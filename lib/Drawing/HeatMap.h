@@ -17,7 +17,7 @@ namespace rapt::drawing {
 inline constexpr size_t mostSvgCells = size_t(1) << 18; ///< a cell is an element of its own, of some 130 bytes
 inline constexpr size_t mostPixels = size_t(1) << 26;   ///< of a PNG
 
-/// What is on the axes; each at least one text. Texts are shown as label() makes them.
+/// The texts on the axes, at least one each. Texts are shown as label() makes them.
 struct Axes {
   std::vector<std::string> rows, columns;
 };

@@ -8,7 +8,7 @@ namespace {
 
 bool isContinuation(char byte) { return (uint8_t(byte) & 0xC0) == 0x80; }
 
-/// White space other than ASCII's, and the soft hyphen. What json::printable escapes is not among them.
+/// White space other than ASCII's, and the soft hyphen. Characters that json::printable escapes are not among them.
 bool isInvisible(char32_t c) {
   return c == 0xA0 || c == 0xAD || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F ||
          c == 0x3000;

@@ -9,8 +9,8 @@ struct CaptionedMap {
   std::vector<float> weights; ///< [rows, columns]
 };
 
-/// All maps side by side, each within 256 pixels: one color scale for all, and a caption above each. Of a map with more
-/// rows or columns a pixel is the largest of those that it stands for. Errors: more pixels than `mostPixels`.
+/// All maps side by side, each within 256 pixels: one color scale for all, and a caption above each. A pixel of a map
+/// with more rows or columns is the largest of the weights that it stands for. Errors: more pixels than `mostPixels`.
 Expected<Picture> drawSheet(const std::string &title, size_t rows, size_t columns,
                             const std::vector<CaptionedMap> &maps);
 

@@ -1,4 +1,4 @@
-//===- Compile.cpp - What raptc does ---------------------------------------------------------------===//
+//===- Compile.cpp - The work of raptc -------------------------------------------------------------===//
 #include "lib/Driver/Compile.h"
 #include "dialect/Attn/AttnDialect.h"
 #include "lib/Artifact/Threads.h"
@@ -273,7 +273,7 @@ bool Compilation::packWeights() {
   return checked ? true : failOf(checked);
 }
 
-/// Runs body(i) for each i below `count` on several threads. Of those that fail the first is told.
+/// Runs body(i) for each i below `count` on several threads. Tells the failure of the lowest i; true without one.
 bool Compilation::atTheSameTime(size_t count, llvm::function_ref<MaybeFailure(size_t)> body) {
   std::vector<MaybeFailure> failures(count);
   std::atomic<size_t> next = 0;

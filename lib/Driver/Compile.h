@@ -1,4 +1,4 @@
-//===- Compile.h - What raptc does --------------------------------------------------*- C++ -*-===//
+//===- Compile.h - The work of raptc ------------------------------------------------*- C++ -*-===//
 #pragma once
 #include "lib/Driver/Options.h"
 
@@ -11,7 +11,7 @@ enum ExitStatus { Success = 0, WrongInput = 1, WrongUsage = 2, Bug = 3 };
 /// the exit status; outputs exist whole or not at all. `tool` is the running program's path.
 ExitStatus compile(const Options &options, const std::string &tool);
 
-/// What --list-families and --mcpu=help print: names, one a line. The latter fails for a triple that is not supported.
+/// The output of --list-families and --mcpu=help: one name per line. cpuNames fails for a triple that is not supported.
 std::string familyNames();
 Expected<std::string> cpuNames(const Options &options);
 

@@ -1,4 +1,4 @@
-//===- Diagnostics.cpp - What the passes say, as the user reads it --------------------------===//
+//===- Diagnostics.cpp - Diagnostics of the passes as the user reads them -------------------===//
 #include "lib/Driver/Diagnostics.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"

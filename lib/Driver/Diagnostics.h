@@ -1,4 +1,4 @@
-//===- Diagnostics.h - What the passes say, as the user reads it ----------------------*- C++ -*-===//
+//===- Diagnostics.h - Diagnostics of the passes as the user reads them ---------------*- C++ -*-===//
 #pragma once
 #include "mlir/IR/Diagnostics.h"
 #include <memory>

@@ -1,4 +1,4 @@
-//===- Input.cpp - What MODEL on the command line is --------------------------------------===//
+//===- Input.cpp - The kinds of MODEL on the command line ---------------------------------===//
 #include "lib/Driver/Input.h"
 #include "lib/Driver/Output.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"

@@ -1,4 +1,4 @@
-//===- Input.h - What MODEL on the command line is -------------------------------*- C++ -*-===//
+//===- Input.h - The kinds of MODEL on the command line --------------------------*- C++ -*-===//
 //
 // The kind of an input is detected from its content. Either kind ends as a module
 // and a reader of its tensors.

@@ -31,7 +31,7 @@ std::string textOf(ModuleOp module, const OpPrintingFlags &flags) {
   return text;
 }
 
-/// What follows the module that was read on the command line for the same code without weights.
+/// The options that follow the module's file on a command line that compiles the same code without weights.
 std::string codeOptions(const Options &options, const cpu::Target &target) {
   std::string text = " --no-weights";
   if (!options.triple.empty())

@@ -1,4 +1,4 @@
-//===- Options.cpp - What raptc is asked to do ----------------------------------===//
+//===- Options.cpp - Options of raptc -------------------------------------------===//
 #include "lib/Driver/Options.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/NumberList.h"
@@ -235,7 +235,7 @@ bool isFault(const std::string &text) {
                                                           (stage || isOneOf(place, {"read", "pack", "object"})));
 }
 
-/// What single options cannot see.
+/// Refuses options that exclude each other, and chooses what they leave open.
 Status check(Options &o) {
   if (o.version || o.listFamilies || o.help || o.helpHidden || o.listCpus)
     return {};

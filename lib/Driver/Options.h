@@ -1,4 +1,4 @@
-//===- Options.h - What raptc is asked to do ------------------------------------===//
+//===- Options.h - Options of raptc ---------------------------------------------===//
 #pragma once
 #include "lib/Support/Expected.h"
 #include <cstdint>

@@ -7,14 +7,14 @@
 
 namespace rapt::driver {
 
-/// What a compilation writes. Up to Assembly it is text.
+/// The form of a compilation's output: text up to Assembly.
 enum class Emit { Imported, Canonical, Tiled, Backend, LLVMDialect, LLVMIR, Assembly, Object, Archive, Library };
 
 /// Names of --emit.
 const char *nameOf(Emit emit);
 std::optional<Emit> emitNamed(std::string_view name);
 
-/// Of Object, Archive and Library.
+/// The form of Object, Archive and Library.
 artifact::CodeForm codeFormOf(Emit emit);
 
 /// The last component of `path` without its last suffix.

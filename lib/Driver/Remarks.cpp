@@ -1,4 +1,4 @@
-//===- Remarks.cpp - What rules say they did, and why not ------------------------------------===//
+//===- Remarks.cpp - Remarks of the fusion rules ---------------------------------------------===//
 #include "lib/Driver/Remarks.h"
 #include "lib/Driver/Diagnostics.h"
 #include "mlir/IR/Remarks.h"

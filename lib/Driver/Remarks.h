@@ -1,4 +1,4 @@
-//===- Remarks.h - What rules say they did, and why not ------------------------------*- C++ -*-===//
+//===- Remarks.h - Remarks of the fusion rules ---------------------------------------*- C++ -*-===//
 #pragma once
 #include "lib/Support/Expected.h"
 #include <string>

@@ -1,4 +1,4 @@
-//===- Report.cpp - What raptc says at its end -------------------------------------------------===//
+//===- Report.cpp - The lines that raptc prints at its end -------------------------------------===//
 #include "lib/Driver/Report.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Task.h"

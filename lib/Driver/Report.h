@@ -1,4 +1,4 @@
-//===- Report.h - What raptc says at its end -----------------------------------------------*- C++ -*-===//
+//===- Report.h - The lines that raptc prints at its end -----------------------------------*- C++ -*-===//
 #pragma once
 #include "lib/Artifact/Manifest.h"
 #include "lib/Artifact/WeightPacker.h"
@@ -20,7 +20,7 @@ std::string report(const artifact::Manifest &manifest, const OutputPaths &paths,
 std::string quantizationReport(const std::vector<artifact::Parameter> &parameters,
                                const std::vector<artifact::MatrixError> &errors, bool everyMatrix);
 
-/// What --dry-run predicts instead: sizes, and memory of one full sequence.
+/// The lines of --dry-run: predicted sizes, and memory of one full sequence.
 std::string prediction(const artifact::Manifest &manifest, uint64_t fileBytes, bool verbose);
 
 } // namespace rapt::driver

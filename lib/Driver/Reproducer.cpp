@@ -1,4 +1,4 @@
-//===- Reproducer.cpp - What a bug of the compiler leaves behind -------------------------------===//
+//===- Reproducer.cpp - The folder that a bug of the compiler leaves behind --------------------===//
 #include "lib/Driver/Reproducer.h"
 #include "lib/Artifact/StagedFile.h"
 #include "lib/Driver/Compile.h"
@@ -104,7 +104,7 @@ const char *nameOf(int number) {
   }
 }
 
-/// Of threads that crash at the same time one tells it and ends the process.
+/// When threads crash at the same time, one of them prints the message and ends the process.
 void onCrash(int number) {
   static std::atomic_flag taken;
   static thread_local bool here = false;

@@ -1,4 +1,4 @@
-//===- Reproducer.h - What a bug of the compiler leaves behind ----------------------------*- C++ -*-===//
+//===- Reproducer.h - The folder that a bug of the compiler leaves behind -----------------*- C++ -*-===//
 //
 // Before each stage a thread of the compiler notes the IR that it begins with. When the
 // stage fails without the input's fault, or crashes, that IR is written into a folder of
@@ -10,7 +10,7 @@
 
 namespace rapt::driver {
 
-/// What the compiler is about to do.
+/// The stage that the compiler begins.
 struct Step {
   std::string doing;         ///< "lowering to the stage tiled", for the message
   std::string text;          ///< module.mlir of the folder; empty: nothing to leave
@@ -20,7 +20,7 @@ struct Step {
 /// The IR followed by the resource from which `rapt-opt --run-reproducer` reads the passes to run.
 std::string reproducerText(const std::string &module, const std::string &pipeline);
 
-/// What this thread does from now on; lives until the next call.
+/// Sets the step of this thread, which must live until the next call.
 void enterStep(const Step &step);
 
 /// Creates raptc-bug-PID-N in $TMPDIR, else /tmp, and writes module.mlir. Returns the rest of a message about it: where

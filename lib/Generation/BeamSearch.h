@@ -55,12 +55,12 @@ public:
   /// Rows of logits that `advance` takes next: 1 for the prompt, then as many as `steps`.
   size_t rows() const { return live.size(); }
 
-  /// Takes the logits behind each row, f32 [rows, vocabulary], and chooses the next steps. Of equal scores the first
-  /// row wins, then the lowest id. Errors: no logits, a number of them that the rows do not divide, NaN or +infinity,
-  /// or a row without any above -infinity; the search is then as before.
+  /// Takes the logits behind each row, f32 [rows, vocabulary], and chooses the next steps. Among equal scores the
+  /// first row wins, then the lowest id. Errors: no logits, a number of them that the rows do not divide, NaN or
+  /// +infinity, or a row without any above -infinity; the search is then as before.
   Status advance(std::span<const float> logits);
 
-  /// What the model runs next. Empty once the search is done.
+  /// The rows that the model runs next. Empty once the search is done.
   std::span<const BeamStep> steps() const { return next; }
   bool isDone() const { return done; }
 

@@ -139,7 +139,7 @@ static Status readLengthPenalty(GenerationConfig &config, const json::Value &val
   return std::isfinite(config.lengthPenalty) ? Status() : Status(Error{where + ": is not a finite number"});
 }
 
-/// What single members do not show.
+/// Refuses members that contradict each other.
 static Status checkTogether(const GenerationConfig &config) {
   auto refused = [](const char *key, int64_t value, const char *why) {
     return Error{kFile + ": " + key + " is " + std::to_string(value) + why};

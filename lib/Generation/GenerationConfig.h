@@ -15,7 +15,7 @@ namespace rapt {
 /// Every new piece of text is searched for all of them, and the C interface reads the file once for each.
 inline constexpr size_t mostStopStrings = 64;
 
-/// What the file sets; the rest keeps the defaults of Hugging Face's GenerationConfig.
+/// The settings of the file; keys that it leaves out have the defaults of Hugging Face's GenerationConfig.
 struct GenerationConfig {
   bool sample = false; ///< do_sample
   std::optional<double> temperature, topP, minP, repetitionPenalty;

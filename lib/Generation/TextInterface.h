@@ -1,4 +1,4 @@
-//===- TextInterface.h - What the C functions of rapt_text.h share ---------===//
+//===- TextInterface.h - Parts that the C functions of rapt_text.h share ----===//
 #pragma once
 #include "lib/Support/Expected.h"
 #include "lib/Tokenizer/Tokenizer.h"

@@ -19,7 +19,7 @@ public:
   /// and nothing more comes. Errors: an id without a token.
   Expected<std::string> feed(int32_t id);
 
-  /// What was held back, when no more tokens come.
+  /// The text that was held back, when no more tokens come.
   std::string finish();
 
   /// A stop string was reached.

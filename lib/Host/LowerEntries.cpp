@@ -63,7 +63,7 @@ Value emptyOrigin(Value value) {
   return {};
 }
 
-/// What the C entry and the manifest need to know about each buffer, kept where conversions leave it alone.
+/// Notes the facts about each buffer for the C entry and the manifest, where conversions leave them alone.
 void describeBuffers(func::FuncOp entry, ArrayRef<DictionaryAttr> attributes, unsigned inputs,
                      ArrayRef<std::optional<unsigned>> inPlace) {
   Builder b(entry.getContext());

@@ -101,7 +101,7 @@ struct OutlineParallel : rapt::impl::AttnOutlineParallelBase<OutlineParallel> {
       bool isCosted = entry->hasAttr(attn::AttnDialect::costsAttr) && !attn::isKernelModule(getOperation());
       SmallVector<int64_t> ops;
       for (auto [i, loop] : llvm::enumerate(loops)) {
-        // What belongs to no op is not numbered: targets differ in it, and the numbers are those of all.
+        // A loop of no op has no number: targets differ in these loops, and numbers are the same for all targets.
         auto op = loop->getAttrOfType<IntegerAttr>(attn::AttnDialect::opAttr);
         int64_t region = op ? ops.size() : -1;
         if (op)

@@ -272,7 +272,7 @@ Status Export::run(StringRef name, int64_t positions) {
   return {};
 }
 
-/// What a caller gets has the images' tokens as a dim of their own.
+/// The exported weights have the images' tokens as a dim of their own.
 Status Export::run(StringRef name, ImageRows images) {
   if (Status status = checkPositions(images.most, "images must be smaller"); !status)
     return status;

@@ -1,6 +1,6 @@
 //===- Blocks.h - The parts that transformer blocks are made of ---------*- C++ -*-===//
 //
-// What families share: each function emits the attn ops of one part of a block,
+// Parts of blocks that families share: each function emits the attn ops of one part,
 // reading the weights by name, with the part's name as location.
 //
 //===----------------------------------------------------------------------===//

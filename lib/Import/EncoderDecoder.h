@@ -21,7 +21,7 @@ struct Vocabularies {
 /// Without `decoder_vocab_size` one vocabulary serves both. Records errors.
 Vocabularies readVocabularies(huggingface::ConfigReader &config);
 
-/// What a decoder's queries see of their sources: keys and values that `encode` left in the cache.
+/// The sources that a decoder's queries see: keys and values that `encode` left in the cache.
 struct Sources {
   mlir::Value length; ///< tensor<?xi32>, tokens of each row's source
   mlir::Value table;  ///< tensor<?x?xi32>, cache block of each source position / block size
@@ -46,7 +46,7 @@ public:
   /// Opens `encode`.
   void beginEncode();
   mlir::Value inputIds() { return argument(1); }
-  /// Of the source's tokens; the table is the sources'.
+  /// Rows of the source's tokens; the table is the sources'.
   Rows sourceRows() { return {argument(2), argument(3), argument(4)}; }
   /// Ends it with the encoder's output, whose keys and values for each of the decoder's layers go into the cache:
   /// PART's, [tokens, heads, channels], which `keyValue` makes.
@@ -63,7 +63,7 @@ public:
   /// Ends it and hands the module over.
   mlir::OwningOpRef<mlir::ModuleOp> finish(mlir::Value cache, mlir::Value logits);
 
-  /// Of the entry that is open.
+  /// The cache of the entry that is open.
   mlir::Value cache() { return argument(0); }
 
 private:

@@ -1,4 +1,4 @@
-//===- Heads.cpp - What is computed after a model's last layer ----------------===//
+//===- Heads.cpp - Heads behind a model's last layer --------------------------===//
 #include "lib/Import/Heads.h"
 #include <algorithm>
 #include <cstring>

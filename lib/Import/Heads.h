@@ -1,4 +1,4 @@
-//===- Heads.h - What is computed after a model's last layer ------------*- C++ -*-===//
+//===- Heads.h - Heads behind a model's last layer ----------------------*- C++ -*-===//
 #pragma once
 #include "lib/Import/Formats/HuggingFace/ModelDescription.h"
 #include <span>

@@ -20,11 +20,11 @@ llvm::SmallVector<Segment> findSegments(llvm::ArrayRef<unsigned> kinds);
 /// A stack of layers that pass a state on, such as the residual stream and the cache.
 struct LayerStack {
   Stack stack;
-  /// Of the functions: "STACK_block", or "block" of a stack without name, when empty. Loops of two entries over one
-  /// stack differ in it.
+  /// Name of the functions; when empty, "STACK_block", or "block" of a stack without name. Loops of two entries over
+  /// one stack differ in it.
   std::string function = {};
-  /// For each layer what distinguishes it besides its weights' types; empty when nothing does. What differs in a number
-  /// alone (a scale, a window) need not be told apart: the body can compute it from the layer's number.
+  /// For each layer what distinguishes it besides its weights' types; empty when nothing does. Layers that differ in a
+  /// number alone (a scale, a window) are of one kind: the body can compute the number from the layer's.
   std::vector<unsigned> kinds = {};
   llvm::ArrayRef<mlir::Value> state;  ///< before the first layer
   llvm::ArrayRef<mlir::Value> shared; ///< further arguments of every layer

@@ -8,8 +8,8 @@
 
 namespace rapt::importing {
 
-/// What the rest of the compiler and the runtime know about a model; the module attribute attn.model. Numbers that a
-/// model does not have are 0 and left out.
+/// The facts about a model that the rest of the compiler and the runtime use; the module attribute attn.model. Numbers
+/// that a model does not have are 0 and left out.
 struct ModelFacts {
   std::string family;
   std::string task; ///< what rapt-run does with it: "decoder", "fill-mask", ...; docs/Semantics.md lists them

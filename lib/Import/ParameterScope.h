@@ -12,7 +12,7 @@ struct ParameterScope {
   std::string tensors; ///< "h.{layer}."
   std::string symbols = {};
   std::optional<Stack> stack = {};
-  /// What the checkpoint calls gain and bias of norms.
+  /// The checkpoint's names of gain and bias of norms.
   std::array<std::string, 2> norm = {"weight", "bias"};
 
   void add(const std::string &name, std::vector<int64_t> shape, huggingface::Init init) const;

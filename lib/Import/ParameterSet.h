@@ -15,7 +15,7 @@ namespace rapt::importing {
 /// Stands for the layer's number in names of stacked weights.
 inline constexpr llvm::StringLiteral layerPlaceholder = "{layer}";
 
-/// Which layer a function reads weights of: its number as a value, and the number of one layer that it is called for.
+/// The layer whose weights a function reads: its number as a value, and the number of one layer that it is called for.
 /// Layers that share a function find each weight in the same stacked parameter (ParameterSet::sections).
 struct LayerRef {
   mlir::Value number;
@@ -33,21 +33,21 @@ class ParameterSet {
 public:
   /// A weight that exists once. `shape` is as the checkpoint has it, [in, out] or [rows, columns] or [columns].
   void add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init);
-  /// The same of a tensor that is [rows, columns] by grouping its dims: the kernel of a convolution, [out, channels,
-  /// height, width], as the matrix of a product, or rows below dims of 1. `stored` is the checkpoint's shape.
+  /// Adds a tensor that is [rows, columns] by grouping its dims: the kernel of a convolution, [out, channels, height,
+  /// width], as the matrix of a matmul, or rows below dims of 1. `stored` is the checkpoint's shape.
   void addView(std::string symbol, std::string tensor, std::vector<int64_t> shape, std::vector<int64_t> stored,
                huggingface::Init init);
-  /// The same of a matrix that is used as its transpose: `stored` is the checkpoint's shape, [out, in].
+  /// Adds a matrix that is used as its transpose: `stored` is the checkpoint's shape, [out, in].
   void addTransposed(std::string symbol, std::string tensor, std::vector<int64_t> stored, huggingface::Init init);
-  /// The same of a small table that regions look up; it is kept in f32, as vectors are.
+  /// Adds a small table that regions look up; it is kept in f32, as vectors are.
   void addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init);
   /// A weight of each layer of a stack; `tensor` holds "{layer}".
   void addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                   huggingface::Init init);
-  /// The same of matrices that are used as their transposes: `stored` is the checkpoint's shape, [out, in].
+  /// Adds a matrix of each layer that is used as its transpose: `stored` is the checkpoint's shape, [out, in].
   void addStackedTransposed(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> stored,
                             huggingface::Init init);
-  /// The same of rows `first` to first + shape[0] - 1 of a tensor with `rows` rows, which packs several weights.
+  /// Adds rows `first` to first + shape[0] - 1 of each layer's tensor of `rows` rows, which packs several weights.
   void addStackedRows(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                       int64_t first, int64_t rows, huggingface::Init init);
 

@@ -7,7 +7,7 @@ using namespace rapt;
 using namespace rapt::importing;
 using huggingface::Init;
 
-/// Behind the names of parameters, as torch has it: "_l0", "_l0_reverse". Of looped layers the symbols have no number.
+/// Suffixes of parameters' names, as torch has them: "_l0", "_l0_reverse". Symbols of looped layers have no number.
 static constexpr llvm::StringLiteral firstLayer = "_l0", loopedLayer = "";
 static std::string suffixOf(StringRef layer, bool reverse) { return (layer + (reverse ? "_reverse" : "")).str(); }
 
@@ -50,8 +50,8 @@ int64_t importing::readLayerCount(huggingface::ConfigReader &config, const char 
 
 namespace {
 
-/// What a layer gives in one direction: h at every token, [tokens, hidden], and the states after each row's last step,
-/// [rows, hidden].
+/// A layer's results in one direction: h at every token, [tokens, hidden], and the states after each sequence's last
+/// step, [rows, hidden].
 struct LayerOutput {
   Value output;
   SmallVector<Value, 2> states;

@@ -31,8 +31,8 @@ int64_t readHiddenSize(huggingface::ConfigReader &config, const char *key, std::
 int64_t readLayerCount(huggingface::ConfigReader &config, const char *key, int64_t fallback);
 
 /// The states that sequences keep between steps: an entry's argument and result `state` [slots, parts, columns], read
-/// at the rows `state_slot` and written at the rows `state_target`; see docs/Semantics.md. Of all rows each part is
-/// read before it is written.
+/// at the rows `state_slot` and written at the rows `state_target`; see docs/Semantics.md. A part of
+/// all rows is read before it is written.
 struct KeptStates {
   mlir::Value state, source, target;
   mlir::Value read(const Scope &scope, mlir::Location loc, mlir::Value part) const;
@@ -41,7 +41,7 @@ struct KeptStates {
   void write(const Scope &scope, mlir::Location loc, int64_t part, mlir::Value values);
 };
 
-/// What a whole stack gives from zero states.
+/// The results of a whole stack that starts from zero states.
 struct RecurrentEncoding {
   llvm::SmallVector<mlir::Value, 2> directions; ///< of the last layer, [tokens, hidden] each
   mlir::Value output;                           ///< these side by side, [tokens, outputs]

@@ -1,4 +1,4 @@
-//===- RotaryFrequencies.cpp - What a config says of rotary embedding ---------===//
+//===- RotaryFrequencies.cpp - Rotary embedding as a config describes it ------===//
 #include "lib/Import/RotaryFrequencies.h"
 #include <cmath>
 #include <numbers>
@@ -23,7 +23,7 @@ std::vector<float> plainFrequencies(double theta, int64_t channels) {
   return frequencies;
 }
 
-/// What the type llama3 says: long waves are stretched by `factor`, short ones are not, those between in part.
+/// The type llama3: long waves are stretched by `factor`, short ones are not, those between in part.
 struct Llama3 {
   float factor, lowFactor, highFactor, original;
 

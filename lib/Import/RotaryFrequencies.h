@@ -1,4 +1,4 @@
-//===- RotaryFrequencies.h - What a config says of rotary embedding -----*- C++ -*-===//
+//===- RotaryFrequencies.h - Rotary embedding as a config describes it ----*- C++ -*-===//
 #pragma once
 #include "lib/Import/Formats/HuggingFace/ConfigReader.h"
 

@@ -6,7 +6,7 @@
 
 namespace rapt::reference {
 
-/// Which elements of a batch [rows, length] are tokens: of each row the first ones, the rest is padding.
+/// The tokens of a batch [rows, length]: the first elements of each row, whose rest is padding.
 struct Batch {
   int64_t rows = 0, length = 0;
   std::vector<int64_t> rowBegin{0}; ///< [rows + 1]: where each row begins when they are packed

@@ -43,7 +43,7 @@ public:
 /// The tensors of a model directory: model.safetensors or the shards of its index. Errors name the file.
 Expected<std::unique_ptr<artifact::TensorReader>> openTensors(const std::string &directory);
 
-/// Weights of docs/RandomWeights.md for every source in `module`. What a tensor is for is read off the ops that use it:
+/// Weights of docs/RandomWeights.md for every source in `module`. The ops that use a tensor tell its purpose:
 /// a table of attn.embedding is an embedding (also where it is a head too), the weight of attn.linear a weight
 /// (of queries that are not scaled, where they are all it makes, for an attention of scale 1), that of a norm a gain,
 /// all others biases. Errors name a parameter of several sources, whose shapes the IR does not have.

@@ -32,7 +32,7 @@ mlir::FailureOr<NamedTensors> runEncoderDecoder(mlir::ModuleOp module, mlir::fun
                                                 mlir::func::FuncOp step, ParameterReader &parameters,
                                                 const NamedTensors &inputs, llvm::ArrayRef<std::string> wanted);
 
-/// What rapt-reference is asked for. Files are .npy.
+/// The request of rapt-reference's command line. Files are .npy.
 struct Request {
   std::string entry; ///< empty: the module's first
   bool inF64 = false;

@@ -123,7 +123,7 @@ FailureOr<NamedTensors> RecurrentRun<S>::step(func::FuncOp entry, ArrayRef<int64
   return outputsOf<S>(entry, *results, output);
 }
 
-/// Which rows have a token in column `at`, and its place among the packed ones.
+/// The rows that have a token in column `at`, and its place among the packed ones.
 void columnOf(const Batch &batch, int64_t at, std::vector<int64_t> &rows, std::vector<int64_t> &places) {
   for (int64_t r = 0; r < batch.rows; ++r)
     if (batch.rowBegin[r] + at < batch.rowBegin[r + 1]) {

@@ -30,8 +30,8 @@ template <typename S>
 mlir::FailureOr<NamedTensors> outputsOf(mlir::func::FuncOp entry, llvm::ArrayRef<Value<S>> results,
                                         llvm::ArrayRef<std::string> wanted);
 
-/// What an entry gives for tokens besides what it keeps: logits of those that are wanted, the encoder's output,
-/// attention's weights.
+/// The results of an entry besides the state that it keeps: logits at the output positions, the encoder's output,
+/// attention probabilities.
 llvm::SmallVector<std::string> tokenResultsOf(mlir::func::FuncOp entry);
 
 /// Blocks of a pool for each row: `count` a row, `stride` apart, from `first` on.

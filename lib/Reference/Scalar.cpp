@@ -1,7 +1,7 @@
 //===- Scalar.cpp - Scalar arithmetic, alone and in regions -------------------===//
 //
-// What the IR leaves undefined (division by zero, a shift by the width, a float
-// that no integer holds) gives 0 here, so that no program stops the evaluator.
+// Operations that the IR leaves undefined (division by zero, a shift by the width, a
+// float that no integer holds) give 0 here, so that no program stops the evaluator.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Reference/Scalar.h"

@@ -26,7 +26,7 @@ template <typename Scalar> struct Instruction {
 /// True for index, integers of at most 64 bits, and floats.
 bool isScalarType(mlir::Type type);
 
-/// What an arith or math op does with slots; errors name the op when it is not a scalar op of the imported stage.
+/// The instruction of an arith or math op; errors name the op when it is not a scalar op of the imported stage.
 template <typename Scalar> mlir::FailureOr<Instruction<Scalar>> instructionOf(mlir::Operation *op);
 
 /// The slot of a scalar constant.
@@ -42,7 +42,7 @@ public:
 
   /// The block argument `i`, to be set before a run. The program does not change arguments.
   Slot<Scalar> &argument(unsigned i) { return slots[i]; }
-  /// What the region yields.
+  /// Runs the region and returns the value that it yields.
   Slot<Scalar> run() {
     for (const Instruction<Scalar> &instruction : instructions)
       instruction.run(instruction, slots.data());

@@ -31,7 +31,7 @@ int64_t unscaledChannels(attn::LinearOp linear) {
   return 1;
 }
 
-/// What a use says a parameter is for; `slice` is one layer's type.
+/// The purpose of a parameter, as one use shows it; `slice` is one layer's type.
 Init purposeOf(OpOperand &use, RankedTensorType slice) {
   Operation *user = use.getOwner();
   if ((isa<attn::EmbeddingOp, attn::ImageTokensOp>(user) && use.getOperandNumber() >= 1) ||

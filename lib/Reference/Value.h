@@ -1,4 +1,4 @@
-//===- Value.h - What SSA values hold in the reference evaluator ----------*- C++ -*-===//
+//===- Value.h - Values of the reference evaluator ------------------------*- C++ -*-===//
 //
 // `Scalar` is float or double: the arithmetic in which everything is computed
 // that the IR calls f32. Narrower floats are held in it after rounding.

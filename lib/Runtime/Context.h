@@ -16,7 +16,7 @@
 
 namespace rapt::runtime {
 
-/// What an entry that keeps sequences is called with, in the manifest's words.
+/// The arguments of an entry that keeps sequences, in the manifest's words.
 enum class Role : uint8_t {
   Weights,
   Workspace,
@@ -67,7 +67,7 @@ struct Entry {
 
   /// Finds entry "step" of a decoder; RAPT_UNSUPPORTED when it has a shape this runtime does not know.
   rapt_status bindStep(const rapt_module &module, const Report &report);
-  /// The same of entry "encode", which the model must have.
+  /// Binds the entry "encode", which the model must have.
   rapt_status bindEncode(const rapt_module &module, const Report &report);
   int64_t workspace(const int64_t (&values)[dimCount], int64_t workers) const;
   rapt_status run(Execution &execution, void *const (&given)[roleCount], const int64_t (&values)[dimCount],
@@ -106,7 +106,7 @@ struct Sequence {
   int64_t length;     ///< tokens
   int64_t blockCount; ///< valid entries of `table`
   int32_t *table;     ///< [Limits::table], kept when the sequence ends
-  // What an encoder-decoder's sequence is made from; forks share its blocks, which nobody writes again.
+  // The source of an encoder-decoder's sequence; forks share its blocks, which nobody writes again.
   bool hasSource;
   int64_t sourceLength, sourceBlocks;
   int32_t *sourceTable; ///< [Limits::table] behind `table`
@@ -118,7 +118,7 @@ struct Sequence {
   int32_t stateRead, stateNext; ///< slots that the next part reads and writes
 };
 
-/// Which blocks are free, shared, or hold old values. Recurrent states are blocks of a pool of their own.
+/// The blocks that are free, shared, or hold old values. Recurrent states are blocks of a pool of their own.
 class BlockPool {
 public:
   bool allocate(const Allocator &memory, int64_t blocks, int64_t blockBytes);
@@ -192,7 +192,7 @@ struct rapt_context {
   /// Cache blocks of a sequence's own tokens, and of a source; a recurrent sequence keeps none of its tokens.
   int64_t blocksFor(int64_t length) const;
   int64_t sourceBlocksFor(int64_t length) const;
-  /// Of both tables of a sequence.
+  /// Bytes of both tables of a sequence.
   size_t tableBytes() const { return (encode.code ? 2 : 1) * size_t(limits.table) * sizeof(int32_t); }
   rapt_status newSequence(rapt_sequence &sequence, const rapt::runtime::Report &report);
   void endSequence(rapt::runtime::Sequence &sequence);

@@ -16,7 +16,7 @@ struct Lengths {
   }
   const int32_t *of(int buffer) const { return static_cast<const int32_t *>(buffers[buffer]); }
 
-  /// Of one row: pairs of queries and keys, or keys.
+  /// Visible pairs of queries and keys of one sequence, or its visible keys.
   double visible(const ManifestCount &c, int64_t row) const {
     const int32_t *begin = of(c.queries);
     int64_t queries = begin[row + 1] - begin[row], past = c.past < 0 ? 0 : of(c.past)[row];

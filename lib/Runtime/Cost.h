@@ -1,4 +1,4 @@
-//===- Cost.h - What a run of an entry computes and moves -----------------------===//
+//===- Cost.h - Operations and bytes of a run of an entry -----------------------===//
 #pragma once
 #include "lib/Runtime/Manifest.h"
 
@@ -14,7 +14,7 @@ struct Cost {
 /// entry.counts.size() numbers.
 void countLengths(const ManifestEntry &entry, void *const *buffers, const int64_t *dims, double *counts);
 
-/// Of the op in one layer.
+/// Cost of the op in one layer.
 Cost evaluateCost(const ManifestOp &op, const int64_t *dims, const double *counts);
 
 } // namespace rapt::runtime

@@ -1,4 +1,4 @@
-//===- Cpu.h - What the processor may be asked to execute ----------------------===//
+//===- Cpu.h - Features of the processor ---------------------------------------===//
 //
 // An artifact lists the features that each variant of its code uses, under LLVM's
 // names. All of them are checked before any of its code runs, so that a wrong

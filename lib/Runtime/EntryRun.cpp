@@ -7,7 +7,7 @@ namespace {
 
 using ll = long long;
 
-// Of a group where nothing tells how long a row is: most rows, and most numbers of their inputs.
+// Limits of a group where nothing tells how long a sequence is: most images, and most numbers of their inputs.
 constexpr int64_t imagesTogether = 8, numbersTogether = int64_t(1) << 23;
 
 size_t bytesOf(const ManifestBuffer &buffer) { return buffer.dtype == "i64" ? 8 : 4; }

@@ -1,4 +1,4 @@
-//===- Manifest.h - What an artifact says about itself -------------------------===//
+//===- Manifest.h - The description that an artifact carries -------------------===//
 //
 // The JSON that the compiler writes (lib/Artifact) and every artifact carries
 // twice: in its table, and in the ELF section .rapt.manifest, which can be read

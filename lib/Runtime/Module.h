@@ -12,7 +12,7 @@ struct rapt_module {
   char *manifestText = nullptr; ///< from malloc
   size_t manifestBytes = 0;
   const rapt_artifact *artifact = nullptr; ///< null when only inspected
-  /// Of the variant that runs, in the manifest's order; null when only inspected.
+  /// Entries of the variant that runs, in the manifest's order; null when only inspected.
   const rapt_artifact_entry *entries = nullptr;
   int variant = -1;        ///< index into the manifest's; -1: only inspected, and this machine can run none
   void *library = nullptr; ///< from dlopen, null when linked in

@@ -106,7 +106,7 @@ struct rapt_pool {
   void shutDown();
 };
 
-/// What a worker has at first.
+/// A worker's share at first.
 Run rapt_pool::dealt(int64_t worker) const {
   const uint64_t each = uint64_t(count / threads), more = uint64_t(count % threads), i = uint64_t(worker);
   const uint64_t first = i * each + (i < more ? i : more);
@@ -133,7 +133,7 @@ bool rapt_pool::takeOwn(int64_t worker, Run &taken) {
   return false;
 }
 
-/// Of what the worker gets it takes the front, and the rest becomes its share.
+/// The worker takes the front of what it steals, and the rest becomes its share.
 bool rapt_pool::steal(int64_t worker, Run &taken) {
   for (int64_t i = 1, other = worker; i < threads; ++i) {
     other = other + 1 < threads ? other + 1 : 0;

@@ -1,4 +1,4 @@
-//===- Profile.h - What the ops of the compiled code take -----------------------===//
+//===- Profile.h - Times of the ops of compiled code ----------------------------===//
 #pragma once
 #include "lib/Runtime/CallerStruct.h"
 #include "lib/Runtime/Cost.h"

@@ -145,7 +145,7 @@ void Step::takeBlocks(size_t i) {
     memcpy(c.blocks.at(copy), c.blocks.at(s.replaced), l.blockBytes);
     s.table[s.blockCount - 1] = copy;
   }
-  // Of a chunk that is one part, an entry writes all tokens of a layer before it reads any.
+  // An entry writes all tokens of a layer before it reads any, when the chunk is one part.
   const bool isPart = count == 1 && chunks[i].count <= l.tokens && !c.entry.isSerial;
   const int64_t end = s.length + chunks[i].count;
   for (; s.blockCount < c.blocksFor(end); ++s.blockCount)

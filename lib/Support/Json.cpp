@@ -193,7 +193,7 @@ private:
     size_t dash = what.find(" - ");
     std::string reason(dash == what.npos ? what : what.substr(dash + 3));
     std::string text = printable(reason);
-    // What the library calls the last token begins where the last good one ended.
+    // The library's last token begins where the last good one ended.
     bool literal = reason.starts_with("invalid literal") || reason.starts_with("invalid number");
     if (literal && (lastToken.ends_with('N') || lastToken.ends_with('I')))
       return text + " (NaN and Infinity are not JSON)";

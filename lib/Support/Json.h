@@ -74,8 +74,8 @@ struct Limits {
 /// Parses one document. The error says where (line, column and byte) and what; callers put the file's name before it.
 Expected<Value> parse(std::string_view text, Limits limits = {});
 
-/// Compact text of `value`, keys in order, numbers round-trip exact. `indent` > 0 pretty-prints. What JSON cannot hold
-/// is replaced: NaN and infinities by null, bytes that are not UTF-8 by U+FFFD.
+/// Compact text of `value`, keys in order, numbers round-trip exact. `indent` > 0 pretty-prints. NaN and
+/// infinities become null, bytes that are not UTF-8 become U+FFFD.
 std::string write(const Value &value, unsigned indent = 0);
 
 /// `text` with control characters, escapes and invalid UTF-8 shown as \xNN and the middle of long text cut, for

@@ -1,6 +1,6 @@
 //===- Npy.h - NumPy's file format for dense tensors ---------------------------===//
 //
-// What rapt-run and rapt-reference take with --input and write with --output.
+// The files that rapt-run and rapt-reference read with --input and write with --output.
 // Source: numpy.lib.format, versions 1.0 to 3.0; little-endian, C order only.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- Spelling.cpp - What a misspelled word was meant to be ------------------===//
+//===- Spelling.cpp - The nearest name to a misspelled one --------------------===//
 //
 // Damerau 1964, "A Technique for Computer Detection and Correction of Spelling Errors",
 // in the restricted form that edits no part of a word twice.

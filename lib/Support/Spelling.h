@@ -1,4 +1,4 @@
-//===- Spelling.h - What a misspelled word was meant to be --------------------===//
+//===- Spelling.h - The nearest name to a misspelled one ----------------------===//
 #pragma once
 #include <span>
 #include <string>

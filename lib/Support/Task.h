@@ -1,4 +1,4 @@
-//===- Task.h - What a model is for ---------------------------------------------===//
+//===- Task.h - Tasks of models -------------------------------------------------===//
 //
 // Names of tasks as docs/Semantics.md lists them. The compiler and rapt-run both end with a line that shows how to try
 // a model.

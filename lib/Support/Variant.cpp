@@ -4,7 +4,7 @@
 
 namespace rapt {
 
-/// What all variants need, without what every processor of the architecture has.
+/// The features that all variants need, without those that every processor of the architecture has.
 static std::string commonFeatures(const std::vector<Variant> &variants) {
   constexpr std::string_view always[] = {"64bit", "cmov", "cx8",   "fxsr", "mmx",     "sse",
                                          "sse2",  "x87",  "crc32", "neon", "fp-armv8"};

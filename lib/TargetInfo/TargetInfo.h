@@ -1,4 +1,4 @@
-//===- TargetInfo.h - What neutral code may ask about a target ---------------*- C++ -*-===//
+//===- TargetInfo.h - Capabilities of a target -------------------------------*- C++ -*-===//
 //
 // Capabilities only, never identity. They live in the IR as the module attribute
 // attn.target, set once by attn-set-target, so that every pass runs from text.
@@ -28,8 +28,8 @@ struct TargetInfo {
   bool multipliesPairs() const { return bf16Dot || amxBf16; }
   bool operator==(const TargetInfo &) const = default;
 
-  /// What this target has and `other` does not, or has otherwise, in the words of attn.target: "vector_bytes = 64,
-  /// no byte_dot".
+  /// The capabilities in which this target differs from `other`, in the words of attn.target: "vector_bytes = 64, no
+  /// byte_dot".
   std::string differenceFrom(const TargetInfo &other) const;
 
   /// The target of the module that holds `op`; the defaults above where it says nothing.

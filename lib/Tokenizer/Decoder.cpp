@@ -205,7 +205,7 @@ private:
   StripOptions options;
 };
 
-/// What a missing decoder means: tokens joined by blanks.
+/// A missing decoder: tokens are joined by blanks.
 class JoinStage final : public DecodeStage {
 public:
   void push(std::string_view token, DecodeMemory &memory, TextSink sink) const override {

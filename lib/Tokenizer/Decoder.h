@@ -18,7 +18,7 @@ namespace rapt {
 
 using TextSink = FunctionRef<void(std::string_view)>;
 
-/// What one stage remembers between tokens.
+/// The memory of one stage between tokens.
 struct DecodeMemory {
   std::string held;
   size_t count = 0;

@@ -1,4 +1,4 @@
-//===- Model.cpp - Which model a file describes -----------------------------===//
+//===- Model.cpp - Reading the model of a tokenizer file --------------------===//
 #include "lib/Tokenizer/Model.h"
 #include "lib/Tokenizer/BytePairModel.h"
 #include "lib/Tokenizer/UnigramModel.h"

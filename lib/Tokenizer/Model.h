@@ -1,4 +1,4 @@
-//===- Model.h - What turns a piece of text into ids -----------------------===//
+//===- Model.h - Models that turn pieces of text into ids ------------------===//
 //
 // The last stage of encoding. A model sees one piece at a time, after
 // normalization and pre-tokenization.

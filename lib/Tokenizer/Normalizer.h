@@ -15,7 +15,7 @@ public:
   virtual Expected<std::string> apply(std::string text) const = 0;
 };
 
-/// What rewriting may make of `size` bytes: no real text comes near it, and no file makes a short text fill the memory.
+/// Most bytes that `size` bytes may become: no real text comes near it, and no file makes a short text fill the memory.
 constexpr size_t growthLimit(size_t size) { return (size_t(64) << 20) + size * 32; }
 Error growthError(size_t size, size_t limit);
 

@@ -136,7 +136,7 @@ Status TokenizerReader::readWordPieces() {
   return readAddedTokensFile();
 }
 
-/// What the classes of the older files take for a role that the configuration leaves out.
+/// Names the tokens that the classes of the older files take for roles that the configuration leaves out.
 void TokenizerReader::nameOlderDefaults() {
   SpecialTokenIds &ids = tokenizer->specials;
   auto setDefault = [&](std::optional<int32_t> &id, std::string_view token) {

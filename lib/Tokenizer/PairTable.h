@@ -1,4 +1,4 @@
-//===- PairTable.h - What a pair of symbols merges to ----------------------===//
+//===- PairTable.h - Merges of pairs of symbols ----------------------------===//
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -17,7 +17,7 @@ using Kind = FramePart::Kind;
 using Parts = std::vector<FramePart>;
 
 namespace {
-/// What one text and two texts have become so far. A template joins two texts into one list.
+/// The parts that one text and two texts have become so far. A template joins two texts into one list.
 struct State {
   std::vector<Parts> single, pair;
 };

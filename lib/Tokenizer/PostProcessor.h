@@ -11,11 +11,11 @@ namespace rapt {
 /// A special token, or the place of a text, with the type that its ids have (BERT's segment).
 struct FramePart {
   enum class Kind { First, Second, Special } kind;
-  int32_t id = -1; ///< Of a special token.
+  int32_t id = -1; ///< A special token's id.
   int32_t type = 0;
 };
 
-/// What one text, and what a pair of texts, becomes.
+/// The parts of one text, and of a pair of texts.
 struct Framing {
   std::vector<FramePart> single = {{FramePart::Kind::First}};
   /// Empty: the file does not say how two texts are put together.

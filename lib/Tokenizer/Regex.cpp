@@ -64,7 +64,7 @@ Expected<Regex> Regex::compile(std::string_view pattern) {
 const std::string &Regex::pattern() const { return compiled->source; }
 
 namespace {
-/// What one scan over a text needs: the region of the last match, and limits of its own where the text is long.
+/// The state of one scan over a text: the region of the last match, and limits of its own where the text is long.
 class Scan {
 public:
   explicit Scan(size_t textSize) {

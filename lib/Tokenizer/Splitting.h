@@ -5,7 +5,7 @@
 
 namespace rapt {
 
-/// What becomes of a match: dropped, a piece of its own, glued to the piece before or behind, or one piece with its
+/// The use of a match: dropped, a piece of its own, glued to the piece before or behind, or one piece with its
 /// neighboring matches (SplitDelimiterBehavior of Hugging Face's tokenizers).
 enum class SplitBehavior { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
 

@@ -2,8 +2,8 @@
 //
 // The tokenizer of a Hugging Face directory: added tokens, normalizer,
 // pre-tokenizer, model, post-processor and decoder as tokenizer.json describes
-// them, with the ids that Hugging Face's library gives. What is not supported is
-// refused by name when the file is read, never approximated.
+// them, with the ids that Hugging Face's library gives. Parts that are not supported
+// are refused by name when the file is read, never approximated.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -44,7 +44,7 @@ struct EncodeOptions {
   bool wantSpans = false;            ///< Fill Encoding::spans.
 };
 
-/// What a model with token types takes: `types[i]` is the segment of `ids[i]`, `spans[i]` the text that it stands for.
+/// The input of a model with token types: `types[i]` is the segment of `ids[i]`, `spans[i]` its text.
 struct Encoding {
   std::vector<int32_t> ids, types;
   std::vector<TokenSpan> spans;

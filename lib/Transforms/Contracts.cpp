@@ -1,4 +1,4 @@
-//===- Contracts.cpp - What each stage promises to the next ----------------------===//
+//===- Contracts.cpp - Contracts between stages ----------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StageContract.h"

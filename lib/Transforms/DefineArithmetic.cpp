@@ -104,7 +104,7 @@ void defineCast(ImplicitLocOpBuilder &b, Operation *op, bool isSigned) {
         below = isSigned ? -above - 1 : APInt::getAllOnes(width + 2);
   auto compare = [&](const APInt &bound, arith::CmpFPredicate without, arith::CmpFPredicate with) -> Value {
     APFloat limit(semantics);
-    // What the type has no number for is beyond its next one towards zero, which is then inside.
+    // A bound that the type cannot represent is beyond the next number towards zero, which is then inside.
     bool isExact = limit.convertFromAPInt(bound, /*IsSigned=*/true, APFloat::rmTowardZero) == APFloat::opOK;
     return arith::CmpFOp::create(b, isExact ? without : with, source, real(limit));
   };

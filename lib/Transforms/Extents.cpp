@@ -1,4 +1,4 @@
-//===- Extents.cpp - Which extents of tensors follow from others -------------------===//
+//===- Extents.cpp - Extents of tensors that follow from others --------------------===//
 #include "lib/Transforms/Extents.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

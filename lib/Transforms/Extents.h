@@ -1,4 +1,4 @@
-//===- Extents.h - Which extents of tensors follow from others ------------------===//
+//===- Extents.h - Extents of tensors that follow from others -------------------===//
 #pragma once
 #include "dialect/Attn/AttnOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -105,7 +105,7 @@ def AttnDeclareKernels : Pass<"attn-declare-kernels", "::mlir::ModuleOp"> {
 def AttnAnnotateCosts : Pass<"attn-annotate-costs", "::mlir::ModuleOp"> {
   let summary = "numbers the ops of entries and says what each costs";
   let description = [{
-    Of every op of a canonical entry: floating-point operations of products, bytes of weights, cache and activations, as sums of
+    Each op of a canonical entry gets its costs: floating-point operations of products, bytes of weights, cache and activations, as sums of
     products of the entry's dims and of counts of its rows' lengths (docs/Semantics.md, "Costs"). They stand in the entry's
     attribute `attn.costs`; an op's place there is its attribute `attn.op`, which the parallel loops that it becomes take over.
 

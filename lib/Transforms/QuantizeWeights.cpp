@@ -19,7 +19,7 @@ namespace {
 /// Sums of so many products of a signed and an unsigned byte still fit 32 bits.
 constexpr int64_t kMostDepth = int64_t(1) << 16;
 
-/// What reads a parameter.
+/// The readers of a parameter.
 struct Uses {
   SmallVector<attn::ParameterSliceOp> slices;
   SmallVector<attn::LinearOp> products;
@@ -75,7 +75,7 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
     }
   }
 
-  /// What becomes of a parameter: null where it keeps its type.
+  /// The type that a parameter gets: null where it keeps its own.
   FailureOr<attn::QuantizedType> typeOf(attn::ParameterOp parameter, const Uses &uses) {
     RankedTensorType slice = parameter.getSliceType();
     // Tables of fewer rows than a panel would grow.

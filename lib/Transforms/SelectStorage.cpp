@@ -1,4 +1,4 @@
-//===- SelectStorage.cpp - What weights and cache are stored as ------------------------===//
+//===- SelectStorage.cpp - Storage types of weights and cache --------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/IR/AttrTypeSubElements.h"

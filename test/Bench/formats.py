@@ -11,7 +11,7 @@ with open(sys.argv[2], encoding="utf-8", newline="") as file:
 assert len(results) == len(rows) == 3
 assert list(results[0]) == list(rows[0]), (list(results[0]), list(rows[0]))
 assert [r["workload"] + " x 2" for r in results] == [r["workload"] for r in rows]
-# What the fake model's manifest says: three layers of 2 n^2 + 7, and 10 for each key that a query sees, six at most.
+# Costs of the fake model's manifest: three layers of 2 n^2 + 7, and 10 for each key that a query sees, six at most.
 for r, tokens in zip(results, (8, 32, 1)):
     pairs = sum(min(i + 1, 6) for i in range(tokens)) if tokens > 1 else 6
     layers = min(tokens, 3)

@@ -76,8 +76,8 @@ static int check(const rapt_env *env, int64_t queries, int64_t keys) {
   return distance < 1e-6;
 }
 
-/* What a thread needs beside the arguments does not depend on the lengths; what all need together is a copy of the keys
- * and values in the order in which products read them. */
+/* The memory of a thread beside the arguments does not depend on the lengths; the memory that all share is a copy of
+ * the keys and values in packed panels. */
 static int check_scratch(void) {
   static const int64_t lengths[] = {4096, 16384, 65536};
   int64_t dims[] = {300, 300}, thread = attention_scratch(dims, 2) - attention_scratch(dims, 1);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What score and mask regions compute, compiled and by the reference in float64: indices of 64 bits, integer arithmetic that has a
+"""Compares score and mask regions, compiled and by the reference in float64: indices of 64 bits, integer arithmetic that has a
 result for all operands, scores up to the largest float, and keys that are masked while they or their values are NaN or infinite.
 Rows of ragged lengths, of which no length fills a panel of 32 keys, so that regions run in lanes beyond the last key as well."""
 
@@ -46,7 +46,7 @@ DIVISIONS = ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "cei
 SHIFTS = ("shli", "shrsi", "shrui")
 ADD = "%r = arith.addf %s, %e0 : f32"
 INTEGERS = ([("(kv)", "?xi32", "divisors"), ("(q)", "?xi32", "integers")])
-# name: extras (map, type, what they hold), score, mask. What is poisoned: a name ends with _nan.
+# name: extras (map, type, what they hold), score, mask. The names of cases with poisoned keys or values end with _nan.
 CASES = {
     "widest_window": ([], None, window(2**63 - 1)),
     "wide_window": ([], None, window(2**32)),

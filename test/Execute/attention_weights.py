@@ -103,7 +103,7 @@ CELL, MARGIN = 24, 12  # pixels of a picture with text on its axes
 
 
 def label(token):
-    """What stands for a token on an axis."""
+    """The text of a token on an axis."""
     return token.replace(" ", "\u2423").replace("\t", "\u21e5").replace("\n", "\u21b5")
 
 

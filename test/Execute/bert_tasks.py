@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What rapt-run says with each head of a bert, against the outputs that it writes for the ids, which are compared with numpy in
+"""Compares rapt-run's answers with each head of a bert to the outputs that it writes for the ids, and these to numpy in
 float64.
 
     bert_tasks.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --rapt-reference build/bin/rapt-reference [--work DIR]

@@ -43,7 +43,7 @@ def vocabularies(settings):
 
 
 def check_text(command, model, reader, writer, texts, count=9):
-    """What rapt-run writes about each text, greedily and by beams: the tokenizers' ids and texts around numpy's tokens."""
+    """Compares rapt-run's text for each text, greedily and by beams, to the tokenizers' ids and texts around numpy's tokens."""
     for text in texts:
         ids, found = reader.ids(text), json.loads(run([*command, "-p", text, "-n", str(count), "--ignore-eos", "--json"]))
         tokens = encoder_decoder_generation.greedy(model, ids, count)

@@ -1,4 +1,4 @@
-"""What follows the encoder, on one random model of a family: what t5_generation.py and transformer_generation.py share.
+"""Checks generation behind the encoder, on one random model of a family, for t5_generation.py and transformer_generation.py.
 
 Greedy tokens of rapt-run and those of beam searches equal those of the family's numpy implementation in float64, one by
 one; logits have the same bits with 1, 2 and 7 threads; through the C interface, cached decode equals decode of all tokens

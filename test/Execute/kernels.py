@@ -81,7 +81,7 @@ class Program:
         Program.made.append(text)
 
     def used(self, entry, dims):
-        """Of all dims that the program declares, those of the entry's own arrays: what its C function takes."""
+        """The dims of the entry's own arrays, among all that the program declares: its C function takes them."""
         text = self.file.read_text()
         declared = re.findall(r"attn\.dim @(\w+)", text)
         head = re.search(rf"func\.func @{entry}\((.*?)attributes", text, re.DOTALL)

@@ -56,7 +56,7 @@ def qwen2(ids):
     yield ["--chat", "--system", "be", "-p", "a"], [*turn("system", "be"), *turn("user", "a"), begin, *ids("assistant\n")]
 
 
-# What the model one-key-head of llama_random.py says after "hi abc hi", each token ahead of the second by 0.04 or more.
+# The tokens of the model one-key-head of llama_random.py after "hi abc hi", each ahead of the second by 0.04 or more.
 GOLDEN = [266, 163, 30, 86, 196]
 
 

@@ -36,7 +36,7 @@ QWEN2 = {"model_type": "qwen2", "num_key_value_heads": 2, "tie_word_embeddings":
 CHATS = ("one-key-head", "mistral-window", "qwen2-types")
 PIECES = llama_chat.FORMS["llama"][0].size
 
-# What differs in the code that is made, not in the checkpoint alone.
+# The models whose code differs, and not the checkpoint alone.
 FEW = ("one-key-head", "wide-head", "llama3-v5", "mistral-window", "mistral-window-64", "mistral-f16", "qwen2-untied", "qwen2-types", "qwen2-f16")
 
 # name -> (config, options of llama.makeModel and the type of the cache)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Products with weights of bf16 in pairs, of depths and widths that fill no pair, step, tile or panel: widened, and by the schedules of
-instructions on pairs and tiles, which other code takes the place of where the machine lacks them. Against float64 over what was
-rounded: sums in f32 are all that differs. What a norm, a sum or a gated product writes rounded for the next product has the bits of a
-rounding apart."""
+instructions on pairs and tiles, which other code takes the place of where the machine lacks them. Against float64 over the
+rounded values: sums in f32 are all that differs. Activations that a norm, a sum or a gated product casts for the next product have the
+bits of a separate cast."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
-"""What this machine multiplies pairs of bf16 with, raptc's options for code that does so natively, and a stand-in for instructions on
-tiles where it has none."""
+"""The instructions of this machine for bf16 dot products, raptc's options for code that uses them, and a stand-in for AMX where it
+has none."""
 
 import ctypes
 import platform

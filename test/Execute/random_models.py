@@ -19,7 +19,7 @@ THREADS = (1, 2, 7)
 
 
 def decoder_tolerance(options, storage, cache, sums=TOLERANCE["BF16"]):
-    """Of a decoder whose weights are stored as `storage` and its keys and values as `cache`. Sums, and what the cache rounds to other
+    """The tolerance of a decoder with weights of type `storage` and a cache of type `cache`. Sums, and what the cache rounds to other
     neighbors, are all that differs from a reference that has the rounded weights, but in code that multiplies pairs of bf16: it rounds
     their other operand. `sums` is allowed of weights in bf16 then."""
     pairs = processor.MULTIPLIES_PAIRS and not options.rapt_reference
@@ -29,7 +29,7 @@ def decoder_tolerance(options, storage, cache, sums=TOLERANCE["BF16"]):
 
 
 def run(command):
-    """What the command prints; AssertionError where it fails."""
+    """The output of the command; AssertionError where it fails."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
     if done.returncode:
         raise AssertionError(f"exit status {done.returncode} of {' '.join(command)}\n{done.stdout}{done.stderr}".rstrip())

@@ -10,7 +10,7 @@ tools = kernels.tools(__doc__)
 checks = kernels.Checks()
 random = np.random.default_rng(5)
 PARTS = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
-# Of each kind: h, whether it has a bias, whether it runs backwards, the weight's type. Those of 1 start from zeros.
+# Cells of each kind: h, whether it has a bias, whether it runs backwards, the weight's type. Cells with h = 1 start from zeros.
 CELLS = [(kind, h, kind == "gru" or h == 7, backwards, "f32") for kind in PARTS for h, backwards in ((1, False), (7, True), (33, False), (33, True))]
 if tools.options:  # another instruction set: one of each kind
     CELLS = [shape for shape in CELLS if shape[1] == 33 and shape[3]]
@@ -123,7 +123,7 @@ def check_cell(kind, h, bias, backwards, dtype, lengths):
                 checks.equal(f"{label} {name} of {workers} workers", got, value)
 
 
-# What keeps the last states alone, a stack of three bidirectional layers that share their weights, and states.
+# Kernels that keep the last states alone, a stack of three bidirectional layers that share their weights, and states.
 STATE = """
 func.func @last(%x: tensor<?x32xf32> {attn.name = "x", attn.dims = ["tokens"]}, %w: tensor<1x20x32xf32> {attn.name = "w"}, %begin: tensor<?xi32> {attn.name = "begin", attn.dims = ["rows+1"]}) -> (tensor<?x32xf32> {attn.name = "h", attn.dims = ["rows"]}) attributes {attn.entry} {
   %y, %h = attn.recurrence rnn_tanh %x, %w rows(%begin) : tensor<?x32xf32>, tensor<1x20x32xf32>, tensor<?xi32>

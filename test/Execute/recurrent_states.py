@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What sequences of a recurrent language model keep, through the C interface; date_translator.py does the same for an
+"""Checks the states that sequences of a recurrent language model keep, through the C interface; date_translator.py does so for an
 encoder-decoder with `translator`.
 
     recurrent_states.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --runtime build/lib/librapt_runtime.so

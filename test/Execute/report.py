@@ -1,4 +1,4 @@
-"""What scripts whose checks are (what, whether it holds, the figures) share: the verdict, and the size of a trained model."""
+"""The parts that scripts with checks (what, whether it holds, the figures) share: the verdict, and the size of a trained model."""
 
 import os
 import sys

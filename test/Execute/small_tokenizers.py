@@ -67,7 +67,7 @@ class SentencePieceBPE(Written):
                 "decoder": {"type": "Sequence", "decoders": decoders}, "post_processor": template([("<s>", 1)], [])}
 
     def ids(self, text, begins=True):
-        """Of a stretch between special tokens; `begins`: it is the first of its text."""
+        """The ids of a stretch between special tokens; `begins`: it is the first of its text."""
         marked = (SPACE if begins or self.marks == "all" else "") + text.replace(" ", SPACE)
         found = []
         for piece in merged(list(marked), {pair: rank for rank, pair in enumerate(self.merges)}):

@@ -39,7 +39,7 @@ random = np.random.default_rng(7)
 
 
 def logits_of(model, manifest, tokens, pattern):
-    """Of all tokens of all steps."""
+    """The logits of all tokens of all steps."""
     bounds = {name: bound[1] for name, bound in zip(manifest["entries"][0]["dims"], manifest["entries"][0]["bounds"])}
     rows, table = len(STEPS[0]), bounds["table"]
     blocks = rows * table

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What follows the encoder, on a random model of the t5 family: see encoder_decoder_generation.py. A text prompt is the
+"""Checks generation behind the encoder, on a random model of the t5 family: see encoder_decoder_generation.py. A text prompt is the
 source; the weights of its three kinds of attention are the reference evaluator's, and are drawn.
 
     t5_generation.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --rapt-reference build/bin/rapt-reference
@@ -59,7 +59,7 @@ def checkText(options, library, model):
 
 
 def checkAttention(options, library, model):
-    """Of the source, of the text, and of the text to the source."""
+    """Checks the attention of the source, of the text, and of the text to the source."""
     names = [piece for piece, _ in PIECES]
     work = os.path.dirname(library)
     directory = os.path.join(work, "model")

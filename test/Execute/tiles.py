@@ -47,7 +47,7 @@ def unlisted(library):
 
 
 def outputs(library, arrays, names, threads=1):
-    """What an entry gives, and how many of each instruction on tiles it took; none is counted where the processor has them."""
+    """The outputs of an entry, and how many of each AMX instruction it took; none is counted where the processor has them."""
     counts, command = scratch / "counts.txt", [args.rapt_run, library, "--threads", threads]
     counts.unlink(missing_ok=True)
     for name, array in arrays.items():

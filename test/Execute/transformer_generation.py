@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What follows the encoder, on a random model of the transformer family: see encoder_decoder_generation.py.
+"""Checks generation behind the encoder, on a random model of the transformer family: see encoder_decoder_generation.py.
 
     transformer_generation.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --runtime build/lib/librapt_runtime.so
 """

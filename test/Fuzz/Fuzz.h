@@ -1,4 +1,4 @@
-//===- Fuzz.h - What the fuzz targets share ------------------------------------===//
+//===- Fuzz.h - Parts that the fuzz targets share ------------------------------===//
 //
 // A target is one LLVMFuzzerTestOneInput, which must survive any bytes. It also
 // states what holds of accepted inputs (`require`), so that it finds wrong

@@ -5,7 +5,7 @@
 using namespace rapt;
 using namespace rapt::fuzz;
 
-/// What a header says must not cost more memory than the rest of the run: pictures above this are not decoded here.
+/// A header's extents must not cost more memory than the rest of the run: pictures above this are not decoded here.
 static bool isLarge(const uint8_t *data, size_t size) {
   auto at = [&](size_t i, int bytes) {
     uint32_t value = 0;

@@ -183,7 +183,7 @@ def seeds(models):
 
 
 def words(inputs):
-    """What stands in quotes in the inputs, names before colons and words of templates: a fuzzer puts these together."""
+    """Strings in quotes in the inputs, names before colons and words of templates: a fuzzer puts these together."""
     found = set(re.findall(rb"[\"']([^\"'\\\n]{1,32})[\"']", b"\n".join(inputs)))
     found |= set(re.findall(rb"[{|] ?([a-z_]{2,12})[ (]", b"\n".join(inputs)))
     found |= {b"null", b"true", b"false", b"1e400", b"-1", b"0", b"2147483648", b"9223372036854775807", b"18446744073709551616", b"\\u0000", b"\\ud800"}

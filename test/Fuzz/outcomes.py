@@ -9,14 +9,14 @@ SECONDS = 120  # of any process
 
 
 class Outcome:
-    """What became of a case: "passed", "refused" or "failed"; `why`, in a line; `kind`, which reductions keep."""
+    """The outcome of a case: "passed", "refused" or "failed"; `why`, in a line; `kind`, which reductions keep."""
 
     def __init__(self, status, kind="", why=""):
         self.status, self.kind, self.why = status, kind, why
 
 
 def add_case_options(parser, count, reduced, seconds):
-    """Which cases are drawn, and how failures are reduced; the numbers are defaults."""
+    """Adds the options that tell which cases are drawn, and how failures are reduced; the numbers are defaults."""
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=count)
     parser.add_argument("--first", type=int, default=0, help="index of the first case")
@@ -35,7 +35,7 @@ def failed(kind, why):
 
 
 def in_child(work):
-    """What `work` returns in a process of its own, or an Outcome."""
+    """The result of `work` in a process of its own, or an Outcome."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

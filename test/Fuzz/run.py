@@ -4,7 +4,7 @@
     run.py --build build [--compiler build/fuzz-compiler/bin] [--seconds 5] [--jobs 2] [--only TARGET ...] [--seed N] [--keep FOLDER]
 
 Each target begins with the inputs of test/Fuzz/Corpus/TARGET, which once broke something or reach code that is hard to
-reach, and with those of make_seeds.py. What it finds is written to BUILD/fuzz/findings and told with the command that
+reach, and with those of make_seeds.py. Its findings are written to BUILD/fuzz/findings and told with the command that
 repeats it. With --keep, the inputs that reach something new stay in FOLDER/TARGET for the next run.
 """
 

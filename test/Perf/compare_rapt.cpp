@@ -228,8 +228,8 @@ static Case translate(const Words &words) {
           logits.data, logits.count};
 }
 
-/// Of memory that was just read, as far as caches hold it: the median of several measurements, of which the first is
-/// cold.
+/// The rate of reading memory that was just read, as far as caches hold it: the median of several measurements, of
+/// which the first is cold.
 static float readRate(rapt::bench::Limits &limits, size_t bytes) {
   double rates[5];
   for (double &rate : rates)

@@ -11,7 +11,7 @@ import processor  # noqa: E402
 
 PRODUCTS = [(768, 768), (2304, 768), (3072, 768), (768, 3072), (4096, 4096)]  # columns, depth
 ROWS = [1, 16, 128, 512]
-# Of 12 heads each: whether products are of pairs of bf16, channels of a head, lengths.
+# Attention with 12 heads: whether it is by bf16 dot products, channels of a head, lengths.
 ATTENTIONS = [(False, 64, [512, 1024, 2048, 4096]), (False, 128, [512, 2048]), (True, 64, [512, 1024, 2048, 4096]), (True, 128, [512, 2048, 4096])]
 ONNX_F32, FASTEST = "ONNX Runtime, f32", "llama.cpp in 4 bits, flash attention"  # of prompts in other widths
 SMALL = {"bert": "bert-base", "vit": "vit-base", "t5": "t5-small"}  # and the folder of its config
@@ -27,7 +27,7 @@ class Row:
 
 
 def product_rows():
-    """Of f32, of numbers rounded to bf16, and of weights in 8 bits, whose rows Rapt gets in f32; oneDNN gets them as integers, and in
+    """Matmuls in f32, in bf16, and with int8 weights, whose activations Rapt gets in f32; oneDNN gets them as integers, and in
     f32 as well, which its reorder rounds by one scale that it is told, where Rapt finds one for each row."""
     for n, k in PRODUCTS:
         for m in ROWS:

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-// What every engine computes on, so that results can be compared: number i of array `salt`.
+// The numbers that every engine computes on, so that results can be compared: number i of array `salt`.
 inline float number(uint64_t i, uint64_t salt) { return float((i * 7919 + salt * 104729) % 2048) / 1024 - 1; }
 inline int64_t token(uint64_t i, int64_t vocabulary) { return int64_t((i + 1) * 7919 % uint64_t(vocabulary)); }
 

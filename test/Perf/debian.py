@@ -1,4 +1,4 @@
-"""Which of Debian's packages are installed: their files do not tell, since others have files of the same names (libblas-dev has a cblas.h as well)."""
+"""Tells which of Debian's packages are installed: their files do not, since others have files of the same names (libblas-dev has a cblas.h as well)."""
 
 import subprocess
 
@@ -17,5 +17,5 @@ def install(packages):
 
 
 def flags(library):
-    """What a compiler needs for the library, as its own package says."""
+    """A compiler's options for the library, as its own package tells them."""
     return subprocess.run(["pkg-config", "--cflags", "--libs", library], check=True, capture_output=True, text=True).stdout.split()

@@ -56,12 +56,12 @@ class Decoder:
         return config["num_hidden_layers"], width * (2 * width + 2 * keys + 3 * inner), width, keys
 
     def operations(self, tokens):
-        """Of a prompt; the last token alone has logits."""
+        """Operations of a prompt; the last token alone has logits."""
         layers, weights, queries, _ = self.shape
         return layers * (2 * tokens * weights + 2 * queries * tokens * (tokens + 1)) + 2 * self.vocabulary * queries
 
     def bytes(self, length):
-        """What one token behind `length` others reads."""
+        """The bytes that one token behind `length` others reads."""
         layers, weights, width, keys = self.shape
         of_weight, of_table, of_cache = self.sizes
         return int(layers * (weights * of_weight + 2 * length * keys * of_cache) + self.vocabulary * width * of_table)
@@ -99,7 +99,7 @@ def headers(cache):
 
 
 def libraries(cache):
-    """What a worker links of llama.cpp."""
+    """The libraries of llama.cpp that a worker links."""
     folder = backends(cache)
     versions = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(("libllama.v", "libggml.v"))]
     return [*versions, os.path.join(folder, "libggml-base.so"), f"-Wl,-rpath,{folder}"]
@@ -121,7 +121,7 @@ def prepare(cache, binaries, decoders):
 
 
 def prepare_model(cache, raptc, model, decoders):
-    """One model in all widths. What only other files are made from is removed: it takes gigabytes."""
+    """One model in all widths. Intermediate files are removed: they take gigabytes."""
     config = os.path.join(ROOT, "test", "models", model, "config.json")
     gguf = {decoder.key: os.path.join(cache, f"{decoder.key}.gguf") for decoder in decoders}
     weights, base, onnx = (os.path.join(cache, f"{model}{end}") for end in (".safetensors", "-as-it-is.gguf", ".onnx"))
@@ -147,7 +147,7 @@ def prepare_model(cache, raptc, model, decoders):
 
 
 def processor_seconds():
-    """Of the whole machine since it started."""
+    """Seconds of the whole machine since it started."""
     with open("/proc/stat", encoding="ascii") as file:
         user, nice, system, _, _, irq, soft, steal = map(int, file.readline().split()[1:9])
     return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")

@@ -12,7 +12,7 @@
 /* PROMPT, STEPS and TURN are of peers.py, which compiles this. */
 enum { CAPACITY = PROMPT + STEPS };
 
-/* Of the model, which main() sets. */
+/* The model's, which main() sets. */
 static int vocabulary;
 
 /* The tokens that every engine reads, so that all do the same work whatever they would have sampled. */

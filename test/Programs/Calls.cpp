@@ -1,4 +1,4 @@
-// What each kind of call does, and what must hold after it.
+// The effect of each kind of call, and the conditions that hold after it.
 #include "rapt/rapt_profile.h"
 #include "test/Programs/Machine.h"
 #include <algorithm>

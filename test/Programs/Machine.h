@@ -9,7 +9,7 @@ namespace rapt::programs {
 
 using Tokens = std::vector<int32_t>;
 
-/// What a sequence should hold.
+/// The expected contents of a sequence.
 struct Shadow {
   rapt_sequence name = 0;
   Tokens tokens, source;

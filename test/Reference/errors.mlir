@@ -1,4 +1,4 @@
-// What the evaluator stops at, each with one error at the op: extents that only the run shows, and ops of later stages.
+// Faults at which the evaluator stops, each with one error at the op: extents that only the run shows, and ops of later stages.
 // REQUIRES: compiler
 // RUN: sh -c 'for f in weights_keys state_panels state_queries image layer table values slice insert names both beyond cast layout positions; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
 

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-annotate-costs --split-input-file | FileCheck %s
 
-// What the analysis of masks reads off is exact for large constants, and nothing where they are so large that sums might overflow.
+// The bounds of a mask are exact for large constants, and unknown where they are so large that sums might overflow.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #w = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>

@@ -119,7 +119,7 @@ func.func @look(%x: tensor<?x3x?x?xf32> {attn.name = "x", attn.dims = ["images",
 
 // -----
 
-// What a product moves is told of its input before it is rounded, so that costs are the same for all targets.
+// The bytes of a matmul are those of its input before the cast, so that costs are the same for all targets.
 attn.dim @tokens min 1 max 64
 // CHECK-LABEL: func.func @rounded
 // CHECK-SAME: ops = [{activations = {{\[\[}}8192], [512, "tokens"]], dtype = "bf16", flops = {{\[\[}}8192, "tokens"]], op = "linear"}]

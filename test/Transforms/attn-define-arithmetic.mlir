@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-define-arithmetic --split-input-file | FileCheck %s
 
-// A divisor of 0 or -1 is replaced by 1, by which a remainder is 0. Of 0 and -1 the quotients are 0 and the negated dividend.
+// A divisor of 0 or -1 is replaced by 1, by which a remainder is 0. Quotients by 0 and -1 are 0 and the negated dividend.
 // CHECK-LABEL: @divide
 // CHECK-SAME: %[[X:.*]]: i32, %[[Y:.*]]: i32
 func.func @divide(%x: i32, %y: i32) -> (i32, i32) {

@@ -1,7 +1,7 @@
 // RUN: rapt-opt %s --attn-merge-products --split-input-file --remarks-filter=fusion -o %t 2>&1 | FileCheck %s
 // RUN: rapt-opt %s --attn-merge-products --split-input-file | FileCheck %s --check-prefix=IR
 
-// What is one product says so; each near miss keeps its two and says why.
+// A merged matmul has a remark; each near miss keeps its two and says why.
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
 attn.parameter @b : tensor<64x32xf32> from [#attn.source<"b">]
 // CHECK: [[#@LINE+4]]:8: remark: [Passed] merge-products | Category:fusion | Fused="2 products of one input, 64 columns"

@@ -47,7 +47,7 @@ func.func @grouped(%x: tensor<?x64xf32>, %layer: index) -> (tensor<?x6x16xf32>, 
 
 // -----
 
-// Weights that two functions read are joined once. Of products that are stored in two ways, [in, out] stays as it is.
+// Weights that two functions read are joined once. Where two matmuls' weights are stored in two ways, [in, out] stays as it is.
 // CHECK: attn.parameter @"k+v" : tensor<64x64xbf16> from [#attn.source<"k">, #attn.source<"v", transpose = true>]
 // CHECK-NOT: attn.parameter
 attn.parameter @k : tensor<64x32xbf16> from [#attn.source<"k">]

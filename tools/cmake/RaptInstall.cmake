@@ -1,4 +1,4 @@
-# What is installed, in three components:
+# The installed files, in three components:
 #   Runtime   librapt_runtime, <rapt/rapt.h>, what it includes, <rapt/rapt_profile.h>
 #   Text      librapt_text, <rapt/rapt_text.h>, <rapt/rapt_image.h>, rapt-run and rapt-bench
 #   Compiler  raptc and the tools around it, rapt_add_model() for CMake projects

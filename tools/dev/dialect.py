@@ -1,4 +1,4 @@
-"""What the sources say about the ops of the attn dialect: used by check-coverage and generate-docs."""
+"""Reads the ops of the attn dialect from the sources: used by check-coverage and generate-docs."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the checks of the sources share: the files of a checkout, and how a check reports."""
+"""The parts that checks of the sources share: the files of a checkout, and how a check reports."""
 
 import argparse
 import functools
@@ -33,7 +33,7 @@ class Checkout:
         return paths
 
     def tracked(self):
-        """What git would list, or None where there is no work tree or no git."""
+        """The files that git lists, or None where there is no work tree or no git."""
         if not (self.root / ".git").exists() or not shutil.which("git"):
             return None
         command = ["git", "-C", str(self.root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]

@@ -1,4 +1,4 @@
-"""What tests have shown to work: used by generate-docs and check-coverage.
+"""The features that tests have shown to work: used by generate-docs and check-coverage.
 
 Comparisons note what they have shown when they pass (test/Execute/passed.py). docs/generated/Support.json keeps the notes of
 each script and way of running it; those of the tests that were run last take the place of what it has. The tables are made

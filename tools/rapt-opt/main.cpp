@@ -17,7 +17,7 @@ static LogicalResult fail(const std::string &message) {
   return failure();
 }
 
-/// What upstream's function of the same arguments does, with a check of the text before it is parsed.
+/// MlirOptMain with a check of the text before it is parsed.
 static LogicalResult optimize(StringRef input, StringRef output, DialectRegistry &registry) {
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &message);

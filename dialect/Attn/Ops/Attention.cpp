@@ -82,7 +82,7 @@ LogicalResult MergeHeadsOp::verify() {
   return success();
 }
 
-/// Which result of a projected permutation is `dim`.
+/// The position of `dim` among the results of a projected permutation.
 static std::optional<unsigned> placeOf(AffineMap map, unsigned dim) {
   for (auto [position, expr] : llvm::enumerate(map.getResults()))
     if (cast<AffineDimExpr>(expr).getPosition() == dim)
@@ -112,7 +112,7 @@ LogicalResult LookupOp::verify() {
 namespace {
 constexpr const char *dimNames[] = {"b", "hkv", "g", "q", "kv", "dqk", "dv"};
 
-/// What maps may hold and must hold: a key has no query position, a result every dim that is not summed over.
+/// Maps hold the dims of their operand: a key has no query position, a result has every dim that is not summed over.
 LogicalResult verifyMaps(AttentionOp op) {
   using Dims = SmallVector<AttentionOp::Dim>;
   struct Rule {

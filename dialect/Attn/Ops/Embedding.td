@@ -11,8 +11,8 @@ def Attn_EmbeddingOp : Attn_Op<"embedding", [Pure, InferTypeOpAdaptor]> {
   let summary = "looks rows of a table up by id";
   let description = [{
     `result[i, :] = scale * table[ids[i], :]`, where there is a scale. An id outside the table is the caller's error: entries check ids before they run.
-    The table is [rows, columns]; after `attn-materialize-layouts` it may be in panels, [rows/32, columns, 32], of bf16 in pairs, [rows/32, columns/2, 64]. Of a
-    quantized table the values are read.
+    The table is [rows, columns]; after `attn-materialize-layouts` it may be in panels, [rows/32, columns, 32], VNNI-packed bf16, [rows/32, columns/2, 64]. A
+    quantized table gives its dequantized values.
 
     ```mlir
     func.func @embed(%ids: tensor<?xi32>, %wte: tensor<50257x768xf32>) -> tensor<?x768xf32> {

@@ -60,8 +60,8 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
 def Attn_RoundRowsOp : Attn_Op<"round_rows", [Pure]> {
   let summary = "rounds the rows of an activation to bf16";
   let description = [{
-    Each element to the nearest bf16, ties to even; columns that the result has beyond the input's are zero. What
-    products by instructions on pairs of bf16 take as their first operand, made once for all products that read an input.
+    Each element to the nearest bf16, ties to even; columns that the result has beyond the input's are zero. The
+    result is the first operand of bf16 dot-product matmuls, cast once for all matmuls that read the input.
 
     ```mlir
     func.func @round(%x: tensor<?x768xf32>) -> tensor<?x768xbf16> {

@@ -9,8 +9,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Attn_PoolRowsOp : Attn_Op<"pool_rows", [Pure, AllElementTypesMatch<["input", "result"]>]> {
   let summary = "one vector for each row of packed tokens";
   let description = [{
-    Of the tokens `row_begin[r] + skip <= t < row_begin[r + 1]` of row r the `first` (a class token), the `last`, the `mean`, or column by
-    column the `max`. A row without such tokens gives 0.
+    Row r of the result is the `first` (a class token), the `last`, the `mean` or, column by column, the `max` of the tokens
+    `row_begin[r] + skip <= t < row_begin[r + 1]`. A row without such tokens gives 0.
 
     ```mlir
     func.func @pool(%x: tensor<?x768xf32>, %row_begin: tensor<?xi32>) -> tensor<?x768xf32> {

@@ -49,7 +49,7 @@ def Attn_RotaryTableOp : Attn_Op<"rotary_table", [Pure, AllTypesMatch<["cosines"
   let summary = "cosines and sines of rotary position embedding";
   let description = [{
     `cosines[t, i] = magnitude * cos(positions[t] * frequencies[i])`, sines alike: made once a step, for all layers that share
-    frequencies. What stretches a model's context (linear, llama3, yarn, longrope) is in the frequencies (radians a position) and the magnitude.
+    frequencies. The stretching of a model's context (linear, llama3, yarn, longrope) is in the frequencies (radians per position) and the magnitude.
 
     ```mlir
     func.func @table(%p: tensor<?xi32>) -> (tensor<?x2xf32>, tensor<?x2xf32>) {

@@ -153,7 +153,7 @@ Evaluator::Flow Evaluator::run(const Node &node) {
   return Flow::Next;
 }
 
-/// What a loop over `value` sees; nothing where Python could not loop.
+/// The items of a loop over `value`; none where Python could not loop.
 std::optional<List> Evaluator::itemsOf(const Node &node, const Value &value) {
   List items;
   if (value.is(Kind::List))
@@ -223,7 +223,7 @@ Value Evaluator::evaluate(const Node &node) {
   ++depth;
   Value value = evaluateInner(node);
   --depth;
-  // What is made of values walks down into them, and so does their end.
+  // Printing and destroying a value recurse into its items.
   if (value.nesting() > (value.is(Kind::Namespace) ? Value::namespaceNesting : mostNesting))
     return fail(node, "nests values deeper than " + std::to_string(mostNesting) + ", or holds a namespace in one");
   return failure ? Value() : value;

@@ -19,7 +19,7 @@ struct Arguments {
 /// Bounds of one run: a template is a program that came with a model.
 struct Bounds {
   int64_t steps = 10'000'000;  ///< Nodes evaluated, and characters made.
-  size_t characters = 4 << 20; ///< Of one string, and of the whole output.
+  size_t characters = 4 << 20; ///< Limit of one string, and of the whole output.
   int depth = 200;             ///< Macros within macros, and the nodes around them.
 };
 

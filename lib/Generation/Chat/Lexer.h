@@ -23,7 +23,7 @@ enum class TokenKind {
 
 struct Token {
   TokenKind kind;
-  std::string text; ///< Of a string: its value, in UTF-8.
+  std::string text; ///< A string's value, in UTF-8.
   int line;
 };
 

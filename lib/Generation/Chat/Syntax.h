@@ -10,7 +10,7 @@ namespace rapt::chat {
 struct Node;
 using NodePtr = std::unique_ptr<Node>;
 
-/// What a node is; behind it, what its fields hold.
+/// The kinds of nodes; the comment of each tells what its fields hold.
 enum class NodeKind {
   // Statements
   Block,           ///< children: statements

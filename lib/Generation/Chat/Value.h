@@ -1,4 +1,4 @@
-//===- Value.h - What the expressions of a chat template work on -----------===//
+//===- Value.h - Values of the expressions of a chat template --------------===//
 //
 // Python's values as Jinja templates see them. Strings are code points, as Python
 // counts them, and each carries a mark of who wrote it: what a user wrote must

@@ -15,7 +15,7 @@ struct PatchedImage {
   PatchedImage(std::span<const float> values, const int64_t *shape);
 };
 
-/// What --attention-weights is asked for, and what the artifact gives of it.
+/// The attention maps that --attention-weights asks for, as far as the artifact gives them.
 class AttentionMaps {
 public:
   /// Reads which layers and heads the artifact's outputs have. Errors, before anything runs: an artifact that gives no
@@ -24,7 +24,7 @@ public:
   static Outcome open(const Options &options, const Model &model, AttentionMaps &maps);
 
   bool isWanted() const { return !folder.empty(); }
-  /// Of the outputs: attentions, or encoder_attentions, decoder_attentions and cross_attentions where they exist.
+  /// Names of the outputs: attentions, or encoder_attentions, decoder_attentions and cross_attentions where they exist.
   std::vector<std::string> names() const;
   /// Appends those that are not among `names`; nothing where no maps are wanted.
   void request(std::vector<std::string> &names) const;
@@ -70,7 +70,7 @@ private:
 Outcome drawGeneration(AttentionMaps &maps, const Model &model, const Text &text, const Prompt &prompt,
                        const Ids &made);
 
-/// What each id stands for, possibly a part of a character; the id itself where there is no tokenizer.
+/// The text of each id, possibly a part of a character; the id itself where there is no tokenizer.
 Outcome axisOf(const rapt_tokenizer *tokenizer, const Ids &ids, std::vector<std::string> &labels);
 
 } // namespace rapt::run

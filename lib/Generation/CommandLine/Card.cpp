@@ -1,4 +1,4 @@
-// What a compiled model is, read from its manifest without loading its code.
+// The description of a compiled model, read from its manifest without loading its code.
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Model.h"
 #include "lib/Support/File.h"

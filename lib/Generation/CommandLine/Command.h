@@ -1,4 +1,4 @@
-//===- Command.h - What every long command does around its work ------------------===//
+//===- Command.h - Frame of every long command -----------------------------------===//
 #pragma once
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Model.h"

@@ -8,7 +8,7 @@
 
 namespace rapt::run {
 
-/// What logits of classes mean.
+/// The meaning of the logits of classes.
 enum class Scoring {
   Softmax, ///< one of the classes
   Sigmoid, ///< each class for itself

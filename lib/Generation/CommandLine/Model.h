@@ -36,7 +36,7 @@ struct Model {
   int64_t inBlocks(int64_t tokens) const;
 };
 
-/// What failed, in one line; a fault of our own exits with 3.
+/// A failure, told in one line; a fault of our own exits with 3.
 struct Failure {
   std::string message;
   int code = 1;

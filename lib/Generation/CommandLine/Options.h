@@ -13,7 +13,7 @@ namespace rapt::run {
 
 using NamedFile = std::pair<std::string, std::string>;
 
-/// What --profile asks for, and what was measured.
+/// The request of --profile, and the measurement.
 struct Profiling {
   std::string file; ///< for JSON; empty: a table goes to the standard error
   std::vector<bench::OpTime> rows = {};
@@ -67,7 +67,7 @@ Expected<Options> parseOptions(int argc, const char *const *argv);
 /// Whether the options go together and have something to act on; an error as above.
 Status checkOptions(const Options &options);
 
-/// What --help prints.
+/// The text of --help.
 std::string helpText();
 
 } // namespace rapt::run

@@ -20,7 +20,7 @@ template <typename T> using Owned = std::unique_ptr<T, TextFree>;
 
 using Ids = std::vector<int32_t>;
 
-/// What generation starts from.
+/// The ids that generation starts from.
 struct Prompt {
   Ids source; ///< what the encoder reads, of a model that has one
   Ids ids;    ///< what the first new token follows
@@ -31,7 +31,7 @@ struct Prompt {
   }
 };
 
-/// What a model directory says about text and generation.
+/// The tokenizers and generation settings of a model directory.
 struct Text {
   Owned<rapt_tokenizer> tokenizer;        ///< of what the model reads; null for a model without one
   Owned<rapt_tokenizer> target;           ///< of what it writes, where that has a vocabulary of its own

@@ -1,4 +1,4 @@
-//===- TextTask.h - What models without a cache say about texts -------------------===//
+//===- TextTask.h - Tasks of models without a cache -------------------------------===//
 //
 // The tasks of docs/Semantics.md whose entry is forward. Each makes JSON of a
 // row's outputs; the command prints that, or lines made from it.
@@ -21,7 +21,7 @@ public:
   virtual std::vector<std::string> outputs() const = 0;
   /// Appends the rows that the model reads for one of the user's texts, which has its ids.
   virtual Outcome plan(TextRow row, std::vector<TextRow> &rows) const;
-  /// What the model says about row `index` of the outputs.
+  /// The model's judgment of row `index` of the outputs.
   virtual Outcome judge(const TextRow &row, size_t index, std::span<const RowOutput> outputs,
                         json::Value &result) const = 0;
   /// One result from those of a text's rows, of which there is one at least.

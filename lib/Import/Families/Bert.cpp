@@ -157,7 +157,7 @@ Value buildEmbeddings(const Scope &top, const Config &config, Value ids, Value t
   return layerNorm(top, x, "embeddings.LayerNorm", config.epsilon);
 }
 
-/// What sentence-transformers makes of the last layer's states: a vector [rows, width] for each text.
+/// Pools the last layer's states as sentence-transformers does: a vector for each text, [rows, width].
 Value buildSentenceEmbedding(const Scope &top, const Config &config, Value x, Value rowBegin) {
   using Pooling = huggingface::SentenceModules::Pooling;
   OpBuilder &builder = top.builder;

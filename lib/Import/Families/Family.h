@@ -1,4 +1,4 @@
-//===- Family.h - What every family implements --------------------------*- C++ -*-===//
+//===- Family.h - Interface of every family -----------------------------*- C++ -*-===//
 #pragma once
 #include "lib/Import/Import.h"
 

@@ -22,7 +22,7 @@ using huggingface::Init;
 
 namespace {
 
-/// What the families differ in, and the defaults of their configuration classes.
+/// The differences between the families, and the defaults of their configuration classes.
 struct Family {
   enum class Windows { None, Everywhere, ByLayer };
   enum class Biases { ByConfig, QueryKeyValue, None };

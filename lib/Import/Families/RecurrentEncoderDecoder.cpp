@@ -55,7 +55,7 @@ Attention readAttention(huggingface::ConfigReader &reader) {
                                    : Attention::None;
 }
 
-/// What of the sizes does not fit together.
+/// Reports sizes that do not fit together.
 void checkSizes(huggingface::ConfigReader &reader, const Config &config) {
   auto number = [](int64_t value) { return std::to_string(value); };
   const std::string memory = "the encoder's output of " + number(config.memory()) + " columns";
@@ -115,7 +115,7 @@ Config readConfig(huggingface::ModelDescription &model) {
   return config;
 }
 
-/// What makes a state of each layer of the decoder, where the encoder's are not copied.
+/// The projections that make a state of each layer of the decoder, where the encoder's are not copied.
 Stack bridgeOf(const Config &config) { return {config.decoder.layers, "bridge"}; }
 std::string bridgePart(int64_t state) { return state ? "bridge.c" : "bridge.h"; }
 
@@ -301,7 +301,7 @@ Status Entries::buildEncode() {
   return {};
 }
 
-/// What each token's query sees of its row's source.
+/// The attention of each token's query to its sequence's source.
 Value Entries::attend(Value query) {
   Location loc = top.at("attention");
   Sources sources{argument("source_length"), argument("source_table")};

@@ -40,7 +40,7 @@ constexpr HeadName<Head> heads[] = {{"T5ForConditionalGeneration", Head::Conditi
                                     {"MT5ForConditionalGeneration", Head::ConditionalGeneration},
                                     {"T5WithLMHeadModel", Head::ConditionalGeneration}};
 
-/// What a config.json that leaves the key out means: the defaults of T5Config and MT5Config.
+/// Values of keys that a config.json leaves out: the defaults of T5Config and MT5Config.
 struct Defaults {
   int64_t inner, layers, heads, vocabulary;
   const char *feedForward;

@@ -118,7 +118,7 @@ ParameterSet listParameters(const Config &config, const std::string &prefix) {
   return parameters;
 }
 
-/// What is known of the images while the entry is built.
+/// The images' values while the entry is built.
 struct Images {
   Value pixels;   ///< [images, channels, height, width]
   Value rowBegin; ///< of the packed tokens of all images
@@ -215,8 +215,8 @@ Expected<int64_t> mostPixels(const Config &config, const ImportOptions &options)
   return std::max({side * config.patch, config.image.height, config.image.width});
 }
 
-/// The size of the images that the checkpoint's processor makes; the model's own where it does not say. What the file
-/// says wrong is told by who uses it.
+/// The size of the images that the checkpoint's processor makes; the model's own where it does not say. Faults of
+/// the file are reported where it is used.
 huggingface::HeightWidth processedSize(const huggingface::ModelDescription &model, const Config &config) {
   auto file = model.files().find("preprocessor_config.json");
   if (file == model.files().end())

@@ -29,7 +29,7 @@ struct Target {
   /// the same features.
   static Expected<std::vector<Target>> makeAll(llvm::StringRef triple, const std::vector<std::string> &cpus,
                                                llvm::StringRef attributes);
-  /// What passes ask.
+  /// The capabilities that passes ask for.
   TargetInfo info() const;
   /// "x86_64", "aarch64".
   std::string arch() const;
@@ -47,14 +47,14 @@ std::vector<std::string> listCpus(llvm::StringRef triple);
 
 enum class Output { LLVMIR, Assembly, Object };
 
-/// What goes into the artifact's table beside the code.
+/// The contents of the artifact's table beside the code.
 struct ArtifactTable {
   std::string prefix;           ///< the exported symbol is PREFIX_module
   std::string manifest;         ///< JSON
   uint32_t abiMinor = 0;        ///< what the artifact needs of a runtime
   llvm::StringRef weights = {}; ///< bytes of a weight file to put inside; empty: none
   bool isKernel = false;        ///< only the manifest is added, and the entries themselves are exported
-  /// Of the variants behind the first, whose code is in other objects: their entries are hidden symbols
+  /// Names of the variants behind the first, whose code is in other objects: their entries are hidden symbols
   /// PREFIX.NAME.ENTRY.
   std::vector<std::string> others = {};
 };

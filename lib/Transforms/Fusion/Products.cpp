@@ -87,7 +87,7 @@ bool isStackedAlike(attn::ParameterSliceOp a, attn::ParameterSliceOp b) {
 
 int64_t channelsOf(Part part) { return cast<RankedTensorType>(part.heads.getHeads()[0].getType()).getShape().back(); }
 
-/// What keeps two parts of one input apart.
+/// The reason why two matmuls of one input are not merged.
 StringRef difference(Part a, Part b) {
   if (!a.bias != !b.bias)
     return "one has a bias and the other has none";

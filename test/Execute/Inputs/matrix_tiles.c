@@ -126,7 +126,7 @@ static void requireTile(int tile, const uint8_t *code) {
     refuse("a tile that is not configured", code);
 }
 
-/// What follows the last row and column of a result becomes zero.
+/// The bytes behind the last row and column of a result become zero.
 static void clearRest(int tile) {
   for (int row = 0; row < Rows; ++row) {
     int begin = row < rowsOf(tile) ? bytesOf(tile) : 0;

@@ -1,6 +1,6 @@
 /* Memory of attention over long texts: `memory MODEL.so`, a model of one layer of width 64.
  *
- * What a thread needs beside inputs, cache and outputs is at most 1 MiB and the same for 4k, 16k and 64k tokens of
+ * The memory of a thread beside inputs, cache and outputs is at most 1 MiB and the same for 4k, 16k and 64k tokens of
  * cache, as told before anything is allocated. Then prompts of 4k and 16k tokens are run: the process may grow by cache
  * and position embeddings of the further tokens, where one row of scores a token would be a gigabyte. */
 #include "rapt/rapt.h"

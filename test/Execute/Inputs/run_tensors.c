@@ -1,4 +1,4 @@
-/* What rapt-run does with tensors, for systems that have the runtime alone:
+/* Runs tensors as rapt-run does, for systems that have the runtime alone:
  *     run_tensors MODEL.so [--threads N] --input NAME=F.npy ... --output NAME=F.npy ...
  * Runs the entry "forward" and tells whose code that was. */
 #include <rapt/rapt.h>

@@ -262,7 +262,7 @@ static void test(const char *path) {
   info.size = sizeof info;
   rapt_module_get_info(s.module, &info);
   s.vocabulary = info.vocabulary;
-  /* What is computed in other tiles can be rounded to another number of a cache of fewer bits. */
+  /* A value from other tiles can be rounded to another number of a cache of fewer bits. */
   tolerance = strcmp(info.cache_dtype, "f32") ? 1e-3 : 1e-5;
   int64_t most = info.max_positions, lengths[ROWS] = {most, most * 2 / 3, 7, 2};
   memcpy(s.lengths, lengths, sizeof lengths);

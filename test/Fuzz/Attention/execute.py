@@ -108,7 +108,7 @@ def plain_call(case, data, call, executor, at_end):
 
 
 def cached_call(case, data, call, executor, at_end):
-    """Both steps. What the cache holds before is of other sequences, ones of bits where it is stale."""
+    """Both steps. The cache holds keys and values of other sequences before, and one bits where it is stale."""
     steps, table, blocks = text.step_arrays(case, data)
     pool = text.pool_argument(case)
     shape, dtype = pool.shape({"blocks": blocks}), np.dtype(text.SCALAR[pool.element])

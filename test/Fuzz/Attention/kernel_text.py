@@ -34,7 +34,7 @@ class Argument:
         return f"tensor<{'x'.join([*sizes, self.element])}>"
 
     def attributes(self, case, names):
-        """What the entry says of it: its name, and the names of its dynamic extents where the case has them."""
+        """The array's attributes: its name, and the names of its dynamic extents where the case has them."""
         dynamic = [dim for dim in self.dims if not self.is_static(case, dim)]
         dims = [(LONGEST if dim in self.within else NAMES).get(dim, dim) + ("+1" if self.more else "") for dim in dynamic]
         text = f'attn.name = "{self.name}"'
@@ -77,7 +77,7 @@ def shared_arguments(case):
 
 
 def element_types(case):
-    """What the regions see of the extra operands."""
+    """The types of the regions' arguments for the extra operands."""
     return ["tensor<" + "x".join(map(str, [*extra["table"], extra["type"]])) + ">" if extra["table"] else extra["type"] for extra in case["extras"]]
 
 

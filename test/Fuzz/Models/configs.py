@@ -135,7 +135,7 @@ def recurrent_encoder_decoder(r):
 
 FAMILIES = {"bert": bert, "gpt2": gpt2, "llama": llama, "mistral": mistral, "mt5": lambda r: t5(r, "mt5"), "qwen2": qwen2, "recurrent": recurrent,
             "recurrent-encoder-decoder": recurrent_encoder_decoder, "t5": t5, "transformer": transformer, "vit": vit}
-# What a model is compiled for: raptc's options, and whether products of bf16 round both operands there.
+# The processors that a model is compiled for: raptc's options, and whether bf16 matmuls cast both operands there.
 PROCESSORS = {"native": (["--mcpu=native"], None), "x86-64-v3": (["--mcpu=x86-64-v3"], False), "x86-64-v4": (["--mcpu=x86-64-v4"], False),
               "both": (["--mcpu=x86-64-v3,x86-64-v4"], False), "amx": (["--mcpu=native", "--emulate=amx"], True),
               "bf16": (["--mcpu=native", "--emulate=bf16"], True), "aarch64": (["--mtriple=aarch64-linux-gnu", "--mcpu=neoverse-n1"], False)}

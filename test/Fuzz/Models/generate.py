@@ -42,7 +42,7 @@ def run(command, **options):
 
 
 def must(kind, command):
-    """What the command prints; an Outcome where it fails."""
+    """The output of the command; an Outcome where it fails."""
     try:
         done = run(command)
     except subprocess.TimeoutExpired:
@@ -130,7 +130,7 @@ def run_program(command, inputs, outputs, folder, label):
 
 
 def difference(name, found, right, allowed):
-    """What is wrong with an output, or None."""
+    """The fault of an output, or None."""
     if found.shape != right.shape:
         return f"{name} is {found.shape}, expected {right.shape}"
     if not np.isfinite(right).all():

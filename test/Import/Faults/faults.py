@@ -224,7 +224,7 @@ CASES.append((96, "extra", lambda m: m.add("cls.extra", [1], "F32", b"\0" * 4), 
 
 
 def check(scratch, command, name, change, texts):
-    """What is wrong with the outcome of one case, or None."""
+    """The fault of one case's outcome, or None."""
     model, directory, out = Model(), os.path.join(scratch, name, "model"), os.path.join(scratch, name, "out")
     change(model)
     model.write(directory)

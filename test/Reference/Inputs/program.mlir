@@ -1,4 +1,4 @@
-// What holds ops together: parameters, loops, calls, dims, scalars.
+// The program around ops: parameters, loops, calls, dims, scalars.
 attn.dim @rows min 1 max 9
 attn.dim @unbound min 0 max 4
 attn.parameter @plain : tensor<5x3xf32> from [#attn.source<"plain">]

@@ -1,4 +1,4 @@
-"""What keys and values become in a cache of each type (docs/Semantics.md)."""
+"""Keys and values as a cache of each type holds them (docs/Semantics.md)."""
 
 import numpy
 

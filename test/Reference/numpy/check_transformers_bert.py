@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "Execute"))
 import bert_random  # noqa: E402
 
-# What transformers has no output for, and what it calls the logits of a model for pretraining.
+# Outputs that transformers does not have, and its name for the logits of a model for pretraining.
 OWN = {"sentence_embedding"}
 PRETRAINING = {"logits": "prediction_logits"}
 ALLOWED = 1e-6

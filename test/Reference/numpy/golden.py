@@ -3,7 +3,7 @@
 
     golden.py [NAME ...]        all of golden_cases.py
 
-What decoders compute in steps through a cache and what they compute at once must agree to 1e-12. A file holds for each
+The outputs of decoders in steps through a cache and at once must agree to 1e-12. A file holds for each
 output, a matrix of all rows' positions one after another, 512 columns of about 8 positions, the norm of every position,
 and of logits argmax, the argmax's lead over the second and the log-sum-exp.
 """

@@ -96,7 +96,7 @@ class LanguageModel:
         return [self.tensors["embedding.weight"][i] for i in ids]
 
     def states(self, ids):
-        """Of the last layer, [tokens, directions x hidden]."""
+        """States of the last layer, [tokens, directions x hidden]."""
         return numpy.array(self.stack.encode(self.embed(ids))[0])
 
     def forward(self, ids):

@@ -71,7 +71,7 @@ SEARCHES = (
 
 
 def searched(model, inputs):
-    """What generate() gives for each of SEARCHES. Texts end with a token that the greedy one has, so that some hypotheses end early."""
+    """Results of generate() for each of SEARCHES. Texts end with a token that the greedy one has, so that some hypotheses end early."""
     options = {"max_new_tokens": 12, "do_sample": False, "pad_token_id": 0}
     prompt = given(inputs)
     first = 1 if model.config.is_encoder_decoder else prompt["input_ids"].shape[1]

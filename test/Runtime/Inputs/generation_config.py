@@ -1,4 +1,4 @@
-"""What rapt-run makes of a generation_config.json in the weight file of the model in C."""
+"""Checks how rapt-run uses a generation_config.json in the weight file of the model in C."""
 
 import json
 import subprocess

@@ -164,7 +164,7 @@ def read_sentence_model(path):
 
 
 def shortest(score):
-    """What Python's bindings write for a 32-bit score."""
+    """The number that Python's bindings write for a 32-bit score."""
     return score if math.isfinite(score) else 0.0
 
 

@@ -8,7 +8,7 @@ using namespace rapt::bench;
 
 namespace {
 
-/// What a process without its processor looks like: time passes, and it computes nothing.
+/// A process without its processor: time passes, and it computes nothing.
 struct Waiting final : Workload {
   int64_t runs = 0;
   Waiting() { name = "waiting", unit = "tokens", amount = 3; }

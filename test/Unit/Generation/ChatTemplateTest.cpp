@@ -51,7 +51,7 @@ TEST(ChatTemplate, ErrorsArePrintable) {
             "chat template, line 1: the template refuses these messages: a\\x0ab\\x1b[1m");
 }
 
-/// What a user wrote stays marked through all that a template does with it.
+/// A user's text stays marked through all that a template does with it.
 TEST(ChatTemplate, TellsUsersTextApart) {
   Expected<ChatTemplate> chat =
       ChatTemplate::parse("<s>{{ messages[0].role }}{% set c = ('[' ~ messages[0].content|trim|upper ~ "

@@ -24,7 +24,7 @@ static std::unique_ptr<Tokenizer> byteTokenizer() {
   return tokenizer ? std::move(*tokenizer) : nullptr;
 }
 
-/// What each of the ids gives, and at last what finish gives, each followed by '|'.
+/// The text of each of the ids, and at last of finish, each followed by '|'.
 static std::string stream(const std::vector<int32_t> &ids, std::vector<std::string> stops, bool *stopped = nullptr) {
   auto tokenizer = byteTokenizer();
   auto text = TextStream::create(*tokenizer, std::move(stops));

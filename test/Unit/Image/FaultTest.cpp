@@ -1,4 +1,4 @@
-// What is not an image, or not one that can be used, is told in one line.
+// A file that is no image, or not one that can be used, is refused in one line.
 #include "lib/Image/Decode.h"
 #include "lib/Image/Preprocess.h"
 #include "test/Unit/Image/Fixtures.h"

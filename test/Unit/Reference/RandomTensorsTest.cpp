@@ -1,4 +1,4 @@
-//===- RandomTensorsTest.cpp - What a parameter is for, read off its uses -------===//
+//===- RandomTensorsTest.cpp - The purpose of a parameter, read off its uses ----===//
 #include "lib/Import/Formats/HuggingFace/RandomTensors.h"
 #include "lib/Reference/ParameterReader.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

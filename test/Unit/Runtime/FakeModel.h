@@ -15,7 +15,7 @@ using Text = std::vector<int32_t>;
 
 /// `count` tokens that differ from seed to seed.
 Text someText(int64_t count, uint32_t seed);
-/// What the model answers for token v after text[0..position].
+/// The model's logit of token v after text[0..position].
 float expectedLogit(const Text &text, int64_t position, int v);
 /// All logits of one position.
 testing::AssertionResult isAnswer(const float *logits, const Text &text, int64_t position);

@@ -119,7 +119,7 @@ TEST(Manifest, ChangedLibrariesNeverCrash) {
   remove(path.c_str());
 }
 
-/// What Linux lists in /proc/cpuinfo is present, and the other way round.
+/// The features that Linux lists in /proc/cpuinfo are present, and no others.
 TEST(Cpu, AgreesWithTheKernel) {
   std::ifstream file("/proc/cpuinfo");
   std::string line, flags;

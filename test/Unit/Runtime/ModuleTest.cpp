@@ -261,7 +261,7 @@ TEST(Module, TakesTheFirstVariantThatRuns) {
 }
 
 TEST(Module, RunsOnlyItsOwnEntries) {
-  // Of the variant that is taken, and not of the first: those of the others would crash.
+  // The entries are the chosen variant's, and not the first's: those of the others would crash.
   WithTarget opened(three, 3);
   auto wrong = [](const rapt_env *, void *const *, const int64_t *) -> int32_t { abort(); };
   for (size_t i : {0, 2})

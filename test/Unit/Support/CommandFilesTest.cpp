@@ -1,4 +1,4 @@
-// Which outputs would destroy what a command reads or writes, however their paths are spelled.
+// Outputs that would destroy a file that a command reads or writes, however their paths are spelled.
 #include "lib/Support/CommandFiles.h"
 #include <cstdlib>
 #include <filesystem>
@@ -18,7 +18,7 @@ protected:
     std::ofstream(root / "m/config.json") << "{}";
   }
   void TearDown() override { fs::remove_all(root); }
-  /// What the check says when `output` is written and m/config.json is read.
+  /// The check's message when `output` is written and m/config.json is read.
   std::string against(const std::string &output) const {
     CommandFiles files;
     files.addInput((root / "m/config.json").string(), "the input");

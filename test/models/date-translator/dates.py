@@ -49,7 +49,7 @@ def render(date, form):
 
 
 def spansOf(ranges, text):
-    """Of each character of the ISO date: digits that the source has come from that digit, the others from the whole part."""
+    """The source of each character of the ISO date: digits that the source has come from that digit, the others from the whole part."""
     spans = []
     for part, digits in (("y", 4), ("m", 2), ("d", 2)):
         begin, end = ranges[part]

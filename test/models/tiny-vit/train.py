@@ -107,7 +107,7 @@ class Model(torch.nn.Module):
 
 
 def pixel_values(picture):
-    """What the processor of preprocessor_config.json makes of a picture."""
+    """The pixel values that the processor of preprocessor_config.json makes of a picture."""
     resized = PIL.Image.fromarray(picture).resize((IMAGE, IMAGE), PIL.Image.BILINEAR)
     scaled = (numpy.asarray(resized).astype(numpy.float64) * (1 / 255)).astype(numpy.float32)
     return ((scaled - numpy.float32(0.5)) / numpy.float32(0.5)).transpose(2, 0, 1)

@@ -1,4 +1,4 @@
-//===- Download.h - What an unfinished or mistaken download looks like ------===//
+//===- Download.h - Recognizing unfinished or mistaken downloads ------------===//
 #pragma once
 #include "lib/Support/Expected.h"
 #include "lib/Support/Json.h"

@@ -1,4 +1,4 @@
-//===- ModelDescription.h - What a Hugging Face directory says --------------===//
+//===- ModelDescription.h - Contents of a Hugging Face directory ------------===//
 //
 // The bytes of a directory, checked but not interpreted: a config whose getters
 // record what was read, a tensor table, and the tokenizer and generation files.

@@ -5,7 +5,7 @@
 
 namespace rapt::huggingface {
 
-/// What becomes of a transformer's last states: one vector for each text.
+/// The pooling of a transformer's last states into one vector for each text.
 struct SentenceModules {
   enum class Pooling { Mean, First, Last, Max };
   Pooling pooling = Pooling::Mean;

@@ -1,11 +1,11 @@
-//===- TensorRequest.h - Which tensors a family needs -----------------------===//
+//===- TensorRequest.h - Tensors that a family needs ------------------------===//
 #pragma once
 #include "lib/Artifact/TensorReader.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
 
 namespace rapt::huggingface {
 
-/// What a tensor is for, which decides the distribution of seeded random values (docs/RandomWeights.md).
+/// The purpose of a tensor, which decides the distribution of seeded random values (docs/RandomWeights.md).
 struct Init {
   enum Kind : uint8_t { Weight, Embedding, NormWeight, Bias } kind;
   int64_t fanIn = 1; ///< of a Weight: its values have the variance 1 / fanIn

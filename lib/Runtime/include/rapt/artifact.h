@@ -1,4 +1,4 @@
-/*===- artifact.h - What compiled code and the runtime agree on --------------===*
+/*===- artifact.h - The contract of compiled code and the runtime ------------===*
  *
  * The only contract between generated code and librapt_runtime. An artifact
  * exports one symbol, PREFIX_module, of type rapt_artifact. Generated code has
@@ -55,8 +55,8 @@ typedef struct rapt_artifact {
   uint32_t abi_major, abi_minor; /* what the artifact needs of a runtime: the same major, at least this minor */
   const char *manifest;          /* JSON, also the content of section .rapt.manifest */
   uint64_t manifest_size;
-  /* Of the manifest's first variant in the order of its entries, then of its second, ... (one variant before ABI 1.3).
-   */
+  /* Entries of the manifest's first variant in the manifest's order, then of its second, ... (one variant before
+   * ABI 1.3). */
   const rapt_artifact_entry *entries;
   uint64_t entry_count; /* of all variants together */
   /* Since ABI 1.1, to be read only where abi_minor says so: the bytes of a whole weight file, aligned to 4096. */

@@ -115,7 +115,7 @@ RAPT_API const char *rapt_module_manifest(const rapt_module *module, size_t *byt
  * none. Lives as long as the module. */
 RAPT_API const void *rapt_module_section(const rapt_module *module, const char *name, size_t *bytes);
 
-/** What a model is. Strings and lists live as long as the module. Numbers that do not apply are 0. */
+/** Description of a model. Strings and lists live as long as the module. Numbers that do not apply are 0. */
 typedef struct rapt_module_info {
   size_t size;
   const char *name, *family, *task, *source_dtype; /**< task: "decoder", ... */
@@ -127,10 +127,10 @@ typedef struct rapt_module_info {
   const char *cache_dtype;
   int64_t cache_block, cache_block_bytes, cache_bytes_per_token; /**< Tokens of a block; bytes. */
   const char *weights_file;                                      /**< NULL for none, or weights inside. */
-  int64_t weights_file_bytes;                                    /**< Of the file or inside the library. */
+  int64_t weights_file_bytes;                                    /**< Size of the file, or inside the library. */
   const char *target_arch;
-  const char *target_cpu; /**< The variant that runs. Of an inspected module the one that would; "" where none would. */
-  int64_t start_token;    /**< That the sequences of an encoder-decoder begin with; -1: none. */
+  const char *target_cpu;    /**< The variant that runs, or would run of an inspected module; "" for none. */
+  int64_t start_token;       /**< That the sequences of an encoder-decoder begin with; -1: none. */
   int64_t source_vocabulary; /**< Ids of an encoder-decoder's sources, where they have a vocabulary of their own: their
                                   text is of tokenizer.json, the target's of target_tokenizer.json. 0: `vocabulary`. */
 } rapt_module_info;
@@ -170,9 +170,9 @@ typedef struct rapt_context_options {
 /** Bytes that a context takes, told before any of it is taken. */
 typedef struct rapt_memory {
   size_t size;
-  uint64_t weights;    /**< Of the module, shared by its contexts; mapped from the file unless RAPT_READ_WEIGHTS. */
+  uint64_t weights;    /**< The module's, shared by its contexts; mapped from the file unless RAPT_READ_WEIGHTS. */
   uint64_t cache;      /**< Taken from the system as it is first used, with the default allocator. */
-  uint64_t workspace;  /**< Of the compiled code, all workers together. */
+  uint64_t workspace;  /**< Memory of the compiled code, all workers together. */
   uint64_t per_worker; /**< How much of the workspace each further worker adds. */
   uint64_t other;      /**< Tables, and logits that the context holds. */
 } rapt_memory;
@@ -220,14 +220,14 @@ RAPT_API rapt_status rapt_sequence_load(rapt_context *context, const void *state
 
 /*===-- Running -----------------------------------------------------------------===*/
 
-/** What an encoder-decoder's sequence is made from. */
+/** The source of an encoder-decoder's sequence. */
 typedef struct rapt_source {
   size_t size;
   rapt_sequence sequence; /**< Without tokens and without source. */
   const int32_t *tokens;
   int64_t count;
   float *hidden;       /**< NULL, or memory for the encoder's output: f32 [count, hidden]. */
-  size_t hidden_bytes; /**< Of `hidden`. */
+  size_t hidden_bytes; /**< Size of `hidden`. */
 } rapt_source;
 
 /** Runs the encoder and binds each source to its sequence: keys and values of every layer of the decoder go into the
@@ -238,8 +238,8 @@ RAPT_API rapt_status rapt_encode(rapt_context *context, const rapt_source *sourc
 
 typedef enum rapt_logits {
   RAPT_LOGITS_NONE = 0,
-  RAPT_LOGITS_LAST = 1, /**< Of the chunk's last token: f32 [1, vocabulary]. */
-  RAPT_LOGITS_ALL = 2   /**< Of each of its tokens: f32 [count, vocabulary]. */
+  RAPT_LOGITS_LAST = 1, /**< Those of the chunk's last token: f32 [1, vocabulary]. */
+  RAPT_LOGITS_ALL = 2   /**< Those of each of its tokens: f32 [count, vocabulary]. */
 } rapt_logits;
 
 /** New tokens of one sequence. */
@@ -250,7 +250,7 @@ typedef struct rapt_chunk {
   int64_t count;       /**< At least 1. */
   int32_t want;        /**< rapt_logits */
   float *output;       /**< Memory for the logits; NULL: the context's own. */
-  size_t output_bytes; /**< Of `output`. */
+  size_t output_bytes; /**< Size of `output`. */
   const float *logits; /**< Set by rapt_step: where they are. The context's own hold until its next step. */
 } rapt_chunk;
 

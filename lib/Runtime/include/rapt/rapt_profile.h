@@ -1,4 +1,4 @@
-/*===- rapt_profile.h - What the ops of a compiled model take ----------------===*\
+/*===- rapt_profile.h - Times of the ops of a compiled model -----------------===*\
 |*
 |* C99. Times the parallel regions of compiled code, and tells what each op of
 |* the model computed and moved. A part of librapt_runtime; rapt.h has the rules.
@@ -12,19 +12,19 @@
 extern "C" {
 #endif
 
-/** What an op of the compiled code took in one layer, over all calls since rapt_profile_start. The rows' seconds add up
- * to the time of those calls. Strings live as long as the module. */
+/** Time and work of an op of the compiled code in one layer, over all calls since rapt_profile_start. The rows' seconds
+ * add up to the time of those calls. Strings live as long as the module. */
 typedef struct rapt_profile_row {
   size_t size;
   const char *entry; /**< "step", "encode", "forward", ...; NULL: around the entries. */
   int32_t one_token; /**< 1: runs with one token a sequence, which are told apart. */
   const char *op;    /**< "linear", "attention", ...; NULL: code of the entry outside of its ops' parallel regions. */
-  const char *name;  /**< Of the weights that it reads, as in the checkpoint, {layer} for the layer; NULL: none. */
+  const char *name;  /**< Name of the weights that it reads, as in the checkpoint, {layer} for the layer; NULL: none. */
   int64_t layer;     /**< -1: in no stack of layers. */
   uint64_t calls;    /**< Parallel regions; of the row around the entries, calls. */
   double seconds;
-  const char *dtype; /**< Of the operands of its products, "f32"; NULL: it has none. */
-  double flops;      /**< Of products, multiplication and addition apart, without padding. */
+  const char *dtype; /**< Type of the operands of its matmuls, "f32"; NULL: it has none. */
+  double flops;      /**< Multiplications and additions of matmuls, without padding. */
   double weight_bytes, cache_bytes, activation_bytes; /**< Each read or written once. */
 } rapt_profile_row;
 

@@ -166,8 +166,8 @@ RAPT_TEXT_API rapt_status rapt_chat_encode(const rapt_chat *chat, const rapt_tok
 
 /*===-- Streams ---------------------------------------------------------------===*/
 
-/** Text of one sequence as it is generated. What it gives never changes afterwards; it holds back at most the 3 bytes
- * of an unfinished character and what may become a stop string. */
+/** Text of one sequence as it is generated. Text that it gave never changes; it holds back at most the 3 bytes of an
+ * unfinished character and the text that may become a stop string. */
 typedef struct rapt_text_stream rapt_text_stream;
 
 /** `stops`: texts at which the sequence ends, `stop_count` of them; they are copied. flags: RAPT_DECODE_... */
@@ -252,9 +252,9 @@ RAPT_TEXT_API rapt_status rapt_beams_open(const rapt_beam_options *options, cons
                                           rapt_beams **result, char *message, size_t message_size);
 RAPT_TEXT_API void rapt_beams_free(rapt_beams *beams);
 /** Takes logits f32 [rows, vocabulary], dense: one row behind the prompt, then one behind each of the steps. Then
- * `*steps` are the `*count` rows to run next, valid until the next call; none when the search is done. Of equal scores
- * the first row wins, then the lowest id. INVALID: another number of rows, NaN or +infinity, or a row that is all
- * -infinity; the search is then as before. */
+ * `*steps` are the `*count` rows to run next, valid until the next call; none when the search is done. Among equal
+ * scores the first row wins, then the lowest id. INVALID: another number of rows, NaN or +infinity, or a row that is
+ * all -infinity; the search is then as before. */
 RAPT_TEXT_API rapt_status rapt_beams_advance(rapt_beams *beams, const float *logits, size_t rows, size_t vocabulary,
                                              const rapt_beam_step **steps, size_t *count, char *message,
                                              size_t message_size);
@@ -266,7 +266,7 @@ RAPT_TEXT_API rapt_status rapt_beams_result(const rapt_beams *beams, size_t inde
                                             size_t *count, double *score, int *ended, char *message,
                                             size_t message_size);
 
-/** What generation_config.json asks for. */
+/** The settings of generation_config.json. */
 typedef struct rapt_generation_config {
   size_t size;
   rapt_sampler_options sampler; /**< Greedy unless do_sample; top_k is 50 where a sampling file leaves it out. */

@@ -151,7 +151,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   /// Whether products are one op of all panels, which instructions on tiles take two at a time.
   static bool multipliesTiles(attn::AttentionStateOp op) { return op.getPaired() && TargetInfo::of(op).amxBf16; }
 
-  /// What the query is multiplied by: scores are in base-2 units where they are linear in it.
+  /// The factor of the query: scores are in base-2 units where they are linear in it.
   static Value factorOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
     if (!op.getScore().empty())
       return op.getScale();
@@ -179,7 +179,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     }
   }
 
-  /// Of `count` keys, which may be fewer than a tile's, those before the limit: products take four at a time.
+  /// Those of `count` keys, possibly fewer than a tile's, that lie before the limit: matmuls take four at a time.
   static OpFoldResult visible(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value count) {
     if (!op.getLimit() || getConstantIntValue(count))
       return getAsOpFoldResult(count);
@@ -238,7 +238,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// Keys or values that lie apart, put together along dim `dim`, one after another: `body` gets each with its first
-  /// key and how many it has. What lies together is one of them, with the first `count` keys.
+  /// key and how many it has. Contiguous keys are one part, with the first `count` keys.
   static void forParts(Value panels, unsigned dim, OpFoldResult count,
                        function_ref<void(Value part, int64_t first, OpFoldResult count)> body) {
     auto whole = panels.getDefiningOp<tensor::ConcatOp>();

@@ -112,8 +112,8 @@ void addTable(llvm::Module &module, const ArtifactTable &table, llvm::ArrayRef<s
   global->setVisibility(llvm::GlobalValue::DefaultVisibility);
 }
 
-/// What MLIR leaves to clean up. Loops arrive vectorized and unrolled as far as it pays: the rest of LLVM's O2 changed
-/// no measured speed and took a quarter of the compile time.
+/// The passes of LLVM's O2 that pay behind MLIR. Loops arrive vectorized and unrolled as far as it pays: the rest of O2
+/// changed no measured speed and took a quarter of the compile time.
 constexpr llvm::StringLiteral kCleanUp = "function(lower-expect,sroa,early-cse<memssa>,simplifycfg,instcombine<no-"
                                          "verify-fixpoint>,loop-mssa(loop-rotate,licm),gvn,"
                                          "instcombine<no-verify-fixpoint>,simplifycfg,adce)";

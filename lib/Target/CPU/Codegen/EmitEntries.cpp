@@ -118,7 +118,7 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
     return success();
   }
 
-  /// Of what the caller of a bare kernel gives: whether every dim is within its bounds, and no size overflows.
+  /// Whether every dim that the caller of a bare kernel gives is within its bounds, and no size overflows.
   Value checkDims(ImplicitLocOpBuilder &b, CheckedSum &sum, ArrayAttr buffers, Value array) {
     Value good = LLVM::ConstantOp::create(b, b.getI1Type(), 1);
     SmallVector<Value> values;

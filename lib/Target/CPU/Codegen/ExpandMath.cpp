@@ -218,7 +218,7 @@ template <typename Op, Value (Emitter::*emit)(Value)> struct Expand : OpRewriteP
 };
 
 /// exp2 of 16 numbers that are not above zero by instructions: one takes floor(x) off, one multiplies by 2^floor(x).
-/// What would be below 2^-126 is 0, NaN stays.
+/// Results below 2^-126 are 0, NaN stays.
 Value exp2ByPowers(ImplicitLocOpBuilder &b, Value x, bool isCoarse) {
   constexpr int32_t floorWithoutExceptions = 9, currentRounding = 4;
   auto constant = [&](Type type, int64_t value) -> Value {

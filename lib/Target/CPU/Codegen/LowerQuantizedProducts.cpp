@@ -173,9 +173,9 @@ private:
     prefetchByte(b, op.getPanel(), index(b, 0), add(b, place, groups * type.groupBytes(depth)), kSecondLevel);
   }
 
-  /// What a chunk that begins at byte `at` of its group is followed by: the next group's scales; where rows do not stay
-  /// in the first-level cache, the line after the next of half of them; a row that the epilogue writes. All may lie
-  /// behind a buffer's end, which a prefetch may.
+  /// Prefetches behind the chunk that begins at byte `at` of its group: the next group's scales; where rows do not stay
+  /// in the first-level cache, the line after the next of half of them; a row that the epilogue writes. A prefetch may
+  /// lie behind a buffer's end.
   void readAhead(ImplicitLocOpBuilder &b, Value group, Value at) {
     for (int64_t tail = type.codeBytes(depth); type.groups(depth) > 1 && tail < type.groupBytes(depth);
          tail += kLineBytes)
@@ -221,7 +221,7 @@ private:
   /// Scales and zeros, behind the codes of a group.
   int64_t groupTail() const { return type.groupBytes(depth) - type.codeBytes(depth); }
 
-  /// What a few rows read so much later than the step at byte `at` of its group, for all columns.
+  /// Prefetches the panel for a few rows, kStreamBytes ahead of the step at byte `at` of its group, for all columns.
   void readStream(ImplicitLocOpBuilder &b, Value group, Value at) {
     for (int64_t line = 0; line < 4 * kPanel && column == 0; line += kLineBytes)
       prefetchByte(b, op.getPanel(), group, add(b, at, kStreamBytes + line), kFirstLevel);

@@ -1,4 +1,4 @@
-//===- Math.h - What attn-expand-math may know of an argument ------------------------*- C++ -*-===//
+//===- Math.h - Facts about arguments for attn-expand-math ---------------------------*- C++ -*-===//
 #pragma once
 #include "llvm/ADT/StringRef.h"
 

@@ -73,8 +73,8 @@ struct TileProduct {
     return amx::TileMulIOp::create(b, sum.getType(), tile, half, sum, /*isZextLhs=*/false, /*isZextRhs=*/true);
   }
 
-  /// Adds the products of 16 lines of the panels, from `line` on, which meet the input from `column` on. Of several
-  /// panels one half is in a register at a time, as eight of them hold four sums.
+  /// Adds the products of 16 lines of the panels, from `line` on, which meet the input from `column` on. One half of
+  /// several panels is in a register at a time, as four of the eight registers hold sums.
   SmallVector<Value> step(ImplicitLocOpBuilder &b, Value line, Value column, ValueRange sums) const {
     SmallVector<Value> next;
     if (panels.size() > 1) {

@@ -5,8 +5,8 @@
 // two halves of a panel are four products a step, for four tiles that are loaded; one tile of
 // rows times the halves of two panels are as many, for five: enough sums that do not wait for one
 // another. A panel is in memory as the instructions take their second operand: lines of 32 bits of each column,
-// which hold two rows of bf16 or four of bytes. What is left of the depth is copied into tiles
-// that are filled with zeros.
+// which hold two rows of bf16 or four of bytes. The rest of a depth that no tile divides is
+// copied into tiles that are filled with zeros.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -4,7 +4,7 @@
 
 namespace rapt::cpu {
 
-/// What the names of intrinsics of dot products begin with.
+/// The prefix of the names of intrinsics of dot products.
 inline constexpr llvm::StringLiteral kDotPairs = "llvm.x86.avx512bf16.dpbf16ps.";
 
 /// sum + left . right: to each lane of f32 the products of the two numbers of bf16 that lie in its word.

@@ -12,7 +12,7 @@ def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
     probabilities share one buffer of [m, block]. Units are base-2 logarithms: scale times log2(e) goes into the query,
     or, with a score region, into its result.
 
-    Of a `paired` step both products are one `attn.paired_product` over all panels, or one for each part of keys and values that lie apart, which a
+    In a `paired` step both products are one `attn.paired_product` over all panels, or one for each part of keys and values that lie apart, which a
     `tensor.concat` puts together for the op alone: the scaled query becomes bf16 once, before the loops over
     keys, and so do the probabilities, of which the sum is taken as they are then. A tile of 32 queries, for instructions on tiles, is taken as two of 16 in turn,
     so that a core can multiply tiles of one while the vectors of the other go through softmax: the scores of both come first.
@@ -146,7 +146,7 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
 def AttnLowerVectors : Pass<"attn-lower-vectors"> {
   let summary = "vectors of several dimensions become vectors of one, views of buffers arithmetic on offsets";
   let description = [{
-    What lies between vector code and its conversion to the llvm dialect: transfers of several dimensions are unrolled into those of one, which become
+    Prepares vector code for its conversion to the llvm dialect: transfers of several dimensions are unrolled into those of one, which become
     loads and stores, masked where they may leave the buffer; slices, transpositions and interleavings become shuffles; `memref.subview` becomes
     the offset that it stands for. All patterns go over the code once, together.
 
@@ -191,7 +191,7 @@ def AttnEmitEntries : Pass<"attn-emit-entries", "::mlir::ModuleOp"> {
 def AttnLowerCopies : Pass<"attn-lower-copies"> {
   let summary = "memref.copy becomes loops";
   let description = [{
-    What copies bufferization left become loops over vectors of 32 elements where rows are whole panels, which fetch long rows ahead, and over
+    Copies that bufferization left become loops over vectors of 32 elements where rows are whole panels, which prefetch long rows, and over
     elements elsewhere; a copy of a buffer onto itself goes away. LLVM's own lowering of a strided copy would call a function of MLIR's runner library.
 
     ```mlir

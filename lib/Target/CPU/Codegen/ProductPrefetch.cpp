@@ -1,4 +1,4 @@
-//===- ProductPrefetch.cpp - What a register tile reads next --------------------------------===//
+//===- ProductPrefetch.cpp - Prefetches of a register tile ----------------------------------===//
 #include "lib/Target/CPU/Codegen/ProductPrefetch.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

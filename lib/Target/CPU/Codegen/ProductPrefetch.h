@@ -1,4 +1,4 @@
-//===- ProductPrefetch.h - What a register tile reads next --------------------------*- C++ -*-===//
+//===- ProductPrefetch.h - Prefetches of a register tile ----------------------------*- C++ -*-===//
 #pragma once
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -34,7 +34,7 @@ class NextPanel {
 public:
   /// A step of a tile has `elements` of it, of `bytes` each; what is the same for all tiles comes before their loop.
   NextPanel(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp tiles, int64_t elements, int64_t bytes);
-  /// What `step` of the `steps` of the loop's tile fetches: the first of `spread()` elements.
+  /// The first of the `spread()` elements that `step` of the tile's `steps` prefetches.
   mlir::Value at(mlir::ImplicitLocOpBuilder &b, mlir::Value step, int64_t steps) const;
   mlir::Value spread() const { return share; }
 
@@ -69,8 +69,8 @@ public:
   ProductPrefetch(mlir::Operation *product, mlir::Value input, mlir::Value panel, int64_t row, int64_t rows,
                   int64_t column, int64_t columns, int64_t rowsOfStep);
 
-  /// Whether the tile is worth it: bound by memory, or with whole chunks. Of single rows those are that read the panel
-  /// only once and widen it.
+  /// Whether prefetching pays for the tile: it is bound by memory, or has whole chunks. A tile of a single row is when
+  /// it reads the panel only once and widens it.
   bool isUseful(bool isWidened) const;
 
   /// Whether there is anything to fetch before a chunk, or only the panel's next steps.

@@ -86,7 +86,7 @@ struct Emitter : RegisterTile {
     return {factor(b, r, column), factor(b, r, arith::AddIOp::create(b, column, index(b, 1)))};
   }
 
-  /// The same of vector `half` of the panel's line k.
+  /// The operands from vector `half` of the panel's line k.
   SmallVector<Value, 2> panelsOf(ImplicitLocOpBuilder &b, Value k, int64_t half) const {
     Value loaded = load(b, k, half);
     if (kind == ProductStep::Single)

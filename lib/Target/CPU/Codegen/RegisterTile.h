@@ -4,11 +4,11 @@
 
 namespace rapt::cpu {
 
-/// What an extent of k that is not known is a multiple of: chains of accumulators of a single row take so many steps
+/// An extent of k that is not known is a multiple of this: chains of accumulators of a single row take so many steps
 /// together.
 inline constexpr int64_t kStepsTogether = 4;
 
-/// What a step of the loop over k takes.
+/// The elements that a step of the loop over k takes.
 enum class ProductStep {
   Single, ///< one row of the panel, widened where it has 16 bits
   Pair,   ///< two rows of a panel of pairs, widened

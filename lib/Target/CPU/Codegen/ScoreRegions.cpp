@@ -1,6 +1,6 @@
 //===- ScoreRegions.cpp - Score and mask regions on 32 keys at once --------------------------===//
 //
-// What depends on the score or on kv is a vector, the rest stays scalar. Indices are 64-bit
+// Values that depend on the score or on kv are vectors, the rest stays scalar. Indices are 64-bit
 // integers. Their vectors have lanes of 32 bits, two vectors of AVX-512 for 32 keys, where the
 // range of every operand and result says that these hold all that 64 would.
 //
@@ -176,7 +176,7 @@ FailureOr<Value> applyRegion(ImplicitLocOpBuilder &b, Region &region, unsigned f
   return splat(b, lanes.mapping.lookupOrDefault(block.back().getOperand(0)));
 }
 
-/// What the regions see of the extras at query r of the tile and 32 keys from `key` on: elements, or a table.
+/// The regions' arguments for the extras at query r of the tile and 32 keys from `key` on: elements, or a table.
 SmallVector<Value> readExtras(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value r, Value key) {
   SmallVector<Value> values;
   for (auto [i, extra] : llvm::enumerate(op.getExtras())) {

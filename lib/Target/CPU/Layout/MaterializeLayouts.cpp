@@ -251,7 +251,7 @@ LogicalResult retypeBlock(Block &block) {
   return success();
 }
 
-/// What each input of a concat counts, while the types still say it.
+/// Notes the columns of each input of a concat, while the types still tell them.
 void noteColumns(attn::ConcatOp concat) {
   if (concat.getColumns())
     return;

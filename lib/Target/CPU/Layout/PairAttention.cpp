@@ -1,4 +1,4 @@
-//===- PairAttention.cpp - Which attention multiplies pairs of bf16 ----------------------===//
+//===- PairAttention.cpp - Attention by bf16 dot-product matmuls -------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/TargetInfo/TargetInfo.h"

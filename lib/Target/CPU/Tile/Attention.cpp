@@ -32,7 +32,7 @@ namespace {
 /// Most queries of a task: enough of them to use blocks of keys, which the first of them brings from a shared cache,
 /// many times; few enough for many tasks and for a state that stays in the second-level cache.
 constexpr int64_t kTaskQueries = 18 * kTileRows;
-/// The same of tiles that instructions multiply, two of 16 queries in turn.
+/// Most queries of a task with AMX tiles, which it takes as two of 16 queries in turn.
 constexpr int64_t kMatrixTaskQueries = 8 * 2 * kMatrixTileRows;
 constexpr int64_t kMatrixTiles[] = {2 * kMatrixTileRows, kMatrixTileRows, 1};
 
@@ -51,7 +51,7 @@ void chooseTiles(AttentionTask &task) {
   task.tiles = ArrayRef(kMatrixTiles).drop_back(task.repeatsQueries);
 }
 
-/// What all tasks have in common.
+/// The description that all tasks share.
 AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int64_t valueChannels) {
   AttentionTask task{op, analyzeMask(op.getMask()), view};
   task.channels = channels, task.valueChannels = valueChannels, task.block = op.getPaired() ? kPairedBlock : kBlock;
@@ -91,7 +91,7 @@ Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Valu
   return insert(b, normalize(b, state[0], state[2], own, task.valueChannels, tile), dest, offsets, sizes);
 }
 
-/// What is read and written after the tile of queries from `query` on, of the task's `count` from `first` on: the next
+/// The operands to prefetch during the tile of queries from `query` on, of the task's `count` from `first` on: the next
 /// tile's queries, or the last one's again, and the tile's rows of `dest`.
 SmallVector<Value> aheadOf(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value first, Value count,
                            Value query, Value dest) {
@@ -227,7 +227,7 @@ void replace(PatternRewriter &rewriter, AttentionOp op, attn::RoundRowsOp roundi
 struct TileAttention : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  /// What can be wrong about the operands.
+  /// Refuses operands that have no tiled form.
   static LogicalResult checkOperands(AttentionOp op, PatternRewriter &rewriter) {
     for (Value extra : op.getExtras())
       if (Type element = getElementTypeOrSelf(extra.getType());

@@ -32,7 +32,7 @@ QueryTile groupTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t 
 
 /// Room for the state (acc, max, sum) of `m` queries.
 llvm::SmallVector<Value> stateRoom(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m);
-/// What no key has taken part in: (acc, max, sum) in `dest`.
+/// The state before the first key: (acc, max, sum) in `dest`.
 llvm::SmallVector<Value> emptyState(ImplicitLocOpBuilder &b, ValueRange dest);
 
 /// The blocks of `count` queries from the absolute position `q` on.

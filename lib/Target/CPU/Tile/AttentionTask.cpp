@@ -1,4 +1,4 @@
-//===- AttentionTask.cpp - What a task of attention reads -------------------------------===//
+//===- AttentionTask.cpp - Operands of a task of attention ------------------------------===//
 #include "lib/Target/CPU/Tile/AttentionTask.h"
 #include "lib/Target/CPU/Tile/CacheBlock.h"
 #include "lib/Target/CPU/Tile/Pairs.h"
@@ -82,7 +82,7 @@ bool AttentionTask::pairs(int64_t m) const {
   return together() > 1 && (m % kMatrixTileRows == 0 || !TargetInfo::of(op).amxBf16);
 }
 
-/// The same of `count` blocks, one behind another; several stay where they lie, as products take them one by one.
+/// Keys and values of `count` consecutive blocks; several are not copied, as matmuls take them one by one.
 static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
                                           int64_t count) {
   if (count == 1)

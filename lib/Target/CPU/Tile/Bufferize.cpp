@@ -11,7 +11,7 @@ namespace {
 /// A product of rows, a panel and a destination, in which the sums of some products begin.
 template <typename Op>
 struct BufferizeProduct : bufferization::DstBufferizableOpInterfaceExternalModel<BufferizeProduct<Op>, Op> {
-  /// What a product prefetches it does not read, so that it is in no order with what writes it.
+  /// A prefetch is no read, so that it is in no order with ops that write the operand.
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const bufferization::AnalysisState &) const {
     if (auto product = dyn_cast<attn::PanelProductOp>(op)) {
       auto [first, count] = product.getODSOperandIndexAndLength(2); // ahead

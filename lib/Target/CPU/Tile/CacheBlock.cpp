@@ -1,7 +1,7 @@
 //===- CacheBlock.cpp - Keys and values of one head in a block of the cache ----------------===//
 //
-// Pairs of bf16 are turned as words of 32 bits. Of a value's words, one half is that of the
-// position beside it, which stays as it is.
+// VNNI-packed bf16 is transposed as words of 32 bits. A word of a value holds two positions:
+// writing one keeps the half of the other.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Tile/CacheBlock.h"

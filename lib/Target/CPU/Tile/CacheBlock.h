@@ -8,9 +8,9 @@ namespace rapt::tile {
 /// Index of keys and of values in a block.
 enum CachePart : int64_t { Keys = 0, Values = 1 };
 
-/// One head's part of a block, [2, lines, columns] as attn::CacheLayout has it. What writes gives the new tensor;
-/// `read(b, channel)` gives channels [channel, channel + 32) of a key or value in f32. Layouts with scales make codes
-/// with `inverses`, [2, block] in f32, which writeScale fills; it is null for the others.
+/// One head's part of a block, [2, lines, columns] as attn::CacheLayout has it. Functions that write give the new
+/// tensor; `read(b, channel)` gives channels [channel, channel + 32) of a key or value in f32. Layouts with scales make
+/// codes with `inverses`, [2, block] in f32, which writeScale fills; it is null for the others.
 class CacheBlock {
 public:
   using Read = llvm::function_ref<Value(ImplicitLocOpBuilder &, Value channel)>;

@@ -12,7 +12,7 @@ namespace {
 Value product(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::MulIOp::create(b, x, y); }
 Value sum(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::AddIOp::create(b, x, y); }
 Value difference(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::SubIOp::create(b, x, y); }
-/// Of numbers that are not negative.
+/// Quotient and remainder of numbers that are not negative.
 Value quotient(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::DivUIOp::create(b, x, y); }
 Value remainder(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::RemUIOp::create(b, x, y); }
 

@@ -66,7 +66,7 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
     return success();
   }
 
-  /// What a task writes: positions of one head's part of a block, of which place p is token p + toToken.
+  /// The keys and values that a task writes to one head's part of a block: place p is token p + toToken.
   struct Source {
     attn::KVAppendOp op;
     attn::CacheLayout layout;

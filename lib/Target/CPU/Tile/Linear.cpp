@@ -84,7 +84,7 @@ Value rotateRows(ImplicitLocOpBuilder &b, attn::RopeOp rope, Value head, OpFoldR
   });
 }
 
-/// What all tasks of a product share.
+/// The operands and sizes that all tasks of a matmul share.
 struct Product {
   attn::LinearOp op;
   Value input, panels;
@@ -277,7 +277,7 @@ Product describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, int64_
           op.isPacked() && attn::isInPairs(op.getWeight().getType())};
 }
 
-/// Of `units`, how many a task takes that takes k in parts.
+/// How many of `units` one task takes when k is blocked.
 Value unitsTogether(ImplicitLocOpBuilder &b, OpFoldResult rows, OpFoldResult blocks, int64_t units, int64_t most) {
   AffineExpr d0 = b.getAffineDimExpr(0);
   OpFoldResult shared = affineOf(b, (d0 * units).floorDiv(kLeastTasks), {blocks});

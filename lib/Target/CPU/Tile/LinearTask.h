@@ -50,8 +50,8 @@ OpFoldResult widthOf(ImplicitLocOpBuilder &b, int64_t columns, OpFoldResult colu
 void cutToPanel(ImplicitLocOpBuilder &b, LinearTask &task, int64_t columns);
 
 /// Tiles of `tileRows` rows, largest first, over `rows` rows; the last of those has one row. Where two rows would be
-/// left after tiles of 14 and there are tiles of 8, two of these take the place of the last one and both rows. Of fewer
-/// rows than `least` none are in the largest tiles.
+/// left after tiles of 14 and there are tiles of 8, two of these take the place of the last one and both rows. With
+/// fewer rows than `least` there is no tile of the largest size.
 Value overRowTiles(
     ImplicitLocOpBuilder &b, llvm::ArrayRef<int64_t> tileRows, Value rows, int64_t least, Value init,
     llvm::function_ref<Value(ImplicitLocOpBuilder &, int64_t m, Value from, Value to, Value carried)> body);

@@ -19,8 +19,8 @@ namespace {
 
 /// Rows of register tiles, largest first, of weights of 4 bits, where words, their nibbles and a mask take 5 registers.
 constexpr int64_t kNibbleRows[] = {12, 4, 1};
-/// The same where instructions multiply 16 rows at once, two such tiles with a panel. Of at least 16 rows, those that
-/// are left are the last of 16 that overlap others.
+/// Rows of register tiles with AMX, which multiplies 16 rows at once, two such tiles with a panel. The rest of at least
+/// 16 rows is a tile of 16 that overlaps the one before.
 constexpr int64_t kMatrixRows[] = {32, kMatrixTileRows, 4, 1};
 /// Rows that pay for widening a panel of pairs, for each 16 bytes of a vector: narrower ones widen pairs in registers
 /// once for every few columns.
@@ -183,7 +183,7 @@ ArrayRef<int64_t> tile::tileRowsOf(attn::LinearOp op, attn::QuantizedType quanti
 Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value dest) {
   if (task.tileRows == ArrayRef(kMatrixRows))
     return emitByMatrix(b, task, count, dest);
-  // Of f32 rows and a panel of 16 bits.
+  // A matmul of f32 rows widens a panel of 16 bits.
   const bool isWidened = getElementTypeOrSelf(task.input.getType()).isF32() &&
                          getElementTypeOrSelf(task.weight.getType()).getIntOrFloatBitWidth() == 16;
   const int64_t least = isWidened && task.inPairs ? kLeastRowsToWiden * TargetInfo::of(task.op).vectorBytes / 16 : 0;

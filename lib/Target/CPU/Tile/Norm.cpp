@@ -54,7 +54,7 @@ Value inverseRoot(ImplicitLocOpBuilder &b, Value x, const APFloat &epsilon) {
   return splat(b, arith::DivFOp::create(b, one, math::SqrtOp::create(b, arith::AddFOp::create(b, x, shift))));
 }
 
-/// What follows from the statistics of a row: a panel of it to a panel of the result.
+/// Maps a panel of a row to a panel of the result, once the row's statistics are known.
 using Finish = std::function<Value(ImplicitLocOpBuilder &, Value panel, Value column)>;
 
 Finish prepare(attn::LayerNormOp op, ImplicitLocOpBuilder &b, const Row &row) {

@@ -1,7 +1,7 @@
 //===- Padding.cpp - Copies at a kernel's border ---------------------------------------===//
 //
-// What attn-pad-kernels asks for: rows filled up with zeros to panels of 32 columns, and
-// weights put into panels.
+// The tiled form of what attn-pad-kernels inserts: rows padded with zeros to panels of 32
+// columns, and weights packed into panels.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Tile/Tile.h"

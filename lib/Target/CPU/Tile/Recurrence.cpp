@@ -91,7 +91,7 @@ struct Task {
   Value firstToken;
 };
 
-/// What a row of the tile does in a step.
+/// One sequence of the tile in a time step.
 struct Row {
   Value begin, length;
 

@@ -39,7 +39,7 @@ private:
 llvm::SmallVector<Value>
 rowGrid(ImplicitLocOpBuilder &b, ValueRange inits,
         llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &, Value row, ValueRange dests)> body);
-/// The same of one tensor.
+/// rowGrid with one result.
 Value rowGrid(ImplicitLocOpBuilder &b, Value init,
               llvm::function_ref<Value(ImplicitLocOpBuilder &, Value row, Value dest)> body);
 
@@ -47,7 +47,7 @@ Value rowGrid(ImplicitLocOpBuilder &b, Value init,
 llvm::SmallVector<Value>
 forPanels(ImplicitLocOpBuilder &b, int64_t columns, ValueRange dests,
           llvm::function_ref<Value(ImplicitLocOpBuilder &, Value column, ValueRange carried)> body);
-/// The same of one tensor.
+/// forPanels with one destination.
 Value forPanels(ImplicitLocOpBuilder &b, int64_t columns, Value dest,
                 llvm::function_ref<Value(ImplicitLocOpBuilder &, Value column, Value carried)> body);
 

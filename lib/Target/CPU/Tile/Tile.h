@@ -80,7 +80,7 @@ Value writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange 
 /// `columns` pairs of bf16 from `indices` on, of which each pair is one beside the other: all first ones and all second
 /// ones, as f32.
 std::pair<Value, Value> readPairs(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t columns);
-/// The same of a vector of them.
+/// The first and the second elements of a vector of pairs, as f32.
 std::pair<Value, Value> widenPairs(ImplicitLocOpBuilder &b, Value pairs);
 /// A scalar i32 element as index.
 Value readIndex(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices);

@@ -104,7 +104,7 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
             })
             .wasInterrupted())
       return signalPassFailure();
-    // What only dead ops read counts as unused by the patterns.
+    // Dead ops go first: the patterns must not count their operands as used.
     getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
       if (isOpTriviallyDead(op))
         op->erase();
@@ -128,7 +128,7 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
     Progress progress;
     walkAndApplyPatterns(getOperation(), std::move(patterns), &progress);
     WalkResult rest = getOperation()->walk([&](Operation *op) {
-      // What is left of its users says why.
+      // A user that is left tells the reason.
       if (auto view = dyn_cast<attn::KVViewOp>(op)) {
         if (view->use_empty())
           view.erase();

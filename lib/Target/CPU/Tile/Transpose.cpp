@@ -1,8 +1,8 @@
 //===- Transpose.cpp - Keys from rows into panels ------------------------------------------===//
 //
-// A square of 16 x 16 is turned in four rounds: each swaps what lies off the diagonal of
-// blocks of 16, 8, 4 and 2, two vectors at a time. Of any register width, the rounds of
-// blocks of whole registers cost nothing.
+// A square of 16 x 16 is transposed in four rounds of a butterfly: each swaps the quarters off
+// the diagonal of blocks of 16, 8, 4 and 2, two vectors at a time. Rounds whose blocks are
+// whole registers cost nothing.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Tile/Transpose.h"

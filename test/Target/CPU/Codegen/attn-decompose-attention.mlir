@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-decompose-attention --split-input-file | FileCheck %s
 
-// Two products around a softmax. Without a mask no score is compared with anything. What is one number a row (maximum, sum,
+// Two products around a softmax. Without a mask no score is compared with anything. A value per row (running max, running sum,
 // factor) is a lane of a vector: 8 rows' partial maxima become one in 4 rounds, and so do the sums.
 // CHECK-LABEL: @plain
 func.func @plain(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
@@ -148,7 +148,7 @@ func.func @negative(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x
 
 // -----
 
-// Of keys whose number is not known the second product takes those before the limit, four at a time.
+// The number of keys is not known: the second matmul takes those before the limit, four at a time.
 // CHECK: affine_map<()[s0, s1] -> (((s0 - s1) ceildiv 4) * 4)>
 // CHECK-LABEL: @before_limit
 // CHECK-SAME: %[[FROM:[a-z0-9]+]]: index, %[[END:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: tensor<14x64xf32>
@@ -214,7 +214,7 @@ func.func @group(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x32x64xbf16>, %v: 
 
 // -----
 
-// Of a paired step the scaled query is bf16 before the loop, and so are the probabilities, for which a short polynomial is enough. The sum is
+// In a paired step the scaled query is bf16 before the loop, and so are the probabilities, for which a short polynomial is enough. The sum is
 // that of what is rounded, here by a product with ones.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @paired
@@ -243,7 +243,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-// What is left of the keys before the limit, four at a time, in pairs; blocks of a cache, which lie apart, are taken one after another.
+// The rest of the keys before the limit, four at a time, VNNI-packed; blocks of a paged cache are taken one after another.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @paired_rest
   func.func @paired_rest(%q: tensor<14x64xf32>, %ks: tensor<4x32x64xbf16>, %vs: tensor<2x64x64xbf16>, %scale: f32, %n: index, %i: index, %end: index,
@@ -341,8 +341,7 @@ func.func @some(%q: tensor<8x64xf32>, %k: tensor<9x64x32xf32>, %v: tensor<2x288x
 
 // -----
 
-// What is read next is brought near during the first product, what is written during the second: of 2 and of 1 panels a
-// part each.
+// The first matmul prefetches the next queries, the second the output lines: a part for each of 2 panels and of 1 panel.
 // CHECK-LABEL: @ahead
 // CHECK-SAME: %[[NEXT:[a-z0-9]+]]: tensor<8x64xf32>, %[[RESULT:[a-z0-9]+]]: tensor<8x32xf32>
 func.func @ahead(%next: tensor<8x64xf32>, %result: tensor<8x32xf32>, %q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<1x64x32xf32>,
@@ -454,8 +453,8 @@ func.func @wide_indices(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tenso
 
 // -----
 
-// What a score region yields is subtracted from before it is multiplied by log2 e, as the largest floats times it are infinite; in a
-// merge of such states as well.
+// The maximum is subtracted from a score region's result before it is multiplied by log2 e, as the largest floats times it are
+// infinite; so it is when such states are combined.
 // CHECK-LABEL: @natural
 func.func @natural(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index, %as: tensor<4x1x32xf32>,
                    %ms: tensor<4x1xf32>, %ls: tensor<4x1xf32>, %acc: tensor<1x32xf32>, %m: tensor<1xf32>, %l: tensor<1xf32>) -> tensor<1x32xf32> {

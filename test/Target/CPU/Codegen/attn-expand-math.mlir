@@ -89,7 +89,7 @@ module attributes {attn.target = {power_scale, vector_bytes = 64 : i64, vector_r
     return %0, %1, %2 : vector<32xf32>, vector<16xf32>, vector<8xf32>
   }
 
-  // What is rounded to bf16 needs two multiply-adds less.
+  // A result that is rounded to bf16 needs two multiply-adds less.
   // CHECK-LABEL: func.func @coarse
   func.func @coarse(%x: vector<16xf32>, %y: vector<8xf32>) -> (vector<16xf32>, vector<8xf32>) {
     // CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"

@@ -1,7 +1,7 @@
 // RUN: rapt-opt %s --attn-lower-products --split-input-file | FileCheck %s
 
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
-  // Of keys and values, what lies 16 KiB behind may be read much later: it goes to the second-level cache.
+  // Keys and values 16 KiB ahead may be read much later: they are prefetched into L2.
   // CHECK-LABEL: @few_queries
   func.func @few_queries(%a: memref<4x64xf32>, %b: memref<64x32xf32>, %c: memref<4x32xf32>) {
     // CHECK: scf.for %[[K:[a-z0-9]*]]

@@ -126,7 +126,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
-  // Of parts of k, what follows is the same part of the next panel; behind the last panel of the task the next part of its first,
+  // With k-blocking the same part of the next panel is prefetched; behind the last panel of the task the next part of its first,
   // behind the last part the panel of the next task.
   // CHECK-LABEL: @parts
   func.func @parts(%x: memref<56x128xf32>, %w: memref<4x128x32xf32>, %y: memref<56x128xf32>, %n: index) {
@@ -166,7 +166,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
-  // Of a panel that was widened the next one is fetched as it is stored, a line a step of one tile alone.
+  // The panel behind a widened one is prefetched as it is stored, a line per step of one tile alone.
   // CHECK-LABEL: @widened
   func.func @widened(%x: memref<56x64xf32>, %w: memref<4x32x64xbf16>, %y: memref<56x32xf32>, %n: index) {
     %c0 = arith.constant 0 : index

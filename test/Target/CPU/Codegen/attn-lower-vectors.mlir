@@ -18,7 +18,7 @@ func.func @rows(%buffer: memref<8x64xf32>, %rows: vector<2x16xf32>, %at: index) 
   return
 }
 
-// What may lie behind the buffer's end is masked.
+// Lanes that may lie behind the buffer's end are masked.
 // CHECK-LABEL: func @edge
 // CHECK: %[[MASK:.*]] = arith.cmpi
 // CHECK: vector.maskedload %{{.*}}, %[[MASK]]

@@ -5,7 +5,7 @@
 // CHECK: %[[PX:.*]] = tensor.pad %[[X]] low[0, 0] high[0, 31]
 // CHECK: %[[PW:.*]] = tensor.pad %[[W]] low[0] high[31]
 // CHECK: %[[N:.*]] = attn.rms_norm %[[PX]], %[[PW]] {{.*}} columns 33 : tensor<?x64xf32>, tensor<64xf32>
-// What one op pads the next takes as it is.
+// The next op takes a padded result as it is.
 // CHECK-NOT: tensor.pad
 // CHECK: %[[A:.*]] = attn.activation relu %[[N]] : tensor<?x64xf32>
 // CHECK: %[[CUT:.*]] = tensor.extract_slice %[[A]][0, 0] [%{{.*}}, 33] [1, 1]

@@ -62,7 +62,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-// What writes its rows rounded, as the remarks say, and what does not.
+// Ops that cast the rows that they write, as the remarks say, and ops that do not.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #w = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>

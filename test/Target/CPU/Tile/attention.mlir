@@ -82,7 +82,7 @@ func.func @window(%q: tensor<?x1x64xf32>, %k: tensor<?x1x64xf32>, %v: tensor<?x1
 #bias = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, q, kv)>
 #table = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
 
-// What does not depend on q or kv is read once a task; the state gets a slice of the bias, and the table whole.
+// Extras that depend on neither q nor kv are read once per task; the state gets a slice of the bias, and the table whole.
 // CHECK-LABEL: @extras
 // CHECK-SAME: %[[TABLE:[a-z0-9]+]]: tensor<4x32xf32>)
 func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4x?x?xf32>, %table: tensor<4x32xf32>) -> tensor<?x4x64xf32> {

@@ -77,7 +77,7 @@ func.func @rows(%q: tensor<?x64x!attn.quantized<s8 group 32 axis 1>>) -> tensor<
 
 // -----
 
-// What no pattern takes: each reason is told.
+// Ops that no pattern takes: each reason is told.
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>

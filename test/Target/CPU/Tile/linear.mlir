@@ -178,8 +178,8 @@ func.func @widened_rows(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tens
 
 // -----
 
-// With instructions on tiles, rows come in 32 and 16. Of at least 16 rows, those that are left are the last of 16 that overlap
-// others: a row of their products each. Of fewer, 4 and single rows.
+// With AMX, tiles have 32 and 16 rows. The rest of at least 16 rows is a tile of 16 that overlaps the one before: a row
+// of their products each. Fewer rows are tiles of 4 and single rows.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @tiles
   func.func @tiles(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
@@ -255,7 +255,7 @@ func.func @not_deep(%x: tensor<?x1552xf32>, %v: tensor<2x1552x32xf32>, %z: tenso
 
 // -----
 
-// Of heads that are rotated a task has two of 64 columns, and few rows one. They are rotated where the result lies.
+// A task has two rotated heads of 64 columns, or one with few rows. They are rotated in the result's buffer.
 // CHECK-LABEL: @deep_heads
 func.func @deep_heads(%x: tensor<?x2048xf32>, %w: tensor<10x2048x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>) -> tensor<?x320xf32> {
   // CHECK: arith.select %{{.*}}, %{{.*}}, %c1

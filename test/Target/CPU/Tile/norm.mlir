@@ -31,7 +31,7 @@ func.func @of_its_own(%x: tensor<?x64xf32>, %w: tensor<64xf32>) -> tensor<?x64xf
 
 // -----
 
-// Of 64 columns 40 count: what padding becomes once the mean is subtracted is set to zero.
+// 40 of 64 columns count: the padding is zero again after the mean is subtracted.
 // CHECK-LABEL: @padded
 func.func @padded(%x: tensor<?x64xf32>, %w: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<?x64xf32> {
   // CHECK: vector.create_mask

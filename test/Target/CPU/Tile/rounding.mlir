@@ -18,7 +18,7 @@ func.func @norm(%x: tensor<?x64xf32>, %g: tensor<64xf32>, %w: tensor<1x32x64xbf1
 
 // -----
 
-// What else reads it, as the residual stream after a norm, has the rows in f32 from the same tasks.
+// Another reader, such as the residual stream after a norm, has the rows in f32 from the same tasks.
 // CHECK-LABEL: @both
 func.func @both(%x: tensor<?x64xf32>, %g: tensor<64xf32>, %b: tensor<64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
   // CHECK: %[[ROWS:.*]]:2 = scf.forall {{.*}} -> (tensor<?x64xf32>, tensor<?x64xbf16>)
