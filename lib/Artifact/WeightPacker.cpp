@@ -132,6 +132,7 @@ struct Packing {
   const std::vector<Slot> &slots;
   StagedFile &file;
   uint64_t sectionOffset, sectionBytes;
+  const ProgressCallback &onBytes;
   std::vector<Id> digests{};         ///< one per piece
   std::vector<PieceErrors> errors{}; ///< alike
   std::atomic<uint64_t> next = 0;
@@ -175,10 +176,13 @@ void Packing::work() {
       digests[index] = hash(piece);
       status = file.writeAt(sectionOffset + begin, piece);
     }
-    if (!status)
+    if (!status) {
       error.report(index, status.error());
-    else
-      file.beginWriteback(sectionOffset + begin, piece.size());
+      continue;
+    }
+    file.beginWriteback(sectionOffset + begin, piece.size());
+    if (onBytes)
+      onBytes(piece.size());
   }
 }
 
@@ -224,7 +228,7 @@ Expected<PackedWeights> packWeights(const PackRequest &request) {
     return status.error();
 
   const uint64_t bytes = header->sections[0].bytes;
-  Packing packing{*writers, *slots, **file, header->sections[0].offset, bytes};
+  Packing packing{*writers, *slots, **file, header->sections[0].offset, bytes, request.onBytes};
   packing.digests.resize((bytes + pieceBytes - 1) / pieceBytes);
   packing.errors.resize(packing.digests.size());
   runOnThreads(threadCount(request.threads), [&](unsigned) { packing.work(); });

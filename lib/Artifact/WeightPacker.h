@@ -9,6 +9,7 @@
 #include "lib/Artifact/StagedFile.h"
 #include "lib/Artifact/TensorReader.h"
 #include "lib/Artifact/WeightFile.h"
+#include "lib/Support/Progress.h"
 
 namespace rapt::artifact {
 
@@ -25,6 +26,8 @@ struct PackRequest {
   std::string directory; ///< where the file goes
   std::string base;      ///< its name is base-<id8>.weights
   unsigned threads = 0;  ///< 0: one per processor, at most 8
+  /// Is told the bytes of weights as they are written, all in all weightsBytes(*parameters).
+  ProgressCallback onBytes = {};
 };
 
 /// How well a matrix of one layer was quantized.

@@ -7,6 +7,7 @@
 #include "lib/Driver/FaultInjection.h"
 #include "lib/Driver/Kernel.h"
 #include "lib/Driver/Lowering.h"
+#include "lib/Driver/Phases.h"
 #include "lib/Driver/Remarks.h"
 #include "lib/Driver/Report.h"
 #include "lib/Driver/StageCheck.h"
@@ -20,7 +21,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include <atomic>
-#include <chrono>
 
 using namespace mlir;
 using namespace rapt;
@@ -28,12 +28,11 @@ using namespace rapt::driver;
 
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 /// One compilation, from options to files. Its functions return false when it is over; `status` then says how.
 class Compilation {
 public:
-  Compilation(const Options &options, const std::string &tool) : options(options), tool(tool) {}
+  Compilation(const Options &options, const std::string &tool, Phases &phases)
+      : options(options), tool(tool), phases(phases) {}
 
   ExitStatus run() {
     if (prepare() && read() && (emit <= Emit::LLVMDialect ? writeStage() : lowerAndWrite()))
@@ -81,6 +80,7 @@ private:
 
   const Options &options;
   std::string tool;
+  Phases &phases;
   ExitStatus status = Success;
   Emit emit = Emit::Library;
   std::vector<cpu::Target> targets; ///< best first
@@ -92,12 +92,11 @@ private:
   CommandFiles files;
   Weights weights;
   artifact::Manifest manifest;
-  Costs costs;
-  double began = now();
 };
 
 /// Everything that can be wrong about the command line alone.
 bool Compilation::prepare() {
+  phases.enter("setting up");
   emit = *emitNamed(options.emit);
   Expected<std::string> triple = cpu::findTriple(options.triple);
   if (!triple)
@@ -112,7 +111,7 @@ bool Compilation::prepare() {
     auto found =
         llvm::find_if(lowerings, [&](const auto &other) { return other->targets.front()->info() == target.info(); });
     if (found == lowerings.end())
-      found = lowerings.insert(found, std::make_unique<Lowering>(options));
+      found = lowerings.insert(found, std::make_unique<Lowering>(options, phases));
     (*found)->targets.push_back(&target);
   }
   // The modules for other CPUs would say the same.
@@ -125,6 +124,7 @@ bool Compilation::prepare() {
 }
 
 bool Compilation::read() {
+  phases.enter("reading");
   Expected<InputKind> kind = detectInput(options.input);
   if (!kind)
     return fail(WrongInput, kind.error().message);
@@ -242,7 +242,7 @@ bool Compilation::showSteps() {
       text += llvm::join(artifact::linkCommand(*linker, "OBJECT", "EXPORTS", targets[0].pageBytes(), paths.main), " ") +
               "\n";
   }
-  llvm::errs() << text;
+  writeToStderr(text);
   return true;
 }
 
@@ -256,10 +256,10 @@ bool Compilation::openWeights() {
 
 /// Packs what was opened; it then waits as a temporary file, or in memory to become part of the code.
 bool Compilation::packWeights() {
-  if (Status packed = weights.pack(input, manifest.parameters, options, paths.directory, paths.base); !packed)
+  if (Status packed = weights.pack(input, manifest.parameters, options, paths.directory, paths.base, phases); !packed)
     return failOf(packed);
   if (weights.packed)
-    llvm::errs() << quantizationReport(manifest.parameters, weights.packed->errors, options.verbose);
+    writeToStderr(quantizationReport(manifest.parameters, weights.packed->errors, options.verbose));
   injectFault(options, "pack");
   if (options.embedWeights)
     if (Status embedded = weights.embed(options.weights); !embedded)
@@ -303,8 +303,11 @@ bool Compilation::lowerAll() {
     }
     return lowering.lowerTo(Stage::LLVMDialect);
   };
+  if (lowerings.size() > 1)
+    phases.enterParallel("lowering for several CPUs", "stages", lowerings.size() * 4 - 1);
   if (!atTheSameTime(lowerings.size(), lower))
     return false;
+  phases.enter("describing entries");
   const artifact::Manifest common = manifest;
   if (Status described = describeEntries(module(), manifest); !described)
     return failOf(described, Bug);
@@ -337,6 +340,7 @@ bool Compilation::lowerAndWrite() {
     Status written = writeText("", prediction(manifest, *bytes, options.verbose));
     return written ? true : failOf(written);
   }
+  phases.enter("opening weights");
   if (emit >= Emit::Object && !openWeights())
     return false;
   if (manifest.model)
@@ -382,14 +386,15 @@ bool Compilation::writeCode() {
 /// The code of all variants in one object.
 bool Compilation::emitObject(std::string &object) {
   std::vector<std::string> objects(targets.size());
+  const bool isKept = options.saveTemps || !options.dumpDirectory.empty();
   auto emitOne = [&](size_t i) -> MaybeFailure {
     if (MaybeFailure failure = emitVariant(i, cpu::Output::Object, objects[i]))
       return failure;
     const std::string label = targets.size() > 1 ? targets[i].name + "." : "";
     for (auto [output, suffix] : {std::pair(cpu::Output::LLVMIR, "ll"), {cpu::Output::Assembly, "s"}}) {
+      if (!isKept)
+        break;
       std::string text;
-      if (!options.saveTemps && options.dumpDirectory.empty())
-        continue;
       if (MaybeFailure failure = emitVariant(i, output, text))
         return failure;
       if (Status written = writeIntermediate(options, paths, label + suffix, text); !written)
@@ -397,8 +402,11 @@ bool Compilation::emitObject(std::string &object) {
     }
     return std::nullopt;
   };
+  if (targets.size() > 1)
+    phases.enterParallel("code generation for several CPUs", "steps", targets.size() * 3 * (isKept ? 3 : 1));
   if (!atTheSameTime(targets.size(), emitOne))
     return false;
+  phases.enter("linking");
   if (objects.size() == 1) {
     object = std::move(objects.front());
     return true;
@@ -419,7 +427,8 @@ bool Compilation::saveWeights() {
     return true;
   if (!weights.reader)
     return fail(WrongUsage, "--save-weights needs tensors; " + shownPath(options.input) + " has none");
-  Status written = huggingface::writeSafeTensors(options.saveWeights, *weights.reader, weights.names);
+  phases.enter("saving weights", "bytes", weights.tensorBytes());
+  Status written = huggingface::writeSafeTensors(options.saveWeights, *weights.reader, weights.names, phases.counter());
   return written ? true : failOf(written);
 }
 
@@ -439,12 +448,8 @@ bool Compilation::writeKernel() {
 bool Compilation::writeArtifact() {
   if (!manifest.model)
     return writeKernel();
-  double start = now();
-  costs.compileSeconds = start - began;
   if (!packWeights())
     return false;
-  costs.packSeconds = now() - start;
-  start = now();
   injectFault(options, "object");
   std::string object;
   if (!emitObject(object))
@@ -460,6 +465,7 @@ bool Compilation::writeArtifact() {
     return fail(WrongInput, header.error().message);
   if (!saveWeights())
     return false;
+  phases.enter("syncing and renaming");
   std::string old = weightsNamedBy(paths.main, paths.base);
   if (weights.packed)
     if (Status done = weights.packed->commit(); !done)
@@ -473,11 +479,13 @@ bool Compilation::writeArtifact() {
   if (weights.existing && artifact::directoryOf(options.weights) != paths.directory)
     tell("warning", shownPath(paths.main) + " looks for " + shownPath(manifest.weightsFile) +
                         " beside itself; it lies in " + shownPath(artifact::directoryOf(options.weights)));
-  costs.compileSeconds += now() - start;
   const bool hasTokenizer = llvm::any_of(input.sections, [](const artifact::Section &section) {
     return section.name == "tokenizer.json" || section.name == "vocab.json" || section.name == "vocab.txt";
   });
-  llvm::errs() << report(manifest, paths, emit, costs, options, hasTokenizer);
+  phases.endProgress();
+  const double packing = phases.secondsIn(packingPhase);
+  const Costs costs{phases.elapsed() - packing, packing};
+  writeToStderr(report(manifest, paths, emit, costs, options, hasTokenizer));
   return true;
 }
 
@@ -486,7 +494,11 @@ bool Compilation::writeArtifact() {
 ExitStatus driver::compile(const Options &options, const std::string &tool) {
   discardOnInterrupt();
   reportCrashes();
-  return Compilation(options, tool).run();
+  Phases phases(options.verbose, progressModeOf(options.progress));
+  Compilation compilation(options, tool, phases);
+  const ExitStatus status = compilation.run();
+  phases.enter("freeing memory"); // by the destructors
+  return status;
 }
 
 std::string driver::familyNames() {

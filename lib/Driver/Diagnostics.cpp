@@ -2,9 +2,9 @@
 #include "lib/Driver/Diagnostics.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
+#include "lib/Support/Progress.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -27,7 +27,7 @@ static std::string line(const char *kind, const std::string &message) {
 
 void driver::tell(const char *kind, const std::string &message) {
   if (!message.empty())
-    llvm::errs() << line(kind, message);
+    writeToStderr(line(kind, message));
 }
 
 /// "ActivationKind" as "activation kind".
@@ -110,11 +110,11 @@ void Diagnostics::write(const char *kind, Location location, const std::string &
   if (holds)
     held += text;
   else
-    llvm::errs() << text;
+    writeToStderr(text);
 }
 
 void Diagnostics::release() {
-  llvm::errs() << held;
+  writeToStderr(held);
   held.clear();
 }
 

@@ -6,16 +6,12 @@
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/Support/FormatVariadic.h"
-#include <chrono>
 
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::driver;
 
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 DialectRegistry makeRegistry() {
   DialectRegistry registry;
@@ -60,9 +56,9 @@ std::string driver::textWithLocations(ModuleOp module) {
   return textOf(module, OpPrintingFlags().assumeVerified().enableDebugInfo());
 }
 
-Lowering::Lowering(const Options &options)
+Lowering::Lowering(const Options &options, Phases &phases)
     : context(makeRegistry(), MLIRContext::Threading::DISABLED), diagnostics(context, options.verbose),
-      options(options) {}
+      options(options), phases(phases) {}
 
 PipelineOptions Lowering::pipelineOptions() const {
   return {targets.front()->info(), options.dtype, options.quantize, options.quantizeGroup ? options.quantizeGroup : 32,
@@ -115,8 +111,14 @@ Failure Lowering::failPasses(Stage to) {
   return failure;
 }
 
+/// The name of a phase, with the CPU where there are several.
+std::string Lowering::phaseFor(const std::string &name, const cpu::Target &target) const {
+  return label.empty() ? name : name + " for " + target.name;
+}
+
 MaybeFailure Lowering::runPasses(Stage to) {
   const std::string name = rapt::nameOf(to).str();
+  const Phases::Step timed(phases, phaseFor("lowering to " + name, *targets.front()));
   PassManager passes(&context, ModuleOp::getOperationName());
   buildPipeline(passes, stageOf(*module), to, pipelineOptions());
   step = {"lowering to the stage " + name, reproducerText(source, pipelineTo(to)), "rapt-opt --run-reproducer ", ""};
@@ -124,11 +126,8 @@ MaybeFailure Lowering::runPasses(Stage to) {
   if (std::unique_ptr<Pass> faulty = makeFaultyPass(options, name))
     passes.addPass(std::move(faulty));
   passes.enableVerifier(false); // the stage as a whole is verified below
-  double start = now();
   if (failed(passes.run(*module)) || failed(verify(*module)))
     return failPasses(to);
-  if (options.verbose)
-    llvm::errs() << llvm::formatv("raptc: {0}{1}: {2:f2} s\n", label, name, now() - start);
   step = {"going on from the stage " + name, source, "raptc ", codeOptions(options, *targets.front())};
   return dump();
 }
@@ -143,15 +142,23 @@ MaybeFailure Lowering::lowerTo(Stage stage) {
 MaybeFailure Lowering::emit(const cpu::Target &target, const cpu::Exports &exports, cpu::Output output,
                             std::string &code) {
   auto translate = [&] {
+    const Phases::Step timed(phases, phaseFor("translation to LLVM IR", target));
     std::lock_guard<std::mutex> hold(translating);
     return cpu::translate(*module, target, exports);
   };
   Expected<cpu::Code> translated = translate();
   if (!translated)
     return internalFailure(translated.error().message);
+  const uint64_t functions = translated->countFunctions();
+  {
+    Phases::Step timed(phases, phaseFor("optimization", target), "functions", functions);
+    if (Status optimized = cpu::optimize(*translated, target, timed.counter()); !optimized)
+      return internalFailure(optimized.error().message);
+  }
+  Phases::Step timed(phases, phaseFor("code generation", target), "functions", functions);
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  if (Status emitted = cpu::emit(*translated, target, output, stream); !emitted)
+  if (Status emitted = cpu::emit(*translated, target, output, stream, timed.counter()); !emitted)
     return internalFailure(emitted.error().message);
   code = bytes.str().str();
   return std::nullopt;

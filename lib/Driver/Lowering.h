@@ -9,6 +9,7 @@
 #include "lib/Driver/Diagnostics.h"
 #include "lib/Driver/Input.h"
 #include "lib/Driver/Output.h"
+#include "lib/Driver/Phases.h"
 #include "lib/Driver/Reproducer.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Target/CPU/Emit.h"
@@ -27,7 +28,7 @@ using MaybeFailure = std::optional<Failure>;
 
 class Lowering {
 public:
-  explicit Lowering(const Options &options);
+  Lowering(const Options &options, Phases &phases);
 
   /// CPUs whose TargetInfo is the same.
   std::vector<const cpu::Target *> targets;
@@ -55,8 +56,10 @@ private:
   MaybeFailure runPasses(Stage to);
   Failure failPasses(Stage to);
   PipelineOptions pipelineOptions() const;
+  std::string phaseFor(const std::string &name, const cpu::Target &target) const;
 
   const Options &options;
+  Phases &phases;
   OutputPaths paths;
   std::string label;
   /// The module as it was read, which with the passes from there shows each bug again: text of every stage would be a

@@ -28,7 +28,7 @@ constexpr Flag flags[] = {
     {"--version", &Options::version, "print the version", false},
     {"--list-families", &Options::listFamilies, "print the model families that can be compiled", false},
     {"--help", &Options::help, "print this, as -h does", false},
-    {"-v", &Options::verbose, "print the time of every stage", false},
+    {"-v", &Options::verbose, "print the time of every phase, and details", false},
     {"-###", &Options::showCommands, "print what would be run, run nothing", true},
     {"-save-temps", &Options::saveTemps, "keep the text of every stage", true},
     {"--help-hidden", &Options::helpHidden, "print every option", true},
@@ -42,6 +42,7 @@ constexpr std::string_view weightTypes[] = {"auto", "f32", "bf16", "f16"};
 constexpr std::string_view cacheTypes[] = {"auto", "f32", "bf16", "f16", "int8"};
 constexpr std::string_view quantizations[] = {"none", "w8a8", "w8", "w4"};
 constexpr std::string_view groupSizes[] = {"32", "64", "128"};
+constexpr std::string_view progressModes[] = {"auto", "always", "never"};
 constexpr std::string_view matrixUnits[] = {"amx", "bf16"};
 
 struct Text {
@@ -75,6 +76,9 @@ constexpr Text texts[] = {
     {"--emulate", &Options::emulate,
      "products as for a CPU with amx, or with dot products of bf16, whose instructions vector code takes the place of",
      matrixUnits, "", true},
+    {"--progress", &Options::progress,
+     "a line on how far it is: auto (on a terminal, after a second), always (at once, wherever stderr goes), never",
+     progressModes},
     {"--remarks", &Options::remarks, "CATEGORY or CATEGORY:REGEX: say what a kind of rules did and why not, as fusion"},
     {"--inject-fault",
      &Options::fault,

@@ -5,6 +5,7 @@
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
+#include "lib/Support/Progress.h"
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -106,6 +107,7 @@ CommandFiles OutputPaths::list(const Options &options, Emit emit, const std::vec
 
 Status driver::writeText(const std::string &path, std::string_view text) {
   if (path.empty()) {
+    ProgressPause pause; // the terminal may be the same
     if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0)
       return Error{std::string("cannot write to stdout: ") + strerror(errno)};
     return {};
@@ -151,6 +153,7 @@ void driver::discardOnInterrupt() {
     struct sigaction action = {};
     action.sa_handler = [](int received) {
       TemporaryFile::discardAll();
+      Progress::eraseForSignal();
       signal(received, SIG_DFL);
       raise(received);
     };

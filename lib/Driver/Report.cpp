@@ -2,6 +2,7 @@
 #include "lib/Driver/Report.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Task.h"
+#include "lib/Support/Units.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
@@ -15,22 +16,6 @@ using namespace rapt;
 using namespace rapt::driver;
 
 namespace {
-
-/// 1234567 as 1,234,567.
-std::string grouped(uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (size_t i = digits.size(); i > 3; i -= 3)
-    digits.insert(i - 3, ",");
-  return digits;
-}
-
-std::string inUnits(uint64_t bytes) {
-  char text[32];
-  const char *unit = bytes < 1000000 ? "kB" : bytes < 1000000000 ? "MB" : "GB";
-  double divisor = bytes < 1000000 ? 1e3 : bytes < 1000000000 ? 1e6 : 1e9;
-  snprintf(text, sizeof text, "%.1f %s", double(bytes) / divisor, unit);
-  return text;
-}
 
 std::string seconds(double value) {
   char text[32];

@@ -2,6 +2,7 @@
 #include "lib/Driver/Reproducer.h"
 #include "lib/Artifact/StagedFile.h"
 #include "lib/Driver/Compile.h"
+#include "lib/Support/Progress.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <atomic>
 #include <cerrno>
@@ -120,6 +121,7 @@ void onCrash(int number) {
     line << " while " << current->doing.c_str();
   leave(line);
   line << "\n";
+  Progress::eraseForSignal();
   writeAll(STDERR_FILENO, line.get(), line.size());
   _exit(Bug);
 }
@@ -138,6 +140,7 @@ void onNoMemory() {
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
     line << ", and this process may have " << unsigned(limit.rlim_cur >> 20) << " MB of addresses (ulimit -v)";
   line << "\n";
+  Progress::eraseForSignal();
   writeAll(STDERR_FILENO, line.get(), line.size());
   _exit(WrongInput);
 }

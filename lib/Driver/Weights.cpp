@@ -2,6 +2,7 @@
 #include "lib/Driver/Weights.h"
 #include "lib/Import/Formats/HuggingFace/CheckTensors.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
+#include "lib/Support/CheckedMath.h"
 #include "lib/Support/File.h"
 #include <cstring>
 #include <sys/stat.h>
@@ -90,14 +91,26 @@ Expected<Weights> Weights::open(Input &input, const std::vector<artifact::Parame
   return weights;
 }
 
+uint64_t Weights::tensorBytes() const {
+  uint64_t bytes = 0;
+  for (const std::string &name : names)
+    if (const artifact::TensorInfo *info = reader->find(name))
+      bytes += uint64_t(checkedProduct<int64_t>(info->shape).value_or(0)) * artifact::sizeOf(info->dtype);
+  return bytes;
+}
+
 Status Weights::pack(const Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options,
-                     const std::string &directory, const std::string &base) {
+                     const std::string &directory, const std::string &base, Phases &phases) {
   if (!reader)
     return {};
-  if (options.checkTensors)
-    if (Status finite = huggingface::checkTensors(*reader, names); !finite)
+  if (options.checkTensors) {
+    phases.enter("checking tensors", "bytes", tensorBytes());
+    if (Status finite = huggingface::checkTensors(*reader, names, phases.counter()); !finite)
       return Error{shownPath(options.input) + ": " + finite.error().message};
-  artifact::PackRequest request{&parameters, reader.get(), &input.sections, directory, base, options.jobs};
+  }
+  phases.enter(packingPhase, "bytes", artifact::weightsBytes(parameters));
+  artifact::PackRequest request{&parameters, reader.get(), &input.sections, directory,
+                                base,        options.jobs, phases.counter()};
   Expected<artifact::PackedWeights> result = artifact::packWeights(request);
   if (!result)
     return result.error();

@@ -3,6 +3,7 @@
 #include "lib/Artifact/Manifest.h"
 #include "lib/Artifact/WeightPacker.h"
 #include "lib/Driver/Input.h"
+#include "lib/Driver/Phases.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 namespace rapt::driver {
@@ -22,7 +23,10 @@ struct Weights {
 
   /// Packs into DIRECTORY/BASE-<id8>.weights, still under a temporary name. Without a reader does nothing.
   Status pack(const Input &input, const std::vector<artifact::Parameter> &parameters, const Options &options,
-              const std::string &directory, const std::string &base);
+              const std::string &directory, const std::string &base, Phases &phases);
+
+  /// The bytes of the reader's tensors.
+  uint64_t tensorBytes() const;
 
   /// Maps the packed or existing file, to become part of the library instead of lying beside it. `path` is that of an
   /// existing one.

@@ -147,7 +147,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     requireMessage(kind.error());
     return 0;
   }
-  driver::Lowering lowering(options);
+  driver::Phases phases(/*isVerbose=*/false, ProgressMode::Never);
+  driver::Lowering lowering(options, phases);
   lowering.targets.push_back(&targets.front());
   lower(lowering, options, text);
   return 0;

@@ -80,26 +80,8 @@ int64_t Model::inBlocks(int64_t tokens) const {
   return (tokens + block - 1) / block * block;
 }
 
-std::string grouped(uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (size_t at = digits.size(); at > 3;)
-    digits.insert(at -= 3, ",");
-  return digits;
-}
-
 std::string counted(uint64_t number, const std::string &what) {
   return grouped(number) + " " + what + (number == 1 ? "" : "s");
-}
-
-std::string inUnits(uint64_t bytes) {
-  static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
-  double value = double(bytes);
-  int unit = 0;
-  for (; value >= 1000 && unit < 4; ++unit)
-    value /= 1000;
-  char text[32];
-  snprintf(text, sizeof text, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-  return text;
 }
 
 bool hasRoom(size_t bytes) {

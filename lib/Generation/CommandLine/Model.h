@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Generation/CommandLine/Options.h"
 #include "lib/Support/Expected.h"
+#include "lib/Support/Units.h"
 #include "rapt/rapt.hpp"
 
 namespace rapt::run {
@@ -54,11 +55,8 @@ Outcome makeContext(const Options &options, int64_t tokens, Model &model);
 /// Prints or writes what was measured, at the end of a command that ends with `code`. Returns the exit status.
 int reportProfile(const Profiling &profile, int code);
 
-/// "1,234,567", and "497.8 MB".
-std::string grouped(uint64_t number);
 /// "1 token", "1,234 tokens"
 std::string counted(uint64_t number, const std::string &what);
-std::string inUnits(uint64_t bytes);
 
 /// Whether the system gives as much memory: containers end the process where it does not.
 bool hasRoom(size_t bytes);

@@ -1,6 +1,7 @@
 //===- Emit.h - From the llvm dialect to machine code for CPUs ----------------------*- C++ -*-===//
 #pragma once
 #include "lib/Support/Expected.h"
+#include "lib/Support/Progress.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <memory>
@@ -76,12 +77,17 @@ struct Code {
   ~Code();
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
+  /// Those that have a body.
+  uint64_t countFunctions() const;
 };
 
 /// LLVM IR of a module at the stage llvm-dialect. One at a time for modules of one context.
 Expected<Code> translate(mlir::ModuleOp module, const Target &target, const Exports &exports);
 
-/// Optimizes and emits. Any number at the same time.
-Status emit(Code &code, const Target &target, Output output, llvm::raw_pwrite_stream &out);
+/// Of different code any number of these run at the same time. Each tells `onFunctions` of the functions it has done.
+Status optimize(Code &code, const Target &target, const ProgressCallback &onFunctions = {});
+/// Of code that has been optimized.
+Status emit(Code &code, const Target &target, Output output, llvm::raw_pwrite_stream &out,
+            const ProgressCallback &onFunctions = {});
 
 } // namespace rapt::cpu

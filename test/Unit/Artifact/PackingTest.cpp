@@ -3,6 +3,7 @@
 #include "lib/Artifact/Conversion.h"
 #include "lib/Artifact/WeightPacker.h"
 #include "lib/Support/File.h"
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -216,8 +217,11 @@ TEST(Packing, BytesDoNotDependOnThreads) {
   for (unsigned threads : {1u, 2u, 7u}) {
     TemporaryFolder folder;
     std::vector<Section> sections;
-    auto packed = packWeights({&parameters, &reader, &sections, folder.path, "m", threads});
+    std::atomic<uint64_t> told = 0;
+    auto packed = packWeights(
+        {&parameters, &reader, &sections, folder.path, "m", threads, [&](uint64_t bytes) { told += bytes; }});
     ASSERT_TRUE(packed) << packed.error().message;
+    EXPECT_EQ(told, weightsBytes(parameters));
     const std::string file = fileOf(folder, *packed);
     if (first.empty())
       first = file;

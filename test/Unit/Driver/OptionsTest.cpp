@@ -29,6 +29,11 @@ TEST(Options, FormsOfValues) {
   EXPECT_EQ(*parseOptions({"dir", "--random-weights=18446744073709551615"})->randomSeed, UINT64_MAX);
 }
 
+TEST(Options, ProgressIsAutomaticUnlessAskedFor) {
+  EXPECT_EQ(parseOptions({"dir"})->progress, "auto");
+  EXPECT_EQ(parseOptions({"dir", "--progress=never"})->progress, "never");
+}
+
 TEST(Options, UsageErrorsSayWhatToWrite) {
   EXPECT_NE(failure({}).find("no model given"), std::string::npos);
   EXPECT_NE(failure({"a", "b"}).find("two inputs: 'a' and 'b'"), std::string::npos);
@@ -60,6 +65,8 @@ TEST(Options, UsageErrorsSayWhatToWrite) {
                 .find("invalid value 'f8' for --cache-dtype; expected auto, f32, bf16, f16 or int8"),
             std::string::npos);
   EXPECT_EQ(failure({"a", "--cache-dtype=int8"}), "");
+  EXPECT_NE(failure({"a", "--progress=yes"}).find("invalid value 'yes' for --progress; expected auto, always or never"),
+            std::string::npos);
   EXPECT_NE(failure({"a", "--save-weights=w.safetensors"}).find("needs --random-weights=SEED"), std::string::npos);
   EXPECT_NE(failure({"a", "--emit=ptx"}).find("invalid value 'ptx' for --emit; expected imported, "),
             std::string::npos);

@@ -29,7 +29,9 @@ protected:
   std::string weights() const { return directory + "/model.safetensors"; }
   void save(DType dtype) {
     auto reader = makeRandomTensors(7, dtype, requests);
-    Status status = writeSafeTensors(weights(), *reader, names);
+    uint64_t told = 0;
+    Status status = writeSafeTensors(weights(), *reader, names, [&](uint64_t bytes) { told += bytes; });
+    EXPECT_EQ(told, (5 * 300 + 7) * artifact::sizeOf(dtype));
     ASSERT_TRUE(bool(status)) << status.error().message;
   }
 
@@ -95,7 +97,9 @@ TEST_F(Tensors, WrittenTensorsReadBackTheSame) {
     ASSERT_TRUE(bool(expected->read("a.weight", 0, a)));
     ASSERT_TRUE(bool(actual->read("a.weight", 0, b)));
     EXPECT_EQ(a, b);
-    EXPECT_TRUE(bool(checkTensors(*actual, names)));
+    uint64_t told = 0;
+    EXPECT_TRUE(bool(checkTensors(*actual, names, [&](uint64_t bytes) { told += bytes; })));
+    EXPECT_EQ(told, (5 * 300 + 7) * artifact::sizeOf(dtype));
   }
 }
 

@@ -43,7 +43,8 @@ static void scan(const std::byte *data, uint64_t count, uint64_t begin, Bits exp
 }
 
 static Expected<Finding> scanTensor(const artifact::TensorReader &reader, const std::string &name,
-                                    const artifact::TensorInfo &info, std::span<std::byte> window) {
+                                    const artifact::TensorInfo &info, std::span<std::byte> window,
+                                    const ProgressCallback &onBytes) {
   Finding finding;
   uint64_t elements = uint64_t(checkedProduct<int64_t>(info.shape).value_or(0)), size = artifact::sizeOf(info.dtype);
   uint64_t perWindow = window.size() / size;
@@ -61,18 +62,21 @@ static Expected<Finding> scanTensor(const artifact::TensorReader &reader, const 
       before.count += finding.count;
       finding = before;
     }
+    if (onBytes)
+      onBytes(count * size);
   }
   return finding;
 }
 
-Status huggingface::checkTensors(const artifact::TensorReader &reader, std::span<const std::string> names) {
+Status huggingface::checkTensors(const artifact::TensorReader &reader, std::span<const std::string> names,
+                                 const ProgressCallback &onBytes) {
   std::vector<std::byte> window(size_t(8) << 20);
   std::string message;
   for (const std::string &name : names) {
     const artifact::TensorInfo *info = reader.find(name);
     if (!info)
       continue;
-    Expected<Finding> finding = scanTensor(reader, name, *info, window);
+    Expected<Finding> finding = scanTensor(reader, name, *info, window, onBytes);
     if (!finding)
       return finding.error();
     if (finding->count == 0)

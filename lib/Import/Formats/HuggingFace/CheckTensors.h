@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Artifact/TensorReader.h"
 #include "lib/Support/Expected.h"
+#include "lib/Support/Progress.h"
 #include <span>
 #include <string>
 
@@ -9,6 +10,8 @@ namespace rapt::huggingface {
 
 /// Reads every value of the tensors `names`. An error names each tensor that holds NaN or infinity, the index of its
 /// first such value, that value and their number.
-Status checkTensors(const artifact::TensorReader &reader, std::span<const std::string> names);
+/// `onBytes` is told the bytes of each as they are read.
+Status checkTensors(const artifact::TensorReader &reader, std::span<const std::string> names,
+                    const ProgressCallback &onBytes = {});
 
 } // namespace rapt::huggingface

@@ -47,7 +47,7 @@ static Expected<std::string> makeHeader(const artifact::TensorReader &reader, st
 }
 
 static Status copyTensor(const artifact::TensorReader &reader, const std::string &name, OutputFile &file,
-                         std::span<std::byte> window) {
+                         std::span<std::byte> window, const ProgressCallback &onBytes) {
   uint64_t bytes = *bytesOf(*reader.find(name));
   for (uint64_t done = 0; done < bytes; done += window.size()) {
     std::span<std::byte> part = window.first(std::min<uint64_t>(window.size(), bytes - done));
@@ -55,12 +55,14 @@ static Status copyTensor(const artifact::TensorReader &reader, const std::string
       return status;
     if (Status status = file.write(part); !status)
       return status;
+    if (onBytes)
+      onBytes(part.size());
   }
   return {};
 }
 
 Status huggingface::writeSafeTensors(const std::string &path, const artifact::TensorReader &reader,
-                                     std::span<const std::string> names) {
+                                     std::span<const std::string> names, const ProgressCallback &onBytes) {
   Expected<std::string> header = makeHeader(reader, names);
   if (!header)
     return header.error();
@@ -74,7 +76,7 @@ Status huggingface::writeSafeTensors(const std::string &path, const artifact::Te
     return status;
   std::vector<std::byte> window(windowBytes);
   for (const std::string &name : names)
-    if (Status status = copyTensor(reader, name, **file, window); !status)
+    if (Status status = copyTensor(reader, name, **file, window, onBytes); !status)
       return status;
   return (*file)->commit();
 }

@@ -114,9 +114,9 @@ void addTable(llvm::Module &module, const ArtifactTable &table, llvm::ArrayRef<s
 
 /// The passes of LLVM's O2 that pay behind MLIR. Loops arrive vectorized and unrolled as far as it pays: the rest of O2
 /// changed no measured speed and took a quarter of the compile time.
-constexpr llvm::StringLiteral kCleanUp = "function(lower-expect,sroa,early-cse<memssa>,simplifycfg,instcombine<no-"
+constexpr llvm::StringLiteral kCleanUp = "lower-expect,sroa,early-cse<memssa>,simplifycfg,instcombine<no-"
                                          "verify-fixpoint>,loop-mssa(loop-rotate,licm),gvn,"
-                                         "instcombine<no-verify-fixpoint>,simplifycfg,adce)";
+                                         "instcombine<no-verify-fixpoint>,simplifycfg,adce";
 
 /// Register tiles fill the registers, and their steps come in the order that reads well. LLVM's scheduler, which may
 /// not look at single functions, puts the loads of a step first where an address takes a multiplication, and spills
@@ -129,7 +129,32 @@ void keepOrder() {
   (void)set;
 }
 
-Status optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+/// Counts the functions that the passes before it have gone through.
+struct CountFunctions : llvm::PassInfoMixin<CountFunctions> {
+  const ProgressCallback &onFunctions;
+  explicit CountFunctions(const ProgressCallback &onFunctions) : onFunctions(onFunctions) {}
+  llvm::PreservedAnalyses run(llvm::Function &, llvm::FunctionAnalysisManager &) {
+    if (onFunctions)
+      onFunctions(1);
+    return llvm::PreservedAnalyses::all();
+  }
+};
+
+/// The same for the pass manager of code generators.
+struct CountEmittedFunctions : llvm::FunctionPass {
+  static char id;
+  const ProgressCallback &onFunctions;
+  explicit CountEmittedFunctions(const ProgressCallback &onFunctions) : FunctionPass(id), onFunctions(onFunctions) {}
+  bool runOnFunction(llvm::Function &) override {
+    if (onFunctions)
+      onFunctions(1);
+    return false;
+  }
+  void getAnalysisUsage(llvm::AnalysisUsage &usage) const override { usage.setPreservesAll(); }
+};
+char CountEmittedFunctions::id = 0;
+
+Status runCleanUp(llvm::Module &module, llvm::TargetMachine &machine, const ProgressCallback &onFunctions) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
@@ -140,18 +165,27 @@ Status optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
-  llvm::ModulePassManager passes;
-  if (llvm::Error error = builder.parsePassPipeline(passes, kCleanUp))
+  llvm::FunctionPassManager ofFunction;
+  if (llvm::Error error = builder.parsePassPipeline(ofFunction, kCleanUp))
     return Error{"LLVM does not know a pass of " + kCleanUp.str() + ": " + llvm::toString(std::move(error))};
+  ofFunction.addPass(CountFunctions(onFunctions));
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(ofFunction)));
   passes.run(module, modules);
   return {};
 }
+
+Error noGenerator(const Target &target) { return Error{"no code generator for " + target.triple + " in this LLVM"}; }
 
 } // namespace
 
 Code::Code() : context(std::make_unique<llvm::LLVMContext>()) {}
 Code::Code(Code &&) = default;
 Code::~Code() = default;
+
+uint64_t Code::countFunctions() const {
+  return uint64_t(llvm::count_if(*module, [](const llvm::Function &function) { return !function.isDeclaration(); }));
+}
 
 Expected<Code> cpu::translate(mlir::ModuleOp source, const Target &target, const Exports &exports) {
   const ArtifactTable *table = exports.table;
@@ -209,28 +243,34 @@ Expected<Code> cpu::translate(mlir::ModuleOp source, const Target &target, const
   return code;
 }
 
-Status cpu::emit(Code &code, const Target &target, Output output, llvm::raw_pwrite_stream &out) {
-  llvm::Module *module = code.module.get();
+Status cpu::optimize(Code &code, const Target &target, const ProgressCallback &onFunctions) {
   std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target);
   if (!machine)
-    return Error{"no code generator for " + target.triple + " in this LLVM"};
-  module->setDataLayout(machine->createDataLayout());
+    return noGenerator(target);
+  code.module->setDataLayout(machine->createDataLayout());
   std::string problem;
   llvm::raw_string_ostream stream(problem);
-  if (llvm::verifyModule(*module, &stream))
+  if (llvm::verifyModule(*code.module, &stream))
     return Error{"generated LLVM IR is not valid: " + problem};
-  if (Status status = optimize(*module, *machine); !status)
-    return status;
+  return runCleanUp(*code.module, *machine, onFunctions);
+}
+
+Status cpu::emit(Code &code, const Target &target, Output output, llvm::raw_pwrite_stream &out,
+                 const ProgressCallback &onFunctions) {
   if (output == Output::LLVMIR) {
-    module->print(out, nullptr);
+    code.module->print(out, nullptr);
     return {};
   }
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target);
+  if (!machine)
+    return noGenerator(target);
   keepOrder();
   llvm::legacy::PassManager passes;
   auto type = output == Output::Assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
   if (machine->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true))
     return Error{"this LLVM cannot emit " + std::string(output == Output::Assembly ? "assembly" : "objects") + " for " +
                  target.triple};
-  passes.run(*module);
+  passes.add(new CountEmittedFunctions(onFunctions));
+  passes.run(*code.module);
   return {};
 }

@@ -1,0 +1,83 @@
+//===- Phases.cpp - Where the time of a compilation goes -------------------------------------===//
+#include "lib/Driver/Phases.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
+#include <ctime>
+
+using namespace rapt;
+using namespace rapt::driver;
+
+static double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The processor time of the process. Before main() it stands for the wall time, of which the system tells no more than
+/// hundredths of a second.
+static double usedSeconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
+
+ProgressMode driver::progressModeOf(const std::string &name) {
+  return name == "always" ? ProgressMode::Always : name == "never" ? ProgressMode::Never : ProgressMode::Auto;
+}
+
+Phases::Phases(bool isVerbose, ProgressMode mode)
+    : isVerbose(isVerbose), start(now() - usedSeconds()), progress(mode), current("process start"), began(start) {}
+
+Phases::~Phases() {
+  progress.end();
+  endPhase();
+  tellTime("total", began - start);
+}
+
+void Phases::tellTime(const std::string &name, double seconds) const {
+  if (isVerbose)
+    writeToStderr(llvm::formatv("raptc: {0}: {1:f3} s\n", name, seconds).str());
+}
+
+void Phases::endPhase() {
+  const double end = now();
+  ended.emplace_back(current, end - began);
+  tellTime(current, end - began);
+  began = end;
+  isParallel = false;
+}
+
+void Phases::enter(const std::string &name, const std::string &counted, uint64_t total) {
+  endPhase();
+  current = name;
+  progress.begin(name, counted, total);
+}
+
+void Phases::enterParallel(const std::string &name, const std::string &counted, uint64_t total) {
+  enter(name, counted, total);
+  isParallel = true;
+}
+
+ProgressCallback Phases::counter() {
+  return [this](uint64_t count) { progress.add(count); };
+}
+
+double Phases::elapsed() const { return now() - start; }
+
+double Phases::secondsIn(const std::string &name) const {
+  double sum = 0;
+  for (const auto &[phase, seconds] : ended)
+    sum += phase == name ? seconds : 0;
+  return sum;
+}
+
+Phases::Step::Step(Phases &phases, const std::string &name, const std::string &counted, uint64_t total)
+    : phases(phases), name(name), isPart(phases.isParallel), began(now()) {
+  if (!isPart)
+    phases.enter(name, counted, total);
+}
+
+Phases::Step::~Step() {
+  if (!isPart)
+    return;
+  phases.progress.add(1);
+  phases.tellTime("  " + name, now() - began);
+}
