@@ -1,4 +1,4 @@
-//===- VerifyBackend.cpp - What the stage backend promises ---------------------------===//
+//===- VerifyBackend.cpp - Contract of the stage backend -----------------------------===//
 #include "lib/Host/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

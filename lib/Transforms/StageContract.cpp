@@ -1,4 +1,4 @@
-//===- StageContract.cpp - What the contract of every stage checks ---------------------===//
+//===- StageContract.cpp - Checks of every stage's contract ----------------------------===//
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ShapedOpInterfaces.h"

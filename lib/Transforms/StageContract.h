@@ -1,4 +1,4 @@
-//===- StageContract.h - What the contract of every stage checks ---------------*- C++ -*-===//
+//===- StageContract.h - Checks of every stage's contract ----------------------*- C++ -*-===//
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 

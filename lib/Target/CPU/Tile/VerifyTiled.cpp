@@ -1,4 +1,4 @@
-//===- VerifyTiled.cpp - What the stage tiled promises -------------------------------===//
+//===- VerifyTiled.cpp - Contract of the stage tiled ---------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "lib/Transforms/StageContract.h"
