@@ -43,11 +43,11 @@ static Expected<bool> haveSameValues(const huggingface::ModelDescription &model,
   return true;
 }
 
-Expected<bool> importing::isHeadTied(huggingface::ModelDescription &model, bool tied, const std::string &head,
+Expected<bool> importing::isHeadTied(huggingface::ModelDescription &model, const std::string &head,
                                      const std::string &table) {
   const huggingface::StoredTensor *own = model.tensors().find(head), *shared = model.tensors().find(table);
-  if (!tied || !own || !shared)
-    return tied;
+  if (!own || !shared)
+    return true;
   Expected<bool> same = haveSameValues(model, *own, *shared);
   if (same && !*same)
     model.warn(shownPath(model.tensors().path()) + ": \"" + head + "\" is used as the output head: it differs from \"" +

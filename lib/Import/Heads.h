@@ -33,11 +33,10 @@ Head readHead(huggingface::ModelDescription &model, std::span<const HeadName<Hea
 /// error when the two disagree.
 int64_t readLabelCount(huggingface::ConfigReader &config);
 
-/// Whether the tensor `table`, the embedding, is the output head, too. `tied` is the config's tie_word_embeddings. A
-/// tensor `head` whose values differ from the table's is the head nevertheless, and a warning says so: transformers
-/// loads such checkpoints so since version 5, which writes tie_word_embeddings true into every config of the t5 family.
-/// Reads both tensors up to the first difference; a failing read is an error.
-Expected<bool> isHeadTied(huggingface::ModelDescription &model, bool tied, const std::string &head,
-                          const std::string &table);
+/// Whether the tensor `table`, the embedding, is the output head, too, where tie_word_embeddings is true. A tensor
+/// `head` whose values differ from the table's is the head nevertheless, and a warning says so: transformers loads such
+/// checkpoints so since version 5, which writes tie_word_embeddings true into every config of the t5 family. Reads both
+/// tensors up to the first difference; a failing read is an error. ParameterSet::resolve asks for all families.
+Expected<bool> isHeadTied(huggingface::ModelDescription &model, const std::string &head, const std::string &table);
 
 } // namespace rapt::importing

@@ -1,6 +1,7 @@
 //===- ParameterSet.cpp - The weights of a family -----------------------------===//
 #include "lib/Import/ParameterSet.h"
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Import/Heads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -47,7 +48,30 @@ void ParameterSet::addStackedRows(const Stack &stack, std::string symbol, std::s
       {std::move(symbol), std::move(tensor), std::move(shape), std::move(stored), init, stack, false, {}, first});
 }
 
+void ParameterSet::addHead(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
+                           bool tied, std::string table) {
+  headSymbol = symbol;
+  tiedTable = tied ? std::move(table) : std::string();
+  add(std::move(symbol), std::move(tensor), std::move(shape), init);
+}
+
+/// Drops the head's own matrix where the embedding is the head.
+Status ParameterSet::resolveHead(huggingface::ModelDescription &model) {
+  if (tiedTable.empty())
+    return {};
+  Expected<bool> isTied = isHeadTied(model, find(headSymbol)->tensor, find(tiedTable)->tensor);
+  if (!isTied)
+    return isTied.error();
+  if (*isTied) {
+    llvm::erase_if(weights, [&](const Weight &weight) { return weight.symbol == headSymbol; });
+    headSymbol = tiedTable;
+  }
+  return {};
+}
+
 Status ParameterSet::resolve(huggingface::ModelDescription &model, std::initializer_list<std::string_view> ignored) {
+  if (Status status = resolveHead(model); !status)
+    return status;
   std::vector<huggingface::TensorRequest> requests;
   for (const Weight &weight : weights) {
     if (!weight.stack) {

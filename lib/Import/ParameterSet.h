@@ -50,6 +50,12 @@ public:
   /// Adds rows `first` to first + shape[0] - 1 of each layer's tensor of `rows` rows, which packs several weights.
   void addStackedRows(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                       int64_t first, int64_t rows, huggingface::Init init);
+  /// The matrix of the output head. Where `tied` says so, the embedding is the head, the weight whose symbol is
+  /// `table`, unless resolve finds that the checkpoint has a head of its own.
+  void addHead(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init, bool tied,
+               std::string table);
+  /// After resolve, the symbol of the matrix that is the head.
+  const std::string &head() const { return headSymbol; }
 
   /// Finds all weights in the checkpoint; see ModelDescription::resolve. Call it once, after the last add.
   Status resolve(huggingface::ModelDescription &model, std::initializer_list<std::string_view> ignored);
@@ -89,9 +95,11 @@ private:
   };
   static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }
   const Weight *find(llvm::StringRef symbol) const;
+  Status resolveHead(huggingface::ModelDescription &model);
   mlir::RankedTensorType sliceType(mlir::MLIRContext *context, const Weight &weight, const Run &run) const;
 
   std::vector<Weight> weights;
+  std::string headSymbol, tiedTable; ///< empty without a head; the table's symbol where the configuration ties them
 };
 
 } // namespace rapt::importing

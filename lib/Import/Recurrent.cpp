@@ -41,11 +41,11 @@ attn::RecurrenceKind importing::readCell(huggingface::ConfigReader &config) {
 
 int64_t importing::readHiddenSize(huggingface::ConfigReader &config, const char *key, std::optional<int64_t> fallback) {
   constexpr int64_t most = 1 << 16;
-  return fallback ? config.getInt(key, 1, most, *fallback) : config.getInt(key, 1, most);
+  return fallback ? config.getSize(key, 1, most, *fallback) : config.getInt(key, 1, most);
 }
 
 int64_t importing::readLayerCount(huggingface::ConfigReader &config, const char *key, int64_t fallback) {
-  return config.getInt(key, 1, 64, fallback);
+  return config.getSize(key, 1, 64, fallback);
 }
 
 namespace {

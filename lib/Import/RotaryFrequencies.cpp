@@ -1,5 +1,6 @@
 //===- RotaryFrequencies.cpp - Rotary embedding as a config describes it ------===//
 #include "lib/Import/RotaryFrequencies.h"
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -52,16 +53,123 @@ Llama3 readLlama3(ConfigReader &config, ConfigReader &scaling, int64_t positions
   return llama3;
 }
 
+/// original_max_position_embeddings of yarn and longrope: positions that the model saw before its context was
+/// stretched.
+int64_t readOriginalPositions(ConfigReader &config, ConfigReader &scaling, int64_t positions) {
+  const char *key = "original_max_position_embeddings";
+  int64_t inside = scaling.getInt(key, 1, mostPositions, positions);
+  // A key outside the object has priority.
+  return config.getInt(key, 1, mostPositions, inside);
+}
+
+/// Peng et al. 2023, "YaRN: Efficient Context Window Extension of Large Language Models": channels that turn often
+/// within the original context stay, those that turn rarely are stretched by `factor`, and a ramp leads from one to the
+/// other.
+struct Yarn {
+  double factor, fast, slow, original;
+  bool isTruncated;
+
+  /// The place among `channels` of the frequency that turns so many times in the original context.
+  static double placeOf(double turns, double theta, int64_t channels, double original) {
+    return double(channels) * std::log(original / (turns * 2 * std::numbers::pi)) / (2 * std::log(theta));
+  }
+
+  void apply(std::vector<float> &frequencies, double theta) const {
+    const int64_t channels = 2 * int64_t(frequencies.size());
+    double low = placeOf(fast, theta, channels, original), high = placeOf(slow, theta, channels, original);
+    if (isTruncated) {
+      low = std::floor(low);
+      high = std::ceil(high);
+    }
+    low = std::max(low, 0.0);
+    high = std::min(high, double(channels - 1));
+    if (low == high)
+      high += 0.001;
+    for (size_t i = 0; i < frequencies.size(); ++i) {
+      const float ramp = (float(i) - float(low)) / float(high - low), kept = 1 - std::clamp(ramp, 0.0f, 1.0f);
+      const float stretched = 1.0f / (float(factor) * (1.0f / frequencies[i]));
+      frequencies[i] = stretched * (1 - kept) + frequencies[i] * kept;
+    }
+  }
+};
+
+void readYarn(ConfigReader &config, ConfigReader &scaling, double theta, int64_t positions, RotaryFrequencies &rotary) {
+  Yarn yarn;
+  yarn.original = double(readOriginalPositions(config, scaling, positions));
+  yarn.factor = scaling.getPositive("factor", mostFactor, double(positions) / yarn.original);
+  yarn.fast = scaling.getPositive("beta_fast", mostFactor, 32);
+  yarn.slow = scaling.getPositive("beta_slow", mostFactor, 1);
+  yarn.isTruncated = scaling.getBool("truncate", true);
+  const double scale = scaling.getFloat("mscale", 0, mostFactor, 0);
+  const double allScale = scaling.getFloat("mscale_all_dim", 0, mostFactor, 0);
+  auto magnitude = [&](double times) { return yarn.factor <= 1 ? 1 : 0.1 * times * std::log(yarn.factor) + 1; };
+  const double usual = scale && allScale ? magnitude(scale) / magnitude(allScale) : magnitude(1);
+  rotary.magnitude = float(scaling.getPositive("attention_factor", mostFactor, usual));
+  if (theta <= 1)
+    scaling.fail("rope_theta " + json::write(json::Value(theta)) + " must be above 1 for " +
+                 scaling.nameOf("rope_type") + " yarn");
+  else
+    yarn.apply(rotary.values, theta);
+}
+
+/// A number above 0 for each frequency.
+std::vector<float> readFactors(ConfigReader &scaling, const char *key, size_t count) {
+  std::vector<float> factors;
+  const json::Value *value = scaling.getRaw(key);
+  const json::Array *list = value ? value->asArray() : nullptr;
+  for (size_t i = 0; list && list->size() == count && i < count; ++i)
+    if (std::optional<double> number = (*list)[i].asNumber(); number && *number > 0 && *number <= mostFactor)
+      factors.push_back(float(*number));
+  if (factors.size() != count) {
+    scaling.fail(scaling.nameOf(key) + " must be a list of " + std::to_string(count) +
+                 " numbers above 0, one for each pair of channels");
+    factors.assign(count, 1);
+  }
+  return factors;
+}
+
+/// Ding et al. 2024, "LongRoPE": a factor of each frequency, of two lists by the length of the text. Rapt's frequencies
+/// are the same for all lengths, so sequences must be within the original context, which takes the short list.
+void readLongRope(ConfigReader &config, ConfigReader &scaling, RotaryPositions positions, RotaryFrequencies &rotary) {
+  const int64_t original = readOriginalPositions(config, scaling, positions.most);
+  const std::vector<float> factors = readFactors(scaling, "short_factor", rotary.values.size());
+  readFactors(scaling, "long_factor", rotary.values.size());
+  const double factor = scaling.getPositive("factor", mostFactor, double(positions.most) / double(original));
+  const double usual = factor <= 1 || original == 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(double(original)));
+  rotary.magnitude = float(scaling.getPositive("attention_factor", mostFactor, usual));
+  if (positions.longest > original)
+    scaling.fail(scaling.nameOf("rope_type") + " is longrope, whose frequencies change where a text is longer than " +
+                 "original_max_position_embeddings " + std::to_string(original) +
+                 ": only shorter ones are supported, --max-seq-len=" + std::to_string(original));
+  for (size_t i = 0; i < factors.size(); ++i)
+    rotary.values[i] = 1.0f / (factors[i] * (1.0f / rotary.values[i]));
+}
+
+/// The keys of a type that is refused are known, and no second error.
+void skipKeys(ConfigReader &scaling) {
+  for (const char *key :
+       {"factor", "attention_factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate", "finetuned",
+        "extrapolation_factor", "original_max_position_embeddings", "short_factor", "long_factor", "short_mscale",
+        "long_mscale", "low_freq_factor", "high_freq_factor", "alpha", "mrope_section", "xpos_scale_base"})
+    scaling.getRaw(key);
+}
+
+/// Beyond max_position_embeddings the base grows with the text's length. No sequence of Rapt is longer.
+void readDynamic(ConfigReader &scaling, int64_t positions) {
+  scaling.getPositive("factor", mostFactor);
+  scaling.getInt("original_max_position_embeddings", positions, positions, positions);
+}
+
 } // namespace
 
-std::vector<float> importing::readRotaryFrequencies(ConfigReader &config, int64_t channels, int64_t positions) {
+RotaryFrequencies importing::readRotaryFrequencies(ConfigReader &config, int64_t channels, RotaryPositions positions) {
   double theta = config.getPositive("rope_theta", mostTheta, 10000);
   config.getFloat("partial_rotary_factor", 1, 1, 1);
   if (channels % 2 != 0)
     config.fail("head_dim " + std::to_string(channels) + " is odd: rotary embedding takes channels in pairs");
   std::optional<ConfigReader> scaling = config.open({"rope_parameters", "rope_scaling"});
   if (!scaling)
-    return plainFrequencies(theta, channels);
+    return {plainFrequencies(theta, channels)};
 
   // Versions of transformers differ in which of two bases they take.
   double inside = scaling->getPositive("rope_theta", mostTheta, theta);
@@ -69,25 +177,27 @@ std::vector<float> importing::readRotaryFrequencies(ConfigReader &config, int64_
     scaling->fail(scaling->nameOf("rope_theta") + " " + json::write(json::Value(inside)) +
                   " differs from the one outside, " + json::write(json::Value(theta)));
   scaling->getFloat("partial_rotary_factor", 1, 1, 1);
-  std::string type = scaling->getEnum({"rope_type", "type"}, {"default", "linear", "llama3"}, "default");
-  std::vector<float> frequencies = plainFrequencies(inside, channels);
-  // Keys of a type that is refused are known, and no second error.
+  std::string type = scaling->getEnum({"rope_type", "type"},
+                                      {"default", "linear", "dynamic", "yarn", "llama3", "longrope"}, "default");
+  RotaryFrequencies rotary{plainFrequencies(inside, channels)};
   const json::Value *given = scaling->getRaw("rope_type") ? scaling->getRaw("rope_type") : scaling->getRaw("type");
-  if (given && given->asString() && *given->asString() != type)
-    for (const char *key :
-         {"factor", "attention_factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate", "finetuned",
-          "extrapolation_factor", "original_max_position_embeddings", "short_factor", "long_factor", "short_mscale",
-          "long_mscale", "low_freq_factor", "high_freq_factor", "alpha", "mrope_section", "xpos_scale_base"})
-      scaling->getRaw(key);
-  if (type == "linear") {
+  if (given && given->asString() && *given->asString() != type) {
+    skipKeys(*scaling);
+  } else if (type == "linear") {
     float factor = static_cast<float>(scaling->getPositive("factor", mostFactor));
-    for (float &frequency : frequencies)
+    for (float &frequency : rotary.values)
       frequency /= factor;
   } else if (type == "llama3") {
-    Llama3 llama3 = readLlama3(config, *scaling, positions);
-    for (float &frequency : frequencies)
+    Llama3 llama3 = readLlama3(config, *scaling, positions.most);
+    for (float &frequency : rotary.values)
       frequency = llama3(frequency);
+  } else if (type == "dynamic") {
+    readDynamic(*scaling, positions.most);
+  } else if (type == "yarn") {
+    readYarn(config, *scaling, inside, positions.most, rotary);
+  } else if (type == "longrope") {
+    readLongRope(config, *scaling, positions, rotary);
   }
   config.close(std::move(*scaling));
-  return frequencies;
+  return rotary;
 }

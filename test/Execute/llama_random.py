@@ -29,6 +29,7 @@ from random_models import run  # noqa: E402
 SEED = 11
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
           "original_max_position_embeddings": 32}
+YARN = {"rope_type": "yarn", "factor": 4.0, "beta_fast": 8.0, "original_max_position_embeddings": 32}
 MISTRAL = {"model_type": "mistral", "num_key_value_heads": 2, "max_position_embeddings": 150}
 QWEN2 = {"model_type": "qwen2", "num_key_value_heads": 2, "tie_word_embeddings": True}
 
@@ -37,7 +38,7 @@ CHATS = ("one-key-head", "mistral-window", "qwen2-types")
 PIECES = llama_chat.FORMS["llama"][0].size
 
 # The models whose code differs, and not the checkpoint alone.
-FEW = ("one-key-head", "wide-head", "llama3-v5", "mistral-window", "mistral-window-64", "mistral-f16", "qwen2-untied", "qwen2-types", "qwen2-f16")
+FEW = ("one-key-head", "wide-head", "llama3-v5", "yarn", "mistral-window", "mistral-window-64", "mistral-f16", "qwen2-untied", "qwen2-types", "qwen2-f16")
 
 # name -> (config, options of llama.makeModel and the type of the cache)
 CASES = {
@@ -57,6 +58,13 @@ CASES = {
         {"rope_parameters": {**LLAMA3, "rope_theta": 1000.0}, "max_position_embeddings": 200, "head_dim": 32},
         {"dtype": "BF16", "shards": 3},
     ),
+    "yarn": ({"rope_scaling": {**YARN, "attention_factor": 1.5}, "max_position_embeddings": 128, "head_dim": 32}, {}),
+    "yarn-mscale": ({"rope_parameters": {**YARN, "rope_theta": 500.0, "mscale": 0.7, "mscale_all_dim": 1.2, "truncate": False, "beta_slow": 2},
+                     "max_position_embeddings": 96}, {}),
+    "yarn-plain": ({"model_type": "qwen2", "rope_scaling": {"type": "yarn", "original_max_position_embeddings": 16}}, {}),
+    "dynamic": ({"rope_scaling": {"type": "dynamic", "factor": 2.0}, "rope_theta": 300.0}, {}),
+    "longrope": ({"rope_scaling": {"type": "longrope", "factor": 8.0, "short_factor": [1 + i / 8 for i in range(8)], "long_factor": [4.0] * 8,
+                                   "original_max_position_embeddings": 64}}, {}),
     "bf16": ({"num_key_value_heads": 2, "num_hidden_layers": 3}, {"dtype": "BF16", "shards": 2}),
     "f16": ({"num_key_value_heads": 1}, {"dtype": "F16"}),
     "mistral-window": ({**MISTRAL, "sliding_window": 7, "vocab_size": PIECES}, {"cache": "bf16"}),

@@ -29,7 +29,8 @@ import tensorfiles  # noqa: E402
 import weights  # noqa: E402
 
 NAMES = sorted(file[:-5] for file in os.listdir(RECORDED) if file.endswith(".json"))
-KNOWN = ("bert", "bert-classifier", "bert-own-head", "bert-span", "gpt2", "gpt2-own-head", "llama", "llama-linear", "llama-llama3", "llama-own-head",
+KNOWN = ("bert", "bert-classifier", "bert-own-head", "bert-span", "gpt2", "gpt2-own-head", "llama", "llama-dynamic", "llama-linear", "llama-llama3", "llama-own-head",
+         "llama-yarn",
          "mistral", "mt5", "mt5-own-head", "qwen2", "qwen2-own-head", "t5", "t5-own-head", "t5-v1_1", "t5-v1_1-own-head", "vit")
 
 
@@ -106,7 +107,11 @@ def check(name, options, directory):
     recorded, source, worst = read(name), os.path.join(directory, "model"), 0.0
     write(recorded, source)
     command = random_models.program(options, source, directory)
-    for number, case in enumerate(recorded["cases"]):
+    # The base of dynamic rotary embedding grows with texts that are longer than the model's positions, which Rapt refuses.
+    most = recorded["config"].get("max_position_embeddings", 1 << 30)
+    short = [case for case in recorded["cases"] if numpy.shape(case["inputs"].get("input_ids", [[]]))[-1] <= most]
+    assert len(short) > len(recorded["cases"]) / 2
+    for number, case in enumerate(short):
         wanted = {key: decoded(value) for key, value in case["outputs"].items()}
         error = encoders.check_batch(options, command, f"case-{number}", directory, given(case["inputs"]), wanted,
                                      random_models.TOLERANCE["F32"])

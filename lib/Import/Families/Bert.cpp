@@ -52,6 +52,7 @@ constexpr std::initializer_list<std::string_view> harmlessKeys = {
     "pooler_num_fc_layers",
     "pooler_size_per_head",
     "pooler_type",
+    "emb_size",       // of distilled checkpoints, never read
     "directionality", // of the first conversion script, as are those of the pooler
     "model_name",
 };
@@ -98,9 +99,8 @@ void addHead(ParameterSet &parameters, const Config &config, const Names &names)
     transform.dense("transform.dense", width, width);
     transform.layerNorm("transform.LayerNorm", width);
     parameters.add("predictions.bias", "cls.predictions.bias", {config.vocabulary}, Init::bias());
-    if (!config.tied)
-      parameters.add("predictions.weight", "cls.predictions.decoder.weight", {config.vocabulary, width},
-                     Init::weight(width));
+    parameters.addHead("predictions.weight", "cls.predictions.decoder.weight", {config.vocabulary, width},
+                       Init::weight(width), config.tied, "embeddings.word_embeddings");
     break;
   case Head::SequenceClassification:
   case Head::TokenClassification:
@@ -198,7 +198,7 @@ SmallVector<Value> buildHead(const Scope &top, const Config &config, Value x, Va
     Value transformed = dense(top, x, "transform.dense");
     transformed = attn::ActivationOp::create(builder, top.at("transform.dense"), config.activation, transformed);
     transformed = layerNorm(top, transformed, "transform.LayerNorm", config.epsilon);
-    Value table = top.weight(config.tied ? "embeddings.word_embeddings" : "predictions.weight");
+    Value table = top.weight(top.parameters.head());
     return {project(top, transformed, table, "cls.predictions", top.weight("predictions.bias"))};
   }
   case Head::SequenceClassification:
@@ -297,11 +297,6 @@ Expected<OwningOpRef<ModuleOp>> importing::importBert(MLIRContext &context, hugg
   bool hasTable = model.tensors().find(names.prefix + "embeddings.word_embeddings.weight");
   bool mayPool = !hasTable || model.tensors().find(names.prefix + "pooler.dense.weight");
   config.hasPooler = config.classifiesRows() || (config.head == Head::None && mayPool);
-  Expected<bool> isTied = isHeadTied(model, config.tied, "cls.predictions.decoder.weight",
-                                     names.prefix + "embeddings.word_embeddings.weight");
-  if (!isTied)
-    return isTied.error();
-  config.tied = *isTied;
   ParameterSet parameters = listParameters(config, names);
   if (Status status = parameters.resolve(
           model, {"*embeddings.position_ids", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias"});

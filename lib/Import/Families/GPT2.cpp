@@ -8,7 +8,6 @@
 #include "lib/Import/Blocks.h"
 #include "lib/Import/Decoder.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Heads.h"
 #include "lib/Import/LayerStack.h"
 #include "lib/Import/ParameterScope.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,8 +35,9 @@ constexpr std::initializer_list<std::string_view> harmlessKeys = {
     "embd_pdrop",
     "resid_pdrop",
     "initializer_range",
-    "n_ctx",     // an old name of n_positions, never read
-    "n_special", // of the first conversion script
+    "is_decoder", // as every gpt2 is
+    "n_ctx",      // an old name of n_positions, never read
+    "n_special",  // of the first conversion script
     "predict_special_tokens",
     "output_past",
     "use_cache",
@@ -83,8 +83,7 @@ ParameterSet listParameters(const Config &config, const std::string &prefix) {
   layer.linear("mlp.c_proj", config.inner, width);
   ParameterScope{parameters, prefix}.layerNorm("ln_f", width);
   // The head never has the prefix: it belongs to the class around the transformer.
-  if (!config.tied)
-    parameters.add("lm_head", "lm_head.weight", {config.vocabulary, width}, Init::weight(width));
+  parameters.addHead("lm_head", "lm_head.weight", {config.vocabulary, width}, Init::weight(width), config.tied, "wte");
   return parameters;
 }
 
@@ -143,7 +142,7 @@ Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const Config 
 
   Value wanted = attn::SelectRowsOp::create(builder, top.at("ln_f"), x.getType(), (*last)[0], decoder.want());
   Value normed = layerNorm(top, wanted, "ln_f", config.epsilon);
-  Value head = top.weight(config.tied ? "wte" : "lm_head");
+  Value head = top.weight(parameters.head());
   return decoder.finish((*last)[1], project(top, normed, head, "lm_head"));
 }
 
@@ -163,10 +162,6 @@ Expected<OwningOpRef<ModuleOp>> importing::importGPT2(MLIRContext &context, hugg
     return positions.error();
 
   std::string prefix = model.choosePrefix({"", "transformer."}, "wte.weight");
-  Expected<bool> isTied = isHeadTied(model, config.tied, "lm_head.weight", prefix + "wte.weight");
-  if (!isTied)
-    return isTied.error();
-  config.tied = *isTied;
   ParameterSet parameters = listParameters(config, prefix);
   // Masks that old checkpoints store, and a head that is also the embedding.
   std::initializer_list<std::string_view> ignored = {"*.attn.bias", "*.attn.masked_bias", "lm_head.weight"};

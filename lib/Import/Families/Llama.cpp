@@ -39,7 +39,7 @@ struct Config {
   double epsilon;
   attn::ActivationKind activation;
   bool tied, hasQueryBias, hasOutputBias, hasInnerBias;
-  std::vector<float> frequencies;
+  RotaryFrequencies rotary;
   std::vector<std::optional<int64_t>> windows; ///< of each layer
 
   int64_t queryColumns() const { return heads * headDim; }
@@ -49,21 +49,19 @@ struct Config {
 /// Keys that training or Hugging Face's own code read; no logit depends on them.
 constexpr std::initializer_list<std::string_view> harmlessKeys = {
     "attention_dropout",
-    "is_llama_config",     // of checkpoints that nanotron trained
-    "max_sequence_length", // of the first conversions, never read
-    "pretraining_tp",      // how the original's products were split; the sums are the same
+    "dual_chunk_attention_config", // of another engine
+    "is_decoder",                  // as every model of these families is
+    "is_llama_config",             // of checkpoints that nanotron trained
+    "max_sequence_length",         // of the first conversions, never read
+    "pretraining_tp",              // how the original's products were split; the sums are the same
 };
 
-/// Whether each layer of qwen2 has a window: layer_types, or the layers from max_window_layers on.
-std::vector<bool> readWindowedLayers(huggingface::ConfigReader &reader, int64_t layers) {
-  std::vector<bool> windowed(layers);
-  int64_t first = reader.getInt("max_window_layers", 0, 1 << 20, 28);
+/// Whether layer_types gives each layer a window; nothing without the key.
+std::optional<std::vector<bool>> readLayerTypes(huggingface::ConfigReader &reader, int64_t layers) {
   const json::Value *types = reader.getRaw("layer_types");
-  if (!types) {
-    for (int64_t layer = first; layer < layers; ++layer)
-      windowed[layer] = true;
-    return windowed;
-  }
+  if (!types)
+    return std::nullopt;
+  std::vector<bool> windowed(layers);
   const json::Array *list = types->asArray();
   if (!list || static_cast<int64_t>(list->size()) != layers) {
     reader.fail("layer_types must be a list of " + std::to_string(layers) + " names, one for each layer");
@@ -79,15 +77,32 @@ std::vector<bool> readWindowedLayers(huggingface::ConfigReader &reader, int64_t 
   return windowed;
 }
 
+/// The layers of qwen2 that have a window where it is used: by layer_types, or from max_window_layers on.
+std::vector<bool> readWindowedLayers(huggingface::ConfigReader &reader, int64_t layers) {
+  const int64_t first = reader.getInt("max_window_layers", 0, 1 << 20, 28);
+  if (std::optional<std::vector<bool>> types = readLayerTypes(reader, layers))
+    return *types;
+  std::vector<bool> windowed(layers);
+  for (int64_t layer = first; layer < layers; ++layer)
+    windowed[layer] = true;
+  return windowed;
+}
+
 void readWindows(huggingface::ConfigReader &reader, const Family &family, Config &config) {
   config.windows.resize(config.layers);
-  if (family.windows == Family::Windows::None)
+  if (family.windows == Family::Windows::None) {
+    // Keys of relatives, which converted checkpoints keep.
+    reader.getRaw("max_window_layers");
+    if (std::optional<std::vector<bool>> types = readLayerTypes(reader, config.layers);
+        types && llvm::is_contained(*types, true))
+      reader.fail("layer_types has sliding_attention, but the " + family.name + " family has no windows");
     return;
+  }
   constexpr const char *key = "sliding_window";
   std::optional<int64_t> window = reader.getOptionalInt(key, 1, int64_t(1) << 30);
   if (!window && !reader.names(key))
     window = 4096; // the classes' default; null is none
-  std::vector<bool> windowed(config.layers, true);
+  std::vector<bool> windowed(config.layers, window.has_value());
   if (family.windows == Family::Windows::ByLayer) {
     bool used = reader.getBool("use_sliding_window", false);
     windowed = readWindowedLayers(reader, config.layers);
@@ -95,6 +110,10 @@ void readWindows(huggingface::ConfigReader &reader, const Family &family, Config
       reader.fail("layer_types has sliding_attention, but use_sliding_window is false or sliding_window is null");
     if (!used)
       window.reset();
+  } else if (std::optional<std::vector<bool>> types = readLayerTypes(reader, config.layers);
+             types && *types != windowed) {
+    reader.fail(std::string("layer_types must be ") + (window ? "sliding_attention" : "full_attention") +
+                " for every layer, as sliding_window is " + (window ? std::to_string(*window) : "null"));
   }
   // One that holds all positions is none.
   if (!window || *window >= config.positions)
@@ -123,7 +142,7 @@ void readHeads(huggingface::ConfigReader &reader, const Family &family, Config &
                 std::to_string(config.kvHeads));
 }
 
-Config readConfig(huggingface::ModelDescription &model, const Family &family) {
+Config readConfig(huggingface::ModelDescription &model, const Family &family, const ImportOptions &options) {
   huggingface::ConfigReader &reader = model.config();
   const std::string causal = family.architecture + "ForCausalLM", base = family.architecture + "Model";
   // A checkpoint of the transformer alone is a language model's with its head tied.
@@ -147,7 +166,8 @@ Config readConfig(huggingface::ModelDescription &model, const Family &family) {
   if (reader.getBool("rope_interleaved", false))
     reader.fail("rope_interleaved is true: rotary embedding of neighboring channels is not supported by the " +
                 family.name + " family");
-  config.frequencies = readRotaryFrequencies(reader, config.headDim, config.positions);
+  const int64_t longest = options.maxSequenceLength ? options.maxSequenceLength : config.positions;
+  config.rotary = readRotaryFrequencies(reader, config.headDim, {config.positions, longest});
   readWindows(reader, family, config);
   return config;
 }
@@ -168,8 +188,8 @@ ParameterSet listParameters(const Config &config, const std::string &prefix) {
   layer.dense("mlp.down_proj", width, config.inner, config.hasInnerBias);
   ParameterScope{parameters, prefix}.rmsNorm("norm", width);
   // The head never has the prefix: it belongs to the class around the transformer.
-  if (!config.tied)
-    parameters.add("lm_head", "lm_head.weight", {config.vocabulary, width}, Init::weight(width));
+  parameters.addHead("lm_head", "lm_head.weight", {config.vocabulary, width}, Init::weight(width), config.tied,
+                     "embed_tokens");
   return parameters;
 }
 
@@ -212,8 +232,8 @@ Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const Config 
   Location rotary = top.at("rotary_emb");
   Value positions = attn::PositionsOp::create(builder, rotary, decoder.tokens(), rows.rowBegin, rows.past);
   auto pairs = RankedTensorType::get({ShapedType::kDynamic, config.headDim / 2}, builder.getF32Type());
-  auto turns =
-      attn::RotaryTableOp::create(builder, rotary, pairs, pairs, positions, config.frequencies, llvm::APFloat(1.0f));
+  auto turns = attn::RotaryTableOp::create(builder, rotary, pairs, pairs, positions, config.rotary.values,
+                                           llvm::APFloat(config.rotary.magnitude));
 
   Value state[] = {x, decoder.cache()};
   Value shared[] = {rows.rowBegin, rows.past, rows.table, turns.getCosines(), turns.getSines()};
@@ -230,13 +250,13 @@ Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const Config 
 
   Value wanted = attn::SelectRowsOp::create(builder, top.at("norm"), x.getType(), (*last)[0], decoder.want());
   Value normed = rmsNorm(top, wanted, "norm", config.epsilon);
-  Value head = top.weight(config.tied ? "embed_tokens" : "lm_head");
+  Value head = top.weight(parameters.head());
   return decoder.finish((*last)[1], project(top, normed, head, "lm_head"));
 }
 
 Expected<OwningOpRef<ModuleOp>> importFamily(MLIRContext &context, huggingface::ModelDescription &model,
                                              const ImportOptions &options, const Family &family) {
-  Config config = readConfig(model, family);
+  Config config = readConfig(model, family, options);
   Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, config.vocabulary, family.endToken);
   if (!endTokens)
     return endTokens.error();
@@ -247,10 +267,6 @@ Expected<OwningOpRef<ModuleOp>> importFamily(MLIRContext &context, huggingface::
     return positions.error();
 
   std::string prefix = model.choosePrefix({"model.", ""}, "embed_tokens.weight");
-  Expected<bool> isTied = isHeadTied(model, config.tied, "lm_head.weight", prefix + "embed_tokens.weight");
-  if (!isTied)
-    return isTied.error();
-  config.tied = *isTied;
   ParameterSet parameters = listParameters(config, prefix);
   // Frequencies that old checkpoints store, and a head that is also the embedding.
   std::initializer_list<std::string_view> ignored = {"*rotary_emb.inv_freq", "lm_head.weight"};

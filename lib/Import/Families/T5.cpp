@@ -160,8 +160,8 @@ ParameterSet listParameters(const Config &config, const std::string &embedding) 
   parameters.add("shared", embedding, {config.vocabulary, config.width}, Init::embedding());
   addSide(parameters, config, encoderOf(config));
   addSide(parameters, config, decoderOf(config));
-  if (!config.tied)
-    parameters.add("lm_head", "lm_head.weight", {config.vocabulary, config.width}, Init::weight(config.width));
+  parameters.addHead("lm_head", "lm_head.weight", {config.vocabulary, config.width}, Init::weight(config.width),
+                     config.tied, "shared");
   return parameters;
 }
 
@@ -309,7 +309,7 @@ Status buildEncode(EncoderDecoderModule &model, const Config &config, const Para
 
 /// d_model^-0.5 times the product where the head is the embedding.
 Value buildHead(const Scope &top, const Config &config, Value x) {
-  Value logits = project(top, x, top.weight(config.tied ? "shared" : "lm_head"), "lm_head");
+  Value logits = project(top, x, top.weight(top.parameters.head()), "lm_head");
   if (!config.scaled)
     return logits;
   OpBuilder inner(logits.getDefiningOp<attn::LinearOp>().ensureEpilogue(top.builder)->getTerminator());
@@ -363,10 +363,6 @@ Expected<OwningOpRef<ModuleOp>> importing::importT5(MLIRContext &context, huggin
 
   bool hasShared = model.tensors().find("shared.weight") || !model.tensors().find("encoder.embed_tokens.weight");
   std::string embedding = hasShared ? "shared.weight" : "encoder.embed_tokens.weight";
-  Expected<bool> isTied = isHeadTied(model, config.tied, "lm_head.weight", embedding);
-  if (!isTied)
-    return isTied.error();
-  config.tied = *isTied;
   ParameterSet parameters = listParameters(config, embedding);
   // Copies of the embedding, and a table that the cross attention of old checkpoints has and does not use.
   std::initializer_list<std::string_view> ignored = {

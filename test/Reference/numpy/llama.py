@@ -61,22 +61,36 @@ def windows(config):
     return [window if name == "sliding_attention" else None for name in types]
 
 
-def frequencies(config):
-    """float32 [channels / 2], radians a position."""
+def rotary(config):
+    """float32 [channels / 2], radians a position, and the factor of cosines and sines."""
     channels = sizes(config)[2]
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     theta = rope.get("rope_theta", config.get("rope_theta", 10000.0))
     exponents = numpy.arange(0, channels, 2).astype(F32) / F32(channels)
-    plain = F32(1) / numpy.power(float(F32(theta)), exponents.astype(numpy.float64)).astype(F32)
-    kind = rope.get("rope_type", rope.get("type", "default"))
-    if kind == "default":
-        return plain
-    factor = F32(rope["factor"])
+    waves = numpy.power(float(F32(theta)), exponents.astype(numpy.float64)).astype(F32)
+    plain = F32(1) / waves
+    kind, most = rope.get("rope_type", rope.get("type", "default")), config["max_position_embeddings"]
+    original = config.get("original_max_position_embeddings", rope.get("original_max_position_embeddings", most))
+    factor = F32(rope.get("factor", most / original))
+    if kind in ("default", "dynamic"):  # the base of dynamic grows beyond the model's positions only
+        return plain, 1
     if kind == "linear":
-        return plain / factor
+        return plain / factor, 1
+    if kind == "longrope":  # texts are within the original context
+        usual = 1 if factor <= 1 else math.sqrt(1 + math.log(factor) / math.log(original))
+        return F32(1) / (numpy.array(rope["short_factor"], F32) * waves), rope.get("attention_factor", usual)
+    if kind == "yarn":
+        low, high = (channels * math.log(original / (rope.get(key, otherwise) * 2 * math.pi)) / (2 * math.log(theta))
+                     for key, otherwise in (("beta_fast", 32), ("beta_slow", 1)))
+        if rope.get("truncate", True):
+            low, high = math.floor(low), math.ceil(high)
+        low, high = max(low, 0), min(high, channels - 1)
+        ramp = numpy.clip((numpy.arange(channels // 2) - low) / (high - low + (0.001 if low == high else 0)), 0, 1).astype(F32)
+        scale = lambda times: 1 if factor <= 1 else 0.1 * times * math.log(factor) + 1
+        both = rope.get("mscale") and rope.get("mscale_all_dim")
+        usual = scale(rope["mscale"]) / scale(rope["mscale_all_dim"]) if both else scale(1)
+        return F32(1) / (factor * waves) * ramp + plain * (1 - ramp), rope.get("attention_factor", usual)
     assert kind == "llama3", kind
-    inner = rope.get("original_max_position_embeddings", config["max_position_embeddings"])
-    original = config.get("original_max_position_embeddings", inner)
     low, high = rope["low_freq_factor"], rope["high_freq_factor"]
     result = []
     for frequency in plain:
@@ -88,7 +102,7 @@ def frequencies(config):
         else:
             smooth = (F32(original) / wave - F32(low)) / F32(high - low)
             result.append((1 - smooth) * frequency / factor + smooth * frequency)
-    return numpy.array(result, F32)
+    return numpy.array(result, F32), 1
 
 
 class Model:
@@ -98,7 +112,8 @@ class Model:
         self.config = config
         self.tensors = {name.removeprefix("model."): tensor for name, tensor in tensors.items()}
         self.stored = lambda x: x  # what a key or value, the last dim, becomes in the cache
-        self.frequencies, self.windows = frequencies(config).astype(numpy.float64), windows(config)
+        frequencies, self.magnitude = rotary(config)
+        self.frequencies, self.windows = frequencies.astype(numpy.float64), windows(config)
 
     def weight(self, name):
         return self.tensors[name].astype(numpy.float64)
@@ -114,7 +129,7 @@ class Model:
     def rotate(self, x, past):
         """x [new, heads, channels]"""
         angles = numpy.arange(past, past + len(x))[:, None] * self.frequencies[None, :]
-        c, s = numpy.cos(angles)[:, None, :], numpy.sin(angles)[:, None, :]
+        c, s = (self.magnitude * turned(angles)[:, None, :] for turned in (numpy.cos, numpy.sin))
         first, second = numpy.split(x, 2, axis=-1)
         return numpy.concatenate([first * c - second * s, second * c + first * s], axis=-1)
 
@@ -228,7 +243,7 @@ def makeModel(directory, config, seed=0, dtype="F32", shards=1, bare=False, buff
     tensors = weights(config, seed)
     if buffers:
         for layer in range(config["num_hidden_layers"]):
-            tensors[f"layers.{layer}.self_attn.rotary_emb.inv_freq"] = frequencies(config) * 3
+            tensors[f"layers.{layer}.self_attn.rotary_emb.inv_freq"] = rotary(config)[0] * 3
     if not bare:
         tensors = {(n if n == "lm_head.weight" else "model." + n): tensor for n, tensor in tensors.items()}
     tensorfiles.writeModel(directory, config, tensors, dtype, shards)

@@ -1,6 +1,7 @@
 //===- ConfigReader.cpp - Getters that remember -----------------------------===//
 #include "lib/Import/Formats/HuggingFace/ConfigReader.h"
 #include "lib/Support/File.h"
+#include "lib/Support/Spelling.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -18,6 +19,7 @@ static constexpr std::string_view harmlessForAll[] = {
     "_flash_attn_2_enabled",
     "_name_or_path",
     "_num_labels",
+    "_pre_quantization_dtype",
     "architectures",
     "attn_implementation",
     "auto_map",
@@ -75,12 +77,16 @@ static constexpr std::string_view harmlessForAll[] = {
     "transformers.js_config",
     "transformers_version",
     "typical_p",
-    "unsloth_fixed",
-    "unsloth_version",
     "use_bfloat16",
     "use_cache",
 };
 static_assert(std::is_sorted(std::begin(harmlessForAll), std::end(harmlessForAll)));
+
+/// Whether no family's results depend on the key.
+static bool isHarmless(std::string_view key) {
+  return std::find(std::begin(harmlessForAll), std::end(harmlessForAll), key) != std::end(harmlessForAll) ||
+         key.starts_with("unsloth_"); // of a tool that trains
+}
 
 /// null, false and empty values say nothing.
 static bool isAbsent(const json::Value &value) {
@@ -158,7 +164,8 @@ std::optional<int64_t> ConfigReader::readInt(const Keys &keys, int64_t least, in
   std::optional<int64_t> value = found.value ? found.value->asInteger() : std::nullopt;
   if (value && *value >= least && *value <= most)
     return value;
-  wrong(found, "an integer from " + std::to_string(least) + " to " + std::to_string(most));
+  wrong(found, least == most ? std::to_string(least)
+                             : "an integer from " + std::to_string(least) + " to " + std::to_string(most));
   return std::nullopt;
 }
 
@@ -215,8 +222,9 @@ std::optional<double> ConfigReader::readFloat(const Keys &keys, double least, do
   std::optional<double> value = found.value ? found.value->asNumber() : std::nullopt;
   if (value && std::isfinite(*value) && *value <= most && (positive ? *value > least : *value >= least))
     return value;
-  wrong(found, positive ? "a number above 0, at most " + json::shownNumber(most)
-                        : "a number from " + json::shownNumber(least) + " to " + json::shownNumber(most));
+  wrong(found, positive        ? "a number above 0, at most " + json::shownNumber(most)
+               : least == most ? json::shownNumber(most)
+                               : "a number from " + json::shownNumber(least) + " to " + json::shownNumber(most));
   return std::nullopt;
 }
 
@@ -317,7 +325,7 @@ void ConfigReader::checkUnknown(std::initializer_list<std::string_view> harmless
   };
   if (const json::Object *members = root.asObject())
     for (const auto &[key, value] : *members) {
-      if (isAbsent(value) || read.contains(key) || contains(harmlessForAll, key) || contains(harmless, key))
+      if (isAbsent(value) || read.contains(key) || isHarmless(key) || contains(harmless, key))
         continue;
       if (contains(ignored, nameOf(key)))
         needed.insert(nameOf(key));
@@ -341,9 +349,9 @@ std::vector<std::string> ConfigReader::needlessIgnores() const {
   for (const std::string &key : ignored) {
     if (needed.contains(key))
       continue;
-    const char *why = !root.find(key)      ? "there is no such key"
-                      : read.contains(key) ? "it is understood and was used"
-                                           : "it does not change the results";
+    const std::string why = !root.find(key)      ? "there is no such key" + didYouMean(findNearest(key, keys()))
+                            : read.contains(key) ? "it is understood and was used"
+                                                 : "it does not change the results";
     lines.push_back(shownPath(path) + ": --ignore-config-key=" + shownKey(key) + " was not needed: " + why);
   }
   return lines;
