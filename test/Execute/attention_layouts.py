@@ -21,6 +21,9 @@ CASES = {
     # Keys are q_offset and the queries.
     "offsets": (PLAIN, {}, ["q_offset"], None, None, [((2, 2, 16), [[3, 10]]), ((2, 64, 80), [[3, 10]]), ((1, 1, 40), [[33]])]),
     "packed_offsets": (ONE, {}, ["q_begin", "q_offset"], None, CAUSAL, [((2, 6, 16), [[0, 1, 6], [1, 10]]), ((3, 40, 90), [[0, 0, 33, 40], [70, 2, 83]])]),
+    # Results behind the last sequence are 0.
+    "rest": (ONE, {}, ["q_begin"], None, None, [((2, 20, 5), [[0, 3, 7]]), ((3, 700, 2), [[0, 0, 20, 20]]), ((0, 5, 3), [[0]]), ((1, 5, 3), [[0, 5]])]),
+    "rest_of_heads": ({**ONE, "q": "hkv q dqk", "o": "hkv q dv"}, {"q": 300}, ["q_begin"], None, CAUSAL, [((1, 300, 40), [[0, 33]])]),
     # Keys, values, or both are those of all sequences.
     "own_values": ({**PLAIN, "k": ONE["k"]}, {}, [], None, None, [((3, 2, 40), [])]),
     "own_keys": ({**PLAIN, "v": ONE["v"]}, {}, [], None, None, [((3, 2, 40), [])]),

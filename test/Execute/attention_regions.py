@@ -67,6 +67,9 @@ CASES = {
     "largest_scores": ([("(q, kv)", "?x?xf32", "largest")], ADD, None),
     "lowest_scores": ([("(kv)", "?xf32", "lowest")], "%zero = arith.constant 0.0 : f32\n%t = arith.mulf %s, %zero : f32\n%r = arith.addf %t, %e0 : f32", CAUSAL),
     "infinite_scores": ([("(q, kv)", "?x?xf32", "infinite")], ADD, None),
+    # 0, where all scores of a query are -infinity.
+    "infinite_nan": ([("(q, kv)", "?x?xf32", "infinite")], ADD, None),
+    "infinite_masked_nan": ([("(q, kv)", "?x?xf32", "infinite")], ADD, CAUSAL),
     "causal_nan": ([], None, CAUSAL),
     "listed_nan": ([("(q, kv)", "?x?xi32", "coin")], "%t = math.tanh %s : f32\n%c = arith.constant 3.0 : f32\n%r = arith.mulf %t, %c : f32", constants(n0=0) + "%keep = arith.cmpi ne, %e0, %n0 : i32"),
     "window_nan": ([], None, window(9)),
@@ -154,7 +157,8 @@ def poison(inputs, name):
     for first, end in zip(begin, begin[1:]):
         for place, value in ((end - 1, np.nan), ((first + 2 * end) // 3, np.inf), (end - 9, -np.inf)):
             inputs["v"][place, 0, ::5] = value
-        inputs["k"][end - 2] = np.nan
+        if not name.startswith("infinite"):
+            inputs["k"][end - 2] = np.nan
 
 
 MODES = {"native": ([], [name for name in CASES if not name.startswith("paired")]), "avx2": (["--mcpu=x86-64-v3"], ["wide_product", "divsi", "shli_index", "to_signed", "large_scores", "causal_nan", "listed_nan", "paired_nan"]),

@@ -339,14 +339,14 @@ block("odd", 80, 2)
 LENGTHS = ([], [0], [5], [3, 0, 9, 1, 4])
 
 
-def of_rows(name, text, inputs, formula):
-    """Dims are tokens and rows; the offsets of rows have one more."""
+def of_rows(name, text, inputs, formula, rest=0):
+    """Dims are tokens and rows; the offsets of rows have one more. `rest` tokens are behind the last row."""
     def run(library, env):
         for lengths in LENGTHS:
             begin = np.cumsum([0] + lengths).astype(np.int32)
-            arrays = inputs(sum(lengths), begin)
+            arrays = inputs(sum(lengths) + rest, begin)
             expected = formula(*arrays)
-            found = call(library, name, arrays, expected.shape, [sum(lengths), len(lengths)], env)
+            found = call(library, name, arrays, expected.shape, [sum(lengths) + rest, len(lengths)], env)
             check(f"{name} of lengths {lengths}", found, expected, 16 * UNIT * (np.abs(expected) + 1))
     kernel(name, text, run)
 
@@ -370,6 +370,22 @@ of_rows("states", """func.func @states(%x: tensor<?x32xf32>, %w: tensor<1x32x32x
   return %h : tensor<?x32xf32>
 }
 """, lambda tokens, begin: [normal(tokens, 32), normal(1, 32, 32) / np.float32(8), begin], last_states)
+
+
+def cosines(tokens, begin):
+    positions = np.zeros(len(tokens))
+    for first, end in zip(begin, begin[1:]):
+        positions[first:end] = np.arange(end - first)
+    return np.cos(np.outer(positions, [1, 0.0625, 0.5]))
+
+
+# Tokens of no sequence have the position 0.
+of_rows("positions", """func.func @positions(%t: tensor<?xi32>, %begin: tensor<?xi32>) -> tensor<?x3xf32> {
+  %p = attn.positions %t, %begin : tensor<?xi32>, tensor<?xi32>
+  %cos, %sin = attn.rotary_table %p frequencies [1.0, 0.0625, 0.5] : tensor<?xi32> -> tensor<?x3xf32>
+  return %cos : tensor<?x3xf32>
+}
+""", lambda tokens, begin: [np.zeros(tokens, np.int32), begin], cosines, rest=40)
 kernel("turns", """func.func @turns(%p: tensor<?xi32>) -> tensor<?x3xf32> {
   %cos, %sin = attn.rotary_table %p frequencies [1.0, 0.0625, 0.5] : tensor<?xi32> -> tensor<?x3xf32>
   return %cos : tensor<?x3xf32>

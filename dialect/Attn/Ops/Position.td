@@ -9,6 +9,7 @@ def Attn_PositionsOp : Attn_Op<"positions", [Pure, AllTypesMatch<["tokens", "res
   let summary = "absolute position of each packed token";
   let description = [{
     For row r and `row_begin[r] <= t < row_begin[r + 1]`: `result[t] = past[r] + t - row_begin[r]`; without `past` rows begin at 0.
+    Tokens of no row have the position 0.
 
     ```mlir
     func.func @where(%tokens: tensor<?xi32>, %row_begin: tensor<?xi32>, %past: tensor<?xi32>) -> tensor<?xi32> {

@@ -10,7 +10,6 @@ A case has
 """
 
 import copy
-import math
 import random as randoms
 
 import trees
@@ -93,16 +92,6 @@ def complete(r, case, data):
     return data
 
 
-# ---- what is left out ------------------------------------------------------------------------------------------------
-
-# Known wrong results: (why, whether a case is such a one). Such cases are not drawn, unless --all asks for them.
-KNOWN = [
-    ("a query whose scores are all -infinity is NaN, not 0, where a value is NaN", lambda case: case["score"] and any(data["poison"] for data in case["data"]) and any(
-        node[:3] == ["const", "f32", -math.inf] for node in trees.nodes(case["score"]))),
-    ("results for tokens of no sequence are not 0", lambda case: any(data["q_slack"] for data in case["data"]) and "q" in case["begins"]),
-]
-
-
 # ---- kernels ---------------------------------------------------------------------------------------------------------
 
 def draw_map(r, needed, optional):
@@ -152,21 +141,9 @@ def draw_cache(r):
     return {"type": r.choice(("f32", "bf16", "f16")), "block": r.choice((64, 64, 32)), "layers": r.choice((1, 2)), "layer": 0}
 
 
-def draw(seed, index, everything=False):
-    """Case `index` of a seed, none of KNOWN unless `everything` is drawn."""
+def draw(seed, index):
+    """Case `index` of a seed."""
     r = randoms.Random(f"attention {seed} {index}")
-    while True:
-        case = draw_any(r)
-        if everything or not known(case):
-            return case
-
-
-def known(case):
-    """The reasons for which a case is left out."""
-    return [why for why, test in KNOWN if test(case)]
-
-
-def draw_any(r):
     cache = draw_cache(r) if r.random() < 0.2 else None
     if cache:
         cache["layer"] = r.randrange(cache["layers"])

@@ -53,14 +53,14 @@ def mode_of(index):
 
 def check_batch(job):
     options, indices = job
-    batch = {f"k{index}": cases.draw(options.seed, index, options.all) for index in indices}
+    batch = {f"k{index}": cases.draw(options.seed, index) for index in indices}
     folder = Path(options.scratch) / f"batch{indices[0]}"
     outcomes = execute.check(options, mode_of(indices[0]), batch, folder)
     shutil.rmtree(folder, ignore_errors=True)
     return [(index, outcomes[f"k{index}"]) for index in indices]
 
 
-def candidates(case, tried, allowed):
+def candidates(case, tried):
     """Cases that are one step simpler and were not tried, in groups that are compiled together."""
     group = []
     for candidate in cases.smaller(case):
@@ -70,7 +70,7 @@ def candidates(case, tried, allowed):
         except (IndexError, KeyError, TypeError, ValueError):  # not a kernel
             continue
         key = json.dumps(candidate)
-        if key in tried or set(cases.known(candidate)) - allowed:
+        if key in tried:
             continue
         tried.add(key)
         group.append(candidate)
@@ -83,10 +83,10 @@ def candidates(case, tried, allowed):
 def reduce(options, index, case, outcome):
     """A smaller case that fails in the same way, and how."""
     end, folder = time.monotonic() + options.reduce_seconds, Path(options.scratch) / f"reduce{index}"
-    tried, allowed, found = {json.dumps(case)}, set(cases.known(case)), True
+    tried, found = {json.dumps(case)}, True
     while found:
         found = None
-        for group in candidates(case, tried, allowed):
+        for group in candidates(case, tried):
             if time.monotonic() > end:
                 break
             outcomes = execute.check(options, mode_of(index), {f"k{n}": candidate for n, candidate in enumerate(group)}, folder)
@@ -100,9 +100,7 @@ def reduce(options, index, case, outcome):
 
 def report(options, index, outcome):
     print(f"FAIL {index} ({mode_of(index).name}): {outcome.why.strip()}", flush=True)
-    print(f"  again: {Path(__file__).name} --seed {options.seed} --only {index}{' --all' * options.all}", flush=True)
-    for why in cases.known(cases.draw(options.seed, index, options.all)):
-        print(f"  known: {why}", flush=True)
+    print(f"  again: {Path(__file__).name} --seed {options.seed} --only {index}", flush=True)
 
 
 def report_reduced(index, case, outcome):
@@ -114,7 +112,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("--raptc", "--reference", "--scratch"):
         parser.add_argument(name, required=True)
-    parser.add_argument("--all", action="store_true", help="cases.KNOWN too: what is known to be wrong")
     add_case_options(parser, count=150, reduced=4, seconds=30)
     options = parser.parse_args()
     begin, counts, refusals, failures = time.monotonic(), Counter(), Counter(), []
@@ -132,7 +129,7 @@ def main():
                     report(options, index, outcome)
                     failures.append((index, outcome))
     for index, outcome in failures[:options.reduce]:
-        report_reduced(index, *reduce(options, index, cases.draw(options.seed, index, options.all), outcome))
+        report_reduced(index, *reduce(options, index, cases.draw(options.seed, index), outcome))
     for message, number in refusals.most_common():
         print(f"refused {number}: {message}")
     print(f"generated: {len(indices)} attention kernels, {counts['passed']} right, {counts['refused']} refused, {counts['failed']} wrong; "

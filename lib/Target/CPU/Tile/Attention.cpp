@@ -18,6 +18,7 @@
 #include "dialect/Attn/CacheLayout.h"
 #include "lib/Target/CPU/Layout/Rounding.h"
 #include "lib/Target/CPU/Tile/AttentionSteps.h"
+#include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "lib/TargetInfo/TargetInfo.h"
 
@@ -88,7 +89,7 @@ Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Valu
     rows = ShapedType::kDynamic;
   }
   Value tile = extract(b, dest, offsets, sizes, {rows, resultWidth(op)});
-  return insert(b, normalize(b, state[0], state[2], own, task.valueChannels, tile), dest, offsets, sizes);
+  return insert(b, normalize(b, task, state, own, tile), dest, offsets, sizes);
 }
 
 /// The operands to prefetch during the tile of queries from `query` on, of the task's `count` from `first` on: the next
@@ -289,6 +290,8 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       replace(rewriter, op, rounding, dest);
       return success();
     }
+    if (op.getQBegin() && !coverAllRows(op.getQBegin()))
+      dest = zeroRest(b, op.getQBegin(), *op.dimOf(3, AttentionOp::Q), dest);
     if (!view)
       prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys);
     // Rows of one query each over a cache have grids of their own.

@@ -181,7 +181,7 @@ struct SplitAttention {
         SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
         offsets[q] = nth;
         Value tile = extract(b, carried, offsets, sizes, {heads, task.valueChannels});
-        tile = normalize(b, merged.getResult(0), merged.getResult(2), index(b, heads), task.valueChannels, tile);
+        tile = normalize(b, task, merged.getResults(), index(b, heads), tile);
         return insert(b, tile, carried, offsets, sizes);
       });
       return SmallVector<Insertion>{out};

@@ -73,17 +73,28 @@ static SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTas
   });
 }
 
-Value tile::normalize(ImplicitLocOpBuilder &b, Value acc, Value sum, Value count, int64_t channels, Value dest) {
+Value tile::normalize(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange state, Value count, Value dest) {
+  Value acc = state[0], sum = state[2];
+  // Scores that are all -infinity, which a score region gives, leave the sum 0. acc is then 0 times each value: NaN
+  // where a value is NaN or infinite. Masked keys leave nothing in acc.
+  AttentionOp op = task.op;
+  const bool scored = !op.getScore().empty();
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0)),
         f1 = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
+  VectorType panel = VectorType::get({kPanel}, b.getF32Type());
+  Value zeros = scored ? Value(arith::ConstantOp::create(b, b.getZeroAttr(panel))) : Value();
   return loop(b, index(b, 0), count, 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
     Value total = tensor::ExtractOp::create(b, sum, r);
     Value some = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, total, f0);
     Value factor = arith::DivFOp::create(b, f1, arith::SelectOp::create(b, some, total, f1));
-    Value factors = vector::BroadcastOp::create(b, VectorType::get({kPanel}, b.getF32Type()), factor);
-    return loop(b, index(b, 0), index(b, channels), kPanel, carried,
+    Value factors = vector::BroadcastOp::create(b, panel, factor);
+    Value isNone = scored ? Value(arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, total, f0)) : Value();
+    return loop(b, index(b, 0), index(b, task.valueChannels), kPanel, carried,
                 [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
-                  return writePanel(b, arith::MulFOp::create(b, readPanel(b, acc, {r, c}), factors), inner, {r, c});
+                  Value result = arith::MulFOp::create(b, readPanel(b, acc, {r, c}), factors);
+                  if (scored)
+                    result = arith::SelectOp::create(b, isNone, zeros, result);
+                  return writePanel(b, result, inner, {r, c});
                 });
   });
 }

@@ -42,8 +42,8 @@ KeyBlocks blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Value q, 
 llvm::SmallVector<Value> update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, int64_t m,
                                 const KeyBlocks &range, ValueRange init);
 
-/// acc / sum of `count` queries, 0 where no key took part, into rows of `dest`.
-Value normalize(ImplicitLocOpBuilder &b, Value acc, Value sum, Value count, int64_t channels, Value dest);
+/// acc / sum of a state's first `count` queries, 0 where the sum is 0, into rows of `dest`.
+Value normalize(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange state, Value count, Value dest);
 
 /// Rows of one query each, after the general grid, which has left them alone: `result` with theirs in it. `rows`,
 /// `keyHeads` and `groups` are extents; `isDecode` is whether all rows are such, else there is nothing to do.

@@ -1,5 +1,6 @@
 //===- Position.cpp - Positions of packed tokens, rotary embedding ----------------------===//
 #include "lib/Target/CPU/Tile/Rotation.h"
+#include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <numbers>
@@ -17,7 +18,14 @@ struct TilePositions : OpRewritePattern<attn::PositionsOp> {
   LogicalResult matchAndRewrite(attn::PositionsOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value rows = arith::SubIOp::create(b, asValue(b, extent(b, op.getRowBegin(), 0)), index(b, 1));
-    Value dest = empty(b, cast<RankedTensorType>(op.getResult().getType()), {extent(b, op.getTokens(), 0)});
+    OpFoldResult tokens = extent(b, op.getTokens(), 0);
+    Value dest = empty(b, cast<RankedTensorType>(op.getResult().getType()), {tokens});
+    if (!coverAllRows(op.getRowBegin())) {
+      Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0)), rest = restOf(b, op.getRowBegin());
+      dest = loop(b, rest, asValue(b, tokens), 1, dest, [&](ImplicitLocOpBuilder &b, Value t, Value carried) -> Value {
+        return tensor::InsertOp::create(b, zero, carried, t);
+      });
+    }
     Value result = loop(b, index(b, 0), rows, 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
       Value begin = readIndex(b, op.getRowBegin(), r);
       Value end = readIndex(b, op.getRowBegin(), arith::AddIOp::create(b, r, index(b, 1)).getResult());

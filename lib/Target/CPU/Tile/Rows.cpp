@@ -1,6 +1,7 @@
 //===- Rows.cpp - Grids over rows, walked in panels of 32 columns -----------------------===//
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Layout/Rounding.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -37,6 +38,59 @@ bool tile::isReadLastBy(Operation *op, Value value) {
            Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
            return ancestor && (ancestor == op || ancestor->isBeforeInBlock(op));
          });
+}
+
+bool tile::coverAllRows(Value begin) {
+  if (attn::isKernelModule(begin.getParentRegion()->getParentOfType<ModuleOp>()))
+    return false;
+  auto argument = dyn_cast<BlockArgument>(begin);
+  auto function = argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : FunctionOpInterface();
+  return !function || function.getArgAttr(argument.getArgNumber(), attn::AttnDialect::nameAttr) ==
+                          StringAttr::get(begin.getContext(), "row_begin");
+}
+
+Value tile::restOf(ImplicitLocOpBuilder &b, Value begin) {
+  return readIndex(b, begin, asValue(b, affineOf(b, b.getAffineDimExpr(0) - 1, {extent(b, begin, 0)})));
+}
+
+/// `dest` with zeros from `indices` on, which are those of its first dims.
+static Value fillZeros(ImplicitLocOpBuilder &b, Value dest, SmallVector<Value> indices) {
+  const int64_t dim = indices.size();
+  const bool isLast = dim + 1 == cast<RankedTensorType>(dest.getType()).getRank();
+  Value end = tile::asValue(b, tile::extent(b, dest, dim));
+  auto body = [&](ImplicitLocOpBuilder &b, Value i, Value carried) -> Value {
+    indices.resize(dim);
+    indices.push_back(i);
+    if (!isLast)
+      return fillZeros(b, carried, indices);
+    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(VectorType::get({kPanel}, b.getF32Type())));
+    return tile::writePanel(b, zeros, carried, indices);
+  };
+  return tile::loop(b, tile::index(b, 0), end, isLast ? kPanel : 1, dest, body);
+}
+
+/// Rows of a task that fills them with zeros.
+static constexpr int64_t kRestRows = 256;
+
+Value tile::zeroRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, Value dest) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  Value first = restOf(b, begin);
+  OpFoldResult end = extent(b, dest, dim),
+               tasks = affineOf(b, (d0 - d1).ceilDiv(kRestRows), {end, OpFoldResult(first)});
+  auto body = [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+    Insertion out;
+    SmallVector<int64_t> shape(cast<RankedTensorType>(dest.getType()).getShape());
+    for (int64_t i = 0, rank = shape.size(); i < rank; ++i) {
+      out.offsets.push_back(b.getIndexAttr(0));
+      out.sizes.push_back(extent(b, dest, i));
+    }
+    out.offsets[dim] = affineOf(b, d0 + d1 * kRestRows, {OpFoldResult(first), OpFoldResult(ids[0])});
+    out.sizes[dim] = affineMin(b, {affineOf(b, d0 - d1, {end, out.offsets[dim]}), b.getIndexAttr(kRestRows)});
+    shape[dim] = ShapedType::kDynamic;
+    out.tile = fillZeros(b, extract(b, dests[0], out.offsets, out.sizes, shape), {});
+    return SmallVector<Insertion>{out};
+  };
+  return grid(b, tasks, dest, body)[0];
 }
 
 tile::RowResult::RowResult(ImplicitLocOpBuilder &b, Value result, OpFoldResult rows, Value overwritten)

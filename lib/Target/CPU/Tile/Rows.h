@@ -18,6 +18,16 @@ mlir::LogicalResult refuseColumns(mlir::PatternRewriter &rewriter, mlir::Operati
 /// Never true of memory of the caller that an entry only reads.
 bool isReadLastBy(mlir::Operation *op, Value value);
 
+/// Whether packed sequences with the offsets `begin` cover all rows: an entry's `row_begin` does, which the runtime
+/// makes, and so do the offsets that a model computes. A bare kernel's caller may leave a rest.
+bool coverAllRows(Value begin);
+
+/// The row behind the last packed sequence.
+Value restOf(ImplicitLocOpBuilder &b, Value begin);
+
+/// `dest` with zeros in the rows along dim `dim` that are behind the last packed sequence.
+Value zeroRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, Value dest);
+
 /// Where an op writes its rows: for what reads them as f32, for the products that read them rounded
 /// (lib/Target/CPU/Layout/Rounding.h), or for both, in this order.
 class RowResult {

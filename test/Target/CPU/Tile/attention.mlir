@@ -199,3 +199,57 @@ func.func @five(%q: tensor<5x2x32xf32>, %k: tensor<?x2x32xf32>) -> (tensor<?x2x3
   %p = attn.attention %k, %k, %k, %scale maps [#q, #k, #v, #o] : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<5x2x32xf32>
   return %o, %p : tensor<?x2x32xf32>, tensor<5x2x32xf32>
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// The caller of a bare kernel may leave a rest behind its last sequence: a grid of its own writes zeros there.
+// CHECK-LABEL: @rest
+// CHECK-SAME: %[[BEGIN:[a-z0-9]+]]: tensor<?xi32>)
+func.func @rest(%q: tensor<?x2x32xf32>, %begin: tensor<?xi32>) -> tensor<?x2x32xf32> {
+  %scale = arith.constant 0.125 : f32
+  // CHECK: arith.maxsi
+  // CHECK: %[[LAST:.*]] = tensor.extract %[[BEGIN]]
+  // CHECK: %[[FIRST:.*]] = arith.index_cast %[[LAST]]
+  // CHECK: %[[TASKS:.*]] = affine.apply #{{.*}}()[%{{.*}}, %[[FIRST]]]
+  // CHECK: %[[ZEROED:.*]] = scf.forall (%{{.*}}) in (%[[TASKS]])
+  // CHECK: vector.transfer_write %{{.*}} : vector<32xf32>, tensor<?x2x32xf32>
+  // CHECK: scf.forall.in_parallel
+  // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[ZEROED]])
+  %o = attn.attention %q, %q, %q, %scale q_begin(%begin : tensor<?xi32>) maps [#q, #k, #v, #o]
+    : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+  return %o : tensor<?x2x32xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// The runtime packs a model's sequences without a rest: two grids, of packing and of attention. Offsets by another name
+// are the caller's.
+module attributes {attn.model = {}} {
+  // CHECK-LABEL: @packed
+  // CHECK-COUNT-2: scf.forall.in_parallel
+  // CHECK-NOT: scf.forall.in_parallel
+  func.func @packed(%q: tensor<?x2x32xf32>, %begin: tensor<?xi32> {attn.name = "row_begin"}) -> tensor<?x2x32xf32> {
+    %scale = arith.constant 0.125 : f32
+    %o = attn.attention %q, %q, %q, %scale q_begin(%begin : tensor<?xi32>) maps [#q, #k, #v, #o]
+      : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+    return %o : tensor<?x2x32xf32>
+  }
+  // CHECK-LABEL: @named
+  // CHECK-COUNT-3: scf.forall.in_parallel
+  func.func @named(%q: tensor<?x2x32xf32>, %begin: tensor<?xi32> {attn.name = "parts"}) -> tensor<?x2x32xf32> {
+    %scale = arith.constant 0.125 : f32
+    %o = attn.attention %q, %q, %q, %scale q_begin(%begin : tensor<?xi32>) maps [#q, #k, #v, #o]
+      : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+    return %o : tensor<?x2x32xf32>
+  }
+}
