@@ -1,7 +1,7 @@
 //===- Phases.h - Where the time of a compilation goes -----------------------------*- C++ -*-===//
 //
 // From the process's start to its end one phase is going on at every moment, so the phases
-// add up to the wall time. What several threads do at the same time lies within a phase.
+// add up to the wall time. Steps of several threads at the same time lie within a phase.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -25,7 +25,7 @@ enum class ProgressMode {
   Never
 };
 
-/// What the line shows.
+/// The content of the line.
 struct ProgressState {
   std::string phase;         ///< "packing weights", in ASCII
   std::string counted;       ///< "bytes", "functions"; empty: nothing is counted
@@ -92,7 +92,7 @@ public:
   ProgressPause &operator=(const ProgressPause &) = delete;
 };
 
-/// Writes all of `text` to stderr where the line was. What cannot be written is lost.
+/// Writes all of `text` to stderr where the line was; a failure is ignored.
 void writeToStderr(std::string_view text);
 
 } // namespace rapt

@@ -84,9 +84,10 @@ struct Code {
 /// LLVM IR of a module at the stage llvm-dialect. One at a time for modules of one context.
 Expected<Code> translate(mlir::ModuleOp module, const Target &target, const Exports &exports);
 
-/// Of different code any number of these run at the same time. Each tells `onFunctions` of the functions it has done.
+/// Cleans the IR up. Threads may do so at the same time, each with code of its own. `onFunctions` is told the functions
+/// that are done.
 Status optimize(Code &code, const Target &target, const ProgressCallback &onFunctions = {});
-/// Of code that has been optimized.
+/// Emits code that has been optimized; threads and `onFunctions` as above.
 Status emit(Code &code, const Target &target, Output output, llvm::raw_pwrite_stream &out,
             const ProgressCallback &onFunctions = {});
 

@@ -12,7 +12,7 @@ import time
 
 
 class Terminal:
-    """Runs a command whose stdin, stdout and stderr are a terminal of `columns`. What it draws is `text`, from all of its writes."""
+    """Runs a command whose stdin, stdout and stderr are a terminal of `columns`. All that it writes is `text`."""
 
     def __init__(self, command, columns=80, term="xterm"):
         self.begin, self.columns, self.text, self.first = time.monotonic(), columns, "", None

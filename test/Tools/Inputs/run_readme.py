@@ -19,7 +19,7 @@ ELSEWHERE = ("tools/dev/demo", "tools/dev/check", "git clone")
 
 def pattern(line):
     """A regular expression for a line of output as the README shows it."""
-    parts = re.split(r"(\.\.\.|\d+(?:[.,]\d+)*(?= (?:s|seconds|features|[kMG]?B)\b)|\s+)", line.strip())
+    parts = re.split(r"(\.\.\.|\d+(?:[.,]\d+)*(?= (?:(?:s|seconds|features|[kMG]?B)\b|bytes\)))|\s+)", line.strip())
     return "".join(re.escape(part) if index % 2 == 0 else ".*" if part == "..." else r"\s+" if part.isspace() else NUMBER
                    for index, part in enumerate(parts))
 

@@ -1,4 +1,4 @@
-// What the line says. That it appears and is erased on a terminal is test/Driver/progress.test.
+// The text of the line. test/Driver/progress.test shows that it appears on a terminal and is erased.
 #include "lib/Support/Progress.h"
 #include <gtest/gtest.h>
 
