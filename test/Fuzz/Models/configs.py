@@ -21,11 +21,13 @@ def gpt2(r):
 
 
 def rope_scaling(r):
-    kind = r.choice((None, None, "linear", "llama3"))
+    kind = r.choice((None, None, "linear", "llama3", "yarn"))
     if kind == "linear":
         return {"rope_type": "linear", "factor": r.choice((1.5, 4.0))}
     if kind == "llama3":
         return {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32}
+    if kind == "yarn":
+        return {"rope_type": "yarn", "factor": r.choice((1.0, 4.0)), "beta_fast": 8.0, "original_max_position_embeddings": r.choice((16, 32))}
     return None
 
 

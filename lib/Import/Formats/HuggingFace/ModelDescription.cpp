@@ -101,12 +101,14 @@ Status ModelDescription::readConfig(const std::string &file) {
 }
 
 Status ModelDescription::refuseUnsupported() {
-  if (const json::Value *quantization = reader.getRaw("quantization_config")) {
-    const json::Value *method = quantization->find("quant_method");
-    const std::string *name = method ? method->asString() : nullptr;
-    reader.fail("quantization_config" + (name ? " (" + json::printable(*name, 60) + ")" : "") +
-                " is not supported: use the original weights");
-  }
+  // The second key is MLX's.
+  for (const char *key : {"quantization_config", "quantization"})
+    if (const json::Value *quantization = reader.getRaw(key)) {
+      const json::Value *method = quantization->find("quant_method");
+      const std::string *name = method ? method->asString() : nullptr;
+      reader.fail(key + (name ? " (" + json::printable(*name, 60) + ")" : "") +
+                  " is not supported: use the original weights");
+    }
   const json::Value *pruned = reader.getRaw("pruned_heads");
   bool hasPruned = pruned && !(pruned->isObject() && pruned->asObject()->empty()) &&
                    !(pruned->isArray() && pruned->asArray()->empty());
