@@ -90,8 +90,8 @@ FailureOr<std::pair<Value, Value>> largestScores(ImplicitLocOpBuilder &b, attn::
   return std::make_pair(results[0], rewrites ? results[1] : scores);
 }
 
-/// What scores that are yet to be multiplied are compared with: their row's largest in this block, and how far that is,
-/// multiplied, above the state's. Numbers of each row.
+/// Where the exponents of scores without their factor begin: each row's largest score in this block, and how far that
+/// score, multiplied, is above the new max.
 struct Reference {
   Value largest, distance;
 };
@@ -131,7 +131,8 @@ Value reduceAll(ImplicitLocOpBuilder &b, Value partial, Combine combine) {
 
 } // namespace
 
-// What is one number a row is in the lanes of a vector; between those, rows are handled one at a time.
+// A vector's lanes hold one number of each row (max, sum, factor); loops over scores and channels take one row at a
+// time.
 FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, const Scores &scores) {
   auto type = cast<RankedTensorType>(scores.tile.getType());
   int64_t m = type.getDimSize(0), channels = op.getAcc().getType().getDimSize(1);

@@ -18,9 +18,9 @@ enum class ScoreUnit { Natural, Base2 };
 /// e to the power of a difference of scores, which is not above zero; `isRounded` where the result becomes bf16.
 mlir::Value powerOf(mlir::ImplicitLocOpBuilder &b, mlir::Value difference, ScoreUnit unit, bool isRounded = false);
 
-/// What follows the scores of a KV block of M queries: probabilities [M, most keys], in bf16 where the step is paired;
-/// sum rescaled to the new max, with the block's probabilities. `acc` is rescaled as well, unless keys may be masked:
-/// then the block's product is made first, and `factors` say what acc is to be multiplied by, a number of each row.
+/// Softmax of a KV block of M queries: probabilities [M, most keys], in bf16 where the step is paired; the running max;
+/// the running sum, rescaled to that max, with the block's probabilities. `acc` is rescaled unless keys may be masked:
+/// the block's product is then made first, and `factors` are the numbers, one of each row, to multiply acc by.
 struct Softmax {
   mlir::Value probabilities, acc, max, sum, factors;
 };

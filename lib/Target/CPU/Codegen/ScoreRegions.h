@@ -13,8 +13,8 @@ mlir::VectorType panelOf(mlir::Type element);
 mlir::FailureOr<mlir::Value> finishScores(mlir::ImplicitLocOpBuilder &b, attn::AttentionStateOp op, mlir::Value score,
                                           mlir::Value r, mlir::Value column);
 
-/// Which of 32 keys from `column` on are within the limit and kept by the mask, for query `r` of the tile; null where
-/// the op has neither. Fails as finishScores does.
+/// A vector of 32 flags, one of each key from `column` on: whether the key is below the limit and kept by the mask, for
+/// query `r` of the tile; null where the op has neither. Fails as finishScores does.
 mlir::FailureOr<mlir::Value> keptKeys(mlir::ImplicitLocOpBuilder &b, attn::AttentionStateOp op, mlir::Value r,
                                       mlir::Value column);
 
