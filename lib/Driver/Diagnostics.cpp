@@ -21,13 +21,13 @@ std::string driver::shown(Location location) {
   return "";
 }
 
-static std::string line(const char *kind, const std::string &message) {
-  return std::string("raptc: ") + kind + ": " + json::printable(message, mostMessage) + "\n";
+static std::string line(const std::string &program, const char *kind, const std::string &message) {
+  return program + ": " + kind + ": " + json::printable(message, mostMessage) + "\n";
 }
 
 void driver::tell(const char *kind, const std::string &message) {
   if (!message.empty())
-    writeToStderr(line(kind, message));
+    writeToStderr(line("raptc", kind, message));
 }
 
 /// "ActivationKind" as "activation kind".
@@ -93,7 +93,7 @@ static std::string excerpt(StringRef text, unsigned lineNumber, unsigned column)
 std::string Diagnostics::format(const char *kind, Location location, const std::string &message) const {
   auto place = location->findInstanceOf<FileLineColLoc>();
   if (!place)
-    return line(kind, shown(location) + message);
+    return line(program, kind, shown(location) + message);
   const bool isInput = source && place.getFilename() == source->location;
   const std::string position = ":" + std::to_string(place.getLine()) + ":" + std::to_string(place.getColumn()) + ": ";
   return shownPath(isInput ? source->path : place.getFilename().str()) + position + kind + ": " +
@@ -151,5 +151,6 @@ void Diagnostics::handle(Diagnostic &diagnostic, bool verbose) {
       write("note", note.getLocation(), inPlainWords(note.str()));
 }
 
-Diagnostics::Diagnostics(MLIRContext &context, bool verbose)
-    : handler(&context, [this, verbose](Diagnostic &diagnostic) { handle(diagnostic, verbose); }) {}
+Diagnostics::Diagnostics(MLIRContext &context, bool verbose, std::string program)
+    : program(std::move(program)),
+      handler(&context, [this, verbose](Diagnostic &diagnostic) { handle(diagnostic, verbose); }) {}

@@ -26,11 +26,11 @@ struct Source {
 };
 
 /// While it lives, the context's diagnostics appear as rapt-opt's do: "PATH:LINE:COLUMN: error: message" with the line
-/// and a caret below where the place is known, else "raptc: error: message". Errors name their op. Notes appear when
+/// and a caret below where the place is known, else "PROGRAM: error: message". Errors name their op. Notes appear when
 /// `verbose`.
 class Diagnostics {
 public:
-  Diagnostics(mlir::MLIRContext &context, bool verbose);
+  Diagnostics(mlir::MLIRContext &context, bool verbose, std::string program = "raptc");
   bool sawErrors() const { return errors > 0; }
   /// Shows lines of this text from now on.
   void setSource(std::shared_ptr<const Source> text) { source = std::move(text); }
@@ -44,6 +44,7 @@ private:
   void write(const char *kind, mlir::Location location, const std::string &message);
   std::string format(const char *kind, mlir::Location location, const std::string &message) const;
 
+  const std::string program;
   unsigned errors = 0;
   bool holds = false;
   std::string held;

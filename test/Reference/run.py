@@ -80,7 +80,7 @@ def embedding():
     case("column", "embedding", "column", {"x": x}, {"result0": x[:, 3]})
     error("embedding", "huge", {"ids": ints(0)}, "'attn.embedding' op makes a tensor of more than 4294967296 elements")
     for bad in (11, -1):
-        error("embedding", "embed", {"ids": ints(1, bad), "table": table}, f"embedding.mlir\":3:8): error: 'attn.embedding' op looks id {bad}")
+        error("embedding", "embed", {"ids": ints(1, bad), "table": table}, f"embedding.mlir:3:8: error: 'attn.embedding' op looks id {bad}")
     error("embedding", "select", {"x": x, "rows": ints(6)}, "'attn.select_rows' op selects row 6 (element 0) of 6 rows")
 
 
@@ -578,8 +578,9 @@ def check(tool, work, label, precision):
 def check_error(tool, work, number):
     program, entry, inputs, text, options = ERRORS[number]
     done, _ = execute(tool, work, f"error {number}", program, entry, inputs, options, "f32")
-    lines = done.stderr.strip().splitlines()
-    if done.returncode != 1 or len(lines) != 1 or text not in lines[0]:
+    first, *excerpt = done.stderr.splitlines() or [""]
+    isPlaced = len(excerpt) == 2 and excerpt[1].strip() == "^" or not excerpt
+    if done.returncode != 1 or not isPlaced or text not in first:
         return f"expected an error with {text!r}, got exit status {done.returncode}: {done.stderr.strip()}"
     return None
 

@@ -1,4 +1,5 @@
 //===- main.cpp - rapt-reference: evaluates the imported stage ----------------===//
+#include "lib/Driver/Diagnostics.h"
 #include "lib/Reference/Options.h"
 #include "lib/Reference/ParameterReader.h"
 #include "lib/Support/IRText.h"
@@ -7,7 +8,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
-#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -39,15 +40,16 @@ openParameters(ModuleOp module, const reference::Options &options, std::unique_p
 }
 
 /// The module in `file`, or null after a message.
-static OwningOpRef<ModuleOp> readModule(MLIRContext &context, const std::string &file) {
+static OwningOpRef<ModuleOp> readModule(MLIRContext &context, driver::Diagnostics &diagnostics,
+                                        const std::string &file) {
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> text = openInputFile(file, &message);
   if (Status checked = text ? checkIRText(std::string_view(text->getBuffer())) : Error{message}; !checked)
     return fail((text ? file + ": " : "") + checked.error().message, 1), nullptr;
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
-  SourceMgrDiagnosticHandler handler(sources, &context);
-  return parseSourceFile<ModuleOp>(sources, &context);
+  const std::string name = text->getBufferIdentifier().str();
+  auto source = std::make_shared<driver::Source>(name, name, text->getBuffer().str());
+  diagnostics.setSource(source);
+  return parseSourceString<ModuleOp>(source->text, ParserConfig(&context), source->location);
 }
 
 int main(int argc, char **argv) {
@@ -61,13 +63,13 @@ int main(int argc, char **argv) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect, scf::SCFDialect,
                       tensor::TensorDialect>();
-  OwningOpRef<ModuleOp> module = readModule(context, options->request.ir);
+  driver::Diagnostics diagnostics(context, /*verbose=*/false, "rapt-reference");
+  OwningOpRef<ModuleOp> module = readModule(context, diagnostics, options->request.ir);
   if (!module)
     return 1;
   std::unique_ptr<artifact::TensorReader> tensors;
   auto parameters = openParameters(*module, *options, tensors);
   if (!parameters)
     return fail(parameters.error().message, 1);
-  // Without a handler every error is one line.
   return failed(reference::runFiles(*module, **parameters, options->request));
 }
