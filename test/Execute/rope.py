@@ -56,7 +56,10 @@ def product(name, heads, width, pairs, way):
 
 
 PRODUCTS = {"halves": (5, 64, 32, "heads 3"), "beside": (3, 96, 20, "interleaved heads 2"), "all": (2, 32, 16, ""), "no": (2, 64, 8, "heads 0"),
-            "apart": (4, 24, 12, "heads 3")}
+            "apart": (4, 24, 12, "heads 3"),
+            # Channels that a loop takes, rotated or not, with a rest.
+            "long_halves": (1, 2063, 1030, ""), "long_interleaved": (2, 1101, 550, "interleaved"), "long_in_tasks": (1, 1088, 540, "interleaved"),
+            "long_rest": (1, 1100, 2, "")}
 entries = {f"rope_{width}_{rotated}{way}": (width, frequencies(rotated, kind), way)
            for width, rotated, kind in SHAPES for way in ("", "interleaved")}
 text = "attn.dim @tokens min 0 max 4096\nattn.dim @rows min 1 max 64\n" + "".join(entry(name, *rest) for name, rest in entries.items())

@@ -79,7 +79,7 @@ Value rotateRows(ImplicitLocOpBuilder &b, attn::RopeOp rope, Value head, OpFoldR
   }
   return loop(b, index(b, 0), end, 1, rows, [&](ImplicitLocOpBuilder &b, Value row, Value carried) {
     Value token = asValue(b, affineOf(b, d0 + d1, {firstRow, OpFoldResult(row)}));
-    auto place = [&](Value, int64_t channel) { return SmallVector<Value>{row, index(b, channel)}; };
+    auto place = [&](Value, OpFoldResult channel) { return SmallVector<Value>{row, asValue(b, channel)}; };
     return rotateHeads(b, rope, token, index(b, 1), /*source=*/nullptr, place, carried, place);
   });
 }

@@ -152,8 +152,8 @@ struct TileRope : OpRewritePattern<attn::RopeOp> {
     SmallVector<Value> results = grid(b, {tokens}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
       SmallVector<OpFoldResult> offsets{ids[0], zero, zero}, sizes{one, heads, channels};
       Value out = extract(b, outs[0], offsets, sizes, type.getShape().drop_front());
-      auto from = [&](Value head, int64_t first) { return SmallVector<Value>{ids[0], head, index(b, first)}; };
-      auto to = [&](Value head, int64_t first) { return SmallVector<Value>{head, index(b, first)}; };
+      auto from = [&](Value head, OpFoldResult first) { return SmallVector<Value>{ids[0], head, asValue(b, first)}; };
+      auto to = [&](Value head, OpFoldResult first) { return SmallVector<Value>{head, asValue(b, first)}; };
       Value count = asValue(b, heads), rotated = op.getHeads() ? index(b, *op.getHeads()) : count;
       out = rotateHeads(b, op, ids[0], rotated, op.getInput(), from, out, to);
       // Channels and heads that pass.
@@ -170,12 +170,13 @@ struct TileRope : OpRewritePattern<attn::RopeOp> {
   /// Channels [first, last) of heads [begin, end).
   static Value copyHeads(ImplicitLocOpBuilder &b, int64_t first, int64_t last, Value begin, Value end, Value source,
                          HeadPlace from, Value out, HeadPlace to) {
-    forChunks(last - first, attn::kPanel, [&](int64_t at, int64_t size) {
-      out = loop(b, begin, end, 1, out, [&](ImplicitLocOpBuilder &b, Value head, Value carried) {
-        return writeChunk(b, readChunk(b, source, from(head, first + at), size), carried, to(head, first + at));
+    auto body = [&](ImplicitLocOpBuilder &b, OpFoldResult nth, int64_t size, Value result) {
+      OpFoldResult at = affineOf(b, b.getAffineDimExpr(0) + first, {nth});
+      return loop(b, begin, end, 1, result, [&](ImplicitLocOpBuilder &b, Value head, Value carried) {
+        return writeChunk(b, readChunk(b, source, from(head, at), size), carried, to(head, at));
       });
-    });
-    return out;
+    };
+    return overChunks(b, last - first, attn::kPanel, out, body);
   }
 };
 

@@ -10,6 +10,20 @@ void tile::forChunks(int64_t count, int64_t width, function_ref<void(int64_t fir
     body(first, std::min(width, count - first));
 }
 
+/// Most chunks that are unrolled, each with constants of its own; the heads of models have fewer.
+static constexpr int64_t kUnrolledChunks = 32;
+
+Value tile::overChunks(ImplicitLocOpBuilder &b, int64_t count, int64_t width, Value init,
+                       function_ref<Value(ImplicitLocOpBuilder &, OpFoldResult, int64_t, Value)> body) {
+  const int64_t looped = count > kUnrolledChunks * width ? count - count % width : 0;
+  if (looped > 0)
+    init = loop(b, index(b, 0), index(b, looped), width, init,
+                [&](ImplicitLocOpBuilder &b, Value first, Value carried) { return body(b, first, width, carried); });
+  forChunks(count - looped, width,
+            [&](int64_t first, int64_t size) { init = body(b, b.getIndexAttr(looped + first), size, init); });
+  return init;
+}
+
 Value tile::readChunk(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t size) {
   Value padding = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   auto type = VectorType::get({size}, b.getF32Type());
@@ -48,23 +62,26 @@ Value tile::rotateHeads(ImplicitLocOpBuilder &b, attn::RopeOp op, Value token, V
                         HeadPlace from, Value out, HeadPlace to) {
   const int64_t pairs = cast<RankedTensorType>(op.getCosines().getType()).getDimSize(1);
   const int64_t width = op.getInterleaved() ? attn::kPanel / 2 : attn::kPanel;
-  forChunks(pairs, width, [&](int64_t first, int64_t size) {
-    Value c = readChunk(b, op.getCosines(), {token, index(b, first)}, size);
-    Value s = readChunk(b, op.getSines(), {token, index(b, first)}, size);
+  return overChunks(b, pairs, width, out, [&](ImplicitLocOpBuilder &b, OpFoldResult first, int64_t size, Value result) {
+    AffineExpr d0 = b.getAffineDimExpr(0);
+    Value c = readChunk(b, op.getCosines(), {token, asValue(b, first)}, size);
+    Value s = readChunk(b, op.getSines(), {token, asValue(b, first)}, size);
     if (op.getInterleaved())
       interleave(b, size, c, s);
-    out = loop(b, index(b, 0), heads, 1, out, [&](ImplicitLocOpBuilder &b, Value head, Value carried) {
-      auto read = [&](int64_t at, int64_t size) {
+    return loop(b, index(b, 0), heads, 1, result, [&](ImplicitLocOpBuilder &b, Value head, Value carried) -> Value {
+      auto read = [&](OpFoldResult at, int64_t size) {
         return source ? readChunk(b, source, from(head, at), size) : readChunk(b, carried, to(head, at), size);
       };
-      if (op.getInterleaved())
-        return writeChunk(b, turnSideBySide(b, size, read(2 * first, 2 * size), c, s), carried, to(head, 2 * first));
-      Value x = read(first, size), y = read(pairs + first, size);
+      if (op.getInterleaved()) {
+        OpFoldResult at = affineOf(b, d0 * 2, {first});
+        return writeChunk(b, turnSideBySide(b, size, read(at, 2 * size), c, s), carried, to(head, at));
+      }
+      OpFoldResult second = affineOf(b, d0 + pairs, {first});
+      Value x = read(first, size), y = read(second, size);
       Value minus = arith::NegFOp::create(b, arith::MulFOp::create(b, y, s));
       Value turned = math::FmaOp::create(b, y, c, arith::MulFOp::create(b, x, s));
       carried = writeChunk(b, math::FmaOp::create(b, x, c, minus), carried, to(head, first));
-      return writeChunk(b, turned, carried, to(head, pairs + first));
+      return writeChunk(b, turned, carried, to(head, second));
     });
   });
-  return out;
 }

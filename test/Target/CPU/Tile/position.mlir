@@ -62,6 +62,22 @@ func.func @interleaved(%x: tensor<?x8x20xf32>, %c: tensor<?x10xf32>, %s: tensor<
 
 // -----
 
+// Code does not grow with the channels: a loop takes 16 pairs at a time, the last 15 pairs and the channel that passes follow.
+// CHECK-LABEL: @long
+func.func @long(%x: tensor<?x1x2147483647xf32>, %c: tensor<?x1073741823xf32>, %s: tensor<?x1073741823xf32>) -> tensor<?x1x2147483647xf32> {
+  // CHECK: scf.for %[[PAIR:.*]] = %{{.*}} to %c1073741808{{.*}} step %c16
+  // CHECK: vector.transfer_read {{.*}}, %[[PAIR]]], {{.*}} : tensor<?x1073741823xf32>, vector<16xf32>
+  // CHECK: affine.apply {{.*}}(%[[PAIR]])
+  // CHECK: vector.transfer_read {{.*}} : tensor<?x1x2147483647xf32>, vector<32xf32>
+  // CHECK: vector.transfer_read {{.*}} : tensor<?x1073741823xf32>, vector<15xf32>
+  // CHECK: vector.transfer_read {{.*}} : tensor<?x1x2147483647xf32>, vector<30xf32>
+  // CHECK: vector.transfer_read {{.*}} : tensor<?x1x2147483647xf32>, vector<1xf32>
+  %y = attn.rope %x, %c, %s interleaved : tensor<?x1x2147483647xf32>, tensor<?x1073741823xf32>
+  return %y : tensor<?x1x2147483647xf32>
+}
+
+// -----
+
 // A product's task has the two panels of a head and rotates its rows in place, of the first 3 heads of 5. No grid is the rotation's own.
 // CHECK-LABEL: @of_product
 func.func @of_product(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>) -> tensor<?x320xf32> {
