@@ -1,12 +1,73 @@
 //===- main.cpp - rapt-reduce: shrink a .mlir file that shows a fault -----------===//
 #include "lib/InitAll.h"
+#include "lib/Support/IRText.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Reducer/Passes.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Tools/ParseUtilities.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+
+static LogicalResult fail(const std::string &message) {
+  llvm::errs() << "rapt-reduce: error: " << message << "\n";
+  return failure();
+}
+
+/// Parses a file whose text has been checked.
+static FailureOr<OwningOpRef<Operation *>> parse(StringRef input, bool insertModule, MLIRContext &context) {
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &message);
+  if (!buffer)
+    return fail(message);
+  if (!isBytecode(*buffer))
+    if (rapt::Status checked = rapt::checkIRText(std::string_view(buffer->getBuffer())); !checked)
+      return fail(buffer->getBufferIdentifier().str() + ": " + checked.error().message);
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  OwningOpRef<Operation *> op = parseSourceFileForTool(sources, ParserConfig(&context), insertModule);
+  if (!op)
+    return failure();
+  return op;
+}
+
+/// Does as upstream's function of the same options, but checks the text before it is parsed.
+static LogicalResult reduce(int argc, char **argv, MLIRContext &context) {
+  llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::desc("<input file>"), llvm::cl::init("-"));
+  llvm::cl::opt<std::string> result("o", llvm::cl::desc("where the reduced text goes"), llvm::cl::init("-"));
+  llvm::cl::opt<bool> noModule("no-implicit-module", llvm::cl::desc("parse an operation that is no module"));
+  registerReducerPasses();
+  PassPipelineCLParser pipeline("", "Reduction passes to run");
+  llvm::cl::ParseCommandLineOptions(argc, argv, "Rapt's reducer of test cases\n");
+  FailureOr<OwningOpRef<Operation *>> parsed = parse(input, !noModule, context);
+  if (failed(parsed))
+    return failure();
+  Operation *op = parsed->get();
+  std::string message;
+  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(result, &message);
+  if (!file)
+    return fail(message);
+  PassManager passes(&context, op->getName().getStringRef());
+  if (failed(pipeline.addToPipeline(passes, [](const Twine &reason) { return fail(reason.str()); })) ||
+      failed(passes.run(op)))
+    return failure();
+  op->print(file->os());
+  file->keep();
+  return success();
+}
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
+  llvm::InitLLVM init(argc, argv);
+  DialectRegistry registry;
   rapt::registerAllDialects(registry);
   rapt::registerAllPasses();
-  mlir::MLIRContext context(registry);
-  return mlir::failed(mlir::mlirReduceMain(argc, argv, context));
+  MLIRContext context(registry);
+  return failed(reduce(argc, argv, context));
 }
