@@ -105,10 +105,24 @@ const char *nameOf(int number) {
   }
 }
 
+/// Set while growStack() works, whose SIGSEGV means that memory is missing.
+volatile sig_atomic_t isGrowingStack = 0;
+
+/// Takes the memory of the stack that compilations need, since a stack that cannot grow later ends in SIGSEGV.
+[[gnu::noinline]] void growStack() {
+  isGrowingStack = 1;
+  volatile char stack[512 << 10];
+  for (size_t i = sizeof stack; i > 0; i -= 4096)
+    stack[i - 1] = 0;
+  isGrowingStack = 0;
+}
+
 /// When threads crash at the same time, one of them prints the message and ends the process.
 void onCrash(int number) {
   static std::atomic_flag taken;
   static thread_local bool here = false;
+  if (isGrowingStack)
+    reportNoMemory();
   if (here) // what is below crashed itself
     _exit(Bug);
   here = true;
@@ -126,8 +140,9 @@ void onCrash(int number) {
   _exit(Bug);
 }
 
-/// Ends the process, without taking memory.
-void onNoMemory() {
+} // namespace
+
+void driver::reportNoMemory() {
   TemporaryFile::discardAll();
   Line line;
   line << "raptc: error: out of memory";
@@ -144,8 +159,6 @@ void onNoMemory() {
   writeAll(STDERR_FILENO, line.get(), line.size());
   _exit(WrongInput);
 }
-
-} // namespace
 
 std::string driver::reproducerText(const std::string &module, const std::string &pipeline) {
   std::string escaped;
@@ -179,12 +192,13 @@ void driver::reportCrashes() {
   if (start.size() < sizeof prefix - 32)
     memcpy(prefix, start.get(), start.size() + 1);
   reportCrashesOfThread();
-  std::set_new_handler(onNoMemory);
-  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { onNoMemory(); });
+  std::set_new_handler(reportNoMemory);
+  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { reportNoMemory(); });
   for (int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
     struct sigaction action = {};
     action.sa_handler = onCrash;
     action.sa_flags = SA_ONSTACK;
     sigaction(number, &action, nullptr);
   }
+  growStack();
 }
