@@ -7,9 +7,7 @@
 #include "lib/InitAll.h"
 #include "dialect/Attn/AttnDialect.h"
 #include "lib/Host/Passes.h"
-#include "lib/Target/CPU/Codegen/Passes.h"
-#include "lib/Target/CPU/Layout/Passes.h"
-#include "lib/Target/CPU/Tile/Tiling.h"
+#include "lib/Target/Targets.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
@@ -67,7 +65,8 @@ void rapt::registerAllDialects(DialectRegistry &registry) {
   tensor::registerValueBoundsOpInterfaceExternalModels(registry);
   vector::registerBufferizableOpInterfaceExternalModels(registry);
   vector::registerSubsetOpInterfaceExternalModels(registry);
-  registerBufferizableOps(registry);
+  for (const Target *target : allTargets())
+    target->registerDialects(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
@@ -75,9 +74,8 @@ void rapt::registerAllDialects(DialectRegistry &registry) {
 void rapt::registerAllPasses() {
   registerTransformsPasses();
   registerHostPasses();
-  registerCPULayoutPasses();
-  registerCPUTilePasses();
-  registerCPUCodegenPasses();
+  for (const Target *target : allTargets())
+    target->registerPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();

@@ -71,8 +71,6 @@ LogicalResult KVCacheType::verify(function_ref<InFlightDiagnostic()> emitError, 
 }
 
 namespace {
-constexpr StringRef stages[] = {"imported", "canonical", "tiled", "backend", "llvm-dialect"};
-
 bool isName(Attribute value) {
   auto text = dyn_cast<StringAttr>(value);
   return text && !text.empty();
@@ -124,8 +122,9 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   };
   if (name == stageAttr) {
     auto stage = dyn_cast<StringAttr>(value);
-    return check(isa<ModuleOp>(op) && stage && llvm::is_contained(stages, stage.getValue()),
-                 "must be one of \"" + llvm::join(ArrayRef(stages), "\", \"") + "\", on a module");
+    return check(isa<ModuleOp>(op) && stage && llvm::is_contained(kStages, stage.getValue()),
+                 "must be one of \"" + llvm::join(std::begin(kStages), std::end(kStages), "\", \"") +
+                     "\", on a module");
   }
   if (name == entryAttr)
     return check(isa<FunctionOpInterface>(op) && isa<UnitAttr>(value), "is a unit attribute of a function");

@@ -13,6 +13,10 @@
 #include "dialect/Attn/AttnTypes.h.inc"
 
 namespace rapt::attn {
+/// Values of the module attribute attn.stage, in order.
+inline constexpr llvm::StringLiteral kStages[] = {"imported", "canonical", "laid-out",
+                                                  "tiled",    "backend",   "llvm-dialect"};
+
 /// Columns of a panel, the width every packed layout is padded to.
 inline constexpr int64_t kPanel = 32;
 inline int64_t padToPanel(int64_t n) { return (n + kPanel - 1) / kPanel * kPanel; }

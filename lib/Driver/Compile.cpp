@@ -15,6 +15,7 @@
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
 #include "lib/Import/Import.h"
 #include "lib/Support/File.h"
+#include "lib/Target/Targets.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -69,7 +70,7 @@ private:
   bool openWeights();
   bool packWeights();
   artifact::LinkRequest linkRequest(const std::string &object);
-  MaybeFailure emitVariant(size_t variant, cpu::Output output, std::string &code);
+  MaybeFailure emitVariant(size_t variant, host::Output output, std::string &code);
   bool emitObject(std::string &object);
   bool writeArtifact();
   bool writeKernel();
@@ -83,7 +84,7 @@ private:
   Phases &phases;
   ExitStatus status = Success;
   Emit emit = Emit::Library;
-  std::vector<cpu::Target> targets; ///< best first
+  std::vector<CodeVariant> variants; ///< best first
   std::vector<std::unique_ptr<Lowering>> lowerings;
   Input input;
   std::string imported; ///< text for the other lowerings
@@ -98,21 +99,20 @@ private:
 bool Compilation::prepare() {
   phases.enter("setting up");
   emit = *emitNamed(options.emit);
-  Expected<std::string> triple = cpu::findTriple(options.triple);
+  Expected<std::string> triple = host::findTriple(options.triple);
   if (!triple)
     return fail(WrongUsage, triple.error().message);
-  Expected<std::vector<cpu::Target>> made = cpu::Target::makeAll(*triple, options.cpus, options.attributes);
-  if (!made)
-    return fail(WrongUsage, made.error().message);
-  targets = std::move(*made);
-  for (cpu::Target &target : targets)
-    target.emulated = options.emulate;
-  for (const cpu::Target &target : targets) {
-    auto found =
-        llvm::find_if(lowerings, [&](const auto &other) { return other->targets.front()->info() == target.info(); });
+  Expected<std::vector<host::Machine>> machines = host::Machine::makeAll(*triple, options.cpus, options.attributes);
+  if (!machines)
+    return fail(WrongUsage, machines.error().message);
+  for (host::Machine &machine : *machines)
+    variants.push_back({machine, targetNamed(options.target)->capabilities(machine, options.emulate)});
+  for (const CodeVariant &variant : variants) {
+    auto found = llvm::find_if(
+        lowerings, [&](const auto &other) { return other->variants.front()->capabilities == variant.capabilities; });
     if (found == lowerings.end())
       found = lowerings.insert(found, std::make_unique<Lowering>(options, phases));
-    (*found)->targets.push_back(&target);
+    (*found)->variants.push_back(&variant);
   }
   // The modules for other CPUs would say the same.
   if (!options.remarks.empty())
@@ -140,11 +140,11 @@ bool Compilation::read() {
     return fail(WrongInput, found.error().message);
   input = std::move(*found);
   Stage stage = stageOf(*input.module);
-  if (targets.size() > 1 && stage > Stage::Imported)
+  if (variants.size() > 1 && stage > Stage::Canonical)
     return fail(WrongUsage, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
-                                ", which is for one CPU; give one --mcpu, not " + std::to_string(targets.size()));
+                                ", which is for one CPU; give one --mcpu, not " + std::to_string(variants.size()));
   if (input.kind == InputKind::MLIR)
-    if (Status fits = checkStage(*input.module, targets.front(), options); !fits)
+    if (Status fits = checkStage(*input.module, variants.front(), options); !fits)
       return failOf(fits);
   if (!storeCache())
     return false;
@@ -154,7 +154,8 @@ bool Compilation::read() {
   manifest.name = options.prefix.empty() ? artifact::prefixOf(paths.base) : options.prefix;
   if (lowerings.size() > 1)
     imported = textWithLocations(*input.module);
-  return passed(first().begin(std::move(input.module), input.kind, paths, targets.size() > 1 ? targets[0].name : ""));
+  return passed(
+      first().begin(std::move(input.module), input.kind, paths, variants.size() > 1 ? variants[0].machine.name : ""));
 }
 
 /// No output replaces what is read or another output, and there is a place for them.
@@ -162,8 +163,8 @@ bool Compilation::checkFiles() {
   if (options.dryRun || options.showCommands)
     return true;
   std::vector<std::string> labels = {""};
-  for (const cpu::Target &target : targets)
-    labels.push_back(target.name + ".");
+  for (const CodeVariant &variant : variants)
+    labels.push_back(variant.machine.name + ".");
   files = paths.list(options, emit, labels);
   Status checked = files.check();
   if (checked)
@@ -215,32 +216,34 @@ bool Compilation::describe() {
     return fail(input.kind == InputKind::MLIR ? WrongInput : Bug, parameters.error().message);
   manifest.parameters = std::move(*parameters);
   manifest.version = RAPT_VERSION;
-  manifest.arch = targets.front().arch();
-  for (const cpu::Target &target : targets)
-    manifest.variants.push_back({target.name, target.features});
+  manifest.arch = variants.front().machine.arch();
+  for (const CodeVariant &variant : variants)
+    manifest.variants.push_back({variant.machine.name, variant.machine.features});
   describeModel(module(), manifest);
-  if (!manifest.model && targets.size() > 1)
+  if (!manifest.model && variants.size() > 1)
     return fail(WrongUsage, shownPath(options.input) +
                                 ": a kernel without a model is for one CPU, which its header's NAME_supported tests; "
                                 "give one --mcpu, not " +
-                                std::to_string(targets.size()));
+                                std::to_string(variants.size()));
   return true;
 }
 
 bool Compilation::showSteps() {
   std::string text = first().pipelineTo(Stage::LLVMDialect) + "\n";
-  if (emit == Emit::Library || (emit >= Emit::Object && targets.size() > 1)) {
+  if (emit == Emit::Library || (emit >= Emit::Object && variants.size() > 1)) {
     Expected<std::string> linker = artifact::findLinker(artifact::directoryOf(tool));
     if (!linker)
       return fail(WrongInput, linker.error().message);
     std::vector<std::string> objects;
-    for (const cpu::Target &target : targets)
-      objects.push_back("OBJECT." + target.name);
-    if (targets.size() > 1)
+    for (const CodeVariant &variant : variants)
+      objects.push_back("OBJECT." + variant.machine.name);
+    if (variants.size() > 1)
       text += llvm::join(artifact::joinCommand(*linker, objects, "OBJECT"), " ") + "\n";
     if (emit == Emit::Library)
-      text += llvm::join(artifact::linkCommand(*linker, "OBJECT", "EXPORTS", targets[0].pageBytes(), paths.main), " ") +
-              "\n";
+      text +=
+          llvm::join(artifact::linkCommand(*linker, "OBJECT", "EXPORTS", variants[0].machine.pageBytes(), paths.main),
+                     " ") +
+          "\n";
   }
   writeToStderr(text);
   return true;
@@ -298,7 +301,8 @@ bool Compilation::lowerAll() {
       auto module = parseSourceString<ModuleOp>(imported, ParserConfig(&lowering.context));
       if (!module)
         return internalFailure("the module of the stage imported cannot be read again");
-      if (MaybeFailure failure = lowering.begin(std::move(module), input.kind, paths, lowering.targets.front()->name))
+      if (MaybeFailure failure =
+              lowering.begin(std::move(module), input.kind, paths, lowering.variants.front()->machine.name))
         return failure;
     }
     return lowering.lowerTo(Stage::LLVMDialect);
@@ -321,8 +325,8 @@ bool Compilation::lowerAll() {
     if (Status described = describeEntries(*lowering->module, other); !described)
       return failOf(described, Bug);
     if (artifact::writeManifest(other) != artifact::writeManifest(manifest))
-      return failInternally("weights or entries for " + lowering->targets.front()->name + " are not those for " +
-                            targets.front().name);
+      return failInternally("weights or entries for " + lowering->variants.front()->machine.name +
+                            " are not those for " + variants.front().machine.name);
   }
   return true;
 }
@@ -330,7 +334,7 @@ bool Compilation::lowerAll() {
 bool Compilation::lowerAndWrite() {
   if (options.showCommands)
     return showSteps();
-  if (!passed(first().lowerTo(Stage::Canonical)) || !describe())
+  if (!passed(first().lowerTo(Stage::LaidOut)) || !describe())
     return false;
   if (options.dryRun) {
     Expected<uint64_t> bytes = artifact::predictFileBytes(manifest.parameters, input.sections);
@@ -354,22 +358,22 @@ bool Compilation::lowerAndWrite() {
 }
 
 /// The code of one variant; that of the first has the table of all.
-MaybeFailure Compilation::emitVariant(size_t variant, cpu::Output output, std::string &code) {
-  const cpu::Target &target = targets[variant];
+MaybeFailure Compilation::emitVariant(size_t variant, host::Output output, std::string &code) {
+  const CodeVariant &chosen = variants[variant];
   Lowering &lowering =
-      **llvm::find_if(lowerings, [&](const auto &other) { return llvm::is_contained(other->targets, &target); });
+      **llvm::find_if(lowerings, [&](const auto &other) { return llvm::is_contained(other->variants, &chosen); });
   lowering.enter();
   if (!manifest.model && emit != Emit::Library)
-    return lowering.emit(target, {}, output, code); // nothing but code goes into other people's programs
+    return lowering.emit(chosen, {}, output, code); // nothing but code goes into other people's programs
   if (variant > 0)
-    return lowering.emit(target, {nullptr, manifest.name + "." + target.name}, output, code);
-  cpu::ArtifactTable table{manifest.name, artifact::writeManifest(manifest), artifact::abiMinorOf(manifest)};
-  if (weights.inside && output == cpu::Output::Object) // text is for people: it leaves them out
+    return lowering.emit(chosen, {nullptr, manifest.name + "." + chosen.machine.name}, output, code);
+  host::ArtifactTable table{manifest.name, artifact::writeManifest(manifest), artifact::abiMinorOf(manifest)};
+  if (weights.inside && output == host::Output::Object) // text is for people: it leaves them out
     table.weights = weights.inside->getBuffer();
   table.isKernel = !manifest.model;
-  for (const cpu::Target &other : llvm::drop_begin(targets))
-    table.others.push_back(other.name);
-  return lowering.emit(target, {&table}, output, code);
+  for (const CodeVariant &other : llvm::drop_begin(variants))
+    table.others.push_back(other.machine.name);
+  return lowering.emit(chosen, {&table}, output, code);
 }
 
 /// LLVM IR or assembly: the code of the artifact, with a manifest that fits any content.
@@ -377,7 +381,7 @@ bool Compilation::writeCode() {
   std::string code;
   if (Status described = manifest.model ? weights.describe(manifest, paths.base) : Status(); !described)
     return failOf(described, Bug);
-  if (!passed(emitVariant(0, emit == Emit::LLVMIR ? cpu::Output::LLVMIR : cpu::Output::Assembly, code)))
+  if (!passed(emitVariant(0, emit == Emit::LLVMIR ? host::Output::LLVMIR : host::Output::Assembly, code)))
     return false;
   Status written = writeText(paths.main, code);
   return written ? true : failOf(written);
@@ -385,13 +389,13 @@ bool Compilation::writeCode() {
 
 /// The code of all variants in one object.
 bool Compilation::emitObject(std::string &object) {
-  std::vector<std::string> objects(targets.size());
+  std::vector<std::string> objects(variants.size());
   const bool isKept = options.saveTemps || !options.dumpDirectory.empty();
   auto emitOne = [&](size_t i) -> MaybeFailure {
-    if (MaybeFailure failure = emitVariant(i, cpu::Output::Object, objects[i]))
+    if (MaybeFailure failure = emitVariant(i, host::Output::Object, objects[i]))
       return failure;
-    const std::string label = targets.size() > 1 ? targets[i].name + "." : "";
-    for (auto [output, suffix] : {std::pair(cpu::Output::LLVMIR, "ll"), {cpu::Output::Assembly, "s"}}) {
+    const std::string label = variants.size() > 1 ? variants[i].machine.name + "." : "";
+    for (auto [output, suffix] : {std::pair(host::Output::LLVMIR, "ll"), {host::Output::Assembly, "s"}}) {
       if (!isKept)
         break;
       std::string text;
@@ -402,9 +406,9 @@ bool Compilation::emitObject(std::string &object) {
     }
     return std::nullopt;
   };
-  if (targets.size() > 1)
-    phases.enterParallel("code generation for several CPUs", "steps", targets.size() * 3 * (isKept ? 3 : 1));
-  if (!atTheSameTime(targets.size(), emitOne))
+  if (variants.size() > 1)
+    phases.enterParallel("code generation for several CPUs", "steps", variants.size() * 3 * (isKept ? 3 : 1));
+  if (!atTheSameTime(variants.size(), emitOne))
     return false;
   phases.enter("linking");
   if (objects.size() == 1) {
@@ -419,7 +423,11 @@ bool Compilation::emitObject(std::string &object) {
 }
 
 artifact::LinkRequest Compilation::linkRequest(const std::string &object) {
-  return {object, paths.main, {manifest.name + "_module"}, artifact::directoryOf(tool), targets.front().pageBytes()};
+  return {object,
+          paths.main,
+          {manifest.name + "_module"},
+          artifact::directoryOf(tool),
+          variants.front().machine.pageBytes()};
 }
 
 bool Compilation::saveWeights() {
@@ -509,11 +517,11 @@ std::string driver::familyNames() {
 }
 
 Expected<std::string> driver::cpuNames(const Options &options) {
-  Expected<std::string> triple = cpu::findTriple(options.triple);
+  Expected<std::string> triple = host::findTriple(options.triple);
   if (!triple)
     return triple.error();
   std::string text = "native\n";
-  for (const std::string &name : cpu::listCpus(*triple))
+  for (const std::string &name : host::listCpus(*triple))
     text += name + "\n";
   return text;
 }

@@ -3,6 +3,7 @@
 #include "lib/Driver/FaultInjection.h"
 #include "lib/InitAll.h"
 #include "lib/Support/File.h"
+#include "lib/Target/Targets.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -28,11 +29,13 @@ std::string textOf(ModuleOp module, const OpPrintingFlags &flags) {
 }
 
 /// The options that follow the module's file on a command line that compiles the same code without weights.
-std::string codeOptions(const Options &options, const cpu::Target &target) {
+std::string codeOptions(const Options &options, const host::Machine &machine) {
   std::string text = " --no-weights";
+  if (options.target != allTargets().front()->name())
+    text += " --target=" + options.target;
   if (!options.triple.empty())
     text += " --mtriple=" + options.triple;
-  text += " --mcpu=" + target.name;
+  text += " --mcpu=" + machine.name;
   if (!options.attributes.empty())
     text += " --mattr=" + options.attributes;
   if (options.dtype != "auto")
@@ -61,7 +64,11 @@ Lowering::Lowering(const Options &options, Phases &phases)
       options(options), phases(phases) {}
 
 PipelineOptions Lowering::pipelineOptions() const {
-  return {targets.front()->info(), options.dtype, options.quantize, options.quantizeGroup ? options.quantizeGroup : 32,
+  return {targetNamed(options.target),
+          variants.front()->capabilities,
+          options.dtype,
+          options.quantize,
+          options.quantizeGroup ? options.quantizeGroup : 32,
           options.quantizeZeroPoint};
 }
 
@@ -112,13 +119,13 @@ Failure Lowering::failPasses(Stage to) {
 }
 
 /// The name of a phase, with the CPU where there are several.
-std::string Lowering::phaseFor(const std::string &name, const cpu::Target &target) const {
-  return label.empty() ? name : name + " for " + target.name;
+std::string Lowering::phaseFor(const std::string &name, const CodeVariant &variant) const {
+  return label.empty() ? name : name + " for " + variant.machine.name;
 }
 
 MaybeFailure Lowering::runPasses(Stage to) {
   const std::string name = rapt::nameOf(to).str();
-  const Phases::Step timed(phases, phaseFor("lowering to " + name, *targets.front()));
+  const Phases::Step timed(phases, phaseFor("lowering to " + name, *variants.front()));
   PassManager passes(&context, ModuleOp::getOperationName());
   buildPipeline(passes, stageOf(*module), to, pipelineOptions());
   step = {"lowering to the stage " + name, reproducerText(source, pipelineTo(to)), "rapt-opt --run-reproducer ", ""};
@@ -128,7 +135,7 @@ MaybeFailure Lowering::runPasses(Stage to) {
   passes.enableVerifier(false); // the stage as a whole is verified below
   if (failed(passes.run(*module)) || failed(verify(*module)))
     return failPasses(to);
-  step = {"going on from the stage " + name, source, "raptc ", codeOptions(options, *targets.front())};
+  step = {"going on from the stage " + name, source, "raptc ", codeOptions(options, variants.front()->machine)};
   return dump();
 }
 
@@ -139,26 +146,26 @@ MaybeFailure Lowering::lowerTo(Stage stage) {
   return std::nullopt;
 }
 
-MaybeFailure Lowering::emit(const cpu::Target &target, const cpu::Exports &exports, cpu::Output output,
+MaybeFailure Lowering::emit(const CodeVariant &variant, const host::Exports &exports, host::Output output,
                             std::string &code) {
   auto translate = [&] {
-    const Phases::Step timed(phases, phaseFor("translation to LLVM IR", target));
+    const Phases::Step timed(phases, phaseFor("translation to LLVM IR", variant));
     std::lock_guard<std::mutex> hold(translating);
-    return cpu::translate(*module, target, exports);
+    return host::translate(*module, variant.machine, exports);
   };
-  Expected<cpu::Code> translated = translate();
+  Expected<host::Code> translated = translate();
   if (!translated)
     return internalFailure(translated.error().message);
   const uint64_t functions = translated->countFunctions();
   {
-    Phases::Step timed(phases, phaseFor("optimization", target), "functions", functions);
-    if (Status optimized = cpu::optimize(*translated, target, timed.counter()); !optimized)
+    Phases::Step timed(phases, phaseFor("optimization", variant), "functions", functions);
+    if (Status optimized = host::optimize(*translated, variant.machine, timed.counter()); !optimized)
       return internalFailure(optimized.error().message);
   }
-  Phases::Step timed(phases, phaseFor("code generation", target), "functions", functions);
+  Phases::Step timed(phases, phaseFor("code generation", variant), "functions", functions);
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  if (Status emitted = cpu::emit(*translated, target, output, stream, timed.counter()); !emitted)
+  if (Status emitted = host::emit(*translated, variant.machine, output, stream, timed.counter()); !emitted)
     return internalFailure(emitted.error().message);
   code = bytes.str().str();
   return std::nullopt;

@@ -1,18 +1,19 @@
 //===- Lowering.h - A module on its way through the stages -----------------------*- C++ -*-===//
 //
-// CPUs that passes cannot tell apart share the module up to the stage llvm-dialect. Each
+// Variants that passes cannot tell apart share the module up to the stage llvm-dialect. Each
 // module has a context of its own, so that several are lowered at the same time.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "lib/Driver/CodeVariant.h"
 #include "lib/Driver/Compile.h"
 #include "lib/Driver/Diagnostics.h"
 #include "lib/Driver/Input.h"
 #include "lib/Driver/Output.h"
 #include "lib/Driver/Phases.h"
 #include "lib/Driver/Reproducer.h"
+#include "lib/Host/Emit.h"
 #include "lib/Pipelines/Pipelines.h"
-#include "lib/Target/CPU/Emit.h"
 #include "mlir/IR/MLIRContext.h"
 #include <mutex>
 
@@ -30,8 +31,8 @@ class Lowering {
 public:
   Lowering(const Options &options, Phases &phases);
 
-  /// CPUs whose TargetInfo is the same.
-  std::vector<const cpu::Target *> targets;
+  /// Variants whose capabilities are the same.
+  std::vector<const CodeVariant *> variants;
   mlir::MLIRContext context;
   Diagnostics diagnostics;
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -45,8 +46,8 @@ public:
   /// The passes from the stage that was read to another one, as rapt-opt takes them.
   std::string pipelineTo(Stage stage);
 
-  /// Code for one of `targets`. Several threads may ask at the same time.
-  MaybeFailure emit(const cpu::Target &target, const cpu::Exports &exports, cpu::Output output, std::string &code);
+  /// Code for one of `variants`. Several threads may ask at the same time.
+  MaybeFailure emit(const CodeVariant &variant, const host::Exports &exports, host::Output output, std::string &code);
   /// Whatever goes wrong on this thread from now on is of this module.
   void enter() const { enterStep(step); }
 
@@ -56,7 +57,7 @@ private:
   MaybeFailure runPasses(Stage to);
   Failure failPasses(Stage to);
   PipelineOptions pipelineOptions() const;
-  std::string phaseFor(const std::string &name, const cpu::Target &target) const;
+  std::string phaseFor(const std::string &name, const CodeVariant &variant) const;
 
   const Options &options;
   Phases &phases;

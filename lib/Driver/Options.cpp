@@ -35,9 +35,12 @@ constexpr Flag flags[] = {
 };
 
 using Choices = std::span<const std::string_view>;
-constexpr std::string_view stages[] = {"imported", "canonical", "tiled", "backend", "llvm-dialect",
-                                       "llvm-ir",  "asm",       "obj",   "a",       "so"};
-constexpr std::string_view targets[] = {"cpu"};
+constexpr std::string_view stages[] = {"imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect",
+                                       "llvm-ir",  "asm",       "obj",      "a",     "so"};
+constexpr std::string_view targets[] = {
+#define RAPT_TARGET(name) #name,
+#include "lib/Target/Targets.def"
+};
 constexpr std::string_view weightTypes[] = {"auto", "f32", "bf16", "f16"};
 constexpr std::string_view cacheTypes[] = {"auto", "f32", "bf16", "f16", "int8"};
 constexpr std::string_view quantizations[] = {"none", "w8a8", "w8", "w4"};
@@ -56,7 +59,8 @@ struct Text {
 constexpr Text texts[] = {
     {"-o", &Options::output, "OUT.so, OUT.a or OUT.o; text stages go to the standard output without it", {}, "a file"},
     {"--emit", &Options::emit,
-     "stop at imported, canonical, tiled, backend, llvm-dialect, llvm-ir, asm, obj, a or so (default)", stages},
+     "stop at imported, canonical, laid-out, tiled, backend, llvm-dialect, llvm-ir, asm, obj, a or so (default)",
+     stages},
     {"--target", &Options::target, "cpu", targets},
     {"--mtriple", &Options::triple, "x86_64-linux-gnu or aarch64-linux-gnu; default: this machine's"},
     {"--mattr", &Options::attributes, "+feature,-feature,..."},
@@ -234,7 +238,7 @@ bool isFault(const std::string &text) {
   auto isOneOf = [](const std::string &name, std::initializer_list<const char *> names) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  const bool stage = isOneOf(place, {"canonical", "tiled", "backend", "llvm-dialect"});
+  const bool stage = isOneOf(place, {"canonical", "laid-out", "tiled", "backend", "llvm-dialect"});
   return (isOneOf(kind, {"fail", "verify"}) && stage) || (isOneOf(kind, {"abort", "segv", "overflow", "wait"}) &&
                                                           (stage || isOneOf(place, {"read", "pack", "object"})));
 }

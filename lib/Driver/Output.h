@@ -8,7 +8,19 @@
 namespace rapt::driver {
 
 /// The form of a compilation's output: text up to Assembly.
-enum class Emit { Imported, Canonical, Tiled, Backend, LLVMDialect, LLVMIR, Assembly, Object, Archive, Library };
+enum class Emit {
+  Imported,
+  Canonical,
+  LaidOut,
+  Tiled,
+  Backend,
+  LLVMDialect,
+  LLVMIR,
+  Assembly,
+  Object,
+  Archive,
+  Library
+};
 
 /// Names of --emit.
 const char *nameOf(Emit emit);

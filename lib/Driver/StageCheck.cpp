@@ -2,6 +2,7 @@
 #include "lib/Driver/StageCheck.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Support/File.h"
+#include "lib/Target/Targets.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -28,25 +29,29 @@ Status checkOptions(Stage stage, const Options &options) {
   return {};
 }
 
-Status checkTarget(ModuleOp module, Stage stage, const cpu::Target &target, const Options &options) {
-  const TargetInfo found = TargetInfo::of(module), wanted = target.info();
-  if (stage == Stage::Imported || found == wanted)
+Status checkTarget(ModuleOp module, Stage stage, const CodeVariant &variant, const Options &options) {
+  const TargetInfo found = TargetInfo::of(module), wanted = variant.capabilities;
+  if (stage <= Stage::Canonical || found == wanted)
     return {};
+  if (found.target != wanted.target)
+    return Error{shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
+                 ", lowered for the target " + found.target + "; give --target=" + found.target +
+                 ", or compile from the stage canonical"};
   return Error{shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
-               ", lowered for a CPU with " + found.differenceFrom(wanted) + "; " + target.name + " of " +
-               target.arch() + " has " + wanted.differenceFrom(found) +
-               "; name a CPU like the first, or compile from the stage imported"};
+               ", lowered for a CPU with " + found.differenceFrom(wanted) + "; " + variant.machine.name + " of " +
+               variant.machine.arch() + " has " + wanted.differenceFrom(found) +
+               "; name a CPU like the first, or compile from the stage canonical"};
 }
 
 } // namespace
 
-Status driver::checkStage(ModuleOp module, const cpu::Target &target, const Options &options) {
+Status driver::checkStage(ModuleOp module, const CodeVariant &variant, const Options &options) {
   const Stage stage = stageOf(module);
   if (Status fits = checkOptions(stage, options); !fits)
     return fits;
-  if (Status fits = checkTarget(module, stage, target, options); !fits)
+  if (Status fits = checkTarget(module, stage, variant, options); !fits)
     return fits;
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
-  addContract(passes, stage);
+  addContract(passes, stage, *targetNamed(options.target));
   return succeeded(passes.run(module)) ? Status() : Error{""};
 }

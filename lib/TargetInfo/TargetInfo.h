@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
+#include <string>
+#include <vector>
 
 namespace rapt {
 
@@ -13,15 +15,10 @@ namespace rapt {
 inline constexpr int64_t kLineBytes = 64;
 
 struct TargetInfo {
-  int64_t vectorBytes = 32;     ///< widest vector register that is fast
-  int64_t vectorRegisters = 16; ///< architectural vector registers
-  bool byteDot = false;         ///< an instruction of that width sums four products of bytes in 32 bits
-  bool bf16Dot = false;         ///< one sums two products of bf16 in f32, faster than two multiply-adds of f32
-  bool bf16Round = false;       ///< one rounds two vectors of f32 to one of bf16
-  bool powerScale = false;      ///< one takes what is behind a number's point, one multiplies by a power of two
-  bool amxBf16 = false;         ///< instructions multiply tiles of pairs of bf16
-  bool amxInt8 = false;         ///< instructions multiply tiles of fours of bytes
-  bool emulated = false;        ///< bf16Dot, amxBf16 and amxInt8 are replaced by code for vectors
+  std::string target = "cpu"; ///< name of the target, as in --target
+#define RAPT_NUMBER(field, name, value) int64_t field = value;
+#define RAPT_FLAG(field, name) bool field = false;
+#include "lib/TargetInfo/Capabilities.def"
 
   int64_t lanesF32() const { return vectorBytes / 4; }
   /// Whether a product of bf16 takes both of its operands in pairs.
@@ -34,6 +31,10 @@ struct TargetInfo {
 
   /// The target of the module that holds `op`; the defaults above where it says nothing.
   static TargetInfo of(mlir::Operation *op);
+  /// Capabilities as text of attn-set-target: "vector_bytes=64", "bf16_dot".
+  std::vector<std::string> list() const;
+  /// Sets a capability from an element of list(); false where there is none of this name.
+  bool set(llvm::StringRef capability);
   /// As the value of attn.target.
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
 };

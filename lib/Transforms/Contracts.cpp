@@ -69,20 +69,28 @@ struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
   }
 };
 
+/// A layout is of one target, and the stage canonical of none.
+LogicalResult verifyNoLayout(Operation *op) {
+  auto parameter = dyn_cast<attn::ParameterOp>(op);
+  if (parameter && (parameter.getLayout() || parameter.getOffset() || parameter.getStride()))
+    return op->emitOpError("has a layout, offset or stride: the canonical stage promises logical shapes");
+  for (Type type : op->getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getEncoding())
+      return op->emitOpError() << "gives " << tensor << ": the canonical stage promises logical shapes";
+  return success();
+}
+
 struct VerifyCanonical : rapt::impl::AttnVerifyCanonicalBase<VerifyCanonical> {
   void runOnOperation() override {
     if (failed(verifyEach(getOperation(), [](Operation *op) -> LogicalResult {
-          auto parameter = dyn_cast<attn::ParameterOp>(op);
-          if (parameter && (!parameter.getLayout() || !parameter.getOffset() || !parameter.getStride()))
-            return op->emitOpError("has no layout, offset and stride, which the canonical stage promises");
+          if (failed(verifyNoLayout(op)))
+            return failure();
           if (auto function = op->getParentOfType<func::FuncOp>();
               isa<attn::ParameterSliceOp>(op) && function && !function->hasAttr(attn::AttnDialect::entryAttr))
             return op->emitOpError() << "is in '" << function.getSymName() << "', which is no entry: weights belong to "
                                      << "functions with " << attn::AttnDialect::entryAttr;
           if (isa<func::CallOp>(op))
             return op->emitOpError("is left: the canonical stage promises that blocks are inlined into the layer loop");
-          if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<attn::KVCacheType>))
-            return op->emitOpError("gives a cache without a layout, which the canonical stage promises");
           return success();
         })))
       signalPassFailure();

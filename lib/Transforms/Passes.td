@@ -16,7 +16,8 @@ def AttnVerifyImported : Pass<"attn-verify-imported", "::mlir::ModuleOp"> {
 def AttnVerifyCanonical : Pass<"attn-verify-canonical", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `canonical`";
   let description = [{
-    Every parameter has its layout and place in the weight file, blocks are inlined, and the cache is the tensor of its blocks.
+    Blocks are inlined, and weights are read in entries only. Shapes are logical: no parameter, tensor or cache has a layout, which is a
+    target's.
   }];
 }
 
@@ -138,6 +139,25 @@ def AttnDefineArithmetic : Pass<"attn-define-arithmetic"> {
     becomes a remainder of %x by 1 where %y is 0 or -1, and by %y elsewhere.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
+  let summary = "writes the target and its capabilities into the module";
+  let description = [{
+    Sets `attn.target`, which later passes read through `TargetInfo`, so that each of them runs from text alone. The capabilities
+    are those of lib/TargetInfo/Capabilities.def: `NAME=NUMBER`, or `NAME` for a flag.
+
+    ```mlir
+    module {
+    }
+    ```
+    With `target=cpu capabilities=vector_bytes=64,bf16_dot`:
+    `module attributes {attn.target = {bf16_dot, target = "cpu", vector_bytes = 64 : i64, vector_registers = 16 : i64}}`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"", "Name of the target, as in --target">,
+    ListOption<"capabilities", "capabilities", "std::string", "What the machine has beyond the defaults">
+  ];
 }
 
 def AttnSetStage : Pass<"attn-set-stage", "::mlir::ModuleOp"> {

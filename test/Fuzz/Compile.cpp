@@ -3,6 +3,7 @@
 // Bytes at random are rarely MLIR, so that the mutator works on lines, numbers and words of the text. LLVM's libraries
 // are not instrumented: messages, and the ops of each stage, stand for the code that an input reaches.
 #include "lib/Driver/Lowering.h"
+#include "lib/Target/Targets.h"
 #include "mlir/IR/Verifier.h"
 #include "test/Fuzz/Fuzz.h"
 #include <algorithm>
@@ -109,7 +110,8 @@ void lower(driver::Lowering &lowering, const driver::Options &options, const std
     return;
   if (lowering.begin(std::move(input->module), input->kind, {}, ""))
     return;
-  for (Stage stage : {Stage::Imported, Stage::Canonical, Stage::Tiled, Stage::Backend, Stage::LLVMDialect}) {
+  for (Stage stage :
+       {Stage::Imported, Stage::Canonical, Stage::LaidOut, Stage::Tiled, Stage::Backend, Stage::LLVMDialect}) {
     if (auto failure = lowering.lowerTo(stage)) {
       require(failure->status == driver::WrongInput, "the compiler blames itself:", failure->message);
       return;
@@ -136,7 +138,10 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t mos
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static MemoryFile file;
-  static const std::vector<cpu::Target> targets = *cpu::Target::makeAll(*cpu::findTriple(""), {"x86-64-v3"}, "");
+  static const driver::CodeVariant variant = [] {
+    host::Machine machine = *host::Machine::make(*host::findTriple(""), "x86-64-v3", "");
+    return driver::CodeVariant{machine, allTargets().front()->capabilities(machine, "")};
+  }();
   const std::string text(reinterpret_cast<const char *>(data), size);
   driver::Options options;
   options.input = file.write(text);
@@ -149,7 +154,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   driver::Phases phases(/*isVerbose=*/false, ProgressMode::Never);
   driver::Lowering lowering(options, phases);
-  lowering.targets.push_back(&targets.front());
+  lowering.variants.push_back(&variant);
   lower(lowering, options, text);
   return 0;
 }

@@ -1,6 +1,6 @@
 // RUN: rapt-opt --split-input-file --verify-diagnostics %s
 
-// expected-error@+1 {{attribute 'attn.stage' must be one of "imported", "canonical", "tiled", "backend", "llvm-dialect"}}
+// expected-error@+1 {{attribute 'attn.stage' must be one of "imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect"}}
 module attributes {attn.stage = "early"} {
 }
 
@@ -34,7 +34,7 @@ func.func private @target() attributes {attn.target = {}}
 
 // -----
 
-// expected-error@+1 {{attribute 'attn.stage' must be one of "imported", "canonical", "tiled", "backend", "llvm-dialect", on a module}}
+// expected-error@+1 {{attribute 'attn.stage' must be one of "imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect", on a module}}
 func.func private @stage() attributes {attn.stage = "imported"}
 
 // -----

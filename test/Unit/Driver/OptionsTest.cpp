@@ -106,6 +106,7 @@ TEST(Options, EmptyValues) {
   EXPECT_EQ(failure({"a", "-o", ""}), "invalid value '' for -o; expected a file");
   EXPECT_EQ(failure({"a", "--weights="}),
             "invalid value '' for --weights; expected a model directory or a weight file");
-  EXPECT_EQ(failure({"a", "--emit="}), "invalid value '' for --emit; expected imported, canonical, tiled, backend, "
-                                       "llvm-dialect, llvm-ir, asm, obj, a or so");
+  EXPECT_EQ(failure({"a", "--emit="}),
+            "invalid value '' for --emit; expected imported, canonical, laid-out, tiled, backend, "
+            "llvm-dialect, llvm-ir, asm, obj, a or so");
 }

@@ -177,17 +177,6 @@ def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect"];
 }
 
-def AttnEmitEntries : Pass<"attn-emit-entries", "::mlir::ModuleOp"> {
-  let summary = "gives entries the signature of artifact.h";
-  let description = [{
-    For every entry, an exported function `(env, buffers, dims) -> status` (`rapt_entry_fn` in lib/Runtime/include/rapt/artifact.h) that reads
-    buffers and dims in the manifest's order and calls the compiled function, and one of type `rapt_workspace_fn`. All other functions become local. In a
-    module without `attn.model`, entries are bare kernels: `NAME(env, inputs..., outputs..., dims, scratch)` and `NAME_scratch(dims, workers)`.
-    Runs on the llvm dialect.
-  }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
-}
-
 def AttnLowerCopies : Pass<"attn-lower-copies"> {
   let summary = "memref.copy becomes loops";
   let description = [{

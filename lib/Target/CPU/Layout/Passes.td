@@ -4,30 +4,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
-  let summary = "writes the target's capabilities into the module";
-  let description = [{
-    Sets `attn.target`, which later passes read through `TargetInfo`, so that each of them runs from text alone.
-
-    ```mlir
-    module {
-    }
-    ```
-    With `vector-bytes=64 vector-registers=32`: `module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}}`.
-  }];
-  let options = [
-    Option<"vectorBytes", "vector-bytes", "int64_t", "32", "Bytes of the widest vector register that is fast">,
-    Option<"vectorRegisters", "vector-registers", "int64_t", "16", "Number of vector registers">,
-    Option<"byteDot", "byte-dot", "bool", "false", "Whether an instruction sums four products of bytes in 32 bits">,
-    Option<"bf16Dot", "bf16-dot", "bool", "false", "Whether an instruction sums two products of bf16 in f32, faster than f32's multiply-adds">,
-    Option<"amxBf16", "amx-bf16", "bool", "false", "Whether instructions multiply tiles of pairs of bf16">,
-    Option<"bf16Round", "bf16-round", "bool", "false", "Whether an instruction rounds two vectors of f32 to one of bf16">,
-    Option<"powerScale", "power-scale", "bool", "false", "Whether an instruction takes what is behind a number's point, and one multiplies by a power of two">,
-    Option<"amxInt8", "amx-int8", "bool", "false", "Whether instructions multiply tiles of fours of bytes">,
-    Option<"emulated", "emulated", "bool", "false", "Whether vector code takes the place of bf16-dot, amx-bf16 and amx-int8">
-  ];
-}
-
 def AttnPadKernels : Pass<"attn-pad-kernels", "::mlir::ModuleOp"> {
   let summary = "copies a kernel's operands whose columns fill no panel";
   let description = [{
@@ -108,6 +84,13 @@ def AttnPairAttention : Pass<"attn-pair-attention", "::mlir::ModuleOp"> {
       }
     }
     ```
+  }];
+}
+
+def AttnVerifyLaidOut : Pass<"attn-verify-laid-out", "::mlir::ModuleOp"> {
+  let summary = "checks the contract of the stage `laid-out`";
+  let description = [{
+    Every parameter has its layout, and its offset and stride in the weight file. A cache has its layout in memory.
   }];
 }
 

@@ -1,11 +1,11 @@
 //===- SetTarget.cpp - The target becomes part of the IR --------------------------------===//
-#include "dialect/Attn/AttnOps.h"
-#include "lib/Target/CPU/Layout/Passes.h"
+#include "dialect/Attn/AttnDialect.h"
 #include "lib/TargetInfo/TargetInfo.h"
+#include "lib/Transforms/Passes.h"
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNSETTARGET
-#include "lib/Target/CPU/Layout/Passes.h.inc"
+#include "lib/Transforms/Passes.h.inc"
 } // namespace rapt
 
 using namespace mlir;
@@ -17,15 +17,13 @@ struct SetTarget : rapt::impl::AttnSetTargetBase<SetTarget> {
   using AttnSetTargetBase::AttnSetTargetBase;
   void runOnOperation() override {
     TargetInfo info;
-    info.vectorBytes = vectorBytes;
-    info.vectorRegisters = vectorRegisters;
-    info.byteDot = byteDot;
-    info.bf16Dot = bf16Dot;
-    info.bf16Round = bf16Round;
-    info.powerScale = powerScale;
-    info.amxBf16 = amxBf16;
-    info.amxInt8 = amxInt8;
-    info.emulated = emulated;
+    info.target = target;
+    for (const std::string &capability : capabilities)
+      if (!info.set(capability)) {
+        getOperation().emitError() << "unknown capability '" << capability
+                                   << "'; lib/TargetInfo/Capabilities.def lists those of a target";
+        return signalPassFailure();
+      }
     getOperation()->setAttr(attn::AttnDialect::targetAttr, info.toAttr(&getContext()));
   }
 };

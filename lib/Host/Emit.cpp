@@ -1,5 +1,5 @@
-//===- Emit.cpp - From the llvm dialect to machine code for CPUs ------------------------===//
-#include "lib/Target/CPU/Emit.h"
+//===- Emit.cpp - From the llvm dialect to machine code of the host program--------------------===//
+#include "lib/Host/Emit.h"
 #include "dialect/Attn/AttnOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -15,27 +15,27 @@
 #include <rapt/artifact.h>
 
 using namespace rapt;
-using namespace rapt::cpu;
+using namespace rapt::host;
 
 namespace {
 
-std::string featureString(const Target &target) {
+std::string featureString(const Machine &machine) {
   std::string text;
-  for (const std::string &feature : target.features)
+  for (const std::string &feature : machine.features)
     text += (text.empty() ? "+" : ",+") + feature;
   return text;
 }
 
-std::unique_ptr<llvm::TargetMachine> makeMachine(const Target &target) {
+std::unique_ptr<llvm::TargetMachine> makeMachine(const Machine &machine) {
   std::string error;
-  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(llvm::Triple(target.triple), error);
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(llvm::Triple(machine.triple), error);
   if (!found)
     return nullptr;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast; // contraction only: no other relaxation of IEEE
   options.UniqueSectionNames = true;
   return std::unique_ptr<llvm::TargetMachine>(
-      found->createTargetMachine(llvm::Triple(target.triple), target.baseline(), featureString(target), options,
+      found->createTargetMachine(llvm::Triple(machine.triple), machine.baseline(), featureString(machine), options,
                                  llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
@@ -175,7 +175,7 @@ Status runCleanUp(llvm::Module &module, llvm::TargetMachine &machine, const Prog
   return {};
 }
 
-Error noGenerator(const Target &target) { return Error{"no code generator for " + target.triple + " in this LLVM"}; }
+Error noGenerator(const Machine &machine) { return Error{"no code generator for " + machine.triple + " in this LLVM"}; }
 
 } // namespace
 
@@ -187,7 +187,7 @@ uint64_t Code::countFunctions() const {
   return uint64_t(llvm::count_if(*module, [](const llvm::Function &function) { return !function.isDeclaration(); }));
 }
 
-Expected<Code> cpu::translate(mlir::ModuleOp source, const Target &target, const Exports &exports) {
+Expected<Code> host::translate(mlir::ModuleOp source, const Machine &machine, const Exports &exports) {
   const ArtifactTable *table = exports.table;
   // Declarations of weights and dims have gone into the manifest; entry attributes into the table.
   mlir::OwningOpRef<mlir::ModuleOp> copy = source.clone();
@@ -221,16 +221,16 @@ Expected<Code> cpu::translate(mlir::ModuleOp source, const Target &target, const
   llvm::Module *module = code.module.get();
   if (!module)
     return Error{"the llvm dialect could not be translated to LLVM IR"};
-  module->setTargetTriple(llvm::Triple(target.triple));
+  module->setTargetTriple(llvm::Triple(machine.triple));
   module->setSourceFileName(table ? table->prefix : "kernel");
   // Exactly the listed features: a CPU's name would bring others, which the runtime does not check.
-  const std::string features = featureString(target);
+  const std::string features = featureString(machine);
   for (llvm::Function &function : *module)
     if (!function.isDeclaration()) {
-      function.addFnAttr("target-cpu", target.baseline());
-      function.addFnAttr("tune-cpu", target.tuning());
+      function.addFnAttr("target-cpu", machine.baseline());
+      function.addFnAttr("tune-cpu", machine.tuning());
       function.addFnAttr("target-features", features);
-      function.addFnAttr("prefer-vector-width", std::to_string(target.info().vectorBytes * 8));
+      function.addFnAttr("prefer-vector-width", std::to_string(machine.vectorBytes() * 8));
       function.addFnAttr("frame-pointer", "none");
       function.setDoesNotThrow();
     }
@@ -243,33 +243,33 @@ Expected<Code> cpu::translate(mlir::ModuleOp source, const Target &target, const
   return code;
 }
 
-Status cpu::optimize(Code &code, const Target &target, const ProgressCallback &onFunctions) {
-  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target);
-  if (!machine)
-    return noGenerator(target);
-  code.module->setDataLayout(machine->createDataLayout());
+Status host::optimize(Code &code, const Machine &machine, const ProgressCallback &onFunctions) {
+  std::unique_ptr<llvm::TargetMachine> generator = makeMachine(machine);
+  if (!generator)
+    return noGenerator(machine);
+  code.module->setDataLayout(generator->createDataLayout());
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyModule(*code.module, &stream))
     return Error{"generated LLVM IR is not valid: " + problem};
-  return runCleanUp(*code.module, *machine, onFunctions);
+  return runCleanUp(*code.module, *generator, onFunctions);
 }
 
-Status cpu::emit(Code &code, const Target &target, Output output, llvm::raw_pwrite_stream &out,
-                 const ProgressCallback &onFunctions) {
+Status host::emit(Code &code, const Machine &machine, Output output, llvm::raw_pwrite_stream &out,
+                  const ProgressCallback &onFunctions) {
   if (output == Output::LLVMIR) {
     code.module->print(out, nullptr);
     return {};
   }
-  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target);
-  if (!machine)
-    return noGenerator(target);
+  std::unique_ptr<llvm::TargetMachine> generator = makeMachine(machine);
+  if (!generator)
+    return noGenerator(machine);
   keepOrder();
   llvm::legacy::PassManager passes;
   auto type = output == Output::Assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
-  if (machine->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true))
+  if (generator->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true))
     return Error{"this LLVM cannot emit " + std::string(output == Output::Assembly ? "assembly" : "objects") + " for " +
-                 target.triple};
+                 machine.triple};
   passes.add(new CountEmittedFunctions(onFunctions));
   passes.run(*code.module);
   return {};

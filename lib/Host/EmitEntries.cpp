@@ -1,6 +1,6 @@
 //===- EmitEntries.cpp - The C signature of entries ------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/Host/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -8,7 +8,7 @@
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNEMITENTRIES
-#include "lib/Target/CPU/Codegen/Passes.h.inc"
+#include "lib/Host/Passes.h.inc"
 } // namespace rapt
 
 using namespace mlir;

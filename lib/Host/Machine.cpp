@@ -1,6 +1,6 @@
-//===- Target.cpp - CPUs by LLVM's names --------------------------------------------===//
+//===- Machine.cpp - CPUs by LLVM's names --------------------------------------------===//
+#include "lib/Host/Machine.h"
 #include "lib/Support/Spelling.h"
-#include "lib/Target/CPU/Emit.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -12,7 +12,7 @@
 #include <tuple>
 
 using namespace rapt;
-using namespace rapt::cpu;
+using namespace rapt::host;
 
 namespace {
 
@@ -84,7 +84,7 @@ template <typename Entries> std::string nearNames(llvm::StringRef name, const En
 
 } // namespace
 
-Expected<std::string> cpu::findTriple(llvm::StringRef name) {
+Expected<std::string> host::findTriple(llvm::StringRef name) {
   llvm::Triple triple(name.empty() ? llvm::sys::getProcessTriple() : llvm::Triple::normalize(name));
   auto arch = triple.getArch();
   if ((arch != llvm::Triple::x86_64 && arch != llvm::Triple::aarch64) || !triple.isOSLinux())
@@ -92,7 +92,7 @@ Expected<std::string> cpu::findTriple(llvm::StringRef name) {
   return llvm::Triple(llvm::Triple::getArchTypeName(arch), "unknown", "linux", "gnu").str();
 }
 
-std::vector<std::string> cpu::listCpus(llvm::StringRef triple) {
+std::vector<std::string> host::listCpus(llvm::StringRef triple) {
   std::vector<std::string> names;
   if (auto info = subtarget(triple.str(), "", ""))
     for (const llvm::SubtargetSubTypeKV &entry : info->getAllProcessorDescriptions())
@@ -111,13 +111,13 @@ static Error unknownCpu(const std::string &triple, llvm::StringRef name, const l
                "--mcpu=help lists those that are known"};
 }
 
-std::string Target::arch() const { return llvm::Triple(triple).getArchName().str(); }
-std::string Target::baseline() const { return isArm(triple) ? "generic" : "x86-64"; }
-std::string Target::tuning() const { return name == "native" ? baseline() : name; }
-uint64_t Target::pageBytes() const { return isArm(triple) ? 65536 : 4096; }
+std::string Machine::arch() const { return llvm::Triple(triple).getArchName().str(); }
+std::string Machine::baseline() const { return isArm(triple) ? "generic" : "x86-64"; }
+std::string Machine::tuning() const { return name == "native" ? baseline() : name; }
+uint64_t Machine::pageBytes() const { return isArm(triple) ? 65536 : 4096; }
 
-Expected<Target> Target::make(llvm::StringRef triple, llvm::StringRef cpu, llvm::StringRef attributes) {
-  Target result{triple.str(), cpu.str(), {}};
+Expected<Machine> Machine::make(llvm::StringRef triple, llvm::StringRef cpu, llvm::StringRef attributes) {
+  Machine result{triple.str(), cpu.str(), {}};
   auto base = subtarget(result.triple, "", "");
   if (!base)
     return Error{"no code generator for " + result.triple + " in this LLVM"};
@@ -159,56 +159,33 @@ Expected<Target> Target::make(llvm::StringRef triple, llvm::StringRef cpu, llvm:
   return result;
 }
 
-Expected<std::vector<Target>> Target::makeAll(llvm::StringRef triple, const std::vector<std::string> &cpus,
-                                              llvm::StringRef attributes) {
+Expected<std::vector<Machine>> Machine::makeAll(llvm::StringRef triple, const std::vector<std::string> &cpus,
+                                                llvm::StringRef attributes) {
   std::vector<std::string> names = cpus;
   if (names.empty())
     names.push_back(isHost(triple.str()) ? "native" : isArm(triple.str()) ? "generic" : "x86-64-v3");
-  std::vector<Target> targets;
+  std::vector<Machine> machines;
   for (const std::string &name : names) {
-    Expected<Target> made = make(triple, name, attributes);
+    Expected<Machine> made = make(triple, name, attributes);
     if (!made)
       return made.error();
-    for (const Target &other : targets)
+    for (const Machine &other : machines)
       if (other.features == made->features)
         return Error{"--mcpu: '" + name + "' has the same features as '" + other.name +
                      "': one of the two would never be taken"};
-    targets.push_back(std::move(*made));
+    machines.push_back(std::move(*made));
   }
-  auto rank = [](const Target &target) {
-    return std::tuple(-target.info().vectorBytes, -int64_t(target.features.size()), llvm::StringRef(target.name));
+  auto rank = [](const Machine &machine) {
+    return std::tuple(-machine.vectorBytes(), -int64_t(machine.features.size()), llvm::StringRef(machine.name));
   };
-  llvm::sort(targets, [&](const Target &a, const Target &b) { return rank(a) < rank(b); });
-  return targets;
+  llvm::sort(machines, [&](const Machine &a, const Machine &b) { return rank(a) < rank(b); });
+  return machines;
 }
 
-TargetInfo Target::info() const {
-  TargetInfo info;
-  auto has = [&](const char *name) { return std::find(features.begin(), features.end(), name) != features.end(); };
-  if (isArm(triple)) {
-    info.vectorBytes = 16;
-    info.vectorRegisters = 32;
-  } else if (has("avx512f")) {
-    info.vectorBytes = 64;
-    info.vectorRegisters = 32;
-  } else {
-    info.vectorBytes = has("avx") ? 32 : 16;
-    info.vectorRegisters = 16;
-  }
-  // Intel's processors since Sapphire Rapids start the dot product of bf16 once in two cycles, half the rate of f32's
-  // multiply-adds; others twice a cycle, twice that rate. The former have arithmetic of f16, which virtual machines
-  // show even where they hide AMX.
-  info.amxBf16 = has("amx-bf16") && info.vectorBytes == 64;
-  info.amxInt8 = has("amx-int8") && info.vectorBytes == 64;
-  info.bf16Dot = has("avx512bf16") && info.vectorBytes == 64 && !has("amx-bf16") && !has("avx512fp16");
-  info.bf16Round = has("avx512bf16") && info.vectorBytes == 64;
-  info.powerScale = has("avx512dq") && info.vectorBytes == 64;
-  if (!emulated.empty()) {
-    info.emulated = true;
-    info.bf16Round = false;
-    info.amxBf16 = info.amxInt8 = emulated == "amx";
-    info.bf16Dot = emulated == "bf16";
-  }
-  info.byteDot = info.vectorBytes == 64 ? has("avx512vnni") : info.vectorBytes == 32 && has("avxvnni");
-  return info;
+bool Machine::has(llvm::StringRef feature) const { return llvm::is_contained(features, feature); }
+
+int64_t Machine::vectorBytes() const {
+  if (isArm(triple))
+    return 16;
+  return has("avx512f") ? 64 : has("avx") ? 32 : 16;
 }

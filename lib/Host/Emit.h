@@ -1,0 +1,61 @@
+//===- Emit.h - From the llvm dialect to machine code of the host program --------*- C++ -*-===//
+#pragma once
+#include "lib/Host/Machine.h"
+#include "lib/Support/Progress.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <memory>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+class raw_pwrite_stream;
+} // namespace llvm
+
+namespace rapt::host {
+
+enum class Output { LLVMIR, Assembly, Object };
+
+/// Contents of the artifact's table beside the code.
+struct ArtifactTable {
+  std::string prefix;           ///< the exported symbol is PREFIX_module
+  std::string manifest;         ///< JSON
+  uint32_t abiMinor = 0;        ///< what the artifact needs of a runtime
+  llvm::StringRef weights = {}; ///< bytes of a weight file to put inside; empty: none
+  bool isKernel = false;        ///< only the manifest is added, and the entries themselves are exported
+  /// Names of the variants behind the first, whose code is in other objects: their entries are hidden symbols
+  /// PREFIX.NAME.ENTRY.
+  std::vector<std::string> others = {};
+};
+
+/// How code is reached from outside.
+struct Exports {
+  /// Set: the only exported symbol is its PREFIX_module (lib/Runtime/include/rapt/artifact.h), with the manifest in
+  /// section .rapt.manifest.
+  const ArtifactTable *table = nullptr;
+  /// Set: the entries are hidden symbols PREFIX.NAME.ENTRY with this PREFIX.NAME, for the table of another object.
+  std::string variant = {};
+  // Neither: the entries themselves are exported.
+};
+
+/// A module as LLVM has it.
+struct Code {
+  Code();
+  Code(Code &&);
+  ~Code();
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  /// Functions that have a body.
+  uint64_t countFunctions() const;
+};
+
+/// LLVM IR of a module at the stage llvm-dialect. One at a time for modules of one context.
+Expected<Code> translate(mlir::ModuleOp module, const Machine &machine, const Exports &exports);
+
+/// Optimizes LLVM IR. Any number of threads may optimize or emit different code. Each call tells `onFunctions` of the
+/// functions that it has done.
+Status optimize(Code &code, const Machine &machine, const ProgressCallback &onFunctions = {});
+/// Emits optimized code.
+Status emit(Code &code, const Machine &machine, Output output, llvm::raw_pwrite_stream &out,
+            const ProgressCallback &onFunctions = {});
+
+} // namespace rapt::host

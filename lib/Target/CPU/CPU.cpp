@@ -1,0 +1,140 @@
+//===- CPU.cpp - The CPU target ------------------------------------------------------===//
+//
+// No CSE between tensor.empty and bufferization: it would merge buffers that must stay
+// apart, and make copies.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Host/Passes.h"
+#include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/Target/CPU/Layout/Passes.h"
+#include "lib/Target/CPU/Tile/Tiling.h"
+#include "lib/Target/Target.h"
+#include "lib/Transforms/Passes.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+/// The canonicalizer without what finds nothing in this code: blocks are as the passes made them, none are equal, and
+/// going over all ops again changes none.
+std::unique_ptr<Pass> createFolding() {
+  return createCanonicalizerPass(
+      GreedyRewriteConfig().setMaxIterations(1).setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled));
+}
+
+void addLaidOut(OpPassManager &passes) {
+  passes.addPass(createAttnPadKernels());
+  passes.addPass(createAttnMaterializeLayouts());
+  passes.addPass(createAttnRoundRows());
+  passes.addPass(createAttnPairAttention());
+}
+
+void addTiled(OpPassManager &passes) {
+  passes.addPass(createAttnAnnotateCosts());
+  passes.addPass(createAttnCPUTile());
+  passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
+  passes.addPass(createCanonicalizerPass());
+}
+
+void addBackend(OpPassManager &passes) {
+  passes.addPass(createAttnDecomposeAttention());
+  passes.addPass(createAttnVectorize());
+  passes.addPass(createAttnLowerEntries());
+  passes.addPass(createFolding());
+  passes.addPass(bufferization::createOneShotBufferizePass());
+  passes.addPass(createFolding());
+  passes.addPass(createCSEPass());
+  passes.addPass(createFolding()); // copies of a buffer onto itself go once CSE has made both sides one value
+  passes.addPass(createAttnLowerCopies());
+  passes.addPass(createAttnOutlineParallel());
+  passes.addPass(createAttnPlanMemory());
+  passes.addPass(createFolding());
+  passes.addPass(createAttnLowerProducts());
+  passes.addPass(createAttnLowerQuantizedProducts());
+  passes.addPass(createAttnEmulateMatrixInstructions());
+}
+
+void addLLVMDialect(OpPassManager &passes) {
+  passes.addPass(createAttnExpandMath());
+  passes.addPass(createAttnLowerVectors());
+  passes.addPass(createSCFToControlFlowPass());
+  passes.addPass(createLowerAffinePass());
+  passes.addPass(createAttnToLLVM());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  passes.addPass(createFolding());
+  passes.addPass(createCSEPass());
+  passes.addPass(createAttnEmitEntries());
+}
+
+class CPUTarget : public Target {
+public:
+  StringRef name() const override { return "cpu"; }
+
+  TargetInfo capabilities(const host::Machine &machine, StringRef emulated) const override {
+    TargetInfo info;
+    info.vectorBytes = machine.vectorBytes();
+    const bool isWide = info.vectorBytes == 64;
+    info.vectorRegisters = isWide || machine.arch() == "aarch64" ? 32 : 16;
+    info.amxBf16 = machine.has("amx-bf16") && isWide;
+    info.amxInt8 = machine.has("amx-int8") && isWide;
+    // Intel's processors since Sapphire Rapids start the dot product of bf16 once in two cycles, half the rate of f32's
+    // multiply-adds; others twice a cycle, twice that rate. The former have arithmetic of f16, which virtual machines
+    // show even where they hide AMX.
+    info.bf16Dot = machine.has("avx512bf16") && isWide && !machine.has("amx-bf16") && !machine.has("avx512fp16");
+    info.bf16Round = machine.has("avx512bf16") && isWide;
+    info.powerScale = machine.has("avx512dq") && isWide;
+    if (!emulated.empty()) {
+      info.emulated = true;
+      info.bf16Round = false;
+      info.amxBf16 = info.amxInt8 = emulated == "amx";
+      info.bf16Dot = emulated == "bf16";
+    }
+    info.byteDot = isWide ? machine.has("avx512vnni") : info.vectorBytes == 32 && machine.has("avxvnni");
+    return info;
+  }
+
+  void addPasses(OpPassManager &passes, Stage stage) const override {
+    if (stage == Stage::LaidOut)
+      addLaidOut(passes);
+    else if (stage == Stage::Tiled)
+      addTiled(passes);
+    else if (stage == Stage::Backend)
+      addBackend(passes);
+    else if (stage == Stage::LLVMDialect)
+      addLLVMDialect(passes);
+  }
+
+  void addContract(OpPassManager &passes, Stage stage) const override {
+    if (stage == Stage::LaidOut)
+      passes.addPass(createAttnVerifyLaidOut());
+    else if (stage == Stage::Tiled)
+      passes.addPass(createAttnVerifyTiled());
+    else if (stage == Stage::Backend)
+      passes.addPass(createAttnVerifyBackend());
+  }
+
+  void registerDialects(DialectRegistry &registry) const override { registerBufferizableOps(registry); }
+
+  void registerPasses() const override {
+    registerCPULayoutPasses();
+    registerCPUTilePasses();
+    registerCPUCodegenPasses();
+  }
+};
+
+} // namespace
+
+namespace rapt::cpu {
+const Target &target() {
+  static const CPUTarget target;
+  return target;
+}
+} // namespace rapt::cpu

@@ -1,0 +1,40 @@
+//===- Target.h - Interface of a target ----------------------*- C++ -*-===//
+//
+// The stages imported and canonical are the same for all targets. A target owns what is
+// below: layouts, schedules, tiles and code.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Host/Machine.h"
+#include "lib/TargetInfo/TargetInfo.h"
+#include "lib/Transforms/Stage.h"
+
+namespace mlir {
+class DialectRegistry;
+class OpPassManager;
+} // namespace mlir
+
+namespace rapt {
+
+class Target {
+public:
+  virtual ~Target() = default;
+
+  /// As `--target` and attn.target name it.
+  virtual llvm::StringRef name() const = 0;
+
+  /// The capabilities of a machine that the passes of this target may use. `emulated` names the matrix instructions
+  /// that other code takes the place of, "amx" or "bf16"; empty: none.
+  virtual TargetInfo capabilities(const host::Machine &machine, llvm::StringRef emulated) const = 0;
+
+  /// Appends the passes that take a module from the stage before `stage`, one behind canonical, to it.
+  virtual void addPasses(mlir::OpPassManager &passes, Stage stage) const = 0;
+
+  /// Appends the pass that checks what `stage`, one behind canonical, promises, if there is one.
+  virtual void addContract(mlir::OpPassManager &passes, Stage stage) const = 0;
+
+  virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;
+  virtual void registerPasses() const = 0;
+};
+
+} // namespace rapt
