@@ -84,7 +84,7 @@ template <typename Body> double Limits::together(const Body &body) {
 
 double Limits::measure(const RateKernel &kernel) {
   std::atomic<double> operations{0};
-  [[maybe_unused]] static volatile float sink;
+  static std::atomic<float> sink; // keeps the results alive
   long steps = 2000;
   for (;;) {
     double done = 0;
@@ -92,7 +92,7 @@ double Limits::measure(const RateKernel &kernel) {
       float result = 0;
       double mine = kernel.run(steps, seed, &result);
       operations.store(mine);
-      sink = result;
+      sink.store(result, std::memory_order_relaxed);
     });
     done = operations.load() * threads;
     if (seconds >= measuredSeconds / 2 || steps > (1l << 40))

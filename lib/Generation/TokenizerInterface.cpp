@@ -2,6 +2,7 @@
 #include "lib/Generation/TextInterface.h"
 #include "lib/Tokenizer/Unicode.h"
 #include <algorithm>
+#include <cstring>
 
 using namespace rapt;
 using namespace rapt::text;
@@ -58,7 +59,10 @@ int32_t rapt_tokenizer_role(const rapt_tokenizer *tokenizer, rapt_token_role rol
   if (!tokenizer)
     return -1;
   const SpecialTokenIds &ids = tokenizer->tokenizer->specialIds();
-  switch (role) {
+  int number; // a caller's number need not be one of the enumeration's: reading it as the type would be undefined
+  static_assert(sizeof number == sizeof role);
+  memcpy(&number, &role, sizeof number);
+  switch (number) {
   case RAPT_TOKEN_BEGIN:
     return ids.begin ? *ids.begin : ids.end.value_or(-1);
   case RAPT_TOKEN_END:

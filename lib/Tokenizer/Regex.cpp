@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <climits>
 #include <iterator>
+#include <mutex>
 #include <oniguruma.h>
 
 namespace rapt {
@@ -33,13 +34,15 @@ Expected<Regex> Regex::compile(std::string_view pattern) {
   if (pattern.size() > kPatternLimit)
     return Error{"a regular expression of " + std::to_string(pattern.size()) + " bytes; the limit is " +
                  std::to_string(kPatternLimit)};
-  static const int ready = [] {
+  static std::once_flag once; // by pthread_once, which ThreadSanitizer sees in static libraries too
+  static int ready;
+  std::call_once(once, [] {
     OnigEncoding encodings[] = {ONIG_ENCODING_UTF8};
     onig_set_match_stack_limit_size(kStackLimit);
     onig_set_retry_limit_in_match(kRetries);
     onig_set_retry_limit_in_search(kRetries);
-    return onig_initialize(encodings, 1);
-  }();
+    ready = onig_initialize(encodings, 1);
+  });
   if (ready != ONIG_NORMAL)
     return Error{"the regular expression library does not start (code " + std::to_string(ready) + ")"};
   auto compiled = std::make_shared<Compiled>();
