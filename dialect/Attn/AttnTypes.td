@@ -78,6 +78,8 @@ def Attn_QuantizedType : Attn_Type<"Quantized", "quantized"> {
     /// Bytes of a group of a panel: its codes, 32 scales in bf16, and 32 zeros of a byte each (with zero_points), padded
     /// to 64.
     int64_t groupBytes(int64_t depth) const;
+    /// Bytes of a matrix of `depth` rows and `columns` columns, without padding: values, scales in bf16, and zero points of a byte.
+    int64_t matrixBytes(int64_t depth, int64_t columns) const;
     /// A weight of `panels` panels in memory: [panels, groups, groupBytes].
     ::mlir::RankedTensorType panelBytes(int64_t panels, int64_t depth) const;
     /// Bytes of one row of activations: codes, then of each group its scale (f32), then -128 times the sum of

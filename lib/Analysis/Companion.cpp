@@ -17,8 +17,8 @@ StringRef rapt::obstacleOfCompanion(attn::LinearOp op, Value extra) {
   if (product.getWeight().getType() != op.getWeight().getType() || product.getTransposed() != op.getTransposed() ||
       product.getResult().getType() != op.getResult().getType())
     return "its weight is of another type";
-  if (op.getResult().getType().isDynamicDim(1) || op.getResult().getType().getDimSize(1) % attn::kPanel != 0)
-    return "its columns fill no panels";
+  if (op.getResult().getType().isDynamicDim(1))
+    return "its columns are not known";
   if (!llvm::all_of(product.getExtras(), [](Value other) { return rankOf(other) == 1; }))
     return "its epilogue reads more than vectors";
   return "";

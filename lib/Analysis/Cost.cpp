@@ -20,12 +20,10 @@ struct Cost {
   Type dtype; ///< of the operand of its products that is not f32, if one is
 };
 
-/// Sequences of the recurrence's tile, which share one read of the weight per time step.
-constexpr int64_t rowsOfRecurrence = 8;
-
 class CostModel {
 public:
-  explicit CostModel(FunctionOpInterface entry) : entry(entry), b(entry.getContext()) {}
+  CostModel(FunctionOpInterface entry, int64_t recurrenceTile)
+      : entry(entry), recurrenceTile(recurrenceTile), b(entry.getContext()) {}
   EntryCosts run();
 
 private:
@@ -41,13 +39,13 @@ private:
   std::string inputName(Value value);
   Sum count(StringRef kind, ArrayRef<NamedAttribute> fields);
   template <typename Op> std::optional<SmallVector<NamedAttribute>> fieldsOf(Op op);
-  Sum channelsOf(const Sum &padded) const;
   template <typename Op> Sum extentOf(Op op, attn::AttentionOp::Dim dim, unsigned from, Value operand);
   std::string nameOf(Operation *op);
   void seeLayer(Operation *op);
   DictionaryAttr describe(Operation *op, const Cost &cost);
 
   FunctionOpInterface entry;
+  int64_t recurrenceTile;
   Builder b;
   Shapes shapes;
   SmallVector<Attribute> counts;
@@ -59,6 +57,8 @@ NamedAttribute text(Builder &b, StringRef name, StringRef value) {
 }
 
 Sum CostModel::elementBytes(Value value) {
+  if (auto cache = dyn_cast<attn::KVCacheType>(value.getType()))
+    return Sum(cache.getElementType().getIntOrFloatBitWidth() / 8);
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (type && isa<attn::QuantizedType>(type.getElementType())) // a table's, whose scales are few
     return Sum(1);
@@ -70,13 +70,10 @@ Sum CostModel::elementBytes(Value value) {
 Sum CostModel::bytesOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   auto quantized = type ? dyn_cast<attn::QuantizedType>(type.getElementType()) : attn::QuantizedType();
-  // Costs are those of all targets, of which some round rows and some do not.
-  if (auto rounded = value.getDefiningOp<attn::RoundRowsOp>())
-    return bytesOf(rounded.getInput());
-  if (quantized && type.getRank() == 3)
-    return Sum(quantized.panelBytes(type.getDimSize(0), type.getDimSize(1)).getNumElements());
   if (quantized && quantized.getCode() == attn::QuantizedCode::s8)
     return shapes.extent(value, 0) * Sum(quantized.rowBytes(type.getDimSize(1)));
+  if (quantized && type.getRank() == 2 && type.hasStaticShape())
+    return Sum(quantized.matrixBytes(type.getDimSize(quantized.getAxis()), type.getDimSize(1 - quantized.getAxis())));
   return elementBytes(value) * shapes.elements(value);
 }
 
@@ -114,12 +111,7 @@ Sum CostModel::count(StringRef kind, ArrayRef<NamedAttribute> fields) {
 Cost CostModel::costOfLinear(attn::LinearOp linear) {
   Cost cost = costOfRows(linear);
   RankedTensorType weight = linear.getWeight().getType();
-  int64_t k = linear.isPacked() ? linear.getDepth() : weight.getDimSize(0);
-  int64_t n = linear.getResult().getType().getDimSize(1);
-  attn::ParameterOp parameter = parameterOf(linear.getWeight());
-  std::optional<attn::LayoutAttr> layout = parameter ? parameter.getLayout() : std::nullopt;
-  if (layout && layout->getShape().size() == 2) // what the model has, without padding
-    k = layout->getShape()[0], n = layout->getShape()[1];
+  const int64_t k = linear.getDepth(), n = linear.getResult().getType().getDimSize(1);
   cost.flops = shapes.extent(linear.getInput(), 0) * Sum(2) * Sum(k) * Sum(n);
   if (attn::LinearOp companion = companionOf(linear)) {
     Cost beside = costOfLinear(companion);
@@ -159,23 +151,13 @@ template <typename Op> Sum CostModel::extentOf(Op op, attn::AttentionOp::Dim dim
   return i ? shapes.extent(operand, *i) : Sum(1);
 }
 
-/// The channels of a head that is `padded` to whole panels.
-Sum CostModel::channelsOf(const Sum &padded) const {
-  auto facts = entry->getParentOp()->getAttrOfType<DictionaryAttr>(attn::AttnDialect::modelAttr);
-  auto channels = facts ? facts.getAs<IntegerAttr>("head_dim") : IntegerAttr();
-  bool isPadded = channels && channels.getInt() > 0 && padded.asNumber() == attn::padToPanel(channels.getInt());
-  return isPadded ? Sum(channels.getInt()) : padded;
-}
-
 /// Null `values`: weights alone are computed.
 template <typename Op> Cost CostModel::costOfAttention(Op op, Value values) {
   using Dim = attn::AttentionOp;
   Value query = op.getQuery(), key = op.getKey();
   Sum heads = extentOf(op, Dim::HKV, 0, query) * extentOf(op, Dim::G, 0, query),
       keyHeads = extentOf(op, Dim::HKV, 1, key);
-  Sum stored = extentOf(op, Dim::DQK, 0, query) + (values ? extentOf(op, Dim::DV, 2, values) : Sum(0)),
-      width = channelsOf(extentOf(op, Dim::DQK, 0, query)) +
-              (values ? channelsOf(extentOf(op, Dim::DV, 2, values)) : Sum(0));
+  Sum width = extentOf(op, Dim::DQK, 0, query) + (values ? extentOf(op, Dim::DV, 2, values) : Sum(0));
   Sum pairs = Sum::unknown() /* twice */, keys = Sum::unknown();
   auto equal = op.getQBegin() ? op.getQBegin().template getDefiningOp<attn::EqualRowsOp>() : attn::EqualRowsOp();
   if (std::optional<SmallVector<NamedAttribute>> fields = fieldsOf(op)) {
@@ -195,7 +177,7 @@ template <typename Op> Cost CostModel::costOfAttention(Op op, Value values) {
   cost.flops = pairs * heads * width;
   cost.dtype = cast<RankedTensorType>(key.getType()).getElementType();
   auto view = key.template getDefiningOp<attn::KVViewOp>();
-  Sum read = keys * keyHeads * stored * elementBytes(view ? view.getCache() : key);
+  Sum read = keys * keyHeads * width * elementBytes(view ? view.getCache() : key);
   cost.activations = bytesOf(query) + bytesOf(op.getResult());
   if (view)
     cost.cache = read;
@@ -211,16 +193,13 @@ template <typename Op> Cost CostModel::costOfAttention(Op op, Value values) {
 Cost CostModel::costOfRecurrence(attn::RecurrenceOp recurrence) {
   Cost cost;
   int64_t hidden = recurrence.getHidden(), parts = recurrence.getParts();
-  attn::ParameterOp parameter = parameterOf(recurrence.getWeight());
-  std::optional<attn::LayoutAttr> layout = parameter ? parameter.getLayout() : std::nullopt;
-  Sum weight = layout && layout->getShape().size() == 2 ? Sum(layout->getShape()[0]) * Sum(layout->getShape()[1])
-                                                        : Sum(hidden) * Sum(parts) * Sum(hidden);
+  const Sum weight = Sum(hidden) * Sum(parts) * Sum(hidden);
   cost.flops = Sum(2) * weight * shapes.extent(recurrence.getGates(), 0);
   std::string rows = inputName(recurrence.getRowBegin());
   Sum steps =
       rows.empty()
           ? Sum::unknown()
-          : count("steps", {text(b, "queries", rows), b.getNamedAttr("rows", b.getI64IntegerAttr(rowsOfRecurrence))});
+          : count("steps", {text(b, "queries", rows), b.getNamedAttr("rows", b.getI64IntegerAttr(recurrenceTile))});
   cost.dtype = recurrence.getWeight().getType().getElementType();
   cost.weights = bytesOf(recurrence.getWeight()) * steps;
   cost.activations = bytesOf(recurrence.getGates()) + bytesOf(recurrence.getOutput());
@@ -334,7 +313,7 @@ EntryCosts CostModel::run() {
     seeLayer(op);
     if (!isa<attn::AttnDialect>(op->getDialect()) || op->getNumResults() == 0 ||
         isa<attn::ParameterSliceOp, attn::KVViewOp, attn::SplitHeadsOp, attn::MergeHeadsOp, attn::LookupOp,
-            attn::DimSizeOp, attn::RoundRowsOp>(op))
+            attn::DimSizeOp>(op))
       return;
     if (auto linear = dyn_cast<attn::LinearOp>(op); linear && ownerOf(linear))
       return;
@@ -348,4 +327,6 @@ EntryCosts CostModel::run() {
 
 } // namespace
 
-EntryCosts rapt::costsOf(FunctionOpInterface entry) { return CostModel(entry).run(); }
+EntryCosts rapt::costsOf(FunctionOpInterface entry, int64_t recurrenceTile) {
+  return CostModel(entry, recurrenceTile).run();
+}

@@ -14,6 +14,7 @@ struct EntryCosts {
   llvm::SmallVector<mlir::Operation *> operations; ///< of each element of "ops"
 };
 
-EntryCosts costsOf(mlir::FunctionOpInterface entry);
+/// `recurrenceTile`: sequences of a recurrence that share one read of its weight per time step.
+EntryCosts costsOf(mlir::FunctionOpInterface entry, int64_t recurrenceTile);
 
 } // namespace rapt

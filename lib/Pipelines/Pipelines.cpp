@@ -30,12 +30,16 @@ static void addCanonical(OpPassManager &passes, const PipelineOptions &options) 
   passes.addPass(createAttnVerifyCanonical());
 }
 
-static void addSetTarget(OpPassManager &passes, const PipelineOptions &options) {
+/// The target becomes part of the IR, and costs, while shapes are logical.
+static void addTarget(OpPassManager &passes, const PipelineOptions &options) {
   AttnSetTargetOptions target;
   target.target = options.target->name().str();
   for (const std::string &capability : options.capabilities.list())
     target.capabilities.push_back(capability);
   passes.addPass(createAttnSetTarget(target));
+  AttnAnnotateCostsOptions costs;
+  costs.recurrenceTile = options.target->recurrenceTile();
+  passes.addPass(createAttnAnnotateCosts(costs));
 }
 
 void rapt::addContract(OpPassManager &passes, Stage stage, const Target &target) {
@@ -54,7 +58,7 @@ void rapt::buildPipeline(OpPassManager &passes, Stage from, Stage to, const Pipe
       addCanonical(passes, options);
     } else {
       if (stage == Stage::LaidOut)
-        addSetTarget(passes, options);
+        addTarget(passes, options);
       options.target->addPasses(passes, stage);
       options.target->addContract(passes, stage);
     }

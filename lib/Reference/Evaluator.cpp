@@ -137,7 +137,7 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
         return out(evaluate<S>(typed, integer(frame, typed.getRows()), integer(frame, typed.getLength())));
       })
       .template Case<attn::ActivationOp, attn::MergeHeadsOp, attn::ColumnOp, attn::PatchesOp, attn::QuantizeRowsOp,
-                     attn::RoundRowsOp, attn::SinusoidsOp>(
+                     attn::SinusoidsOp>(
 
           [&](auto typed) { return out(evaluate(typed, in(0))); })
       .Case([&](attn::SplitHeadsOp typed) {

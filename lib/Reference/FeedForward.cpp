@@ -81,18 +81,6 @@ Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &w
   return result;
 }
 
-template <typename S> Result<S> evaluate(attn::RoundRowsOp op, const Tensor<S> &input) {
-  int64_t rows = input.dim(0), columns = input.dim(1), width = op.getResult().getType().getDimSize(1);
-  Result<S> result = makeTensor<S>(op, {rows, width});
-  if (failed(result))
-    return failure();
-  auto bf16 = cast<FloatType>(op.getResult().getType().getElementType());
-  for (int64_t m = 0; m < rows; ++m)
-    for (int64_t i = 0; i < columns; ++i)
-      result->floats[m * width + i] = S(roundTo(bf16, input.floats[m * columns + i], /*exact=*/true));
-  return result;
-}
-
 template <typename S> Result<S> evaluate(attn::ActivationOp op, const Tensor<S> &input) {
   Tensor<S> result = input;
   for (S &x : result.floats)
@@ -120,7 +108,6 @@ template <typename S> Result<S> evaluate(attn::AddOp op, const Tensor<S> &lhs, c
 
 #define INSTANTIATE(S)                                                                                                 \
   template Result<S> evaluate(attn::LinearOp, const Tensor<S> &, const Tensor<S> &, Tensors<S>, ScalarProgram<S> *);   \
-  template Result<S> evaluate(attn::RoundRowsOp, const Tensor<S> &);                                                   \
   template Result<S> evaluate(attn::ActivationOp, const Tensor<S> &);                                                  \
   template Result<S> evaluate(attn::GLUOp, const Tensor<S> &, const Tensor<S> &);                                      \
   template Result<S> evaluate(attn::AddOp, const Tensor<S> &, const Tensor<S> &);

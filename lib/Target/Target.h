@@ -27,6 +27,9 @@ public:
   /// that other code takes the place of, "amx" or "bf16"; empty: none.
   virtual TargetInfo capabilities(const host::Machine &machine, llvm::StringRef emulated) const = 0;
 
+  /// Sequences of a recurrence that share one read of its weight per time step: what its cost depends on.
+  virtual int64_t recurrenceTile() const = 0;
+
   /// Appends the passes that take a module from the stage before `stage`, one behind canonical, to it.
   virtual void addPasses(mlir::OpPassManager &passes, Stage stage) const = 0;
 

@@ -15,12 +15,13 @@ using namespace rapt;
 
 namespace {
 struct AnnotateCosts : rapt::impl::AttnAnnotateCostsBase<AnnotateCosts> {
+  using AttnAnnotateCostsBase::AttnAnnotateCostsBase;
   void runOnOperation() override {
     Builder b(&getContext());
     for (auto entry : getOperation().getOps<func::FuncOp>()) {
       if (!entry->hasAttr(attn::AttnDialect::entryAttr))
         continue;
-      EntryCosts costs = costsOf(entry);
+      EntryCosts costs = costsOf(entry, recurrenceTile);
       for (auto [i, op] : llvm::enumerate(costs.operations))
         op->setAttr(attn::AttnDialect::opAttr, b.getI64IntegerAttr(i));
       entry->setAttr(attn::AttnDialect::costsAttr, costs.facts);

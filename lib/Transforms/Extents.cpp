@@ -215,8 +215,8 @@ void Extents::tieOp(Operation *op) {
     tie(linear.getInput(), 0, linear.getResult(), 0);
     for (Value extra : linear.getExtras())
       tieAll(extra, linear.getResult());
-  } else if (isa<attn::SplitHeadsOp, attn::RoundRowsOp, attn::MergeHeadsOp, attn::EmbeddingOp, attn::SinusoidsOp,
-                 attn::RotaryTableOp, attn::ColumnOp>(op)) {
+  } else if (isa<attn::SplitHeadsOp, attn::MergeHeadsOp, attn::EmbeddingOp, attn::SinusoidsOp, attn::RotaryTableOp,
+                 attn::ColumnOp>(op)) {
     for (Value result : op->getResults())
       tie(op->getOperand(0), 0, result, 0);
   } else if (auto select = dyn_cast<attn::SelectRowsOp>(op)) {

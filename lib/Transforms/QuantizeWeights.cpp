@@ -85,7 +85,7 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
       return attn::QuantizedType();
     int64_t size = mode == "w8a8" ? 0 : int64_t(group), axis = 1, period = 0;
     for (attn::LinearOp product : uses.products) {
-      int64_t itsAxis = product.getTransposed() ? 1 : 0, itsPeriod = columnGroup(product.getUnroundedInput());
+      int64_t itsAxis = product.getTransposed() ? 1 : 0, itsPeriod = columnGroup(product.getUnquantizedInput());
       if (product != uses.products.front() && (itsAxis != axis || itsPeriod != period))
         return attn::QuantizedType();
       axis = itsAxis;

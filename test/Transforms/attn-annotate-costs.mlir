@@ -1,25 +1,24 @@
 // RUN: rapt-opt %s --attn-annotate-costs --split-input-file | FileCheck %s
 
-// A product: what the layout says, not the padding. A sum of products of dims; bytes of weights and of activations.
+// A matmul: a sum of products of dims; bytes of weights and of activations.
 attn.dim @tokens min 1 max 64
-attn.parameter @w layers 2 : tensor<2x2x64x32xf32> from [#attn.source<"h.{layer}.fc.weight">]
-  {layout = #attn.layout<panels, shape = [60, 50], column_group = 0, row_group = 0, k = 1>, offset = 0, stride = 16384}
+attn.parameter @w layers 2 : tensor<2x60x60xf32> from [#attn.source<"h.{layer}.fc.weight">]
 // CHECK-LABEL: func.func @forward
 // CHECK-SAME: attn.costs = {counts = [], ops = [{
-// CHECK-SAME: activations = {{\[\[}}512, "tokens"]], dtype = "f32", first_layer = 0 : i64, flops = {{\[\[}}6000, "tokens"]],
-// CHECK-SAME: layer_step = 1 : i64, layers = 2 : i64, name = "h.{layer}.fc", op = "linear", weights = {{\[\[}}16384]]}]}
-func.func @forward(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]})
-    -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
+// CHECK-SAME: activations = {{\[\[}}480, "tokens"]], dtype = "f32", first_layer = 0 : i64, flops = {{\[\[}}7200, "tokens"]],
+// CHECK-SAME: layer_step = 1 : i64, layers = 2 : i64, name = "h.{layer}.fc", op = "linear", weights = {{\[\[}}14400]]}]}
+func.func @forward(%x: tensor<?x60xf32> {attn.name = "x", attn.dims = ["tokens"]})
+    -> (tensor<?x60xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
-  %y = scf.for %layer = %c0 to %c2 step %c1 iter_args(%state = %x) -> (tensor<?x64xf32>) {
-    %w = attn.parameter_slice @w[%layer] : tensor<2x64x32xf32>
+  %y = scf.for %layer = %c0 to %c2 step %c1 iter_args(%state = %x) -> (tensor<?x60xf32>) {
+    %w = attn.parameter_slice @w[%layer] : tensor<60x60xf32>
     // CHECK: attn.linear {{.*}} {attn.op = 0 : i64}
-    %z = attn.linear %state, %w : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
-    scf.yield %z : tensor<?x64xf32>
+    %z = attn.linear %state, %w : tensor<?x60xf32>, tensor<60x60xf32> -> tensor<?x60xf32>
+    scf.yield %z : tensor<?x60xf32>
   }
-  return %y : tensor<?x64xf32>
+  return %y : tensor<?x60xf32>
 }
 
 // -----
@@ -27,17 +26,17 @@ func.func @forward(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]
 // A product that is made with the one whose epilogue reads it has no number: its work and weights are that one's, and what
 // lies between them is not moved.
 attn.dim @tokens min 1 max 64
-attn.parameter @u : tensor<2x64x32xf32> from [#attn.source<"h.up.weight">] {layout = #attn.layout<panels, shape = [64, 64], column_group = 0, row_group = 0, k = 1>, offset = 0, stride = 16384}
-attn.parameter @g : tensor<2x64x32xf32> from [#attn.source<"h.gate.weight">] {layout = #attn.layout<panels, shape = [64, 64], column_group = 0, row_group = 0, k = 1>, offset = 16384, stride = 16384}
+attn.parameter @u : tensor<64x64xf32> from [#attn.source<"h.up.weight">]
+attn.parameter @g : tensor<64x64xf32> from [#attn.source<"h.gate.weight">]
 // CHECK-LABEL: func.func @gated
 // CHECK-SAME: ops = [{activations = {{\[\[}}512, "tokens"]], dtype = "f32", flops = {{\[\[}}16384, "tokens"]], name = "h.gate+up", op = "linear", weights = {{\[\[}}32768]]}]}
 func.func @gated(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]})
     -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
-  %u = attn.parameter_slice @u : tensor<2x64x32xf32>
-  %g = attn.parameter_slice @g : tensor<2x64x32xf32>
-  %up = attn.linear %x, %u : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+  %u = attn.parameter_slice @u : tensor<64x64xf32>
+  %g = attn.parameter_slice @g : tensor<64x64xf32>
+  %up = attn.linear %x, %u : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
   // CHECK: attn.linear {{.*}} {attn.op = 0 : i64}
-  %y = attn.linear %x, %g, (%up) : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %y = attn.linear %x, %g, (%up) : tensor<?x64xf32>, tensor<64x64xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %other: f32):
     %0 = arith.mulf %sum, %other : f32
     attn.yield %0 : f32
@@ -119,15 +118,17 @@ func.func @look(%x: tensor<?x3x?x?xf32> {attn.name = "x", attn.dims = ["images",
 
 // -----
 
-// The bytes of a matmul are those of its input before the cast, so that costs are the same for all targets.
+// Quantized weights: values of 4 bits, and a scale in bf16 for each of the two groups of a column. A cache stores bf16.
 attn.dim @tokens min 1 max 64
-// CHECK-LABEL: func.func @rounded
-// CHECK-SAME: ops = [{activations = {{\[\[}}8192], [512, "tokens"]], dtype = "bf16", flops = {{\[\[}}8192, "tokens"]], op = "linear"}]
-func.func @rounded(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]}, %w: tensor<2x32x64xbf16> {attn.name = "w"})
-    -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
-  // CHECK: attn.round_rows %{{.*}} : tensor<?x64xf32> -> tensor<?x64xbf16>{{$}}
-  %r = attn.round_rows %x : tensor<?x64xf32> -> tensor<?x64xbf16>
-  // CHECK: attn.linear {{.*}} {attn.op = 0 : i64}
-  %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
-  return %y : tensor<?x64xf32>
+attn.dim @rows min 1 max 8
+attn.parameter @w : tensor<64x60x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w.weight">]
+// CHECK-LABEL: func.func @quantized
+// CHECK-SAME: {activations = {{.*}} op = "quantize_rows"}
+// CHECK-SAME: name = "w", op = "linear", weights = {{\[\[}}2160]]}
+func.func @quantized(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]})
+    -> (tensor<?x60xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
+  %w = attn.parameter_slice @w : tensor<64x60x!attn.quantized<u4 group 32 axis 0>>
+  %q = attn.quantize_rows %x : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>>
+  %y = attn.linear %q, %w : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<64x60x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x60xf32>
+  return %y : tensor<?x60xf32>
 }

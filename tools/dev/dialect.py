@@ -1,8 +1,8 @@
-"""Reads the ops of the attn dialect from the sources: used by check-coverage and generate-docs."""
+"""Reads the ops of the dialects from the sources: used by check-coverage and generate-docs."""
 
 import re
 
-OP = re.compile(r'^def Attn_(\w+) : Attn_(?:State)?Op<"([\w.]+)"(.*?)(?=^def |\Z)', re.DOTALL | re.MULTILINE)
+OP = re.compile(r'^def Attn(?:CPU)?_(\w+) : Attn(?:CPU)?_(?:State)?Op<"([\w.]+)"(.*?)(?=^def |\Z)', re.DOTALL | re.MULTILINE)
 
 
 def ops(checkout):

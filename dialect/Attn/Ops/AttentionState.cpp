@@ -331,40 +331,6 @@ FailureOr<MergeResult> AttentionStateOp::mergeReductions(OpBuilder &b, Location 
   return MergeResult{{merge}, SmallVector<Value>(merge.getResults())};
 }
 
-LogicalResult PanelProductOp::verify() {
-  if (llvm::any_of(getOperandTypes(), llvm::IsaPred<UnrankedTensorType>))
-    return emitOpError("works on ranked tiles");
-  auto rows = cast<ShapedType>(getRows().getType()), panel = cast<ShapedType>(getPanel().getType()),
-       dest = cast<ShapedType>(getDest().getType());
-  bool fits = rows.getRank() == 2 && panel.getRank() == 2 && dest.getRank() == 2 && dest.getDimSize(1) == kPanel &&
-              rows.getDimSize(0) == dest.getDimSize(0);
-  const int64_t together = panel.getElementType().isBF16() ? 2 : 1;
-  if (fits) {
-    const int64_t k = rows.getDimSize(1), lines = panel.getDimSize(0);
-    fits = panel.getDimSize(1) == together * kPanel && (together > 1 || rows.getElementType().isF32()) &&
-           (ShapedType::isDynamic(k) ? ShapedType::isDynamic(lines) : k == together * lines);
-  }
-  if (!fits)
-    return emitOpError() << "needs rows [m, k], a panel [k, " << kPanel << "] or, of pairs of bf16, [k/2, "
-                         << 2 * kPanel << "], and dest [m, " << kPanel << "], found " << rows << ", " << panel
-                         << " and " << dest;
-  auto isMatrix = [](Value ahead) { return cast<ShapedType>(ahead.getType()).getRank() == 2; };
-  if (!llvm::all_of(getAhead(), isMatrix) || getBounds().size() != 2 * getAhead().size())
-    return emitOpError("prefetches rows of matrices, each between two bounds");
-  bool onTensors = isa<RankedTensorType>(dest);
-  if (getResult().size() != (onTensors ? 1 : 0) || (onTensors && getResult()[0].getType() != dest))
-    return emitOpError("gives a tensor of the type of dest, and nothing on memory");
-  return success();
-}
-
-void PanelProductOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
-  if (isa<TensorType>(getDest().getType()))
-    return;
-  for (OpOperand *read : {&getRowsMutable(), &getPanelMutable(), &getDestMutable()})
-    effects.emplace_back(MemoryEffects::Read::get(), read, SideEffects::DefaultResource::get());
-  effects.emplace_back(MemoryEffects::Write::get(), &getDestMutable(), SideEffects::DefaultResource::get());
-}
-
 LogicalResult AttentionMergeOp::verify() {
   RankedTensorType accs = getPartialAcc().getType(), acc = getAcc().getType();
   if (accs.getRank() != 3 || acc.getRank() != 2)

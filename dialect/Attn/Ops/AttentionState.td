@@ -113,33 +113,4 @@ def Attn_AttentionMergeOp : Attn_StateOp<"attention_merge", []> {
   let extraClassDeclaration = stateDeclaration;
 }
 
-def Attn_PanelProductOp : Attn_Op<"panel_product",
-    [DestinationStyleOpInterface, AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "a tile of rows times a panel, during which something else is brought near";
-  let description = [{
-    `dest[m, n] += sum_k rows[m, k] * panel[k, n]`, a product of attention; of a panel of pairs, [k/2, 64], that of
-    `attn.paired_product`. Meanwhile lines of the matrices `ahead` are prefetched, spread over the steps of the product: rows
-    [from, to) of each, two bounds a matrix, to be read, or with `write` to be written. An extent of k that is not known is a
-    multiple of 4. Runs on tensors and, bufferized, on memory.
-
-    ```mlir
-    func.func @tile(%rows: tensor<14x64xf32>, %panel: tensor<64x32xf32>, %next: tensor<14x64xf32>, %from: index, %to: index,
-                    %dest: tensor<14x32xf32>) -> tensor<14x32xf32> {
-      %y = attn.panel_product %rows, %panel, %dest ahead(%next : tensor<14x64xf32>) rows(%from, %to)
-        : tensor<14x64xf32>, tensor<64x32xf32>, tensor<14x32xf32> -> tensor<14x32xf32>
-      return %y : tensor<14x32xf32>
-    }
-    ```
-  }];
-  let arguments = (ins TensorOrMemRef<[F32, BF16]>:$rows, TensorOrMemRef<[F32, BF16]>:$panel, Variadic<TensorOrMemRef<[AnyType]>>:$ahead,
-                       Variadic<Index>:$bounds, TensorOrMemRef<[F32]>:$dest, UnitAttr:$write);
-  let results = (outs Variadic<AnyRankedTensor>:$result);
-  let assemblyFormat = [{
-    $rows `,` $panel `,` $dest (`ahead` `(` $ahead^ `:` type($ahead) `)` `rows` `(` $bounds `)`)? (`write` $write^)?
-    attr-dict `:` type($rows) `,` type($panel) `,` type($dest) (`->` type($result)^)?
-  }];
-  let hasVerifier = 1;
-  let extraClassDeclaration = "::mlir::MutableOperandRange getDpsInitsMutable() { return getDestMutable(); }";
-}
-
 #endif

@@ -71,9 +71,9 @@ Block *LinearOp::ensureEpilogue(OpBuilder &builder) {
   return block;
 }
 
-Value LinearOp::getUnroundedInput() {
-  Operation *rounded = getInput().getDefiningOp();
-  return isa_and_present<QuantizeRowsOp, RoundRowsOp>(rounded) ? rounded->getOperand(0) : Value(getInput());
+Value LinearOp::getUnquantizedInput() {
+  auto quantized = getInput().getDefiningOp<QuantizeRowsOp>();
+  return quantized ? Value(quantized.getInput()) : Value(getInput());
 }
 
 int64_t LinearOp::getDepth() {
@@ -162,47 +162,4 @@ Value GLUOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
 
 Value AddOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
   return arith::AddFOp::create(b, loc, operands[0], operands[1]);
-}
-
-LogicalResult RoundRowsOp::verify() {
-  RankedTensorType input = getInput().getType(), result = getResult().getType();
-  if (input.getRank() != 2 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0) ||
-      input.isDynamicDim(1) || result.isDynamicDim(1) || result.getDimSize(1) < input.getDimSize(1))
-    return emitOpError() << "needs an input [m, k] of static columns and a result of as many rows with no fewer "
-                            "columns, found "
-                         << input << " and " << result;
-  return success();
-}
-
-LogicalResult PairedProductOp::verify() {
-  if (llvm::any_of(getOperandTypes(), llvm::IsaPred<UnrankedTensorType>))
-    return emitOpError("works on ranked tiles");
-  auto rows = cast<ShapedType>(getRows().getType()), panel = cast<ShapedType>(getPanel().getType()),
-       dest = cast<ShapedType>(getDest().getType());
-  auto are = [](int64_t extent, int64_t times, int64_t count) {
-    return ShapedType::isDynamic(extent) || ShapedType::isDynamic(count) || extent == times * count;
-  };
-  const int64_t k = rows.getRank() == 2 ? rows.getDimSize(1) : 0, rank = panel.getRank();
-  bool fits = rows.getRank() == 2 && dest.getRank() == 2 && (rank == 2 || rank == 3) &&
-              panel.getShape().back() == 2 * kPanel && rows.getDimSize(0) == dest.getDimSize(0);
-  if (fits && rank == 2)
-    fits = dest.getDimSize(1) == kPanel && !ShapedType::isDynamic(k) && panel.getDimSize(0) == k / 2 + k % 2;
-  else if (fits)
-    fits = are(dest.getDimSize(1), kPanel, panel.getDimSize(0)) && are(k, 2, panel.getDimSize(1));
-  if (!fits || (rows.getElementType().isBF16() && !ShapedType::isDynamic(k) && k % 2 != 0))
-    return emitOpError() << "needs rows [m, k], whole pairs of them where they are bf16, a panel [k/2, " << 2 * kPanel
-                         << "] and dest [m, " << kPanel << "], or as many panels as dest has times " << kPanel
-                         << " columns, found " << rows << ", " << panel << " and " << dest;
-  bool onTensors = isa<RankedTensorType>(dest);
-  if (getResult().size() != (onTensors ? 1 : 0) || (onTensors && getResult()[0].getType() != dest))
-    return emitOpError("gives a tensor of the type of dest, and nothing on memory");
-  return success();
-}
-
-void PairedProductOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
-  if (isa<TensorType>(getDest().getType()))
-    return;
-  for (OpOperand &read : getOperation()->getOpOperands())
-    effects.emplace_back(MemoryEffects::Read::get(), &read, SideEffects::DefaultResource::get());
-  effects.emplace_back(MemoryEffects::Write::get(), &getDestMutable(), SideEffects::DefaultResource::get());
 }

@@ -22,7 +22,7 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
     j's rows 2i and 2i + 1 side by side at [j/32, i, 2 (j mod 32)]), and n is padded with zeros. How
     many columns of the last panel the result has is for its type to say: it is not inferred. A quantized weight
     takes quantized rows of the same groups, and sums are those of docs/Semantics.md; a weight in pairs takes rows that
-    `attn.round_rows` made as well.
+    `attn_cpu.cast_rows` made as well.
 
     ```mlir
     func.func @up(%x: tensor<?x768xf32>, %w: tensor<768x3072xf32>, %b: tensor<3072xf32>) -> tensor<?x3072xf32> {
@@ -48,57 +48,13 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
   let extraClassDeclaration = [{
     bool isPacked() { return getWeight().getType().getRank() == 3; }
     bool isQuantized() { return ::mlir::isa<QuantizedType>(getWeight().getType().getElementType()); }
-    /// The input before its rows are quantized or rounded.
-    ::mlir::Value getUnroundedInput();
+    /// The input before its rows are quantized.
+    ::mlir::Value getUnquantizedInput();
     /// Rows of the weight, with what fills the last pair of a packed one.
     int64_t getDepth();
     /// The region's block, made with an identity body when there is none.
     ::mlir::Block *ensureEpilogue(::mlir::OpBuilder &builder);
   }];
-}
-
-def Attn_RoundRowsOp : Attn_Op<"round_rows", [Pure]> {
-  let summary = "rounds the rows of an activation to bf16";
-  let description = [{
-    Each element to the nearest bf16, ties to even; columns that the result has beyond the input's are zero. The
-    result is the first operand of bf16 dot-product matmuls, cast once for all matmuls that read the input.
-
-    ```mlir
-    func.func @round(%x: tensor<?x768xf32>) -> tensor<?x768xbf16> {
-      %r = attn.round_rows %x : tensor<?x768xf32> -> tensor<?x768xbf16>
-      return %r : tensor<?x768xbf16>
-    }
-    ```
-  }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input);
-  let results = (outs RankedTensorOf<[BF16]>:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
-  let hasVerifier = 1;
-}
-
-def Attn_PairedProductOp : Attn_Op<"paired_product",
-    [DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "a tile of rows times panels of pairs of bf16";
-  let description = [{
-    `dest[m, n] += sum_k rows[m, k] * panel[k/2, 2n + k mod 2]`: what a tile of `attn.linear` becomes whose weight is in panels of
-    pairs. Rows are f32, or bf16 for instructions that multiply pairs. Where k is odd the last pair's second half does not
-    count. Several panels, [n/32, k/2, 64], give as many times 32 columns: keys and values of attention, whose number may be dynamic.
-    Runs on tensors and, bufferized, on memory.
-
-    ```mlir
-    func.func @tile(%rows: tensor<4x64xf32>, %panel: tensor<32x64xbf16>, %dest: tensor<4x32xf32>) -> tensor<4x32xf32> {
-      %y = attn.paired_product %rows, %panel, %dest : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32> -> tensor<4x32xf32>
-      return %y : tensor<4x32xf32>
-    }
-    ```
-  }];
-  let arguments = (ins TensorOrMemRef<[F32, BF16]>:$rows, TensorOrMemRef<[BF16]>:$panel, TensorOrMemRef<[F32]>:$dest);
-  let results = (outs Variadic<AnyRankedTensor>:$result);
-  let assemblyFormat = [{
-    $rows `,` $panel `,` $dest attr-dict `:` type($rows) `,` type($panel) `,` type($dest) (`->` type($result)^)?
-  }];
-  let hasVerifier = 1;
-  let extraClassDeclaration = "::mlir::MutableOperandRange getDpsInitsMutable() { return getDestMutable(); }";
 }
 
 def Attn_YieldOp : Attn_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["LinearOp", "AttentionOp", "AttentionStateOp", "AttentionWeightsOp"]>]> {

@@ -19,6 +19,10 @@ int64_t QuantizedType::paddedDepth(int64_t depth) const {
   return llvm::alignTo(depth, getGroup() == 0 ? kPanel : getGroup());
 }
 
+int64_t QuantizedType::matrixBytes(int64_t depth, int64_t columns) const {
+  return columns * (llvm::divideCeil(depth * bits(), 8) + groups(depth) * (getZeroPoints() ? 3 : 2));
+}
+
 int64_t QuantizedType::codeBytes(int64_t depth) const { return groupDepth(depth) * kPanel * bits() / 8; }
 
 int64_t QuantizedType::groupBytes(int64_t depth) const {
@@ -48,32 +52,4 @@ LogicalResult QuantizeRowsOp::verify() {
   if (type.getCode() != QuantizedCode::s8 || type.getAxis() != 1)
     return emitOpError() << "gives codes s8 along axis 1, found " << type;
   return success();
-}
-
-LogicalResult QuantizedProductOp::verify() {
-  if (llvm::any_of(getOperandTypes(), llvm::IsaPred<UnrankedTensorType>))
-    return emitOpError("works on ranked tiles");
-  auto rows = cast<ShapedType>(getRows().getType()), panel = cast<ShapedType>(getPanel().getType()),
-       dest = cast<ShapedType>(getDest().getType());
-  auto type = cast<QuantizedType>(getWeight());
-  int64_t depth = getDepth();
-  if (type.getCode() == QuantizedCode::s8 || depth < 1 || depth > (int64_t(1) << 32))
-    return emitOpError() << "needs a weight of u8 or u4 with at least one row, found " << type << " of depth " << depth;
-  if (rows.getRank() != 2 || panel.getRank() != 2 || dest.getRank() != 2 || dest.getDimSize(1) != kPanel ||
-      rows.getDimSize(0) != dest.getDimSize(0) || rows.getDimSize(1) != type.ofRows().rowBytes(depth) ||
-      panel.getShape() != type.panelBytes(1, depth).getShape().drop_front())
-    return emitOpError() << "rows " << rows << ", panel " << panel << " and dest " << dest << " do not fit depth "
-                         << depth << " of " << type;
-  bool onTensors = isa<RankedTensorType>(dest);
-  if (getResult().size() != (onTensors ? 1 : 0) || (onTensors && getResult()[0].getType() != dest))
-    return emitOpError("gives a tensor of the type of dest, and nothing on memory");
-  return success();
-}
-
-void QuantizedProductOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
-  if (isa<TensorType>(getDest().getType()))
-    return;
-  for (OpOperand *read : {&getRowsMutable(), &getPanelMutable()})
-    effects.emplace_back(MemoryEffects::Read::get(), read, SideEffects::DefaultResource::get());
-  effects.emplace_back(MemoryEffects::Write::get(), &getDestMutable(), SideEffects::DefaultResource::get());
 }

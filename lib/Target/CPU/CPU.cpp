@@ -4,6 +4,7 @@
 // apart, and make copies.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Host/Passes.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Layout/Passes.h"
@@ -38,7 +39,6 @@ void addLaidOut(OpPassManager &passes) {
 }
 
 void addTiled(OpPassManager &passes) {
-  passes.addPass(createAttnAnnotateCosts());
   passes.addPass(createAttnCPUTile());
   passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
   passes.addPass(createCanonicalizerPass());
@@ -101,6 +101,8 @@ public:
     return info;
   }
 
+  int64_t recurrenceTile() const override { return cpu::kRecurrenceTile; }
+
   void addPasses(OpPassManager &passes, Stage stage) const override {
     if (stage == Stage::LaidOut)
       addLaidOut(passes);
@@ -121,7 +123,10 @@ public:
       passes.addPass(createAttnVerifyBackend());
   }
 
-  void registerDialects(DialectRegistry &registry) const override { registerBufferizableOps(registry); }
+  void registerDialects(DialectRegistry &registry) const override {
+    registry.insert<attn_cpu::AttnCPUDialect>();
+    registerBufferizableOps(registry);
+  }
 
   void registerPasses() const override {
     registerCPULayoutPasses();

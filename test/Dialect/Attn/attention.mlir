@@ -138,17 +138,3 @@ func.func @merge_parts(%accs: tensor<?x8x32xf32>, %ms: tensor<?x8xf32>, %ls: ten
     : tensor<?x8x32xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x32xf32>
 }
-
-// -----
-
-// CHECK-LABEL: @products
-func.func @products(%q: tensor<8x16xf32>, %p: tensor<16x32xf32>, %d: tensor<8x32xf32>, %m: memref<8x?xf32>, %n: memref<?x32xf32>,
-                    %e: memref<8x32xf32>, %i: index, %r: memref<8x?xbf16>, %w: memref<?x64xbf16>) -> tensor<8x32xf32> {
-  // CHECK: attn.panel_product %{{.*}} : memref<8x?xbf16>, memref<?x64xbf16>, memref<8x32xf32>
-  attn.panel_product %r, %w, %e : memref<8x?xbf16>, memref<?x64xbf16>, memref<8x32xf32>
-  // CHECK: attn.panel_product %{{.*}}, %{{.*}}, %{{.*}} ahead(%{{.*}}, %{{.*}} : memref<8x32xf32>, memref<?x32xf32>) rows(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) write : memref<8x?xf32>, memref<?x32xf32>, memref<8x32xf32>{{$}}
-  attn.panel_product %m, %n, %e ahead(%e, %n : memref<8x32xf32>, memref<?x32xf32>) rows(%i, %i, %i, %i) write : memref<8x?xf32>, memref<?x32xf32>, memref<8x32xf32>
-  // CHECK: attn.panel_product %{{.*}} : tensor<8x16xf32>, tensor<16x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
-  %0 = attn.panel_product %q, %p, %d : tensor<8x16xf32>, tensor<16x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
-  return %0 : tensor<8x32xf32>
-}

@@ -49,30 +49,10 @@ func.func @elementwise(%x: tensor<?x96xf32>, %y: tensor<?x96xf32>) -> tensor<?x9
 }
 
 // CHECK-LABEL: @pairs
-func.func @pairs(%x: tensor<?x63xf32>, %w: tensor<3x32x64xbf16>) -> (tensor<?x96xf32>, tensor<?x96xf32>) {
+func.func @pairs(%x: tensor<?x63xf32>, %r: tensor<?x64xbf16>, %w: tensor<3x32x64xbf16>) -> (tensor<?x96xf32>, tensor<?x96xf32>) {
   // CHECK: attn.linear %{{.*}}, %{{.*}} : tensor<?x63xf32>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
   %0 = attn.linear %x, %w : tensor<?x63xf32>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
-  // CHECK: attn.round_rows %{{.*}} : tensor<?x63xf32> -> tensor<?x64xbf16>
-  %1 = attn.round_rows %x : tensor<?x63xf32> -> tensor<?x64xbf16>
   // CHECK: attn.linear %{{.*}}, %{{.*}} : tensor<?x64xbf16>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
-  %2 = attn.linear %1, %w : tensor<?x64xbf16>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
+  %2 = attn.linear %r, %w : tensor<?x64xbf16>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
   return %0, %2 : tensor<?x96xf32>, tensor<?x96xf32>
-}
-
-// CHECK-LABEL: @paired_tile
-func.func @paired_tile(%x: tensor<4x63xf32>, %w: tensor<32x64xbf16>, %d: tensor<4x32xf32>, %m: memref<4x64xbf16>, %p: memref<32x64xbf16>, %e: memref<4x32xf32>) -> tensor<4x32xf32> {
-  // CHECK: attn.paired_product %{{.*}} : memref<4x64xbf16>, memref<32x64xbf16>, memref<4x32xf32>{{$}}
-  attn.paired_product %m, %p, %e : memref<4x64xbf16>, memref<32x64xbf16>, memref<4x32xf32>
-  // CHECK: attn.paired_product %{{.*}} : tensor<4x63xf32>, tensor<32x64xbf16>, tensor<4x32xf32> -> tensor<4x32xf32>
-  %0 = attn.paired_product %x, %w, %d : tensor<4x63xf32>, tensor<32x64xbf16>, tensor<4x32xf32> -> tensor<4x32xf32>
-  return %0 : tensor<4x32xf32>
-}
-
-// CHECK-LABEL: @panels
-func.func @panels(%x: tensor<4x64xbf16>, %w: tensor<2x32x64xbf16>, %d: tensor<4x64xf32>, %m: memref<4x?xbf16>, %p: memref<?x?x64xbf16>, %e: memref<4x?xf32>) -> tensor<4x64xf32> {
-  // CHECK: attn.paired_product %{{.*}} : memref<4x?xbf16>, memref<?x?x64xbf16>, memref<4x?xf32>{{$}}
-  attn.paired_product %m, %p, %e : memref<4x?xbf16>, memref<?x?x64xbf16>, memref<4x?xf32>
-  // CHECK: attn.paired_product %{{.*}} : tensor<4x64xbf16>, tensor<2x32x64xbf16>, tensor<4x64xf32> -> tensor<4x64xf32>
-  %0 = attn.paired_product %x, %w, %d : tensor<4x64xbf16>, tensor<2x32x64xbf16>, tensor<4x64xf32> -> tensor<4x64xf32>
-  return %0 : tensor<4x64xf32>
 }

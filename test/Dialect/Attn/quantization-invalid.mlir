@@ -64,39 +64,3 @@ func.func @f(%x: tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, %w: tensor<96
   %y = attn.linear %x, %w transposed : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<96x64x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x96xf32>
   return
 }
-
-// -----
-
-func.func @f(%rows: tensor<4x128xi8>, %panel: tensor<2x1024xi8>, %dest: tensor<4x32xf32>) {
-  // expected-error@+1 {{do not fit depth 64 of '!attn.quantized<u8 group 32 axis 0>'}}
-  %y = attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
-    : tensor<4x128xi8>, tensor<2x1024xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
-  return
-}
-
-// -----
-
-func.func @f(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) {
-  // expected-error@+1 {{needs a weight of u8 or u4 with at least one row, found '!attn.quantized<s8 group 32 axis 0>' of depth 64}}
-  %y = attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<s8 group 32 axis 0>
-    : tensor<4x128xi8>, tensor<2x1088xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
-  return
-}
-
-// -----
-
-func.func @f(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) {
-  // expected-error@+1 {{gives a tensor of the type of dest, and nothing on memory}}
-  attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
-    : tensor<4x128xi8>, tensor<2x1088xi8>, tensor<4x32xf32>
-  return
-}
-
-// -----
-
-func.func @unranked(%rows: tensor<*xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) {
-  // expected-error@+1 {{'attn.quantized_product' op works on ranked tiles}}
-  %y = attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
-    : tensor<*xi8>, tensor<2x1088xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
-  return
-}

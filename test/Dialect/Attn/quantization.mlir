@@ -22,11 +22,3 @@ func.func @table(%ids: tensor<?xi32>, %t: tensor<99x64x!attn.quantized<u8 group 
   %x = attn.embedding %ids, %t : tensor<?xi32>, tensor<99x64x!attn.quantized<u8 group 0 axis 1>> -> tensor<?x64xf32>
   return %x : tensor<?x64xf32>
 }
-
-// CHECK-LABEL: @tile
-func.func @tile(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) -> tensor<4x32xf32> {
-  // CHECK: attn.quantized_product %{{.*}}, %{{.*}}, %{{.*}} depth 64 of !attn.quantized<u8 group 32 axis 0> : tensor<4x128xi8>, tensor<2x1088xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
-  %y = attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
-    : tensor<4x128xi8>, tensor<2x1088xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
-  return %y : tensor<4x32xf32>
-}

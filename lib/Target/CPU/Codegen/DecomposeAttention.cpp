@@ -5,7 +5,7 @@
 // running maximum starts from a finite floor, so no NaN arises.
 //
 //===----------------------------------------------------------------------===//
-#include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Codegen/Lanes.h"
 #include "lib/Target/CPU/Codegen/MaskedValues.h"
 #include "lib/Target/CPU/Codegen/OnlineSoftmax.h"
@@ -128,7 +128,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     Value rows = columnsOf(b, probabilities, first, count);
     if (multipliesTiles(op)) {
       Value start = fromZero ? zeros(b, acc) : acc;
-      return attn::PairedProductOp::create(b, acc.getType(), rows, values, start).getResult()[0];
+      return attn_cpu::VnniMatmulOp::create(b, acc.getType(), rows, values, start).getResult()[0];
     }
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto type = cast<RankedTensorType>(values.getType());
@@ -207,7 +207,8 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
         bounds.push_back(boundAhead(b, op, asValue(b, affineOf(b, b.getAffineDimExpr(0) + more, {nth})), count,
                                     extent(b, ahead.back(), 0)));
     }
-    return attn::PanelProductOp::create(b, dest.getType(), rows, panel, ahead, bounds, dest, isSecond && !ahead.empty())
+    return attn_cpu::PanelMatmulOp::create(b, dest.getType(), rows, panel, ahead, bounds, dest,
+                                           isSecond && !ahead.empty())
         .getResult()[0];
   }
 
@@ -277,7 +278,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   static Value tileScores(ImplicitLocOpBuilder &b, Value query, Value keys, int64_t first, OpFoldResult count,
                           Value scores) {
     Value start = zeros(b, columnsOf(b, scores, first, count));
-    Value product = attn::PairedProductOp::create(b, start.getType(), query, keys, start).getResult()[0];
+    Value product = attn_cpu::VnniMatmulOp::create(b, start.getType(), query, keys, start).getResult()[0];
     int64_t m = cast<RankedTensorType>(query.getType()).getDimSize(0);
     return insert(b, product, scores, {b.getIndexAttr(0), b.getIndexAttr(first)}, {b.getIndexAttr(m), count});
   }

@@ -1,4 +1,5 @@
 //===- LowerProducts.cpp - Register tiles of matrix products --------------------------------===//
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Codegen/MatrixTiles.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Codegen/RegisterTile.h"
@@ -42,9 +43,9 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
     WalkResult result = getOperation()->walk([&](Operation *op) {
       if (auto product = dyn_cast<linalg::MatmulOp>(op))
         return lower({op, product.getInputs()[0], product.getInputs()[1], product.getOutputs()[0]}, kPanel, target);
-      if (auto product = dyn_cast<attn::PanelProductOp>(op))
+      if (auto product = dyn_cast<attn_cpu::PanelMatmulOp>(op))
         return lower(withAhead(product), cast<ShapedType>(product.getPanel().getType()).getDimSize(1), target);
-      if (auto product = dyn_cast<attn::PairedProductOp>(op))
+      if (auto product = dyn_cast<attn_cpu::VnniMatmulOp>(op))
         return lower({op, product.getRows(), product.getPanel(), product.getDest()}, 2 * kPanel, target);
       return WalkResult::advance();
     });
@@ -58,7 +59,7 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
     });
   }
 
-  static Product withAhead(attn::PanelProductOp op) {
+  static Product withAhead(attn_cpu::PanelMatmulOp op) {
     Product product{op, op.getRows(), op.getPanel(), op.getDest(), {}, op.getWrite()};
     for (auto [i, matrix] : llvm::enumerate(op.getAhead()))
       product.ahead.push_back({matrix, op.getBounds()[2 * i], op.getBounds()[2 * i + 1]});
@@ -68,7 +69,7 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
   WalkResult lower(const Product &product, int64_t width, const TargetInfo &target) {
     auto [op, rows, panel, dest] = std::tie(product.op, product.a, product.w, product.dest);
     auto a = dyn_cast<MemRefType>(rows.getType()), w = dyn_cast<MemRefType>(panel.getType());
-    const bool mayVary = isa<attn::PanelProductOp>(op);
+    const bool mayVary = isa<attn_cpu::PanelMatmulOp>(op);
     if (!a || !w || w.getShape().back() % width != 0 || (!mayVary && (!a.hasStaticShape() || !w.hasStaticShape()))) {
       op->emitOpError("is not a tile of whole panels of static shape in memory");
       return WalkResult::interrupt();

@@ -5,6 +5,7 @@
 // bytes of it on the way.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Codegen/MatrixTiles.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Codegen/ProductPrefetch.h"
@@ -40,7 +41,7 @@ constexpr int64_t kChunk = 32;
 /// Rows by two vectors of columns of one product.
 class Emitter {
 public:
-  Emitter(attn::QuantizedProductOp op, const TargetInfo &target)
+  Emitter(attn_cpu::QuantizedMatmulOp op, const TargetInfo &target)
       : op(op), type(cast<attn::QuantizedType>(op.getWeight())), depth(op.getDepth()), lanes(target.lanesF32()),
         registers(target.vectorRegisters), hasDot(target.byteDot), hasTiles(target.amxInt8) {}
 
@@ -400,7 +401,7 @@ private:
           }));
   }
 
-  attn::QuantizedProductOp op;
+  attn_cpu::QuantizedMatmulOp op;
   attn::QuantizedType type;
   int64_t depth, lanes, registers;
   bool hasDot, hasTiles;
@@ -424,7 +425,7 @@ void roundAtOnce(arith::FPToSIOp op) {
 }
 
 /// Views of the epilogue that can be taken before the product are, so that it can read them ahead.
-void moveViewsBefore(attn::QuantizedProductOp op, ArrayRef<int64_t> shape) {
+void moveViewsBefore(attn_cpu::QuantizedMatmulOp op, ArrayRef<int64_t> shape) {
   for (auto view : llvm::make_early_inc_range(op->getBlock()->getOps<memref::SubViewOp>())) {
     auto isThere = [&](Value operand) {
       Operation *definition = operand.getDefiningOp();
@@ -438,7 +439,7 @@ void moveViewsBefore(attn::QuantizedProductOp op, ArrayRef<int64_t> shape) {
 struct LowerQuantizedProducts : rapt::impl::AttnLowerQuantizedProductsBase<LowerQuantizedProducts> {
   void runOnOperation() override {
     TargetInfo target = TargetInfo::of(getOperation());
-    WalkResult result = getOperation()->walk([&](attn::QuantizedProductOp op) {
+    WalkResult result = getOperation()->walk([&](attn_cpu::QuantizedMatmulOp op) {
       auto dest = dyn_cast<MemRefType>(op.getDest().getType());
       if (!dest || !dest.hasStaticShape()) {
         op.emitOpError("is not a tile of static shape in memory");

@@ -12,7 +12,7 @@ def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
     probabilities share one buffer of [m, block]. Units are base-2 logarithms: scale times log2(e) goes into the query,
     or, with a score region, into its result.
 
-    In a `paired` step both products are one `attn.paired_product` over all panels, or one for each part of keys and values that lie apart, which a
+    In a `paired` step both products are one `attn_cpu.vnni_matmul` over all panels, or one for each part of keys and values that lie apart, which a
     `tensor.concat` puts together for the op alone: the scaled query becomes bf16 once, before the loops over
     keys, and so do the probabilities, of which the sum is taken as they are then. A tile of 32 queries, for instructions on tiles, is taken as two of 16 in turn,
     so that a core can multiply tiles of one while the vectors of the other go through softmax: the scores of both come first.
@@ -26,7 +26,7 @@ def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+  let dependentDialects = ["::rapt::attn_cpu::AttnCPUDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
 }
 
@@ -42,9 +42,9 @@ def AttnLowerProducts : Pass<"attn-lower-products"> {
     least 5 rows walk k in chunks of 16 steps and fetch ahead: the panel's next steps, the rows' next lines, the panel after this
     one (as it is stored, if a loop before has widened it) and what the epilogue touches (ProductPrefetch.h).
 
-    `attn.panel_product` is lowered likewise, two steps at a time, before which a line of each matrix `ahead` is fetched.
+    `attn_cpu.panel_matmul` is lowered likewise, two steps at a time, before which a line of each matrix `ahead` is fetched.
 
-    `attn.paired_product` is lowered likewise, in steps of a pair. Both halves of a pair are widened by a shift and a mask, or rows
+    `attn_cpu.vnni_matmul` is lowered likewise, in steps of a pair. Both halves of a pair are widened by a shift and a mask, or rows
     of bf16 are multiplied by `vdpbf16ps` where the target has it (`bf16_dot`); several rows by instructions on tiles (`amx_bf16`,
     MatrixTiles.h). Several panels, whose number or depth may be dynamic, are a loop; 16 rows take two of them at once by tiles.
 
@@ -62,7 +62,7 @@ def AttnLowerProducts : Pass<"attn-lower-products"> {
 def AttnLowerQuantizedProducts : Pass<"attn-lower-quantized-products"> {
   let summary = "tiles of integers become register tiles";
   let description = [{
-    `attn.quantized_product` on memory becomes loops over groups and over words of a group's codes. A step is two loads of the
+    `attn_cpu.quantized_matmul` on memory becomes loops over groups and over words of a group's codes. A step is two loads of the
     panel, a broadcast of four codes per row, and dot products: `vpdpbusd` where the target has it (`byte_dot`), else products of
     16-bit pairs, which LLVM makes `pmaddwd`. Sums of a group are integers, that begin at minus zero times the sum of the row's
     codes; scaled, they are added in f32, in registers of few rows, else in the destination. With one group of all rows only the last
@@ -70,7 +70,7 @@ def AttnLowerQuantizedProducts : Pass<"attn-lower-quantized-products"> {
 
     ```mlir
     func.func @tile(%rows: memref<4x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<4x32xf32>) {
-      attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+      attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
         : memref<4x128xi8>, memref<2x1088xi8>, memref<4x32xf32>
       return
     }

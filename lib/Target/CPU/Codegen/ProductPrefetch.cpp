@@ -1,5 +1,6 @@
 //===- ProductPrefetch.cpp - Prefetches of a register tile ----------------------------------===//
 #include "lib/Target/CPU/Codegen/ProductPrefetch.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -107,7 +108,7 @@ ProductPrefetch::ProductPrefetch(Operation *product, Value input, Value panel, i
   panelBytes = type.getElementTypeBitWidth() / 8;
   inputBytes = cast<MemRefType>(input.getType()).getElementTypeBitWidth() / 8;
   int64_t all = cast<MemRefType>(input.getType()).getDimSize(0), width = type.getDimSize(1) / rowsOfStep;
-  isOfFewQueries = isa<attn::PanelProductOp>(product) && all < kLeastRowsToPrefetch;
+  isOfFewQueries = isa<attn_cpu::PanelMatmulOp>(product) && all < kLeastRowsToPrefetch;
   rowLoop = loopOverRows(product, panel, all);
   stored = storedPanel(panel, rowLoop);
   next = distanceOf(stored);

@@ -1,5 +1,5 @@
 //===- Vectorize.cpp - Elementwise tiles on vectors --------------------------------------===//
-#include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,7 +29,7 @@ struct Vectorize : rapt::impl::AttnVectorizeBase<Vectorize> {
       bool alone =
           isa<linalg::FillOp>(op) &&
           !llvm::all_of(op->getUsers(),
-                        llvm::IsaPred<linalg::MatmulOp, rapt::attn::PanelProductOp, rapt::attn::PairedProductOp>);
+                        llvm::IsaPred<linalg::MatmulOp, rapt::attn_cpu::PanelMatmulOp, rapt::attn_cpu::VnniMatmulOp>);
       if ((isa<linalg::GenericOp>(op) || alone) && !op.hasDynamicShape())
         ops.push_back(op);
     });

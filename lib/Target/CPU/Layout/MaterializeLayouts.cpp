@@ -57,7 +57,7 @@ FailureOr<Wish> wishOf(OpOperand &use) {
     if (use.get() == linear.getWeight()) {
       wish.kind = attn::LayoutKind::panels;
       wish.transposed = linear.getTransposed();
-      wish.rowGroup = columnGroup(linear.getUnroundedInput());
+      wish.rowGroup = columnGroup(linear.getUnquantizedInput());
     }
     return wish;
   }

@@ -48,7 +48,7 @@ def AttnRoundRows : Pass<"attn-round-rows", "::mlir::ModuleOp"> {
   let summary = "rounds what products of bf16 read, for targets that multiply pairs";
   let description = [{
     Where the target has instructions on pairs of bf16 (`bf16_dot`, `amx_bf16`), the input of every `attn.linear` whose weight is in
-    panels of pairs goes through `attn.round_rows`, once for all products that read it, which the tasks of the op that makes the rows do where they
+    panels of pairs goes through `attn_cpu.cast_rows`, once for all products that read it, which the tasks of the op that makes the rows do where they
     can (remarks of the category fusion tell). Elsewhere nothing changes: weights are
     widened, and inputs stay f32. Runs after layouts are materialized.
 
@@ -61,6 +61,7 @@ def AttnRoundRows : Pass<"attn-round-rows", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let dependentDialects = ["::rapt::attn_cpu::AttnCPUDialect"];
 }
 
 def AttnPairAttention : Pass<"attn-pair-attention", "::mlir::ModuleOp"> {

@@ -1,5 +1,5 @@
 //===- RoundRows.cpp - Inputs of products by instructions on pairs -----------------------===//
-#include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Target/CPU/Layout/Rounding.h"
 #include "lib/TargetInfo/TargetInfo.h"
@@ -17,7 +17,7 @@ using namespace rapt;
 namespace {
 
 /// Whether the op that makes the rows writes them rounded, which attn-cpu-tile decides by the same rule.
-void explain(attn::RoundRowsOp rounding) {
+void explain(attn_cpu::CastRowsOp rounding) {
   constexpr llvm::StringLiteral rule = "fuse-rounding";
   StringRef why = obstacleOfRounding(rounding);
   if (why.empty())
@@ -42,11 +42,11 @@ struct RoundRows : rapt::impl::AttnRoundRowsBase<RoundRows> {
         b.setInsertionPointAfterValue(product.getInput());
         auto type =
             RankedTensorType::get({input.getDimSize(0), attn::padToPanel(input.getDimSize(1))}, b.getBF16Type());
-        rows = attn::RoundRowsOp::create(b, product.getInput().getLoc(), type, product.getInput());
+        rows = attn_cpu::CastRowsOp::create(b, product.getInput().getLoc(), type, product.getInput());
       }
       product.getInputMutable().assign(rows);
     });
-    getOperation().walk([](attn::RoundRowsOp rounding) { explain(rounding); });
+    getOperation().walk([](attn_cpu::CastRowsOp rounding) { explain(rounding); });
   }
 };
 

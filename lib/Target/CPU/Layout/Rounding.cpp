@@ -1,10 +1,11 @@
 //===- Rounding.cpp - Rows that are written rounded -----------------------------------------===//
 #include "lib/Target/CPU/Layout/Rounding.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 
 using namespace mlir;
 using namespace rapt;
 
-StringRef rapt::obstacleOfRounding(attn::RoundRowsOp rounding) {
+StringRef rapt::obstacleOfRounding(attn_cpu::CastRowsOp rounding) {
   Value rows = rounding.getInput();
   Operation *writer = rows.getDefiningOp();
   if (!writer || writer->getBlock() != rounding->getBlock())
@@ -25,11 +26,11 @@ StringRef rapt::obstacleOfRounding(attn::RoundRowsOp rounding) {
   return attention.getResult().hasOneUse() ? "" : "its rows are read otherwise, too";
 }
 
-attn::RoundRowsOp rapt::roundingOf(Value result) {
+attn_cpu::CastRowsOp rapt::roundingOf(Value result) {
   for (Operation *user : result.getUsers()) {
     if (auto heads = dyn_cast<attn::MergeHeadsOp>(user); heads && result.getDefiningOp<attn::AttentionOp>())
       return roundingOf(heads.getResult());
-    if (auto rounding = dyn_cast<attn::RoundRowsOp>(user); rounding && obstacleOfRounding(rounding).empty())
+    if (auto rounding = dyn_cast<attn_cpu::CastRowsOp>(user); rounding && obstacleOfRounding(rounding).empty())
       return rounding;
   }
   return nullptr;

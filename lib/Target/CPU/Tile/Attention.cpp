@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/CacheLayout.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Layout/Rounding.h"
 #include "lib/Target/CPU/Tile/AttentionSteps.h"
 #include "lib/Target/CPU/Tile/Rows.h"
@@ -210,7 +211,7 @@ Insertion attend(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first
 
 /// The op is now `result`. Heads that were written rounded are merged as they are, and the rounding finds its input
 /// rounded.
-void replace(PatternRewriter &rewriter, AttentionOp op, attn::RoundRowsOp rounding, Value result) {
+void replace(PatternRewriter &rewriter, AttentionOp op, attn_cpu::CastRowsOp rounding, Value result) {
   if (!rounding) {
     // An extent may be static in the query alone, or in the result alone.
     if (result.getType() != op.getResult().getType())
@@ -282,7 +283,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     SmallVector<OpFoldResult> resultExtents;
     for (AffineExpr expr : op.getMap(3).getResults())
       resultExtents.push_back(extentOf(static_cast<AttentionOp::Dim>(cast<AffineDimExpr>(expr).getPosition())));
-    attn::RoundRowsOp rounding = roundingOf(op.getResult());
+    attn_cpu::CastRowsOp rounding = roundingOf(op.getResult());
     Value dest = destination(b, op.getResult(), resultExtents,
                              rounding ? rounding.getResult().getType().getElementType() : Type());
 

@@ -1,5 +1,5 @@
 //===- Bufferize.cpp - Tensors of the ops that stay whole become buffers ------------------===//
-#include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 
@@ -13,11 +13,11 @@ template <typename Op>
 struct BufferizeProduct : bufferization::DstBufferizableOpInterfaceExternalModel<BufferizeProduct<Op>, Op> {
   /// A prefetch is no read, so that it is in no order with ops that write the operand.
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const bufferization::AnalysisState &) const {
-    if (auto product = dyn_cast<attn::PanelProductOp>(op)) {
+    if (auto product = dyn_cast<attn_cpu::PanelMatmulOp>(op)) {
       auto [first, count] = product.getODSOperandIndexAndLength(2); // ahead
       return operand.getOperandNumber() < first || operand.getOperandNumber() >= first + count;
     }
-    return isa<attn::PairedProductOp>(op) || !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+    return isa<attn_cpu::VnniMatmulOp>(op) || !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const bufferization::BufferizationOptions &options,
@@ -43,9 +43,9 @@ struct BufferizeProduct : bufferization::DstBufferizableOpInterfaceExternalModel
 } // namespace
 
 void rapt::registerBufferizableOps(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, attn::AttnDialect *) {
-    attn::PanelProductOp::attachInterface<BufferizeProduct<attn::PanelProductOp>>(*context);
-    attn::PairedProductOp::attachInterface<BufferizeProduct<attn::PairedProductOp>>(*context);
-    attn::QuantizedProductOp::attachInterface<BufferizeProduct<attn::QuantizedProductOp>>(*context);
+  registry.addExtension(+[](MLIRContext *context, attn_cpu::AttnCPUDialect *) {
+    attn_cpu::PanelMatmulOp::attachInterface<BufferizeProduct<attn_cpu::PanelMatmulOp>>(*context);
+    attn_cpu::VnniMatmulOp::attachInterface<BufferizeProduct<attn_cpu::VnniMatmulOp>>(*context);
+    attn_cpu::QuantizedMatmulOp::attachInterface<BufferizeProduct<attn_cpu::QuantizedMatmulOp>>(*context);
   });
 }

@@ -12,7 +12,7 @@
 // rows stay in any case, and leave more tasks.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Analysis/Companion.h"
+#include "lib/Target/CPU/Tile/Companion.h"
 #include "lib/Target/CPU/Tile/LinearTiles.h"
 #include "lib/Target/CPU/Tile/Quantization.h"
 #include "lib/Target/CPU/Tile/Rotation.h"
@@ -305,7 +305,7 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value input = inputOf(b, op);
     Product product = describe(b, op, input, k), beside;
-    if (attn::LinearOp companion = companionOf(op)) {
+    if (attn::LinearOp companion = tiledCompanionOf(op)) {
       beside = describe(b, companion, input, k);
       product.companion = &beside;
     }
@@ -327,11 +327,11 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     auto reader = op.getResult().hasOneUse() ? dyn_cast<attn::LinearOp>(*op->user_begin()) : nullptr;
     if (!reader || reader.getInput() == op.getResult())
       return false;
-    if (ownerOf(op)) {
+    if (tiledOwnerOf(op)) {
       remarkFused(op.getLoc(), rule, "made by the tasks of the product that reads it");
       return true;
     }
-    StringRef why = obstacleOfCompanion(reader, op.getResult());
+    StringRef why = obstacleOfTiledCompanion(reader, op.getResult());
     remarkNotFused(op.getLoc(), rule, why.empty() ? "they make another product" : why);
     return false;
   }

@@ -1,7 +1,7 @@
 //===- LinearTask.cpp - Operands and end of a product's task -----------------------------===//
 #include "lib/Target/CPU/Tile/LinearTask.h"
-#include "lib/Analysis/Companion.h"
 #include "lib/Target/CPU/Layout/Rounding.h"
+#include "lib/Target/CPU/Tile/Companion.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -15,7 +15,7 @@ using attn::kPanel;
 std::optional<unsigned> tile::overwritable(attn::LinearOp op) {
   if (roundingOf(op.getResult()))
     return std::nullopt;
-  Operation *companion = companionOf(op);
+  Operation *companion = tiledCompanionOf(op);
   for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
     if (extra.getType() == op.getResult().getType() && isReadLastBy(op, extra) &&
         !(companion && extra.getDefiningOp() == companion))

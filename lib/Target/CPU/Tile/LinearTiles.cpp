@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Tile/LinearTiles.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -37,14 +38,14 @@ Value fillWithZero(ImplicitLocOpBuilder &b, Value tile) {
 Value addProducts(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Value sums) {
   Type type = sums.getType();
   if (task.inPairs)
-    return attn::PairedProductOp::create(b, type, input, task.weight, sums).getResult()[0];
+    return attn_cpu::VnniMatmulOp::create(b, type, input, task.weight, sums).getResult()[0];
   return linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}).getResult(0);
 }
 
 /// The products alone, in a tile like `init`.
 Value emitProducts(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Value init) {
   if (task.quantized)
-    return attn::QuantizedProductOp::create(b, init.getType(), input, task.weight, init, task.k, task.quantized)
+    return attn_cpu::QuantizedMatmulOp::create(b, init.getType(), input, task.weight, init, task.k, task.quantized)
         .getResult()[0];
   return addProducts(b, task, input, fillWithZero(b, init));
 }

@@ -10,7 +10,7 @@ def AttnCPUTile : Pass<"attn-cpu-tile"> {
     Every attn op with materialized layouts becomes an `scf.forall` whose tasks work on tiles: products as `linalg.matmul` on
     [14, 8, 4 or 1, k] x [k, 32] with their epilogue as one `linalg.generic`, attention as `attn.attention_state` over blocks of
     keys, quantized products as
-    `attn.quantized_product`, a recurrence as one loop over time for 8 rows, rows (norms, look-ups) as vectors of 32 columns. Grids depend on shapes only.
+    `attn_cpu.quantized_matmul`, a recurrence as one loop over time for 8 rows, rows (norms, look-ups) as vectors of 32 columns. Grids depend on shapes only.
     Three things are done by the tasks of the op before them: the rotation of a product's heads, a product that only another's
     epilogue reads, as the half of a gated linear unit, and the rounding of rows for products of bf16.
 
@@ -22,7 +22,7 @@ def AttnCPUTile : Pass<"attn-cpu-tile"> {
     ```
     becomes a grid over (blocks of at most 210 rows, panels), with loops over tiles of 14 rows, of 8, of 4, and single rows.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect",
+  let dependentDialects = ["::rapt::attn_cpu::AttnCPUDialect", "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::vector::VectorDialect"];
 }
@@ -31,7 +31,7 @@ def AttnVerifyTiled : Pass<"attn-verify-tiled", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `tiled`";
   let description = [{
     No attn op is left but declarations, parameter slices, `attn.attention_state`, `attn.attention_merge`,
-    `attn.paired_product` and `attn.quantized_product`,
+    `attn_cpu.vnni_matmul` and `attn_cpu.quantized_matmul`,
     and no tensor has an encoding or quantized elements.
   }];
 }

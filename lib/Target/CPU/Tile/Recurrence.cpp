@@ -7,6 +7,7 @@
 // ended keep their state, and what the product gives for them is not used.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -22,7 +23,7 @@ namespace {
 
 /// Rows that advance together. Reading the weight from a third-level cache takes longer than multiplying it by this
 /// many.
-constexpr int64_t kRows = 8;
+constexpr int64_t kRows = cpu::kRecurrenceTile;
 
 using Values = SmallVector<Value>;
 using LoopBody = function_ref<Values(ImplicitLocOpBuilder &, Value i, ValueRange carried)>;
@@ -154,7 +155,7 @@ Value emitProduct(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value part, Va
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value sums = linalg::FillOp::create(b, f0, extract(b, dest, offsets, sizes, {m, kPanel})).getResult(0);
   if (packed && attn::isInPairs(type))
-    sums = attn::PairedProductOp::create(b, sums.getType(), input, weight, sums).getResult()[0];
+    sums = attn_cpu::VnniMatmulOp::create(b, sums.getType(), input, weight, sums).getResult()[0];
   else
     sums = linalg::MatmulOp::create(b, sums.getType(), ValueRange{input, weight}, ValueRange{sums}).getResult(0);
   return insert(b, sums, dest, offsets, sizes);

@@ -4,6 +4,7 @@
 // of 32 columns held in a vector.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Tile/Quantization.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
@@ -130,10 +131,10 @@ struct TileSelectRows : OpRewritePattern<attn::SelectRowsOp> {
 };
 
 /// A row of bf16, whose columns beyond the input's are zero. Rows may have been written rounded.
-struct TileRoundRows : OpRewritePattern<attn::RoundRowsOp> {
+struct TileRoundRows : OpRewritePattern<attn_cpu::CastRowsOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(attn::RoundRowsOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(attn_cpu::CastRowsOp op, PatternRewriter &rewriter) const override {
     if (op.getInput().getType() == op.getResult().getType()) {
       rewriter.replaceOp(op, op.getInput());
       return success();

@@ -1,5 +1,6 @@
 //===- Rows.h - Grids over rows, walked in panels of 32 columns ------------------*- C++ -*-===//
 #pragma once
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -41,7 +42,7 @@ public:
   void replace(mlir::RewriterBase &rewriter, mlir::Operation *op, ValueRange made);
 
 private:
-  attn::RoundRowsOp rounding;
+  attn_cpu::CastRowsOp rounding;
   llvm::SmallVector<Value, 2> destinations;
 };
 

@@ -1,6 +1,6 @@
 //===- Tiling.cpp - The pass around the tiling patterns ------------------------------===//
 #include "lib/Target/CPU/Tile/Tiling.h"
-#include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -29,7 +29,7 @@ struct Progress : RewriterBase::Listener {
   }
   void notifyOperationReplaced(Operation *op, ValueRange) override {
     // Only some targets round rows, and all number the same: the loop belongs to a product that reads the rows.
-    if (isa<attn::RoundRowsOp>(op))
+    if (isa<attn_cpu::CastRowsOp>(op))
       for (Operation *product : op->getUsers())
         number(product);
   }
@@ -60,8 +60,8 @@ private:
 
 /// Whether no result has elements, whatever the operands are.
 bool isEmpty(Operation *op) {
-  return isa<attn::AttnDialect>(op->getDialect()) && op->getNumResults() > 0 && isMemoryEffectFree(op) &&
-         llvm::all_of(op->getResultTypes(), [](Type type) {
+  return isa<attn::AttnDialect, attn_cpu::AttnCPUDialect>(op->getDialect()) && op->getNumResults() > 0 &&
+         isMemoryEffectFree(op) && llvm::all_of(op->getResultTypes(), [](Type type) {
            auto tensor = dyn_cast<RankedTensorType>(type);
            return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
          });
@@ -139,10 +139,10 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
         op->erase();
         return WalkResult::skip();
       }
-      if (isa<attn::AttnDialect>(op->getDialect()) &&
-          !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
-               attn::AttentionMergeOp, attn::LookupOp, attn::PairedProductOp, attn::QuantizedProductOp, attn::YieldOp>(
-              op)) {
+      if (isa<attn_cpu::CastRowsOp>(op) ||
+          (isa<attn::AttnDialect>(op->getDialect()) &&
+           !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
+                attn::AttentionMergeOp, attn::LookupOp, attn::YieldOp>(op))) {
         std::string reason = progress.reasons.lookup(op->getLoc());
         op->emitOpError("has no tiled form: ") << (reason.empty() ? "no CPU code is known for it" : reason);
         return WalkResult::interrupt();

@@ -6,13 +6,13 @@
 func.func @plain(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
                  %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>)
     -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) {
-  // CHECK: attn.panel_product %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
+  // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
   // CHECK-NOT: arith.cmpi
   // CHECK-COUNT-30: vector.shuffle
   // CHECK: math.exp2 %{{.*}} {nonpositive} : vector<16xf32>
   // CHECK: math.exp2 %{{.*}} {nonpositive} : vector<32xf32>
   // CHECK-COUNT-30: vector.shuffle
-  // CHECK: attn.panel_product %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
+  // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0, %0#1, %0#2 : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
@@ -79,11 +79,11 @@ func.func @extras(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32
 // CHECK-LABEL: @additive
 func.func @additive(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
                     %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %w: tensor<40xf32>) -> tensor<8x64xf32> {
-  // CHECK-NOT: attn.panel_product
+  // CHECK-NOT: attn_cpu.panel_matmul
   // CHECK: scf.for %{{.*}} = %{{.*}} to %c40
   // CHECK: math.tanh %{{.*}} : vector<32xf32>
   // CHECK: math.exp2 %{{.*}} {nonpositive} : vector<32xf32>
-  // CHECK: attn.panel_product %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
+  // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) additive(%w : tensor<40xf32>) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x64xf32>
@@ -98,7 +98,7 @@ func.func @scaled(%all: tensor<?x768xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2
   // CHECK: %[[QUERY:.*]] = tensor.extract_slice
   %scale = arith.constant 0.125 : f32
   %q = tensor.extract_slice %all[%i, 64] [8, 64] [1, 1] : tensor<?x768xf32> to tensor<8x64xf32>
-  // CHECK: attn.panel_product %[[QUERY]]
+  // CHECK: attn_cpu.panel_matmul %[[QUERY]]
   // CHECK: arith.mulf %{{.*}} : vector<16xf32>
   // CHECK: %[[BELOW:.*]] = arith.subf %{{.*}} : vector<32xf32>
   // CHECK: %[[SCALED:.*]] = vector.fma %[[BELOW]], %{{.*}} : vector<32xf32>
@@ -116,11 +116,11 @@ func.func @aliasing(%all: tensor<?x1024xf32>, %k: tensor<2x64x32xf32>, %v: tenso
                     %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
   // CHECK: tensor.extract_slice
   // CHECK: arith.mulf %{{.*}} : vector<32xf32>
-  // CHECK: attn.panel_product
+  // CHECK: attn_cpu.panel_matmul
   // CHECK-NOT: arith.mulf %{{.*}} : vector<32xf32>
   // CHECK: %[[BELOW:.*]] = arith.subf %{{.*}} : vector<32xf32>
   // CHECK-NEXT: math.exp2 %[[BELOW]]
-  // CHECK: attn.panel_product
+  // CHECK: attn_cpu.panel_matmul
   %scale = arith.constant 0.125 : f32
   %q = tensor.extract_slice %all[%i, 64] [8, 64] [1, 1] : tensor<?x1024xf32> to tensor<8x64xf32>
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
@@ -135,11 +135,11 @@ func.func @aliasing(%all: tensor<?x1024xf32>, %k: tensor<2x64x32xf32>, %v: tenso
 func.func @negative(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<8x64xf32>,
                     %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
   // CHECK: arith.mulf %{{.*}} : vector<32xf32>
-  // CHECK: attn.panel_product
+  // CHECK: attn_cpu.panel_matmul
   // CHECK-NOT: arith.mulf %{{.*}} : vector<32xf32>
   // CHECK: %[[BELOW:.*]] = arith.subf %{{.*}} : vector<32xf32>
   // CHECK-NEXT: math.exp2 %[[BELOW]]
-  // CHECK: attn.panel_product
+  // CHECK: attn_cpu.panel_matmul
   %scale = arith.constant -0.125 : f32
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
@@ -159,13 +159,13 @@ func.func @before_limit(%n: index, %q: tensor<14x64xf32>, %ks: tensor<4x64x32xf3
   %keys = affine.apply affine_map<(d0) -> (d0 * 32)>(%blocks)
   %k = tensor.extract_slice %ks[0, 0, 0] [%blocks, 64, 32] [1, 1, 1] : tensor<4x64x32xf32> to tensor<?x64x32xf32>
   %v = tensor.extract_slice %vs[0, 0, 0] [2, %keys, 32] [1, 1, 1] : tensor<2x128x32xf32> to tensor<2x?x32xf32>
-  // CHECK: attn.panel_product {{.*}} : tensor<14x64xf32>, tensor<64x32xf32>
+  // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<14x64xf32>, tensor<64x32xf32>
   // CHECK: %[[BEFORE:.*]] = affine.apply #{{.*}}()[%[[END]], %[[FROM]]]
   // CHECK: %[[SOME:.*]] = arith.maxsi %[[BEFORE]], %{{.*}}
   // CHECK: %[[COUNT:.*]] = arith.minsi %{{.*}}, %[[SOME]]
   // CHECK: %[[ROWS:.*]] = tensor.extract_slice %{{.*}}[0, 0] [14, %[[COUNT]]]
   // CHECK: %[[VALUES:.*]] = tensor.extract_slice %{{.*}}[0, 0] [%[[COUNT]], 32]
-  // CHECK: attn.panel_product %[[ROWS]], %[[VALUES]]
+  // CHECK: attn_cpu.panel_matmul %[[ROWS]], %[[VALUES]]
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l)
     : tensor<14x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
   return %0#0 : tensor<14x64xf32>
@@ -198,10 +198,10 @@ func.func @blocks(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: index
 func.func @group(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x32x64xbf16>, %v: tensor<2x32x64xbf16>, %scale: f32,
                  %acc: tensor<4x64xf32>, %m: tensor<4xf32>, %l: tensor<4xf32>) -> tensor<4x64xf32> {
-  // CHECK: attn.panel_product %{{.*}} : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
+  // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
   // CHECK: scf.for %[[ROW:[a-z0-9]+]] =
   // CHECK-NOT: arith.addi %[[Q]], %[[ROW]]
-  // CHECK: attn.panel_product %{{.*}} : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
+  // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {one_position}
     : tensor<4x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<4x64xf32>, tensor<4xf32>, tensor<4xf32>
     mask {
@@ -226,12 +226,12 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: arith.truncf {{.*}} : vector<32xf32> to vector<32xbf16>
     // CHECK: scf.for {{.*}} to %arg4
     // CHECK: linalg.fill
-    // CHECK: attn.panel_product {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>, tensor<14x32xf32>
+    // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>, tensor<14x32xf32>
     // CHECK: %[[E:.*]] = math.exp2 {{.*}} {nonpositive, rounded} : vector<32xf32>
     // CHECK: %[[ROUNDED:.*]] = arith.truncf %[[E]] : vector<32xf32> to vector<32xbf16>
     // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%{{.*}}, %[[ROUNDED]], %{{.*}}) : (vector<16xf32>, vector<32xbf16>, vector<32xbf16>) -> vector<16xf32>
     // CHECK: vector.transfer_write %[[ROUNDED]], %{{.*}} : vector<32xbf16>, tensor<14x64xbf16>
-    // CHECK: attn.panel_product {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>, tensor<14x32xf32>
+    // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>, tensor<14x32xf32>
     %0:3 = scf.for %b = %c0 to %n step %c1 iter_args(%a = %acc, %x = %m, %y = %l) -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>) {
       %1:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %b) init(%a, %x, %y) {paired}
         : tensor<14x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
@@ -253,12 +253,12 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     %lines = affine.apply affine_map<(d0) -> (d0 * 32)>(%count)
     %k = tensor.extract_slice %ks[0, 0, 0] [%blocks, 32, 64] [1, 1, 1] : tensor<4x32x64xbf16> to tensor<?x32x64xbf16>
     %v = tensor.extract_slice %vs[0, 0, 0] [2, %lines, 64] [1, 1, 1] : tensor<2x64x64xbf16> to tensor<2x?x64xbf16>
-    // CHECK: attn.panel_product {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
+    // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
     // CHECK: %[[COUNT:.*]] = arith.minsi
     // CHECK: %[[ROWS:.*]] = tensor.extract_slice %{{.*}}[0, 0] [14, %[[COUNT]]]
     // CHECK: %[[LINES:.*]] = affine.apply #{{.*}}()[%[[COUNT]]]
     // CHECK: %[[VALUES:.*]] = tensor.extract_slice %{{.*}}[0, 0] [%[[LINES]], 64]
-    // CHECK: attn.panel_product %[[ROWS]], %[[VALUES]], {{.*}} : tensor<14x?xbf16>, tensor<?x64xbf16>
+    // CHECK: attn_cpu.panel_matmul %[[ROWS]], %[[VALUES]], {{.*}} : tensor<14x?xbf16>, tensor<?x64xbf16>
     %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l) {paired}
       : tensor<14x64xf32>, tensor<?x32x64xbf16>, tensor<2x?x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
     return %0#0 : tensor<14x64xf32>
@@ -270,15 +270,15 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     %k = tensor.concat dim(0) %k0, %k1 : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<4x32x64xbf16>
     %v = tensor.concat dim(1) %v0, %v1 : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<2x64x64xbf16>
     // CHECK: tensor.extract_slice %arg1
-    // CHECK: attn.panel_product {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
+    // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
     // CHECK: tensor.extract_slice %arg2
-    // CHECK: attn.panel_product {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
+    // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
     // CHECK: tensor.extract_slice %{{.*}}[0, 0] [14, 64] [1, 1] : tensor<14x128xbf16>
     // CHECK: tensor.extract_slice %arg3
-    // CHECK: attn.panel_product {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
+    // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
     // CHECK: tensor.extract_slice %{{.*}}[0, 64] [14, 64] [1, 1] : tensor<14x128xbf16>
     // CHECK: tensor.extract_slice %arg4
-    // CHECK: attn.panel_product {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
+    // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
     %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
       : tensor<14x64xf32>, tensor<4x32x64xbf16>, tensor<2x64x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
     return %0#0 : tensor<14x64xf32>
@@ -294,18 +294,18 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
   // CHECK-SAME: %[[Q:[a-z0-9]+]]: index
   func.func @turns(%i: index, %q: tensor<32x64xf32>, %k: tensor<2x32x64xbf16>, %v: tensor<2x32x64xbf16>, %scale: f32,
                    %acc: tensor<32x64xf32>, %m: tensor<32xf32>, %l: tensor<32xf32>) -> tensor<32x64xf32> {
-    // CHECK-COUNT-2: attn.paired_product {{.*}} : tensor<16x64xbf16>, tensor<2x32x64xbf16>, tensor<16x64xf32>
-    // CHECK-NOT: attn.paired_product
+    // CHECK-COUNT-2: attn_cpu.vnni_matmul {{.*}} : tensor<16x64xbf16>, tensor<2x32x64xbf16>, tensor<16x64xf32>
+    // CHECK-NOT: attn_cpu.vnni_matmul
     // CHECK: arith.addi %[[Q]],
     // CHECK: math.exp2 {{.*}} : vector<32xf32>
     // CHECK: arith.truncf {{.*}} : vector<32xf32> to vector<32xbf16>
     // CHECK: arith.extf {{.*}} : vector<32xbf16> to vector<32xf32>
-    // CHECK: attn.paired_product
+    // CHECK: attn_cpu.vnni_matmul
     // CHECK: %[[LATER:.*]] = affine.apply {{.*}}%[[Q]]
     // CHECK: arith.addi %[[LATER]],
     // CHECK: math.exp2 {{.*}} : vector<32xf32>
-    // CHECK: attn.paired_product
-    // CHECK-NOT: attn.paired_product
+    // CHECK: attn_cpu.vnni_matmul
+    // CHECK-NOT: attn_cpu.vnni_matmul
     %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
       : tensor<32x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<32x64xf32>, tensor<32xf32>, tensor<32xf32>
       mask {
@@ -329,9 +329,9 @@ func.func @some(%q: tensor<8x64xf32>, %k: tensor<9x64x32xf32>, %v: tensor<2x288x
   // CHECK: %[[COUNT:.*]] = affine.apply #{{.*}}()[%[[MIN]]]
   // CHECK: tensor.empty() : tensor<8x128xf32>
   // CHECK: scf.for {{.*}} to %[[COUNT]] step %c32
-  // CHECK: attn.panel_product %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
+  // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
   // CHECK: scf.for {{.*}} to %[[COUNT]] step %c32
-  // CHECK: attn.panel_product %{{.*}} : tensor<8x?xf32>, tensor<?x32xf32>, tensor<8x32xf32>
+  // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<8x?xf32>, tensor<?x32xf32>, tensor<8x32xf32>
   %ks = tensor.extract_slice %k[0, 0, 0] [%count, 64, 32] [1, 1, 1] : tensor<9x64x32xf32> to tensor<?x64x32xf32>
   %vs = tensor.extract_slice %v[0, 0, 0] [2, %keys, 32] [1, 1, 1] : tensor<2x288x32xf32> to tensor<2x?x32xf32>
   %0:3 = attn.attention_state %q, %ks, %vs, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
@@ -348,8 +348,8 @@ func.func @ahead(%next: tensor<8x64xf32>, %result: tensor<8x32xf32>, %q: tensor<
                  %scale: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x32xf32> {
   %c0 = arith.constant 0 : index
   %all = arith.constant 65536 : index
-  // CHECK: attn.panel_product %{{.*}} ahead(%[[NEXT]] : tensor<8x64xf32>) rows(%{{.*}}, %{{.*}}) : tensor<8x64xf32>
-  // CHECK: attn.panel_product %{{.*}} ahead(%[[RESULT]] : tensor<8x32xf32>) rows(%{{.*}}, %{{.*}}) write : tensor<8x64xf32>
+  // CHECK: attn_cpu.panel_matmul %{{.*}} ahead(%[[NEXT]] : tensor<8x64xf32>) rows(%{{.*}}, %{{.*}}) : tensor<8x64xf32>
+  // CHECK: attn_cpu.panel_matmul %{{.*}} ahead(%[[RESULT]] : tensor<8x32xf32>) rows(%{{.*}}, %{{.*}}) write : tensor<8x64xf32>
   %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i)
     ahead(%next, %result : tensor<8x64xf32>, tensor<8x32xf32>) rows(%c0, %all) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
@@ -364,17 +364,17 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
   // CHECK-SAME: %[[K0:[a-z0-9]+]]: tensor<2x32x64xbf16>, %[[K1:[a-z0-9]+]]: tensor<2x32x64xbf16>, %[[V0:[a-z0-9]+]]: tensor<2x32x64xbf16>, %[[V1:[a-z0-9]+]]: tensor<2x32x64xbf16>
   func.func @apart(%k0: tensor<2x32x64xbf16>, %k1: tensor<2x32x64xbf16>, %v0: tensor<2x32x64xbf16>, %v1: tensor<2x32x64xbf16>, %i: index,
                    %q: tensor<32x64xf32>, %scale: f32, %acc: tensor<32x64xf32>, %m: tensor<32xf32>, %l: tensor<32xf32>) -> tensor<32x64xf32> {
-    // CHECK: attn.paired_product %{{.*}}, %[[K0]], %{{.*}} : tensor<16x64xbf16>, tensor<2x32x64xbf16>, tensor<16x64xf32>
-    // CHECK: attn.paired_product %{{.*}}, %[[K1]],
-    // CHECK: attn.paired_product %{{.*}}, %[[K0]],
-    // CHECK: attn.paired_product %{{.*}}, %[[K1]],
+    // CHECK: attn_cpu.vnni_matmul %{{.*}}, %[[K0]], %{{.*}} : tensor<16x64xbf16>, tensor<2x32x64xbf16>, tensor<16x64xf32>
+    // CHECK: attn_cpu.vnni_matmul %{{.*}}, %[[K1]],
+    // CHECK: attn_cpu.vnni_matmul %{{.*}}, %[[K0]],
+    // CHECK: attn_cpu.vnni_matmul %{{.*}}, %[[K1]],
     // CHECK: scf.for {{.*}} to %c128
     // CHECK: math.exp2 {{.*}} : vector<32xf32>
-    // CHECK: attn.paired_product %{{.*}}, %[[V0]], %{{.*}} : tensor<16x64xbf16>, tensor<2x32x64xbf16>, tensor<16x64xf32>
-    // CHECK: attn.paired_product %{{.*}}, %[[V1]],
+    // CHECK: attn_cpu.vnni_matmul %{{.*}}, %[[V0]], %{{.*}} : tensor<16x64xbf16>, tensor<2x32x64xbf16>, tensor<16x64xf32>
+    // CHECK: attn_cpu.vnni_matmul %{{.*}}, %[[V1]],
     // CHECK: math.exp2 {{.*}} : vector<32xf32>
-    // CHECK: attn.paired_product %{{.*}}, %[[V0]],
-    // CHECK: attn.paired_product %{{.*}}, %[[V1]],
+    // CHECK: attn_cpu.vnni_matmul %{{.*}}, %[[V0]],
+    // CHECK: attn_cpu.vnni_matmul %{{.*}}, %[[V1]],
     %k = tensor.concat dim(0) %k0, %k1 : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<4x32x64xbf16>
     %v = tensor.concat dim(1) %v0, %v1 : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<2x64x64xbf16>
     %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
@@ -394,7 +394,7 @@ func.func @masked_values(%q: tensor<8x32xf32>, %k: tensor<1x32x32xf32>, %v: tens
   // CHECK: %[[EMPTY:.*]] = tensor.empty() : tensor<8x32xf32>
   // CHECK: %[[PRODUCT:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[EMPTY]])
   // CHECK: linalg.fill
-  // CHECK: attn.panel_product
+  // CHECK: attn_cpu.panel_matmul
   // CHECK: %[[SUMS:.*]]:2 = scf.for
   // CHECK: vector.fma
   // CHECK: arith.cmpf uno

@@ -9,7 +9,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK-COUNT-2: memref.prefetch %arg1[%[[AHEAD]], {{.*}}], read, locality<2>
     // CHECK-NOT: memref.prefetch
     // CHECK: return
-    attn.panel_product %a, %b, %c : memref<4x64xf32>, memref<64x32xf32>, memref<4x32xf32>
+    attn_cpu.panel_matmul %a, %b, %c : memref<4x64xf32>, memref<64x32xf32>, memref<4x32xf32>
     return
   }
 }
@@ -23,7 +23,7 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
     // CHECK: memref.prefetch %arg1{{.*}}, read, locality<3>
     // CHECK-NOT: memref.prefetch {{.*}}locality<2>
     // CHECK: return
-    attn.panel_product %a, %b, %c : memref<14x64xf32>, memref<64x32xf32>, memref<14x32xf32>
+    attn_cpu.panel_matmul %a, %b, %c : memref<14x64xf32>, memref<64x32xf32>, memref<14x32xf32>
     return
   }
 }
@@ -45,7 +45,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: memref.prefetch %[[NEXT]][{{.*}}], write, locality<3>, data
     // CHECK-COUNT-56: vector.fma
     // CHECK-NOT: vector.fma
-    attn.panel_product %a, %b, %c ahead(%next : memref<14x64xf32>) rows(%from, %to) write : memref<14x?xf32>, memref<?x32xf32>, memref<14x32xf32>
+    attn_cpu.panel_matmul %a, %b, %c ahead(%next : memref<14x64xf32>) rows(%from, %to) write : memref<14x?xf32>, memref<?x32xf32>, memref<14x32xf32>
     return
   }
 }

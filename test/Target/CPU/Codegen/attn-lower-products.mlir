@@ -302,7 +302,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK-COUNT-16: vector.fma
     // CHECK-NOT: vector.fma
     linalg.fill ins(%f0 : f32) outs(%c : memref<4x32xf32>)
-    attn.paired_product %a, %b, %c : memref<4x64xf32>, memref<32x64xbf16>, memref<4x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c : memref<4x64xf32>, memref<32x64xbf16>, memref<4x32xf32>
     return
   }
 
@@ -319,7 +319,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: scf.yield
     // CHECK-COUNT-2: vector.fma
     // CHECK-NOT: vector.fma
-    attn.paired_product %a, %b, %c : memref<1x65xf32>, memref<33x64xbf16>, memref<1x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c : memref<1x65xf32>, memref<33x64xbf16>, memref<1x32xf32>
     return
   }
 
@@ -331,7 +331,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: vector.fma
     // CHECK: scf.for
     // CHECK-NOT: scf.for
-    attn.paired_product %a, %b, %c : memref<14x64xbf16>, memref<32x64xbf16>, memref<14x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c : memref<14x64xbf16>, memref<32x64xbf16>, memref<14x32xf32>
     return
   }
 }
@@ -350,7 +350,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-COUNT-28: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
     // CHECK-NOT: dpbf16ps
     linalg.fill ins(%f0 : f32) outs(%c : memref<14x32xf32>)
-    attn.paired_product %a, %b, %c : memref<14x64xbf16>, memref<32x64xbf16>, memref<14x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c : memref<14x64xbf16>, memref<32x64xbf16>, memref<14x32xf32>
     return
   }
 
@@ -359,7 +359,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
   func.func @not_rounded(%a: memref<4x64xf32>, %b: memref<32x64xbf16>, %c: memref<4x32xf32>) {
     // CHECK-NOT: dpbf16ps
     // CHECK-COUNT-16: vector.fma
-    attn.paired_product %a, %b, %c : memref<4x64xf32>, memref<32x64xbf16>, memref<4x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c : memref<4x64xf32>, memref<32x64xbf16>, memref<4x32xf32>
     return
   }
 }
@@ -386,7 +386,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK-COUNT-4: amx.tile_store %arg2
     // CHECK-NOT: vector.fma
     linalg.fill ins(%f0 : f32) outs(%c : memref<32x32xf32>)
-    attn.paired_product %a, %b, %c : memref<32x70xbf16>, memref<35x64xbf16>, memref<32x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c : memref<32x70xbf16>, memref<35x64xbf16>, memref<32x32xf32>
     return
   }
 
@@ -395,8 +395,8 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
   func.func @few(%a: memref<4x64xbf16>, %b: memref<32x64xbf16>, %c: memref<4x32xf32>, %d: memref<16x64xf32>, %e: memref<16x32xf32>) {
     // CHECK-NOT: amx
     // CHECK: vector.fma
-    attn.paired_product %a, %b, %c : memref<4x64xbf16>, memref<32x64xbf16>, memref<4x32xf32>
-    attn.paired_product %d, %b, %e : memref<16x64xf32>, memref<32x64xbf16>, memref<16x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c : memref<4x64xbf16>, memref<32x64xbf16>, memref<4x32xf32>
+    attn_cpu.vnni_matmul %d, %b, %e : memref<16x64xf32>, memref<32x64xbf16>, memref<16x32xf32>
     return
   }
 
@@ -405,7 +405,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
   func.func @added(%a: memref<16x64xbf16>, %b: memref<32x64xbf16>, %c: memref<16x32xf32>) {
     // CHECK-COUNT-2: amx.tile_load %arg2
     // CHECK-NOT: amx.tile_zero
-    attn.paired_product %a, %b, %c : memref<16x64xbf16>, memref<32x64xbf16>, memref<16x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c : memref<16x64xbf16>, memref<32x64xbf16>, memref<16x32xf32>
     return
   }
 }
@@ -428,7 +428,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: scf.for {{.*}} iter_args
     // CHECK-COUNT-2: amx.tile_mulf
     // CHECK-NOT: amx.tile_mulf
-    attn.paired_product %a, %b, %c : memref<16x64xbf16>, memref<3x32x64xbf16>, memref<16x96xf32>
+    attn_cpu.vnni_matmul %a, %b, %c : memref<16x64xbf16>, memref<3x32x64xbf16>, memref<16x96xf32>
     return
   }
 
@@ -438,7 +438,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: scf.for {{.*}} to %c2{{.*}} step %c1
     // CHECK-COUNT-2: amx.tile_load %arg0
     // CHECK: scf.yield
-    attn.paired_product %a, %b, %c : memref<32x64xbf16>, memref<2x32x64xbf16>, memref<32x64xf32>
+    attn_cpu.vnni_matmul %a, %b, %c : memref<32x64xbf16>, memref<2x32x64xbf16>, memref<32x64xf32>
     return
   }
 }
@@ -455,7 +455,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-COUNT-28: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
     // CHECK-NOT: dpbf16ps
     linalg.fill ins(%f0 : f32) outs(%c : memref<14x128xf32>)
-    attn.paired_product %a, %b, %c : memref<14x64xbf16>, memref<4x32x64xbf16>, memref<14x128xf32>
+    attn_cpu.vnni_matmul %a, %b, %c : memref<14x64xbf16>, memref<4x32x64xbf16>, memref<14x128xf32>
     return
   }
 }

@@ -25,7 +25,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-COUNT-112: vpdpbusd
     // CHECK-NOT: vpdpbusd
     // CHECK-COUNT-14: vector.store
-    attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
       : memref<14x128xi8>, memref<2x1088xi8>, memref<14x32xf32>
     return
   }
@@ -43,7 +43,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 32 : i64, vector_regi
     // CHECK-COUNT-8: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"
     // CHECK: vector.load %arg2
     // CHECK: vector.fma
-    attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
       : memref<14x128xi8>, memref<2x1088xi8>, memref<14x32xf32>
     return
   }
@@ -72,7 +72,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-COUNT-28: vpdpbusd
     scf.for %i = %c0 to %c56 step %c14 {
       %tile = memref.subview %rows[%i, 0] [14, 832] [1, 1] : memref<56x832xi8> to memref<14x832xi8, strided<[832, 1], offset: ?>>
-      attn.quantized_product %tile, %panel, %dest depth 768 of !attn.quantized<u8 group 0 axis 0>
+      attn_cpu.quantized_matmul %tile, %panel, %dest depth 768 of !attn.quantized<u8 group 0 axis 0>
         : memref<14x832xi8, strided<[832, 1], offset: ?>>, memref<1x24640xi8>, memref<14x32xf32>
       %written = memref.subview %output[%i, 0] [14, 32] [1, 1] : memref<56x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
       memref.copy %dest, %written : memref<14x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
@@ -92,7 +92,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: vpdpbusd
     scf.for %i = %c0 to %c56 step %c14 {
       %tile = memref.subview %rows[%i, 0] [14, 1600] [1, 1] : memref<56x1600xi8> to memref<14x1600xi8, strided<[1600, 1], offset: ?>>
-      attn.quantized_product %tile, %panel, %dest depth 1536 of !attn.quantized<u8 group 0 axis 0>
+      attn_cpu.quantized_matmul %tile, %panel, %dest depth 1536 of !attn.quantized<u8 group 0 axis 0>
         : memref<14x1600xi8, strided<[1600, 1], offset: ?>>, memref<1x49216xi8>, memref<14x32xf32>
     }
     return
@@ -110,7 +110,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-NOT: vpdpbusd
     // CHECK: arith.sitofp
     // CHECK-NOT: vector.fma
-    attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0>
       : memref<1x128xi8>, memref<1x2112xi8>, memref<1x32xf32>
     return
   }
@@ -130,7 +130,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: arith.andi {{.*}} : vector<16xi32>
     // CHECK-COUNT-16: vpdpbusd
     // CHECK: arith.sitofp
-    attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u4 group 32 axis 0 zero_points = true>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u4 group 32 axis 0 zero_points = true>
       : memref<1x128xi8>, memref<2x640xi8>, memref<1x32xf32>
     return
   }
@@ -146,7 +146,7 @@ module attributes {attn.target = {vector_bytes = 16 : i64, vector_registers = 16
     // CHECK: arith.extsi {{.*}} : vector<8xi16> to vector<8xi32>
     // CHECK: vector.shuffle {{.*}} [0, 2, 4, 6]
     // CHECK: vector.shuffle {{.*}} [1, 3, 5, 7]
-    attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0>
       : memref<1x128xi8>, memref<1x2112xi8>, memref<1x32xf32>
     return
   }
@@ -178,7 +178,7 @@ module attributes {attn.target = {amx_int8, byte_dot, vector_bytes = 64 : i64, v
     // CHECK: scf.for
     // CHECK: vector.load %[[SUMS]]
     // CHECK-NOT: vpdpbusd
-    attn.quantized_product %rows, %panel, %dest depth 128 of !attn.quantized<u8 group 0 axis 0>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 128 of !attn.quantized<u8 group 0 axis 0>
       : memref<16x192xi8>, memref<1x4160xi8>, memref<16x32xf32>
     return
   }
@@ -187,7 +187,7 @@ module attributes {attn.target = {amx_int8, byte_dot, vector_bytes = 64 : i64, v
   // CHECK-LABEL: @grouped
   func.func @grouped(%rows: memref<16x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<16x32xf32>) {
     // CHECK-NOT: amx
-    attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
       : memref<16x128xi8>, memref<2x1088xi8>, memref<16x32xf32>
     return
   }
@@ -206,7 +206,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: memref.prefetch %arg1[%[[GROUP]], %[[SECOND]]], read, locality<3>
     // CHECK-COUNT-6: memref.prefetch %arg1
     // CHECK-NOT: memref.prefetch
-    attn.quantized_product %rows, %panel, %dest depth 64 of !attn.quantized<u4 group 32 axis 0>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u4 group 32 axis 0>
       : memref<1x128xi8>, memref<2x576xi8>, memref<1x32xf32>
     return
   }

@@ -16,8 +16,8 @@
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @shared
   func.func @shared(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
-    // CHECK: %[[ROWS:.*]] = attn.round_rows %arg0 : tensor<?x35xf32> -> tensor<?x64xbf16>
-    // CHECK-NOT: attn.round_rows
+    // CHECK: %[[ROWS:.*]] = attn_cpu.cast_rows %arg0 : tensor<?x35xf32> -> tensor<?x64xbf16>
+    // CHECK-NOT: attn_cpu.cast_rows
     // CHECK: attn.linear %[[ROWS]], %arg1 : tensor<?x64xbf16>, tensor<2x18x64xbf16>
     // CHECK: attn.linear %[[ROWS]], %arg1
     %0 = attn.linear %x, %w : tensor<?x35xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
@@ -28,7 +28,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
   // Near misses: f32, f16, and bf16 that is not in pairs.
   // CHECK-LABEL: @others
   func.func @others(%x: tensor<?x64xf32>, %a: tensor<2x64x32xf32>, %b: tensor<2x64x32xf16>, %c: tensor<64x64xbf16>) -> (tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>) {
-    // CHECK-NOT: attn.round_rows
+    // CHECK-NOT: attn_cpu.cast_rows
     %0 = attn.linear %x, %a : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
     %1 = attn.linear %x, %b : tensor<?x64xf32>, tensor<2x64x32xf16> -> tensor<?x64xf32>
     %2 = attn.linear %x, %c : tensor<?x64xf32>, tensor<64x64xbf16> -> tensor<?x64xf32>
@@ -42,7 +42,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @tiles
   func.func @tiles(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
-    // CHECK: attn.round_rows
+    // CHECK: attn_cpu.cast_rows
     %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     return %0 : tensor<?x64xf32>
   }
@@ -54,7 +54,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @widened
   func.func @widened(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
-    // CHECK-NOT: attn.round_rows
+    // CHECK-NOT: attn_cpu.cast_rows
     %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     return %0 : tensor<?x64xf32>
   }
@@ -72,7 +72,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
   func.func @written(%x: tensor<?x64xf32>, %g: tensor<64xf32>, %q: tensor<?x2x32xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
     %scale = arith.constant 0.125 : f32
     %n = attn.rms_norm %x, %g epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
-    // CHECK-COUNT-4: attn.round_rows
+    // CHECK-COUNT-4: attn_cpu.cast_rows
     %a = attn.linear %n, %w : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     %s = attn.add %a, %n : tensor<?x64xf32>
     %h = attn.linear %s, %w, (%g) : tensor<?x64xf32>, tensor<2x32x64xbf16>, (tensor<64xf32>) -> tensor<?x64xf32> {
@@ -95,7 +95,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
   // CHECK-LABEL: @apart
   func.func @apart(%x: tensor<?x36xf32>, %ids: tensor<?xi32>, %table: tensor<9x64xf32>, %v: tensor<2x18x64xbf16>, %w: tensor<2x32x64xbf16>, %g: tensor<64xf32>)
       -> (tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>) {
-    // CHECK-COUNT-4: attn.round_rows
+    // CHECK-COUNT-4: attn_cpu.cast_rows
     %c = attn.add %x, %x : tensor<?x36xf32>
     %a = attn.linear %c, %v : tensor<?x36xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
     %b = attn.linear %a, %w : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>

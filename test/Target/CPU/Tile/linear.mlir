@@ -128,8 +128,8 @@ func.func @pairs(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64x
   // CHECK: arith.andi
   // CHECK: %[[PANEL:.*]] = tensor.extract_slice %[[WIDE]][0, 0] [35, 32]
   // CHECK: linalg.matmul ins(%{{.*}}, %[[PANEL]] : tensor<14x35xf32>, tensor<35x32xf32>)
-  // CHECK: attn.paired_product {{.*}} tensor<4x35xf32>, tensor<18x64xbf16>, tensor<4x32xf32>
-  // CHECK: attn.paired_product {{.*}} tensor<1x35xf32>, tensor<18x64xbf16>, tensor<1x32xf32>
+  // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<4x35xf32>, tensor<18x64xbf16>, tensor<4x32xf32>
+  // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<1x35xf32>, tensor<18x64xbf16>, tensor<1x32xf32>
   %y = attn.linear %x, %w : tensor<?x35xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
@@ -153,9 +153,9 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
   func.func @rounded(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64xf32> {
     // CHECK: vector.transfer_read {{.*}} vector<32xf32>
     // CHECK: arith.truncf {{.*}} vector<32xf32> to vector<32xbf16>
-    %r = attn.round_rows %x : tensor<?x35xf32> -> tensor<?x64xbf16>
+    %r = attn_cpu.cast_rows %x : tensor<?x35xf32> -> tensor<?x64xbf16>
     // CHECK-NOT: linalg.matmul
-    // CHECK: attn.paired_product {{.*}} tensor<14x36xbf16>, tensor<18x64xbf16>
+    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<14x36xbf16>, tensor<18x64xbf16>
     %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
     return %y : tensor<?x64xf32>
   }
@@ -171,7 +171,7 @@ func.func @widened_rows(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tens
   // CHECK: scf.forall (
   // CHECK: tensor.extract_slice %[[ROWS]]
   // CHECK: linalg.matmul {{.*}} tensor<14x64xf32>, tensor<64x32xf32>
-  // CHECK: attn.paired_product {{.*}} tensor<4x64xf32>, tensor<32x64xbf16>
+  // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<4x64xf32>, tensor<32x64xbf16>
   %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
@@ -183,14 +183,14 @@ func.func @widened_rows(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tens
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @tiles
   func.func @tiles(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
-    // CHECK: attn.paired_product {{.*}} tensor<32x64xbf16>
-    // CHECK: attn.paired_product {{.*}} tensor<16x64xbf16>
+    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<32x64xbf16>
+    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<16x64xbf16>
     // CHECK: %[[FITS:.*]] = arith.divui %{{.*}}, %c16
     // CHECK: arith.minsi %{{.*}}, %[[FITS]]
-    // CHECK: %[[LAST:.*]] = attn.paired_product {{.*}} tensor<16x64xbf16>
+    // CHECK: %[[LAST:.*]] = attn_cpu.vnni_matmul {{.*}} tensor<16x64xbf16>
     // CHECK: tensor.extract_slice %[[LAST]][%{{.*}}, 0] [1, 32]
-    // CHECK: attn.paired_product {{.*}} tensor<4x64xbf16>
-    // CHECK: attn.paired_product {{.*}} tensor<1x64xbf16>
+    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<4x64xbf16>
+    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<1x64xbf16>
     %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     return %y : tensor<?x64xf32>
   }
@@ -287,10 +287,10 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: tensor.extract_slice %arg2{{.*}} : tensor<8x1536x64xbf16> to tensor<256x64xbf16>
     // CHECK: scf.for {{.*}} -> (tensor<512x32xf32>)
     // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x512xf32>, tensor<512x32xf32>)
-    // CHECK: attn.paired_product {{.*}} tensor<8x512xf32>, tensor<256x64xbf16>
+    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<8x512xf32>, tensor<256x64xbf16>
     %y = attn.linear %x, %w : tensor<?x3072xf32>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
     // CHECK: scf.for {{.*}} to %c3072{{.*}} step %c1024
-    // CHECK: attn.paired_product {{.*}} tensor<14x1024xbf16>, tensor<512x64xbf16>
+    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<14x1024xbf16>, tensor<512x64xbf16>
     %z = attn.linear %r, %w : tensor<?x3072xbf16>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
     return %y, %z : tensor<?x256xf32>, tensor<?x256xf32>
   }
@@ -302,7 +302,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @not_deep_pairs
   func.func @not_deep_pairs(%r: tensor<?x2048xbf16>, %w: tensor<8x1024x64xbf16>) -> tensor<?x256xf32> {
-    // CHECK: attn.paired_product {{.*}} tensor<14x2048xbf16>, tensor<1024x64xbf16>
+    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<14x2048xbf16>, tensor<1024x64xbf16>
     %y = attn.linear %r, %w : tensor<?x2048xbf16>, tensor<8x1024x64xbf16> -> tensor<?x256xf32>
     return %y : tensor<?x256xf32>
   }

@@ -21,9 +21,9 @@ func.func @product(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   // CHECK-NOT: attn.parameter_slice @w : tensor<2x64x32
   %w = attn.parameter_slice @w : tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>>
   // CHECK: scf.forall
-  // CHECK: attn.quantized_product {{.*}} depth 64 of !attn.quantized<u4 group 32 axis 0> : tensor<12x128xi8>, tensor<2x576xi8>, tensor<12x32xf32> -> tensor<12x32xf32>
-  // CHECK: attn.quantized_product {{.*}} tensor<4x32xf32>
-  // CHECK: attn.quantized_product {{.*}} tensor<1x32xf32>
+  // CHECK: attn_cpu.quantized_matmul {{.*}} depth 64 of !attn.quantized<u4 group 32 axis 0> : tensor<12x128xi8>, tensor<2x576xi8>, tensor<12x32xf32> -> tensor<12x32xf32>
+  // CHECK: attn_cpu.quantized_matmul {{.*}} tensor<4x32xf32>
+  // CHECK: attn_cpu.quantized_matmul {{.*}} tensor<1x32xf32>
   %y = attn.linear %q, %w : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
@@ -49,12 +49,12 @@ func.func @rows_of_tasks(%x: tensor<?x4096xf32>, %z: tensor<?x768xf32>) -> (tens
   %q = attn.quantize_rows %x : tensor<?x4096xf32> -> tensor<?x4096x!attn.quantized<s8 group 0 axis 1>>
   %w = attn.parameter_slice @deep : tensor<2x4096x32x!attn.quantized<u8 group 0 axis 0>>
   // CHECK: affine.apply #[[$FEWER]]()
-  // CHECK: attn.quantized_product {{.*}} depth 4096
+  // CHECK: attn_cpu.quantized_matmul {{.*}} depth 4096
   %y = attn.linear %q, %w : tensor<?x4096x!attn.quantized<s8 group 0 axis 1>>, tensor<2x4096x32x!attn.quantized<u8 group 0 axis 0>> -> tensor<?x64xf32>
   %r = attn.quantize_rows %z : tensor<?x768xf32> -> tensor<?x768x!attn.quantized<s8 group 0 axis 1>>
   %v = attn.parameter_slice @flat : tensor<2x768x32x!attn.quantized<u8 group 0 axis 0>>
   // CHECK: affine.apply #[[$MOST]]()
-  // CHECK: attn.quantized_product {{.*}} depth 768
+  // CHECK: attn_cpu.quantized_matmul {{.*}} depth 768
   %u = attn.linear %r, %v : tensor<?x768x!attn.quantized<s8 group 0 axis 1>>, tensor<2x768x32x!attn.quantized<u8 group 0 axis 0>> -> tensor<?x64xf32>
   return %y, %u : tensor<?x64xf32>, tensor<?x64xf32>
 }

@@ -11,7 +11,7 @@ func.func @norm(%x: tensor<?x64xf32>, %g: tensor<64xf32>, %w: tensor<1x32x64xbf1
   // CHECK-NOT: scf.forall (
   // CHECK: return
   %n = attn.rms_norm %x, %g epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
-  %r = attn.round_rows %n : tensor<?x64xf32> -> tensor<?x64xbf16>
+  %r = attn_cpu.cast_rows %n : tensor<?x64xf32> -> tensor<?x64xbf16>
   %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
@@ -28,7 +28,7 @@ func.func @both(%x: tensor<?x64xf32>, %g: tensor<64xf32>, %b: tensor<64xf32>, %w
   // CHECK: scf.forall (%{{.*}}, %{{.*}}) in {{.*}} shared_outs(%{{.*}} = %[[ROWS]]#0)
   // CHECK: tensor.extract_slice %[[ROWS]]#1
   %n = attn.layer_norm %x, %g, %b epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
-  %r = attn.round_rows %n : tensor<?x64xf32> -> tensor<?x64xbf16>
+  %r = attn_cpu.cast_rows %n : tensor<?x64xf32> -> tensor<?x64xbf16>
   %y = attn.linear %r, %w, (%n) : tensor<?x64xbf16>, tensor<2x32x64xbf16>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %old: f32):
     %0 = arith.addf %sum, %old : f32
@@ -46,7 +46,7 @@ func.func @sum(%x: tensor<?x64xf32>, %p: tensor<?x64xf32>, %w: tensor<1x32x64xbf
   // CHECK: arith.addf
   // CHECK: arith.truncf
   %s = attn.add %x, %p : tensor<?x64xf32>
-  %r = attn.round_rows %s : tensor<?x64xf32> -> tensor<?x64xbf16>
+  %r = attn_cpu.cast_rows %s : tensor<?x64xf32> -> tensor<?x64xbf16>
   %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
@@ -65,7 +65,7 @@ func.func @epilogue(%x: tensor<?x64xbf16>, %v: tensor<2x32x64xbf16>, %b: tensor<
     %0 = arith.maximumf %sum, %bias : f32
     attn.yield %0 : f32
   }
-  %r = attn.round_rows %h : tensor<?x64xf32> -> tensor<?x64xbf16>
+  %r = attn_cpu.cast_rows %h : tensor<?x64xf32> -> tensor<?x64xbf16>
   %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
@@ -89,7 +89,7 @@ func.func @attention(%q: tensor<?x2x32xf32>, %k: tensor<?x2x32xf32>, %v: tensor<
   %a = attn.attention %q, %k, %v, %scale maps [#q, #v, #w, #o]
     : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
   %m = attn.merge_heads %a : tensor<?x2x32xf32> -> tensor<?x64xf32>
-  %r = attn.round_rows %m : tensor<?x64xf32> -> tensor<?x64xbf16>
+  %r = attn_cpu.cast_rows %m : tensor<?x64xf32> -> tensor<?x64xbf16>
   %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
@@ -111,7 +111,7 @@ func.func @read_twice(%x: tensor<?x64xbf16>, %v: tensor<2x32x64xbf16>, %b: tenso
     %0 = arith.maximumf %sum, %bias : f32
     attn.yield %0 : f32
   }
-  %r = attn.round_rows %h : tensor<?x64xf32> -> tensor<?x64xbf16>
+  %r = attn_cpu.cast_rows %h : tensor<?x64xf32> -> tensor<?x64xbf16>
   %y = attn.linear %r, %w {attn.op = 1 : i64} : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %h, %y : tensor<?x64xf32>, tensor<?x32xf32>
 }

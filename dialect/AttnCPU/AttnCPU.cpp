@@ -1,0 +1,124 @@
+//===- AttnCPU.cpp - The machine dialect of the CPU target -------------------------------===//
+#include "dialect/AttnCPU/AttnCPU.h"
+
+using namespace mlir;
+using namespace rapt::attn_cpu;
+using rapt::attn::kPanel;
+using rapt::attn::QuantizedCode;
+using rapt::attn::QuantizedType;
+
+#include "dialect/AttnCPU/AttnCPUDialect.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialect/AttnCPU/AttnCPUOps.cpp.inc"
+
+void AttnCPUDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/AttnCPU/AttnCPUOps.cpp.inc"
+      >();
+}
+
+LogicalResult PanelMatmulOp::verify() {
+  if (llvm::any_of(getOperandTypes(), llvm::IsaPred<UnrankedTensorType>))
+    return emitOpError("works on ranked tiles");
+  auto rows = cast<ShapedType>(getRows().getType()), panel = cast<ShapedType>(getPanel().getType()),
+       dest = cast<ShapedType>(getDest().getType());
+  bool fits = rows.getRank() == 2 && panel.getRank() == 2 && dest.getRank() == 2 && dest.getDimSize(1) == kPanel &&
+              rows.getDimSize(0) == dest.getDimSize(0);
+  const int64_t together = panel.getElementType().isBF16() ? 2 : 1;
+  if (fits) {
+    const int64_t k = rows.getDimSize(1), lines = panel.getDimSize(0);
+    fits = panel.getDimSize(1) == together * kPanel && (together > 1 || rows.getElementType().isF32()) &&
+           (ShapedType::isDynamic(k) ? ShapedType::isDynamic(lines) : k == together * lines);
+  }
+  if (!fits)
+    return emitOpError() << "needs rows [m, k], a panel [k, " << kPanel << "] or, of pairs of bf16, [k/2, "
+                         << 2 * kPanel << "], and dest [m, " << kPanel << "], found " << rows << ", " << panel
+                         << " and " << dest;
+  auto isMatrix = [](Value ahead) { return cast<ShapedType>(ahead.getType()).getRank() == 2; };
+  if (!llvm::all_of(getAhead(), isMatrix) || getBounds().size() != 2 * getAhead().size())
+    return emitOpError("prefetches rows of matrices, each between two bounds");
+  bool onTensors = isa<RankedTensorType>(dest);
+  if (getResult().size() != (onTensors ? 1 : 0) || (onTensors && getResult()[0].getType() != dest))
+    return emitOpError("gives a tensor of the type of dest, and nothing on memory");
+  return success();
+}
+
+void PanelMatmulOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (isa<TensorType>(getDest().getType()))
+    return;
+  for (OpOperand *read : {&getRowsMutable(), &getPanelMutable(), &getDestMutable()})
+    effects.emplace_back(MemoryEffects::Read::get(), read, SideEffects::DefaultResource::get());
+  effects.emplace_back(MemoryEffects::Write::get(), &getDestMutable(), SideEffects::DefaultResource::get());
+}
+
+LogicalResult VnniMatmulOp::verify() {
+  if (llvm::any_of(getOperandTypes(), llvm::IsaPred<UnrankedTensorType>))
+    return emitOpError("works on ranked tiles");
+  auto rows = cast<ShapedType>(getRows().getType()), panel = cast<ShapedType>(getPanel().getType()),
+       dest = cast<ShapedType>(getDest().getType());
+  auto are = [](int64_t extent, int64_t times, int64_t count) {
+    return ShapedType::isDynamic(extent) || ShapedType::isDynamic(count) || extent == times * count;
+  };
+  const int64_t k = rows.getRank() == 2 ? rows.getDimSize(1) : 0, rank = panel.getRank();
+  bool fits = rows.getRank() == 2 && dest.getRank() == 2 && (rank == 2 || rank == 3) &&
+              panel.getShape().back() == 2 * kPanel && rows.getDimSize(0) == dest.getDimSize(0);
+  if (fits && rank == 2)
+    fits = dest.getDimSize(1) == kPanel && !ShapedType::isDynamic(k) && panel.getDimSize(0) == k / 2 + k % 2;
+  else if (fits)
+    fits = are(dest.getDimSize(1), kPanel, panel.getDimSize(0)) && are(k, 2, panel.getDimSize(1));
+  if (!fits || (rows.getElementType().isBF16() && !ShapedType::isDynamic(k) && k % 2 != 0))
+    return emitOpError() << "needs rows [m, k], whole pairs of them where they are bf16, a panel [k/2, " << 2 * kPanel
+                         << "] and dest [m, " << kPanel << "], or as many panels as dest has times " << kPanel
+                         << " columns, found " << rows << ", " << panel << " and " << dest;
+  bool onTensors = isa<RankedTensorType>(dest);
+  if (getResult().size() != (onTensors ? 1 : 0) || (onTensors && getResult()[0].getType() != dest))
+    return emitOpError("gives a tensor of the type of dest, and nothing on memory");
+  return success();
+}
+
+void VnniMatmulOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (isa<TensorType>(getDest().getType()))
+    return;
+  for (OpOperand &read : getOperation()->getOpOperands())
+    effects.emplace_back(MemoryEffects::Read::get(), &read, SideEffects::DefaultResource::get());
+  effects.emplace_back(MemoryEffects::Write::get(), &getDestMutable(), SideEffects::DefaultResource::get());
+}
+
+LogicalResult CastRowsOp::verify() {
+  RankedTensorType input = getInput().getType(), result = getResult().getType();
+  if (input.getRank() != 2 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0) ||
+      input.isDynamicDim(1) || result.isDynamicDim(1) || result.getDimSize(1) < input.getDimSize(1))
+    return emitOpError() << "needs an input [m, k] of static columns and a result of as many rows with no fewer "
+                            "columns, found "
+                         << input << " and " << result;
+  return success();
+}
+
+LogicalResult QuantizedMatmulOp::verify() {
+  if (llvm::any_of(getOperandTypes(), llvm::IsaPred<UnrankedTensorType>))
+    return emitOpError("works on ranked tiles");
+  auto rows = cast<ShapedType>(getRows().getType()), panel = cast<ShapedType>(getPanel().getType()),
+       dest = cast<ShapedType>(getDest().getType());
+  auto type = cast<QuantizedType>(getWeight());
+  int64_t depth = getDepth();
+  if (type.getCode() == QuantizedCode::s8 || depth < 1 || depth > (int64_t(1) << 32))
+    return emitOpError() << "needs a weight of u8 or u4 with at least one row, found " << type << " of depth " << depth;
+  if (rows.getRank() != 2 || panel.getRank() != 2 || dest.getRank() != 2 || dest.getDimSize(1) != kPanel ||
+      rows.getDimSize(0) != dest.getDimSize(0) || rows.getDimSize(1) != type.ofRows().rowBytes(depth) ||
+      panel.getShape() != type.panelBytes(1, depth).getShape().drop_front())
+    return emitOpError() << "rows " << rows << ", panel " << panel << " and dest " << dest << " do not fit depth "
+                         << depth << " of " << type;
+  bool onTensors = isa<RankedTensorType>(dest);
+  if (getResult().size() != (onTensors ? 1 : 0) || (onTensors && getResult()[0].getType() != dest))
+    return emitOpError("gives a tensor of the type of dest, and nothing on memory");
+  return success();
+}
+
+void QuantizedMatmulOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (isa<TensorType>(getDest().getType()))
+    return;
+  for (OpOperand *read : {&getRowsMutable(), &getPanelMutable()})
+    effects.emplace_back(MemoryEffects::Read::get(), read, SideEffects::DefaultResource::get());
+  effects.emplace_back(MemoryEffects::Write::get(), &getDestMutable(), SideEffects::DefaultResource::get());
+}

@@ -1,0 +1,7 @@
+//===- AttnCPU.h - The machine dialect of the CPU target ------------------------*- C++ -*-===//
+#pragma once
+#include "dialect/Attn/AttnOps.h"
+
+#include "dialect/AttnCPU/AttnCPUDialect.h.inc"
+#define GET_OP_CLASSES
+#include "dialect/AttnCPU/AttnCPUOps.h.inc"

@@ -1,0 +1,116 @@
+// RUN: rapt-opt %s --verify-diagnostics --split-input-file
+
+func.func @rounded_to_fewer(%x: tensor<?x64xf32>) {
+  // expected-error@+1 {{needs an input [m, k] of static columns and a result of as many rows with no fewer columns, found 'tensor<?x64xf32>' and 'tensor<?x32xbf16>'}}
+  %0 = attn_cpu.cast_rows %x : tensor<?x64xf32> -> tensor<?x32xbf16>
+  return
+}
+
+// -----
+
+func.func @half_a_pair(%x: tensor<4x63xbf16>, %w: tensor<32x64xbf16>, %d: tensor<4x32xf32>) {
+  // expected-error@+1 {{needs rows [m, k], whole pairs of them where they are bf16, a panel [k/2, 64] and dest [m, 32], or as many panels as dest has times 32 columns, found 'tensor<4x63xbf16>', 'tensor<32x64xbf16>' and 'tensor<4x32xf32>'}}
+  %0 = attn_cpu.vnni_matmul %x, %w, %d : tensor<4x63xbf16>, tensor<32x64xbf16>, tensor<4x32xf32> -> tensor<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @pairs_without_result(%x: tensor<4x64xf32>, %w: tensor<32x64xbf16>, %d: tensor<4x32xf32>) {
+  // expected-error@+1 {{gives a tensor of the type of dest, and nothing on memory}}
+  attn_cpu.vnni_matmul %x, %w, %d : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @panels(%x: tensor<4x64xbf16>, %w: tensor<3x32x64xbf16>, %d: tensor<4x64xf32>) {
+  // expected-error@+1 {{or as many panels as dest has times 32 columns, found 'tensor<4x64xbf16>', 'tensor<3x32x64xbf16>' and 'tensor<4x64xf32>'}}
+  %0 = attn_cpu.vnni_matmul %x, %w, %d : tensor<4x64xbf16>, tensor<3x32x64xbf16>, tensor<4x64xf32> -> tensor<4x64xf32>
+  return
+}
+
+// -----
+
+func.func @unranked(%rows: tensor<4x64xf32>, %panel: tensor<*xbf16>, %dest: tensor<4x32xf32>) {
+  // expected-error@+1 {{'attn_cpu.vnni_matmul' op works on ranked tiles}}
+  %y = attn_cpu.vnni_matmul %rows, %panel, %dest : tensor<4x64xf32>, tensor<*xbf16>, tensor<4x32xf32> -> tensor<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @f(%rows: tensor<4x128xi8>, %panel: tensor<2x1024xi8>, %dest: tensor<4x32xf32>) {
+  // expected-error@+1 {{do not fit depth 64 of '!attn.quantized<u8 group 32 axis 0>'}}
+  %y = attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+    : tensor<4x128xi8>, tensor<2x1024xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @f(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) {
+  // expected-error@+1 {{needs a weight of u8 or u4 with at least one row, found '!attn.quantized<s8 group 32 axis 0>' of depth 64}}
+  %y = attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<s8 group 32 axis 0>
+    : tensor<4x128xi8>, tensor<2x1088xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @f(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) {
+  // expected-error@+1 {{gives a tensor of the type of dest, and nothing on memory}}
+  attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+    : tensor<4x128xi8>, tensor<2x1088xi8>, tensor<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @unranked(%rows: tensor<*xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) {
+  // expected-error@+1 {{'attn_cpu.quantized_matmul' op works on ranked tiles}}
+  %y = attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+    : tensor<*xi8>, tensor<2x1088xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @product(%q: tensor<8x16xf32>, %p: tensor<17x32xf32>, %d: tensor<8x32xf32>) {
+  // expected-error@+1 {{needs rows [m, k], a panel [k, 32] or, of pairs of bf16, [k/2, 64], and dest [m, 32], found 'tensor<8x16xf32>', 'tensor<17x32xf32>' and 'tensor<8x32xf32>'}}
+  %0 = attn_cpu.panel_matmul %q, %p, %d : tensor<8x16xf32>, tensor<17x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
+  return
+}
+
+// -----
+
+// Pairs lie in twice as many columns of half as many lines.
+func.func @pairs(%q: tensor<8x16xbf16>, %p: tensor<16x32xbf16>, %d: tensor<8x32xf32>) {
+  // expected-error@+1 {{needs rows [m, k], a panel [k, 32] or, of pairs of bf16, [k/2, 64]}}
+  %0 = attn_cpu.panel_matmul %q, %p, %d : tensor<8x16xbf16>, tensor<16x32xbf16>, tensor<8x32xf32> -> tensor<8x32xf32>
+  return
+}
+
+// -----
+
+func.func @bounds(%q: tensor<8x16xf32>, %p: tensor<16x32xf32>, %d: tensor<8x32xf32>, %i: index) {
+  // expected-error@+1 {{prefetches rows of matrices, each between two bounds}}
+  %0 = attn_cpu.panel_matmul %q, %p, %d ahead(%q : tensor<8x16xf32>) rows(%i) : tensor<8x16xf32>, tensor<16x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
+  return
+}
+
+// -----
+
+func.func @result(%q: memref<8x16xf32>, %p: memref<16x32xf32>, %d: memref<8x32xf32>) {
+  // expected-error@+1 {{gives a tensor of the type of dest, and nothing on memory}}
+  %0 = attn_cpu.panel_matmul %q, %p, %d : memref<8x16xf32>, memref<16x32xf32>, memref<8x32xf32> -> tensor<8x32xf32>
+  return
+}
+
+// -----
+
+func.func @unranked(%q: tensor<8x16xf32>, %p: tensor<*xf32>, %d: tensor<8x32xf32>) {
+  // expected-error@+1 {{'attn_cpu.panel_matmul' op works on ranked tiles}}
+  %0 = attn_cpu.panel_matmul %q, %p, %d : tensor<8x16xf32>, tensor<*xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
+  return
+}
