@@ -21,8 +21,8 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
     `attn-materialize-layouts` the weight is in panels, [n/32, k, 32], of bf16 in panels of pairs, [n/32, k/2, 64] (column
     j's rows 2i and 2i + 1 side by side at [j/32, i, 2 (j mod 32)]), and n is padded with zeros. How
     many columns of the last panel the result has is for its type to say: it is not inferred. A quantized weight
-    takes quantized rows of the same groups, and sums are those of docs/Semantics.md; a weight in pairs takes rows that
-    `attn_cpu.cast_rows` made as well.
+    takes quantized rows of the same groups, and sums are those of docs/Semantics.md; a weight in pairs takes rows in
+    bf16 as well.
 
     ```mlir
     func.func @up(%x: tensor<?x768xf32>, %w: tensor<768x3072xf32>, %b: tensor<3072xf32>) -> tensor<?x3072xf32> {
