@@ -20,9 +20,10 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 MEGABYTES = 2048
-LIMITS = [f"-rss_limit_mb={MEGABYTES}", f"-malloc_limit_mb={MEGABYTES // 2}", "-timeout=10", "-print_final_stats=1", "-verbosity=1"]
+LIMITS = [f"-rss_limit_mb={MEGABYTES}", f"-malloc_limit_mb={MEGABYTES // 2}", "-print_final_stats=1", "-verbosity=1"]
 SIZES = {"image": 16384, "npy": 4096, "elf": 8192, "weights": 20000, "state": 40000, "compile": 8192}  # bytes of an input; else 32768
-SANITIZERS = {"ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=1:symbolize=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+# LLVM's libraries are not instrumented: memory that instrumented code of its headers poisons would be theirs.
+SANITIZERS = {"ASAN_OPTIONS": "allocator_may_return_null=1:allow_user_poisoning=0:detect_leaks=1:symbolize=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
 
 
 class Target:
@@ -41,7 +42,8 @@ class Target:
         with tempfile.TemporaryDirectory() as fresh:
             kept = self.args.keep / self.name if self.args.keep else Path(fresh)
             kept.mkdir(parents=True, exist_ok=True)
-            command = [str(self.program), *LIMITS, f"-max_total_time={self.args.seconds}", f"-seed={self.args.seed}",
+            seconds = 60 if self.args.compiler and self.name == "compile" else 10  # instrumented, a model takes seconds
+            command = [str(self.program), *LIMITS, f"-timeout={seconds}", f"-max_total_time={self.args.seconds}", f"-seed={self.args.seed}",
                        f"-max_len={SIZES.get(self.name, 32768)}", f"-artifact_prefix={self.findings}/{self.name}-"]
             command += [f"-dict={dictionary}"] if dictionary.exists() else []
             command += [str(kept)] + [str(corpus) for corpus in corpora if corpus.is_dir()]
