@@ -29,6 +29,7 @@ shared = os.environ.get("RAPT_SHARED_DATA", os.path.join(config.rapt_source_dir,
 config.substitutions += [
     ("%python", config.python),
     ("%clang", config.clang),
+    ("%llvm_include", os.path.join(os.path.dirname(config.llvm_tools_dir), "include")),
     ("%models", os.path.join(config.test_source_root, "models")),
     ("%source", config.rapt_source_dir),
     ("%build", config.rapt_binary_dir),

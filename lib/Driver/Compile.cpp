@@ -14,6 +14,7 @@
 #include "lib/Driver/Weights.h"
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
 #include "lib/Import/Import.h"
+#include "lib/InitAll.h"
 #include "lib/Support/File.h"
 #include "lib/Target/Targets.h"
 #include "lib/Transforms/Passes.h"
@@ -56,6 +57,8 @@ private:
   bool failInternally(const std::string &what) { return passed(internalFailure(what)); }
 
   bool prepare();
+  bool loadPlugins();
+  bool checkUserPasses();
   bool read();
   bool checkFiles();
   bool storeCache();
@@ -84,6 +87,7 @@ private:
   Phases &phases;
   ExitStatus status = Success;
   Emit emit = Emit::Library;
+  Plugins plugins;
   std::vector<CodeVariant> variants; ///< best first
   std::vector<std::unique_ptr<Lowering>> lowerings;
   Input input;
@@ -99,6 +103,8 @@ private:
 bool Compilation::prepare() {
   phases.enter("setting up");
   emit = *emitNamed(options.emit);
+  if (!loadPlugins())
+    return false;
   Expected<std::string> triple = host::findTriple(options.triple);
   if (!triple)
     return fail(WrongUsage, triple.error().message);
@@ -111,7 +117,7 @@ bool Compilation::prepare() {
     auto found = llvm::find_if(
         lowerings, [&](const auto &other) { return other->variants.front()->capabilities == variant.capabilities; });
     if (found == lowerings.end())
-      found = lowerings.insert(found, std::make_unique<Lowering>(options, phases));
+      found = lowerings.insert(found, std::make_unique<Lowering>(options, plugins, phases));
     (*found)->variants.push_back(&variant);
   }
   // The modules for other CPUs would say the same.
@@ -120,6 +126,34 @@ bool Compilation::prepare() {
       return fail(WrongUsage, shown.error().message);
   if (!StringRef(options.prefix).empty() && artifact::prefixOf(options.prefix) != options.prefix)
     return fail(WrongUsage, "--prefix=" + options.prefix + " is no C identifier");
+  return true;
+}
+
+bool Compilation::loadPlugins() {
+  for (const std::string &file : options.dialectPlugins)
+    if (Status loaded = plugins.loadDialects(file); !loaded)
+      return failOf(loaded);
+  for (const std::string &file : options.passPlugins)
+    if (Status loaded = plugins.loadPasses(file); !loaded)
+      return failOf(loaded);
+  if (options.runPasses.empty())
+    return true;
+  registerAllPasses();
+  for (const auto &[name, pipeline] : options.runPasses) {
+    OpPassManager passes(ModuleOp::getOperationName());
+    if (Status parsed = addUserPasses(passes, *stageNamed(name), options); !parsed)
+      return failOf(parsed);
+  }
+  return true;
+}
+
+/// Text of a stage behind that of --run-passes never comes to it.
+bool Compilation::checkUserPasses() {
+  const Stage stage = stageOf(*input.module);
+  for (const auto &[name, pipeline] : options.runPasses)
+    if (*stageNamed(name) < stage)
+      return fail(WrongInput, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
+                                  ", behind that of --run-passes=" + name + ":" + pipeline);
   return true;
 }
 
@@ -143,6 +177,8 @@ bool Compilation::read() {
   if (variants.size() > 1 && stage > Stage::Canonical)
     return fail(WrongUsage, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
                                 ", which is for one CPU; give one --mcpu, not " + std::to_string(variants.size()));
+  if (!checkUserPasses())
+    return false;
   if (input.kind == InputKind::MLIR)
     if (Status fits = checkStage(*input.module, variants.front(), options); !fits)
       return failOf(fits);

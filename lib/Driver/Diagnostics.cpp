@@ -144,6 +144,7 @@ void Diagnostics::handle(Diagnostic &diagnostic, bool verbose) {
     message = "'" + op + (StringRef(message).starts_with("op ") ? "' " : "' op: ") + message;
   write(severity == DiagnosticSeverity::Error     ? "error"
         : severity == DiagnosticSeverity::Warning ? "warning"
+        : severity == DiagnosticSeverity::Remark  ? "remark"
                                                   : "note",
         diagnostic.getLocation(), message);
   if (verbose)

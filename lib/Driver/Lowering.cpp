@@ -3,10 +3,12 @@
 #include "lib/Driver/FaultInjection.h"
 #include "lib/InitAll.h"
 #include "lib/Support/File.h"
+#include "lib/Support/Json.h"
 #include "lib/Target/Targets.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -14,9 +16,10 @@ using namespace rapt::driver;
 
 namespace {
 
-DialectRegistry makeRegistry() {
+DialectRegistry makeRegistry(const Plugins &plugins) {
   DialectRegistry registry;
   registerAllDialects(registry);
+  plugins.registerDialects(registry);
   return registry;
 }
 
@@ -28,8 +31,18 @@ std::string textOf(ModuleOp module, const OpPrintingFlags &flags) {
   return text;
 }
 
+/// The options that load the plugins of this command, each with a blank behind.
+std::string pluginOptions(const Options &options) {
+  std::string text;
+  for (const std::string &file : options.dialectPlugins)
+    text += "--load-dialect-plugin=" + file + " ";
+  for (const std::string &file : options.passPlugins)
+    text += "--load-pass-plugin=" + file + " ";
+  return text;
+}
+
 /// The options that follow the module's file on a command line that compiles the same code without weights.
-std::string codeOptions(const Options &options, const host::Machine &machine) {
+std::string codeOptions(const Options &options, const host::Machine &machine, Stage reached) {
   std::string text = " --no-weights";
   if (options.target != allTargets().front()->name())
     text += " --target=" + options.target;
@@ -46,6 +59,9 @@ std::string codeOptions(const Options &options, const host::Machine &machine) {
     text += " --quantize-group=" + std::to_string(options.quantizeGroup);
   if (options.quantizeZeroPoint)
     text += " --quantize-zero-point";
+  for (const auto &[stage, pipeline] : options.runPasses)
+    if (*stageNamed(stage) > reached)
+      text += " '--run-passes=" + stage + ":" + pipeline + "'";
   return text + " -o module.o";
 }
 
@@ -59,8 +75,29 @@ std::string driver::textWithLocations(ModuleOp module) {
   return textOf(module, OpPrintingFlags().assumeVerified().enableDebugInfo());
 }
 
-Lowering::Lowering(const Options &options, Phases &phases)
-    : context(makeRegistry(), MLIRContext::Threading::DISABLED), diagnostics(context, options.verbose),
+bool driver::hasUserPasses(Stage stage, const Options &options) {
+  return llvm::any_of(options.runPasses, [&](const auto &passes) { return passes.stage == rapt::nameOf(stage); });
+}
+
+Status driver::addUserPasses(OpPassManager &passes, Stage stage, const Options &options) {
+  for (const auto &[name, pipeline] : options.runPasses) {
+    if (name != rapt::nameOf(stage))
+      continue;
+    StringRef text = StringRef(pipeline).trim();
+    if (text.consume_front("builtin.module(")) // the pass manager's own op
+      text.consume_back(")");
+    std::string message;
+    llvm::raw_string_ostream stream(message);
+    if (succeeded(parsePassPipeline(text, passes, stream)))
+      continue;
+    const StringRef reason = StringRef(message).split("error: ").second.split('\n').first;
+    return Error{"--run-passes=" + json::printable(name + ":" + pipeline) + ": " + reason.str()};
+  }
+  return {};
+}
+
+Lowering::Lowering(const Options &options, const Plugins &plugins, Phases &phases)
+    : context(makeRegistry(plugins), MLIRContext::Threading::DISABLED), diagnostics(context, options.verbose),
       options(options), phases(phases) {}
 
 PipelineOptions Lowering::pipelineOptions() const {
@@ -74,7 +111,15 @@ PipelineOptions Lowering::pipelineOptions() const {
 
 std::string Lowering::pipelineTo(Stage stage) {
   PassManager passes(&context, ModuleOp::getOperationName());
-  buildPipeline(passes, start, stage, pipelineOptions());
+  auto addAt = [&](Stage reached) {
+    if (Status added = addUserPasses(passes, reached, options); added && hasUserPasses(reached, options))
+      addContract(passes, reached, *targetNamed(options.target));
+  };
+  addAt(start);
+  for (int next = static_cast<int>(start) + 1; next <= static_cast<int>(stage); ++next) {
+    buildPipeline(passes, static_cast<Stage>(next - 1), static_cast<Stage>(next), pipelineOptions());
+    addAt(static_cast<Stage>(next));
+  }
   std::string pipeline;
   llvm::raw_string_ostream stream(pipeline);
   passes.printAsTextualPipeline(stream);
@@ -108,8 +153,10 @@ Failure Lowering::failPasses(Stage to) {
   std::string stage = rapt::nameOf(to).str();
   Failure failure;
   // Whether a model's matrices can be quantized as asked is seen by the pass that does it, which says why not.
+  // A pass of the user may have left what later passes refuse.
+  const bool isOfUser = !options.runPasses.empty();
   const bool isRefused = to == Stage::Canonical && options.quantize != "none" && diagnostics.sawErrors();
-  if (kind != InputKind::MLIR && !isRefused)
+  if (kind != InputKind::MLIR && !isRefused && !isOfUser)
     failure = internalFailure("cannot lower to the stage " + stage);
   else
     failure = {WrongInput,
@@ -128,18 +175,47 @@ MaybeFailure Lowering::runPasses(Stage to) {
   const Phases::Step timed(phases, phaseFor("lowering to " + name, *variants.front()));
   PassManager passes(&context, ModuleOp::getOperationName());
   buildPipeline(passes, stageOf(*module), to, pipelineOptions());
-  step = {"lowering to the stage " + name, reproducerText(source, pipelineTo(to)), "rapt-opt --run-reproducer ", ""};
+  step = {"lowering to the stage " + name, reproducerText(source, pipelineTo(to)),
+          "rapt-opt " + pluginOptions(options) + "--run-reproducer ", ""};
   enter();
   if (std::unique_ptr<Pass> faulty = makeFaultyPass(options, name))
     passes.addPass(std::move(faulty));
   passes.enableVerifier(false); // the stage as a whole is verified below
   if (failed(passes.run(*module)) || failed(verify(*module)))
     return failPasses(to);
-  step = {"going on from the stage " + name, source, "raptc ", codeOptions(options, variants.front()->machine)};
+  if (MaybeFailure failure = runUserPasses())
+    return failure;
+  step = {"going on from the stage " + name, source, "raptc " + pluginOptions(options),
+          codeOptions(options, variants.front()->machine, start)};
   return dump();
 }
 
+MaybeFailure Lowering::runUserPasses() {
+  const Stage stage = stageOf(*module);
+  if (!hasUserPasses(stage, options))
+    return std::nullopt;
+  const std::string name = rapt::nameOf(stage).str();
+  const Phases::Step timed(phases, phaseFor("passes of --run-passes at " + name, *variants.front()));
+  PassManager passes(&context, ModuleOp::getOperationName());
+  if (Status added = addUserPasses(passes, stage, options); !added)
+    return Failure{WrongInput, added.error().message, &diagnostics};
+  addContract(passes, stage, *targetNamed(options.target));
+  step = {"running the passes of --run-passes at the stage " + name, reproducerText(source, pipelineTo(stage)),
+          "rapt-opt " + pluginOptions(options) + "--run-reproducer ", ""};
+  enter();
+  if (succeeded(passes.run(*module)))
+    return std::nullopt;
+  const std::string message = "the passes of --run-passes at the stage " + name + " failed";
+  return Failure{WrongInput, diagnostics.sawErrors() ? "" : message, &diagnostics};
+}
+
 MaybeFailure Lowering::lowerTo(Stage stage) {
+  if (!std::exchange(hasBegun, true) && hasUserPasses(start, options)) {
+    if (MaybeFailure failure = runUserPasses())
+      return failure;
+    if (MaybeFailure failure = dump())
+      return failure;
+  }
   for (int next = static_cast<int>(stageOf(*module)) + 1; next <= static_cast<int>(stage); ++next)
     if (MaybeFailure failure = runPasses(static_cast<Stage>(next)))
       return failure;

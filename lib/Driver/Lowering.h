@@ -11,6 +11,7 @@
 #include "lib/Driver/Input.h"
 #include "lib/Driver/Output.h"
 #include "lib/Driver/Phases.h"
+#include "lib/Driver/Plugins.h"
 #include "lib/Driver/Reproducer.h"
 #include "lib/Host/Emit.h"
 #include "lib/Pipelines/Pipelines.h"
@@ -29,7 +30,7 @@ using MaybeFailure = std::optional<Failure>;
 
 class Lowering {
 public:
-  Lowering(const Options &options, Phases &phases);
+  Lowering(const Options &options, const Plugins &plugins, Phases &phases);
 
   /// Variants whose capabilities are the same.
   std::vector<const CodeVariant *> variants;
@@ -55,6 +56,8 @@ private:
   /// Writes the module's text where the user wants every stage.
   MaybeFailure dump();
   MaybeFailure runPasses(Stage to);
+  /// Runs the passes of --run-passes for the stage of the module, and checks what the stage promises.
+  MaybeFailure runUserPasses();
   Failure failPasses(Stage to);
   PipelineOptions pipelineOptions() const;
   std::string phaseFor(const std::string &name, const CodeVariant &variant) const;
@@ -67,10 +70,15 @@ private:
   /// twentieth of the time of a compilation.
   std::string source;
   Stage start = Stage::Imported; ///< the stage that was read
+  bool hasBegun = false;         ///< the passes of --run-passes for that stage have run
   InputKind kind = InputKind::HuggingFace;
   Step step;
   std::mutex translating; ///< the context is for one thread at a time
 };
+
+/// Appends the passes of --run-passes for a stage. Fails for a text that is no pipeline, with a line that says why.
+Status addUserPasses(mlir::OpPassManager &passes, Stage stage, const Options &options);
+bool hasUserPasses(Stage stage, const Options &options);
 
 /// A bug of ours, with what is needed to see it again.
 Failure internalFailure(const std::string &what);

@@ -37,6 +37,7 @@ constexpr Flag flags[] = {
 using Choices = std::span<const std::string_view>;
 constexpr std::string_view stages[] = {"imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect",
                                        "llvm-ir",  "asm",       "obj",      "a",     "so"};
+constexpr std::span<const std::string_view> irStages = std::span(stages).first(6);
 constexpr std::string_view targets[] = {
 #define RAPT_TARGET(name) #name,
 #include "lib/Target/Targets.def"
@@ -94,7 +95,9 @@ constexpr Text texts[] = {
 
 /// Options that need more than storing their value.
 constexpr std::string_view others[] = {
-    "--max-seq-len", "--max-batch", "--random-weights", "-j", "--quantize-group", "--ignore-config-key", "--mcpu"};
+    "--max-seq-len",         "--max-batch",         "--random-weights", "-j",
+    "--quantize-group",      "--ignore-config-key", "--mcpu",           "--load-pass-plugin",
+    "--load-dialect-plugin", "--run-passes"};
 /// Other names, as clang and its relatives have them.
 constexpr std::pair<std::string_view, std::string_view> aliases[] = {{"-h", "--help"},     {"-march", "--mcpu"},
                                                                      {"--output", "-o"},   {"--verbose", "-v"},
@@ -141,6 +144,24 @@ Status applyCpus(Options &options, const std::string &name, const std::string &v
     options.cpus.push_back(cpu);
     at = comma + 1;
   }
+  return {};
+}
+
+/// STAGE:PASSES of --run-passes.
+Status applyRunPasses(Options &options, const std::string &value) {
+  const size_t colon = std::min(value.find(':'), value.size());
+  const std::string stage = value.substr(0, colon);
+  if (std::find(irStages.begin(), irStages.end(), stage) == irStages.end() || colon + 1 >= value.size())
+    return wrongValue(value, "--run-passes", "STAGE:PASS,..., where STAGE is " + listChoices(irStages));
+  options.runPasses.push_back({stage, value.substr(colon + 1)});
+  return {};
+}
+
+/// A value of an option that may be given several times.
+Status addFile(std::vector<std::string> &files, const std::string &name, const std::string &value) {
+  if (value.empty())
+    return wrongValue(value, name, "a shared library");
+  files.push_back(value);
   return {};
 }
 
@@ -217,6 +238,12 @@ Status apply(Options &options, const std::string &name, const std::string &value
     options.ignoreKeys.push_back(value);
     return {};
   }
+  if (name == "--load-pass-plugin")
+    return addFile(options.passPlugins, name, value);
+  if (name == "--load-dialect-plugin")
+    return addFile(options.dialectPlugins, name, value);
+  if (name == "--run-passes")
+    return applyRunPasses(options, value);
   if (name == "--quantize-group") {
     if (std::find(std::begin(groupSizes), std::end(groupSizes), value) == std::end(groupSizes))
       return wrongValue(value, name, listChoices(groupSizes));
@@ -241,6 +268,16 @@ bool isFault(const std::string &text) {
   const bool stage = isOneOf(place, {"canonical", "laid-out", "tiled", "backend", "llvm-dialect"});
   return (isOneOf(kind, {"fail", "verify"}) && stage) || (isOneOf(kind, {"abort", "segv", "overflow", "wait"}) &&
                                                           (stage || isOneOf(place, {"read", "pack", "object"})));
+}
+
+/// Refuses passes at a stage that the compilation does not reach.
+Status checkRunPasses(const Options &options) {
+  const auto last = std::find(irStages.begin(), irStages.end(), options.emit);
+  for (const auto &[stage, pipeline] : options.runPasses)
+    if (last < std::find(irStages.begin(), irStages.end(), stage))
+      return usage("--run-passes=" + json::printable(stage + ":" + pipeline) +
+                   " is never reached: --emit=" + options.emit + " ends before the stage " + stage);
+  return {};
 }
 
 /// Refuses options that exclude each other, and chooses what they leave open.
@@ -274,6 +311,8 @@ Status check(Options &o) {
     return usage("--no-weights and --random-weights exclude each other");
   if (!o.saveWeights.empty() && !o.randomSeed)
     return usage("--save-weights needs --random-weights=SEED");
+  if (Status reached = checkRunPasses(o); !reached)
+    return reached;
   if (o.input.empty())
     return usage("no model given: a directory with config.json, a config.json, or a .mlir file");
   return {};
@@ -350,6 +389,9 @@ std::string helpText(bool hidden) {
   line("--random-weights=SEED", "weights from a seed instead of the directory's");
   line("--ignore-config-key=K", "go on in spite of a config key that is not understood");
   line("--quantize-group=N", "rows of a group of w8 and w4: 32 (default), 64 or 128");
+  line("--load-dialect-plugin=F", "a shared library with dialects that .mlir text may use; may be repeated");
+  line("--load-pass-plugin=F", "a shared library with passes for --run-passes; may be repeated");
+  line("--run-passes=STAGE:PASS,...", "run these passes at the stage imported, canonical, ...; may be repeated");
   line("-j N", "threads for packing; default: all processors");
   line("-S, -c", "the same as --emit=asm, --emit=obj");
   for (const Flag &flag : flags)

@@ -25,6 +25,11 @@ struct Options {
   std::vector<int64_t> attentionLayers, attentionHeads; ///< of these; empty: all
   std::optional<uint64_t> randomSeed;
   std::vector<std::string> ignoreKeys;
+  std::vector<std::string> passPlugins, dialectPlugins; ///< shared libraries
+  struct StagePasses {
+    std::string stage, pipeline;
+  };
+  std::vector<StagePasses> runPasses; ///< in this order where the stage is the same
   unsigned jobs = 0;
   bool noWeights = false, embedWeights = false, dryRun = false, checkTensors = false, strict = false, verbose = false,
        showCommands = false;

@@ -1,5 +1,6 @@
 //===- StageCheck.cpp - Whether text of a stage fits the command -----------------------------===//
 #include "lib/Driver/StageCheck.h"
+#include "lib/Driver/Lowering.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Support/File.h"
 #include "lib/Target/Targets.h"
@@ -51,6 +52,8 @@ Status driver::checkStage(ModuleOp module, const CodeVariant &variant, const Opt
     return fits;
   if (Status fits = checkTarget(module, stage, variant, options); !fits)
     return fits;
+  if (hasUserPasses(stage, options)) // which may replace what the stage does not have; it is checked behind them
+    return {};
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
   addContract(passes, stage, *targetNamed(options.target));
   return succeeded(passes.run(module)) ? Status() : Error{""};

@@ -153,7 +153,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   }
   driver::Phases phases(/*isVerbose=*/false, ProgressMode::Never);
-  driver::Lowering lowering(options, phases);
+  driver::Lowering lowering(options, driver::Plugins(), phases);
   lowering.variants.push_back(&variant);
   lower(lowering, options, text);
   return 0;

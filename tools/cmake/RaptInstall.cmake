@@ -1,7 +1,8 @@
-# The installed files, in three components:
+# The installed files, in four components:
 #   Runtime   librapt_runtime, <rapt/rapt.h>, what it includes, <rapt/rapt_profile.h>
 #   Text      librapt_text, <rapt/rapt_text.h>, <rapt/rapt_image.h>, rapt-run and rapt-bench
 #   Compiler  raptc and the tools around it, rapt_add_model() for CMake projects
+#   Development   headers of the compiler and rapt_add_plugin(), for plugins of raptc and rapt-opt
 # Everything finds the rest by its own place, so an installed tree can be moved. The build tree serves the same package.
 
 set(CMAKE_INSTALL_LIBDIR lib CACHE PATH "Folder of libraries below the prefix")
@@ -62,6 +63,30 @@ configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/RaptAddModel.cmake ${PROJECT_BI
 install(FILES ${PROJECT_BINARY_DIR}/lib/cmake/Rapt/RaptConfig.cmake ${PROJECT_BINARY_DIR}/lib/cmake/Rapt/RaptConfigVersion.cmake
   DESTINATION ${package} COMPONENT Runtime)
 install(FILES tools/cmake/RaptAddModel.cmake DESTINATION ${package} COMPONENT Compiler)
+
+# Headers of the compiler, which plugins include by their paths in the repository; in the build tree they lie in two.
+if(RAPT_BUILD_COMPILER)
+  set(compiler_headers ${CMAKE_INSTALL_INCLUDEDIR}/rapt-compiler)
+  foreach(tree ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+    foreach(folder dialect lib/Analysis lib/Support lib/TargetInfo lib/Transforms)
+      if(EXISTS ${tree}/${folder})
+        get_filename_component(parent ${compiler_headers}/${folder} DIRECTORY)
+        install(DIRECTORY ${tree}/${folder} DESTINATION ${parent} COMPONENT Development
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.def" PATTERN "*.h.inc" PATTERN CMakeFiles EXCLUDE)
+      endif()
+    endforeach()
+  endforeach()
+  file(RELATIVE_PATH headers_from_package /${package} /${compiler_headers})
+  set(cmake_build ${PROJECT_BINARY_DIR}/lib/cmake/Rapt)
+  set(cmake_install ${PROJECT_BINARY_DIR}/install/cmake)
+  set(RAPT_PLUGIN_HEADERS "${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}")
+  configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/RaptAddPlugin.cmake.in ${cmake_build}/RaptAddPlugin.cmake @ONLY)
+  set(RAPT_PLUGIN_HEADERS "\${CMAKE_CURRENT_LIST_DIR}/${headers_from_package}")
+  configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/RaptAddPlugin.cmake.in ${cmake_install}/RaptAddPlugin.cmake @ONLY)
+  configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/RaptPluginBuild.c.in ${cmake_build}/RaptPluginBuild.c @ONLY)
+  install(FILES ${cmake_install}/RaptAddPlugin.cmake ${cmake_build}/RaptPluginBuild.c DESTINATION ${package}
+    COMPONENT Development)
+endif()
 
 # pkg-config: in the installed tree relative to the .pc file, in the build tree to the sources.
 file(RELATIVE_PATH prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)

@@ -1,4 +1,5 @@
 //===- main.cpp - rapt-opt: run passes on the text of any stage ---------------===//
+#include "lib/Driver/Plugins.h"
 #include "lib/InitAll.h"
 #include "lib/Support/IRText.h"
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -43,6 +44,10 @@ int main(int argc, char **argv) {
   // Schedules written as transform scripts, which try tilings before a pass has them.
   linalg::registerTransformDialectExtension(registry);
   transform::registerTransformPasses();
+  rapt::driver::Plugins plugins;
+  if (rapt::Status loaded = plugins.loadFromArguments(argc, argv); !loaded)
+    return asMainReturnCode(fail(loaded.error().message));
+  plugins.registerDialects(registry);
   auto [input, output] = registerAndParseCLIOptions(argc, argv, "Rapt's pass driver\n", registry);
   const MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
   if (config.shouldListPasses() || config.shouldShowDialects())

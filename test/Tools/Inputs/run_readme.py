@@ -1,8 +1,9 @@
-"""run_readme.py SOURCE BUILD WORK: runs the commands of README.md in WORK and compares what they print with what it shows.
+"""run_readme.py SOURCE BUILD WORK [PAGE]: runs the commands of README.md, or another page, in WORK and compares what they print with what it shows.
 
 Commands are the lines of ```console blocks that begin with `$ `; the lines after one are all of its output, but for blank
 ones. Numbers of seconds, bytes and CPU features may differ, as they do between machines; `...` stands for any text in a
-line. A ```c block whose first line is `/* NAME */` is the file NAME. `tools/dev/demo` and `tools/dev/check` are not run:
+line. A ```c block whose first line is `/* NAME */` is the file NAME. A block that begins with ```LANGUAGE PATH must be a
+part of the file PATH. `tools/dev/demo` and `tools/dev/check` are not run:
 this test runs as part of them, or does the same.
 """
 
@@ -13,6 +14,7 @@ import sys
 from pathlib import Path
 
 BLOCK = re.compile(r"^```(console|c)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+QUOTE = re.compile(r"^```\w+ (\S+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 NUMBER = r"\d+(?:[.,]\d+)*"
 ELSEWHERE = ("tools/dev/demo", "tools/dev/check", "git clone")
 
@@ -48,12 +50,17 @@ def mismatch(expected, printed):
 
 def main():
     source, build, work = (Path(path).resolve() for path in sys.argv[1:4])
+    page = sys.argv[4] if len(sys.argv) > 4 else "README.md"
+    text = (source / page).read_text(encoding="utf-8")
+    for path, part in QUOTE.findall(text):
+        if part not in (source / path).read_text(encoding="utf-8"):
+            sys.exit(f"{page} shows what is not in {path}:\n{part}")
     work.mkdir(parents=True, exist_ok=True)
     for name, target in (("build", build), ("test", source / "test"), ("tools", source / "tools"), ("lib", source / "lib")):
         if target.exists() and not (work / name).is_symlink():
             (work / name).symlink_to(target)
     ran = 0
-    for command, output in commands((source / "README.md").read_text(encoding="utf-8")):
+    for command, output in commands(text):
         if not command:
             (work / output[0]).write_text(output[1])
             continue
@@ -65,9 +72,9 @@ def main():
                               stderr=subprocess.STDOUT, text=True, timeout=300)
         wrong = f"hides exit status {done.returncode}" if done.returncode else mismatch(output, done.stdout)
         if wrong:
-            sys.exit(f"$ {command}\n{done.stdout}\nREADME.md {wrong}")
+            sys.exit(f"$ {command}\n{done.stdout}\n{page} {wrong}")
         ran += 1
-    print(f"{ran} commands of README.md run")
+    print(f"{ran} commands of {page} run")
 
 
 main()
