@@ -1,6 +1,7 @@
 //===- EmitEntries.cpp - The C signature of entries ------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Host/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -329,6 +330,32 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
     return success();
   }
 
+  static bool isBuffer(Attribute attribute) {
+    auto buffer = dyn_cast<DictionaryAttr>(attribute);
+    auto type = buffer ? buffer.getAs<TypeAttr>("type") : TypeAttr();
+    auto memref = type ? dyn_cast<MemRefType>(type.getValue()) : MemRefType();
+    if (!memref || !memref.getElementType().isIntOrFloat() || !buffer.getAs<StringAttr>("kind"))
+      return false;
+    auto names = buffer.getAs<ArrayAttr>(attn::AttnDialect::dimsAttr);
+    return !names ||
+           (int64_t(names.size()) == memref.getNumDynamicDims() && llvm::all_of(names, llvm::IsaPred<StringAttr>));
+  }
+
+  /// Reports an entry that text describes wrongly, or whose other functions would have names that are taken.
+  LogicalResult verifyEntry(LLVM::LLVMFuncOp entry) {
+    auto buffers = entry->getAttrOfType<ArrayAttr>(attn::AttnDialect::buffersAttr);
+    if (!buffers)
+      return entry.emitOpError() << "is an entry without " << attn::AttnDialect::buffersAttr;
+    for (Attribute buffer : buffers)
+      if (!isBuffer(buffer))
+        return entry.emitOpError() << "has a buffer without a kind, a memref type and the names of its dims: "
+                                   << buffer;
+    for (StringRef suffix : {".body", ".workspace_body", "_scratch"})
+      if (std::string name = (entry.getSymName() + suffix).str(); getOperation().lookupSymbol(name))
+        return entry.emitOpError() << "needs the name '" << name << "', which is taken";
+    return success();
+  }
+
   /// The attributes of an entry go to its exported function.
   static void moveEntryAttributes(LLVM::LLVMFuncOp entry, LLVM::LLVMFuncOp wrapper) {
     wrapper->setAttr(attn::AttnDialect::entryAttr, UnitAttr::get(entry.getContext()));
@@ -339,6 +366,8 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
   }
 
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Backend)))
+      return signalPassFailure();
     dims.clear();
     for (auto dim : getOperation().getOps<attn::DimOp>())
       dims.push_back(dim.getSymName());
@@ -351,7 +380,7 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
     }
     bool isKernel = !getOperation()->hasAttr(attn::AttnDialect::modelAttr);
     for (LLVM::LLVMFuncOp entry : entries)
-      if (failed(isKernel ? emitKernel(entry) : emit(entry)))
+      if (failed(verifyEntry(entry)) || failed(isKernel ? emitKernel(entry) : emit(entry)))
         return signalPassFailure();
   }
 };

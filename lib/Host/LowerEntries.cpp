@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Host/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -179,6 +180,8 @@ LogicalResult lowerEntry(func::FuncOp entry) {
 
 struct LowerEntries : rapt::impl::AttnLowerEntriesBase<LowerEntries> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
+      return signalPassFailure();
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (entry->hasAttr(attn::AttnDialect::entryAttr) && failed(lowerEntry(entry)))
         return signalPassFailure();

@@ -1,6 +1,7 @@
 //===- OutlineParallel.cpp - Parallel loops become tasks ----------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Host/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -87,6 +88,8 @@ LogicalResult outline(scf::ForallOp forall, func::FuncOp entry, StringRef name, 
 
 struct OutlineParallel : rapt::impl::AttnOutlineParallelBase<OutlineParallel> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
+      return signalPassFailure();
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(attn::AttnDialect::entryAttr))

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Host/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -283,11 +284,13 @@ struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
     SmallVector<StringRef> dims;
     for (auto dim : getOperation().getOps<attn::DimOp>())
       dims.push_back(dim.getSymName());
+    const std::string name = (entry.getSymName() + ".workspace").str();
+    if (getOperation().lookupSymbol(name))
+      return entry.emitOpError() << "needs the name '" << name << "', which is taken";
     OpBuilder module = OpBuilder::atBlockEnd(entry->getBlock());
     Type index = module.getIndexType();
     SmallVector<Type> types(dims.size() + 1, index);
-    auto function = func::FuncOp::create(module, entry.getLoc(), (entry.getSymName() + ".workspace").str(),
-                                         module.getFunctionType(types, {index}));
+    auto function = func::FuncOp::create(module, entry.getLoc(), name, module.getFunctionType(types, {index}));
     Block *block = function.addEntryBlock();
     ImplicitLocOpBuilder b = ImplicitLocOpBuilder::atBlockBegin(entry.getLoc(), block);
     IRMapping mapping;
@@ -333,6 +336,8 @@ struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
   }
 
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
+      return signalPassFailure();
     llvm::StringMap<int64_t> scratch;
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>()) {

@@ -15,6 +15,8 @@ namespace {
 
 struct VerifyBackend : rapt::impl::AttnVerifyBackendBase<VerifyBackend> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), {Stage::Tiled, Stage::Backend})))
+      return signalPassFailure();
     if (failed(verifyEach(getOperation(), [](Operation *op) -> LogicalResult {
           if (isa<memref::AllocOp, memref::CopyOp>(op))
             return op->emitOpError(

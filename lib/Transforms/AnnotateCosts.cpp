@@ -2,6 +2,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Analysis/Cost.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -17,6 +18,8 @@ namespace {
 struct AnnotateCosts : rapt::impl::AttnAnnotateCostsBase<AnnotateCosts> {
   using AttnAnnotateCostsBase::AttnAnnotateCostsBase;
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::LaidOut)))
+      return signalPassFailure();
     Builder b(&getContext());
     for (auto entry : getOperation().getOps<func::FuncOp>()) {
       if (!entry->hasAttr(attn::AttnDialect::entryAttr))

@@ -46,6 +46,8 @@ template <typename Op> LogicalResult verifyAdditive(Op op) {
 
 struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Imported)))
+      return signalPassFailure();
     // attn-declare-kernels names what a kernel's entries do not.
     const bool isNamed = !attn::isKernelModule(getOperation());
     WalkResult result = getOperation().walk([&](Operation *op) {
@@ -82,6 +84,8 @@ LogicalResult verifyNoLayout(Operation *op) {
 
 struct VerifyCanonical : rapt::impl::AttnVerifyCanonicalBase<VerifyCanonical> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), {Stage::Imported, Stage::Canonical})))
+      return signalPassFailure();
     if (failed(verifyEach(getOperation(), [](Operation *op) -> LogicalResult {
           if (failed(verifyNoLayout(op)))
             return failure();

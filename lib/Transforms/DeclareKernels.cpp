@@ -8,6 +8,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Extents.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallSet.h"
@@ -239,6 +240,8 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
   }
 
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Imported)))
+      return signalPassFailure();
     ModuleOp module = getOperation();
     if (!attn::isKernelModule(module))
       return;

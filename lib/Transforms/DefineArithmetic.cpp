@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -127,8 +128,34 @@ void dropPromises(Operation *op) {
                         context, flags.getValue() & ~(arith::FastMathFlags::nnan | arith::FastMathFlags::ninf)));
 }
 
+bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
+
+/// Rewrites `op` if it may have no result. Regions and functions compute scalars; code of vectors is made of them
+/// later.
+LogicalResult define(Operation *op) {
+  const bool isSigned = isa<arith::DivSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp, arith::RemSIOp>(op),
+             isRemainder = isa<arith::RemSIOp, arith::RemUIOp>(op),
+             isDivision = isSigned || isRemainder || isa<arith::DivUIOp, arith::CeilDivUIOp>(op),
+             isShift = isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op),
+             isCast = isa<arith::FPToSIOp, arith::FPToUIOp>(op);
+  if (!isDivision && !isShift && !isCast)
+    return success();
+  if (Type type = op->getOperand(0).getType(); !isScalar(type))
+    return op->emitOpError() << "is on " << type << "; its results are defined for scalars only";
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  if (isDivision)
+    defineDivision(b, op, isSigned, isRemainder);
+  else if (isShift)
+    defineShift(b, op);
+  else
+    defineCast(b, op, isa<arith::FPToSIOp>(op));
+  return success();
+}
+
 struct DefineArithmetic : rapt::impl::AttnDefineArithmeticBase<DefineArithmetic> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Imported)))
+      return signalPassFailure();
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
       if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
@@ -136,17 +163,8 @@ struct DefineArithmetic : rapt::impl::AttnDefineArithmeticBase<DefineArithmetic>
     });
     for (Operation *op : ops) {
       dropPromises(op);
-      ImplicitLocOpBuilder b(op->getLoc(), op);
-      if (isa<arith::DivSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(op))
-        defineDivision(b, op, /*isSigned=*/true, /*isRemainder=*/false);
-      else if (isa<arith::DivUIOp, arith::CeilDivUIOp>(op))
-        defineDivision(b, op, /*isSigned=*/false, /*isRemainder=*/false);
-      else if (isa<arith::RemSIOp, arith::RemUIOp>(op))
-        defineDivision(b, op, isa<arith::RemSIOp>(op), /*isRemainder=*/true);
-      else if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op))
-        defineShift(b, op);
-      else if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
-        defineCast(b, op, isa<arith::FPToSIOp>(op));
+      if (failed(define(op)))
+        return signalPassFailure();
     }
   }
 };

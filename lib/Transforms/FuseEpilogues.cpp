@@ -2,6 +2,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Fusion/Fusion.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -17,6 +18,8 @@ using namespace mlir;
 namespace {
 struct FuseEpilogues : rapt::impl::AttnFuseEpiloguesBase<FuseEpilogues> {
   void runOnOperation() override {
+    if (failed(rapt::checkStage(*this, getOperation(), rapt::Stage::Imported)))
+      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     rapt::populateEpilogueFusionPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

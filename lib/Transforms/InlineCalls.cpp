@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Support/CheckedMath.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -107,6 +108,8 @@ private:
 
 struct InlineCalls : rapt::impl::AttnInlineCallsBase<InlineCalls> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Imported)))
+      return signalPassFailure();
     OpPassManager passes(ModuleOp::getOperationName());
     passes.addPass(createInlinerPass());
     if (failed(Growth(getOperation()).check()) || failed(runPipeline(passes, getOperation())))

@@ -2,6 +2,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Fusion/Fusion.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace rapt {
@@ -12,6 +13,8 @@ namespace rapt {
 namespace {
 struct MergeProducts : rapt::impl::AttnMergeProductsBase<MergeProducts> {
   void runOnOperation() override {
+    if (failed(rapt::checkStage(*this, getOperation(), rapt::Stage::Imported)))
+      return signalPassFailure();
     rapt::mergeProducts(getOperation());
     // The arrays of kernels are the caller's, whose columns another pass pads.
     if (!rapt::attn::isKernelModule(getOperation()))

@@ -2,6 +2,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/ColumnGroups.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -51,6 +52,8 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
   using AttnQuantizeWeightsBase::AttnQuantizeWeightsBase;
 
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Imported)))
+      return signalPassFailure();
     if (mode != "w8a8" && mode != "w8" && mode != "w4") {
       getOperation().emitError() << "quantization must be w8a8, w8 or w4, found '" << mode << "'";
       return signalPassFailure();

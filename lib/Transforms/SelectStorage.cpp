@@ -1,6 +1,7 @@
 //===- SelectStorage.cpp - Storage types of weights and cache --------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringSet.h"
@@ -108,6 +109,8 @@ struct SelectStorage : rapt::impl::AttnSelectStorageBase<SelectStorage> {
   }
 
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Imported)))
+      return signalPassFailure();
     if (failed(select()))
       signalPassFailure();
   }

@@ -2,6 +2,7 @@
 #include "dialect/Attn/AttnDialect.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/StageContract.h"
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNSETTARGET
@@ -16,6 +17,8 @@ namespace {
 struct SetTarget : rapt::impl::AttnSetTargetBase<SetTarget> {
   using AttnSetTargetBase::AttnSetTargetBase;
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
+      return signalPassFailure();
     TargetInfo info;
     info.target = target;
     for (const std::string &capability : capabilities)

@@ -148,3 +148,32 @@ llvm.func @step(%env: !llvm.ptr, %p: !llvm.ptr, %a: !llvm.ptr, %o: i64, %s: i64,
   llvm.return %0 : i32
 }
 }
+
+// -----
+
+module attributes {attn.model = {}} {
+llvm.func @step.body() {
+  llvm.return
+}
+// expected-error@+1 {{needs the name 'step.body', which is taken}}
+llvm.func @step() -> i32 attributes {attn.entry, attn.buffers = []} {
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %0 : i32
+}
+}
+
+// -----
+
+// expected-error@+1 {{'llvm.func' op is an entry without attn.buffers}}
+llvm.func @bare() -> i32 attributes {attn.entry} {
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %0 : i32
+}
+
+// -----
+
+// expected-error@+1 {{has a buffer without a kind, a memref type and the names of its dims: {attn.dims = ["n"], kind = "input", type = memref<?x?xf32>}}}
+llvm.func @nameless() -> i32 attributes {attn.entry, attn.buffers = [{attn.dims = ["n"], kind = "input", type = memref<?x?xf32>}]} {
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %0 : i32
+}

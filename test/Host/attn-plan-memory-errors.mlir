@@ -79,3 +79,15 @@ func.func @no_dim(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?x
   memref.copy %t, %t : memref<?xf32> to memref<?xf32>
   return %s : i32
 }
+
+// -----
+
+// Another function of the text has the name, or the pass runs twice.
+func.func @f.workspace() {
+  return
+}
+// expected-error@+1 {{'func.func' op needs the name 'f.workspace', which is taken}}
+func.func @f(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>) -> i32 attributes {attn.entry} {
+  %s = arith.constant 0 : i32
+  return %s : i32
+}

@@ -1,6 +1,7 @@
 //===- main.cpp - rapt-opt: run passes on the text of any stage ---------------===//
 #include "lib/Driver/Plugins.h"
 #include "lib/InitAll.h"
+#include "lib/Support/BugReport.h"
 #include "lib/Support/IRText.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Linalg/TransformOps/DialectExtension.h"
@@ -9,6 +10,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
@@ -38,6 +40,7 @@ static LogicalResult optimize(StringRef input, StringRef output, DialectRegistry
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  llvm::setBugReportMsg(rapt::kBugReport);
   DialectRegistry registry;
   rapt::registerAllDialects(registry);
   rapt::registerAllPasses();

@@ -1,5 +1,6 @@
 //===- main.cpp - rapt-reduce: shrink a .mlir file that shows a fault -----------===//
 #include "lib/InitAll.h"
+#include "lib/Support/BugReport.h"
 #include "lib/Support/IRText.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/MLIRContext.h"
@@ -11,6 +12,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -65,6 +67,7 @@ static LogicalResult reduce(int argc, char **argv, MLIRContext &context) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  llvm::setBugReportMsg(rapt::kBugReport);
   DialectRegistry registry;
   rapt::registerAllDialects(registry);
   rapt::registerAllPasses();

@@ -2,13 +2,16 @@
 #include "lib/Driver/Diagnostics.h"
 #include "lib/Reference/Options.h"
 #include "lib/Reference/ParameterReader.h"
+#include "lib/Support/BugReport.h"
 #include "lib/Support/IRText.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/PrettyStackTrace.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -53,6 +56,8 @@ static OwningOpRef<ModuleOp> readModule(MLIRContext &context, driver::Diagnostic
 }
 
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  llvm::setBugReportMsg(rapt::kBugReport);
   auto options = reference::parseOptions(argc, argv);
   if (!options)
     return fail(options.error().message, 2);

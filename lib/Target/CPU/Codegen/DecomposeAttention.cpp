@@ -15,6 +15,7 @@
 #include "lib/Target/CPU/Codegen/ScoreRegions.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/TargetInfo/TargetInfo.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
@@ -413,6 +414,8 @@ void takeInTurn(attn::AttentionStateOp op, Decompose::Scores &scores) {
 
 struct DecomposeAttention : rapt::impl::AttnDecomposeAttentionBase<DecomposeAttention> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
+      return signalPassFailure();
     SmallVector<attn::AttentionStateOp> wide;
     getOperation()->walk([&](attn::AttentionStateOp op) {
       RankedTensorType query = op.getQuery().getType();

@@ -9,6 +9,7 @@
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "lib/TargetInfo/TargetInfo.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -186,6 +187,8 @@ struct DotPairs : OpConversionPattern<LLVM::CallIntrinsicOp> {
 
 struct EmulateMatrixInstructions : rapt::impl::AttnEmulateMatrixInstructionsBase<EmulateMatrixInstructions> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
+      return signalPassFailure();
     if (!TargetInfo::of(getOperation()).emulated)
       return;
     MLIRContext *context = &getContext();

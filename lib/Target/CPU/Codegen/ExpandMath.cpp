@@ -12,6 +12,7 @@
 #include "lib/Target/CPU/Codegen/PairInstructions.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/TargetInfo/TargetInfo.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -288,6 +289,8 @@ struct RoundPanel : OpRewritePattern<arith::TruncFOp> {
 
 struct ExpandMath : rapt::impl::AttnExpandMathBase<ExpandMath> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Backend)))
+      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     patterns.add<Expand<math::ExpOp, &Emitter::exp>, Expand<math::Exp2Op, &Emitter::exp2>,
                  Expand<math::TanhOp, &Emitter::tanh>, Expand<math::ErfOp, &Emitter::erf>,

@@ -2,6 +2,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/TargetInfo/TargetInfo.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -41,6 +42,8 @@ constexpr int64_t kLongRow = 4096, kBytesAhead = 2048;
 
 struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
   void runOnOperation() override {
+    if (failed(rapt::checkStage(*this, getOperation(), rapt::Stage::Tiled)))
+      return signalPassFailure();
     SmallVector<memref::CopyOp> copies;
     getOperation()->walk([&](memref::CopyOp copy) { copies.push_back(copy); });
     for (memref::CopyOp copy : copies) {

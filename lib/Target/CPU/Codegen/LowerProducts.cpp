@@ -5,6 +5,7 @@
 #include "lib/Target/CPU/Codegen/RegisterTile.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "lib/TargetInfo/TargetInfo.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -39,6 +40,8 @@ linalg::FillOp zeroFill(Operation *op, Value dest) {
 
 struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
+      return signalPassFailure();
     TargetInfo target = TargetInfo::of(getOperation());
     WalkResult result = getOperation()->walk([&](Operation *op) {
       if (auto product = dyn_cast<linalg::MatmulOp>(op))
@@ -53,6 +56,8 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
     getOperation()->walk([&](linalg::FillOp fill) {
+      if (!fill.hasPureBufferSemantics())
+        return;
       rewriter.setInsertionPoint(fill);
       if (succeeded(linalg::vectorize(rewriter, fill)))
         rewriter.eraseOp(fill);
@@ -69,8 +74,9 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
   WalkResult lower(const Product &product, int64_t width, const TargetInfo &target) {
     auto [op, rows, panel, dest] = std::tie(product.op, product.a, product.w, product.dest);
     auto a = dyn_cast<MemRefType>(rows.getType()), w = dyn_cast<MemRefType>(panel.getType());
+    const bool isInMemory = a && w && isa<MemRefType>(dest.getType());
     const bool mayVary = isa<attn_cpu::PanelMatmulOp>(op);
-    if (!a || !w || w.getShape().back() % width != 0 || (!mayVary && (!a.hasStaticShape() || !w.hasStaticShape()))) {
+    if (!isInMemory || w.getShape().back() % width != 0 || (!mayVary && (!a.hasStaticShape() || !w.hasStaticShape()))) {
       op->emitOpError("is not a tile of whole panels of static shape in memory");
       return WalkResult::interrupt();
     }

@@ -11,6 +11,7 @@
 #include "lib/Target/CPU/Codegen/ProductPrefetch.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "lib/TargetInfo/TargetInfo.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -438,6 +439,8 @@ void moveViewsBefore(attn_cpu::QuantizedMatmulOp op, ArrayRef<int64_t> shape) {
 
 struct LowerQuantizedProducts : rapt::impl::AttnLowerQuantizedProductsBase<LowerQuantizedProducts> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
+      return signalPassFailure();
     TargetInfo target = TargetInfo::of(getOperation());
     WalkResult result = getOperation()->walk([&](attn_cpu::QuantizedMatmulOp op) {
       auto dest = dyn_cast<MemRefType>(op.getDest().getType());

@@ -1,5 +1,6 @@
 //===- LowerVectors.cpp - Vectors of one dimension on whole buffers ---------------------------===//
 #include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,6 +23,8 @@ namespace {
 
 struct LowerVectors : rapt::impl::AttnLowerVectorsBase<LowerVectors> {
   void runOnOperation() override {
+    if (failed(rapt::checkStage(*this, getOperation(), rapt::Stage::Backend)))
+      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     populateVectorToSCFConversionPatterns(patterns, VectorTransferToSCFOptions().enableFullUnroll());
     memref::populateExpandStridedMetadataPatterns(patterns);

@@ -1,6 +1,7 @@
 //===- ToLLVM.cpp - The last conversion --------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -162,6 +163,8 @@ void moveAsIntegers(ModuleOp module) {
 
 struct ToLLVM : rapt::impl::AttnToLLVMBase<ToLLVM> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Backend)))
+      return signalPassFailure();
     MLIRContext *context = &getContext();
     LowerToLLVMOptions options(context);
     LLVMTypeConverter converter(context, options);

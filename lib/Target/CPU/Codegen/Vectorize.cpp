@@ -1,6 +1,7 @@
 //===- Vectorize.cpp - Elementwise tiles on vectors --------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -23,6 +24,8 @@ constexpr int64_t kRows = 2;
 
 struct Vectorize : rapt::impl::AttnVectorizeBase<Vectorize> {
   void runOnOperation() override {
+    if (failed(rapt::checkStage(*this, getOperation(), rapt::Stage::Tiled)))
+      return signalPassFailure();
     SmallVector<linalg::LinalgOp> ops;
     getOperation()->walk([&](linalg::LinalgOp op) {
       // A fill that a product starts from goes with the product.

@@ -9,6 +9,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Transforms/ColumnGroups.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -296,6 +297,8 @@ void cutOutputs(func::FuncOp entry, TypeRange declared) {
 
 struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLayouts> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
+      return signalPassFailure();
     ModuleOp module = getOperation();
     llvm::MapVector<StringAttr, Wish> wishes;
     WalkResult walk = module.walk([&](attn::ParameterSliceOp slice) {

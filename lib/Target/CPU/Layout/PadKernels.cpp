@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Target/CPU/Layout/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -172,6 +173,8 @@ LogicalResult padOp(Operation *op) {
 
 struct PadKernels : rapt::impl::AttnPadKernelsBase<PadKernels> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
+      return signalPassFailure();
     if (!attn::isKernelModule(getOperation()))
       return;
     SmallVector<Operation *> ops;

@@ -2,6 +2,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/TargetInfo/TargetInfo.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace rapt {
@@ -27,6 +28,8 @@ bool readsPairs(ModuleOp module) {
 
 struct PairAttention : rapt::impl::AttnPairAttentionBase<PairAttention> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
+      return signalPassFailure();
     if (!TargetInfo::of(getOperation()).multipliesPairs())
       return;
     const bool ofPairs = readsPairs(getOperation());

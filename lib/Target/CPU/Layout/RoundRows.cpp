@@ -4,6 +4,7 @@
 #include "lib/Target/CPU/Layout/Rounding.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "lib/Transforms/Fusion/Remarks.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace rapt {
@@ -28,6 +29,8 @@ void explain(attn_cpu::CastRowsOp rounding) {
 
 struct RoundRows : rapt::impl::AttnRoundRowsBase<RoundRows> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
+      return signalPassFailure();
     if (!TargetInfo::of(getOperation()).multipliesPairs())
       return;
     llvm::DenseMap<Value, Value> rounded;

@@ -15,6 +15,8 @@ namespace {
 
 struct VerifyLaidOut : rapt::impl::AttnVerifyLaidOutBase<VerifyLaidOut> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), {Stage::Canonical, Stage::LaidOut})))
+      return signalPassFailure();
     if (failed(verifyEach(getOperation(), [](Operation *op) -> LogicalResult {
           auto parameter = dyn_cast<attn::ParameterOp>(op);
           if (parameter && (!parameter.getLayout() || !parameter.getOffset() || !parameter.getStride()))

@@ -1,6 +1,7 @@
 //===- Tiling.cpp - The pass around the tiling patterns ------------------------------===//
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -98,6 +99,8 @@ LogicalResult verifyQuantized(Operation *op) {
 
 struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::LaidOut)))
+      return signalPassFailure();
     if (getOperation()
             ->walk([](Operation *op) {
               return failed(verifyQuantized(op)) ? WalkResult::interrupt() : WalkResult::advance();

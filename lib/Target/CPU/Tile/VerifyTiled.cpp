@@ -15,6 +15,8 @@ namespace {
 
 struct VerifyTiled : rapt::impl::AttnVerifyTiledBase<VerifyTiled> {
   void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), {Stage::LaidOut, Stage::Tiled})))
+      return signalPassFailure();
     if (failed(verifyEach(getOperation(), [](Operation *op) -> LogicalResult {
           for (Type type : op->getResultTypes())
             if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getEncoding())

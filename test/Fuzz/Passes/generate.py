@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Runs every pass of Rapt on the text of every stage, and on mutants of it: the text without some of its ops.
+
+    generate.py --build build --scratch DIR [--seed N] [--count N] [--jobs N]
+    generate.py ... --only MODEL          one model or kernel
+
+A pass must end with a valid module or with an error that has a message. The first mutant of a text is the text itself, the second lacks the
+attribute attn.stage alone, so that no pass refuses it for its stage. Each finding is printed with the command that repeats it, reduced by
+deleting more ops; exit status 1 if there is one. `build/test/survive TEXT --delete=... --print` prints a mutant."""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[3]
+MODELS = {
+    "tiny-gpt": SOURCE / "test/models/tiny-gpt",
+    "date-translator": SOURCE / "test/models/date-translator",  # recurrent, with additive attention
+    "tiny-vit": SOURCE / "test/models/tiny-vit",
+    "attention": SOURCE / "test/Examples/attention.mlir",
+}
+OPTIONS = [["--mcpu=x86-64-v3"], ["--mcpu=x86-64-v4", "--dtype=bf16", "--emulate=amx"], ["--mcpu=x86-64-v4", "--quantize=w8a8"]]
+STAGES = ["imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect"]
+LARGE = {"tiled": 2, "backend": 8, "llvm-dialect": 8}  # has so many times fewer mutants
+WITH_OPTIONS = ["attn-select-storage{dtype=bf16}", "attn-quantize-weights{mode=w4}"]
+TOTALS = re.compile(r"survive: (\d+) runs, (\d+) refused, (\d+) findings, (\d+) invalid mutants")
+
+
+def run(command, **options):
+    return subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, capture_output=True, text=True, **options)
+
+
+def passes_of(build):
+    """The passes that rapt-opt lists."""
+    found = re.findall(r"^\s+--(attn-[\w-]+)", run([build / "bin/rapt-opt", "--help"], check=True).stdout, re.MULTILINE)
+    return sorted(set(found)) + WITH_OPTIONS
+
+
+def texts_of(options, name):
+    """The texts of a model's stages as raptc emits them, for each set of options that it accepts."""
+    for number, flags in enumerate(OPTIONS[:1] if options.count < 10 else OPTIONS):
+        for stage in STAGES:
+            text = Path(options.scratch) / f"{name}{number}.{stage}.mlir"
+            made = run([options.build / "bin/raptc", MODELS[name], *flags, f"--emit={stage}", "-o", text])
+            if made.returncode == 0:
+                yield stage, text
+            elif number == 0:
+                sys.exit(made.stderr)
+
+
+def survive(options, passes, job):
+    stage, text = job
+    count = max(2, options.count // LARGE.get(stage, 1))
+    command = [options.build / "test/survive", text, f"--seed={options.seed}", f"--count={count}", f"--reduce-seconds={options.reduce_seconds}"]
+    return run([*command, *(f"--passes={name}" for name in passes)])
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--scratch", required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=4, help="mutants of each text; of large texts there are fewer")
+    parser.add_argument("--only", choices=MODELS)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--reduce-seconds", type=int, default=10, help="for each finding")
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+    Path(options.scratch).mkdir(parents=True, exist_ok=True)
+    return options
+
+
+def main():
+    options, begin = parse(), time.monotonic()
+    passes = passes_of(options.build)
+    jobs = [job for name in ([options.only] if options.only else MODELS) for job in texts_of(options, name)]
+    runs = refused = findings = invalid = 0
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for (_, text), done in zip(jobs, pool.map(lambda job: survive(options, passes, job), jobs)):
+            totals = TOTALS.search(done.stdout)
+            if not totals:
+                sys.exit(f"{text}: survive ends with {done.returncode}: {done.stderr.strip()[-800:]}")
+            print(done.stdout[:totals.start()], end="", flush=True)
+            runs, refused, findings, invalid = (total + int(more) for total, more in zip((runs, refused, findings, invalid), totals.groups()))
+    print(f"generated: {runs} runs of {len(passes)} passes on {len(jobs)} texts, {refused} refused, {findings} findings, {invalid} invalid mutants; "
+          f"seed {options.seed}, {time.monotonic() - begin:.0f} s")
+    if runs < 2 * len(jobs) * len(passes):
+        sys.exit("too few runs: mutants are invalid, or passes missing")
+    sys.exit(findings > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,10 @@
+//===- Faulty.h - A pass that fails, to see that faults are found --------------------*- C++ -*-===//
+#pragma once
+
+namespace survive {
+
+/// Registers survive-test-fault, which aborts on modules with attn.linear, and fails without a message on those with
+/// attn.add.
+void registerFaultyPass();
+
+} // namespace survive

@@ -1,0 +1,5 @@
+module attributes {attn.stage = "backend"} {
+  func.func @f() {
+    return
+  }
+}
