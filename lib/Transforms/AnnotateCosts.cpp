@@ -18,7 +18,7 @@ namespace {
 struct AnnotateCosts : rapt::impl::AttnAnnotateCostsBase<AnnotateCosts> {
   using AttnAnnotateCostsBase::AttnAnnotateCostsBase;
   void runOnOperation() override {
-    if (failed(checkStage(*this, getOperation(), Stage::LaidOut)))
+    if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
     Builder b(&getContext());
     for (auto entry : getOperation().getOps<func::FuncOp>()) {
