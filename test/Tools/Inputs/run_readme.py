@@ -1,4 +1,5 @@
-"""run_readme.py SOURCE BUILD WORK [PAGE]: runs the commands of README.md, or another page, in WORK and compares what they print with what it shows.
+"""run_readme.py SOURCE BUILD WORK [PAGE]: runs the commands of PAGE, README.md by default, in WORK and compares what they
+print with what it shows.
 
 Commands are the lines of ```console blocks that begin with `$ `; the lines after one are all of its output, but for blank
 ones. Numbers of seconds, bytes and CPU features may differ, as they do between machines; `...` stands for any text in a
