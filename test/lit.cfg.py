@@ -21,7 +21,7 @@ shutil.rmtree(config.environment["RAPT_COMPILED"], ignore_errors=True)
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.rapt_binary_dir, "bin"), config.llvm_tools_dir, os.path.dirname(config.python), os.environ["PATH"]])
 config.environment["OPENBLAS_NUM_THREADS"] = "1"  # numpy's threads would spin beside the other tests
-for name in ("HOME", "TERM", "RAPT_CACHE"):
+for name in ("HOME", "TERM", "RAPT_CACHE", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
