@@ -1,5 +1,6 @@
 //===- Options.cpp - Options of raptc -------------------------------------------===//
 #include "lib/Driver/Options.h"
+#include "lib/Support/CommandLine.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/NumberList.h"
 #include "lib/Support/Spelling.h"
@@ -11,33 +12,10 @@ namespace rapt::driver {
 
 namespace {
 
-struct Flag {
-  const char *name;
-  bool Options::*field;
-  const char *help;
-  bool hidden;
-};
-constexpr Flag flags[] = {
-    {"--quantize-zero-point", &Options::quantizeZeroPoint, "with --quantize=w4, groups have a zero of their own",
-     false},
-    {"--no-weights", &Options::noWeights, "do not pack weights", false},
-    {"--embed-weights", &Options::embedWeights, "put the weights into the library, at most 1 GiB", false},
-    {"--dry-run", &Options::dryRun, "predict memory and sizes, write nothing", false},
-    {"--check-tensors", &Options::checkTensors, "refuse weights that hold NaN or infinity", false},
-    {"--strict", &Options::strict, "tensors that the model does not use are an error", false},
-    {"--version", &Options::version, "print the version", false},
-    {"--list-families", &Options::listFamilies, "print the model families that can be compiled", false},
-    {"--help", &Options::help, "print this, as -h does", false},
-    {"-v", &Options::verbose, "print the time of every phase, and details", false},
-    {"-###", &Options::showCommands, "print what would be run, run nothing", true},
-    {"-save-temps", &Options::saveTemps, "keep the text of every stage", true},
-    {"--help-hidden", &Options::helpHidden, "print every option", true},
-};
-
 using Choices = std::span<const std::string_view>;
 constexpr std::string_view stages[] = {"imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect",
                                        "llvm-ir",  "asm",       "obj",      "a",     "so"};
-constexpr std::span<const std::string_view> irStages = std::span(stages).first(6);
+constexpr Choices irStages = Choices(stages).first(6);
 constexpr std::string_view targets[] = {
 #define RAPT_TARGET(name) #name,
 #include "lib/Target/Targets.def"
@@ -49,207 +27,205 @@ constexpr std::string_view groupSizes[] = {"32", "64", "128"};
 constexpr std::string_view progressModes[] = {"auto", "always", "never"};
 constexpr std::string_view matrixUnits[] = {"amx", "bf16"};
 
-struct Text {
-  const char *name;
-  std::string Options::*field;
-  const char *help;
-  Choices choices = {};      ///< empty: any text
-  const char *expected = ""; ///< what an empty text should have been; without choices, nothing: it may be empty
-  bool hidden = false;
-};
-constexpr Text texts[] = {
-    {"-o", &Options::output, "OUT.so, OUT.a or OUT.o; text stages go to the standard output without it", {}, "a file"},
-    {"--emit", &Options::emit,
-     "stop at imported, canonical, laid-out, tiled, backend, llvm-dialect, llvm-ir, asm, obj, a or so (default)",
-     stages},
-    {"--target", &Options::target, "cpu", targets},
-    {"--mtriple", &Options::triple, "x86_64-linux-gnu or aarch64-linux-gnu; default: this machine's"},
-    {"--mattr", &Options::attributes, "+feature,-feature,..."},
-    {"--dtype", &Options::dtype, "storage of the weights: auto (the checkpoint's), f32, bf16, f16", weightTypes},
-    {"--cache-dtype", &Options::cacheDtype,
-     "storage of the KV cache: auto (bf16 or f16 where the weights are, else f32), f32, bf16, f16, int8", cacheTypes},
-    {"--quantize", &Options::quantize,
-     "weights as integers: w8a8 (a scale for each column), w8 or w4 (a scale for each group), none", quantizations},
-    {"--weights",
-     &Options::weights,
-     "model directory or weight file of a .mlir input",
-     {},
-     "a model directory or a weight file"},
-    {"--save-weights", &Options::saveWeights, "write the random weights as safetensors", {}, "a file"},
-    {"--prefix", &Options::prefix, "prefix of the exported symbol"},
-    {"--dump-dir", &Options::dumpDirectory, "write the IR after every stage there", {}, "a directory"},
-    {"--emulate", &Options::emulate,
-     "products as for a CPU with amx, or with dot products of bf16, whose instructions vector code takes the place of",
-     matrixUnits, "", true},
-    {"--progress", &Options::progress,
-     "a line on how far it is: auto (on a terminal, after a second), always (at once, wherever stderr goes), never",
-     progressModes},
-    {"--remarks", &Options::remarks, "CATEGORY or CATEGORY:REGEX: say what a kind of rules did and why not, as fusion"},
-    {"--inject-fault",
-     &Options::fault,
-     "KIND@PLACE, for tests: fail or verify (a pass), abort, segv, overflow or wait, at a stage, read, pack or object",
-     {},
-     "",
-     true},
+struct Option {
+  OptionName name;
+  /// Takes the value; returns what was expected instead, empty where the value is right.
+  std::string (*set)(Options &, const std::string &);
 };
 
-/// Options that need more than storing their value.
-constexpr std::string_view others[] = {
-    "--max-seq-len",         "--max-batch",         "--random-weights", "-j",
-    "--quantize-group",      "--ignore-config-key", "--mcpu",           "--load-pass-plugin",
-    "--load-dialect-plugin", "--run-passes"};
-/// Other names, as clang and its relatives have them.
-constexpr std::pair<std::string_view, std::string_view> aliases[] = {{"-h", "--help"},     {"-march", "--mcpu"},
-                                                                     {"--output", "-o"},   {"--verbose", "-v"},
-                                                                     {"--assemble", "-S"}, {"--compile", "-c"}};
-
-Error usage(const std::string &message) { return Error{message + " (--help lists the options)"}; }
-
-Error wrongValue(std::string_view value, std::string_view option, std::string_view expected) {
-  return Error{invalidValue(value, option, expected)};
+template <bool Options::*field> std::string setFlag(Options &options, const std::string &) {
+  options.*field = true;
+  return {};
 }
 
-Expected<uint64_t> number(const std::string &name, const std::string &text, uint64_t least, uint64_t most) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    return wrongValue(text, name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-  return value;
+template <std::string Options::*field> std::string setText(Options &options, const std::string &text) {
+  options.*field = text;
+  return {};
 }
 
-/// LAYERS/HEADS of --attention-weights.
-Status applyAttentionWeights(Options &options, const std::string &value) {
+template <std::string Options::*field, const auto &choices>
+std::string setChoice(Options &options, const std::string &text) {
+  options.*field = text;
+  return parseChoice(text, choices) ? "" : listChoices(choices);
+}
+
+template <std::string Options::*field> std::string setFile(Options &options, const std::string &text) {
+  options.*field = text;
+  return text.empty() ? "a file" : "";
+}
+
+std::string setWeights(Options &options, const std::string &text) {
+  options.weights = text;
+  return text.empty() ? "a model directory or a weight file" : "";
+}
+
+std::string setDumpDirectory(Options &options, const std::string &text) {
+  options.dumpDirectory = text;
+  return text.empty() ? "a directory" : "";
+}
+
+template <auto field, int64_t least, int64_t most> std::string setNumber(Options &options, const std::string &text) {
+  const std::optional<int64_t> number = parseWholeNumber(text, least, most);
+  options.*field = number.value_or(least);
+  return number ? "" : expectedNumber(least, most);
+}
+
+std::string setSeed(Options &options, const std::string &text) {
+  uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  options.randomSeed = seed;
+  return error == std::errc() && end == text.data() + text.size() ? "" : "a whole number from 0 to 2^64 - 1";
+}
+
+std::string setQuantizeGroup(Options &options, const std::string &text) {
+  options.quantizeGroup = parseWholeNumber(text, 32, 128).value_or(0);
+  return parseChoice(text, groupSizes) ? "" : listChoices(groupSizes);
+}
+
+template <std::vector<std::string> Options::*field> std::string addText(Options &options, const std::string &text) {
+  (options.*field).push_back(text);
+  return {};
+}
+
+template <std::vector<std::string> Options::*field> std::string addLibrary(Options &options, const std::string &text) {
+  (options.*field).push_back(text);
+  return text.empty() ? "a shared library" : "";
+}
+
+template <const char *emit> std::string setEmit(Options &options, const std::string &) {
+  options.emit = emit;
+  return {};
+}
+constexpr char assembly[] = "asm", object[] = "obj";
+
+/// LAYERS/HEADS; empty: all.
+std::string setAttentionWeights(Options &options, const std::string &value) {
   const size_t slash = std::min(value.find('/'), value.size());
   std::optional<std::vector<int64_t>> layers = parseNumberList(value.substr(0, slash)),
                                       heads = parseNumberList(slash < value.size() ? value.substr(slash + 1) : "");
   if (!layers || !heads)
-    return wrongValue(value, "--attention-weights", "LAYERS/HEADS, such as 0,2-5/all");
+    return "LAYERS/HEADS, such as 0,2-5/all";
   options.attentionWeights = true;
   options.attentionLayers = *layers;
   options.attentionHeads = *heads;
   return {};
 }
 
-/// A,B,... of --mcpu.
-Status applyCpus(Options &options, const std::string &name, const std::string &value) {
+/// A,B,...
+std::string setCpus(Options &options, const std::string &value) {
   options.cpus.clear();
   options.listCpus = value == "help";
   for (size_t at = 0; at <= value.size() && !options.listCpus;) {
     const size_t comma = std::min(value.find(',', at), value.size());
-    const std::string cpu = value.substr(at, comma - at);
-    if (cpu.empty())
-      return wrongValue(value, name, "a CPU, or A,B,... for several, none of them empty");
-    if (std::find(options.cpus.begin(), options.cpus.end(), cpu) != options.cpus.end())
-      return usage(name + "=" + json::printable(value) + " names " + json::printable(cpu) + " twice");
-    options.cpus.push_back(cpu);
+    options.cpus.push_back(value.substr(at, comma - at));
+    if (options.cpus.back().empty())
+      return "a CPU, or A,B,... for several, none of them empty";
     at = comma + 1;
   }
   return {};
 }
 
-/// STAGE:PASSES of --run-passes.
-Status applyRunPasses(Options &options, const std::string &value) {
+/// STAGE:PASSES.
+std::string addRunPasses(Options &options, const std::string &value) {
   const size_t colon = std::min(value.find(':'), value.size());
   const std::string stage = value.substr(0, colon);
-  if (std::find(irStages.begin(), irStages.end(), stage) == irStages.end() || colon + 1 >= value.size())
-    return wrongValue(value, "--run-passes", "STAGE:PASS,..., where STAGE is " + listChoices(irStages));
+  if (!parseChoice(stage, irStages) || colon + 1 >= value.size())
+    return "STAGE:PASS,..., where STAGE is " + listChoices(irStages);
   options.runPasses.push_back({stage, value.substr(colon + 1)});
   return {};
 }
 
-/// A value of an option that may be given several times.
-Status addFile(std::vector<std::string> &files, const std::string &name, const std::string &value) {
-  if (value.empty())
-    return wrongValue(value, name, "a shared library");
-  files.push_back(value);
-  return {};
-}
+// The aliases are those of clang and its relatives.
+constexpr Option table[] = {
+    {{"o", "output", "F", "OUT.so, OUT.a or OUT.o; text stages go to the standard output without it", false, true},
+     setFile<&Options::output>},
+    {{"emit", "", "STAGE",
+      "stop at imported, canonical, laid-out, tiled, backend, llvm-dialect, llvm-ir, asm, obj, a or so (default)"},
+     setChoice<&Options::emit, stages>},
+    {{"S", "assemble", nullptr, "the same as --emit=asm"}, setEmit<assembly>},
+    {{"c", "compile", nullptr, "the same as --emit=obj"}, setEmit<object>},
+    {{"target", "", "T", "cpu"}, setChoice<&Options::target, targets>},
+    {{"mtriple", "", "TRIPLE", "x86_64-linux-gnu or aarch64-linux-gnu; default: this machine's"},
+     setText<&Options::triple>},
+    {{"mcpu", "march", "A[,B,...]",
+      "native, x86-64-v3 or another CPU; of several the best is taken at load; help lists them"},
+     setCpus},
+    {{"mattr", "", "LIST", "+feature,-feature,..."}, setText<&Options::attributes>},
+    {{"dtype", "", "TYPE", "storage of the weights: auto (the checkpoint's), f32, bf16, f16"},
+     setChoice<&Options::dtype, weightTypes>},
+    {{"cache-dtype", "", "TYPE",
+      "storage of the KV cache: auto (bf16 or f16 where the weights are, else f32), f32, bf16, f16, int8"},
+     setChoice<&Options::cacheDtype, cacheTypes>},
+    {{"quantize", "", "MODE",
+      "weights as integers: w8a8 (a scale for each column), w8 or w4 (a scale for each group), none"},
+     setChoice<&Options::quantize, quantizations>},
+    {{"quantize-group", "", "N", "rows of a group of w8 and w4: 32 (default), 64 or 128"}, setQuantizeGroup},
+    {{"quantize-zero-point", "", nullptr, "with --quantize=w4, groups have a zero of their own"},
+     setFlag<&Options::quantizeZeroPoint>},
+    {{"max-seq-len", "", "N", "positions of one sequence; default: as many as the model has"},
+     setNumber<&Options::maxSequenceLength, 1, int64_t(1) << 30>},
+    {{"max-batch", "", "N", "sequences of one step; default 64"}, setNumber<&Options::maxBatch, 1, 65536>},
+    {{"attention-weights", "", "[=LAYERS/HEADS]", "attention's weights become outputs, to look at; all, or 0,2-5/3"},
+     setAttentionWeights},
+    {{"weights", "", "F", "model directory or weight file of a .mlir input"}, setWeights},
+    {{"random-weights", "", "SEED", "weights from a seed instead of the directory's"}, setSeed},
+    {{"save-weights", "", "F", "write the random weights as safetensors"}, setFile<&Options::saveWeights>},
+    {{"no-weights", "", nullptr, "do not pack weights"}, setFlag<&Options::noWeights>},
+    {{"embed-weights", "", nullptr, "put the weights into the library, at most 1 GiB"},
+     setFlag<&Options::embedWeights>},
+    {{"check-tensors", "", nullptr, "refuse weights that hold NaN or infinity"}, setFlag<&Options::checkTensors>},
+    {{"strict", "", nullptr, "tensors that the model does not use are an error"}, setFlag<&Options::strict>},
+    {{"ignore-config-key", "", "K", "go on in spite of a config key that is not understood"},
+     addText<&Options::ignoreKeys>},
+    {{"prefix", "", "NAME", "prefix of the exported symbol"}, setText<&Options::prefix>},
+    {{"load-dialect-plugin", "", "F", "a shared library with dialects that .mlir text may use; may be repeated"},
+     addLibrary<&Options::dialectPlugins>},
+    {{"load-pass-plugin", "", "F", "a shared library with passes for --run-passes; may be repeated"},
+     addLibrary<&Options::passPlugins>},
+    {{"run-passes", "", "STAGE:PASS,...", "run these passes at the stage imported, canonical, ...; may be repeated"},
+     addRunPasses},
+    {{"remarks", "", "CATEGORY", "CATEGORY or CATEGORY:REGEX: say what a kind of rules did and why not, as fusion"},
+     setText<&Options::remarks>},
+    {{"dump-dir", "", "DIR", "write the IR after every stage there"}, setDumpDirectory},
+    {{"save-temps", "", nullptr, "keep the text of every stage", true}, setFlag<&Options::saveTemps>},
+    {{"emulate", "", "UNIT",
+      "products as for a CPU with amx, or with dot products of bf16, whose instructions vector code takes the place of",
+      true},
+     setChoice<&Options::emulate, matrixUnits>},
+    {{"inject-fault", "", "KIND@PLACE",
+      "for tests: fail or verify (a pass), abort, segv, overflow or wait, at a stage, read, pack or object", true},
+     setText<&Options::fault>},
+    {{"dry-run", "", nullptr, "predict memory and sizes, write nothing"}, setFlag<&Options::dryRun>},
+    {{"j", "", "N", "threads for packing; default: all processors", false, true}, setNumber<&Options::jobs, 1, 256>},
+    {{"progress", "", "WHEN",
+      "a line on how far it is: auto (on a terminal, after a second), always (at once, wherever stderr goes), never"},
+     setChoice<&Options::progress, progressModes>},
+    {{"verbose", "v", nullptr, "print the time of every phase, and details"}, setFlag<&Options::verbose>},
+    {{"###", "", nullptr, "print what would be run, run nothing", true}, setFlag<&Options::showCommands>},
+    {{"list-families", "", nullptr, "print the model families that can be compiled"}, setFlag<&Options::listFamilies>},
+    {{"version", "", nullptr, "print the version"}, setFlag<&Options::version>},
+    {{"help", "h", nullptr, "print this"}, setFlag<&Options::help>},
+    {{"help-hidden", "", nullptr, "print every option", true}, setFlag<&Options::helpHidden>}};
 
-bool takesValue(std::string_view name) {
-  return std::any_of(std::begin(texts), std::end(texts), [&](const Text &t) { return name == t.name; }) ||
-         std::find(std::begin(others), std::end(others), name) != std::end(others);
-}
-
-/// Every option that --help lists, with its dashes.
-std::vector<std::string_view> optionNames() {
-  std::vector<std::string_view> names = {"-S", "-c", "-march", "--attention-weights"};
-  names.insert(names.end(), std::begin(others), std::end(others));
-  for (const Text &text : texts)
-    if (!text.hidden)
-      names.push_back(text.name);
-  for (const Flag &flag : flags)
-    if (!flag.hidden)
-      names.push_back(flag.name);
+std::vector<OptionName> optionNames() {
+  std::vector<OptionName> names;
+  for (const Option &option : table)
+    names.push_back(option.name);
   return names;
 }
 
-Error unknownOption(const std::string &name) {
-  const std::vector<std::string_view> names = optionNames();
-  return usage(rapt::unknownOption(name, findNearest(name, names)));
-}
+Error usage(const std::string &message) { return Error{message + " (--help lists the options)"}; }
 
-/// The name under which the tables have an option: other compilers' names, and one dash for two or two for one.
-std::string canonicalName(const std::string &name) {
-  auto isKnown = [](std::string_view known) {
-    return takesValue(known) || known == "--attention-weights" ||
-           std::any_of(std::begin(flags), std::end(flags), [&](const Flag &flag) { return known == flag.name; });
-  };
-  if (isKnown(name) || name.size() < 2)
-    return name;
-  const bool isLong = name[1] == '-';
-  std::string other = isLong ? name.substr(1) : "-" + name;
-  for (const auto &[alias, known] : aliases)
-    if (alias == name || (alias == other && name.size() > 3))
-      return std::string(known);
-  return name.size() > 3 && isKnown(other) ? other : name;
-}
-
-/// Options with values that need more than storing.
-Status apply(Options &options, const std::string &name, const std::string &value) {
-  auto store = [&](auto &field, uint64_t least, uint64_t most) -> Status {
-    Expected<uint64_t> parsed = number(name, value, least, most);
-    if (!parsed)
-      return parsed.error();
-    field = *parsed;
-    return {};
-  };
-  for (const Text &text : texts)
-    if (name == text.name) {
-      if (value.empty() && text.expected[0])
-        return wrongValue(value, name, text.expected);
-      if (!text.choices.empty() && std::find(text.choices.begin(), text.choices.end(), value) == text.choices.end())
-        return wrongValue(value, name, listChoices(text.choices));
-      options.*text.field = value;
-      return {};
+/// Refuses a CPU that is named twice.
+Status checkCpus(const Options &options) {
+  for (size_t i = 0; i < options.cpus.size(); ++i)
+    if (std::find(options.cpus.begin(), options.cpus.begin() + i, options.cpus[i]) != options.cpus.begin() + i) {
+      std::string list;
+      for (const std::string &cpu : options.cpus)
+        list += (list.empty() ? "" : ",") + cpu;
+      return usage("--mcpu=" + json::printable(list) + " names " + json::printable(options.cpus[i]) + " twice");
     }
-  if (name == "--mcpu")
-    return applyCpus(options, name, value);
-  if (name == "--max-seq-len")
-    return store(options.maxSequenceLength, 1, uint64_t(1) << 30);
-  if (name == "--attention-weights")
-    return applyAttentionWeights(options, value);
-  if (name == "--max-batch")
-    return store(options.maxBatch, 1, 65536);
-  if (name == "--random-weights")
-    return store(options.randomSeed, 0, UINT64_MAX);
-  if (name == "-j")
-    return store(options.jobs, 1, 256);
-  if (name == "--ignore-config-key") {
-    options.ignoreKeys.push_back(value);
-    return {};
-  }
-  if (name == "--load-pass-plugin")
-    return addFile(options.passPlugins, name, value);
-  if (name == "--load-dialect-plugin")
-    return addFile(options.dialectPlugins, name, value);
-  if (name == "--run-passes")
-    return applyRunPasses(options, value);
-  if (name == "--quantize-group") {
-    if (std::find(std::begin(groupSizes), std::end(groupSizes), value) == std::end(groupSizes))
-      return wrongValue(value, name, listChoices(groupSizes));
-    return store(options.quantizeGroup, 32, 128);
-  }
-  return unknownOption(name);
+  return {};
 }
 
 std::string emitOfSuffix(const std::string &output) {
@@ -284,6 +260,8 @@ Status checkRunPasses(const Options &options) {
 Status check(Options &o) {
   if (o.version || o.listFamilies || o.help || o.helpHidden || o.listCpus)
     return {};
+  if (Status different = checkCpus(o); !different)
+    return different;
   const std::string bySuffix = emitOfSuffix(o.output);
   const bool binary = o.emit == "so" || o.emit == "a" || o.emit == "obj";
   if (!o.emit.empty() && !bySuffix.empty() && bySuffix != o.emit)
@@ -300,9 +278,9 @@ Status check(Options &o) {
   if (o.quantizeZeroPoint && o.quantize != "w4")
     return usage("--quantize-zero-point is for --quantize=w4; 8 bits are symmetric");
   if (!o.fault.empty() && !isFault(o.fault))
-    return wrongValue(o.fault, "--inject-fault", "KIND@PLACE");
+    return Error{invalidValue(o.fault, "--inject-fault", "KIND@PLACE")};
   if (!o.remarks.empty() && o.remarks.substr(0, o.remarks.find(':')) != "fusion")
-    return wrongValue(o.remarks, "--remarks", "fusion or fusion:REGEX");
+    return Error{invalidValue(o.remarks, "--remarks", "fusion or fusion:REGEX")};
   if (o.embedWeights && o.noWeights)
     return usage("--no-weights and --embed-weights exclude each other");
   if (o.embedWeights && o.emit != "so" && o.emit != "a" && o.emit != "obj")
@@ -321,51 +299,21 @@ Status check(Options &o) {
 } // namespace
 
 Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
+  std::vector<const char *> argv = {"raptc"};
+  for (const std::string &argument : arguments)
+    argv.push_back(argument.c_str());
+  const std::vector<OptionName> names = optionNames();
+  Expected<std::vector<Argument>> read = readArguments(int(argv.size()), argv.data(), names);
+  if (!read)
+    return usage(read.error().message);
   Options options;
-  bool onlyInputs = false;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    std::string name = arguments[i];
-    if (onlyInputs || name.empty() || name[0] != '-') {
-      if (!options.input.empty())
-        return usage("two inputs: '" + json::printable(options.input) + "' and '" + json::printable(name) + "'");
-      options.input = name;
-      continue;
-    }
-    if (name == "--") {
-      onlyInputs = true;
-      continue;
-    }
-    std::optional<std::string> value;
-    if (const size_t equals = name.find('='); equals != std::string::npos) {
-      value = name.substr(equals + 1);
-      name.resize(equals);
-    }
-    name = canonicalName(name);
-    if (name == "-S" || name == "-c") {
-      options.emit = name == "-S" ? "asm" : "obj";
-      continue;
-    }
-    const Flag *flag = std::find_if(std::begin(flags), std::end(flags), [&](const Flag &f) { return name == f.name; });
-    if (flag != std::end(flags) && value)
-      return usage(name + " takes no value");
-    if (flag != std::end(flags)) {
-      options.*flag->field = true;
-      continue;
-    }
-    if (!value && !takesValue(name) && name.size() > 2 && (name.starts_with("-o") || name.starts_with("-j"))) {
-      value = name.substr(2);
-      name.resize(2);
-    } else if (!value && name == "--attention-weights") {
-      value = "all";
-    } else if (!value && takesValue(name) && i + 1 < arguments.size()) {
-      value = arguments[++i];
-    } else if (!value && takesValue(name)) {
-      return usage(name + " needs a value");
-    } else if (!value) {
-      return unknownOption(name);
-    }
-    if (Status status = apply(options, name, *value); !status)
-      return status.error();
+  for (const auto &[name, text, hasValue] : *read) {
+    if (!name && !options.input.empty())
+      return usage("two inputs: '" + json::printable(options.input) + "' and '" + json::printable(text) + "'");
+    if (!name)
+      options.input = text;
+    else if (std::string expected = table[name - names.data()].set(options, text); !expected.empty())
+      return Error{invalidValue(text, name->shown(), expected)};
   }
   if (Status status = check(options); !status)
     return status.error();
@@ -373,31 +321,9 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
 }
 
 std::string helpText(bool hidden) {
-  std::string text = "raptc MODEL [-o OUT.so] [options]: compiles an attention model to a native library.\n"
-                     "MODEL is a Hugging Face directory, a lone config.json, or .mlir text.\n\n";
-  auto line = [&](std::string name, const char *help) {
-    text += "  " + name + std::string(name.size() < 26 ? 26 - name.size() : 1, ' ') + help + "\n";
-  };
-  for (const Text &option : texts)
-    if (hidden || !option.hidden)
-      line(std::string(option.name) + (option.name[1] == 'o' ? " F" : "=VALUE"), option.help);
-  line("--mcpu=A[,B,...]", "native, x86-64-v3 or another CPU; of several the best is taken at load; help lists them");
-  line("-march=A[,B,...]", "the same as --mcpu");
-  line("--max-seq-len=N", "positions of one sequence; default: as many as the model has");
-  line("--max-batch=N", "sequences of one step; default 64");
-  line("--attention-weights[=LAYERS/HEADS]", "attention's weights become outputs, to look at; all, or 0,2-5/3");
-  line("--random-weights=SEED", "weights from a seed instead of the directory's");
-  line("--ignore-config-key=K", "go on in spite of a config key that is not understood");
-  line("--quantize-group=N", "rows of a group of w8 and w4: 32 (default), 64 or 128");
-  line("--load-dialect-plugin=F", "a shared library with dialects that .mlir text may use; may be repeated");
-  line("--load-pass-plugin=F", "a shared library with passes for --run-passes; may be repeated");
-  line("--run-passes=STAGE:PASS,...", "run these passes at the stage imported, canonical, ...; may be repeated");
-  line("-j N", "threads for packing; default: all processors");
-  line("-S, -c", "the same as --emit=asm, --emit=obj");
-  for (const Flag &flag : flags)
-    if (hidden || !flag.hidden)
-      line(flag.name, flag.help);
-  return text;
+  return "raptc MODEL [-o OUT.so] [options]: compiles an attention model to a native library.\n"
+         "MODEL is a Hugging Face directory, a lone config.json, or .mlir text.\n\n" +
+         listOptions(optionNames(), 34, hidden);
 }
 
 } // namespace rapt::driver

@@ -31,6 +31,8 @@ static const OptionName *findOption(std::string_view name, std::span<const Optio
 static Error noSuchOption(std::string_view argument, std::string_view name, std::span<const OptionName> options) {
   std::vector<std::string_view> names;
   for (const OptionName &option : options) {
+    if (option.isHidden)
+      continue;
     names.push_back(option.name);
     for (std::string_view alias : words(option.aliases))
       names.push_back(alias);
@@ -39,7 +41,29 @@ static Error noSuchOption(std::string_view argument, std::string_view name, std:
   return Error{unknownOption(argument, nearest ? nearest->shown() : "")};
 }
 
-std::string OptionName::shown() const { return (name.size() == 1 ? "-" : "--") + std::string(name); }
+/// Clang's -### has one dash, too.
+std::string OptionName::shown() const { return (name.size() == 1 || name[0] == '#' ? "-" : "--") + std::string(name); }
+
+namespace {
+/// The parts of an argument that begins with a dash.
+struct Parts {
+  const OptionName *option; ///< null: there is none
+  std::string_view name;    ///< as it was written, without dashes
+  std::optional<std::string_view> value;
+};
+} // namespace
+
+static Parts split(std::string_view text, std::span<const OptionName> options) {
+  const size_t equals = std::min(text.find('='), text.size());
+  const bool isLong = text[1] == '-';
+  const std::string_view name = text.substr(isLong ? 2 : 1, equals - (isLong ? 2 : 1));
+  if (const OptionName *option = isLong && name.size() < 2 ? nullptr : findOption(name, options))
+    return {option, name, equals < text.size() ? std::optional(text.substr(equals + 1)) : std::nullopt};
+  const OptionName *glued = isLong || equals < text.size() ? nullptr : findOption(text.substr(1, 1), options);
+  if (glued && glued->isGlued)
+    return {glued, text.substr(1, 1), text.substr(2)};
+  return {nullptr, name, std::nullopt};
+}
 
 Expected<std::vector<Argument>> rapt::readArguments(int argc, const char *const *argv,
                                                     std::span<const OptionName> options) {
@@ -53,29 +77,26 @@ Expected<std::vector<Argument>> rapt::readArguments(int argc, const char *const 
     }
     if ((onlyOperands = text == "--"))
       continue;
-    const size_t equals = std::min(text.find('='), text.size());
-    const bool isLong = text[1] == '-', hasValue = equals < text.size();
-    const std::string_view name = text.substr(isLong ? 2 : 1, equals - (isLong ? 2 : 1));
-    const OptionName *option = isLong && name.size() < 2 ? nullptr : findOption(name, options);
+    auto [option, name, value] = split(text, options);
     if (!option)
-      return noSuchOption(text.substr(0, equals), name, options);
-    if (!option->value && hasValue)
+      return noSuchOption(text.substr(0, text.find('=')), name, options);
+    if (!option->value && value)
       return Error{option->shown() + " takes no value"};
-    if (option->value && !hasValue && !option->mayLackValue() && ++i == argc)
-      return Error{option->shown() + " needs a value: " + option->value};
-    const bool isNext = option->value && !hasValue && !option->mayLackValue();
-    arguments.push_back({option,
-                         std::string(hasValue ? text.substr(equals + 1)
-                                     : isNext ? argv[i]
-                                              : ""),
-                         hasValue || isNext});
+    if (option->value && !value && !option->mayLackValue()) {
+      if (++i == argc)
+        return Error{option->shown() + " needs a value: " + option->value};
+      value = argv[i];
+    }
+    arguments.push_back({option, std::string(value.value_or("")), value.has_value()});
   }
   return arguments;
 }
 
-std::string rapt::listOptions(std::span<const OptionName> options, size_t column) {
+std::string rapt::listOptions(std::span<const OptionName> options, size_t column, bool withHidden) {
   std::string result;
   for (const OptionName &option : options) {
+    if (option.isHidden && !withHidden)
+      continue;
     std::string left = "      " + option.shown();
     for (std::string_view alias : words(option.aliases))
       if (alias.size() == 1)

@@ -16,9 +16,11 @@ struct OptionName {
   std::string_view aliases; ///< other names, with spaces between: one letter, or the names that related tools have
   const char *value; ///< what --help calls the value; null for a switch, and begins with [ where it may be left out
   const char *help;
+  bool isHidden = false; ///< only listed when asked for, and never offered for another name
+  bool isGlued = false;  ///< a name of one letter, behind which the value may follow at once: -j2
 
   bool mayLackValue() const { return value && value[0] == '['; }
-  /// "--name".
+  /// "--name", and "-n" for a name of one letter.
   std::string shown() const;
 };
 
@@ -29,12 +31,12 @@ struct Argument {
   bool hasValue = false;
 };
 
-/// Reads argv[1..]: "--name=value", "--name value", "-n value"; "--" ends the options, and "-" is an operand. Errors
-/// are for exit status 2 and say what to write instead.
+/// Reads argv[1..]: "--name=value", "--name value", "-n value", "-nvalue" where it may be so; "--" ends the options,
+/// and "-" is an operand. Errors are for exit status 2 and say what to write instead.
 Expected<std::vector<Argument>> readArguments(int argc, const char *const *argv, std::span<const OptionName> options);
 
 /// The lines of --help; what the options do stands in column `column`.
-std::string listOptions(std::span<const OptionName> options, size_t column);
+std::string listOptions(std::span<const OptionName> options, size_t column, bool withHidden = false);
 
 /// "a whole number from 1 to 8", or "from 1 on" where `most` is that of the type.
 std::string expectedNumber(int64_t least, int64_t most);

@@ -102,6 +102,28 @@ TEST(Options, TheNearestNameIsOffered) {
   EXPECT_NE(failure({"a", "--strict=1"}).find("--strict takes no value"), std::string::npos);
 }
 
+TEST(Options, HiddenOptionsAreListedOnlyWhenAskedFor) {
+  for (const char *name : {"--inject-fault", "-###", "--save-temps", "--help-hidden"}) {
+    EXPECT_EQ(helpText(false).find(name), std::string::npos) << name;
+    EXPECT_NE(helpText(true).find(std::string("      ") + name), std::string::npos) << name;
+  }
+  for (const char *line :
+       {"\n      -o F ", "\n  -h, --help ", "\n  -v, --verbose ", "\n      --attention-weights[=LAYERS/"})
+    EXPECT_NE(helpText(false).find(line), std::string::npos) << line;
+  EXPECT_EQ(failure({"a", "--inject-falt"}).find("did you mean"), std::string::npos);
+}
+
+TEST(Options, PluginsAndPassesMayBeRepeated) {
+  auto options = parseOptions({"dir", "--load-pass-plugin=a.so", "--load-pass-plugin", "b.so",
+                               "--run-passes=imported:cse,x{n=1:2}", "--run-passes=tiled:y"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->passPlugins, (std::vector<std::string>{"a.so", "b.so"}));
+  ASSERT_EQ(options->runPasses.size(), 2u);
+  EXPECT_EQ(options->runPasses[0].stage, "imported");
+  EXPECT_EQ(options->runPasses[0].pipeline, "cse,x{n=1:2}");
+  EXPECT_EQ(options->runPasses[1].stage, "tiled");
+}
+
 TEST(Options, EmptyValues) {
   EXPECT_EQ(failure({"a", "-o", ""}), "invalid value '' for -o; expected a file");
   EXPECT_EQ(failure({"a", "--weights="}),

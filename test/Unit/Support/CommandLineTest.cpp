@@ -8,7 +8,9 @@ namespace {
 
 constexpr OptionName names[] = {{"max-tokens", "n n-predict", "N", "stop there"},
                                 {"stats", "", nullptr, "tell times"},
-                                {"profile", "", "[=FILE]", "measure"}};
+                                {"profile", "", "[=FILE]", "measure"},
+                                {"j", "jobs", "N", "threads", false, true},
+                                {"###", "secret", nullptr, "show commands", true}};
 
 /// "max-tokens=3 . stats" for arguments that are right, else the message.
 std::string read(std::vector<const char *> arguments) {
@@ -32,6 +34,8 @@ TEST(CommandLine, FormsOfOptions) {
   EXPECT_EQ(read({"a", "-n", "3", "--stats"}), "'a max-tokens=3 stats");
   EXPECT_EQ(read({"--max-tokens=3", "-max-tokens", "-4", "--n-predict="}), "max-tokens=3 max-tokens=-4 max-tokens=");
   EXPECT_EQ(read({"--profile", "--profile=x=y", "-"}), "profile profile=x=y '-");
+  EXPECT_EQ(read({"-j2", "-j", "3", "-j=4", "--jobs=5"}), "j=2 j=3 j=4 j=5");
+  EXPECT_EQ(read({"-###", "--secret"}), "### ###");
   EXPECT_EQ(read({"-stats", "--", "--stats", "-n"}), "stats '--stats '-n");
 }
 
@@ -40,6 +44,11 @@ TEST(CommandLine, WrongOptions) {
   // An alias that is near offers the option's own name.
   EXPECT_EQ(read({"--n-predicts=3"}), "unknown option '--n-predicts'; did you mean '--max-tokens'?");
   EXPECT_EQ(read({"--n"}), "unknown option '--n'");
+  EXPECT_EQ(read({"-n3"}), "unknown option '-n3'");
+  EXPECT_EQ(read({"-jbos=2"}), "unknown option '-jbos'; did you mean '-j'?"); // no value of -j
+  EXPECT_EQ(read({"--j2"}), "unknown option '--j2'");
+  EXPECT_EQ(read({"--sekret"}), "unknown option '--sekret'"); // a hidden option is not offered
+  EXPECT_EQ(read({"-###=1"}), "-### takes no value");
   EXPECT_EQ(read({"-x=3"}), "unknown option '-x'");
   EXPECT_EQ(read({"--stats=1"}), "--stats takes no value");
   EXPECT_EQ(read({"-n"}), "--max-tokens needs a value: N");
@@ -59,5 +68,7 @@ TEST(CommandLine, Values) {
 TEST(CommandLine, Help) {
   EXPECT_EQ(listOptions(names, 24), "  -n, --max-tokens N    stop there\n"
                                     "      --stats           tell times\n"
-                                    "      --profile[=FILE]  measure\n");
+                                    "      --profile[=FILE]  measure\n"
+                                    "      -j N              threads\n");
+  EXPECT_NE(listOptions(names, 24, true).find("      -###              show commands\n"), std::string::npos);
 }
