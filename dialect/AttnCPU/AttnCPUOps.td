@@ -37,7 +37,7 @@ def AttnCPU_PanelMatmulOp : AttnCPU_Op<"panel_matmul",
     }
     ```
   }];
-  let arguments = (ins TensorOrMemRef<[F32, BF16]>:$rows, TensorOrMemRef<[F32, BF16]>:$panel, Variadic<TensorOrMemRef<[AnyType]>>:$ahead,
+  let arguments = (ins TensorOrMemRef<[F32, BF16]>:$rows, TensorOrMemRef<[F32, BF16, F16]>:$panel, Variadic<TensorOrMemRef<[AnyType]>>:$ahead,
                        Variadic<Index>:$bounds, TensorOrMemRef<[F32]>:$dest, UnitAttr:$write);
   let results = (outs Variadic<AnyRankedTensor>:$result);
   let assemblyFormat = [{

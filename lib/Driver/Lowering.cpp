@@ -180,7 +180,9 @@ MaybeFailure Lowering::runPasses(Stage to) {
   enter();
   if (std::unique_ptr<Pass> faulty = makeFaultyPass(options, name))
     passes.addPass(std::move(faulty));
+#ifdef NDEBUG
   passes.enableVerifier(false); // the stage as a whole is verified below
+#endif
   if (failed(passes.run(*module)) || failed(verify(*module)))
     return failPasses(to);
   if (MaybeFailure failure = runUserPasses())

@@ -7,9 +7,12 @@ include "mlir/Pass/PassBase.td"
 def AttnVerifyBackend : Pass<"attn-verify-backend", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `backend`";
   let description = [{
-    No tensor, no allocation and no copy of a buffer is left: entries work in the caller's memory and one workspace.
+    No tensor, no allocation and no copy of a buffer is left: entries work in the caller's memory and one workspace. Each `scf.forall` is a
+    task of `attn.parallel_for`. The dialects are affine, arith, func, llvm, math, memref, scf, ub and vector, those of the target (`dialects`),
+    and of attn declarations and `attn.parallel_for`.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
+  let options = [ListOption<"dialects", "dialects", "std::string", "Dialects of the target's instructions">];
 }
 
 def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {

@@ -82,12 +82,22 @@ LogicalResult verifyNoLayout(Operation *op) {
   return success();
 }
 
+/// The choices of a target, which knows its instructions, are of the stage laid-out.
+LogicalResult verifyNeutral(Operation *op) {
+  if (op->hasAttr(attn::AttnDialect::targetAttr))
+    return op->emitOpError() << "has " << attn::AttnDialect::targetAttr
+                             << ": the canonical stage promises code of no target";
+  if (isa<attn::ParallelForOp>(op))
+    return op->emitOpError("is a target's choice: the canonical stage promises code of no target");
+  return success();
+}
+
 struct VerifyCanonical : rapt::impl::AttnVerifyCanonicalBase<VerifyCanonical> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), {Stage::Imported, Stage::Canonical})))
       return signalPassFailure();
     if (failed(verifyEach(getOperation(), [](Operation *op) -> LogicalResult {
-          if (failed(verifyNoLayout(op)))
+          if (failed(verifyNoLayout(op)) || failed(verifyNeutral(op)))
             return failure();
           if (auto function = op->getParentOfType<func::FuncOp>();
               isa<attn::ParameterSliceOp>(op) && function && !function->hasAttr(attn::AttnDialect::entryAttr))
@@ -95,7 +105,8 @@ struct VerifyCanonical : rapt::impl::AttnVerifyCanonicalBase<VerifyCanonical> {
                                      << "functions with " << attn::AttnDialect::entryAttr;
           if (isa<func::CallOp>(op))
             return op->emitOpError("is left: the canonical stage promises that blocks are inlined into the layer loop");
-          return success();
+          return verifyDialects<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect,
+                                scf::SCFDialect, tensor::TensorDialect>(op, Stage::Canonical);
         })))
       signalPassFailure();
   }

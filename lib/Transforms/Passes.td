@@ -17,7 +17,8 @@ def AttnVerifyCanonical : Pass<"attn-verify-canonical", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `canonical`";
   let description = [{
     Blocks are inlined, and weights are read in entries only. Shapes are logical: no parameter, tensor or cache has a layout, which is a
-    target's.
+    target's, as are capabilities (`attn.target`), casts of rows for bf16, and tiles. The dialects are attn, arith, func,
+    math, scf and tensor.
   }];
 }
 

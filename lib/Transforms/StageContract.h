@@ -1,6 +1,7 @@
 //===- StageContract.h - Checks of every stage's contract ----------------------*- C++ -*-===//
 #pragma once
 #include "lib/Transforms/Stage.h"
+#include "mlir/IR/BuiltinDialect.h"
 #include "mlir/Pass/Pass.h"
 
 namespace rapt {
@@ -11,6 +12,16 @@ mlir::LogicalResult checkStage(mlir::Pass &pass, mlir::Operation *op, llvm::Arra
 
 /// Reports an op that asks for a dim which its shape does not have, or whose index is not known.
 mlir::LogicalResult verifyDim(mlir::Operation *op);
+
+/// Reports an op of another dialect than those of a stage, which promises a closed list of them.
+template <typename... Dialects> mlir::LogicalResult verifyDialects(mlir::Operation *op, Stage stage) {
+  if (llvm::isa<mlir::BuiltinDialect, Dialects...>(op->getDialect()))
+    return mlir::success();
+  mlir::InFlightDiagnostic error = op->emitOpError();
+  error << "is not of the stage " << nameOf(stage) << ", whose dialects are builtin";
+  ((error << ", " << Dialects::getDialectNamespace()), ...);
+  return error;
+}
 
 /// Runs verifyDim and `verify`, which reports what it finds, on every op of the module.
 mlir::LogicalResult verifyEach(mlir::ModuleOp module,

@@ -38,3 +38,55 @@ func.func @beyond(%x: memref<?x8xf32>) -> index {
   %d = memref.dim %x, %c2 : memref<?x8xf32>
   return %d : index
 }
+
+// -----
+
+func.func @frees(%x: memref<4xf32>) {
+  // expected-error@+1 {{is left: the backend stage promises code that neither allocates nor copies buffers}}
+  memref.dealloc %x : memref<4xf32>
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'func.func' op gives a tensor: the backend stage promises buffers}}
+func.func @argument(%x: tensor<4xf32>) {
+  return
+}
+
+// -----
+
+func.func @grid(%n: index) {
+  // expected-error@+1 {{'scf.forall' op is left: the backend stage promises tasks that attn.parallel_for calls}}
+  scf.forall (%i) in (%n) {
+  }
+  return
+}
+
+// -----
+
+func.func @tile(%rows: memref<4x64xbf16>, %panel: memref<32x64xbf16>, %dest: memref<4x32xf32>) {
+  // expected-error@+1 {{'attn_cpu.vnni_matmul' op is not of the stage backend}}
+  attn_cpu.vnni_matmul %rows, %panel, %dest : memref<4x64xbf16>, memref<32x64xbf16>, memref<4x32xf32>
+  return
+}
+
+// -----
+
+// Dialects of instructions are the target's; `dialects` names them.
+// RUN: rapt-opt %S/Inputs/instruction.mlir --attn-verify-backend=dialects=amx
+func.func @instruction() {
+  // expected-error@+1 {{'amx.tile_zero' op is not of the stage backend, whose dialects are builtin, attn, affine, arith, func, llvm, math, memref, scf, ub, vector}}
+  %t = amx.tile_zero : !amx.tile<16x16xf32>
+  return
+}
+
+// -----
+
+attn.parameter @w : tensor<8xf32> from [#attn.source<"w">]
+func.func @whole() -> memref<8xf32> {
+  // expected-error@+1 {{'attn.parameter_slice' op is left: the backend stage promises vectors}}
+  %w = attn.parameter_slice @w : tensor<8xf32>
+  %m = memref.alloca() : memref<8xf32>
+  return %m : memref<8xf32>
+}

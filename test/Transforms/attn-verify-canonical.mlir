@@ -44,3 +44,37 @@ func.func @beyond(%x: tensor<?x8xf32>) -> index {
   %d = tensor.dim %x, %c2 : tensor<?x8xf32>
   return %d : index
 }
+
+// -----
+
+// expected-error@+1 {{'builtin.module' op has attn.target: the canonical stage promises code of no target}}
+module attributes {attn.target = {target = "cpu"}} {
+}
+
+// -----
+
+func.func @cast(%x: tensor<?x64xf32>) -> tensor<?x64xbf16> {
+  // expected-error@+1 {{'attn_cpu.cast_rows' op is not of the stage canonical, whose dialects are builtin, attn, arith, func, math, scf, tensor}}
+  %y = attn_cpu.cast_rows %x : tensor<?x64xf32> -> tensor<?x64xbf16>
+  return %y : tensor<?x64xbf16>
+}
+
+// -----
+
+func.func @memory(%x: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{'memref.load' op is not of the stage canonical, whose dialects are builtin, attn, arith, func, math, scf, tensor}}
+  %0 = memref.load %x[%c0] : memref<8xf32>
+  return
+}
+
+// -----
+
+func.func private @task(%x: tensor<8xf32>, %begin: index, %end: index, %worker: index) {
+  return
+}
+func.func @run(%env: index, %x: tensor<8xf32>, %n: index) {
+  // expected-error@+1 {{'attn.parallel_for' op is a target's choice: the canonical stage promises code of no target}}
+  attn.parallel_for @task(%x) count %n env %env : (tensor<8xf32>), index
+  return
+}

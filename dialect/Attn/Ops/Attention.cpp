@@ -273,6 +273,10 @@ LogicalResult AttentionOp::verify() {
     return failure();
   if (getPaired() && getAdditive())
     return emitOpError("is paired, and an additive similarity is no product");
+  return success();
+}
+
+LogicalResult AttentionOp::verifyRegions() {
   return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
 }
 
@@ -332,5 +336,9 @@ LogicalResult AttentionWeightsOp::verify() {
       return emitOpError() << "names head " << head << " of " << heads;
   if (failed(verifyAdditive(*this, extents[AttentionOp::DQK])))
     return failure();
+  return success();
+}
+
+LogicalResult AttentionWeightsOp::verifyRegions() {
   return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
 }

@@ -120,6 +120,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     custom<NamedRegions>($score, $mask)
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value,
                                  "::mlir::Value":$scale, "::mlir::Value":$qBegin, "::mlir::Value":$qOffset,
                                  "::mlir::Value":$kvBegin, "::mlir::Value":$kvLength, "::mlir::ValueRange":$extras,
@@ -177,6 +178,7 @@ def Attn_AttentionWeightsOp : Attn_Op<"attention_weights", [Pure, RecursiveMemor
     custom<NamedRegions>($score, $mask)
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// Maps, dims and tables by the numbers that they have in attn.attention: 0 the query, 1 the key, 4 + i extra operand i.
     using Dim = AttentionOp::Dim;

@@ -192,6 +192,10 @@ LogicalResult AttentionStateOp::verify() {
   auto isMatrix = [](Value ahead) { return cast<RankedTensorType>(ahead.getType()).getRank() == 2; };
   if (!llvm::all_of(getAhead(), isMatrix) || getAhead().empty() != !getFrom() || getAhead().empty() != !getTo())
     return emitOpError("prefetches the part [from, to) of the rows of matrices");
+  return success();
+}
+
+LogicalResult AttentionStateOp::verifyRegions() {
   return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
 }
 

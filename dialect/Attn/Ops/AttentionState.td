@@ -84,6 +84,7 @@ def Attn_AttentionStateOp : Attn_StateOp<"attention_state", [
     }
     bool isTable(unsigned i);
   }];
+  let hasRegionVerifier = 1;
 }
 
 def Attn_AttentionMergeOp : Attn_StateOp<"attention_merge", []> {

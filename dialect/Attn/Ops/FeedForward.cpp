@@ -134,6 +134,10 @@ LogicalResult LinearOp::verify() {
     if (!bias && type.getShape() != result.getShape())
       return emitOpError() << "extra operand " << type << " is neither a bias [n] nor of the result's shape " << result;
   }
+  return success();
+}
+
+LogicalResult LinearOp::verifyRegions() {
   if (getEpilogue().empty())
     return getExtras().empty() ? success() : emitOpError("has extra operands but no epilogue region");
   Block &block = getEpilogue().front();

@@ -44,6 +44,7 @@ def Attn_LinearOp : Attn_Op<"linear", [Pure, RecursiveMemoryEffects]> {
     `:` type($input) `,` type($weight) (`,` `(` type($extras)^ `)`)? `->` type($result) custom<OptionalRegion>($epilogue)
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$weight)>];
   let extraClassDeclaration = [{
     bool isPacked() { return getWeight().getType().getRank() == 3; }

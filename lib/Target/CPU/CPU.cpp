@@ -119,8 +119,11 @@ public:
       passes.addPass(createAttnVerifyLaidOut());
     else if (stage == Stage::Tiled)
       passes.addPass(createAttnVerifyTiled());
-    else if (stage == Stage::Backend)
-      passes.addPass(createAttnVerifyBackend());
+    else if (stage == Stage::Backend) {
+      AttnVerifyBackendOptions contract;
+      contract.dialects = {"amx"};
+      passes.addPass(createAttnVerifyBackend(contract));
+    }
   }
 
   void registerDialects(DialectRegistry &registry) const override {

@@ -300,7 +300,7 @@ func.func @mask_yield(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tens
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @mask_empty(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{mask region must yield 'i1'}}
+  // expected-error@+1 {{empty block: expect at least a terminator}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index):

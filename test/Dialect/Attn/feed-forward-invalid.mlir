@@ -115,7 +115,7 @@ func.func @epilogue_yield(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>) {
 // -----
 
 func.func @epilogue_empty(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>) {
-  // expected-error@+1 {{epilogue region must yield 'f32'}}
+  // expected-error@+1 {{empty block: expect at least a terminator}}
   %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x96xf32> -> tensor<?x96xf32> {
   ^bb0(%sum: f32):
   }

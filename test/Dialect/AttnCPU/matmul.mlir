@@ -2,7 +2,10 @@
 
 // CHECK-LABEL: @products
 func.func @products(%q: tensor<8x16xf32>, %p: tensor<16x32xf32>, %d: tensor<8x32xf32>, %m: memref<8x?xf32>, %n: memref<?x32xf32>,
-                    %e: memref<8x32xf32>, %i: index, %r: memref<8x?xbf16>, %w: memref<?x64xbf16>) -> tensor<8x32xf32> {
+                    %e: memref<8x32xf32>, %i: index, %r: memref<8x?xbf16>, %w: memref<?x64xbf16>,
+                    %h: memref<?x32xf16>) -> tensor<8x32xf32> {
+  // CHECK: attn_cpu.panel_matmul %{{.*}} : memref<8x?xf32>, memref<?x32xf16>, memref<8x32xf32>
+  attn_cpu.panel_matmul %m, %h, %e : memref<8x?xf32>, memref<?x32xf16>, memref<8x32xf32>
   // CHECK: attn_cpu.panel_matmul %{{.*}} : memref<8x?xbf16>, memref<?x64xbf16>, memref<8x32xf32>
   attn_cpu.panel_matmul %r, %w, %e : memref<8x?xbf16>, memref<?x64xbf16>, memref<8x32xf32>
   // CHECK: attn_cpu.panel_matmul %{{.*}}, %{{.*}}, %{{.*}} ahead(%{{.*}}, %{{.*}} : memref<8x32xf32>, memref<?x32xf32>) rows(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) write : memref<8x?xf32>, memref<?x32xf32>, memref<8x32xf32>{{$}}

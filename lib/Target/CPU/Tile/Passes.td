@@ -32,7 +32,7 @@ def AttnVerifyTiled : Pass<"attn-verify-tiled", "::mlir::ModuleOp"> {
   let description = [{
     No attn op is left but declarations, parameter slices, `attn.attention_state`, `attn.attention_merge`,
     `attn_cpu.vnni_matmul` and `attn_cpu.quantized_matmul`,
-    and no tensor has an encoding or quantized elements.
+    and no tensor has an encoding or quantized elements. The other dialects are affine, arith, func, linalg, math, scf, tensor, ub and vector.
   }];
 }
 

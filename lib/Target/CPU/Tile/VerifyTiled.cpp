@@ -2,6 +2,15 @@
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "lib/Transforms/StageContract.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNVERIFYTILED
@@ -28,7 +37,9 @@ struct VerifyTiled : rapt::impl::AttnVerifyTiledBase<VerifyTiled> {
                !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
                     attn::AttentionMergeOp, attn::LookupOp, attn::YieldOp>(op)))
             return op->emitOpError("is left whole: the tiled stage promises tiles");
-          return success();
+          return verifyDialects<attn::AttnDialect, attn_cpu::AttnCPUDialect, affine::AffineDialect, arith::ArithDialect,
+                                func::FuncDialect, linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
+                                tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>(op, Stage::Tiled);
         })))
       signalPassFailure();
   }

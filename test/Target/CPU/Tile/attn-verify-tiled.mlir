@@ -39,3 +39,11 @@ func.func @quantized() {
   %e = tensor.empty() : tensor<4x32x!attn.quantized<u8 group 0 axis 1>>
   return
 }
+
+// -----
+
+func.func @memory(%x: memref<8xf32>, %c0: index) {
+  // expected-error@+1 {{'memref.prefetch' op is not of the stage tiled, whose dialects are builtin, attn, attn_cpu, affine, arith, func, linalg, math, scf, tensor, ub, vector}}
+  memref.prefetch %x[%c0], read, locality<3>, data : memref<8xf32>
+  return
+}

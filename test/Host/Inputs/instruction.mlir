@@ -1,0 +1,4 @@
+func.func @instruction() {
+  %t = amx.tile_zero : !amx.tile<16x16xf32>
+  return
+}
