@@ -21,7 +21,7 @@ shutil.rmtree(config.environment["RAPT_COMPILED"], ignore_errors=True)
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.rapt_binary_dir, "bin"), config.llvm_tools_dir, os.path.dirname(config.python), os.environ["PATH"]])
 config.environment["OPENBLAS_NUM_THREADS"] = "1"  # numpy's threads would spin beside the other tests
-for name in ("HOME", "TERM", "RAPT_CACHE", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+for name in ("HOME", "TERM", "RAPT_CACHE", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
@@ -75,7 +75,7 @@ if config.assertions:
 if config.sanitizers:
     config.available_features.add("sanitizers")
     # LLVM's libraries are not instrumented: memory that they take from an arena of our code would look poisoned.
-    config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0:detect_leaks=0"
+    config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0:detect_leaks=0:use_sigaltstack=0"  # raptc has a signal stack of its own
 
 # One accelerator: its tests run one after the other.
 lit_config.parallelism_groups["cuda"] = 1
