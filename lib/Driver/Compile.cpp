@@ -91,7 +91,8 @@ private:
   std::vector<CodeVariant> variants; ///< best first
   std::vector<std::unique_ptr<Lowering>> lowerings;
   Input input;
-  std::string imported; ///< text for the other lowerings
+  Stage stageRead = Stage::Imported; ///< of the input
+  std::string imported;              ///< text for the other lowerings
   Step reading;
   OutputPaths paths;
   CommandFiles files;
@@ -173,7 +174,7 @@ bool Compilation::read() {
   if (!found)
     return fail(WrongInput, found.error().message);
   input = std::move(*found);
-  Stage stage = stageOf(*input.module);
+  const Stage stage = stageRead = stageOf(*input.module);
   if (variants.size() > 1 && stage > Stage::Canonical)
     return fail(WrongUsage, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
                                 ", which is for one CPU; give one --mcpu, not " + std::to_string(variants.size()));
@@ -343,8 +344,11 @@ bool Compilation::lowerAll() {
     }
     return lowering.lowerTo(Stage::LLVMDialect);
   };
-  if (lowerings.size() > 1)
-    phases.enterParallel("lowering for several CPUs", "stages", lowerings.size() * 4 - 1);
+  if (lowerings.size() > 1) {
+    auto stagesFrom = [](Stage stage) { return size_t(Stage::LLVMDialect) - size_t(stage); };
+    const size_t stages = stagesFrom(stageOf(module())) + (lowerings.size() - 1) * stagesFrom(stageRead);
+    phases.enterParallel("lowering for several CPUs", "stages", stages);
+  }
   if (!atTheSameTime(lowerings.size(), lower))
     return false;
   phases.enter("describing entries");

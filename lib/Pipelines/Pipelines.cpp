@@ -27,7 +27,6 @@ static void addCanonical(OpPassManager &passes, const PipelineOptions &options) 
     quantization.zeroPoints = options.quantizeZeroPoint;
     passes.addPass(createAttnQuantizeWeights(quantization));
   }
-  passes.addPass(createAttnVerifyCanonical());
 }
 
 /// The target becomes part of the IR, and costs, while shapes are logical.
@@ -60,8 +59,8 @@ void rapt::buildPipeline(OpPassManager &passes, Stage from, Stage to, const Pipe
       if (stage == Stage::LaidOut)
         addTarget(passes, options);
       options.target->addPasses(passes, stage);
-      options.target->addContract(passes, stage);
     }
+    addContract(passes, stage, *options.target);
     AttnSetStageOptions reached;
     reached.stage = nameOf(stage).str();
     passes.addPass(createAttnSetStage(reached));
