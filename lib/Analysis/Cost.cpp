@@ -66,7 +66,7 @@ Sum CostModel::elementBytes(Value value) {
   return bits ? Sum(llvm::divideCeil(bits, 8)) : Sum::unknown();
 }
 
-/// Scales and zeros of what is quantized are bytes as its codes are.
+/// Bytes without padding; those of a quantized matrix include its scales and zero points.
 Sum CostModel::bytesOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   auto quantized = type ? dyn_cast<attn::QuantizedType>(type.getElementType()) : attn::QuantizedType();
