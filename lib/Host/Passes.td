@@ -81,6 +81,44 @@ def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def AttnExpandMath : Pass<"attn-expand-math"> {
+  let summary = "exp, exp2, tanh, erf, sin and cos become polynomials";
+  let description = [{
+    f32 `math.exp`, `math.exp2`, `math.tanh`, `math.erf`, `math.sin` and `math.cos`, scalar or vector, become polynomials (LLVM would call libm once per
+    element). Errors, measured over all arguments where the result is normal: exp, exp2, sin and cos at most 2 ulp, tanh and erf at most 4 ulp.
+    Infinities, NaN and underflow to zero are as in libm; exp and exp2 flush results below 2^-126 to zero. sin and cos hold for |x| <= 2^20 and give NaN
+    beyond; `attn.rotary_table` takes whole turns off before. Conversions to and from bf16 become shifts and sums of integers. exp2 of what is not above zero (`nonpositive`) takes
+    11 instructions; its error is at most 4 ulp, and what would be below 2^-126 is something below it. One that is `rounded`, to bf16, has a
+    polynomial of four terms, whose relative error is 7.5e-5.
+
+    ```mlir
+    func.func @e(%x: vector<16xf32>) -> vector<16xf32> {
+      %0 = math.exp2 %x : vector<16xf32>
+      return %0 : vector<16xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "everything becomes the llvm dialect";
+  let description = [{
+    The last conversion: bufferized code of vectors, memrefs and control flow, and `attn.parallel_for`, which becomes a closure on
+    the stack and a call of the executor in `rapt_env`; a non-zero answer returns from the entry at once. Dialects of a target's instructions (`dialects`) convert themselves. Vectors of bf16 are loaded and stored as integers.
+
+    ```mlir
+    func.func @f(%x: memref<4xf32>, %i: index) -> f32 {
+      %0 = memref.load %x[%i] : memref<4xf32>
+      return %0 : f32
+    }
+    ```
+  }];
+  let options = [ListOption<"dialects", "dialects", "std::string", "Dialects of the target's instructions">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect"];
+}
+
 def AttnEmitEntries : Pass<"attn-emit-entries", "::mlir::ModuleOp"> {
   let summary = "gives entries the signature of artifact.h";
   let description = [{

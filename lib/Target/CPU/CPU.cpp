@@ -14,6 +14,7 @@
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/AMX/Transforms.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -63,11 +64,14 @@ void addBackend(OpPassManager &passes) {
 }
 
 void addLLVMDialect(OpPassManager &passes) {
+  passes.addPass(createAttnCPUMathInstructions());
   passes.addPass(createAttnExpandMath());
   passes.addPass(createAttnLowerVectors());
   passes.addPass(createSCFToControlFlowPass());
   passes.addPass(createLowerAffinePass());
-  passes.addPass(createAttnToLLVM());
+  AttnToLLVMOptions machine;
+  machine.dialects = {"amx"};
+  passes.addPass(createAttnToLLVM(machine));
   passes.addPass(createReconcileUnrealizedCastsPass());
   passes.addPass(createFolding());
   passes.addPass(createCSEPass());
@@ -129,6 +133,7 @@ public:
   void registerDialects(DialectRegistry &registry) const override {
     registry.insert<attn_cpu::AttnCPUDialect>();
     registerBufferizableOps(registry);
+    registerConvertAMXToLLVMInterface(registry);
   }
 
   void registerPasses() const override {

@@ -1,7 +1,7 @@
 //===- OnlineSoftmax.cpp - From scores to probabilities and the state of softmax ------------===//
 #include "lib/Target/CPU/Codegen/OnlineSoftmax.h"
+#include "lib/Host/Math.h"
 #include "lib/Target/CPU/Codegen/Lanes.h"
-#include "lib/Target/CPU/Codegen/Math.h"
 #include "lib/Target/CPU/Codegen/PairInstructions.h"
 #include "lib/Target/CPU/Codegen/ScoreRegions.h"
 #include "lib/Target/CPU/Tile/Rows.h"
@@ -34,9 +34,9 @@ Value cpu::powerOf(ImplicitLocOpBuilder &b, Value difference, ScoreUnit unit, bo
   }
   // attn-expand-math has fewer instructions for what is not above zero.
   auto exp2 = math::Exp2Op::create(b, difference);
-  exp2->setAttr(kNonpositiveAttr, b.getUnitAttr());
+  exp2->setAttr(host::kNonpositiveAttr, b.getUnitAttr());
   if (isRounded)
-    exp2->setAttr(kRoundedAttr, b.getUnitAttr());
+    exp2->setAttr(host::kRoundedAttr, b.getUnitAttr());
   return exp2;
 }
 

@@ -120,27 +120,24 @@ def AttnVectorize : Pass<"attn-vectorize"> {
                            "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
 }
 
-def AttnExpandMath : Pass<"attn-expand-math"> {
-  let summary = "exp, exp2, tanh, erf, sin and cos become polynomials";
+def AttnCPUMathInstructions : Pass<"attn-cpu-math-instructions"> {
+  let summary = "powers of two and roundings to bf16 by instructions, for targets that have them";
   let description = [{
-    f32 `math.exp`, `math.exp2`, `math.tanh`, `math.erf`, `math.sin` and `math.cos`, scalar or vector, become polynomials (LLVM would call libm once per
-    element). Errors, measured over all arguments where the result is normal: exp, exp2, sin and cos at most 2 ulp, tanh and erf at most 4 ulp.
-    Infinities, NaN and underflow to zero are as in libm; exp and exp2 flush results below 2^-126 to zero. sin and cos hold for |x| <= 2^20 and give NaN
-    beyond; `attn.rotary_table` takes whole turns off before. Conversions to and from bf16 become shifts and sums of integers, or
-    `vcvtne2ps2bf16` where the target has it (`bf16_round`) and 32 numbers are rounded. Where it has instructions for powers of
-    two (`power_scale`), `vreduceps` and `vscalefps`, exp2 of what is not above zero (`nonpositive`) takes 8 instructions,
-    not 11; by either its errors are at most 4 ulp, and what would be below 2^-126 is something below it. One that is `rounded`, to bf16, has a
-    polynomial of four terms, whose relative error is 7.5e-5.
+    Where the target has instructions for powers of two (`power_scale`), `vreduceps` and `vscalefps`, exp2 of what is not above zero
+    (`nonpositive`) takes 8 instructions, not the 11 of `attn-expand-math`; its error is at most 4 ulp, and what would be below 2^-126 is
+    something below it. One that is `rounded`, to bf16, has a polynomial of four terms, whose relative error is 7.5e-5. Where it has
+    `vcvtne2ps2bf16` (`bf16_round`), 32 numbers are rounded by that. Elsewhere nothing changes.
 
     ```mlir
-    func.func @e(%x: vector<16xf32>) -> vector<16xf32> {
-      %0 = math.exp2 %x : vector<16xf32>
-      return %0 : vector<16xf32>
+    module attributes {attn.target = {power_scale, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+      func.func @e(%x: vector<16xf32>) -> vector<16xf32> {
+        %0 = math.exp2 %x {nonpositive} : vector<16xf32>
+        return %0 : vector<16xf32>
+      }
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
-                           "::mlir::vector::VectorDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"];
 }
 
 def AttnLowerVectors : Pass<"attn-lower-vectors"> {
@@ -159,22 +156,6 @@ def AttnLowerVectors : Pass<"attn-lower-vectors"> {
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
-}
-
-def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "everything becomes the llvm dialect";
-  let description = [{
-    The last conversion: bufferized code of vectors, memrefs and control flow, and `attn.parallel_for`, which becomes a closure on
-    the stack and a call of the executor in `rapt_env`; a non-zero answer returns from the entry at once. Vectors of bf16 are loaded and stored as integers.
-
-    ```mlir
-    func.func @f(%x: memref<4xf32>, %i: index) -> f32 {
-      %0 = memref.load %x[%i] : memref<4xf32>
-      return %0 : f32
-    }
-    ```
-  }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect"];
 }
 
 def AttnLowerCopies : Pass<"attn-lower-copies"> {

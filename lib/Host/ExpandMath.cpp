@@ -7,15 +7,12 @@
 // 1980, with fused multiply-adds).
 //
 //===----------------------------------------------------------------------===//
-#include "dialect/Attn/AttnOps.h"
-#include "lib/Target/CPU/Codegen/Math.h"
-#include "lib/Target/CPU/Codegen/PairInstructions.h"
-#include "lib/Target/CPU/Codegen/Passes.h"
-#include "lib/TargetInfo/TargetInfo.h"
+#include "lib/Host/Elementwise.h"
+#include "lib/Host/Math.h"
+#include "lib/Host/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -24,7 +21,7 @@
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNEXPANDMATH
-#include "lib/Target/CPU/Codegen/Passes.h.inc"
+#include "lib/Host/Passes.h.inc"
 } // namespace rapt
 
 using namespace mlir;
@@ -36,54 +33,12 @@ namespace {
 constexpr double kExp2[] = {
     1, 0.6931470036506653, 0.24022246897220612, 0.0555071122944355, 0.009671294130384922, 0.0013269407209008932};
 
-/// 2^f on [0, 1], 8.2e-8; the coefficients are floats.
-constexpr double kExp2OfFraction[] = {
-    1, 0.6931512951850891, 0.24016444385051727, 0.05579991266131401, 0.009017030708491802, 0.0018671300495043397};
-/// The same, 7.5e-5 each, for what is rounded to bf16.
+/// The same, 7.5e-5, for what is rounded to bf16.
 constexpr double kCoarseExp2[] = {0.9999280571937561, 0.6932610273361206, 0.2426113784313202, 0.05517164617776871};
-constexpr double kCoarseExp2OfFraction[] = {0.9999252557754517, 0.6958332061767578, 0.22606757283210754,
-                                            0.0780244916677475};
-/// Lanes of the instructions for powers of two.
-constexpr int64_t kPowerLanes = 16;
 
-/// Emits arithmetic on f32 scalars or vectors of the type of its first value.
-struct Emitter {
-  ImplicitLocOpBuilder &b;
-  Type type;
-
-  Emitter(ImplicitLocOpBuilder &b, Value like) : b(b), type(like.getType()) {}
-
-  Type withElement(Type element) const {
-    auto vector = dyn_cast<VectorType>(type);
-    return vector ? Type(vector.clone(element)) : element;
-  }
-  Value real(double value) {
-    FloatAttr scalar = b.getF32FloatAttr(value);
-    if (auto vector = dyn_cast<VectorType>(type))
-      return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, scalar));
-    return arith::ConstantOp::create(b, scalar);
-  }
-  Value integer(int32_t value) {
-    Type i32 = withElement(b.getI32Type());
-    if (auto vector = dyn_cast<VectorType>(i32))
-      return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, b.getI32IntegerAttr(value)));
-    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
-  }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
-  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
-  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
-  Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b, x, y, z); }
-  Value abs(Value x) { return math::AbsFOp::create(b, x); }
-  Value compare(arith::CmpFPredicate predicate, Value x, Value y) { return arith::CmpFOp::create(b, predicate, x, y); }
-  Value select(Value condition, Value x, Value y) { return arith::SelectOp::create(b, condition, x, y); }
-
-  /// c[0] + c[1] x + ...
-  Value polynomial(Value x, ArrayRef<double> c) {
-    Value y = real(c.back());
-    for (double coefficient : llvm::reverse(c.drop_back()))
-      y = fma(y, x, real(coefficient));
-    return y;
-  }
+/// The functions on scalars or vectors of f32.
+struct Emitter : host::Elementwise {
+  using Elementwise::Elementwise;
 
   /// y * 2^r for |r| <= 127, y in [0.5, 2].
   Value scale(Value y, Value r) {
@@ -209,80 +164,11 @@ template <typename Op, Value (Emitter::*emit)(Value)> struct Expand : OpRewriteP
       return rewriter.notifyMatchFailure(op, "not f32");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Emitter emitter(b, op.getOperand());
-    if (op->hasAttr(cpu::kNonpositiveAttr)) {
-      rewriter.replaceOp(op, emitter.exp2OfNonpositive(op.getOperand(), op->hasAttr(cpu::kRoundedAttr)));
+    if (op->hasAttr(host::kNonpositiveAttr)) {
+      rewriter.replaceOp(op, emitter.exp2OfNonpositive(op.getOperand(), op->hasAttr(host::kRoundedAttr)));
       return success();
     }
     rewriter.replaceOp(op, (emitter.*emit)(op.getOperand()));
-    return success();
-  }
-};
-
-/// exp2 of 16 numbers that are not above zero by instructions: one takes floor(x) off, one multiplies by 2^floor(x).
-/// Results below 2^-126 are 0, NaN stays.
-Value exp2ByPowers(ImplicitLocOpBuilder &b, Value x, bool isCoarse) {
-  constexpr int32_t floorWithoutExceptions = 9, currentRounding = 4;
-  auto constant = [&](Type type, int64_t value) -> Value {
-    return LLVM::ConstantOp::create(b, type, b.getIntegerAttr(type, value));
-  };
-  auto call = [&](StringRef name, ValueRange operands) {
-    return LLVM::CallIntrinsicOp::create(b, x.getType(), b.getStringAttr(name), operands).getResult(0);
-  };
-  Emitter emitter(b, x);
-  Type i32 = b.getI32Type(), i16 = b.getI16Type();
-  Value rounding = constant(i32, currentRounding), zeros = emitter.real(0);
-  Value fraction = call("llvm.x86.avx512.mask.reduce.ps.512",
-                        {x, constant(i32, floorWithoutExceptions), zeros, constant(i16, -1), rounding});
-  Value some = emitter.compare(arith::CmpFPredicate::UGE, x, emitter.real(-126));
-  some = vector::ExtractOp::create(b, vector::BitCastOp::create(b, VectorType::get({1}, i16), some), 0);
-  Value power =
-      isCoarse ? emitter.polynomial(fraction, kCoarseExp2OfFraction) : emitter.polynomial(fraction, kExp2OfFraction);
-  return call("llvm.x86.avx512.mask.scalef.ps.512", {power, x, zeros, some, rounding});
-}
-
-/// exp2 of what is not above zero, 16 lanes at a time.
-struct Exp2ByPowers : OpRewritePattern<math::Exp2Op> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(math::Exp2Op op, PatternRewriter &rewriter) const override {
-    auto type = dyn_cast<VectorType>(op.getType());
-    if (!op->hasAttr(cpu::kNonpositiveAttr) || !type || !type.getElementType().isF32() ||
-        type.getNumElements() % kPowerLanes != 0)
-      return rewriter.notifyMatchFailure(op, "not whole vectors of f32 that are not above zero");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    VectorType row = VectorType::get({type.getNumElements()}, b.getF32Type());
-    Value x = op.getOperand(), result = arith::ConstantOp::create(b, b.getZeroAttr(row));
-    if (type != row)
-      x = vector::ShapeCastOp::create(b, row, x);
-    for (int64_t from = 0; from < row.getNumElements(); from += kPowerLanes) {
-      Value part = vector::ExtractStridedSliceOp::create(b, x, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{kPowerLanes},
-                                                         ArrayRef<int64_t>{1});
-      result = vector::InsertStridedSliceOp::create(b, exp2ByPowers(b, part, op->hasAttr(cpu::kRoundedAttr)), result,
-                                                    ArrayRef<int64_t>{from}, ArrayRef<int64_t>{1});
-    }
-    rewriter.replaceOp(op, type == row ? result : Value(vector::ShapeCastOp::create(b, type, result)));
-    return success();
-  }
-};
-
-/// 32 numbers, or rows of them, to bf16 by the instruction.
-struct RoundPanel : OpRewritePattern<arith::TruncFOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
-    auto from = dyn_cast<VectorType>(op.getIn().getType());
-    if (!from || from.getRank() > 2 || from.getShape().back() != attn::kPanel || !from.getElementType().isF32() ||
-        !getElementTypeOrSelf(op.getType()).isBF16())
-      return rewriter.notifyMatchFailure(op, "not rows of 32 numbers of f32 to bf16");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    if (from.getRank() == 1) {
-      rewriter.replaceOp(op, cpu::roundPanel(b, op.getIn()));
-      return success();
-    }
-    Value rows = arith::ConstantOp::create(b, b.getZeroAttr(op.getType()));
-    for (int64_t r = 0; r < from.getDimSize(0); ++r)
-      rows = vector::InsertOp::create(b, cpu::roundPanel(b, vector::ExtractOp::create(b, op.getIn(), r)), rows, r);
-    rewriter.replaceOp(op, rows);
     return success();
   }
 };
@@ -297,11 +183,6 @@ struct ExpandMath : rapt::impl::AttnExpandMathBase<ExpandMath> {
                  Expand<math::SinOp, &Emitter::sin>, Expand<math::CosOp, &Emitter::cos>>(&getContext());
     // Where a processor has no instruction to round to bf16, LLVM calls a function of the compiler's own library.
     arith::populateExpandBFloat16Patterns(patterns);
-    TargetInfo target = TargetInfo::of(getOperation());
-    if (target.bf16Round)
-      patterns.add<RoundPanel>(&getContext(), /*benefit=*/2);
-    if (target.powerScale)
-      patterns.add<Exp2ByPowers>(&getContext(), /*benefit=*/2);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

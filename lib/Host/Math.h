@@ -2,7 +2,7 @@
 #pragma once
 #include "llvm/ADT/StringRef.h"
 
-namespace rapt::cpu {
+namespace rapt::host {
 
 /// On a math.exp2: its argument is never above zero. Nothing can overflow then, which saves a third of the
 /// instructions.
@@ -11,4 +11,4 @@ inline constexpr llvm::StringLiteral kNonpositiveAttr = "nonpositive";
 /// On such a math.exp2: its result is rounded to bf16, whose 2^-9 hides an error of 2^-13.
 inline constexpr llvm::StringLiteral kRoundedAttr = "rounded";
 
-} // namespace rapt::cpu
+} // namespace rapt::host

@@ -1,10 +1,11 @@
 //===- ToLLVM.cpp - The last conversion --------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/Host/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/ConvertToLLVM/ToLLVMInterface.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -14,7 +15,6 @@
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
-#include "mlir/Dialect/AMX/Transforms.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -27,7 +27,7 @@
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNTOLLVM
-#include "lib/Target/CPU/Codegen/Passes.h.inc"
+#include "lib/Host/Passes.h.inc"
 } // namespace rapt
 
 using namespace mlir;
@@ -162,6 +162,7 @@ void moveAsIntegers(ModuleOp module) {
 }
 
 struct ToLLVM : rapt::impl::AttnToLLVMBase<ToLLVM> {
+  using AttnToLLVMBase::AttnToLLVMBase;
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Backend)))
       return signalPassFailure();
@@ -179,10 +180,17 @@ struct ToLLVM : rapt::impl::AttnToLLVMBase<ToLLVM> {
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
-    populateAMXLegalizeForLLVMExportPatterns(converter, patterns);
     patterns.add<LowerParallelFor>(converter);
     LLVMConversionTarget target(*context);
-    configureAMXLegalizeForExportTarget(target);
+    for (StringRef name : dialects) {
+      Dialect *dialect = context->getOrLoadDialect(name);
+      auto *conversion = dialect ? dyn_cast<ConvertToLLVMPatternInterface>(dialect) : nullptr;
+      if (!conversion) {
+        emitError(getOperation().getLoc()) << "the dialect '" << name << "' has no conversion to the llvm dialect";
+        return signalPassFailure();
+      }
+      conversion->populateConvertToLLVMConversionPatterns(target, converter, patterns);
+    }
     // Declarations of weights and dims stay: the manifest is written from them, whichever stage compilation starts
     // from.
     target.addLegalOp<ModuleOp, UnrealizedConversionCastOp, attn::ParameterOp, attn::DimOp>();
