@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/InitAll.h"
 #include "dialect/Attn/AttnDialect.h"
+#include "lib/Conversion/Passes.h"
 #include "lib/Host/Passes.h"
 #include "lib/Target/Targets.h"
 #include "lib/Transforms/Passes.h"
@@ -73,6 +74,7 @@ void rapt::registerAllDialects(DialectRegistry &registry) {
 
 void rapt::registerAllPasses() {
   registerTransformsPasses();
+  registerConversionPasses();
   registerHostPasses();
   for (const Target *target : allTargets())
     target->registerPasses();

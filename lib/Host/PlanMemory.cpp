@@ -18,7 +18,9 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNPLANMEMORY
@@ -32,16 +34,25 @@ namespace {
 
 constexpr int64_t kAlignment = 64, kStackLimit = 16 << 10;
 
-/// Bytes of a static type, rounded up to the alignment.
-int64_t staticBytes(MemRefType type) {
-  return llvm::alignTo(type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8), kAlignment);
-}
-
-/// Moves a task's allocation out of every loop. A buffer allocated in a loop starts every iteration undefined, so one
-/// buffer serves all iterations.
-void hoist(memref::AllocOp alloc) {
-  while (!isa<FunctionOpInterface>(alloc->getParentOp()))
-    alloc->moveBefore(alloc->getParentOp());
+/// The most bytes that a task's buffer takes, rounded up to the alignment: a tile's extent has a constant bound. None
+/// where an extent has no bound.
+std::optional<int64_t> boundedBytes(memref::AllocOp alloc) {
+  MemRefType type = alloc.getType();
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  unsigned next = 0;
+  for (int64_t extent : type.getShape()) {
+    if (ShapedType::isDynamic(extent)) {
+      FailureOr<int64_t> most = ValueBoundsConstraintSet::computeConstantBound(
+          presburger::BoundType::UB, ValueBoundsConstraintSet::Variable(alloc.getDynamicSizes()[next++]),
+          /*stopCondition=*/nullptr, /*closedUB=*/true);
+      if (failed(most) || *most < 0)
+        return std::nullopt;
+      extent = *most;
+    }
+    if (llvm::MulOverflow(bytes, extent, bytes) || bytes > (int64_t(1) << 40))
+      return std::nullopt;
+  }
+  return llvm::alignTo(bytes, kAlignment);
 }
 
 /// Moves an entry's allocation, and the arithmetic on dims that its sizes come from, to `point` at the entry's start,
@@ -75,23 +86,36 @@ LogicalResult hoistToStart(memref::AllocOp alloc, Operation *point) {
 /// A task's scratch: on the stack, or at `base` + worker * bytes of the workspace, which it then takes as two more
 /// captures. Returns the bytes of workspace one worker needs.
 FailureOr<int64_t> planTask(func::FuncOp task) {
-  SmallVector<memref::AllocOp> allocs;
-  task.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+  struct Place {
+    memref::AllocOp alloc;
+    int64_t bytes;
+  };
+  SmallVector<Place> places;
+  task.walk([&](memref::AllocOp alloc) { places.push_back({alloc, 0}); });
   int64_t total = 0;
-  for (memref::AllocOp alloc : allocs) {
-    hoist(alloc);
-    if (!alloc.getType().hasStaticShape())
-      return alloc.emitOpError("in a task needs a static size"), failure();
-    total += staticBytes(alloc.getType());
+  for (Place &place : places) {
+    std::optional<int64_t> bytes = boundedBytes(place.alloc);
+    if (!bytes)
+      return place.alloc.emitOpError("in a task needs extents with constant bounds"), failure();
+    place.bytes = *bytes;
+    total += *bytes;
   }
   Block &block = task.getBody().front();
   ImplicitLocOpBuilder b = ImplicitLocOpBuilder::atBlockBegin(task.getLoc(), &block);
+  // A buffer that is made in a loop starts every iteration undefined, so one place serves all iterations.
   if (total <= kStackLimit) {
-    for (memref::AllocOp alloc : allocs) {
-      b.setInsertionPoint(alloc);
-      alloc.replaceAllUsesWith(
-          memref::AllocaOp::create(b, alloc.getType(), ValueRange(), ValueRange(), b.getI64IntegerAttr(kAlignment))
-              .getResult());
+    for (auto [alloc, bytes] : places) {
+      MemRefType type = alloc.getType();
+      const bool isStatic = type.hasStaticShape();
+      b.setInsertionPointToStart(&block);
+      MemRefType stored = isStatic ? type : MemRefType::get({bytes}, b.getI8Type());
+      Value buffer =
+          memref::AllocaOp::create(b, stored, ValueRange(), ValueRange(), b.getI64IntegerAttr(kAlignment));
+      if (!isStatic) {
+        b.setInsertionPoint(alloc);
+        buffer = memref::ViewOp::create(b, type, buffer, arith::ConstantIndexOp::create(b, 0), alloc.getDynamicSizes());
+      }
+      alloc.replaceAllUsesWith(buffer);
       alloc.erase();
     }
     return 0;
@@ -104,11 +128,12 @@ FailureOr<int64_t> planTask(func::FuncOp task) {
   Value worker = block.getArguments().back();
   base = arith::AddIOp::create(b, base, arith::MulIOp::create(b, worker, arith::ConstantIndexOp::create(b, total)));
   int64_t offset = 0;
-  for (memref::AllocOp alloc : allocs) {
+  for (auto [alloc, bytes] : places) {
     b.setInsertionPoint(alloc);
     Value place = arith::AddIOp::create(b, base, arith::ConstantIndexOp::create(b, offset));
-    alloc.replaceAllUsesWith(memref::ViewOp::create(b, alloc.getType(), workspace, place, ValueRange()).getResult());
-    offset += staticBytes(alloc.getType());
+    alloc.replaceAllUsesWith(
+        memref::ViewOp::create(b, alloc.getType(), workspace, place, alloc.getDynamicSizes()).getResult());
+    offset += bytes;
     alloc.erase();
   }
   return total;

@@ -6,56 +6,6 @@
 using namespace mlir;
 using namespace rapt;
 
-Value tile::index(ImplicitLocOpBuilder &b, int64_t value) { return arith::ConstantIndexOp::create(b, value); }
-
-OpFoldResult tile::extent(ImplicitLocOpBuilder &b, Value tensor, int64_t i) {
-  // Sizes decide allocations, which must not depend on values of the layer loop: look through what keeps them.
-  Operation *op = tensor.getDefiningOp();
-  if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op))
-    return expand.getMixedOutputShape()[i];
-  if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op);
-      collapse && collapse.getReassociationIndices()[i].size() == 1)
-    return extent(b, collapse.getSrc(), collapse.getReassociationIndices()[i].front());
-  if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op); slice && slice.getDroppedDims().none())
-    return slice.getMixedSizes()[i];
-  if (auto empty = dyn_cast_or_null<tensor::EmptyOp>(op))
-    return empty.getMixedSizes()[i];
-  if (auto forall = dyn_cast_or_null<scf::ForallOp>(op))
-    return extent(b, forall.getOutputs()[cast<OpResult>(tensor).getResultNumber()], i);
-  return tensor::getMixedSize(b, b.getLoc(), tensor, i);
-}
-
-Value tile::asValue(ImplicitLocOpBuilder &b, OpFoldResult value) {
-  return getValueOrCreateConstantIndexOp(b, b.getLoc(), value);
-}
-
-OpFoldResult tile::affineOf(ImplicitLocOpBuilder &b, AffineExpr expr, OFRs operands) {
-  return affine::makeComposedFoldedAffineApply(b, b.getLoc(), AffineMap::get(operands.size(), 0, expr), operands);
-}
-
-OpFoldResult tile::affineMin(ImplicitLocOpBuilder &b, OFRs values) {
-  return affine::makeComposedFoldedAffineMin(b, b.getLoc(), b.getMultiDimIdentityMap(values.size()), values);
-}
-
-OpFoldResult tile::affineMax(ImplicitLocOpBuilder &b, OFRs values) {
-  return affine::makeComposedFoldedAffineMax(b, b.getLoc(), b.getMultiDimIdentityMap(values.size()), values);
-}
-
-Value tile::extract(ImplicitLocOpBuilder &b, Value source, OFRs offsets, OFRs sizes, ArrayRef<int64_t> shape) {
-  auto type = RankedTensorType::get(shape, cast<RankedTensorType>(source.getType()).getElementType());
-  SmallVector<OpFoldResult> strides(offsets.size(), b.getIndexAttr(1));
-  return tensor::ExtractSliceOp::create(b, type, source, offsets, sizes, strides);
-}
-
-Value tile::insert(ImplicitLocOpBuilder &b, Value tile, Value dest, OFRs offsets, OFRs sizes) {
-  SmallVector<OpFoldResult> strides(offsets.size(), b.getIndexAttr(1));
-  return tensor::InsertSliceOp::create(b, tile, dest, offsets, sizes, strides);
-}
-
-Value tile::empty(ImplicitLocOpBuilder &b, RankedTensorType type, OFRs extents) {
-  return tensor::EmptyOp::create(b, extents, type.getElementType());
-}
-
 /// Rows whose distance is a multiple of this many bytes lie on the same few lines of a first-level cache.
 constexpr int64_t kAliasingBytes = 2048;
 
@@ -82,40 +32,6 @@ Value tile::emptyApart(ImplicitLocOpBuilder &b, RankedTensorType type, OFRs exte
   SmallVector<OpFoldResult> wider(extents), zeros(extents.size(), b.getIndexAttr(0));
   wider[1] = b.getIndexAttr(type.getDimSize(1) + line);
   return extract(b, empty(b, type, wider), zeros, extents, type.getShape());
-}
-
-SmallVector<Value> tile::grid(ImplicitLocOpBuilder &b, OFRs extents, ValueRange destinations, TaskBody body) {
-  // The body of a grid without tasks would slice tensors of extent 0, which no offset is within.
-  if (llvm::any_of(extents, isZeroInteger))
-    return llvm::to_vector(destinations);
-  auto forall = scf::ForallOp::create(b, extents, destinations, /*mapping=*/std::nullopt);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(forall.getBody());
-  SmallVector<Insertion> insertions = body(b, forall.getInductionVars(), forall.getRegionIterArgs());
-  b.setInsertionPointToEnd(forall.getTerminator().getBody());
-  for (auto [insertion, dest] : llvm::zip_equal(insertions, forall.getRegionIterArgs())) {
-    SmallVector<OpFoldResult> strides(insertion.offsets.size(), b.getIndexAttr(1));
-    tensor::ParallelInsertSliceOp::create(b, insertion.tile, dest, insertion.offsets, insertion.sizes, strides);
-  }
-  return SmallVector<Value>(forall.getResults());
-}
-
-SmallVector<Value> tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, Step step, ValueRange init,
-                              function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, Value, ValueRange)> body) {
-  const auto *number = std::get_if<int64_t>(&step);
-  auto loop = scf::ForOp::create(b, lower, upper, number ? index(b, *number) : std::get<Value>(step), init);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  scf::YieldOp::create(b, body(b, loop.getInductionVar(), loop.getRegionIterArgs()));
-  return SmallVector<Value>(loop.getResults());
-}
-
-Value tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, Step step, Value init,
-                 function_ref<Value(ImplicitLocOpBuilder &, Value, Value)> body) {
-  auto one = [&](ImplicitLocOpBuilder &b, Value i, ValueRange carried) {
-    return SmallVector<Value>{body(b, i, carried[0])};
-  };
-  return loop(b, lower, upper, step, ValueRange(init), one)[0];
 }
 
 std::pair<OpFoldResult, Value> tile::shareRows(ImplicitLocOpBuilder &b, OpFoldResult extent, int64_t most,
@@ -167,8 +83,4 @@ std::pair<Value, Value> tile::widenPairs(ImplicitLocOpBuilder &b, Value pairs) {
   };
   Value first = arith::ShLIOp::create(b, word, splat(16)), second = arith::AndIOp::create(b, word, splat(0xffff0000));
   return {arith::BitcastOp::create(b, floats, first), arith::BitcastOp::create(b, floats, second)};
-}
-
-Value tile::readIndex(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices) {
-  return arith::IndexCastOp::create(b, b.getIndexType(), tensor::ExtractOp::create(b, tensor, indices));
 }

@@ -1,0 +1,99 @@
+//===- AttentionWeights.cpp - What attention mixes values with ---------------------------===//
+//
+// Keys are gone through twice: first for the maximum and the sum of each query, then for the
+// weights.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Conversion/AttnToLinalg/OnlineSoftmax.h"
+#include "lib/Conversion/AttnToLinalg/Patterns.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::neutral;
+
+namespace {
+
+using Dim = AttentionOperands::Dim;
+
+struct DecomposeAttentionWeights : OpRewritePattern<attn::AttentionWeightsOp> {
+  DecomposeAttentionWeights(MLIRContext *context, const CacheAccess *cache) : OpRewritePattern(context), cache(cache) {}
+
+  LogicalResult matchAndRewrite(attn::AttentionWeightsOp op, PatternRewriter &rewriter) const override {
+    AttentionOperands o(op);
+    if (std::string reason = obstacle(o, cache); !reason.empty())
+      return rewriter.notifyMatchFailure(op, reason);
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value weights = op.getWeights();
+    // A layer that the tensor does not have changes nothing.
+    Value layers = asValue(b, extent(b, weights, 1));
+    Value isInside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, op.getLayer(), layers);
+    Value rows = asValue(b, o.extentOf(b, Dim::B));
+    OpFoldResult counted = Value(arith::SelectOp::create(b, isInside, rows, index(b, 0)));
+    auto type = RankedTensorType::get({int64_t(op.getHeads().size())}, b.getI64Type());
+    Value heads = arith::ConstantOp::create(b, DenseElementsAttr::get(type, op.getHeads()));
+    Value groups = asValue(b, o.extentOf(b, Dim::G));
+    SmallVector<OpFoldResult> extents{
+        counted, b.getIndexAttr(op.getHeads().size()),
+        affineOf(b, b.getAffineDimExpr(0).ceilDiv(kQueries), {o.extentOf(b, Dim::Q)})};
+    rewriter.replaceOp(
+        op, grid(b, extents, weights, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+          Value head = readIndex(b, heads, ids[1]);
+          Value keyHead = arith::DivUIOp::create(b, head, groups), group = arith::RemUIOp::create(b, head, groups);
+          QueryTile tile = queryTile(b, o, ids[0], keyHead, group, ids[2]);
+          OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+          SmallVector<OpFoldResult> offsets{tile.first, op.getLayer(), ids[1], zero},
+              sizes{tile.size, one, one, extent(b, weights, 3)};
+          Value result = weigh(b, o, tile, filled(b, 0, slice(b, dests[0], offsets, sizes)));
+          return SmallVector<Insertion>{{result, offsets, sizes}};
+        }));
+    return success();
+  }
+
+  /// The tile's weights, [queries, 1, 1, keys].
+  Value weigh(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, Value dest) const {
+    SmallVector<Value> init{lowest(b, tile.size), zeros(b, tile.size)};
+    SmallVector<Value> state =
+        overBlocks(b, o, cache, tile, init,
+                   [&](ImplicitLocOpBuilder &b, const KeyBlock &block, ValueRange carried) -> SmallVector<Value> {
+                     Softmax softmax = advance(b, scoresOf(b, o, tile, block), carried[0], carried[1]);
+                     return {softmax.maximum, softmax.sum};
+                   });
+    return overBlocks(b, o, cache, tile, dest,
+                      [&](ImplicitLocOpBuilder &b, const KeyBlock &block, ValueRange carried) -> SmallVector<Value> {
+                        Scores scores = scoresOf(b, o, tile, block);
+                        OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+                        SmallVector<OpFoldResult> offsets{zero, zero, zero, block.first},
+                            sizes{tile.size, one, one, block.size};
+                        Value part = normalized(b, scores, state, slice(b, carried[0], offsets, sizes));
+                        return {insert(b, part, carried[0], offsets, sizes)};
+                      })[0];
+  }
+
+  static Value normalized(ImplicitLocOpBuilder &b, const Scores &scores, ValueRange state, Value dest) {
+    AffineMap both = b.getMultiDimIdentityMap(2), row = mapOf(b, 2, {0});
+    SmallVector<Value> inputs{scores.scores, state[0], state[1]};
+    SmallVector<AffineMap> maps{both, row, row};
+    if (scores.kept)
+      inputs.push_back(scores.kept), maps.push_back(both);
+    maps.push_back(mapOf(b, 2, {0, -1, -1, 1}));
+    return generic(b, inputs, dest, maps, {Loop::Parallel, Loop::Parallel}, [&](ImplicitLocOpBuilder &b, ValueRange x) {
+      Value p = math::ExpOp::create(b, arith::SubFOp::create(b, x[0], x[1])), zero = number(b, 0);
+      Value counts = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, x[2], zero);
+      if (scores.kept) {
+        Value isKept = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, x[3],
+                                             arith::ConstantOp::create(b, b.getI8IntegerAttr(0)));
+        counts = arith::AndIOp::create(b, counts, isKept);
+      }
+      return Value(arith::SelectOp::create(b, counts, arith::DivFOp::create(b, p, x[2]), zero));
+    });
+  }
+
+  const CacheAccess *cache;
+};
+
+} // namespace
+
+void neutral::populateAttentionWeights(RewritePatternSet &patterns, const CacheAccess *cache) {
+  patterns.add<DecomposeAttentionWeights>(patterns.getContext(), cache);
+}

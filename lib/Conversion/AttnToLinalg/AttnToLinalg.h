@@ -1,0 +1,44 @@
+//===- AttnToLinalg.h - Neutral decompositions of attn ---------------------------*- C++ -*-===//
+//
+// Every op of attn as linalg, tensor, arith, math and scf on tensors of logical shapes. No
+// target is known here: what a target lays out by itself, the cache, it tells by a CacheAccess.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Conversion/Tensors.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace rapt {
+
+/// How a target lays the blocks of a cache out. Its pool is a tensor [blocks, layers, heads, ...].
+class CacheAccess {
+public:
+  enum Part { Keys, Values };
+  virtual ~CacheAccess() = default;
+
+  /// Whether `pool`, whose heads have `channels`, has this layout.
+  virtual bool matches(mlir::Type pool, int64_t channels) const = 0;
+  /// Positions of a block.
+  virtual int64_t blockOf(mlir::RankedTensorType pool, int64_t channels) const = 0;
+  /// Keys or values of one head in a block, [positions, channels] of some float type.
+  virtual mlir::Value read(mlir::ImplicitLocOpBuilder &b, mlir::Value pool, mlir::Value block, mlir::Value layer,
+                           mlir::Value head, Part part, int64_t channels) const = 0;
+  /// `slice`, the part of the pool that is one head in one block, [1, 1, 1, ...], with the key or value of one position:
+  /// a tensor [1, 1, channels] of f32.
+  virtual mlir::Value write(mlir::ImplicitLocOpBuilder &b, mlir::Value slice, Part part, mlir::Value position,
+                            mlir::Value row, int64_t channels) const = 0;
+};
+
+/// The decompositions of all ops. Those that read or write a cache need a `cache`, which must outlive the patterns.
+void populateAttnToLinalgPatterns(mlir::RewritePatternSet &patterns, const CacheAccess *cache);
+
+namespace neutral {
+/// The scale of a group of numbers whose largest magnitude is `largest`, and its inverse (docs/Semantics.md).
+std::pair<mlir::Value, mlir::Value> groupScale(mlir::ImplicitLocOpBuilder &b, mlir::Value largest);
+/// The code of x, an integer in f32.
+mlir::Value codeOf(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value inverse);
+/// Rows that quantize_rows rounds, as the numbers that their codes stand for: of the input's type.
+mlir::Value roundedRows(mlir::ImplicitLocOpBuilder &b, attn::QuantizeRowsOp op);
+} // namespace neutral
+
+} // namespace rapt

@@ -1,0 +1,60 @@
+//===- Embedding.cpp - Look-ups of rows ------------------------------------------------===//
+#include "lib/Conversion/AttnToLinalg/Generic.h"
+#include "lib/Conversion/AttnToLinalg/Patterns.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::neutral;
+
+namespace {
+
+struct DecomposeEmbedding : OpRewritePattern<attn::EmbeddingOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::EmbeddingOp op, PatternRewriter &rewriter) const override {
+    Value table = op.getTable();
+    auto type = cast<RankedTensorType>(table.getType());
+    if (type.getRank() != 2 || !isa<FloatType>(type.getElementType()))
+      return rewriter.notifyMatchFailure(op, "the table is no matrix of floats");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value init = emptyFor(b, op.getResult(), {extent(b, op.getIds(), 0), extent(b, table, 1)});
+    SmallVector<AffineMap> maps{mapOf(b, 2, {0}), b.getMultiDimIdentityMap(2)};
+    rewriter.replaceOp(op, generic(b, {op.getIds()}, init, maps, {Loop::Parallel, Loop::Parallel},
+                                   [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
+                                     Value id = arith::IndexCastOp::create(b, b.getIndexType(), x[0]);
+                                     Value element = read(b, table, {id, at(b, 1)});
+                                     if (!op.getScale())
+                                       return element;
+                                     Value scale = number(b, op.getScale()->convertToFloat());
+                                     return arith::MulFOp::create(b, element, scale);
+                                   }));
+    return success();
+  }
+};
+
+struct DecomposeSelectRows : OpRewritePattern<attn::SelectRowsOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::SelectRowsOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value input = op.getInput();
+    const int64_t last = cast<RankedTensorType>(input.getType()).getRank() - 1;
+    Value init = emptyFor(b, op.getResult(), {extent(b, op.getRows(), 0), extent(b, input, last)});
+    SmallVector<AffineMap> maps{mapOf(b, 2, {0}), b.getMultiDimIdentityMap(2)};
+    rewriter.replaceOp(op, generic(b, {op.getRows()}, init, maps, {Loop::Parallel, Loop::Parallel},
+                                   [&](ImplicitLocOpBuilder &b, ValueRange x) {
+                                     SmallVector<Value> place{arith::IndexCastOp::create(b, b.getIndexType(), x[0])};
+                                     if (op.getLayer())
+                                       place.push_back(op.getLayer());
+                                     place.push_back(at(b, 1));
+                                     return read(b, input, place);
+                                   }));
+    return success();
+  }
+};
+
+} // namespace
+
+void neutral::populateEmbedding(RewritePatternSet &patterns) {
+  patterns.add<DecomposeEmbedding, DecomposeSelectRows>(patterns.getContext());
+}

@@ -1,0 +1,166 @@
+//===- FeedForward.cpp - Products, activations, gates --------------------------------===//
+//
+// A product is two or three ops: zeros, sums over the depth, and the epilogue. The loops of the
+// sums are (row, depth, column), so that the innermost goes along a row of the weight.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Conversion/AttnToLinalg/Generic.h"
+#include "lib/Conversion/AttnToLinalg/Patterns.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::neutral;
+
+namespace {
+
+struct DecomposeElementwise : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::EpilogueOpInterface op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value first = op->getOperand(0);
+    Value init = emptyFor(b, op->getResult(0), tensor::getMixedSizes(b, b.getLoc(), first));
+    rewriter.replaceOp(op, forEach(b, op->getOperands(), init, [&](ImplicitLocOpBuilder &b, ValueRange elements) {
+                         SmallVector<Value> numbers;
+                         for (Value element : elements.drop_back())
+                           numbers.push_back(widened(b, element));
+                         return rounded(b, op.emitScalar(b, b.getLoc(), numbers), elements.back().getType());
+                       }));
+    return success();
+  }
+};
+
+struct DecomposeLinear : OpRewritePattern<attn::LinearOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::LinearOp op, PatternRewriter &rewriter) const override {
+    if (op.isQuantized() || op.isPacked())
+      return rewriter.notifyMatchFailure(op, "the weight is no matrix of floats");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value input = op.getInput(), weight = op.getWeight();
+    OpFoldResult rows = extent(b, input, 0), columns = extent(b, weight, op.getTransposed() ? 0 : 1);
+    Value init = emptyFor(b, op.getResult(), {rows, columns});
+    enum { M, K, N };
+    SmallVector<AffineMap> maps{mapOf(b, 3, {M, K}), op.getTransposed() ? mapOf(b, 3, {N, K}) : mapOf(b, 3, {K, N}),
+                                mapOf(b, 3, {M, N})};
+    Value sums = generic(b, {input, weight}, filled(b, 0, init), maps,
+                         {Loop::Parallel, Loop::Reduction, Loop::Parallel}, [](ImplicitLocOpBuilder &b, ValueRange x) {
+                           Value product = arith::MulFOp::create(b, widened(b, x[0]), widened(b, x[1]));
+                           return Value(arith::AddFOp::create(b, x[2], product));
+                         });
+    if (!op.getEpilogue().empty())
+      sums = epilogue(b, op, sums, init, rows, columns);
+    rewriter.replaceOp(op, sums);
+    return success();
+  }
+
+  static Value epilogue(ImplicitLocOpBuilder &b, attn::LinearOp op, Value sums, Value init, OpFoldResult rows,
+                        OpFoldResult columns) {
+    SmallVector<Value> inputs{sums};
+    SmallVector<AffineMap> maps{b.getMultiDimIdentityMap(2)};
+    for (Value extra : op.getExtras()) {
+      const bool isBias = cast<RankedTensorType>(extra.getType()).getRank() == 1;
+      // A bias may be longer than the result's columns.
+      if (isBias && cast<RankedTensorType>(extra.getType()).getDimSize(0) != op.getResult().getType().getDimSize(1))
+        extra = slice(b, extra, {b.getIndexAttr(0)}, {columns});
+      inputs.push_back(extra);
+      maps.push_back(isBias ? mapOf(b, 2, {1}) : b.getMultiDimIdentityMap(2));
+    }
+    maps.push_back(b.getMultiDimIdentityMap(2));
+    return generic(b, inputs, init, maps, {Loop::Parallel, Loop::Parallel},
+                   [&](ImplicitLocOpBuilder &b, ValueRange elements) {
+                     SmallVector<Value> numbers;
+                     for (Value element : elements.drop_back())
+                       numbers.push_back(widened(b, element));
+                     return inlineRegion(b, op.getEpilogue(), numbers);
+                   });
+  }
+};
+
+struct DecomposeQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::QuantizeRowsOp op, PatternRewriter &rewriter) const override {
+    // The numbers that the codes stand for take their place; products that read them have weights of floats then.
+    if (!llvm::all_of(op->getUsers(), [](Operation *user) {
+          auto linear = dyn_cast<attn::LinearOp>(user);
+          return linear && !linear.isQuantized();
+        }))
+      return rewriter.notifyMatchFailure(op, "products read its codes");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, roundedRows(b, op));
+    return success();
+  }
+};
+
+} // namespace
+
+std::pair<Value, Value> neutral::groupScale(ImplicitLocOpBuilder &b, Value largest) {
+  Value most = number(b, 127), zero = number(b, 0);
+  Value isFinite = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, largest,
+                                         number(b, std::numeric_limits<float>::infinity()));
+  Value counts = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, largest, number(b, 0x1p-100));
+  Value scale = arith::SelectOp::create(b, counts, arith::DivFOp::create(b, largest, most), zero);
+  scale = arith::SelectOp::create(b, isFinite, scale, number(b, std::numeric_limits<float>::quiet_NaN()));
+  Value inverse = arith::SelectOp::create(b, arith::AndIOp::create(b, counts, isFinite),
+                                          arith::DivFOp::create(b, most, largest), zero);
+  return {scale, inverse};
+}
+
+Value neutral::codeOf(ImplicitLocOpBuilder &b, Value x, Value inverse) {
+  Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, inverse, number(b, 0));
+  Value code = math::RoundEvenOp::create(b, arith::MulFOp::create(b, x, inverse));
+  return arith::SelectOp::create(b, isZero, number(b, 0), code);
+}
+
+/// The column at which group `group` begins, and where it ends: groups begin anew after each period.
+static std::pair<Value, Value> groupAt(ImplicitLocOpBuilder &b, attn::QuantizedType type, int64_t depth, Value group) {
+  const int64_t period = type.getPeriod() ? type.getPeriod() : depth;
+  if (type.getGroup() == 0)
+    return {index(b, 0), index(b, depth)};
+  const int64_t ofPeriod = llvm::divideCeil(period, type.getGroup());
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  Value part = asValue(b, affineOf(b, d0.floorDiv(ofPeriod) * period, {OpFoldResult(group)}));
+  Value begin = arith::AddIOp::create(
+      b, part, asValue(b, affineOf(b, d0 % ofPeriod * type.getGroup(), {OpFoldResult(group)})));
+  Value end = arith::MinSIOp::create(b, arith::AddIOp::create(b, begin, index(b, type.getGroup())),
+                                     arith::AddIOp::create(b, part, index(b, period)));
+  return {begin, arith::MinSIOp::create(b, end, index(b, depth))};
+}
+
+Value neutral::roundedRows(ImplicitLocOpBuilder &b, attn::QuantizeRowsOp op) {
+  auto type = cast<attn::QuantizedType>(op.getResult().getType().getElementType());
+  Value input = op.getInput();
+  auto inputType = cast<RankedTensorType>(input.getType());
+  const int64_t depth = inputType.getDimSize(1), period = type.getPeriod() ? type.getPeriod() : depth;
+  const int64_t groups =
+      type.getGroup() == 0 ? 1 : llvm::divideCeil(depth, period) * llvm::divideCeil(period, type.getGroup());
+  OpFoldResult rows = extent(b, input, 0);
+  // The largest magnitude of each group, by a loop over its columns.
+  Value largest = forEach(b, {}, emptyOf(b, {rows, b.getIndexAttr(groups)}, b.getF32Type()),
+                          [&](ImplicitLocOpBuilder &b, ValueRange) {
+                            Value row = at(b, 0);
+                            auto [begin, end] = groupAt(b, type, depth, at(b, 1));
+                            return loop(b, begin, end, 1, number(b, 0),
+                                        [&](ImplicitLocOpBuilder &b, Value column, Value most) -> Value {
+                                          Value x = math::AbsFOp::create(b, read(b, input, {row, column}));
+                                          return arith::MaximumFOp::create(b, most, x);
+                                        });
+                          });
+  return forEach(b, {input}, emptyOf(b, tensor::getMixedSizes(b, b.getLoc(), input), b.getF32Type()),
+                 [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
+                   Value row = at(b, 0), column = at(b, 1), group = index(b, 0);
+                   if (type.getGroup() != 0) {
+                     AffineExpr c = b.getAffineDimExpr(0);
+                     AffineExpr nth = c.floorDiv(period) * int64_t(llvm::divideCeil(period, type.getGroup())) +
+                                      (c % period).floorDiv(type.getGroup());
+                     group = asValue(b, affineOf(b, nth, {OpFoldResult(column)}));
+                   }
+                   auto [scale, inverse] = groupScale(b, tensor::ExtractOp::create(b, largest, ValueRange{row, group}));
+                   return arith::MulFOp::create(b, scale, codeOf(b, widened(b, x[0]), inverse));
+                 });
+}
+
+void neutral::populateFeedForward(RewritePatternSet &patterns) {
+  patterns.add<DecomposeElementwise, DecomposeLinear, DecomposeQuantizeRows>(patterns.getContext());
+}

@@ -1,0 +1,77 @@
+//===- KVCache.cpp - New keys and values into the cache's blocks ---------------------------===//
+//
+// A task owns one head's part of one block, which is written for one row alone, so no two tasks
+// touch the same elements. Rows that touch fewer blocks than the grid is wide have tasks without
+// tokens.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Conversion/AttnToLinalg/Generic.h"
+#include "lib/Conversion/AttnToLinalg/Patterns.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::neutral;
+
+namespace {
+
+struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
+  DecomposeKVAppend(MLIRContext *context, const CacheAccess *cache) : OpRewritePattern(context), cache(cache) {}
+
+  LogicalResult matchAndRewrite(attn::KVAppendOp op, PatternRewriter &rewriter) const override {
+    auto key = cast<RankedTensorType>(op.getKey().getType());
+    if (!cache || !cache->matches(op.getCache().getType(), key.getDimSize(2)))
+      return rewriter.notifyMatchFailure(op, "no layout of the cache is known");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto pool = cast<RankedTensorType>(op.getCache().getType());
+    const int64_t block = cache->blockOf(pool, key.getDimSize(2));
+    AffineExpr d0 = b.getAffineDimExpr(0);
+    OpFoldResult most = affineOf(b, d0.ceilDiv(block) + 1, {extent(b, op.getKey(), 0)});
+    SmallVector<OpFoldResult> extents{extent(b, op.getPast(), 0), most, b.getIndexAttr(key.getDimSize(1))};
+    rewriter.replaceOp(
+        op, grid(b, extents, op.getCache(), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+          Value row = ids[0], head = ids[2], length = index(b, block);
+          Value begin = readIndex(b, op.getRowBegin(), row);
+          Value end = readIndex(b, op.getRowBegin(), Value(arith::AddIOp::create(b, row, index(b, 1))));
+          Value past = readIndex(b, op.getPast(), row);
+          // The task's block holds positions [first, first + block); its tokens are those of the row that fall in.
+          Value nth = arith::AddIOp::create(b, arith::DivUIOp::create(b, past, length), ids[1]);
+          Value first = arith::MulIOp::create(b, nth, length), shift = arith::SubIOp::create(b, past, begin);
+          Value toToken = arith::SubIOp::create(b, first, shift); // place + toToken = token
+          Value from = arith::MaxSIOp::create(b, toToken, begin);
+          Value to = arith::MinSIOp::create(b, arith::AddIOp::create(b, toToken, length), end);
+          // A task without tokens may be beyond the table: it looks at the row's first block and writes nothing.
+          Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, from, to);
+          Value blockId = readIndex(b, op.getTable(), {row, arith::SelectOp::create(b, isEmpty, index(b, 0), nth)});
+
+          SmallVector<OpFoldResult> offsets(pool.getRank(), b.getIndexAttr(0)),
+              sizes = tensor::getMixedSizes(b, b.getLoc(), dests[0]);
+          offsets[0] = blockId, offsets[1] = op.getLayer(), offsets[2] = head;
+          std::fill_n(sizes.begin(), 3, b.getIndexAttr(1));
+          Value dest = loop(b, from, to, 1, slice(b, dests[0], offsets, sizes),
+                            [&](ImplicitLocOpBuilder &b, Value token, Value carried) {
+                              Value place = arith::SubIOp::create(b, token, toToken);
+                              for (auto [part, source] : {std::pair(CacheAccess::Keys, op.getKey()),
+                                                          std::pair(CacheAccess::Values, op.getValue())})
+                                carried = cache->write(b, carried, part, place, rowOf(b, source, token, head),
+                                                       key.getDimSize(2));
+                              return carried;
+                            });
+          return SmallVector<Insertion>{{dest, offsets, sizes}};
+        }));
+    return success();
+  }
+
+  /// [1, 1, channels].
+  static Value rowOf(ImplicitLocOpBuilder &b, Value source, Value token, Value head) {
+    OpFoldResult one = b.getIndexAttr(1);
+    return slice(b, source, {token, head, b.getIndexAttr(0)}, {one, one, extent(b, source, 2)});
+  }
+
+  const CacheAccess *cache;
+};
+
+} // namespace
+
+void neutral::populateKVCache(RewritePatternSet &patterns, const CacheAccess *cache) {
+  patterns.add<DecomposeKVAppend>(patterns.getContext(), cache);
+}

@@ -1,0 +1,159 @@
+//===- Recurrence.cpp - Recurrent cells over rows of tokens ------------------------------===//
+//
+// A task is a row: a loop over its tokens, whose state is carried in tensors of [hidden].
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Conversion/AttnToLinalg/Generic.h"
+#include "lib/Conversion/AttnToLinalg/Patterns.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::neutral;
+
+namespace {
+
+Value sigmoid(ImplicitLocOpBuilder &b, Value x) {
+  Value one = number(b, 1);
+  return arith::DivFOp::create(b, one, arith::AddFOp::create(b, one, math::ExpOp::create(b, arith::NegFOp::create(b, x))));
+}
+
+/// The new state, h or (h, c), of one channel: `x` and `p` give the parts of gates and product.
+SmallVector<Value> step(ImplicitLocOpBuilder &b, attn::RecurrenceKind kind, function_ref<Value(int64_t)> x,
+                        function_ref<Value(int64_t)> p, ValueRange state) {
+  auto add = [&](Value l, Value r) -> Value { return arith::AddFOp::create(b, l, r); };
+  auto mul = [&](Value l, Value r) -> Value { return arith::MulFOp::create(b, l, r); };
+  auto gate = [&](int64_t part) { return sigmoid(b, add(x(part), p(part))); };
+  switch (kind) {
+  case attn::RecurrenceKind::rnn_tanh:
+    return {math::TanhOp::create(b, add(x(0), p(0)))};
+  case attn::RecurrenceKind::rnn_relu:
+    return {arith::MaximumFOp::create(b, add(x(0), p(0)), number(b, 0))};
+  case attn::RecurrenceKind::gru: {
+    Value r = gate(0), z = gate(1), n = math::TanhOp::create(b, add(x(2), mul(r, p(2))));
+    return {add(mul(arith::SubFOp::create(b, number(b, 1), z), n), mul(z, state[0]))};
+  }
+  case attn::RecurrenceKind::lstm: {
+    Value g = math::TanhOp::create(b, add(x(2), p(2)));
+    Value c = add(mul(gate(1), state[1]), mul(gate(0), g));
+    return {mul(gate(3), math::TanhOp::create(b, c)), c};
+  }
+  }
+  llvm_unreachable("every recurrence kind is handled");
+}
+
+struct DecomposeRecurrence : OpRewritePattern<attn::RecurrenceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::RecurrenceOp op, PatternRewriter &rewriter) const override {
+    if (op.isPacked())
+      return rewriter.notifyMatchFailure(op, "the weight is no matrix");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    const int64_t hidden = op.getHidden();
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), columns = b.getIndexAttr(hidden);
+    Value rowCount = arith::SubIOp::create(b, asValue(b, extent(b, op.getRowBegin(), 0)), index(b, 1));
+    OpFoldResult rows = rowCount, tokens = extent(b, op.getGates(), 0);
+    // Tokens of no row have the output 0.
+    SmallVector<Value> dests{filled(b, 0, emptyFor(b, op.getOutput(), {tokens, columns}))};
+    for (Value state : op.getStates())
+      dests.push_back(emptyFor(b, state, {rows, columns}));
+    rewriter.replaceOp(op, grid(b, {rows}, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
+                         Value begin = readIndex(b, op.getRowBegin(), ids[0]);
+                         Value next = arith::AddIOp::create(b, ids[0], index(b, 1));
+                         Value length = arith::SubIOp::create(b, readIndex(b, op.getRowBegin(), next), begin);
+                         SmallVector<OpFoldResult> at{begin, zero}, sizes{length, columns}, row{ids[0], zero},
+                             ofRow{one, columns};
+                         SmallVector<Value> carried{slice(b, outs[0], at, sizes)};
+                         for (unsigned i = 0; i < op.getStates().size(); ++i) {
+                           Value dest = slice(b, outs[1 + i], row, ofRow);
+                           carried.push_back(op.getInitial().empty()
+                                                 ? filled(b, 0, dest)
+                                                 : forEach(b, {slice(b, op.getInitial()[i], row, ofRow)}, dest,
+                                                           [](ImplicitLocOpBuilder &, ValueRange x) { return x[0]; }));
+                         }
+                         carried = overTokens(b, op, begin, length, carried);
+                         SmallVector<Insertion> insertions{{carried[0], at, sizes}};
+                         for (Value state : ArrayRef(carried).drop_front())
+                           insertions.push_back({state, row, ofRow});
+                         return insertions;
+                       }));
+    return success();
+  }
+
+  /// The row's outputs and its states [1, hidden] after its tokens.
+  static SmallVector<Value> overTokens(ImplicitLocOpBuilder &b, attn::RecurrenceOp op, Value begin, Value length,
+                                       ValueRange init) {
+    return loop(b, index(b, 0), length, 1, init, [&](ImplicitLocOpBuilder &b, Value i, ValueRange carried) {
+      if (op.getReverse())
+        i = arith::SubIOp::create(b, arith::SubIOp::create(b, length, index(b, 1)), i);
+      Value token = arith::AddIOp::create(b, begin, i), products = product(b, op, carried[1]);
+      SmallVector<Value> states = advance(b, op, token, products, carried.drop_front());
+      SmallVector<OpFoldResult> at{i, b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), b.getIndexAttr(op.getHidden())};
+      SmallVector<Value> results{insert(b, states[0], carried[0], at, sizes)};
+      llvm::append_range(results, states);
+      return results;
+    });
+  }
+
+  /// h W + bias, [columns].
+  static Value product(ImplicitLocOpBuilder &b, attn::RecurrenceOp op, Value h) {
+    const int64_t columns = op.getHidden() * op.getParts();
+    Value room = emptyOf(b, {b.getIndexAttr(columns)}, b.getF32Type());
+    AffineMap column = mapOf(b, 2, {1});
+    Value sums = generic(b, {h, op.getWeight()}, filled(b, 0, room),
+                         {mapOf(b, 2, {-1, 0}), b.getMultiDimIdentityMap(2), column}, {Loop::Reduction, Loop::Parallel},
+                         [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
+                           Value term = arith::MulFOp::create(b, x[0], widened(b, x[1]));
+                           return arith::AddFOp::create(b, x[2], term);
+                         });
+    if (!op.getBias())
+      return sums;
+    return forEach(b, {op.getBias()}, sums, [](ImplicitLocOpBuilder &b, ValueRange x) {
+      return Value(arith::AddFOp::create(b, x[1], widened(b, x[0])));
+    });
+  }
+
+  static SmallVector<Value> advance(ImplicitLocOpBuilder &b, attn::RecurrenceOp op, Value token, Value products,
+                                    ValueRange states) {
+    AffineMap both = b.getMultiDimIdentityMap(2);
+    SmallVector<AffineMap> maps(states.size(), both);
+    return generic(b, {}, states, maps, {Loop::Parallel, Loop::Parallel}, [&](ImplicitLocOpBuilder &b, ValueRange x) {
+      auto placeOf = [&](int64_t part) -> Value {
+        return arith::AddIOp::create(b, neutral::at(b, 1), index(b, part * op.getHidden()));
+      };
+      return step(
+          b, op.getKind(), [&](int64_t part) { return read(b, op.getGates(), {token, placeOf(part)}); },
+          [&](int64_t part) { return read(b, products, placeOf(part)); }, x);
+    });
+  }
+};
+
+/// A task is a row that is written.
+struct DecomposeUpdateRows : OpRewritePattern<attn::UpdateRowsOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::UpdateRowsOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), columns = extent(b, op.getValues(), 1);
+    rewriter.replaceOp(op, grid(b, {extent(b, op.getValues(), 0)}, op.getState(),
+                                [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+                                  SmallVector<OpFoldResult> at{readIndex(b, op.getRows(), ids[0])}, sizes{one};
+                                  if (op.getLayer())
+                                    at.push_back(op.getLayer()), sizes.push_back(one);
+                                  at.push_back(zero), sizes.push_back(columns);
+                                  Value dest = slice(b, dests[0], at, sizes);
+                                  Value row = forEach(b, {}, dest, [&](ImplicitLocOpBuilder &b, ValueRange x) {
+                                    Value last = neutral::at(b, op.getLayer() ? 2 : 1);
+                                    return rounded(b, read(b, op.getValues(), {ids[0], last}), x[0].getType());
+                                  });
+                                  return SmallVector<Insertion>{{row, at, sizes}};
+                                }));
+    return success();
+  }
+};
+
+} // namespace
+
+void neutral::populateRecurrence(RewritePatternSet &patterns) {
+  patterns.add<DecomposeRecurrence, DecomposeUpdateRows>(patterns.getContext());
+}

@@ -1,0 +1,91 @@
+//===- Generic.cpp - The generic target --------------------------------------------------===//
+//
+// The neutral decompositions, and MLIR's own passes behind them: right on every shape, and
+// unhurried. Other targets are compared with it, and new ones may begin from it.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Conversion/Passes.h"
+#include "lib/Host/Passes.h"
+#include "lib/Target/Generic/Passes.h"
+#include "lib/Target/Generic/RowCache.h"
+#include "lib/Target/Target.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+class GenericTarget : public Target {
+public:
+  StringRef name() const override { return "generic"; }
+
+  TargetInfo capabilities(const host::Machine &, StringRef) const override { return {}; }
+
+  int64_t recurrenceTile() const override { return 1; }
+
+  void addPasses(OpPassManager &passes, Stage stage) const override {
+    if (stage == Stage::LaidOut) {
+      passes.addPass(createAttnGenericLayout());
+    } else if (stage == Stage::Tiled) {
+      passes.addPass(createAttnToLinalg(&generic::rowCache()));
+      passes.addPass(createAttnGenericTile());
+      passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
+      passes.addPass(createCanonicalizerPass());
+    } else if (stage == Stage::Backend) {
+      addBackend(passes);
+    } else if (stage == Stage::LLVMDialect) {
+      passes.addPass(createAttnExpandMath());
+      passes.addPass(memref::createExpandStridedMetadataPass());
+      passes.addPass(createSCFToControlFlowPass());
+      passes.addPass(createLowerAffinePass());
+      passes.addPass(createAttnToLLVM());
+      passes.addPass(createReconcileUnrealizedCastsPass());
+      passes.addPass(createCanonicalizerPass());
+      passes.addPass(createCSEPass());
+      passes.addPass(createAttnEmitEntries());
+    }
+  }
+
+  void addContract(OpPassManager &passes, Stage stage) const override {
+    if (stage == Stage::LaidOut || stage == Stage::Tiled) {
+      AttnVerifyGenericOptions contract;
+      contract.tiled = stage == Stage::Tiled;
+      passes.addPass(createAttnVerifyGeneric(contract));
+    } else if (stage == Stage::Backend) {
+      passes.addPass(createAttnVerifyBackend());
+    }
+  }
+
+  void registerDialects(DialectRegistry &) const override {}
+  void registerPasses() const override { registerGenericPasses(); }
+
+private:
+  static void addBackend(OpPassManager &passes) {
+    passes.addPass(createAttnLowerEntries());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(bufferization::createOneShotBufferizePass());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createAttnGenericLoops());
+    passes.addPass(createAttnOutlineParallel());
+    passes.addPass(createAttnPlanMemory());
+    passes.addPass(createCanonicalizerPass());
+  }
+};
+
+} // namespace
+
+namespace rapt::generic {
+const Target &target() {
+  static const GenericTarget target;
+  return target;
+}
+} // namespace rapt::generic

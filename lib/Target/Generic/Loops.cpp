@@ -1,0 +1,56 @@
+//===- Loops.cpp - linalg ops and copies on buffers as loops ----------------------------===//
+#include "lib/Target/Generic/Passes.h"
+#include "lib/Transforms/StageContract.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNGENERICLOOPS
+#include "lib/Target/Generic/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+/// Both are the same place: the same value, or subviews of one value with the same operands.
+bool samePlace(Value a, Value b) {
+  if (a == b)
+    return true;
+  Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
+  return isa_and_nonnull<memref::SubViewOp>(x) && isa_and_nonnull<memref::SubViewOp>(y) &&
+         OperationEquivalence::isEquivalentTo(x, y, OperationEquivalence::IgnoreLocations);
+}
+
+struct GenericLoops : rapt::impl::AttnGenericLoopsBase<GenericLoops> {
+  void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    SmallVector<memref::CopyOp> copies;
+    getOperation()->walk([&](memref::CopyOp copy) { copies.push_back(copy); });
+    for (memref::CopyOp copy : copies) {
+      rewriter.setInsertionPoint(copy);
+      if (!samePlace(copy.getSource(), copy.getTarget()))
+        linalg::CopyOp::create(rewriter, copy.getLoc(), copy.getSource(), copy.getTarget());
+      rewriter.eraseOp(copy);
+    }
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation()->walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+    for (linalg::LinalgOp op : ops) {
+      rewriter.setInsertionPoint(op);
+      if (failed(linalg::linalgOpToLoops(rewriter, op))) {
+        op.emitOpError("has no loops: it is not bufferized");
+        return signalPassFailure();
+      }
+      rewriter.eraseOp(op);
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,128 @@
+//===- Tile.cpp - linalg ops as parallel grids of tiles --------------------------------===//
+#include "dialect/Attn/AttnDialect.h"
+#include "lib/Target/Generic/Passes.h"
+#include "lib/Transforms/StageContract.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/TilingInterface.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNGENERICTILE
+#include "lib/Target/Generic/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+/// Points of a tile along its last two parallel loops.
+constexpr int64_t kRows = 16, kColumns = 256;
+
+/// A tile's extent along each loop; 0: whole.
+SmallVector<OpFoldResult> tileOf(linalg::LinalgOp op) {
+  Builder b(op.getContext());
+  SmallVector<OpFoldResult> sizes;
+  int64_t next = 0; // parallel loops seen, from the last
+  for (utils::IteratorType loop : llvm::reverse(op.getIteratorTypesArray())) {
+    int64_t size = 0;
+    if (loop == utils::IteratorType::parallel)
+      size = next == 0 ? kColumns : next == 1 ? kRows : 1, ++next;
+    sizes.push_back(b.getIndexAttr(size));
+  }
+  std::reverse(sizes.begin(), sizes.end());
+  return sizes;
+}
+
+/// The grid counted from 0 in steps of 1, as an executor counts tasks.
+scf::ForallOp normalized(IRRewriter &rewriter, scf::ForallOp grid) {
+  const Location loc = grid.getLoc();
+  rewriter.setInsertionPoint(grid);
+  SmallVector<OpFoldResult> counts, steps = grid.getMixedStep();
+  AffineExpr extent, step;
+  bindSymbols(rewriter.getContext(), extent, step);
+  for (auto [upper, by] : llvm::zip_equal(grid.getMixedUpperBound(), steps))
+    counts.push_back(affine::makeComposedFoldedAffineApply(rewriter, loc, extent.ceilDiv(step), {upper, by}));
+  auto result = scf::ForallOp::create(rewriter, loc, counts, grid.getOutputs(), /*mapping=*/std::nullopt);
+  rewriter.eraseOp(result.getTerminator());
+  rewriter.setInsertionPointToStart(result.getBody());
+  SmallVector<Value> arguments;
+  for (auto [id, by] : llvm::zip_equal(result.getInductionVars(), steps))
+    arguments.push_back(getValueOrCreateConstantIndexOp(
+        rewriter, loc, affine::makeComposedFoldedAffineApply(rewriter, loc, extent * step, {OpFoldResult(id), by})));
+  llvm::append_range(arguments, result.getRegionIterArgs());
+  rewriter.inlineBlockBefore(grid.getBody(), result.getBody(), result.getBody()->end(), arguments);
+  rewriter.replaceOp(grid, result.getResults());
+  return result;
+}
+
+LogicalResult tile(linalg::LinalgOp op) {
+  IRRewriter rewriter(op.getContext());
+  rewriter.setInsertionPoint(op);
+  scf::SCFTilingOptions options;
+  options.setTileSizes(tileOf(op)).setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
+  FailureOr<scf::SCFTilingResult> tiled =
+      scf::tileUsingSCF(rewriter, cast<TilingInterface>(op.getOperation()), options);
+  if (failed(tiled))
+    return op.emitOpError("has no tiles");
+  Attribute number = op->getAttr(attn::AttnDialect::opAttr);
+  rewriter.replaceOp(op, tiled->replacements);
+  for (LoopLikeOpInterface loop : tiled->loops) {
+    scf::ForallOp grid = normalized(rewriter, cast<scf::ForallOp>(loop.getOperation()));
+    if (number)
+      grid->setAttr(attn::AttnDialect::opAttr, number);
+  }
+  return success();
+}
+
+/// Whether `value` is made in the memory of `argument`, step by step.
+bool isMadeIn(Value value, BlockArgument argument) {
+  while (value != argument) {
+    auto result = dyn_cast<OpResult>(value);
+    if (!result)
+      return false;
+    Operation *op = result.getOwner();
+    if (auto grid = dyn_cast<scf::ForallOp>(op))
+      value = grid.getOutputs()[result.getResultNumber()];
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      value = loop.getInitArgs()[result.getResultNumber()];
+    else if (auto styled = dyn_cast<DestinationStyleOpInterface>(op))
+      value = styled.getDpsInits()[result.getResultNumber()];
+    else
+      return false;
+  }
+  return true;
+}
+
+/// What a loop carries stays in one place: a tensor that an iteration makes elsewhere is copied there at its end, since a
+/// loop whose memory changes hands allocates.
+void keepInPlace(scf::ForOp loop) {
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  OpBuilder b(yield);
+  for (auto [operand, argument] : llvm::zip_equal(yield->getOpOperands(), loop.getRegionIterArgs()))
+    if (isa<RankedTensorType>(argument.getType()) && !isMadeIn(operand.get(), argument))
+      operand.set(linalg::CopyOp::create(b, loop.getLoc(), operand.get(), argument).getResult(0));
+}
+
+struct GenericTile : rapt::impl::AttnGenericTileBase<GenericTile> {
+  void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::LaidOut)))
+      return signalPassFailure();
+    getOperation()->walk(keepInPlace);
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation()->walk([&](linalg::LinalgOp op) {
+      if (!op->getParentOfType<scf::ForallOp>() && op.getNumParallelLoops() > 0)
+        ops.push_back(op);
+    });
+    for (linalg::LinalgOp op : ops)
+      if (failed(tile(op)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

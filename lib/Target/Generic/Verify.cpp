@@ -1,0 +1,58 @@
+//===- Verify.cpp - Contracts of the generic target's stages -----------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Target/Generic/Passes.h"
+#include "lib/Transforms/StageContract.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNVERIFYGENERIC
+#include "lib/Target/Generic/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+struct VerifyGeneric : rapt::impl::AttnVerifyGenericBase<VerifyGeneric> {
+  using AttnVerifyGenericBase::AttnVerifyGenericBase;
+
+  void runOnOperation() override {
+    const Stage stage = tiled ? Stage::Tiled : Stage::LaidOut;
+    if (failed(checkStage(*this, getOperation(), {tiled ? Stage::LaidOut : Stage::Canonical, stage})))
+      return signalPassFailure();
+    if (!getOperation()->hasAttr(attn::AttnDialect::targetAttr)) {
+      getOperation()->emitOpError() << "has no " << attn::AttnDialect::targetAttr << ", which the " << nameOf(stage)
+                                    << " stage promises";
+      return signalPassFailure();
+    }
+    if (failed(verifyEach(getOperation(), [&](Operation *op) { return verify(op, stage); })))
+      signalPassFailure();
+  }
+
+  LogicalResult verify(Operation *op, Stage stage) {
+    auto parameter = dyn_cast<attn::ParameterOp>(op);
+    if (parameter && (!parameter.getLayout() || !parameter.getOffset() || !parameter.getStride()))
+      return op->emitOpError() << "has no layout, offset and stride, which the " << nameOf(stage) << " stage promises";
+    if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<attn::KVCacheType>))
+      return op->emitOpError() << "gives a cache without a layout, which the " << nameOf(stage) << " stage promises";
+    if (isa<attn::AttentionStateOp, attn::AttentionMergeOp, attn::ParallelForOp>(op))
+      return op->emitOpError() << "is a tile of another target";
+    if (tiled && isa<attn::AttnDialect>(op->getDialect()) &&
+        !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp>(op))
+      return op->emitOpError("is left whole: the tiled stage promises tiles");
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (tiled && linalgOp && linalgOp.getNumParallelLoops() > 0 && !op->getParentOfType<scf::ForallOp>())
+      return op->emitOpError("is in no grid: the tiled stage promises tiles");
+    return verifyDialects<attn::AttnDialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
+                          linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>(op, stage);
+  }
+};
+
+} // namespace
