@@ -82,6 +82,7 @@ void rapt::registerAllPasses() {
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
   bufferization::registerOneShotBufferizePass();
+  memref::registerExpandStridedMetadataPass();
   memref::registerResolveRankedShapeTypeResultDimsPass();
   registerPass([] { return createSCFToControlFlowPass(); });
   registerPass([] { return createLowerAffinePass(); });

@@ -29,8 +29,6 @@ def Attn_KVCacheType : Attn_Type<"KVCache", "kv_cache"> {
   let extraClassDeclaration = [{
     /// The element type of the keys and values that a view gives: f32 of codes, else the cache's own.
     ::mlir::Type getViewElementType() const;
-    /// The pool in memory, of heads padded to panels; see CacheLayout.h.
-    ::mlir::RankedTensorType inMemory() const;
   }];
 }
 

@@ -25,6 +25,13 @@ OpFoldResult tile::extent(ImplicitLocOpBuilder &b, Value tensor, int64_t i) {
   return tensor::getMixedSize(b, b.getLoc(), tensor, i);
 }
 
+SmallVector<OpFoldResult> tile::extents(ImplicitLocOpBuilder &b, Value tensor) {
+  SmallVector<OpFoldResult> result;
+  for (int64_t i = 0; i < cast<RankedTensorType>(tensor.getType()).getRank(); ++i)
+    result.push_back(extent(b, tensor, i));
+  return result;
+}
+
 Value tile::asValue(ImplicitLocOpBuilder &b, OpFoldResult value) {
   return getValueOrCreateConstantIndexOp(b, b.getLoc(), value);
 }

@@ -18,6 +18,8 @@ using OFRs = llvm::ArrayRef<OpFoldResult>;
 Value index(ImplicitLocOpBuilder &b, int64_t value);
 /// Extent `i` of a tensor, a constant where it is static.
 OpFoldResult extent(ImplicitLocOpBuilder &b, Value tensor, int64_t i);
+/// All of them.
+llvm::SmallVector<OpFoldResult> extents(ImplicitLocOpBuilder &b, Value tensor);
 Value asValue(ImplicitLocOpBuilder &b, OpFoldResult value);
 
 /// An affine expression of d0, d1, ... over `operands`, folded.

@@ -256,7 +256,7 @@ bool Compilation::describe() {
   manifest.arch = variants.front().machine.arch();
   for (const CodeVariant &variant : variants)
     manifest.variants.push_back({variant.machine.name, variant.machine.features});
-  describeModel(module(), manifest);
+  describeModel(module(), *targetNamed(options.target), manifest);
   if (!manifest.model && variants.size() > 1)
     return fail(WrongUsage, shownPath(options.input) +
                                 ": a kernel without a model is for one CPU, which its header's NAME_supported tests; "
@@ -361,7 +361,7 @@ bool Compilation::lowerAll() {
     if (!parameters)
       return failInternally(parameters.error().message);
     other.parameters = std::move(*parameters);
-    describeModel(*lowering->module, other);
+    describeModel(*lowering->module, *targetNamed(options.target), other);
     if (Status described = describeEntries(*lowering->module, other); !described)
       return failOf(described, Bug);
     if (artifact::writeManifest(other) != artifact::writeManifest(manifest))

@@ -1,7 +1,6 @@
 //===- Describe.cpp - From the IR to manifest and packer ------------------------------------===//
 #include "lib/Driver/Describe.h"
 #include "dialect/Attn/AttnOps.h"
-#include "dialect/Attn/CacheLayout.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -86,19 +85,6 @@ ShapedType cacheType(Operation *entry) {
   return nullptr;
 }
 
-void describeCache(ShapedType type, int64_t headDim, artifact::Manifest &manifest) {
-  std::optional<attn::CacheLayout> layout = attn::CacheLayout::of(type, attn::padToPanel(headDim));
-  if (!layout)
-    return;
-  int64_t bytes = layout->bytes();
-  for (int64_t extent : type.getShape().slice(1, 3))
-    bytes *= extent;
-  std::string dtype = layout->dtype().str();
-  const char *how = layout->together() > 1 ? "-pairs" : layout->hasScales() ? "-scales" : "";
-  manifest.cache =
-      artifact::Manifest::Cache{"kv-" + dtype + "-panel32" + how, dtype, layout->block, bytes, bytes / layout->block};
-}
-
 std::string typeName(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
@@ -170,7 +156,7 @@ Expected<std::vector<artifact::Parameter>> driver::describeParameters(ModuleOp m
   return parameters;
 }
 
-void driver::describeModel(ModuleOp module, artifact::Manifest &manifest) {
+void driver::describeModel(ModuleOp module, const Target &target, artifact::Manifest &manifest) {
   for (auto dim : module.getOps<attn::DimOp>()) {
     if (dim.getSymName() == "tokens")
       manifest.maxTokens = dim.getMax();
@@ -207,7 +193,9 @@ void driver::describeModel(ModuleOp module, artifact::Manifest &manifest) {
   for (Operation &op : *module.getBody())
     if (op.hasAttr(attn::AttnDialect::entryAttr))
       if (ShapedType type = cacheType(&op))
-        describeCache(type, number("head_dim"), manifest);
+        if (std::optional<CacheFormat> format = target.cacheFormat(type, number("head_dim")))
+          manifest.cache = artifact::Manifest::Cache{format->name, format->dtype, format->block, format->bytes,
+                                                     format->bytes / format->block};
 }
 
 Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {

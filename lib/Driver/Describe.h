@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Artifact/Manifest.h"
+#include "lib/Target/Target.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace rapt::driver {
@@ -14,9 +15,9 @@ namespace rapt::driver {
 /// are not those that the packer writes.
 Expected<std::vector<artifact::Parameter>> describeParameters(mlir::ModuleOp module);
 
-/// Model, bounds and cache of a module at any stage from `canonical` on. The cache's layout is that of the entries'
+/// Model, bounds and cache of a module at any stage from `canonical` on. The cache's format is the target's for the entries'
 /// argument.
-void describeModel(mlir::ModuleOp module, artifact::Manifest &manifest);
+void describeModel(mlir::ModuleOp module, const Target &target, artifact::Manifest &manifest);
 
 /// Adds the entries of a module at stage llvm-dialect. An error is a fault of the passes.
 Status describeEntries(mlir::ModuleOp module, artifact::Manifest &manifest);

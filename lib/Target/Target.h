@@ -16,6 +16,14 @@ class OpPassManager;
 
 namespace rapt {
 
+/// How a target keeps a cache, as the manifest describes it.
+struct CacheFormat {
+  std::string name;   ///< sequences of one format may be loaded where another library keeps that
+  std::string dtype;  ///< "f32", "bf16", "f16" or "int8"
+  int64_t block = 0;  ///< positions
+  int64_t bytes = 0;  ///< of a block, all layers and heads
+};
+
 class Target {
 public:
   virtual ~Target() = default;
@@ -29,6 +37,10 @@ public:
 
   /// Sequences of a recurrence that share one read of its weight per time step: what its cost depends on.
   virtual int64_t recurrenceTile() const = 0;
+
+  /// The format of a pool [blocks, ...] of the stage laid-out or later, whose heads have `headDim` channels; none for a
+  /// tensor that is no pool.
+  virtual std::optional<CacheFormat> cacheFormat(mlir::ShapedType pool, int64_t headDim) const = 0;
 
   /// Appends the passes that take a module from the stage before `stage`, one behind canonical, to it.
   virtual void addPasses(mlir::OpPassManager &passes, Stage stage) const = 0;

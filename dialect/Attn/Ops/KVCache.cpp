@@ -1,31 +1,11 @@
 //===- KVCache.cpp - Keys and values of past positions ---------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "dialect/Attn/CacheLayout.h"
 
 using namespace mlir;
 using namespace rapt::attn;
 
 Type KVCacheType::getViewElementType() const {
   return isa<FloatType>(getElementType()) ? getElementType() : Float32Type::get(getContext());
-}
-
-RankedTensorType KVCacheType::inMemory() const {
-  CacheLayout layout{getElementType(), getBlock(), padToPanel(getHeadDim())};
-  return RankedTensorType::get({ShapedType::kDynamic, getLayers(), getHeads(), 2, layout.lines(), layout.columns()},
-                               getElementType());
-}
-
-std::optional<CacheLayout> CacheLayout::of(ShapedType pool, int64_t channels) {
-  if (!pool || pool.getRank() != 6 || channels <= 0 || channels % kPanel != 0)
-    return std::nullopt;
-  CacheLayout layout{pool.getElementType(), 0, channels};
-  // A scale takes as many elements of 8 bits as it has bytes.
-  layout.block = pool.getDimSize(4) * pool.getDimSize(5) / (channels + layout.scaleBytes());
-  return layout;
-}
-
-StringRef CacheLayout::dtype() const {
-  return element.isF32() ? "f32" : element.isBF16() ? "bf16" : element.isF16() ? "f16" : "int8";
 }
 
 LogicalResult KVAppendOp::verify() {

@@ -64,16 +64,20 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
   }
 
   static Value addValues(ImplicitLocOpBuilder &b, const KeyBlock &block, const Softmax &softmax, Value sums) {
-    Value decayed = generic(b, {softmax.decay}, sums, {mapOf(b, 2, {0}), b.getMultiDimIdentityMap(2)},
-                            {Loop::Parallel, Loop::Parallel}, [](ImplicitLocOpBuilder &b, ValueRange x) {
-                              return Value(arith::MulFOp::create(b, x[1], x[0]));
+    // The block's sums are made for themselves first, which rounds less than one long sum.
+    Value room = emptyOf(b, extents(b, sums), b.getF32Type());
+    Value ofBlock = generic(b, {softmax.probabilities, block.values}, filled(b, 0, room),
+                            {mapOf(b, 3, {0, 1}), block.valueMap, mapOf(b, 3, {0, 2})},
+                            {Loop::Parallel, Loop::Reduction, Loop::Parallel}, [](ImplicitLocOpBuilder &b, ValueRange x) {
+                              Value isOut = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x[0], number(b, 0));
+                              Value term = arith::MulFOp::create(b, x[0], widened(b, x[1]));
+                              Value sum = arith::AddFOp::create(b, x[2], term);
+                              return Value(arith::SelectOp::create(b, isOut, x[2], sum));
                             });
-    return generic(b, {softmax.probabilities, block.values}, decayed,
-                   {mapOf(b, 3, {0, 1}), block.valueMap, mapOf(b, 3, {0, 2})},
-                   {Loop::Parallel, Loop::Reduction, Loop::Parallel}, [](ImplicitLocOpBuilder &b, ValueRange x) {
-                     Value isOut = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x[0], number(b, 0));
-                     Value term = arith::MulFOp::create(b, x[0], widened(b, x[1]));
-                     return Value(arith::SelectOp::create(b, isOut, x[2], arith::AddFOp::create(b, x[2], term)));
+    AffineMap both = b.getMultiDimIdentityMap(2);
+    return generic(b, {ofBlock, softmax.decay}, sums, {both, mapOf(b, 2, {0}), both}, {Loop::Parallel, Loop::Parallel},
+                   [](ImplicitLocOpBuilder &b, ValueRange x) {
+                     return Value(arith::AddFOp::create(b, arith::MulFOp::create(b, x[2], x[1]), x[0]));
                    });
   }
 

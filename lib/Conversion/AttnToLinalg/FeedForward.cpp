@@ -19,7 +19,7 @@ struct DecomposeElementwise : OpInterfaceRewritePattern<attn::EpilogueOpInterfac
   LogicalResult matchAndRewrite(attn::EpilogueOpInterface op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value first = op->getOperand(0);
-    Value init = emptyFor(b, op->getResult(0), tensor::getMixedSizes(b, b.getLoc(), first));
+    Value init = emptyFor(b, op->getResult(0), extents(b, first));
     rewriter.replaceOp(op, forEach(b, op->getOperands(), init, [&](ImplicitLocOpBuilder &b, ValueRange elements) {
                          SmallVector<Value> numbers;
                          for (Value element : elements.drop_back())
@@ -147,7 +147,7 @@ Value neutral::roundedRows(ImplicitLocOpBuilder &b, attn::QuantizeRowsOp op) {
                                           return arith::MaximumFOp::create(b, most, x);
                                         });
                           });
-  return forEach(b, {input}, emptyOf(b, tensor::getMixedSizes(b, b.getLoc(), input), b.getF32Type()),
+  return forEach(b, {input}, emptyOf(b, extents(b, input), b.getF32Type()),
                  [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
                    Value row = at(b, 0), column = at(b, 1), group = index(b, 0);
                    if (type.getGroup() != 0) {

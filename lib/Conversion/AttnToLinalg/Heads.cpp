@@ -51,18 +51,18 @@ struct DecomposeUnpackRows : OpRewritePattern<attn::UnpackRowsOp> {
 
   LogicalResult matchAndRewrite(attn::UnpackRowsOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto type = cast<RankedTensorType>(op.getResult().getType());
+    // Not a view: MLIR's lowering of one expects at most one dynamic extent where a dim is cut.
     Value rows = arith::DivUIOp::create(b, asValue(b, extent(b, op.getInput(), 0)), op.getLength());
     SmallVector<OpFoldResult> sizes{rows, op.getLength()};
-    for (int64_t i = 2; i < type.getRank(); ++i)
-      sizes.push_back(extent(b, op.getInput(), i - 1));
-    for (auto [size, extent] : llvm::zip_equal(sizes, type.getShape()))
-      if (!ShapedType::isDynamic(extent))
-        size = b.getIndexAttr(extent);
-    SmallVector<ReassociationIndices> dims{{0, 1}};
-    for (int64_t i = 2; i < type.getRank(); ++i)
-      dims.push_back({i});
-    rewriter.replaceOp(op, tensor::ExpandShapeOp::create(b, type, op.getInput(), dims, sizes).getResult());
+    for (int64_t i = 1; i < cast<RankedTensorType>(op.getInput().getType()).getRank(); ++i)
+      sizes.push_back(extent(b, op.getInput(), i));
+    rewriter.replaceOp(op, forEach(b, {}, emptyFor(b, op.getResult(), sizes), [&](ImplicitLocOpBuilder &b, ValueRange x) {
+                         Value first = arith::MulIOp::create(b, at(b, 0), op.getLength());
+                         SmallVector<Value> place{arith::AddIOp::create(b, first, at(b, 1))};
+                         for (size_t i = 2; i < sizes.size(); ++i)
+                           place.push_back(at(b, i));
+                         return rounded(b, read(b, op.getInput(), place), x[0].getType());
+                       }));
     return success();
   }
 };

@@ -26,9 +26,9 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
     const int64_t block = cache->blockOf(pool, key.getDimSize(2));
     AffineExpr d0 = b.getAffineDimExpr(0);
     OpFoldResult most = affineOf(b, d0.ceilDiv(block) + 1, {extent(b, op.getKey(), 0)});
-    SmallVector<OpFoldResult> extents{extent(b, op.getPast(), 0), most, b.getIndexAttr(key.getDimSize(1))};
+    SmallVector<OpFoldResult> tasks{extent(b, op.getPast(), 0), most, b.getIndexAttr(key.getDimSize(1))};
     rewriter.replaceOp(
-        op, grid(b, extents, op.getCache(), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+        op, grid(b, tasks, op.getCache(), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
           Value row = ids[0], head = ids[2], length = index(b, block);
           Value begin = readIndex(b, op.getRowBegin(), row);
           Value end = readIndex(b, op.getRowBegin(), Value(arith::AddIOp::create(b, row, index(b, 1))));
@@ -44,7 +44,7 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
           Value blockId = readIndex(b, op.getTable(), {row, arith::SelectOp::create(b, isEmpty, index(b, 0), nth)});
 
           SmallVector<OpFoldResult> offsets(pool.getRank(), b.getIndexAttr(0)),
-              sizes = tensor::getMixedSizes(b, b.getLoc(), dests[0]);
+              sizes = extents(b, dests[0]);
           offsets[0] = blockId, offsets[1] = op.getLayer(), offsets[2] = head;
           std::fill_n(sizes.begin(), 3, b.getIndexAttr(1));
           Value dest = loop(b, from, to, 1, slice(b, dests[0], offsets, sizes),

@@ -275,7 +275,7 @@ Scores neutral::scoresOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, co
     OpFoldResult channels = extent(b, o.additive, 0);
     auto cut = [&](Value &tensor, AffineMap map) {
       SmallVector<OpFoldResult> zeros(map.getNumResults(), b.getIndexAttr(0)),
-          all = tensor::getMixedSizes(b, b.getLoc(), tensor);
+          all = extents(b, tensor);
       for (auto [size, expr] : llvm::zip_equal(all, map.getResults()))
         if (expr == b.getAffineDimExpr(2))
           size = channels;
@@ -355,20 +355,20 @@ Softmax neutral::advance(ImplicitLocOpBuilder &b, const Scores &scores, Value ma
   inputs.push_back(result.maximum);
   whole.push_back(row);
   whole.push_back(both);
-  Value room = emptyOf(b, tensor::getMixedSizes(b, b.getLoc(), scores.scores), b.getF32Type());
+  Value room = emptyOf(b, extents(b, scores.scores), b.getF32Type());
   result.probabilities =
       generic(b, inputs, room, whole, {Loop::Parallel, Loop::Parallel}, [&](ImplicitLocOpBuilder &b, ValueRange x) {
         Value p = math::ExpOp::create(b, arith::SubFOp::create(b, x[0], x[scores.kept ? 2 : 1]));
         return scores.kept ? Value(arith::SelectOp::create(b, isKept(b, x[1]), p, number(b, -1))) : p;
       });
-  Value decayed = forEach(b, {result.decay}, sum, [](ImplicitLocOpBuilder &b, ValueRange x) {
-    return Value(arith::MulFOp::create(b, x[1], x[0]));
+  Value ofBlockSum = generic(b, {result.probabilities}, zeros(b, queries), {both, row},
+                             {Loop::Parallel, Loop::Reduction}, [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
+                               Value isOut = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x[0], number(b, 0));
+                               return arith::SelectOp::create(b, isOut, x[1], arith::AddFOp::create(b, x[1], x[0]));
+                             });
+  result.sum = forEach(b, {result.decay, ofBlockSum}, sum, [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
+    return arith::AddFOp::create(b, arith::MulFOp::create(b, x[2], x[0]), x[1]);
   });
-  result.sum = generic(b, {result.probabilities}, decayed, {both, row}, {Loop::Parallel, Loop::Reduction},
-                       [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
-                         Value isOut = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x[0], number(b, 0));
-                         return arith::SelectOp::create(b, isOut, x[1], arith::AddFOp::create(b, x[1], x[0]));
-                       });
   return result;
 }
 

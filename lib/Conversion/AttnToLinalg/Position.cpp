@@ -123,7 +123,7 @@ struct DecomposeRope : OpRewritePattern<attn::RopeOp> {
       return success();
     }
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value init = emptyFor(b, op.getResult(), tensor::getMixedSizes(b, b.getLoc(), op.getInput()));
+    Value init = emptyFor(b, op.getResult(), extents(b, op.getInput()));
     rewriter.replaceOp(op, forEach(b, {op.getInput()}, init, [&](ImplicitLocOpBuilder &b, ValueRange x) {
                          return element(b, op, pairs, widened(b, x[0]), x.back().getType());
                        }));

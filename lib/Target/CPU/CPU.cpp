@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/CacheLayout.h"
 #include "lib/Host/Passes.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Layout/Passes.h"
@@ -106,6 +107,16 @@ public:
   }
 
   int64_t recurrenceTile() const override { return cpu::kRecurrenceTile; }
+
+  std::optional<CacheFormat> cacheFormat(ShapedType pool, int64_t headDim) const override {
+    std::optional<attn_cpu::CacheLayout> layout = attn_cpu::CacheLayout::of(pool, attn::padToPanel(headDim));
+    if (!layout)
+      return std::nullopt;
+    const std::string dtype = layout->dtype().str();
+    const char *how = layout->together() > 1 ? "-pairs" : layout->hasScales() ? "-scales" : "";
+    return CacheFormat{"kv-" + dtype + "-panel32" + how, dtype, layout->block,
+                       layout->bytes() * llvm::product_of(pool.getShape().slice(1, 3))};
+  }
 
   void addPasses(OpPassManager &passes, Stage stage) const override {
     if (stage == Stage::LaidOut)

@@ -30,11 +30,23 @@ public:
 
   int64_t recurrenceTile() const override { return 1; }
 
+  std::optional<CacheFormat> cacheFormat(ShapedType pool, int64_t headDim) const override {
+    if (!generic::rowCache().matches(pool, headDim))
+      return std::nullopt;
+    Type element = pool.getElementType();
+    const std::string dtype =
+        element.isF32() ? "f32" : element.isBF16() ? "bf16" : element.isF16() ? "f16" : "int8";
+    return CacheFormat{"kv-" + dtype + "-rows", dtype, pool.getDimSize(4),
+                       llvm::product_of(pool.getShape().drop_front()) * element.getIntOrFloatBitWidth() / 8};
+  }
+
   void addPasses(OpPassManager &passes, Stage stage) const override {
     if (stage == Stage::LaidOut) {
       passes.addPass(createAttnGenericLayout());
     } else if (stage == Stage::Tiled) {
       passes.addPass(createAttnToLinalg(&generic::rowCache()));
+      passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
+      passes.addPass(createCanonicalizerPass());
       passes.addPass(createAttnGenericTile());
       passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
       passes.addPass(createCanonicalizerPass());

@@ -65,7 +65,7 @@ def AttnVerifyGeneric : Pass<"attn-verify-generic", "::mlir::ModuleOp"> {
   let summary = "checks the contracts of the generic target's stages `laid-out` and `tiled`";
   let description = [{
     The module has its target (`attn.target`), every parameter its layout, offset and stride, and the cache its layout. With `tiled`, no attn op is left but
-    declarations and parameter slices, and every linalg op is in a grid.
+    declarations and parameter slices.
   }];
   let options = [Option<"tiled", "tiled", "bool", "false", "The stage is tiled, else laid-out">];
 }

@@ -1,5 +1,6 @@
 //===- Tile.cpp - linalg ops as parallel grids of tiles --------------------------------===//
 #include "dialect/Attn/AttnDialect.h"
+#include "lib/Conversion/Tensors.h"
 #include "lib/Target/Generic/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -61,7 +62,7 @@ scf::ForallOp normalized(IRRewriter &rewriter, scf::ForallOp grid) {
   return result;
 }
 
-LogicalResult tile(linalg::LinalgOp op) {
+LogicalResult tileByGrid(linalg::LinalgOp op) {
   IRRewriter rewriter(op.getContext());
   rewriter.setInsertionPoint(op);
   scf::SCFTilingOptions options;
@@ -109,6 +110,57 @@ void keepInPlace(scf::ForOp loop) {
       operand.set(linalg::CopyOp::create(b, loop.getLoc(), operand.get(), argument).getResult(0));
 }
 
+/// The tensor before the loops and ops in whose memory `value` is made: its extents are those of `value`.
+Value beginningOf(Value value) {
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Operation *parent = argument.getOwner()->getParentOp();
+      if (auto loop = dyn_cast<scf::ForOp>(parent); loop && argument != loop.getInductionVar())
+        value = loop.getTiedLoopInit(argument)->get();
+      else if (auto grid = dyn_cast<scf::ForallOp>(parent); grid && isa<RankedTensorType>(value.getType()))
+        value = grid.getTiedOpOperand(argument)->get();
+      else
+        return value;
+      continue;
+    }
+    auto result = cast<OpResult>(value);
+    if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
+      value = loop.getInitArgs()[result.getResultNumber()];
+    else if (auto grid = dyn_cast<scf::ForallOp>(result.getOwner()))
+      value = grid.getOutputs()[result.getResultNumber()];
+    else if (auto styled = dyn_cast<DestinationStyleOpInterface>(result.getOwner()))
+      value = styled.getDpsInits()[result.getResultNumber()];
+    else if (auto insertion = dyn_cast<tensor::InsertSliceOp>(result.getOwner()))
+      value = insertion.getDest();
+    else
+      return value;
+  }
+}
+
+/// Extents come from those of the entry's arguments: sizes decide allocations, which must not depend on a loop.
+void resolve(tensor::DimOp dim) {
+  std::optional<int64_t> place = dim.getConstantIndex();
+  if (!place)
+    return;
+  ImplicitLocOpBuilder b(dim.getLoc(), dim);
+  OpFoldResult extent = b.getIndexAttr(0);
+  Value tensor = dim.getSource();
+  for (Value before; before != tensor;) {
+    before = tensor, tensor = beginningOf(tensor);
+    extent = tile::extent(b, tensor, *place);
+    auto inner = isa<Value>(extent) ? cast<Value>(extent).getDefiningOp<tensor::DimOp>() : tensor::DimOp();
+    if (inner && inner.getConstantIndex()) {
+      tensor = inner.getSource(), place = inner.getConstantIndex();
+      if (tensor == before)
+        break;
+    } else {
+      break;
+    }
+  }
+  dim.replaceAllUsesWith(tile::asValue(b, extent));
+  dim.erase();
+}
+
 struct GenericTile : rapt::impl::AttnGenericTileBase<GenericTile> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::LaidOut)))
@@ -120,8 +172,11 @@ struct GenericTile : rapt::impl::AttnGenericTileBase<GenericTile> {
         ops.push_back(op);
     });
     for (linalg::LinalgOp op : ops)
-      if (failed(tile(op)))
+      if (failed(tileByGrid(op)))
         return signalPassFailure();
+    SmallVector<tensor::DimOp> dims;
+    getOperation()->walk([&](tensor::DimOp dim) { dims.push_back(dim); });
+    llvm::for_each(dims, resolve);
   }
 };
 

@@ -47,9 +47,6 @@ struct VerifyGeneric : rapt::impl::AttnVerifyGenericBase<VerifyGeneric> {
     if (tiled && isa<attn::AttnDialect>(op->getDialect()) &&
         !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp>(op))
       return op->emitOpError("is left whole: the tiled stage promises tiles");
-    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-    if (tiled && linalgOp && linalgOp.getNumParallelLoops() > 0 && !op->getParentOfType<scf::ForallOp>())
-      return op->emitOpError("is in no grid: the tiled stage promises tiles");
     return verifyDialects<attn::AttnDialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
                           linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>(op, stage);
   }

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/CacheLayout.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Transforms/ColumnGroups.h"
 #include "lib/Transforms/StageContract.h"
@@ -328,7 +329,7 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
         continue;
       for (BlockArgument argument : entry.getArguments())
         if (auto cache = dyn_cast<attn::KVCacheType>(argument.getType()))
-          argument.setType(cache.inMemory());
+          argument.setType(attn_cpu::CacheLayout::poolOf(cache));
         else if (isState(entry, argument))
           argument.setType(
               withLast(argument.getType(), padToPanel(cast<RankedTensorType>(argument.getType()).getShape().back())));

@@ -15,7 +15,7 @@
 // has 256 queries in tiles of 32, or fewer than 32 in tiles of 16, of which the last one's may repeat.
 //
 //===----------------------------------------------------------------------===//
-#include "dialect/Attn/CacheLayout.h"
+#include "dialect/AttnCPU/CacheLayout.h"
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Layout/Rounding.h"
 #include "lib/Target/CPU/Tile/AttentionSteps.h"
@@ -59,7 +59,7 @@ AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int6
   task.channels = channels, task.valueChannels = valueChannels, task.block = op.getPaired() ? kPairedBlock : kBlock;
   chooseTiles(task);
   if (view)
-    task.block = attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), channels)->block;
+    task.block = attn_cpu::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), channels)->block;
   return task;
 }
 

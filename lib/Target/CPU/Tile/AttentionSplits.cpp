@@ -6,7 +6,7 @@
 // length, never from the number of threads. A second grid merges the splits' states.
 //
 //===----------------------------------------------------------------------===//
-#include "dialect/Attn/CacheLayout.h"
+#include "dialect/AttnCPU/CacheLayout.h"
 #include "lib/Target/CPU/Tile/AttentionSteps.h"
 
 using namespace mlir;

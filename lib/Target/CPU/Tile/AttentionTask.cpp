@@ -44,16 +44,16 @@ void tile::tileOf(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i
   }
 }
 
-static attn::CacheLayout layoutOf(const AttentionTask &task) {
+static attn_cpu::CacheLayout layoutOf(const AttentionTask &task) {
   attn::KVViewOp view = task.view;
-  return *attn::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), task.channels);
+  return *attn_cpu::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), task.channels);
 }
 
 /// The part of the task's head in the row's block `nth` of the cache, or one of [{keys, values}, lines, columns] of it.
 static Value cacheBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
                         std::optional<CachePart> part = std::nullopt) {
   attn::KVViewOp view = task.view;
-  attn::CacheLayout layout = layoutOf(task);
+  attn_cpu::CacheLayout layout = layoutOf(task);
   Value blockId = readIndex(b, view.getTable(), {task.row, nth});
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
   SmallVector<OpFoldResult> offsets{blockId, view.getLayer(), task.kvHead, zero, zero, zero},
@@ -71,7 +71,7 @@ static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Attenti
     SmallVector<ReassociationIndices> groups{{0, 1}, {2}};
     return tensor::ExpandShapeOp::create(b, type, slice, groups);
   };
-  attn::CacheLayout layout = layoutOf(task);
+  attn_cpu::CacheLayout layout = layoutOf(task);
   int64_t together = layout.together(), columns = layout.columns();
   return {part(Keys, {task.block / kPanel, task.channels / together, columns}),
           part(Values, {task.channels / kPanel, task.block / together, columns})};

@@ -1,6 +1,6 @@
 //===- CacheBlock.h - Keys and values of one head in a block of the cache --*- C++ -*-===//
 #pragma once
-#include "dialect/Attn/CacheLayout.h"
+#include "dialect/AttnCPU/CacheLayout.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 
 namespace rapt::tile {
@@ -8,7 +8,7 @@ namespace rapt::tile {
 /// Index of keys and of values in a block.
 enum CachePart : int64_t { Keys = 0, Values = 1 };
 
-/// One head's part of a block, [2, lines, columns] as attn::CacheLayout has it. Functions that write give the new
+/// One head's part of a block, [2, lines, columns] as attn_cpu::CacheLayout has it. Functions that write give the new
 /// tensor; `read(b, channel)` gives channels [channel, channel + 32) of a key or value in f32. Layouts with scales make
 /// codes with `inverses`, [2, block] in f32, which writeScale fills; it is null for the others.
 class CacheBlock {
@@ -16,7 +16,7 @@ public:
   using Read = llvm::function_ref<Value(ImplicitLocOpBuilder &, Value channel)>;
   using ReadNth = llvm::function_ref<Value(ImplicitLocOpBuilder &, int64_t i, Value channel)>;
 
-  explicit CacheBlock(const attn::CacheLayout &layout) : layout(layout) {}
+  explicit CacheBlock(const attn_cpu::CacheLayout &layout) : layout(layout) {}
 
   /// The scale of the key or value at `place`, and what makes its codes: new {dest, inverses}.
   std::pair<Value, Value> writeScale(ImplicitLocOpBuilder &b, CachePart part, Value place, Read read, Value dest,
@@ -47,7 +47,7 @@ private:
   /// Numbers in f32 as elements of the same lanes; not for layouts of pairs.
   Value stored(ImplicitLocOpBuilder &b, Value numbers, Value inverse) const;
 
-  attn::CacheLayout layout;
+  attn_cpu::CacheLayout layout;
 };
 
 } // namespace rapt::tile

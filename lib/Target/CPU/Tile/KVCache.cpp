@@ -22,11 +22,11 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
   LogicalResult matchAndRewrite(attn::KVAppendOp op, PatternRewriter &rewriter) const override {
     auto cache = dyn_cast<RankedTensorType>(op.getCache().getType());
     auto key = cast<RankedTensorType>(op.getKey().getType());
-    if (!cache || !attn::CacheLayout::of(cache, key.getDimSize(2)))
+    if (!cache || !attn_cpu::CacheLayout::of(cache, key.getDimSize(2)))
       return rewriter.notifyMatchFailure(op, "the cache is not materialized");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     remarkNotFused(op.getLoc(), "fuse-append", "a block of the cache has rows of several of a product's tasks");
-    attn::CacheLayout layout = *attn::CacheLayout::of(cache, key.getDimSize(2));
+    attn_cpu::CacheLayout layout = *attn_cpu::CacheLayout::of(cache, key.getDimSize(2));
     int64_t block = layout.block;
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
@@ -69,7 +69,7 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
   /// The keys and values that a task writes to one head's part of a block: place p is token p + toToken.
   struct Source {
     attn::KVAppendOp op;
-    attn::CacheLayout layout;
+    attn_cpu::CacheLayout layout;
     Value head, toToken;
 
     /// Channels [channel, channel + 32) of the key or value at a place.

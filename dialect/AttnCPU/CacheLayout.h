@@ -2,7 +2,9 @@
 #pragma once
 #include "dialect/Attn/AttnDialect.h"
 
-namespace rapt::attn {
+namespace rapt::attn_cpu {
+
+using attn::kPanel;
 
 /// A pool of blocks is [blocks, layers, heads, {keys, values}, lines, columns]. Keys and values each lie as a product
 /// reads its second operand: keys in panels [block/32][channels][32], values [channels/32][block][32].
@@ -16,6 +18,8 @@ struct CacheLayout {
   int64_t block;    ///< positions
   int64_t channels; ///< of a head, a multiple of 32
 
+  /// A cache's pool in memory, of heads padded to panels.
+  static mlir::RankedTensorType poolOf(attn::KVCacheType cache);
   /// The layout of a pool of heads with `channels`; none for a tensor that is no pool.
   static std::optional<CacheLayout> of(mlir::ShapedType pool, int64_t channels);
 
@@ -33,4 +37,4 @@ struct CacheLayout {
   llvm::StringRef dtype() const;
 };
 
-} // namespace rapt::attn
+} // namespace rapt::attn_cpu
