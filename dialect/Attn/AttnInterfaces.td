@@ -2,7 +2,21 @@
 #ifndef RAPT_ATTN_INTERFACES_TD
 #define RAPT_ATTN_INTERFACES_TD
 
+include "dialect/Attn/AttnDialect.td"
 include "mlir/IR/Interfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+
+def Attn_DimRelationsOpInterface : OpInterface<"DimRelationsOpInterface"> {
+  let cppNamespace = "::rapt::attn";
+  let description = [{
+    States once how the extents of an op's operands and results depend on each other. Result shapes
+    (ReifyRankedShapedTypeOpInterface), the dims of kernels and the costs of ops are read from it.
+  }];
+  let methods = [
+    InterfaceMethod<"Adds what the op states to `dims`. Static extents of types need no equation.",
+      "void", "relateDims", (ins "::rapt::attn::DimRelations &":$dims)>
+  ];
+}
 
 def Attn_EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
   let cppNamespace = "::rapt::attn";
@@ -14,6 +28,18 @@ def Attn_EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
     InterfaceMethod<"Emits the scalar computation for one element: `operands` are the f32 values of this op's operands.",
       "::mlir::Value", "emitScalar", (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$operands)>
   ];
+}
+
+/// An op with tensors: it states how their extents depend on each other, from which the shapes of its results are reified.
+class Attn_TensorOp<string mnemonic, list<Trait> traits = []> : Attn_Op<mnemonic, !listconcat(traits, [
+    DeclareOpInterfaceMethods<Attn_DimRelationsOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>])> {
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::reifyResultShapes(::mlir::OpBuilder &builder,
+                                                       ::mlir::ReifiedRankedShapedTypeDims &shapes) {
+      return reifyRelatedDims(*this, builder, shapes);
+    }
+  }];
 }
 
 #endif

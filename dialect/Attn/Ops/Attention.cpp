@@ -342,3 +342,66 @@ LogicalResult AttentionWeightsOp::verify() {
 LogicalResult AttentionWeightsOp::verifyRegions() {
   return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
 }
+
+void SplitHeadsOp::relateDims(DimRelations &dims) {
+  for (Value head : getHeads())
+    dims.equal(head, 0, getInput(), 0);
+}
+
+void MergeHeadsOp::relateDims(DimRelations &dims) { dims.equal(getResult(), 0, getInput(), 0); }
+
+/// Each iteration dim has one extent, in whatever operand. `operands`: those that have maps, with the maps' numbers.
+template <typename Op>
+static void relateIterationDims(Op op, DimRelations &dims, ArrayRef<std::pair<unsigned, Value>> operands) {
+  AffineExpr first[AttentionOp::NumDims];
+  auto see = [&](unsigned dim, Value value, unsigned i) {
+    if (first[dim])
+      dims.equal(value, i, first[dim]);
+    else
+      first[dim] = dims.extent(value, i);
+  };
+  for (auto [i, operand] : operands) {
+    bool hasRows = op.dimOf(i, AttentionOp::B).has_value();
+    for (auto [position, expr] : llvm::enumerate(op.getMap(i).getResults())) {
+      unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+      // Beside its row, a query or key is counted within the row, not in the packed dim.
+      bool isWithinRow =
+          hasRows && ((dim == AttentionOp::Q && op.getQBegin()) || (dim == AttentionOp::KV && op.getKvBegin()));
+      if (!isWithinRow)
+        see(dim, operand, position);
+    }
+  }
+  for (Value perRow : {op.getQOffset(), op.getKvLength()})
+    if (perRow)
+      see(AttentionOp::B, perRow, 0);
+  for (Value begin : {op.getQBegin(), op.getKvBegin()}) {
+    if (!begin)
+      continue;
+    dims.offsets(begin);
+    if (AffineExpr rows = first[AttentionOp::B])
+      dims.equal(begin, 0, rows + 1);
+    else if (op.isSingle(AttentionOp::B))
+      dims.equal(begin, 0, dims.number(2));
+  }
+  for (AttentionOp::Dim dim : {AttentionOp::B, AttentionOp::HKV, AttentionOp::G})
+    if (first[dim] && op.isSingle(dim))
+      dims.equal(dims.getSymbol(first[dim]).value, *dims.getSymbol(first[dim]).dim, dims.number(1));
+  if (op.getQBegin() && op.getKvBegin())
+    dims.equal(op.getQBegin(), op.getKvBegin());
+}
+
+void AttentionOp::relateDims(DimRelations &dims) {
+  SmallVector<std::pair<unsigned, Value>> operands{{0, getQuery()}, {1, getKey()}, {2, getValue()}, {3, getResult()}};
+  for (auto [i, extra] : llvm::enumerate(getExtras()))
+    operands.push_back({4 + i, extra});
+  relateIterationDims(*this, dims, operands);
+}
+
+void AttentionWeightsOp::relateDims(DimRelations &dims) {
+  SmallVector<std::pair<unsigned, Value>> operands{{0, getQuery()}, {1, getKey()}};
+  for (auto [i, extra] : llvm::enumerate(getExtras()))
+    operands.push_back({4 + i, extra});
+  relateIterationDims(*this, dims, operands);
+  dims.equal(getResult(), getWeights());
+  dims.equal(getWeights(), 0, getQuery(), *dimOf(0, Q));
+}

@@ -3,11 +3,12 @@
 #define RAPT_ATTN_ATTENTION_TD
 
 include "dialect/Attn/AttnDialect.td"
+include "dialect/Attn/AttnInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_SplitHeadsOp : Attn_Op<"split_heads", [Pure]> {
+def Attn_SplitHeadsOp : Attn_TensorOp<"split_heads", [Pure]> {
   let summary = "cuts the columns of an activation into heads";
   let description = [{
     The columns are the results' heads one after another: result i takes `heads(i) * head_dim` columns. A view. Heads of
@@ -28,7 +29,7 @@ def Attn_SplitHeadsOp : Attn_Op<"split_heads", [Pure]> {
   let hasFolder = 1;
 }
 
-def Attn_MergeHeadsOp : Attn_Op<"merge_heads", [Pure, InferTypeOpAdaptor]> {
+def Attn_MergeHeadsOp : Attn_TensorOp<"merge_heads", [Pure, InferTypeOpAdaptor]> {
   let summary = "puts heads side by side in the columns of an activation";
   let description = [{
     The inverse of `attn.split_heads`. Heads get into groups, as grouped queries are, by the two:
@@ -52,7 +53,7 @@ def Attn_MergeHeadsOp : Attn_Op<"merge_heads", [Pure, InferTypeOpAdaptor]> {
   let hasFolder = 1;
 }
 
-def Attn_AttentionOp : Attn_Op<"attention", [
+def Attn_AttentionOp : Attn_TensorOp<"attention", [
     Pure, RecursiveMemoryEffects, AttrSizedOperandSegments,
     InferTypeOpAdaptorBase<[{
       /// An extent that query, key and value leave dynamic may be a static one of the result.
@@ -140,7 +141,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
   }];
 }
 
-def Attn_AttentionWeightsOp : Attn_Op<"attention_weights", [Pure, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+def Attn_AttentionWeightsOp : Attn_TensorOp<"attention_weights", [Pure, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "the weights by which attn.attention mixes values";
   let description = [{
     Operands, regions and dims are those of `attn.attention`; `maps` are those of query, key and the extra operands, and queries are

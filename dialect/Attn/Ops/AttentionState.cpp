@@ -350,3 +350,23 @@ LogicalResult AttentionMergeOp::verify() {
       return emitOpError() << "needs one max and one sum for each of the " << acc.getDimSize(0) << " queries";
   return success();
 }
+
+void AttentionStateOp::relateDims(DimRelations &dims) {
+  for (auto [result, init] : llvm::zip_equal(getResults(), getDpsInits()))
+    dims.equal(result, init);
+  for (Value perQuery : {Value(getAcc()), Value(getMax()), Value(getSum())})
+    dims.equal(perQuery, 0, getQuery(), 0);
+}
+
+void AttentionMergeOp::relateDims(DimRelations &dims) {
+  for (auto [result, init] : llvm::zip_equal(getResults(), getDpsInits()))
+    dims.equal(result, init);
+  for (Value perQuery : {Value(getMax()), Value(getSum())})
+    dims.equal(perQuery, 0, getAcc(), 0);
+  for (Value part : {Value(getPartialMax()), Value(getPartialSum())}) {
+    dims.equal(part, 0, getPartialAcc(), 0);
+    dims.equal(part, 1, getPartialAcc(), 1);
+  }
+  for (unsigned i : {0, 1})
+    dims.equal(getPartialAcc(), i + 1, getAcc(), i);
+}

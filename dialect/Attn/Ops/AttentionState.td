@@ -3,6 +3,7 @@
 #define RAPT_ATTN_ATTENTIONSTATE_TD
 
 include "dialect/Attn/AttnDialect.td"
+include "dialect/Attn/AttnInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -10,7 +11,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/TilingInterface.td"
 
 /// The results are the state of the operands acc, max and sum, the last three, and have their types.
-class Attn_StateOp<string mnemonic, list<Trait> traits> : Attn_Op<mnemonic, !listconcat([
+class Attn_StateOp<string mnemonic, list<Trait> traits> : Attn_TensorOp<mnemonic, !listconcat([
     Pure, DestinationStyleOpInterface, InferTypeOpAdaptor], traits)> {
   let results = (outs RankedTensorOf<[F32]>:$newAcc, 1DTensorOf<[F32]>:$newMax, 1DTensorOf<[F32]>:$newSum);
   let hasVerifier = 1;

@@ -75,3 +75,16 @@ LogicalResult ColumnOp::verify() {
     return emitOpError() << "result " << result << " does not fit input " << input;
   return success();
 }
+
+void EmbeddingOp::relateDims(DimRelations &dims) {
+  dims.equal(getResult(), 0, getIds(), 0);
+  if (cast<RankedTensorType>(getTable().getType()).getRank() == 2)
+    dims.equal(getResult(), 1, getTable(), 1);
+}
+
+void SelectRowsOp::relateDims(DimRelations &dims) {
+  dims.equal(getResult(), 0, getRows(), 0);
+  dims.equal(getResult(), 1, getInput(), cast<RankedTensorType>(getInput().getType()).getRank() - 1);
+}
+
+void ColumnOp::relateDims(DimRelations &dims) { dims.equal(getResult(), 0, getInput(), 0); }

@@ -167,3 +167,25 @@ Value GLUOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
 Value AddOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
   return arith::AddFOp::create(b, loc, operands[0], operands[1]);
 }
+
+void LinearOp::relateDims(DimRelations &dims) {
+  dims.equal(getResult(), 0, getInput(), 0);
+  if (!isPacked()) {
+    dims.equal(getResult(), 1, getWeight(), getTransposed() ? 0 : 1);
+    dims.equal(getWeight(), getTransposed() ? 1 : 0, getInput(), 1);
+  }
+  for (Value extra : getExtras())
+    dims.equal(extra, getResult());
+}
+
+void ActivationOp::relateDims(DimRelations &dims) { dims.equal(getResult(), getInput()); }
+
+void GLUOp::relateDims(DimRelations &dims) {
+  dims.equal(getResult(), getGate());
+  dims.equal(getUp(), getGate());
+}
+
+void AddOp::relateDims(DimRelations &dims) {
+  dims.equal(getResult(), getLhs());
+  dims.equal(getRhs(), getLhs());
+}

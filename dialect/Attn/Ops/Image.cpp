@@ -79,3 +79,25 @@ LogicalResult UnpackRowsOp::verify() {
                          << " and " << result;
   return success();
 }
+
+void PatchesOp::relateDims(DimRelations &dims) {
+  auto patches = [&](unsigned dim) { return dims.extent(getPixels(), dim).floorDiv(getSize()); };
+  dims.equal(getResult(), 0, dims.extent(getPixels(), 0) * patches(2) * patches(3));
+}
+
+void ResizePositionsOp::relateDims(DimRelations &dims) {
+  dims.equal(getResult(), 0, dims.index(getHeight()) * dims.index(getWidth()) + getOthers());
+}
+
+void ImageTokensOp::relateDims(DimRelations &dims) {
+  AffineExpr positions = dims.extent(getPositions(), 0), learned = dims.extent(getLearned(), 0);
+  dims.equal(getResult(), 0, dims.extent(getPatches(), 0).floorDiv(positions - learned) * positions);
+}
+
+void EqualRowsOp::relateDims(DimRelations &dims) { dims.equal(getResult(), 0, dims.index(getRows()) + 1); }
+
+void UnpackRowsOp::relateDims(DimRelations &dims) {
+  AffineExpr length = dims.index(getLength());
+  dims.equal(getResult(), 0, dims.extent(getInput(), 0).floorDiv(length));
+  dims.equal(getResult(), 1, length);
+}

@@ -29,3 +29,23 @@ LogicalResult KVViewOp::verify() {
       return emitOpError() << "result " << keys << " does not fit " << cache;
   return success();
 }
+
+void KVAppendOp::relateDims(DimRelations &dims) {
+  dims.equal(getResult(), getCache());
+  dims.equal(getValue(), getKey());
+  dims.offsets(getRowBegin(), {getPast(), getTable()});
+}
+
+void KVViewOp::relateDims(DimRelations &dims) {
+  int64_t block = 0;
+  if (auto cache = dyn_cast<KVCacheType>(getCache().getType()))
+    block = cache.getBlock();
+  else if (auto layout = CacheLayout::of(cast<ShapedType>(getCache().getType()), getKeys().getType().getDimSize(3)))
+    block = layout->block;
+  for (Value result : getResults()) {
+    dims.equal(result, 0, getTable(), 0);
+    if (block > 0)
+      dims.equal(result, 1, dims.extent(getTable(), 1) * block);
+  }
+  dims.equal(getValues(), getKeys());
+}

@@ -30,3 +30,14 @@ LogicalResult RMSNormOp::verify() {
   return verifyNorm(*this, cast<RankedTensorType>(getInput().getType()), cast<RankedTensorType>(getWeight().getType()),
                     getEpsilon(), getColumns());
 }
+
+void LayerNormOp::relateDims(DimRelations &dims) {
+  dims.equal(getResult(), getInput());
+  for (Value vector : {getWeight(), getBias()})
+    dims.equal(vector, 0, getInput(), 1);
+}
+
+void RMSNormOp::relateDims(DimRelations &dims) {
+  dims.equal(getResult(), getInput());
+  dims.equal(getWeight(), 0, getInput(), 1);
+}

@@ -93,3 +93,6 @@ LogicalResult ParameterSliceOp::verifySymbolUses(SymbolTableCollection &symbols)
                          << parameter.getSliceType();
   return success();
 }
+
+/// A parameter's shape is static.
+void ParameterSliceOp::relateDims(DimRelations &) {}

@@ -4,6 +4,7 @@
 
 include "dialect/Attn/AttnAttrs.td"
 include "dialect/Attn/AttnDialect.td"
+include "dialect/Attn/AttnInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferIntRangeInterface.td"
@@ -67,7 +68,7 @@ def Attn_ParameterOp : Attn_Op<"parameter", [Symbol]> {
   }];
 }
 
-def Attn_ParameterSliceOp : Attn_Op<"parameter_slice", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Attn_ParameterSliceOp : Attn_TensorOp<"parameter_slice", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "reads a parameter, or one layer of a stacked one";
   let description = [{
     The result's type is that of the parameter that the symbol names, less the layers; it is checked, but not inferred. Tiles read

@@ -17,3 +17,8 @@ LogicalResult PoolRowsOp::verify() {
     return emitOpError() << "result " << result << " does not fit input " << input << " and offsets " << offsets;
   return success();
 }
+
+void PoolRowsOp::relateDims(DimRelations &dims) {
+  dims.offsets(getRowBegin(), getResult());
+  dims.equal(getResult(), 1, getInput(), 1);
+}

@@ -63,3 +63,21 @@ LogicalResult RopeOp::verify() {
     return emitOpError() << "rotates " << static_cast<int64_t>(*heads) << " heads of " << input;
   return success();
 }
+
+void PositionsOp::relateDims(DimRelations &dims) {
+  dims.equal(getResult(), getTokens());
+  dims.offsets(getRowBegin(), getOperands().drop_front(2));
+}
+
+void SinusoidsOp::relateDims(DimRelations &dims) { dims.equal(getResult(), 0, getPositions(), 0); }
+
+void RotaryTableOp::relateDims(DimRelations &dims) {
+  for (Value table : getResults())
+    dims.equal(table, 0, getPositions(), 0);
+}
+
+void RopeOp::relateDims(DimRelations &dims) {
+  dims.equal(getResult(), getInput());
+  dims.equal(getCosines(), 0, getInput(), 0);
+  dims.equal(getSines(), getCosines());
+}

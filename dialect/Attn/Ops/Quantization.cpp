@@ -53,3 +53,5 @@ LogicalResult QuantizeRowsOp::verify() {
     return emitOpError() << "gives codes s8 along axis 1, found " << type;
   return success();
 }
+
+void QuantizeRowsOp::relateDims(DimRelations &dims) { dims.equal(getResult(), getInput()); }

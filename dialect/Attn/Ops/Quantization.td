@@ -3,11 +3,12 @@
 #define RAPT_ATTN_QUANTIZATION_TD
 
 include "dialect/Attn/AttnDialect.td"
+include "dialect/Attn/AttnInterfaces.td"
 include "dialect/Attn/AttnTypes.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_QuantizeRowsOp : Attn_Op<"quantize_rows", [Pure]> {
+def Attn_QuantizeRowsOp : Attn_TensorOp<"quantize_rows", [Pure]> {
   let summary = "rounds the rows of an activation to integers with scales";
   let description = [{
     Each group of a row becomes codes -127..127 and a scale, as docs/Semantics.md says. `attn.linear` with a quantized weight

@@ -106,3 +106,21 @@ LogicalResult ConcatOp::verify() {
   }
   return success();
 }
+
+void RecurrenceOp::relateDims(DimRelations &dims) {
+  dims.equal(getOutput(), 0, getGates(), 0);
+  dims.offsets(getRowBegin(), getStates());
+  dims.offsets(getRowBegin(), getInitial());
+}
+
+void UpdateRowsOp::relateDims(DimRelations &dims) {
+  dims.equal(getResult(), getState());
+  dims.equal(getValues(), 0, getRows(), 0);
+  dims.equal(getValues(), 1, getState(), cast<RankedTensorType>(getState().getType()).getRank() - 1);
+}
+
+void ConcatOp::relateDims(DimRelations &dims) {
+  for (Value input : getInputs().drop_front())
+    dims.equal(input, 0, getInputs()[0], 0);
+  dims.equal(getResult(), 0, getInputs()[0], 0);
+}
