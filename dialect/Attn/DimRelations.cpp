@@ -31,47 +31,51 @@ void DimRelations::offsets(Value offsets, ValueRange perRow) {
 }
 
 namespace {
-/// Arithmetic of extents that folds numbers. A null operand, or numbers that leave 64 bits, give null.
-OpFoldResult combine(OpBuilder &b, Location loc, AffineExprKind kind, OpFoldResult lhs, OpFoldResult rhs) {
-  if (!lhs || !rhs)
-    return {};
-  std::optional<int64_t> x = getConstantIntValue(lhs), y = getConstantIntValue(rhs);
-  if (y == (kind == AffineExprKind::Add ? 0 : 1))
-    return lhs;
-  if (x && y) {
-    int64_t number = 0;
-    bool overflows = kind == AffineExprKind::Add   ? llvm::AddOverflow(*x, *y, number)
-                     : kind == AffineExprKind::Mul ? llvm::MulOverflow(*x, *y, number)
-                                                   : *x < 0 || *y < 1;
-    if (overflows)
+/// Arithmetic of extents in the IR, which folds numbers. A null operand, or numbers that leave 64 bits, give null.
+struct Emission {
+  OpBuilder &b;
+  Location loc;
+
+  OpFoldResult dim(Value tensor, unsigned i) { return tensor::getMixedSize(b, loc, tensor, i); }
+  OpFoldResult index(Value value) { return value; }
+  OpFoldResult number(int64_t number) { return b.getIndexAttr(number); }
+
+  OpFoldResult combine(AffineExprKind kind, OpFoldResult lhs, OpFoldResult rhs) {
+    if (!lhs || !rhs)
       return {};
-    return b.getIndexAttr(kind == AffineExprKind::FloorDiv ? *x / *y : number);
+    std::optional<int64_t> x = getConstantIntValue(lhs), y = getConstantIntValue(rhs);
+    if (y == (kind == AffineExprKind::Add ? 0 : 1))
+      return lhs;
+    if (x && y) {
+      int64_t result = 0;
+      bool overflows = kind == AffineExprKind::Add   ? llvm::AddOverflow(*x, *y, result)
+                       : kind == AffineExprKind::Mul ? llvm::MulOverflow(*x, *y, result)
+                                                     : *x < 0 || *y < 1;
+      if (overflows)
+        return {};
+      return number(kind == AffineExprKind::FloorDiv ? *x / *y : result);
+    }
+    Value left = getValueOrCreateConstantIndexOp(b, loc, lhs), right = getValueOrCreateConstantIndexOp(b, loc, rhs);
+    if (kind == AffineExprKind::Add)
+      return arith::AddIOp::create(b, loc, left, right).getResult();
+    if (kind == AffineExprKind::Mul)
+      return arith::MulIOp::create(b, loc, left, right).getResult();
+    return arith::DivUIOp::create(b, loc, left, right).getResult();
   }
-  Value left = getValueOrCreateConstantIndexOp(b, loc, lhs), right = getValueOrCreateConstantIndexOp(b, loc, rhs);
-  if (kind == AffineExprKind::Add)
-    return arith::AddIOp::create(b, loc, left, right).getResult();
-  if (kind == AffineExprKind::Mul)
-    return arith::MulIOp::create(b, loc, left, right).getResult();
-  return arith::DivUIOp::create(b, loc, left, right).getResult();
-}
+};
 } // namespace
 
+AffineExpr DimRelations::find(Value tensor, unsigned dim) const {
+  for (const Equation &equation : equations)
+    if (equation.tensor == tensor && equation.dim == dim)
+      return equation.extent;
+  return {};
+}
+
 LogicalResult rapt::attn::reifyRelatedDims(Operation *op, OpBuilder &b, ReifiedRankedShapedTypeDims &shapes) {
-  Location loc = op->getLoc();
   DimRelations dims(op->getContext());
   cast<DimRelationsOpInterface>(op).relateDims(dims);
-  auto reify = [&](Value result, unsigned i) -> OpFoldResult {
-    for (const DimRelations::Equation &equation : dims.getEquations())
-      if (equation.tensor == result && equation.dim == i)
-        return dims.evaluate<OpFoldResult>(
-            equation.extent,
-            [&](const DimRelations::Symbol &symbol) -> OpFoldResult {
-              return symbol.dim ? tensor::getMixedSize(b, loc, symbol.value, *symbol.dim) : symbol.value;
-            },
-            [&](int64_t number) -> OpFoldResult { return b.getIndexAttr(number); },
-            [&](AffineExprKind kind, OpFoldResult lhs, OpFoldResult rhs) { return combine(b, loc, kind, lhs, rhs); });
-    return {};
-  };
+  Emission emission{b, op->getLoc()};
   for (Value result : op->getResults()) {
     SmallVector<OpFoldResult> &shape = shapes.emplace_back();
     auto type = dyn_cast<RankedTensorType>(result.getType());
@@ -80,9 +84,10 @@ LogicalResult rapt::attn::reifyRelatedDims(Operation *op, OpBuilder &b, ReifiedR
         shape.push_back(b.getIndexAttr(type.getDimSize(i)));
         continue;
       }
+      AffineExpr expr = dims.find(result, i);
+      OpFoldResult extent = expr ? dims.evaluate<OpFoldResult>(expr, emission) : OpFoldResult();
       // By upstream's convention a dynamic dim is a value, also where it is known to be a number.
-      OpFoldResult extent = reify(result, i);
-      shape.push_back(extent ? getValueOrCreateConstantIndexOp(b, loc, extent) : extent);
+      shape.push_back(extent ? getValueOrCreateConstantIndexOp(b, op->getLoc(), extent) : extent);
     }
   }
   return success();

@@ -46,23 +46,27 @@ public:
   /// Dim 0 of `offsets` is one more than that of each of `perRow`: offsets of packed rows, of which there may be none.
   void offsets(mlir::Value offsets, mlir::ValueRange perRow = {});
 
+  /// The extent of the first equation for a dim; null without one.
+  mlir::AffineExpr find(mlir::Value tensor, unsigned dim) const;
   llvm::ArrayRef<Equation> getEquations() const { return equations; }
   llvm::ArrayRef<LowerBound> getLowerBounds() const { return lowerBounds; }
   const Symbol &getSymbol(mlir::AffineExpr symbol) const {
     return symbols[llvm::cast<mlir::AffineSymbolExpr>(symbol).getPosition()];
   }
 
-  /// Evaluates an expression in an algebra of T: `symbol` gives the T of a Symbol, `number` that of an int64_t, and
-  /// `combine` takes an AffineExprKind (Add, Mul or FloorDiv) and two T.
-  template <typename T, typename OfSymbol, typename OfNumber, typename Combine>
-  T evaluate(mlir::AffineExpr expr, OfSymbol symbol, OfNumber number, Combine combine) const {
+  /// Evaluates an expression in an algebra of T: `dim(tensor, i)`, `index(value)` and `number(n)` give the T of an
+  /// extent, an operand of type index and a number; `combine(kind, x, y)` is their sum, product or quotient (Add, Mul,
+  /// FloorDiv).
+  template <typename T, typename Algebra> T evaluate(mlir::AffineExpr expr, Algebra &algebra) const {
     if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(expr))
-      return number(constant.getValue());
-    if (llvm::isa<mlir::AffineSymbolExpr>(expr))
-      return symbol(getSymbol(expr));
+      return algebra.number(constant.getValue());
+    if (llvm::isa<mlir::AffineSymbolExpr>(expr)) {
+      const Symbol &symbol = getSymbol(expr);
+      return symbol.dim ? algebra.dim(symbol.value, *symbol.dim) : algebra.index(symbol.value);
+    }
     auto binary = llvm::cast<mlir::AffineBinaryOpExpr>(expr);
-    return combine(expr.getKind(), evaluate<T>(binary.getLHS(), symbol, number, combine),
-                   evaluate<T>(binary.getRHS(), symbol, number, combine));
+    return algebra.combine(expr.getKind(), evaluate<T>(binary.getLHS(), algebra),
+                           evaluate<T>(binary.getRHS(), algebra));
   }
 
 private:

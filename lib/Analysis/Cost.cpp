@@ -71,7 +71,7 @@ Sum CostModel::bytesOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   auto quantized = type ? dyn_cast<attn::QuantizedType>(type.getElementType()) : attn::QuantizedType();
   if (quantized && quantized.getCode() == attn::QuantizedCode::s8)
-    return shapes.extent(value, 0) * Sum(quantized.rowBytes(type.getDimSize(1)));
+    return shapes.dim(value, 0) * Sum(quantized.rowBytes(type.getDimSize(1)));
   if (quantized && type.getRank() == 2 && type.hasStaticShape())
     return Sum(quantized.matrixBytes(type.getDimSize(quantized.getAxis()), type.getDimSize(1 - quantized.getAxis())));
   return elementBytes(value) * shapes.elements(value);
@@ -112,7 +112,7 @@ Cost CostModel::costOfLinear(attn::LinearOp linear) {
   Cost cost = costOfRows(linear);
   RankedTensorType weight = linear.getWeight().getType();
   const int64_t k = linear.getDepth(), n = linear.getResult().getType().getDimSize(1);
-  cost.flops = shapes.extent(linear.getInput(), 0) * Sum(2) * Sum(k) * Sum(n);
+  cost.flops = shapes.dim(linear.getInput(), 0) * Sum(2) * Sum(k) * Sum(n);
   if (attn::LinearOp companion = companionOf(linear)) {
     Cost beside = costOfLinear(companion);
     cost.flops = cost.flops + beside.flops;
@@ -148,7 +148,7 @@ template <typename Op> std::optional<SmallVector<NamedAttribute>> CostModel::fie
 
 template <typename Op> Sum CostModel::extentOf(Op op, attn::AttentionOp::Dim dim, unsigned map, Value operand) {
   std::optional<unsigned> i = op.dimOf(map, dim);
-  return i ? shapes.extent(operand, *i) : Sum(1);
+  return i ? shapes.dim(operand, *i) : Sum(1);
 }
 
 /// Null `values`: weights alone are computed.
@@ -194,7 +194,7 @@ Cost CostModel::costOfRecurrence(attn::RecurrenceOp recurrence) {
   Cost cost;
   int64_t hidden = recurrence.getHidden(), parts = recurrence.getParts();
   const Sum weight = Sum(hidden) * Sum(parts) * Sum(hidden);
-  cost.flops = Sum(2) * weight * shapes.extent(recurrence.getGates(), 0);
+  cost.flops = Sum(2) * weight * shapes.dim(recurrence.getGates(), 0);
   std::string rows = inputName(recurrence.getRowBegin());
   Sum steps =
       rows.empty()

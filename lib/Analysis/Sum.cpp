@@ -74,16 +74,20 @@ Sum Sum::operator*(const Sum &other) const {
   return product;
 }
 
-Sum Sum::dividedBy(int64_t divisor) const {
-  if (divisor == 1)
-    return *this;
-  if (std::optional<int64_t> number = asNumber(); number && divisor > 1)
-    return Sum(*number / divisor);
+Sum Sum::dividedBy(const Sum &divisor) const {
+  if (Sum quotient = dividedExactly(divisor); quotient.known)
+    return quotient;
+  std::optional<int64_t> number = asNumber(), by = divisor.asNumber();
+  if (!by || *by < 1)
+    return unknown();
+  if (number && *number >= 0)
+    return Sum(*number / *by);
   bool isName = known && terms.size() == 1 && terms.begin()->first.size() == 1 && terms.begin()->second == 1;
-  return isName && divisor > 1 ? of(terms.begin()->first.front() + "/" + std::to_string(divisor)) : unknown();
+  return isName ? of(terms.begin()->first.front() + "/" + std::to_string(*by)) : unknown();
 }
 
-Sum Sum::dividedBy(const Sum &divisor) const {
+/// Unknown where there is a rest, or a divisor of several products.
+Sum Sum::dividedExactly(const Sum &divisor) const {
   if (!known || !divisor.known || divisor.terms.size() != 1)
     return unknown();
   const auto &[names, number] = *divisor.terms.begin();

@@ -25,15 +25,14 @@ public:
   Sum operator+(const Sum &other) const;
   Sum operator*(const Sum &other) const;
   Sum operator-(const Sum &other) const { return *this + other * Sum(-1); }
-  /// Rounded down; known for numbers and for a single name.
-  Sum dividedBy(int64_t divisor) const;
-  /// Without a rest, by one product; else unknown.
+  /// Rounded down. Known without a rest and by one product, and for a number or a single name by a number.
   Sum dividedBy(const Sum &divisor) const;
 
   /// [[3, "tokens", "tokens"], [5, "rows"], [7]]; [] for 0. Nothing where it is unknown.
   mlir::Attribute asAttribute(mlir::MLIRContext *context) const;
 
 private:
+  Sum dividedExactly(const Sum &divisor) const;
   void add(const std::vector<std::string> &names, int64_t number);
 
   bool known = true;

@@ -221,7 +221,7 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
       for (const Array &argument : ArrayRef(arrays).take_front(entry.getNumArguments()))
         if (result.isResult &&
             get(entry, result, attn::AttnDialect::nameAttr) == get(entry, argument, attn::AttnDialect::nameAttr))
-          extents.tieAll(result.value, argument.value);
+          extents.equalAll(result.value, argument.value);
     if (extents.getContradiction())
       return entry.emitOpError("returns an array in the memory of an argument that never has its size");
     llvm::MapVector<unsigned, Dim> dims;

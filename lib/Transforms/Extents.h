@@ -23,7 +23,7 @@ public:
   std::optional<int64_t> leastOf(unsigned group) const;
 
   /// Makes two tensors' extents equal one by one; nothing unless both are tensors of one rank.
-  void tieAll(mlir::Value a, mlir::Value b);
+  void equalAll(mlir::Value a, mlir::Value b);
 
   /// An op with which an extent would have two sizes, or one below 0; null without one.
   mlir::Operation *getContradiction() const { return contradiction; }
@@ -39,14 +39,11 @@ private:
 
   unsigned idOf(mlir::Value tensor, unsigned i);
   Place find(unsigned id);
-  void tie(mlir::Value a, unsigned i, mlir::Value b, unsigned j, int64_t more = 0);
+  void equal(mlir::Value a, unsigned i, mlir::Value b, unsigned j, int64_t more);
   void fix(mlir::Value tensor, unsigned i, int64_t number);
-  void tieOffsets(mlir::Value begin, mlir::ValueRange perRow);
+  void bound(mlir::Value tensor, unsigned i, int64_t least);
   void demand(bool isPossible);
-  void tieOp(mlir::Operation *op);
-  void tieRows(mlir::Operation *op);
-  void tieControl(mlir::Operation *op);
-  template <typename Op> void tieAttention(Op op, llvm::ArrayRef<std::pair<unsigned, mlir::Value>> operands);
+  void take(const attn::DimRelations &dims);
 
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, unsigned> ids;
   std::vector<Set> sets;

@@ -192,9 +192,52 @@ func.func @outer(%x: tensor<?x3x?x?xf32>) -> tensor<?x768xf32> {
 // A name alone is no reason.
 // expected-error@+1 {{has extent 0 of 'out', which follows from no argument's: a caller cannot know how much memory to give}}
 func.func @free(%x: tensor<?x64xf32> {attn.dims = ["n"]}) -> (tensor<?x64xf32> {attn.dims = ["n"]}) {
-  %c7 = arith.constant 7 : index
-  %y = tensor.empty(%c7) : tensor<?x64xf32>
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x64xf32>
+  %twice = arith.addi %n, %n : index
+  %y = tensor.empty(%twice) : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// Ops of linalg, tensor and arith force extents to be equal, too, and numbers are numbers.
+// CHECK-LABEL: func.func @upstream
+// CHECK-SAME: tensor<?x?xf32> {attn.dims = ["dim0", "dim1"], attn.name = "arg0"}
+// CHECK-SAME: tensor<?xf32> {attn.dims = ["dim1"], attn.name = "arg1"}
+// CHECK-SAME: tensor<?xf32> {attn.dims = ["dim0"], attn.name = "arg2"}
+// CHECK-SAME: tensor<?xi32> {attn.dims = ["dim0+1"], attn.name = "arg3"}) -> (tensor<?xf32> {attn.dims = ["dim0"]
+#row = affine_map<(i, j) -> (i)>
+#all = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+func.func @upstream(%a: tensor<?x?xf32>, %x: tensor<?xf32>, %y: tensor<?xf32>, %begin: tensor<?xi32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %offsets = tensor.dim %begin, %c0 : tensor<?xi32>
+  %one_less = arith.constant -1 : index
+  %rows = arith.addi %offsets, %one_less : index
+  %init = tensor.empty(%rows) : tensor<?xf32>
+  %ax = linalg.generic {indexing_maps = [#all, #column, #row], iterator_types = ["parallel", "reduction"]}
+    ins(%a, %x : tensor<?x?xf32>, tensor<?xf32>) outs(%init : tensor<?xf32>) {
+  ^bb0(%m: f32, %v: f32, %sum: f32):
+    %0 = arith.mulf %m, %v : f32
+    %1 = arith.addf %0, %sum : f32
+    linalg.yield %1 : f32
+  } -> tensor<?xf32>
+  %z = arith.addf %ax, %y : tensor<?xf32>
+  %cut = tensor.extract_slice %z[0] [%rows] [1] : tensor<?xf32> to tensor<?xf32>
+  return %cut : tensor<?xf32>
+}
+
+// -----
+
+// expected-error@+1 {{has extent 0 of 'out', which is 'n' and 2: an extent is a dim, or one more}}
+func.func @two_more(%x: tensor<?xf32> {attn.dims = ["n"]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %more = arith.addi %n, %c2 : index
+  %y = tensor.empty(%more) : tensor<?xf32>
+  return %y : tensor<?xf32>
 }
 
 // -----

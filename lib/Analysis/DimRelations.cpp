@@ -1,0 +1,88 @@
+//===- DimRelations.cpp - The extents that ops of all dialects relate --------------------===//
+#include "lib/Analysis/DimRelations.h"
+#include "dialect/Attn/AttnOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+using namespace mlir;
+using namespace rapt;
+using attn::DimRelations;
+
+/// Each dim of the iteration space has one extent, in whatever operand.
+static void relateLinalg(linalg::LinalgOp op, DimRelations &dims) {
+  SmallVector<AffineExpr> first(op.getNumLoops());
+  for (OpOperand &operand : op->getOpOperands())
+    for (auto [i, expr] : llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults())) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      if (!dim)
+        continue;
+      if (AffineExpr &extent = first[dim.getPosition()])
+        dims.equal(operand.get(), i, extent);
+      else
+        extent = dims.extent(operand.get(), i);
+    }
+}
+
+static void relateLoop(LoopLikeOpInterface loop, DimRelations &dims) {
+  ResultRange results = loop->getResults();
+  SmallVector<Value> inits(loop.getInits());
+  if (inits.size() != results.size() || loop.getRegionIterArgs().size() != inits.size() ||
+      loop.getYieldedValues().size() != inits.size())
+    return;
+  for (auto [init, argument, result, yielded] :
+       llvm::zip(inits, loop.getRegionIterArgs(), results, loop.getYieldedValues())) {
+    dims.equal(argument, init);
+    dims.equal(result, init);
+    dims.equal(yielded, init);
+  }
+}
+
+static void relateCall(CallOpInterface call, DimRelations &dims) {
+  auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+  if (!callee || callee.isExternal() || !callee.getFunctionBody().hasOneBlock())
+    return;
+  Operation *end = callee.getFunctionBody().front().getTerminator();
+  for (auto [operand, argument] : llvm::zip(call.getArgOperands(), callee.getArguments()))
+    dims.equal(argument, operand);
+  for (auto [result, value] : llvm::zip(call->getResults(), end->getOperands()))
+    dims.equal(result, value);
+}
+
+/// The dims of `tensor` are `sizes`, without those that are `dropped`.
+static void relateSizes(Value tensor, ArrayRef<OpFoldResult> sizes, const llvm::SmallBitVector &dropped,
+                        DimRelations &dims) {
+  unsigned i = 0;
+  for (auto [from, size] : llvm::enumerate(sizes))
+    if (dropped.empty() || !dropped.test(from)) {
+      if (auto value = dyn_cast<Value>(size))
+        dims.equal(tensor, i, dims.index(value));
+      ++i;
+    }
+}
+
+void rapt::relateDims(Operation *op, DimRelations &dims) {
+  if (auto relations = dyn_cast<attn::DimRelationsOpInterface>(op))
+    return relations.relateDims(dims);
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
+    return relateLoop(loop, dims);
+  if (auto call = dyn_cast<CallOpInterface>(op))
+    return relateCall(call, dims);
+  if (auto empty = dyn_cast<tensor::EmptyOp>(op))
+    return relateSizes(empty, empty.getMixedSizes(), {}, dims);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return relateSizes(slice, slice.getMixedSizes(), slice.getDroppedDims(), dims);
+  if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
+    for (OpOperand &init : destination.getDpsInitsMutable())
+      if (op->getNumResults() != 0)
+        dims.equal(destination.getTiedOpResult(&init), init.get());
+    if (auto linalg = dyn_cast<linalg::LinalgOp>(op))
+      relateLinalg(linalg, dims);
+    return;
+  }
+  // Elementwise arithmetic on tensors, and casts between types of one shape.
+  if (op->getNumResults() == 1 && (OpTrait::hasElementwiseMappableTraits(op) || isa<tensor::CastOp>(op)))
+    for (Value operand : op->getOperands())
+      dims.equal(op->getResult(0), operand);
+}
