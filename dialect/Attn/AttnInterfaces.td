@@ -18,6 +18,21 @@ def Attn_DimRelationsOpInterface : OpInterface<"DimRelationsOpInterface"> {
   ];
 }
 
+def Attn_CostOpInterface : OpInterface<"CostOpInterface"> {
+  let cppNamespace = "::rapt::attn";
+  let description = [{
+    An op of the stage canonical tells what it computes and moves. An op without this interface costs nothing: it is a view.
+  }];
+  let methods = [
+    InterfaceMethod<"Tells `model` what the op computes and moves.",
+      "void", "addCosts", (ins "::rapt::attn::CostModel &":$model), "", "model.moveAll($_op);">
+  ];
+}
+/// An op that reads its operands and writes its results, each once, and whose arithmetic does not matter.
+defvar Attn_MovesAll = DeclareOpInterfaceMethods<Attn_CostOpInterface>;
+/// An op that implements addCosts.
+defvar Attn_HasCosts = DeclareOpInterfaceMethods<Attn_CostOpInterface, ["addCosts"]>;
+
 def Attn_EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
   let cppNamespace = "::rapt::attn";
   let description = [{

@@ -1,6 +1,7 @@
 //===- AttnOps.h - All ops of the attention dialect ----------------------*- C++ -*-===//
 #pragma once
 #include "dialect/Attn/AttnDialect.h"
+#include "dialect/Attn/CostModel.h"
 #include "dialect/Attn/DimRelations.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"

@@ -405,3 +405,30 @@ void AttentionWeightsOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), getWeights());
   dims.equal(getWeights(), 0, getQuery(), *dimOf(0, Q));
 }
+
+/// The matmuls with keys and, where there are `values`, with these.
+template <typename Op> static void addAttentionCosts(Op op, Value values, CostModel &model) {
+  auto extent = [&](AttentionOp::Dim dim, unsigned map, Value operand) {
+    std::optional<unsigned> i = op.dimOf(map, dim);
+    return i ? model.dim(operand, *i) : Polynomial(1);
+  };
+  Value query = op.getQuery(), key = op.getKey();
+  Polynomial heads = extent(AttentionOp::HKV, 0, query) * extent(AttentionOp::G, 0, query),
+             keyHeads = extent(AttentionOp::HKV, 1, key), channels = extent(AttentionOp::DQK, 0, query),
+             valueChannels = values ? extent(AttentionOp::DV, 2, values) : Polynomial(0);
+  CostModel::AttendedKeys attended = model.attendedKeys(
+      {op.getQBegin(), op.getQOffset(), op.getKvBegin(), op.getKvLength(), op.getMask(),
+       extent(AttentionOp::B, 0, query), extent(AttentionOp::Q, 0, query), extent(AttentionOp::KV, 1, key)});
+  model.compute(attended.twicePairs * heads * (channels + valueChannels), getElementTypeOrSelf(key.getType()));
+  model.move(query);
+  model.move(key, attended.keys * keyHeads * channels * model.elementBytes(key));
+  if (values)
+    model.move(values, attended.keys * keyHeads * valueChannels * model.elementBytes(values));
+  for (Value extra : op.getExtras())
+    model.move(extra);
+  model.move(op.getResult());
+}
+
+void AttentionOp::addCosts(CostModel &model) { addAttentionCosts(*this, getValue(), model); }
+
+void AttentionWeightsOp::addCosts(CostModel &model) { addAttentionCosts(*this, Value(), model); }

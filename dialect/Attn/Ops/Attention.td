@@ -54,7 +54,7 @@ def Attn_MergeHeadsOp : Attn_TensorOp<"merge_heads", [Pure, InferTypeOpAdaptor]>
 }
 
 def Attn_AttentionOp : Attn_TensorOp<"attention", [
-    Pure, RecursiveMemoryEffects, AttrSizedOperandSegments,
+    Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments,
     InferTypeOpAdaptorBase<[{
       /// An extent that query, key and value leave dynamic may be a static one of the result.
       static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange types) {
@@ -141,7 +141,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
   }];
 }
 
-def Attn_AttentionWeightsOp : Attn_TensorOp<"attention_weights", [Pure, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+def Attn_AttentionWeightsOp : Attn_TensorOp<"attention_weights", [Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "the weights by which attn.attention mixes values";
   let description = [{
     Operands, regions and dims are those of `attn.attention`; `maps` are those of query, key and the extra operands, and queries are

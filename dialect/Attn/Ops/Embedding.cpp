@@ -88,3 +88,14 @@ void SelectRowsOp::relateDims(DimRelations &dims) {
 }
 
 void ColumnOp::relateDims(DimRelations &dims) { dims.equal(getResult(), 0, getInput(), 0); }
+
+/// Rows of the table are read, not all of it.
+void EmbeddingOp::addCosts(CostModel &model) {
+  model.move(getTable(), model.elements(getResult()) * model.elementBytes(getTable()));
+  model.move(getResult());
+}
+
+void SelectRowsOp::addCosts(CostModel &model) {
+  model.move(getInput(), model.bytes(getResult()));
+  model.move(getResult());
+}

@@ -189,3 +189,10 @@ void AddOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), getLhs());
   dims.equal(getRhs(), getLhs());
 }
+
+void LinearOp::addCosts(CostModel &model) {
+  const int64_t columns = getResult().getType().getDimSize(1);
+  model.compute(model.dim(getInput(), 0) * Polynomial(2) * Polynomial(getDepth()) * Polynomial(columns),
+                isQuantized() ? IntegerType::get(getContext(), 8) : getWeight().getType().getElementType());
+  model.moveAll(*this);
+}

@@ -49,3 +49,10 @@ void KVViewOp::relateDims(DimRelations &dims) {
   }
   dims.equal(getValues(), getKeys());
 }
+
+void KVAppendOp::addCosts(CostModel &model) {
+  Polynomial written = model.elements(getKey()) + model.elements(getValue());
+  model.move(getCache(), written * model.elementBytes(getCache()));
+  model.move(getKey());
+  model.move(getValue());
+}

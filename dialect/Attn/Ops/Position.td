@@ -6,7 +6,7 @@ include "dialect/Attn/AttnDialect.td"
 include "dialect/Attn/AttnInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_PositionsOp : Attn_TensorOp<"positions", [Pure, AllTypesMatch<["tokens", "result"]>]> {
+def Attn_PositionsOp : Attn_TensorOp<"positions", [Pure, Attn_MovesAll, AllTypesMatch<["tokens", "result"]>]> {
   let summary = "absolute position of each packed token";
   let description = [{
     For row r and `row_begin[r] <= t < row_begin[r + 1]`: `result[t] = past[r] + t - row_begin[r]`; without `past` rows begin at 0.
@@ -25,7 +25,7 @@ def Attn_PositionsOp : Attn_TensorOp<"positions", [Pure, AllTypesMatch<["tokens"
   let hasVerifier = 1;
 }
 
-def Attn_SinusoidsOp : Attn_TensorOp<"sinusoids", [Pure]> {
+def Attn_SinusoidsOp : Attn_TensorOp<"sinusoids", [Pure, Attn_MovesAll]> {
   let summary = "sines and cosines of positions, to be added to embeddings";
   let description = [{
     `result[t, c] = sin(positions[t] * frequencies[c])` in even columns, the cosine in odd ones (Vaswani et al. 2017, section 3.5, where
@@ -47,7 +47,7 @@ def Attn_SinusoidsOp : Attn_TensorOp<"sinusoids", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Attn_RotaryTableOp : Attn_TensorOp<"rotary_table", [Pure, AllTypesMatch<["cosines", "sines"]>]> {
+def Attn_RotaryTableOp : Attn_TensorOp<"rotary_table", [Pure, Attn_MovesAll, AllTypesMatch<["cosines", "sines"]>]> {
   let summary = "cosines and sines of rotary position embedding";
   let description = [{
     `cosines[t, i] = magnitude * cos(positions[t] * frequencies[i])`, sines alike: made once a step, for all layers that share
@@ -69,7 +69,7 @@ def Attn_RotaryTableOp : Attn_TensorOp<"rotary_table", [Pure, AllTypesMatch<["co
   let hasVerifier = 1;
 }
 
-def Attn_RopeOp : Attn_TensorOp<"rope", [Pure, AllTypesMatch<["input", "result"]>, AllTypesMatch<["cosines", "sines"]>]> {
+def Attn_RopeOp : Attn_TensorOp<"rope", [Pure, Attn_MovesAll, AllTypesMatch<["input", "result"]>, AllTypesMatch<["cosines", "sines"]>]> {
   let summary = "rotary position embedding";
   let description = [{
     Rotates pairs of the first r channels of every head (Su et al. 2021), r twice the columns of the `attn.rotary_table`; the other channels

@@ -124,3 +124,17 @@ void ConcatOp::relateDims(DimRelations &dims) {
     dims.equal(input, 0, getInputs()[0], 0);
   dims.equal(getResult(), 0, getInputs()[0], 0);
 }
+
+/// The weight is read once a time step of each tile of sequences.
+void RecurrenceOp::addCosts(CostModel &model) {
+  const Polynomial weight = Polynomial(getHidden()) * Polynomial(getParts()) * Polynomial(getHidden());
+  model.compute(Polynomial(2) * weight * model.dim(getGates(), 0), getWeight().getType().getElementType());
+  model.move(getWeight(), model.bytes(getWeight()) * model.timeSteps(getRowBegin()));
+  model.move(getGates());
+  model.move(getOutput());
+}
+
+void UpdateRowsOp::addCosts(CostModel &model) {
+  model.move(getValues());
+  model.move(getResult(), model.bytes(getValues()));
+}

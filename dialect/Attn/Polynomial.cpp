@@ -1,42 +1,42 @@
-//===- Sum.cpp - Sizes as sums of products of dims --------------------------------------===//
-#include "lib/Analysis/Sum.h"
+//===- Polynomial.cpp - Sizes as polynomials over dims -------------------------------===//
+#include "dialect/Attn/Polynomial.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
-using namespace rapt;
+using namespace rapt::attn;
 
 static constexpr int64_t most = int64_t(1) << 52;
 
-Sum::Sum(int64_t number) { add({}, number); }
+Polynomial::Polynomial(int64_t number) { add({}, number); }
 
-Sum Sum::of(std::string name) {
-  Sum sum;
-  sum.add({std::move(name)}, 1);
-  return sum;
+Polynomial Polynomial::of(std::string name) {
+  Polynomial result;
+  result.add({std::move(name)}, 1);
+  return result;
 }
 
-Sum Sum::unknown() {
-  Sum sum;
-  sum.known = false;
-  return sum;
+Polynomial Polynomial::unknown() {
+  Polynomial result;
+  result.known = false;
+  return result;
 }
 
-Sum Sum::parse(StringRef text) {
+Polynomial Polynomial::parse(StringRef text) {
   auto [product, plus] = text.split('+');
   int64_t more = 0;
   if (!plus.empty() && plus.getAsInteger(10, more))
     return unknown();
-  Sum sum(1);
+  Polynomial result(1);
   SmallVector<StringRef, 2> factors;
   product.split(factors, '*');
   for (StringRef factor : factors)
-    sum = sum * of(factor.str());
-  return sum + Sum(more);
+    result = result * of(factor.str());
+  return result + Polynomial(more);
 }
 
-void Sum::add(const std::vector<std::string> &names, int64_t number) {
+void Polynomial::add(const std::vector<std::string> &names, int64_t number) {
   int64_t &term = terms[names], total;
   if (llvm::AddOverflow(term, number, total) || total > most || total < -most)
     known = false;
@@ -45,22 +45,22 @@ void Sum::add(const std::vector<std::string> &names, int64_t number) {
     terms.erase(names);
 }
 
-std::optional<int64_t> Sum::asNumber() const {
+std::optional<int64_t> Polynomial::asNumber() const {
   if (!known || terms.size() > 1 || (terms.size() == 1 && !terms.begin()->first.empty()))
     return std::nullopt;
   return terms.empty() ? 0 : terms.begin()->second;
 }
 
-Sum Sum::operator+(const Sum &other) const {
-  Sum sum = *this;
-  sum.known &= other.known;
+Polynomial Polynomial::operator+(const Polynomial &other) const {
+  Polynomial result = *this;
+  result.known &= other.known;
   for (const auto &[names, number] : other.terms)
-    sum.add(names, number);
-  return sum;
+    result.add(names, number);
+  return result;
 }
 
-Sum Sum::operator*(const Sum &other) const {
-  Sum product;
+Polynomial Polynomial::operator*(const Polynomial &other) const {
+  Polynomial product;
   product.known = known && other.known;
   for (const auto &[left, x] : terms)
     for (const auto &[right, y] : other.terms) {
@@ -74,24 +74,24 @@ Sum Sum::operator*(const Sum &other) const {
   return product;
 }
 
-Sum Sum::dividedBy(const Sum &divisor) const {
-  if (Sum quotient = dividedExactly(divisor); quotient.known)
+Polynomial Polynomial::dividedBy(const Polynomial &divisor) const {
+  if (Polynomial quotient = dividedExactly(divisor); quotient.known)
     return quotient;
   std::optional<int64_t> number = asNumber(), by = divisor.asNumber();
   if (!by || *by < 1)
     return unknown();
   if (number && *number >= 0)
-    return Sum(*number / *by);
+    return Polynomial(*number / *by);
   bool isName = known && terms.size() == 1 && terms.begin()->first.size() == 1 && terms.begin()->second == 1;
   return isName ? of(terms.begin()->first.front() + "/" + std::to_string(*by)) : unknown();
 }
 
 /// Unknown where there is a rest, or a divisor of several products.
-Sum Sum::dividedExactly(const Sum &divisor) const {
+Polynomial Polynomial::dividedExactly(const Polynomial &divisor) const {
   if (!known || !divisor.known || divisor.terms.size() != 1)
     return unknown();
   const auto &[names, number] = *divisor.terms.begin();
-  Sum quotient;
+  Polynomial quotient;
   for (const auto &[left, x] : terms) {
     std::vector<std::string> rest = left;
     for (const std::string &name : names) {
@@ -107,7 +107,7 @@ Sum Sum::dividedExactly(const Sum &divisor) const {
   return quotient;
 }
 
-Attribute Sum::asAttribute(MLIRContext *context) const {
+Attribute Polynomial::asAttribute(MLIRContext *context) const {
   Builder b(context);
   SmallVector<Attribute> list;
   for (const auto &[names, number] : terms) {
