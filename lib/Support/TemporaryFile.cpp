@@ -115,6 +115,8 @@ std::unique_ptr<TemporaryFile> TemporaryFile::create(const std::string &director
   if (std::lock_guard lock(mutex); cleaned.insert(directory).second)
     removeStale(directory);
   int file = named ? -1 : openAgain(directory.c_str(), O_TMPFILE | O_RDWR, mode);
+  if (file >= 0)
+    flock(file, LOCK_EX); // before publish() gives it a name, under which another command may find it
   if (file >= 0 && access(pathOf(file).c_str(), F_OK) == 0)
     return std::unique_ptr<TemporaryFile>(new TemporaryFile(directory, file));
   if (file >= 0)

@@ -107,6 +107,18 @@ TEST_F(StagedFileTest, HasNoNameWhileItIsWritten) {
   EXPECT_EQ(entries(), 1u);
 }
 
+TEST_F(StagedFileTest, IsLockedFromTheBeginning) {
+  for (bool named : {false, true}) {
+    auto file = TemporaryFile::create(folder, 0666, named);
+    ASSERT_TRUE(file);
+    // As another command opens it that cannot see this process: it must not take the file for a dead one's.
+    const int other = open(("/proc/self/fd/" + std::to_string(file->descriptor())).c_str(), O_RDONLY);
+    ASSERT_GE(other, 0);
+    EXPECT_NE(flock(other, LOCK_EX | LOCK_NB), 0) << named;
+    close(other);
+  }
+}
+
 TEST_F(StagedFileTest, DiscardAllLeavesNothingWhereFilesNeedNames) {
   auto one = TemporaryFile::create(folder, 0666, /*named=*/true), two = TemporaryFile::create(folder, 0666, true);
   ASSERT_TRUE(one && two);
