@@ -103,18 +103,11 @@ constexpr Option table[] = {
     {{"help", "h", nullptr, "print this"}, setFlag<&Options::help>},
     {{"version", "", nullptr, "print the version"}, setFlag<&Options::version>}};
 
-std::vector<OptionName> optionNames() {
-  std::vector<OptionName> names;
-  for (const Option &option : table)
-    names.push_back(option.name);
-  return names;
-}
-
 } // namespace
 
 Expected<Options> parseOptions(int argc, const char *const *argv) {
   Options options;
-  const std::vector<OptionName> names = optionNames();
+  const std::vector<OptionName> names = optionNames(table);
   Expected<std::vector<Argument>> arguments = readArguments(argc, argv, names);
   if (!arguments)
     return usage(arguments.error().message);
@@ -137,7 +130,7 @@ std::string helpText() {
   std::string text =
       "Measures what raptc compiled: a model, or the kernels of a library made from .mlir without a model.\n\n"
       "usage: rapt-bench FILE.so [options]\n\noptions:\n" +
-      listOptions(optionNames(), 30);
+      listOptions(optionNames(table), 30);
   return text + "\nEvery figure stands beside the limit of this machine, measured in turns with it: multiply-adds in "
                 "registers, or\n"
                 "reading as many bytes as the model reads. A repetition counts if the process had its processors "

@@ -207,13 +207,6 @@ constexpr Option table[] = {
     {{"help", "h", nullptr, "print this"}, setFlag<&Options::help>},
     {{"help-hidden", "", nullptr, "print every option", true}, setFlag<&Options::helpHidden>}};
 
-std::vector<OptionName> optionNames() {
-  std::vector<OptionName> names;
-  for (const Option &option : table)
-    names.push_back(option.name);
-  return names;
-}
-
 Error usage(const std::string &message) { return Error{message + " (--help lists the options)"}; }
 
 /// Refuses a CPU that is named twice.
@@ -302,7 +295,7 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
   std::vector<const char *> argv = {"raptc"};
   for (const std::string &argument : arguments)
     argv.push_back(argument.c_str());
-  const std::vector<OptionName> names = optionNames();
+  const std::vector<OptionName> names = optionNames(table);
   Expected<std::vector<Argument>> read = readArguments(int(argv.size()), argv.data(), names);
   if (!read)
     return usage(read.error().message);
@@ -323,7 +316,7 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
 std::string helpText(bool hidden) {
   return "raptc MODEL [-o OUT.so] [options]: compiles an attention model to a native library.\n"
          "MODEL is a Hugging Face directory, a lone config.json, or .mlir text.\n\n" +
-         listOptions(optionNames(), 34, hidden);
+         listOptions(optionNames(table), 34, hidden);
 }
 
 } // namespace rapt::driver

@@ -65,13 +65,6 @@ constexpr Option table[] = {
     {{"help", "h", nullptr, "print this"}, setFlag<&Options::help>},
     {{"version", "", nullptr, "print the version"}, setFlag<&Options::version>}};
 
-std::vector<OptionName> optionNames() {
-  std::vector<OptionName> names;
-  for (const Option &option : table)
-    names.push_back(option.name);
-  return names;
-}
-
 Error usage(const std::string &message) { return Error{message + "; see rapt-reference --help"}; }
 
 } // namespace
@@ -79,7 +72,7 @@ Error usage(const std::string &message) { return Error{message + "; see rapt-ref
 Expected<Options> parseOptions(int argc, const char *const *argv) {
   Options options;
   Request &request = options.request;
-  const std::vector<OptionName> names = optionNames();
+  const std::vector<OptionName> names = optionNames(table);
   Expected<std::vector<Argument>> arguments = readArguments(argc, argv, names);
   if (!arguments)
     return usage(arguments.error().message);
@@ -103,7 +96,7 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
 std::string helpText() {
   return "Evaluates attn IR of the stage `imported`, naively.\n\nusage: rapt-reference IR.mlir "
          "[options]\n\noptions:\n" +
-         listOptions(optionNames(), 34) + "\nexit status: 0 done, 1 the input is wrong, 2 wrong usage\n";
+         listOptions(optionNames(table), 34) + "\nexit status: 0 done, 1 the input is wrong, 2 wrong usage\n";
 }
 
 } // namespace rapt::reference

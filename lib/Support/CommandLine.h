@@ -24,6 +24,14 @@ struct OptionName {
   std::string shown() const;
 };
 
+/// The options of a tool's table in its order; each element of the table has its option as `name`.
+template <typename Table> std::vector<OptionName> optionNames(const Table &table) {
+  std::vector<OptionName> names;
+  for (const auto &option : table)
+    names.push_back(option.name);
+  return names;
+}
+
 /// One argument of a command, with its value.
 struct Argument {
   const OptionName *option; ///< null: an operand

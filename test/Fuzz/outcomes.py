@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+import subprocess
 import traceback
 
 SECONDS = 120  # of any process
@@ -15,15 +16,20 @@ class Outcome:
         self.status, self.kind, self.why = status, kind, why
 
 
-def add_case_options(parser, count, reduced, seconds):
-    """Adds the options that tell which cases are drawn, and how failures are reduced; the numbers are defaults."""
+def add_draw_options(parser, count, seconds):
+    """Adds the options that every generator has; the numbers are defaults."""
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=count)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--reduce-seconds", type=int, default=seconds, help="for each failure")
+
+
+def add_case_options(parser, count, reduced, seconds):
+    """The same for generators whose cases have an index, and options that tell which cases are drawn and how many failures are reduced."""
+    add_draw_options(parser, count, seconds)
     parser.add_argument("--first", type=int, default=0, help="index of the first case")
     parser.add_argument("--only", type=int)
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--reduce", type=int, default=reduced, help="how many failures to reduce")
-    parser.add_argument("--reduce-seconds", type=float, default=seconds, help="for each")
 
 
 def case_indices(options):
@@ -32,6 +38,11 @@ def case_indices(options):
 
 def failed(kind, why):
     return Outcome("failed", kind, why)
+
+
+def run(command, timeout=SECONDS, **options):
+    """The finished process of a command, which reads nothing."""
+    return subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, **options)
 
 
 def in_child(work):

@@ -1,15 +1,13 @@
 //===- main.cpp - rapt-opt: run passes on the text of any stage ---------------===//
+#include "lib/Driver/IRFile.h"
 #include "lib/Driver/Plugins.h"
 #include "lib/InitAll.h"
 #include "lib/Support/BugReport.h"
-#include "lib/Support/IRText.h"
-#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Linalg/TransformOps/DialectExtension.h"
 #include "mlir/Dialect/Transform/Transforms/Passes.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -22,17 +20,14 @@ static LogicalResult fail(const std::string &message) {
 
 /// MlirOptMain with a check of the text before it is parsed.
 static LogicalResult optimize(StringRef input, StringRef output, DialectRegistry &registry) {
-  std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &message);
+  auto buffer = rapt::driver::openIRFile(input);
   if (!buffer)
-    return fail(message);
-  if (!isBytecode(*buffer))
-    if (rapt::Status checked = rapt::checkIRText(std::string_view(buffer->getBuffer())); !checked)
-      return fail(buffer->getBufferIdentifier().str() + ": " + checked.error().message);
+    return fail(buffer.error().message);
+  std::string message;
   std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &message);
   if (!file)
     return fail(message);
-  if (failed(MlirOptMain(file->os(), std::move(buffer), registry, MlirOptMainConfig::createFromCLOptions())))
+  if (failed(MlirOptMain(file->os(), std::move(*buffer), registry, MlirOptMainConfig::createFromCLOptions())))
     return failure();
   file->keep();
   return success();

@@ -1,8 +1,7 @@
 //===- main.cpp - rapt-reduce: shrink a .mlir file that shows a fault -----------===//
+#include "lib/Driver/IRFile.h"
 #include "lib/InitAll.h"
 #include "lib/Support/BugReport.h"
-#include "lib/Support/IRText.h"
-#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -11,7 +10,6 @@
 #include "mlir/Tools/ParseUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -25,15 +23,11 @@ static LogicalResult fail(const std::string &message) {
 
 /// Parses a file whose text has been checked.
 static FailureOr<OwningOpRef<Operation *>> parse(StringRef input, bool insertModule, MLIRContext &context) {
-  std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &message);
+  auto buffer = rapt::driver::openIRFile(input);
   if (!buffer)
-    return fail(message);
-  if (!isBytecode(*buffer))
-    if (rapt::Status checked = rapt::checkIRText(std::string_view(buffer->getBuffer())); !checked)
-      return fail(buffer->getBufferIdentifier().str() + ": " + checked.error().message);
+    return fail(buffer.error().message);
   auto sources = std::make_shared<llvm::SourceMgr>();
-  sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  sources->AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   OwningOpRef<Operation *> op = parseSourceFileForTool(sources, ParserConfig(&context), insertModule);
   if (!op)
     return failure();

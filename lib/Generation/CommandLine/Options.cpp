@@ -183,16 +183,6 @@ const std::vector<Option> &table() {
   return options;
 }
 
-const std::vector<OptionName> &optionNames() {
-  static const std::vector<OptionName> names = [] {
-    std::vector<OptionName> list;
-    for (const Option &option : table())
-      list.push_back(option.name);
-    return list;
-  }();
-  return names;
-}
-
 Error usage(const std::string &message) { return Error{message + "; see rapt-run --help"}; }
 
 /// Options that say something about the model or about what is printed, also where nothing runs.
@@ -262,7 +252,8 @@ Status checkOptions(const Options &o) {
 
 Expected<Options> parseOptions(int argc, const char *const *argv) {
   Options options;
-  Expected<std::vector<Argument>> arguments = readArguments(argc, argv, optionNames());
+  const std::vector<OptionName> names = optionNames(table());
+  Expected<std::vector<Argument>> arguments = readArguments(argc, argv, names);
   if (!arguments)
     return usage(arguments.error().message);
   for (const auto &[name, text, hasValue] : *arguments) {
@@ -276,7 +267,7 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
       options.runOptions.emplace_back(name->name);
     if (hasValue && text.empty() && name->mayLackValue())
       return usage(name->shown() + "= names no file");
-    const std::string expected = table()[size_t(name - optionNames().data())].set(options, text);
+    const std::string expected = table()[size_t(name - names.data())].set(options, text);
     if (!expected.empty())
       return usage(invalidValue(text, name->shown(), expected));
   }
@@ -286,7 +277,7 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
 std::string helpText() {
   return "Runs a model that raptc compiled.\n\nusage: rapt-run MODEL.so             what the model is\n"
          "       rapt-run MODEL.so [options]   run it\n\noptions:\n" +
-         listOptions(optionNames(), 34) +
+         listOptions(optionNames(table()), 34) +
          "\nexit status: 0 done, 1 the input is wrong, 2 wrong usage, 130 interrupted, 141 output closed\n";
 }
 

@@ -16,7 +16,7 @@ import trees
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2] / "Execute")]
 import kernels  # noqa: E402
-from outcomes import SECONDS, Outcome, failed, in_child  # noqa: E402
+from outcomes import SECONDS, Outcome, failed, in_child, run  # noqa: E402
 
 # Messages of refusals that the text of a kernel may deserve. Every other error is a failure.
 REFUSALS = (
@@ -157,7 +157,7 @@ def run_reference(tools, case, folder):
             np.save(folder / f"{name}.npy", array)
             command.append(f"--input={name}={folder}/{name}.npy")
         command += [f"--output={name}={folder}/{name}.npy" for name in outputs]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        done = run(command)
         if done.returncode < 0:
             return failed("reference", f"the reference died of signal {-done.returncode}\n{done.stderr}")
         if done.returncode:
@@ -238,7 +238,7 @@ def compile_once(tools, mode, batch, folder):
     source.write_text("".join(lines))
     library = folder / "batch.so"
     try:
-        done = subprocess.run([tools.raptc, str(source), "-j1", "-o", str(library), *mode.options], capture_output=True, text=True, timeout=SECONDS)
+        done = run([tools.raptc, source, "-j1", "-o", library, *mode.options])
     except subprocess.TimeoutExpired:
         return None, {name: failed("compiler", f"the compiler takes more than {SECONDS} s") for name in batch} if len(batch) == 1 else {}
     if done.returncode == 0:

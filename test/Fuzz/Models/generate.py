@@ -29,7 +29,7 @@ import cachetypes  # noqa: E402
 import configs  # noqa: E402
 import processor  # noqa: E402
 from context import Context  # noqa: E402
-from outcomes import SECONDS, Outcome, add_case_options, case_indices, failed, in_child  # noqa: E402
+from outcomes import SECONDS, Outcome, add_case_options, case_indices, failed, in_child, run  # noqa: E402
 
 MOST_REFUSED = 0.2
 REFUSALS = (r"cannot be quantized", r"has no matrix that can be quantized", r"there is no cache")
@@ -38,10 +38,6 @@ PAIRS, CODES = 1.5e-2, 3e-2
 # A relative error is one of this many numbers at least: a model may have a single logit, whose error, which is that of the states it is the sum of,
 # has no bound relative to the logit itself, since that may be any number near zero.
 ENOUGH = 32
-
-
-def run(command, **options):
-    return subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, **options)
 
 
 def must(kind, command):

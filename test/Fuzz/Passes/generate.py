@@ -9,13 +9,14 @@ attribute attn.stage alone, so that no pass refuses it for its stage. Each findi
 deleting more ops; exit status 1 if there is one. `build/test/survive TEXT --delete=... --print` prints a mutant."""
 
 import argparse
-import os
 import re
-import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from outcomes import add_draw_options, run  # noqa: E402
 
 SOURCE = Path(__file__).resolve().parents[3]
 MODELS = {
@@ -29,10 +30,6 @@ STAGES = ["imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect
 LARGE = {"tiled": 2, "backend": 8, "llvm-dialect": 8}  # has so many times fewer mutants
 WITH_OPTIONS = ["attn-select-storage{dtype=bf16}", "attn-quantize-weights{mode=w4}"]
 TOTALS = re.compile(r"survive: (\d+) runs, (\d+) refused, (\d+) findings, (\d+) invalid mutants")
-
-
-def run(command, **options):
-    return subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, capture_output=True, text=True, **options)
 
 
 def passes_of(build):
@@ -57,18 +54,15 @@ def survive(options, passes, job):
     stage, text = job
     count = max(2, options.count // LARGE.get(stage, 1))
     command = [options.build / "test/survive", text, f"--seed={options.seed}", f"--count={count}", f"--reduce-seconds={options.reduce_seconds}"]
-    return run([*command, *(f"--passes={name}" for name in passes)])
+    return run([*command, *(f"--passes={name}" for name in passes)], timeout=None)  # it bounds each of its runs itself
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--scratch", required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=4, help="mutants of each text; of large texts there are fewer")
     parser.add_argument("--only", choices=MODELS)
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--reduce-seconds", type=int, default=10, help="for each finding")
+    add_draw_options(parser, count=4, seconds=10)  # mutants of each text; of large texts there are fewer
     options = parser.parse_args()
     options.build = options.build.resolve()
     Path(options.scratch).mkdir(parents=True, exist_ok=True)
