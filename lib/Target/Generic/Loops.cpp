@@ -44,7 +44,7 @@ struct GenericLoops : rapt::impl::AttnGenericLoopsBase<GenericLoops> {
     getOperation()->walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     for (linalg::LinalgOp op : ops) {
       rewriter.setInsertionPoint(op);
-      if (failed(linalg::linalgOpToLoops(rewriter, op))) {
+      if (!op.hasPureBufferSemantics() || failed(linalg::linalgOpToLoops(rewriter, op))) {
         op.emitOpError("has no loops: it is not bufferized");
         return signalPassFailure();
       }

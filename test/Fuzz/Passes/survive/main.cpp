@@ -29,7 +29,8 @@ static cl::list<std::string> pipelines("passes", cl::desc("passes to run, each a
 static cl::opt<unsigned> seed("seed", cl::init(1));
 static cl::opt<unsigned> first("first", cl::desc("index of the first mutant; 0 is the module as it is"), cl::init(0));
 static cl::opt<unsigned> count("count", cl::desc("how many mutants"), cl::init(1));
-static cl::list<unsigned> deleted("delete", cl::CommaSeparated, cl::desc("run one mutant, without these ops"));
+static cl::list<std::string> deleted("delete", cl::CommaSeparated,
+                                     cl::desc("run one mutant, without these ops: numbers, and ranges such as 3-7"));
 static cl::opt<bool> shows("print", cl::desc("print the mutant of --delete and run nothing"));
 static cl::opt<unsigned> reduceSeconds("reduce-seconds", cl::desc("time to reduce a finding"), cl::init(10));
 
@@ -123,8 +124,29 @@ void reduce(ModuleOp module, Plan &plan, const std::string &pipeline, std::strin
   }
 }
 
+/// As --delete takes it: a reduced plan is a few ranges of thousands of ops.
 std::string textOf(const Plan &plan) {
-  return llvm::join(llvm::map_range(plan, [](unsigned position) { return std::to_string(position); }), ",");
+  std::string text;
+  for (size_t i = 0, last; i < plan.size(); i = last + 1) {
+    for (last = i; last + 1 < plan.size() && plan[last + 1] == plan[last] + 1;)
+      ++last;
+    text += (i ? "," : "") + std::to_string(plan[i]) + (last > i ? "-" + std::to_string(plan[last]) : "");
+  }
+  return text;
+}
+
+/// The plan that textOf prints; an error for anything else.
+FailureOr<Plan> planOf(ArrayRef<std::string> parts) {
+  Plan plan;
+  for (StringRef part : parts) {
+    auto [begin, end] = part.split('-');
+    unsigned first, last;
+    if (begin.getAsInteger(10, first) || (end.empty() ? begin : end).getAsInteger(10, last))
+      return llvm::errs() << "survive: --delete names no op: '" << part << "'\n", failure();
+    for (unsigned position = first; position <= last; ++position)
+      plan.push_back(position);
+  }
+  return plan;
 }
 
 /// The module as it is, then without its stage, then mutants, every other one without its stage.
@@ -181,15 +203,17 @@ int main(int argc, char **argv) {
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(input, ParserConfig(&context));
   if (!module)
     return 1;
-  const Plan given(deleted.begin(), deleted.end());
+  const FailureOr<Plan> given = planOf(deleted);
+  if (failed(given))
+    return 2;
   if (shows) {
-    apply(*module, given);
+    apply(*module, *given);
     llvm::outs() << *module << "\n";
     return 0;
   }
   Totals totals;
-  if (!given.empty())
-    runMutant(*module, given, totals);
+  if (!given->empty())
+    runMutant(*module, *given, totals);
   else
     for (unsigned index = first; index < first + count; ++index)
       runMutant(*module, draw(*module, index), totals);
