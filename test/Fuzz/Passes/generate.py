@@ -25,7 +25,7 @@ MODELS = {
     "tiny-vit": SOURCE / "test/models/tiny-vit",
     "attention": SOURCE / "test/Examples/attention.mlir",
 }
-OPTIONS = [["--mcpu=x86-64-v3"], ["--mcpu=x86-64-v4", "--dtype=bf16", "--emulate=amx"], ["--mcpu=x86-64-v4", "--quantize=w8a8"]]
+OPTIONS = [["--mcpu=x86-64-v3"], ["--mcpu=x86-64-v4", "--dtype=bf16", "--emulate=amx"], ["--mcpu=x86-64-v4", "--quantize=w8a8"], ["--target=generic"]]
 STAGES = ["imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect"]
 LARGE = {"tiled": 2, "backend": 8, "llvm-dialect": 8}  # has so many times fewer mutants
 WITH_OPTIONS = ["attn-select-storage{dtype=bf16}", "attn-quantize-weights{mode=w4}"]
