@@ -7,8 +7,9 @@ using namespace rapt::attn_cpu;
 
 RankedTensorType CacheLayout::poolOf(attn::KVCacheType cache) {
   CacheLayout layout{cache.getElementType(), cache.getBlock(), attn::padToPanel(cache.getHeadDim())};
-  return RankedTensorType::get({ShapedType::kDynamic, cache.getLayers(), cache.getHeads(), 2, layout.lines(), layout.columns()},
-                               cache.getElementType());
+  return RankedTensorType::get(
+      {ShapedType::kDynamic, cache.getLayers(), cache.getHeads(), 2, layout.lines(), layout.columns()},
+      cache.getElementType());
 }
 
 std::optional<CacheLayout> CacheLayout::of(ShapedType pool, int64_t channels) {

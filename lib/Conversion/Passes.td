@@ -28,4 +28,42 @@ def AttnToLinalg : Pass<"attn-to-linalg"> {
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def AttnTileLinalg : Pass<"attn-tile-linalg"> {
+  let summary = "linalg ops become parallel grids of tiles";
+  let description = [{
+    Every linalg op outside of a grid becomes an `scf.forall` over tiles of its last two parallel loops, of at most 16 x 256 points, and over the other ones
+    point by point. Reductions stay whole, so that sums are in one order. Sizes are constants: results have the same bits for any number of threads.
+
+    With `carry-in-place`, a tensor that a loop carries and an iteration makes elsewhere is copied back at its end, and extents are those of the entry's arguments.
+
+    ```mlir
+    func.func @zero(%x: tensor<?x1024xf32>) -> tensor<?x1024xf32> {
+      %f0 = arith.constant 0.0 : f32
+      %y = linalg.fill ins(%f0 : f32) outs(%x : tensor<?x1024xf32>) -> tensor<?x1024xf32>
+      return %y : tensor<?x1024xf32>
+    }
+    ```
+  }];
+  let options = [Option<"carryInPlace", "carry-in-place", "bool", "true", "Keep what loops carry in one place">];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def AttnLinalgToLoops : Pass<"attn-linalg-to-loops"> {
+  let summary = "linalg ops and copies on buffers become loops";
+  let description = [{
+    Bufferized linalg ops become `scf.for` over scalars, which LLVM vectorizes, and so do copies that bufferization left; a copy of a buffer onto itself goes
+    away.
+
+    ```mlir
+    func.func @f(%x: memref<4x?xf32, strided<[?, 1]>>, %y: memref<4x?xf32, strided<[?, 1]>>) {
+      memref.copy %x, %y : memref<4x?xf32, strided<[?, 1]>> to memref<4x?xf32, strided<[?, 1]>>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 #endif

@@ -15,8 +15,8 @@ namespace rapt::driver {
 /// are not those that the packer writes.
 Expected<std::vector<artifact::Parameter>> describeParameters(mlir::ModuleOp module);
 
-/// Model, bounds and cache of a module at any stage from `canonical` on. The cache's format is the target's for the entries'
-/// argument.
+/// Model, bounds and cache of a module at any stage from `canonical` on. The cache's format is the target's for the
+/// entries' argument.
 void describeModel(mlir::ModuleOp module, const Target &target, artifact::Manifest &manifest);
 
 /// Adds the entries of a module at stage llvm-dialect. An error is a fault of the passes.

@@ -109,8 +109,7 @@ FailureOr<int64_t> planTask(func::FuncOp task) {
       const bool isStatic = type.hasStaticShape();
       b.setInsertionPointToStart(&block);
       MemRefType stored = isStatic ? type : MemRefType::get({bytes}, b.getI8Type());
-      Value buffer =
-          memref::AllocaOp::create(b, stored, ValueRange(), ValueRange(), b.getI64IntegerAttr(kAlignment));
+      Value buffer = memref::AllocaOp::create(b, stored, ValueRange(), ValueRange(), b.getI64IntegerAttr(kAlignment));
       if (!isStatic) {
         b.setInsertionPoint(alloc);
         buffer = memref::ViewOp::create(b, type, buffer, arith::ConstantIndexOp::create(b, 0), alloc.getDynamicSizes());

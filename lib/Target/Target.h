@@ -18,10 +18,10 @@ namespace rapt {
 
 /// How a target keeps a cache, as the manifest describes it.
 struct CacheFormat {
-  std::string name;   ///< sequences of one format may be loaded where another library keeps that
-  std::string dtype;  ///< "f32", "bf16", "f16" or "int8"
-  int64_t block = 0;  ///< positions
-  int64_t bytes = 0;  ///< of a block, all layers and heads
+  std::string name;  ///< sequences of one format may be loaded where another library keeps that
+  std::string dtype; ///< "f32", "bf16", "f16" or "int8"
+  int64_t block = 0; ///< positions
+  int64_t bytes = 0; ///< of a block, all layers and heads
 };
 
 class Target {

@@ -16,7 +16,7 @@ namespace {
 using Dim = AttentionOperands::Dim;
 
 struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
-  DecomposeAttention(MLIRContext *context, const CacheAccess *cache) : OpRewritePattern(context), cache(cache) {}
+  DecomposeAttention(MLIRContext *context, const CacheReader *cache) : OpRewritePattern(context), cache(cache) {}
 
   LogicalResult matchAndRewrite(attn::AttentionOp op, PatternRewriter &rewriter) const override {
     AttentionOperands o(op);
@@ -46,12 +46,12 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
     OpFoldResult channels = o.extentOf(b, Dim::DV);
     SmallVector<Value> init{filled(b, 0, emptyOf(b, {tile.size, channels}, b.getF32Type())), lowest(b, tile.size),
                             zeros(b, tile.size)};
-    SmallVector<Value> state = overBlocks(
-        b, o, cache, tile, init,
-        [&](ImplicitLocOpBuilder &b, const KeyBlock &block, ValueRange carried) -> SmallVector<Value> {
-          Softmax softmax = advance(b, scoresOf(b, o, tile, block), carried[1], carried[2]);
-          return {addValues(b, block, softmax, carried[0]), softmax.maximum, softmax.sum};
-        });
+    SmallVector<Value> state =
+        overBlocks(b, o, cache, tile, init,
+                   [&](ImplicitLocOpBuilder &b, const KeyBlock &block, ValueRange carried) -> SmallVector<Value> {
+                     Softmax softmax = advance(b, scoresOf(b, o, tile, block), carried[1], carried[2]);
+                     return {addValues(b, block, softmax, carried[0]), softmax.maximum, softmax.sum};
+                   });
     // A query without keys gives 0, and so does one whose scores are all -infinity.
     AffineMap both = b.getMultiDimIdentityMap(2);
     return generic(b, {state[0], state[2]}, dest,
@@ -66,14 +66,15 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
   static Value addValues(ImplicitLocOpBuilder &b, const KeyBlock &block, const Softmax &softmax, Value sums) {
     // The block's sums are made for themselves first, which rounds less than one long sum.
     Value room = emptyOf(b, extents(b, sums), b.getF32Type());
-    Value ofBlock = generic(b, {softmax.probabilities, block.values}, filled(b, 0, room),
-                            {mapOf(b, 3, {0, 1}), block.valueMap, mapOf(b, 3, {0, 2})},
-                            {Loop::Parallel, Loop::Reduction, Loop::Parallel}, [](ImplicitLocOpBuilder &b, ValueRange x) {
-                              Value isOut = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x[0], number(b, 0));
-                              Value term = arith::MulFOp::create(b, x[0], widened(b, x[1]));
-                              Value sum = arith::AddFOp::create(b, x[2], term);
-                              return Value(arith::SelectOp::create(b, isOut, x[2], sum));
-                            });
+    Value ofBlock =
+        generic(b, {softmax.probabilities, block.values}, filled(b, 0, room),
+                {mapOf(b, 3, {0, 1}), block.valueMap, mapOf(b, 3, {0, 2})},
+                {Loop::Parallel, Loop::Reduction, Loop::Parallel}, [](ImplicitLocOpBuilder &b, ValueRange x) {
+                  Value isOut = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x[0], number(b, 0));
+                  Value term = arith::MulFOp::create(b, x[0], widened(b, x[1]));
+                  Value sum = arith::AddFOp::create(b, x[2], term);
+                  return Value(arith::SelectOp::create(b, isOut, x[2], sum));
+                });
     AffineMap both = b.getMultiDimIdentityMap(2);
     return generic(b, {ofBlock, softmax.decay}, sums, {both, mapOf(b, 2, {0}), both}, {Loop::Parallel, Loop::Parallel},
                    [](ImplicitLocOpBuilder &b, ValueRange x) {
@@ -81,11 +82,11 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
                    });
   }
 
-  const CacheAccess *cache;
+  const CacheReader *cache;
 };
 
 } // namespace
 
-void neutral::populateAttention(RewritePatternSet &patterns, const CacheAccess *cache) {
+void neutral::populateAttention(RewritePatternSet &patterns, const CacheReader *cache) {
   patterns.add<DecomposeAttention>(patterns.getContext(), cache);
 }

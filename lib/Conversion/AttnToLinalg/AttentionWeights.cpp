@@ -17,7 +17,7 @@ namespace {
 using Dim = AttentionOperands::Dim;
 
 struct DecomposeAttentionWeights : OpRewritePattern<attn::AttentionWeightsOp> {
-  DecomposeAttentionWeights(MLIRContext *context, const CacheAccess *cache) : OpRewritePattern(context), cache(cache) {}
+  DecomposeAttentionWeights(MLIRContext *context, const CacheReader *cache) : OpRewritePattern(context), cache(cache) {}
 
   LogicalResult matchAndRewrite(attn::AttentionWeightsOp op, PatternRewriter &rewriter) const override {
     AttentionOperands o(op);
@@ -33,20 +33,19 @@ struct DecomposeAttentionWeights : OpRewritePattern<attn::AttentionWeightsOp> {
     auto type = RankedTensorType::get({int64_t(op.getHeads().size())}, b.getI64Type());
     Value heads = arith::ConstantOp::create(b, DenseElementsAttr::get(type, op.getHeads()));
     Value groups = asValue(b, o.extentOf(b, Dim::G));
-    SmallVector<OpFoldResult> extents{
-        counted, b.getIndexAttr(op.getHeads().size()),
-        affineOf(b, b.getAffineDimExpr(0).ceilDiv(kQueries), {o.extentOf(b, Dim::Q)})};
-    rewriter.replaceOp(
-        op, grid(b, extents, weights, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-          Value head = readIndex(b, heads, ids[1]);
-          Value keyHead = arith::DivUIOp::create(b, head, groups), group = arith::RemUIOp::create(b, head, groups);
-          QueryTile tile = queryTile(b, o, ids[0], keyHead, group, ids[2]);
-          OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
-          SmallVector<OpFoldResult> offsets{tile.first, op.getLayer(), ids[1], zero},
-              sizes{tile.size, one, one, extent(b, weights, 3)};
-          Value result = weigh(b, o, tile, filled(b, 0, slice(b, dests[0], offsets, sizes)));
-          return SmallVector<Insertion>{{result, offsets, sizes}};
-        }));
+    SmallVector<OpFoldResult> extents{counted, b.getIndexAttr(op.getHeads().size()),
+                                      affineOf(b, b.getAffineDimExpr(0).ceilDiv(kQueries), {o.extentOf(b, Dim::Q)})};
+    rewriter.replaceOp(op, grid(b, extents, weights, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+                         Value head = readIndex(b, heads, ids[1]);
+                         Value keyHead = arith::DivUIOp::create(b, head, groups),
+                               group = arith::RemUIOp::create(b, head, groups);
+                         QueryTile tile = queryTile(b, o, ids[0], keyHead, group, ids[2]);
+                         OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+                         SmallVector<OpFoldResult> offsets{tile.first, op.getLayer(), ids[1], zero},
+                             sizes{tile.size, one, one, extent(b, weights, 3)};
+                         Value result = weigh(b, o, tile, filled(b, 0, slice(b, dests[0], offsets, sizes)));
+                         return SmallVector<Insertion>{{result, offsets, sizes}};
+                       }));
     return success();
   }
 
@@ -89,11 +88,11 @@ struct DecomposeAttentionWeights : OpRewritePattern<attn::AttentionWeightsOp> {
     });
   }
 
-  const CacheAccess *cache;
+  const CacheReader *cache;
 };
 
 } // namespace
 
-void neutral::populateAttentionWeights(RewritePatternSet &patterns, const CacheAccess *cache) {
+void neutral::populateAttentionWeights(RewritePatternSet &patterns, const CacheReader *cache) {
   patterns.add<DecomposeAttentionWeights>(patterns.getContext(), cache);
 }

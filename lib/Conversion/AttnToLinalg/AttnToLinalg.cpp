@@ -18,14 +18,13 @@ namespace rapt {
 using namespace mlir;
 using namespace rapt;
 
-void rapt::populateAttnToLinalgPatterns(RewritePatternSet &patterns, const CacheAccess *cache) {
+void rapt::populateAttnToLinalgPatterns(RewritePatternSet &patterns, const CacheReader *cache) {
   neutral::populateAttention(patterns, cache);
   neutral::populateAttentionWeights(patterns, cache);
   neutral::populateEmbedding(patterns);
   neutral::populateFeedForward(patterns);
   neutral::populateHeads(patterns);
   neutral::populateImage(patterns);
-  neutral::populateKVCache(patterns, cache);
   neutral::populateNorm(patterns);
   neutral::populatePooling(patterns);
   neutral::populatePosition(patterns);
@@ -74,6 +73,7 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
     });
     RewritePatternSet patterns(&getContext());
     populateAttnToLinalgPatterns(patterns, cache);
+    neutral::populateKVCache(patterns, cache);
     Listener listener;
     walkAndApplyPatterns(getOperation(), std::move(patterns), &listener);
     WalkResult rest = getOperation()->walk([&](Operation *op) {

@@ -11,10 +11,10 @@
 namespace rapt {
 
 /// How a target lays the blocks of a cache out. Its pool is a tensor [blocks, layers, heads, ...].
-class CacheAccess {
+class CacheReader {
 public:
   enum Part { Keys, Values };
-  virtual ~CacheAccess() = default;
+  virtual ~CacheReader() = default;
 
   /// Whether `pool`, whose heads have `channels`, has this layout.
   virtual bool matches(mlir::Type pool, int64_t channels) const = 0;
@@ -23,15 +23,19 @@ public:
   /// Keys or values of one head in a block, [positions, channels] of some float type.
   virtual mlir::Value read(mlir::ImplicitLocOpBuilder &b, mlir::Value pool, mlir::Value block, mlir::Value layer,
                            mlir::Value head, Part part, int64_t channels) const = 0;
-  /// `slice`, the part of the pool that is one head in one block, [1, 1, 1, ...], with the key or value of one position:
-  /// a tensor [1, 1, channels] of f32.
+};
+
+/// The same, and how it is written.
+class CacheAccess : public CacheReader {
+public:
+  /// `slice`, the part of the pool that is one head in one block, [1, 1, 1, ...], with the key or value of one
+  /// position: a tensor [1, 1, channels] of f32.
   virtual mlir::Value write(mlir::ImplicitLocOpBuilder &b, mlir::Value slice, Part part, mlir::Value position,
                             mlir::Value row, int64_t channels) const = 0;
 };
 
-/// The decompositions of all ops. Those that read or write a cache need a `cache`, which must outlive the patterns.
-void populateAttnToLinalgPatterns(mlir::RewritePatternSet &patterns, const CacheAccess *cache);
-
+/// The decompositions of ops other than those on a cache; attention may read one by `cache`.
+void populateAttnToLinalgPatterns(mlir::RewritePatternSet &patterns, const CacheReader *cache);
 namespace neutral {
 /// The scale of a group of numbers whose largest magnitude is `largest`, and its inverse (docs/Semantics.md).
 std::pair<mlir::Value, mlir::Value> groupScale(mlir::ImplicitLocOpBuilder &b, mlir::Value largest);

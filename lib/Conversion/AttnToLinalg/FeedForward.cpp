@@ -97,8 +97,8 @@ struct DecomposeQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
 
 std::pair<Value, Value> neutral::groupScale(ImplicitLocOpBuilder &b, Value largest) {
   Value most = number(b, 127), zero = number(b, 0);
-  Value isFinite = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, largest,
-                                         number(b, std::numeric_limits<float>::infinity()));
+  Value isFinite =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, largest, number(b, std::numeric_limits<float>::infinity()));
   Value counts = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, largest, number(b, 0x1p-100));
   Value scale = arith::SelectOp::create(b, counts, arith::DivFOp::create(b, largest, most), zero);
   scale = arith::SelectOp::create(b, isFinite, scale, number(b, std::numeric_limits<float>::quiet_NaN()));
@@ -121,8 +121,8 @@ static std::pair<Value, Value> groupAt(ImplicitLocOpBuilder &b, attn::QuantizedT
   const int64_t ofPeriod = llvm::divideCeil(period, type.getGroup());
   AffineExpr d0 = b.getAffineDimExpr(0);
   Value part = asValue(b, affineOf(b, d0.floorDiv(ofPeriod) * period, {OpFoldResult(group)}));
-  Value begin = arith::AddIOp::create(
-      b, part, asValue(b, affineOf(b, d0 % ofPeriod * type.getGroup(), {OpFoldResult(group)})));
+  Value begin =
+      arith::AddIOp::create(b, part, asValue(b, affineOf(b, d0 % ofPeriod * type.getGroup(), {OpFoldResult(group)})));
   Value end = arith::MinSIOp::create(b, arith::AddIOp::create(b, begin, index(b, type.getGroup())),
                                      arith::AddIOp::create(b, part, index(b, period)));
   return {begin, arith::MinSIOp::create(b, end, index(b, depth))};
@@ -137,16 +137,15 @@ Value neutral::roundedRows(ImplicitLocOpBuilder &b, attn::QuantizeRowsOp op) {
       type.getGroup() == 0 ? 1 : llvm::divideCeil(depth, period) * llvm::divideCeil(period, type.getGroup());
   OpFoldResult rows = extent(b, input, 0);
   // The largest magnitude of each group, by a loop over its columns.
-  Value largest = forEach(b, {}, emptyOf(b, {rows, b.getIndexAttr(groups)}, b.getF32Type()),
-                          [&](ImplicitLocOpBuilder &b, ValueRange) {
-                            Value row = at(b, 0);
-                            auto [begin, end] = groupAt(b, type, depth, at(b, 1));
-                            return loop(b, begin, end, 1, number(b, 0),
-                                        [&](ImplicitLocOpBuilder &b, Value column, Value most) -> Value {
-                                          Value x = math::AbsFOp::create(b, read(b, input, {row, column}));
-                                          return arith::MaximumFOp::create(b, most, x);
-                                        });
-                          });
+  Value largest = forEach(
+      b, {}, emptyOf(b, {rows, b.getIndexAttr(groups)}, b.getF32Type()), [&](ImplicitLocOpBuilder &b, ValueRange) {
+        Value row = at(b, 0);
+        auto [begin, end] = groupAt(b, type, depth, at(b, 1));
+        return loop(b, begin, end, 1, number(b, 0), [&](ImplicitLocOpBuilder &b, Value column, Value most) -> Value {
+          Value x = math::AbsFOp::create(b, read(b, input, {row, column}));
+          return arith::MaximumFOp::create(b, most, x);
+        });
+      });
   return forEach(b, {input}, emptyOf(b, extents(b, input), b.getF32Type()),
                  [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
                    Value row = at(b, 0), column = at(b, 1), group = index(b, 0);

@@ -24,7 +24,8 @@ struct DecomposeSplitHeads : OpRewritePattern<attn::SplitHeadsOp> {
     for (Value result : op.getHeads()) {
       auto type = cast<RankedTensorType>(result.getType());
       const int64_t columns = llvm::product_of(type.getShape().drop_front());
-      Value part = slice(b, op.getInput(), {b.getIndexAttr(0), b.getIndexAttr(first)}, {tokens, b.getIndexAttr(columns)});
+      Value part =
+          slice(b, op.getInput(), {b.getIndexAttr(0), b.getIndexAttr(first)}, {tokens, b.getIndexAttr(columns)});
       SmallVector<OpFoldResult> sizes{tokens};
       for (int64_t extent : type.getShape().drop_front())
         sizes.push_back(b.getIndexAttr(extent));
@@ -56,7 +57,8 @@ struct DecomposeUnpackRows : OpRewritePattern<attn::UnpackRowsOp> {
     SmallVector<OpFoldResult> sizes{rows, op.getLength()};
     for (int64_t i = 1; i < cast<RankedTensorType>(op.getInput().getType()).getRank(); ++i)
       sizes.push_back(extent(b, op.getInput(), i));
-    rewriter.replaceOp(op, forEach(b, {}, emptyFor(b, op.getResult(), sizes), [&](ImplicitLocOpBuilder &b, ValueRange x) {
+    rewriter.replaceOp(op,
+                       forEach(b, {}, emptyFor(b, op.getResult(), sizes), [&](ImplicitLocOpBuilder &b, ValueRange x) {
                          Value first = arith::MulIOp::create(b, at(b, 0), op.getLength());
                          SmallVector<Value> place{arith::AddIOp::create(b, first, at(b, 1))};
                          for (size_t i = 2; i < sizes.size(); ++i)
@@ -87,7 +89,8 @@ struct DecomposeConcat : OpRewritePattern<attn::ConcatOp> {
   LogicalResult matchAndRewrite(attn::ConcatOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     OpFoldResult rows = extent(b, op.getInputs()[0], 0);
-    Value result = filled(b, 0, emptyFor(b, op.getResult(), {rows, b.getIndexAttr(op.getResult().getType().getDimSize(1))}));
+    Value result =
+        filled(b, 0, emptyFor(b, op.getResult(), {rows, b.getIndexAttr(op.getResult().getType().getDimSize(1))}));
     int64_t first = 0;
     for (auto [i, input] : llvm::enumerate(op.getInputs())) {
       const int64_t columns =

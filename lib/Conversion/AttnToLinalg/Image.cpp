@@ -29,15 +29,15 @@ struct DecomposePatches : OpRewritePattern<attn::PatchesOp> {
           channels = asValue(b, extent(b, pixels, 1));
     OpFoldResult rows = times(b, images, times(b, height, width)),
                  columns = times(b, channels, index(b, op.getSize() * op.getSize()));
-    rewriter.replaceOp(op, forEach(b, {}, emptyFor(b, op.getResult(), {rows, columns}),
-                                   [&](ImplicitLocOpBuilder &b, ValueRange) {
-                                     auto [line, x] = divided(b, at(b, 0), width);
-                                     auto [image, y] = divided(b, line, height);
-                                     auto [down, j] = divided(b, at(b, 1), size);
-                                     auto [channel, i] = divided(b, down, size);
-                                     Value row = plus(b, times(b, y, size), i), column = plus(b, times(b, x, size), j);
-                                     return read(b, pixels, {image, channel, row, column});
-                                   }));
+    rewriter.replaceOp(
+        op, forEach(b, {}, emptyFor(b, op.getResult(), {rows, columns}), [&](ImplicitLocOpBuilder &b, ValueRange) {
+          auto [line, x] = divided(b, at(b, 0), width);
+          auto [image, y] = divided(b, line, height);
+          auto [down, j] = divided(b, at(b, 1), size);
+          auto [channel, i] = divided(b, down, size);
+          Value row = plus(b, times(b, y, size), i), column = plus(b, times(b, x, size), j);
+          return read(b, pixels, {image, channel, row, column});
+        }));
     return success();
   }
 };

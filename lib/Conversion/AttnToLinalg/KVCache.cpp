@@ -43,19 +43,19 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
           Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, from, to);
           Value blockId = readIndex(b, op.getTable(), {row, arith::SelectOp::create(b, isEmpty, index(b, 0), nth)});
 
-          SmallVector<OpFoldResult> offsets(pool.getRank(), b.getIndexAttr(0)),
-              sizes = extents(b, dests[0]);
+          SmallVector<OpFoldResult> offsets(pool.getRank(), b.getIndexAttr(0)), sizes = extents(b, dests[0]);
           offsets[0] = blockId, offsets[1] = op.getLayer(), offsets[2] = head;
           std::fill_n(sizes.begin(), 3, b.getIndexAttr(1));
-          Value dest = loop(b, from, to, 1, slice(b, dests[0], offsets, sizes),
-                            [&](ImplicitLocOpBuilder &b, Value token, Value carried) {
-                              Value place = arith::SubIOp::create(b, token, toToken);
-                              for (auto [part, source] : {std::pair(CacheAccess::Keys, op.getKey()),
-                                                          std::pair(CacheAccess::Values, op.getValue())})
-                                carried = cache->write(b, carried, part, place, rowOf(b, source, token, head),
-                                                       key.getDimSize(2));
-                              return carried;
-                            });
+          Value dest =
+              loop(b, from, to, 1, slice(b, dests[0], offsets, sizes),
+                   [&](ImplicitLocOpBuilder &b, Value token, Value carried) {
+                     Value place = arith::SubIOp::create(b, token, toToken);
+                     for (auto [part, source] :
+                          {std::pair(CacheAccess::Keys, op.getKey()), std::pair(CacheAccess::Values, op.getValue())})
+                       carried =
+                           cache->write(b, carried, part, place, rowOf(b, source, token, head), key.getDimSize(2));
+                     return carried;
+                   });
           return SmallVector<Insertion>{{dest, offsets, sizes}};
         }));
     return success();

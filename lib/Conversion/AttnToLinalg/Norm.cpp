@@ -38,9 +38,8 @@ template <typename Op> struct DecomposeNorm : OpRewritePattern<Op> {
     if (isLayerNorm)
       mean = forEach(
           b, {sumColumns(b, {counted}, {both}, [](ImplicitLocOpBuilder &b, ValueRange x) { return widened(b, x[0]); })},
-          emptyOf(b, {rows}, b.getF32Type()), [&](ImplicitLocOpBuilder &b, ValueRange x) {
-            return Value(arith::DivFOp::create(b, x[0], count));
-          });
+          emptyOf(b, {rows}, b.getF32Type()),
+          [&](ImplicitLocOpBuilder &b, ValueRange x) { return Value(arith::DivFOp::create(b, x[0], count)); });
     auto deviation = [&](ImplicitLocOpBuilder &b, Value x, Value mean) {
       return mean ? Value(arith::SubFOp::create(b, widened(b, x), mean)) : widened(b, x);
     };
@@ -60,16 +59,16 @@ template <typename Op> struct DecomposeNorm : OpRewritePattern<Op> {
       inputs.push_back(op.getBias()), maps.push_back(column);
     maps.push_back(both);
     Value epsilon = number(b, op.getEpsilon().convertToDouble());
-    Value result = generic(b, inputs, init, maps, {Loop::Parallel, Loop::Parallel},
-                           [&](ImplicitLocOpBuilder &b, ValueRange x) {
-                             Value variance = arith::AddFOp::create(b, arith::DivFOp::create(b, x[1], count), epsilon);
-                             Value y = arith::DivFOp::create(b, deviation(b, x[0], mean ? x[3] : Value()),
-                                                             math::SqrtOp::create(b, variance));
-                             y = arith::MulFOp::create(b, y, widened(b, x[2]));
-                             if (isLayerNorm)
-                               y = arith::AddFOp::create(b, y, widened(b, x[4]));
-                             return rounded(b, y, x.back().getType());
-                           });
+    Value result =
+        generic(b, inputs, init, maps, {Loop::Parallel, Loop::Parallel}, [&](ImplicitLocOpBuilder &b, ValueRange x) {
+          Value variance = arith::AddFOp::create(b, arith::DivFOp::create(b, x[1], count), epsilon);
+          Value y =
+              arith::DivFOp::create(b, deviation(b, x[0], mean ? x[3] : Value()), math::SqrtOp::create(b, variance));
+          y = arith::MulFOp::create(b, y, widened(b, x[2]));
+          if (isLayerNorm)
+            y = arith::AddFOp::create(b, y, widened(b, x[4]));
+          return rounded(b, y, x.back().getType());
+        });
     rewriter.replaceOp(op, result);
     return success();
   }

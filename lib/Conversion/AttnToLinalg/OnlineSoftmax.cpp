@@ -42,7 +42,8 @@ Value AttentionOperands::operand(unsigned i) const {
 }
 
 bool AttentionOperands::isTable(unsigned extra) const {
-  return maps[FirstExtra + extra].getNumResults() == 0 && cast<RankedTensorType>(extras[extra].getType()).getRank() != 0;
+  return maps[FirstExtra + extra].getNumResults() == 0 &&
+         cast<RankedTensorType>(extras[extra].getType()).getRank() != 0;
 }
 
 std::optional<unsigned> AttentionOperands::placeOf(unsigned i, Dim dim) const {
@@ -77,7 +78,7 @@ OpFoldResult AttentionOperands::extentOf(ImplicitLocOpBuilder &b, Dim dim) const
 
 attn::KVViewOp AttentionOperands::view() const { return key.getDefiningOp<attn::KVViewOp>(); }
 
-std::string neutral::obstacle(const AttentionOperands &o, const CacheAccess *cache) {
+std::string neutral::obstacle(const AttentionOperands &o, const CacheReader *cache) {
   if (!o.placeOf(AttentionOperands::Query, Dim::Q) || !o.placeOf(AttentionOperands::Query, Dim::DQK))
     return "the query has no dim of queries or channels";
   if (!o.placeOf(AttentionOperands::Key, Dim::KV) || !o.placeOf(AttentionOperands::Key, Dim::DQK))
@@ -96,7 +97,8 @@ std::string neutral::obstacle(const AttentionOperands &o, const CacheAccess *cac
 QueryTile neutral::queryTile(ImplicitLocOpBuilder &b, const AttentionOperands &o, Value row, Value keyHead, Value group,
                              Value nth) {
   QueryTile tile{.row = row, .keyHead = keyHead, .group = group};
-  Value zero = index(b, 0), groups = asValue(b, o.extentOf(b, Dim::G)), next = arith::AddIOp::create(b, row, index(b, 1));
+  Value zero = index(b, 0), groups = asValue(b, o.extentOf(b, Dim::G)),
+        next = arith::AddIOp::create(b, row, index(b, 1));
   tile.head = arith::AddIOp::create(b, arith::MulIOp::create(b, keyHead, groups), group);
   Value queries = asValue(b, o.extentOf(b, Dim::Q)), begin = zero;
   if (o.qBegin) {
@@ -125,8 +127,7 @@ QueryTile neutral::queryTile(ImplicitLocOpBuilder &b, const AttentionOperands &o
   MaskBounds bounds = analyzeMask(*o.mask);
   tile.from = zero, tile.to = keys;
   if (bounds.lower)
-    tile.from =
-        arith::MaxSIOp::create(b, zero, arith::AddIOp::create(b, tile.position, index(b, *bounds.lower)));
+    tile.from = arith::MaxSIOp::create(b, zero, arith::AddIOp::create(b, tile.position, index(b, *bounds.lower)));
   if (bounds.upper) {
     Value last = arith::AddIOp::create(b, tile.position, asValue(b, tile.size));
     Value end = arith::AddIOp::create(b, last, index(b, *bounds.upper - 1));
@@ -149,9 +150,7 @@ void neutral::placeQueries(ImplicitLocOpBuilder &b, const AttentionOperands &o, 
                           : dim == Dim::Q   ? OpFoldResult(tile.first)
                                             : zero;
     offsets.push_back(offset);
-    sizes.push_back(dim == Dim::Q                          ? tile.size
-                    : dim == Dim::DQK || dim == Dim::DV ? o.extentOf(b, dim)
-                                                           : one);
+    sizes.push_back(dim == Dim::Q ? tile.size : dim == Dim::DQK || dim == Dim::DV ? o.extentOf(b, dim) : one);
   }
 }
 
@@ -165,8 +164,8 @@ AffineMap neutral::mapOfPart(ImplicitLocOpBuilder &b, const AttentionOperands &o
 }
 
 /// The part of the keys or values of plain tensors that is one block.
-static Value keyPart(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, unsigned i, Value first,
-                     OpFoldResult size) {
+static Value keyPart(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, unsigned i,
+                     Value first, OpFoldResult size) {
   SmallVector<OpFoldResult> offsets, sizes;
   for (auto [place, expr] : llvm::enumerate(o.maps[i].getResults())) {
     const auto dim = static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition());
@@ -174,16 +173,17 @@ static Value keyPart(ImplicitLocOpBuilder &b, const AttentionOperands &o, const 
     // Keys and values have one group.
     offsets.push_back(dim == Dim::B     ? OpFoldResult(tile.row)
                       : dim == Dim::HKV ? OpFoldResult(tile.keyHead)
-                      : isKey ? OpFoldResult(Value(arith::AddIOp::create(b, tile.firstKey, first)))
-                              : OpFoldResult(b.getIndexAttr(0)));
+                      : isKey           ? OpFoldResult(Value(arith::AddIOp::create(b, tile.firstKey, first)))
+                                        : OpFoldResult(b.getIndexAttr(0)));
     sizes.push_back(isKey ? size : isChannel ? extent(b, o.operand(i), place) : OpFoldResult(b.getIndexAttr(1)));
   }
   return slice(b, o.operand(i), offsets, sizes);
 }
 
-SmallVector<Value> neutral::overBlocks(
-    ImplicitLocOpBuilder &b, const AttentionOperands &o, const CacheAccess *cache, const QueryTile &tile,
-    ValueRange init, function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, const KeyBlock &, ValueRange)> body) {
+SmallVector<Value>
+neutral::overBlocks(ImplicitLocOpBuilder &b, const AttentionOperands &o, const CacheReader *cache,
+                    const QueryTile &tile, ValueRange init,
+                    function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, const KeyBlock &, ValueRange)> body) {
   attn::KVViewOp view = o.view();
   int64_t step = kKeys, channels = 0;
   Value from = tile.from;
@@ -206,14 +206,14 @@ SmallVector<Value> neutral::overBlocks(
       return body(b, block, carried);
     }
     Value nth = arith::DivUIOp::create(b, first, index(b, step)), id = readIndex(b, view.getTable(), {tile.row, nth});
-    auto read = [&](CacheAccess::Part part) {
+    auto read = [&](CacheReader::Part part) {
       Value whole = cache->read(b, view.getCache(), id, view.getLayer(), tile.keyHead, part, channels);
       return slice(b, whole, {b.getIndexAttr(0), b.getIndexAttr(0)}, {block.size, b.getIndexAttr(channels)});
     };
-    block.keys = read(CacheAccess::Keys);
+    block.keys = read(CacheReader::Keys);
     block.keyMap = mapOf(b, 3, {1, 2});
     if (o.value) {
-      block.values = read(CacheAccess::Values);
+      block.values = read(CacheReader::Values);
       block.valueMap = mapOf(b, 3, {1, 2});
     }
     return body(b, block, carried);
@@ -274,8 +274,7 @@ Scores neutral::scoresOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, co
     // A target pads channels, and leaves the vector as it was.
     OpFoldResult channels = extent(b, o.additive, 0);
     auto cut = [&](Value &tensor, AffineMap map) {
-      SmallVector<OpFoldResult> zeros(map.getNumResults(), b.getIndexAttr(0)),
-          all = extents(b, tensor);
+      SmallVector<OpFoldResult> zeros(map.getNumResults(), b.getIndexAttr(0)), all = extents(b, tensor);
       for (auto [size, expr] : llvm::zip_equal(all, map.getResults()))
         if (expr == b.getAffineDimExpr(2))
           size = channels;
@@ -289,9 +288,10 @@ Scores neutral::scoresOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, co
       generic(b, inputs, filled(b, 0, room), maps, {Loop::Parallel, Loop::Parallel, Loop::Reduction},
               [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
                 Value q = widened(b, x[0]), k = widened(b, x[1]);
-                Value term = o.additive ? Value(arith::MulFOp::create(
-                                              b, x[2], math::TanhOp::create(b, arith::AddFOp::create(b, q, k))))
-                                        : Value(arith::MulFOp::create(b, q, k));
+                Value term =
+                    o.additive
+                        ? Value(arith::MulFOp::create(b, x[2], math::TanhOp::create(b, arith::AddFOp::create(b, q, k))))
+                        : Value(arith::MulFOp::create(b, q, k));
                 return arith::AddFOp::create(b, x.back(), term);
               });
   Scores result;
@@ -324,8 +324,7 @@ Scores neutral::scoresOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, co
 }
 
 static Value isKept(ImplicitLocOpBuilder &b, Value kept) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, kept,
-                               arith::ConstantOp::create(b, b.getI8IntegerAttr(0)));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, kept, arith::ConstantOp::create(b, b.getI8IntegerAttr(0)));
 }
 
 Softmax neutral::advance(ImplicitLocOpBuilder &b, const Scores &scores, Value maximum, Value sum) {
@@ -336,12 +335,12 @@ Softmax neutral::advance(ImplicitLocOpBuilder &b, const Scores &scores, Value ma
   SmallVector<AffineMap> maps(inputs.size(), both), reduced(maps), whole(maps);
   reduced.push_back(row);
   OpFoldResult queries = extent(b, maximum, 0);
-  Value ofBlock = generic(b, inputs, lowest(b, queries), reduced, {Loop::Parallel, Loop::Reduction},
-                          [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
-                            Value larger = arith::MaxNumFOp::create(b, x.back(), x[0]);
-                            return scores.kept ? Value(arith::SelectOp::create(b, isKept(b, x[1]), larger, x.back()))
-                                               : larger;
-                          });
+  Value ofBlock =
+      generic(b, inputs, lowest(b, queries), reduced, {Loop::Parallel, Loop::Reduction},
+              [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
+                Value larger = arith::MaxNumFOp::create(b, x.back(), x[0]);
+                return scores.kept ? Value(arith::SelectOp::create(b, isKept(b, x[1]), larger, x.back())) : larger;
+              });
   // One op takes the maximum before out of its place, and gives the decay.
   AffineMap each = b.getMultiDimIdentityMap(1);
   SmallVector<Value> moved =

@@ -46,7 +46,7 @@ struct QueryTile {
 };
 
 /// Why the operands have no decomposition; empty: they have one.
-std::string obstacle(const AttentionOperands &operands, const CacheAccess *cache);
+std::string obstacle(const AttentionOperands &operands, const CacheReader *cache);
 
 /// Tile `nth` of the queries of a row.
 QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionOperands &operands, Value row, Value keyHead, Value group,
@@ -64,13 +64,13 @@ AffineMap mapOfPart(ImplicitLocOpBuilder &b, const AttentionOperands &operands, 
 struct KeyBlock {
   Value first;
   OpFoldResult size;
-  Value keys, values;           ///< parts of the operands, or of the cache
-  AffineMap keyMap, valueMap;   ///< from (q, kv, dqk) and (q, kv, dv)
+  Value keys, values;         ///< parts of the operands, or of the cache
+  AffineMap keyMap, valueMap; ///< from (q, kv, dqk) and (q, kv, dv)
 };
 
 /// for each block of keys that the tile may see: `body` takes the carried values through it.
 llvm::SmallVector<Value>
-overBlocks(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const CacheAccess *cache, const QueryTile &tile,
+overBlocks(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const CacheReader *cache, const QueryTile &tile,
            ValueRange init,
            llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &, const KeyBlock &, ValueRange)> body);
 

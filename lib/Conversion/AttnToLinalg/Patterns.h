@@ -3,8 +3,8 @@
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 
 namespace rapt::neutral {
-void populateAttention(mlir::RewritePatternSet &patterns, const CacheAccess *cache);
-void populateAttentionWeights(mlir::RewritePatternSet &patterns, const CacheAccess *cache);
+void populateAttention(mlir::RewritePatternSet &patterns, const CacheReader *cache);
+void populateAttentionWeights(mlir::RewritePatternSet &patterns, const CacheReader *cache);
 void populateEmbedding(mlir::RewritePatternSet &patterns);
 void populateFeedForward(mlir::RewritePatternSet &patterns);
 void populateHeads(mlir::RewritePatternSet &patterns);

@@ -75,14 +75,14 @@ struct DecomposeSinusoids : OpRewritePattern<attn::SinusoidsOp> {
     SmallVector<AffineMap> maps{mapOf(b, 2, {0}), mapOf(b, 2, {1}), mapOf(b, 2, {1}), b.getMultiDimIdentityMap(2)};
     auto body = [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
       Value angle = Turns::angle(b, x[0], x[1], x[2]), column = at(b, 1);
-      Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
-                                          arith::RemUIOp::create(b, column, index(b, 2)), index(b, 0));
+      Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::RemUIOp::create(b, column, index(b, 2)),
+                                          index(b, 0));
       Value counts = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, column, index(b, counted));
       Value y = arith::SelectOp::create(b, isOdd, math::CosOp::create(b, angle), math::SinOp::create(b, angle));
       return arith::SelectOp::create(b, counts, y, number(b, 0));
     };
-    rewriter.replaceOp(op, generic(b, {op.getPositions(), turns.high, turns.low}, init, maps,
-                                   {Loop::Parallel, Loop::Parallel}, body));
+    rewriter.replaceOp(
+        op, generic(b, {op.getPositions(), turns.high, turns.low}, init, maps, {Loop::Parallel, Loop::Parallel}, body));
     return success();
   }
 };
@@ -99,13 +99,13 @@ struct DecomposeRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
     AffineMap both = b.getMultiDimIdentityMap(2), column = mapOf(b, 2, {1});
     SmallVector<AffineMap> maps{mapOf(b, 2, {0}), column, column, both, both};
     Value magnitude = number(b, op.getMagnitude().convertToFloat());
-    rewriter.replaceOp(
-        op, generic(b, ValueRange{op.getPositions(), turns.high, turns.low}, ValueRange(inits), maps,
-                    {Loop::Parallel, Loop::Parallel}, [&](ImplicitLocOpBuilder &b, ValueRange x) -> SmallVector<Value> {
-                      Value angle = Turns::angle(b, x[0], x[1], x[2]);
-                      return {arith::MulFOp::create(b, math::CosOp::create(b, angle), magnitude),
-                              arith::MulFOp::create(b, math::SinOp::create(b, angle), magnitude)};
-                    }));
+    rewriter.replaceOp(op, generic(b, ValueRange{op.getPositions(), turns.high, turns.low}, ValueRange(inits), maps,
+                                   {Loop::Parallel, Loop::Parallel},
+                                   [&](ImplicitLocOpBuilder &b, ValueRange x) -> SmallVector<Value> {
+                                     Value angle = Turns::angle(b, x[0], x[1], x[2]);
+                                     return {arith::MulFOp::create(b, math::CosOp::create(b, angle), magnitude),
+                                             arith::MulFOp::create(b, math::SinOp::create(b, angle), magnitude)};
+                                   }));
     return success();
   }
 };
@@ -135,13 +135,14 @@ struct DecomposeRope : OpRewritePattern<attn::RopeOp> {
     using arith::CmpIPredicate;
     Value rotates = arith::CmpIOp::create(b, CmpIPredicate::ult, channel, index(b, 2 * pairs));
     if (op.getHeads())
-      rotates = arith::AndIOp::create(
-          b, rotates, arith::CmpIOp::create(b, CmpIPredicate::ult, head, index(b, *op.getHeads())));
+      rotates = arith::AndIOp::create(b, rotates,
+                                      arith::CmpIOp::create(b, CmpIPredicate::ult, head, index(b, *op.getHeads())));
     // Channels that pass look at pair 0, whose result nobody takes.
     Value place = arith::SelectOp::create(b, rotates, channel, index(b, 0)), pair, isSecond, other;
     if (op.getInterleaved()) {
       pair = arith::DivUIOp::create(b, place, index(b, 2));
-      isSecond = arith::CmpIOp::create(b, CmpIPredicate::ne, arith::RemUIOp::create(b, place, index(b, 2)), index(b, 0));
+      isSecond =
+          arith::CmpIOp::create(b, CmpIPredicate::ne, arith::RemUIOp::create(b, place, index(b, 2)), index(b, 0));
     } else {
       pair = arith::RemUIOp::create(b, place, index(b, pairs));
       isSecond = arith::CmpIOp::create(b, CmpIPredicate::uge, place, index(b, pairs));

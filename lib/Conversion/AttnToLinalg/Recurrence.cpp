@@ -15,7 +15,8 @@ namespace {
 
 Value sigmoid(ImplicitLocOpBuilder &b, Value x) {
   Value one = number(b, 1);
-  return arith::DivFOp::create(b, one, arith::AddFOp::create(b, one, math::ExpOp::create(b, arith::NegFOp::create(b, x))));
+  return arith::DivFOp::create(b, one,
+                               arith::AddFOp::create(b, one, math::ExpOp::create(b, arith::NegFOp::create(b, x))));
 }
 
 /// The new state, h or (h, c), of one channel: `x` and `p` give the parts of gates and product.
@@ -100,12 +101,12 @@ struct DecomposeRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     const int64_t columns = op.getHidden() * op.getParts();
     Value room = emptyOf(b, {b.getIndexAttr(columns)}, b.getF32Type());
     AffineMap column = mapOf(b, 2, {1});
-    Value sums = generic(b, {h, op.getWeight()}, filled(b, 0, room),
-                         {mapOf(b, 2, {-1, 0}), b.getMultiDimIdentityMap(2), column}, {Loop::Reduction, Loop::Parallel},
-                         [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
-                           Value term = arith::MulFOp::create(b, x[0], widened(b, x[1]));
-                           return arith::AddFOp::create(b, x[2], term);
-                         });
+    Value sums =
+        generic(b, {h, op.getWeight()}, filled(b, 0, room), {mapOf(b, 2, {-1, 0}), b.getMultiDimIdentityMap(2), column},
+                {Loop::Reduction, Loop::Parallel}, [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
+                  Value term = arith::MulFOp::create(b, x[0], widened(b, x[1]));
+                  return arith::AddFOp::create(b, x[2], term);
+                });
     if (!op.getBias())
       return sums;
     return forEach(b, {op.getBias()}, sums, [](ImplicitLocOpBuilder &b, ValueRange x) {

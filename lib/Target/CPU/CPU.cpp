@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/CacheLayout.h"
+#include "lib/Conversion/Passes.h"
 #include "lib/Host/Passes.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Layout/Passes.h"
@@ -42,6 +43,9 @@ void addLaidOut(OpPassManager &passes) {
 
 void addTiled(OpPassManager &passes) {
   passes.addPass(createAttnCPUTile());
+  AttnTileLinalgOptions neutral; // of what has no schedule here
+  neutral.carryInPlace = false;
+  passes.addPass(createAttnTileLinalg(neutral));
   passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
   passes.addPass(createCanonicalizerPass());
 }
@@ -61,6 +65,7 @@ void addBackend(OpPassManager &passes) {
   passes.addPass(createFolding());
   passes.addPass(createAttnLowerProducts());
   passes.addPass(createAttnLowerQuantizedProducts());
+  passes.addPass(createAttnLinalgToLoops());
   passes.addPass(createAttnEmulateMatrixInstructions());
 }
 

@@ -34,8 +34,7 @@ public:
     if (!generic::rowCache().matches(pool, headDim))
       return std::nullopt;
     Type element = pool.getElementType();
-    const std::string dtype =
-        element.isF32() ? "f32" : element.isBF16() ? "bf16" : element.isF16() ? "f16" : "int8";
+    const std::string dtype = element.isF32() ? "f32" : element.isBF16() ? "bf16" : element.isF16() ? "f16" : "int8";
     return CacheFormat{"kv-" + dtype + "-rows", dtype, pool.getDimSize(4),
                        llvm::product_of(pool.getShape().drop_front()) * element.getIntOrFloatBitWidth() / 8};
   }
@@ -47,7 +46,7 @@ public:
       passes.addPass(createAttnToLinalg(&generic::rowCache()));
       passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
       passes.addPass(createCanonicalizerPass());
-      passes.addPass(createAttnGenericTile());
+      passes.addPass(createAttnTileLinalg());
       passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
       passes.addPass(createCanonicalizerPass());
     } else if (stage == Stage::Backend) {
@@ -86,7 +85,7 @@ private:
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());
     passes.addPass(createCanonicalizerPass());
-    passes.addPass(createAttnGenericLoops());
+    passes.addPass(createAttnLinalgToLoops());
     passes.addPass(createAttnOutlineParallel());
     passes.addPass(createAttnPlanMemory());
     passes.addPass(createCanonicalizerPass());

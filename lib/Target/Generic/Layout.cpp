@@ -51,8 +51,7 @@ int64_t assign(attn::ParameterOp parameter, int64_t offset) {
       std::swap(shape[0], shape[1]);
       SmallVector<Attribute> sources;
       for (auto source : parameter.getSources().getAsRange<attn::SourceAttr>())
-        sources.push_back(
-            attn::SourceAttr::get(context, source.getName(), !source.getTranspose(), source.getRows()));
+        sources.push_back(attn::SourceAttr::get(context, source.getName(), !source.getTranspose(), source.getRows()));
       parameter.setSourcesAttr(builder.getArrayAttr(sources));
     }
     rowGroup = quantized.getPeriod();
@@ -107,7 +106,8 @@ struct QuantizedMatrix {
     Value zero = integer(b, type.zero());
     if (type.getZeroPoints())
       zero = byteAt(b, panel, group, place(lane + codes + 2 * kPanel));
-    Value low = byteAt(b, panel, group, place(lane * 2 + codes)), high = byteAt(b, panel, group, place(lane * 2 + codes + 1));
+    Value low = byteAt(b, panel, group, place(lane * 2 + codes)),
+          high = byteAt(b, panel, group, place(lane * 2 + codes + 1));
     Value bits = arith::OrIOp::create(b, arith::ShLIOp::create(b, high, integer(b, 24)),
                                       arith::ShLIOp::create(b, low, integer(b, 16)));
     Value scale = arith::BitcastOp::create(b, b.getF32Type(), bits);
@@ -123,8 +123,9 @@ struct QuantizedMatrix {
 /// The matrix as [rows, columns] of f32.
 Value dequantized(ImplicitLocOpBuilder &b, const QuantizedMatrix &matrix, int64_t rows, int64_t columns) {
   Value room = emptyOf(b, {b.getIndexAttr(rows), b.getIndexAttr(columns)}, b.getF32Type());
-  return forEach(b, {}, room,
-                 [&](ImplicitLocOpBuilder &b, ValueRange) { return matrix.at(b, neutral::at(b, 0), neutral::at(b, 1)); });
+  return forEach(b, {}, room, [&](ImplicitLocOpBuilder &b, ValueRange) {
+    return matrix.at(b, neutral::at(b, 0), neutral::at(b, 1));
+  });
 }
 
 /// Takes the number of `op` for those that are made in its place.
@@ -142,8 +143,8 @@ LogicalResult lowerQuantized(attn::ParameterSliceOp slice) {
   ImplicitLocOpBuilder b(slice.getLoc(), slice);
   b.setInsertionPointAfter(slice);
   SmallVector<Operation *> users(slice->getUsers());
-  auto bytes = attn::ParameterSliceOp::create(b, parameterOf(slice).getSliceBytes(), slice.getParameterAttr(),
-                                              slice.getLayer());
+  auto bytes =
+      attn::ParameterSliceOp::create(b, parameterOf(slice).getSliceBytes(), slice.getParameterAttr(), slice.getLayer());
   QuantizedMatrix matrix{bytes.getValue(), type, storedDepth(type, shape[0])};
   for (Operation *user : users) {
     b.setInsertionPoint(user);

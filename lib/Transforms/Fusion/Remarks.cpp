@@ -18,6 +18,10 @@ void rapt::remarkNotFused(Location location, llvm::StringLiteral rule, const llv
     remark::missed(location, optionsOf(rule)) << remark::detail::Remark::Arg("Reason", why.str());
 }
 
+void rapt::remarkNeutral(Location location, const llvm::Twine &why) {
+  remarkNotFused(location, "schedule", "its neutral decomposition is compiled, since " + why);
+}
+
 llvm::StringRef rapt::nameOf(Location location) {
   auto name = location->findInstanceOf<NameLoc>();
   return name ? name.getName().getValue() : llvm::StringRef();

@@ -1,6 +1,7 @@
 //===- Vectorize.cpp - Elementwise tiles on vectors --------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/Target/CPU/Tile/PanelCache.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,7 +34,7 @@ struct Vectorize : rapt::impl::AttnVectorizeBase<Vectorize> {
           isa<linalg::FillOp>(op) &&
           !llvm::all_of(op->getUsers(),
                         llvm::IsaPred<linalg::MatmulOp, rapt::attn_cpu::PanelMatmulOp, rapt::attn_cpu::VnniMatmulOp>);
-      if ((isa<linalg::GenericOp>(op) || alone) && !op.hasDynamicShape())
+      if ((isa<linalg::GenericOp>(op) || alone) && !op.hasDynamicShape() && !op->hasAttr(rapt::tile::kLoopsAttr))
         ops.push_back(op);
     });
     IRRewriter rewriter(&getContext());

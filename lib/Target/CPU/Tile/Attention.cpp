@@ -15,8 +15,8 @@
 // has 256 queries in tiles of 32, or fewer than 32 in tiles of 16, of which the last one's may repeat.
 //
 //===----------------------------------------------------------------------===//
-#include "dialect/AttnCPU/CacheLayout.h"
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/CacheLayout.h"
 #include "lib/Target/CPU/Layout/Rounding.h"
 #include "lib/Target/CPU/Tile/AttentionSteps.h"
 #include "lib/Target/CPU/Tile/Rows.h"

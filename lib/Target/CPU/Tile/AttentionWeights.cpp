@@ -95,8 +95,9 @@ SmallVector<Value> Task::place(ImplicitLocOpBuilder &b, unsigned i, Value q, Val
 Value Task::key(ImplicitLocOpBuilder &b, Value kv, Value channel) {
   if (!view)
     return asFloat(b, tensor::ExtractOp::create(b, op.getKey(), place(b, 1, Value(), kv, channel)));
-  attn_cpu::CacheLayout layout = *attn_cpu::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()),
-                                                    cast<RankedTensorType>(op.getKey().getType()).getShape().back());
+  attn_cpu::CacheLayout layout =
+      *attn_cpu::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()),
+                                 cast<RankedTensorType>(op.getKey().getType()).getShape().back());
   AffineExpr d0 = b.getAffineDimExpr(0);
   auto of = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(kv)})); };
   Value blockId = readIndex(b, view.getTable(), {row, of(d0.floorDiv(layout.block))});

@@ -1,6 +1,8 @@
 //===- Tiling.cpp - The pass around the tiling patterns ------------------------------===//
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "lib/Target/CPU/Tile/PanelCache.h"
+#include "lib/Transforms/Fusion/Remarks.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,9 +26,15 @@ using namespace rapt;
 namespace {
 /// Keeps why patterns refused an op, by its location, and hands an op's number to the loops that it becomes.
 struct Progress : RewriterBase::Listener {
+  /// `isNeutral`: the patterns are those of any target, whose linalg ops become loops.
+  explicit Progress(bool isNeutral = false) : isNeutral(isNeutral) {}
+
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
-    if (auto loop = dyn_cast<scf::ForallOp>(op))
-      loops.push_back(loop);
+    const bool isOfLoops = isNeutral && isa<linalg::LinalgOp>(op);
+    if (isOfLoops)
+      op->setAttr(tile::kLoopsAttr, UnitAttr::get(op->getContext()));
+    if (isOfLoops || isa<scf::ForallOp>(op))
+      loops.push_back(op);
   }
   void notifyOperationReplaced(Operation *op, ValueRange) override {
     // Only some targets round rows, and all number the same: the loop belongs to a product that reads the rows.
@@ -35,7 +43,8 @@ struct Progress : RewriterBase::Listener {
         number(product);
   }
   void notifyOperationErased(Operation *op) override {
-    if (!isa<scf::ForallOp>(op)) // an op's own regions go before it
+    llvm::erase(loops, op);
+    if (isa<attn::AttnDialect, attn_cpu::AttnCPUDialect>(op->getDialect())) // an op's own regions go before it
       number(op);
   }
   void notifyMatchFailure(Location loc, function_ref<void(Diagnostic &)> reasonCallback) override {
@@ -51,12 +60,13 @@ private:
     Attribute number = op->getAttr(attn::AttnDialect::opAttr);
     if (!number)
       return;
-    for (scf::ForallOp loop : loops)
+    for (Operation *loop : loops)
       loop->setAttr(attn::AttnDialect::opAttr, number);
     loops.clear();
   }
 
-  SmallVector<scf::ForallOp> loops; ///< of the op that is being rewritten
+  const bool isNeutral;
+  SmallVector<Operation *> loops; ///< of the op that is being rewritten
 };
 
 /// Whether no result has elements, whatever the operands are.
@@ -97,6 +107,13 @@ LogicalResult verifyQuantized(Operation *op) {
   return success();
 }
 
+/// Whether an op is whole, though others than the CPU's patterns may still take it.
+bool isRefused(Operation *op) {
+  return isa<attn::AttnDialect>(op->getDialect()) && !(isa<attn::LinearOp>(op) && op->use_empty()) &&
+         !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
+              attn::AttentionMergeOp, attn::KVViewOp, attn::LookupOp, attn::YieldOp>(op);
+}
+
 struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::LaidOut)))
@@ -130,6 +147,7 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
     // Each op is rewritten once: a walk, not a fixpoint.
     Progress progress;
     walkAndApplyPatterns(getOperation(), std::move(patterns), &progress);
+    decomposeRest(progress);
     WalkResult rest = getOperation()->walk([&](Operation *op) {
       // A user that is left tells the reason.
       if (auto view = dyn_cast<attn::KVViewOp>(op)) {
@@ -142,10 +160,7 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
         op->erase();
         return WalkResult::skip();
       }
-      if (isa<attn_cpu::CastRowsOp>(op) ||
-          (isa<attn::AttnDialect>(op->getDialect()) &&
-           !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
-                attn::AttentionMergeOp, attn::LookupOp, attn::YieldOp>(op))) {
+      if (isa<attn_cpu::CastRowsOp>(op) || isRefused(op)) {
         std::string reason = progress.reasons.lookup(op->getLoc());
         op->emitOpError("has no tiled form: ") << (reason.empty() ? "no CPU code is known for it" : reason);
         return WalkResult::interrupt();
@@ -154,6 +169,23 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
     });
     if (rest.wasInterrupted())
       signalPassFailure();
+  }
+
+  /// Ops that no schedule takes are decomposed as for any target.
+  void decomposeRest(Progress &progress) {
+    SmallVector<std::pair<Location, std::string>> refused;
+    getOperation()->walk([&](Operation *op) {
+      if (isRefused(op))
+        refused.emplace_back(op->getLoc(), progress.reasons.lookup(op->getLoc()));
+    });
+    if (refused.empty())
+      return;
+    RewritePatternSet neutral(&getContext());
+    populateAttnToLinalgPatterns(neutral, &tile::panelCache());
+    Progress decomposing(/*isNeutral=*/true);
+    walkAndApplyPatterns(getOperation(), std::move(neutral), &decomposing);
+    for (auto &[location, reason] : refused)
+      remarkNeutral(location, reason.empty() ? "no schedule of the CPU takes it" : reason);
   }
 };
 } // namespace

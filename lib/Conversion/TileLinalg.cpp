@@ -1,7 +1,7 @@
-//===- Tile.cpp - linalg ops as parallel grids of tiles --------------------------------===//
+//===- TileLinalg.cpp - linalg ops as parallel grids of tiles --------------------------------===//
 #include "dialect/Attn/AttnDialect.h"
+#include "lib/Conversion/Passes.h"
 #include "lib/Conversion/Tensors.h"
-#include "lib/Target/Generic/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -13,8 +13,8 @@
 #include "mlir/Interfaces/TilingInterface.h"
 
 namespace rapt {
-#define GEN_PASS_DEF_ATTNGENERICTILE
-#include "lib/Target/Generic/Passes.h.inc"
+#define GEN_PASS_DEF_ATTNTILELINALG
+#include "lib/Conversion/Passes.h.inc"
 } // namespace rapt
 
 using namespace mlir;
@@ -100,8 +100,8 @@ bool isMadeIn(Value value, BlockArgument argument) {
   return true;
 }
 
-/// What a loop carries stays in one place: a tensor that an iteration makes elsewhere is copied there at its end, since a
-/// loop whose memory changes hands allocates.
+/// What a loop carries stays in one place: a tensor that an iteration makes elsewhere is copied there at its end, since
+/// a loop whose memory changes hands allocates.
 void keepInPlace(scf::ForOp loop) {
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   OpBuilder b(yield);
@@ -161,11 +161,14 @@ void resolve(tensor::DimOp dim) {
   dim.erase();
 }
 
-struct GenericTile : rapt::impl::AttnGenericTileBase<GenericTile> {
+struct TileLinalg : rapt::impl::AttnTileLinalgBase<TileLinalg> {
+  using AttnTileLinalgBase::AttnTileLinalgBase;
+
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::LaidOut)))
       return signalPassFailure();
-    getOperation()->walk(keepInPlace);
+    if (carryInPlace)
+      getOperation()->walk(keepInPlace);
     SmallVector<linalg::LinalgOp> ops;
     getOperation()->walk([&](linalg::LinalgOp op) {
       if (!op->getParentOfType<scf::ForallOp>() && op.getNumParallelLoops() > 0)
@@ -174,6 +177,8 @@ struct GenericTile : rapt::impl::AttnGenericTileBase<GenericTile> {
     for (linalg::LinalgOp op : ops)
       if (failed(tileByGrid(op)))
         return signalPassFailure();
+    if (ops.empty() && !carryInPlace)
+      return;
     SmallVector<tensor::DimOp> dims;
     getOperation()->walk([&](tensor::DimOp dim) { dims.push_back(dim); });
     llvm::for_each(dims, resolve);

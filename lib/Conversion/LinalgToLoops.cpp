@@ -1,5 +1,5 @@
-//===- Loops.cpp - linalg ops and copies on buffers as loops ----------------------------===//
-#include "lib/Target/Generic/Passes.h"
+//===- LinalgToLoops.cpp - linalg ops and copies on buffers as loops ----------------------------===//
+#include "lib/Conversion/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -9,8 +9,8 @@
 #include "mlir/IR/PatternMatch.h"
 
 namespace rapt {
-#define GEN_PASS_DEF_ATTNGENERICLOOPS
-#include "lib/Target/Generic/Passes.h.inc"
+#define GEN_PASS_DEF_ATTNLINALGTOLOOPS
+#include "lib/Conversion/Passes.h.inc"
 } // namespace rapt
 
 using namespace mlir;
@@ -27,7 +27,7 @@ bool samePlace(Value a, Value b) {
          OperationEquivalence::isEquivalentTo(x, y, OperationEquivalence::IgnoreLocations);
 }
 
-struct GenericLoops : rapt::impl::AttnGenericLoopsBase<GenericLoops> {
+struct LinalgToLoops : rapt::impl::AttnLinalgToLoopsBase<LinalgToLoops> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
       return signalPassFailure();

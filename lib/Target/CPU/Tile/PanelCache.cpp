@@ -1,0 +1,74 @@
+//===- PanelCache.cpp - Elements of the cache, for neutral decompositions -----------------===//
+#include "lib/Target/CPU/Tile/PanelCache.h"
+#include "dialect/AttnCPU/CacheLayout.h"
+#include "lib/Conversion/AttnToLinalg/Generic.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::neutral;
+using attn::kPanel;
+using attn_cpu::CacheLayout;
+
+namespace {
+
+class PanelCache : public CacheReader {
+public:
+  bool matches(Type pool, int64_t channels) const override {
+    auto type = dyn_cast<RankedTensorType>(pool);
+    return type && CacheLayout::of(type, channels);
+  }
+
+  int64_t blockOf(RankedTensorType pool, int64_t channels) const override {
+    return CacheLayout::of(pool, channels)->block;
+  }
+
+  Value read(ImplicitLocOpBuilder &b, Value pool, Value block, Value layer, Value head, Part part,
+             int64_t channels) const override {
+    auto type = cast<RankedTensorType>(pool.getType());
+    CacheLayout layout = *CacheLayout::of(type, channels);
+    OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+    const int64_t lines = type.getDimSize(4), columns = type.getDimSize(5);
+    Value stored = extract(b, pool, {block, layer, head, b.getIndexAttr(part), zero, zero},
+                           {one, one, one, one, b.getIndexAttr(lines), b.getIndexAttr(columns)}, {lines, columns});
+    Value room = emptyOf(b, {b.getIndexAttr(layout.block), b.getIndexAttr(channels)}, b.getF32Type());
+    return forEach(b, {}, room, [&](ImplicitLocOpBuilder &b, ValueRange) {
+      return element(b, layout, stored, part, at(b, 0), at(b, 1));
+    });
+  }
+
+private:
+  static Value element(ImplicitLocOpBuilder &b, const CacheLayout &layout, Value stored, Part part, Value position,
+                       Value channel) {
+    AffineExpr p = b.getAffineDimExpr(0), c = b.getAffineDimExpr(1);
+    auto place = [&](AffineExpr expr) {
+      return asValue(b, affineOf(b, expr, {OpFoldResult(position), OpFoldResult(channel)}));
+    };
+    // A line is of 32 positions of a key's channel, or of 32 channels of a position's value; in bf16 of two such, one
+    // beside the other.
+    const int64_t together = layout.together();
+    AffineExpr along = part == Keys ? c : p, across = part == Keys ? p : c;
+    const int64_t extent = part == Keys ? layout.channels : layout.block;
+    Value line = place(across.floorDiv(kPanel) * (extent / together) + along.floorDiv(together));
+    Value column = place(across % kPanel * together + along % together);
+    Value stands = tensor::ExtractOp::create(b, stored, ValueRange{line, column});
+    if (!layout.hasScales())
+      return widened(b, stands);
+    Value code = arith::SIToFPOp::create(b, b.getF32Type(), stands), bits;
+    const int64_t ofLine = kPanel / layout.scaleBytes();
+    for (int64_t i = 0; i < layout.scaleBytes(); ++i) {
+      Value row = place(p.floorDiv(ofLine) + layout.elementLines()), at = place(p % ofLine * layout.scaleBytes() + i);
+      Value byte = arith::ExtUIOp::create(b, b.getI32Type(), tensor::ExtractOp::create(b, stored, ValueRange{row, at}));
+      Value shift = arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(8 * i)));
+      byte = arith::ShLIOp::create(b, byte, shift);
+      bits = bits ? arith::OrIOp::create(b, bits, byte) : byte;
+    }
+    return arith::MulFOp::create(b, arith::BitcastOp::create(b, b.getF32Type(), bits), code);
+  }
+};
+
+} // namespace
+
+const CacheReader &tile::panelCache() {
+  static const PanelCache cache;
+  return cache;
+}
