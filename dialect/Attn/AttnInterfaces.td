@@ -33,6 +33,32 @@ defvar Attn_MovesAll = DeclareOpInterfaceMethods<Attn_CostOpInterface>;
 /// An op that implements addCosts.
 defvar Attn_HasCosts = DeclareOpInterfaceMethods<Attn_CostOpInterface, ["addCosts"]>;
 
+def Attn_ChannelsOpInterface : OpInterface<"ChannelsOpInterface"> {
+  let cppNamespace = "::rapt::attn";
+  let description = [{
+    Tells which dims of an op's tensors are channels (the contiguous columns of a row, or of a head), which a target's layout may
+    pad with zeros behind them, how the op reads weights, and how it goes from rows to rows. Layouts of a target ask it.
+  }];
+  let methods = [
+    InterfaceMethod<"The dim of an operand or result that has channels; none of one that is read by element, or is a matmul's weight.",
+      "::std::optional<unsigned>", "getChannelsDim", (ins "::mlir::Value":$tensor)>,
+    InterfaceMethod<[{Channels of a group, where the channels of an operand or result come in groups that are padded each: heads
+      side by side, or the gates of a recurrence. 0 without groups.}],
+      "int64_t", "getChannelGroup", (ins "::mlir::Value":$tensor), "", "return 0;">,
+    InterfaceMethod<"How the op reads an operand that is a weight; nothing for one that cannot be a weight.",
+      "::std::optional<::rapt::attn::WeightUse>", "getWeightUse", (ins "::mlir::OpOperand &":$operand), "", "return ::std::nullopt;">,
+    InterfaceMethod<"How the op goes from rows of its operands to rows of its result.",
+      "::rapt::attn::RowAccess", "getRowAccess", (ins), "", "return ::rapt::attn::RowAccess::other;">,
+    InterfaceMethod<[{Called when the channels of operands have got zeros behind them: `channels` has for each operand how many it had.
+      An op that must know how many channels count keeps the number.}],
+      "::llvm::LogicalResult", "keepChannels", (ins "::llvm::ArrayRef<int64_t>":$channels), "", "return ::mlir::success();">
+  ];
+}
+class Attn_HasChannels<list<string> own = []> : DeclareOpInterfaceMethods<Attn_ChannelsOpInterface, own>;
+
+def Attn_StaysInTiles : NativeOpTrait<"StaysInTiles"> { let cppNamespace = "::rapt::attn"; }
+def Attn_StaysInHostProgram : NativeOpTrait<"StaysInHostProgram"> { let cppNamespace = "::rapt::attn"; }
+
 def Attn_EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
   let cppNamespace = "::rapt::attn";
   let description = [{

@@ -1,6 +1,7 @@
 //===- AttnOps.h - All ops of the attention dialect ----------------------*- C++ -*-===//
 #pragma once
 #include "dialect/Attn/AttnDialect.h"
+#include "dialect/Attn/Channels.h"
 #include "dialect/Attn/CostModel.h"
 #include "dialect/Attn/DimRelations.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -21,6 +22,14 @@ using mlir::Location, mlir::MergeResult, mlir::ReductionTilingStrategy, mlir::Sm
 } // namespace rapt::attn
 
 #include "dialect/Attn/AttnInterfaces.h.inc"
+
+namespace rapt::attn {
+/// An op that the stage tiled may still have, as it is: a declaration, or an op on tiles.
+template <typename Op> class StaysInTiles : public mlir::OpTrait::TraitBase<Op, StaysInTiles> {};
+/// An op that the stage backend may still have, as it is.
+template <typename Op> class StaysInHostProgram : public mlir::OpTrait::TraitBase<Op, StaysInHostProgram> {};
+} // namespace rapt::attn
+
 #define GET_OP_CLASSES
 #include "dialect/Attn/AttnOps.h.inc"
 

@@ -99,17 +99,22 @@ FailureOr<int64_t> planTask(func::FuncOp task) {
       return place.alloc.emitOpError("in a task needs extents with constant bounds"), failure();
     place.bytes = *bytes;
     total += *bytes;
+    // A buffer that is made in a loop starts every iteration undefined, so one place serves all iterations.
+    if (place.alloc.getType().hasStaticShape())
+      while (!isa<FunctionOpInterface>(place.alloc->getParentOp()))
+        place.alloc->moveBefore(place.alloc->getParentOp());
   }
   Block &block = task.getBody().front();
   ImplicitLocOpBuilder b = ImplicitLocOpBuilder::atBlockBegin(task.getLoc(), &block);
-  // A buffer that is made in a loop starts every iteration undefined, so one place serves all iterations.
   if (total <= kStackLimit) {
     for (auto [alloc, bytes] : places) {
       MemRefType type = alloc.getType();
       const bool isStatic = type.hasStaticShape();
-      b.setInsertionPointToStart(&block);
-      MemRefType stored = isStatic ? type : MemRefType::get({bytes}, b.getI8Type());
-      Value buffer = memref::AllocaOp::create(b, stored, ValueRange(), ValueRange(), b.getI64IntegerAttr(kAlignment));
+      // Room for a view is at the task's begin, since its extents may be known only in a loop.
+      OpBuilder room(isStatic ? alloc.getOperation() : &block.front());
+      Value buffer = memref::AllocaOp::create(room, alloc.getLoc(),
+                                              isStatic ? type : MemRefType::get({bytes}, b.getI8Type()), ValueRange(),
+                                              ValueRange(), b.getI64IntegerAttr(kAlignment));
       if (!isStatic) {
         b.setInsertionPoint(alloc);
         buffer = memref::ViewOp::create(b, type, buffer, arith::ConstantIndexOp::create(b, 0), alloc.getDynamicSizes());

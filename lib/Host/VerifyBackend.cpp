@@ -41,8 +41,7 @@ struct VerifyBackend : rapt::impl::AttnVerifyBackendBase<VerifyBackend> {
                 "is left: the backend stage promises code that neither allocates nor copies buffers");
           if (isa<scf::ForallOp>(op))
             return op->emitOpError("is left: the backend stage promises tasks that attn.parallel_for calls");
-          if (isa<attn::AttnDialect>(op->getDialect()) &&
-              !isa<attn::ParameterOp, attn::DimOp, attn::DimSizeOp, attn::ParallelForOp>(op))
+          if (isa<attn::AttnDialect>(op->getDialect()) && !op->hasTrait<attn::StaysInHostProgram>())
             return op->emitOpError("is left: the backend stage promises vectors");
           if (givesTensor(op))
             return op->emitOpError("gives a tensor: the backend stage promises buffers");

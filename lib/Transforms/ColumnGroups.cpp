@@ -8,18 +8,21 @@ using namespace rapt;
 
 int64_t rapt::columnGroupOf(int64_t columns) { return columns % attn::kPanel == 0 ? 0 : columns; }
 
+/// Columns of a part of `value` as `op`, which makes or reads it, knows them; 0 where it knows no parts.
+static int64_t groupAt(Operation *op, Value value) {
+  auto channels = dyn_cast_or_null<attn::ChannelsOpInterface>(op);
+  return channels ? channels.getChannelGroup(value) : 0;
+}
+
 int64_t rapt::columnGroup(Value value) {
-  auto channels = [](Type type) { return columnGroupOf(cast<RankedTensorType>(type).getShape().back()); };
-  if (auto merge = value.getDefiningOp<attn::MergeHeadsOp>())
-    return channels(merge.getInput().getType());
+  if (int64_t group = groupAt(value.getDefiningOp(), value))
+    return columnGroupOf(group);
   SetVector<Value> sums;
   sums.insert(value);
   for (unsigned i = 0; i < sums.size(); ++i)
     for (Operation *user : sums[i].getUsers()) {
-      if (auto split = dyn_cast<attn::SplitHeadsOp>(user))
-        return channels(split.getHeads()[0].getType());
-      if (auto recurrence = dyn_cast<attn::RecurrenceOp>(user); recurrence && recurrence.getGates() == sums[i])
-        return columnGroupOf(recurrence.getHidden());
+      if (int64_t group = groupAt(user, sums[i]))
+        return columnGroupOf(group);
       auto linear = dyn_cast<attn::LinearOp>(user);
       if (isa<attn::AddOp>(user) || (linear && llvm::is_contained(linear.getExtras(), sums[i])))
         sums.insert(user->getResult(0));

@@ -26,12 +26,19 @@ Type storageNamed(StringRef name, MLIRContext *context) {
       .Default({});
 }
 
+/// Whether an op reads a weight by element.
+bool isTable(OpOperand &use) {
+  auto op = dyn_cast<attn::ChannelsOpInterface>(use.getOwner());
+  std::optional<attn::WeightUse> weight = op ? op.getWeightUse(use) : std::nullopt;
+  return weight && !weight->contracted && !op.getChannelsDim(use.get());
+}
+
 /// Parameters that are stored as matrices. Norms and biases are read as f32 vectors, tables of attention by element;
 /// their bytes do not matter.
 SmallVector<attn::ParameterOp> matricesOf(ModuleOp module) {
   llvm::StringSet<> tables;
   module.walk([&](attn::ParameterSliceOp slice) {
-    if (llvm::any_of(slice->getUsers(), llvm::IsaPred<attn::AttentionOp, attn::AttentionWeightsOp>))
+    if (llvm::any_of(slice->getUses(), isTable))
       tables.insert(slice.getParameter());
   });
   SmallVector<attn::ParameterOp> matrices;

@@ -1,6 +1,8 @@
 //===- Attention.cpp - Attention and its heads --------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Ops/LastDim.h"
 #include "dialect/Attn/Ops/Regions.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -348,7 +350,13 @@ void SplitHeadsOp::relateDims(DimRelations &dims) {
     dims.equal(head, 0, getInput(), 0);
 }
 
-void MergeHeadsOp::relateDims(DimRelations &dims) { dims.equal(getResult(), 0, getInput(), 0); }
+void MergeHeadsOp::relateDims(DimRelations &dims) {
+  dims.equal(getResult(), 0, getInput(), 0);
+  AffineExpr columns = dims.extent(getInput(), 1);
+  for (int64_t i = 2; i < getInput().getType().getRank(); ++i)
+    columns = columns * dims.extent(getInput(), i);
+  dims.equal(getResult(), 1, columns);
+}
 
 /// Each iteration dim has one extent, in whatever operand. `operands`: those that have maps, with the maps' numbers.
 template <typename Op>
@@ -432,3 +440,66 @@ template <typename Op> static void addAttentionCosts(Op op, Value values, CostMo
 void AttentionOp::addCosts(CostModel &model) { addAttentionCosts(*this, getValue(), model); }
 
 void AttentionWeightsOp::addCosts(CostModel &model) { addAttentionCosts(*this, Value(), model); }
+
+std::optional<unsigned> SplitHeadsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+
+int64_t SplitHeadsOp::getChannelGroup(Value tensor) {
+  return tensor == getInput() ? cast<RankedTensorType>(getHeads()[0].getType()).getShape().back() : 0;
+}
+
+std::optional<unsigned> MergeHeadsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+
+int64_t MergeHeadsOp::getChannelGroup(Value tensor) {
+  return tensor == getResult() ? getInput().getType().getShape().back() : 0;
+}
+
+std::optional<unsigned> AttentionOp::getChannelsDim(Value tensor) {
+  if (tensor == getQuery() || tensor == getKey())
+    return dimOf(tensor == getQuery() ? 0 : 1, DQK);
+  return tensor == getValue() || tensor == getResult() ? dimOf(tensor == getValue() ? 2 : 3, DV) : std::nullopt;
+}
+
+std::optional<unsigned> AttentionWeightsOp::getChannelsDim(Value tensor) {
+  return tensor == getQuery() || tensor == getKey() ? dimOf(tensor == getQuery() ? 0 : 1, DQK) : std::nullopt;
+}
+
+/// Tables and the vector of an additive similarity may be weights, which are read by element.
+template <typename Op> static std::optional<WeightUse> weightUseOfAttention(Op op, OpOperand &operand) {
+  unsigned first = op.getExtras().getBeginOperandIndex(), number = operand.getOperandNumber();
+  bool isExtra = number >= first && number < first + op.getExtras().size();
+  bool isRead = isExtra ? op.isTable(number - first) : operand.get() == op.getAdditive();
+  return isRead ? std::optional<WeightUse>(std::in_place) : std::nullopt;
+}
+
+std::optional<WeightUse> AttentionOp::getWeightUse(OpOperand &operand) { return weightUseOfAttention(*this, operand); }
+
+std::optional<WeightUse> AttentionWeightsOp::getWeightUse(OpOperand &operand) {
+  return weightUseOfAttention(*this, operand);
+}
+
+/// The regions' tables take the types of the operands. Where padding made a row longer, its end is still the logical
+/// one.
+template <typename Op> static LogicalResult retypeTables(Op op) {
+  for (Region *region : {&op.getScore(), &op.getMask()}) {
+    for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
+      if (region->empty() || !op.isTable(i))
+        continue;
+      BlockArgument table = region->getArgument((region == &op.getScore() ? 5 : 4) + i);
+      int64_t last = cast<RankedTensorType>(table.getType()).getShape().back();
+      if (table.getType() == extra.getType())
+        continue;
+      table.setType(extra.getType());
+      for (Operation *user : table.getUsers()) {
+        OpBuilder b(user);
+        Value end = arith::ConstantIndexOp::create(b, user->getLoc(), last - 1);
+        OpOperand &index = user->getOpOperand(user->getNumOperands() - 1);
+        index.set(arith::MinSIOp::create(b, user->getLoc(), index.get(), end));
+      }
+    }
+  }
+  return success();
+}
+
+LogicalResult AttentionOp::keepChannels(ArrayRef<int64_t>) { return retypeTables(*this); }
+
+LogicalResult AttentionWeightsOp::keepChannels(ArrayRef<int64_t>) { return retypeTables(*this); }

@@ -8,7 +8,7 @@ include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_SplitHeadsOp : Attn_TensorOp<"split_heads", [Pure]> {
+def Attn_SplitHeadsOp : Attn_TensorOp<"split_heads", [Attn_HasChannels<["getChannelGroup"]>, Pure]> {
   let summary = "cuts the columns of an activation into heads";
   let description = [{
     The columns are the results' heads one after another: result i takes `heads(i) * head_dim` columns. A view. Heads of
@@ -29,7 +29,7 @@ def Attn_SplitHeadsOp : Attn_TensorOp<"split_heads", [Pure]> {
   let hasFolder = 1;
 }
 
-def Attn_MergeHeadsOp : Attn_TensorOp<"merge_heads", [Pure, InferTypeOpAdaptor]> {
+def Attn_MergeHeadsOp : Attn_TensorOp<"merge_heads", [Attn_HasChannels<["getChannelGroup"]>, Pure, InferTypeOpAdaptor]> {
   let summary = "puts heads side by side in the columns of an activation";
   let description = [{
     The inverse of `attn.split_heads`. Heads get into groups, as grouped queries are, by the two:
@@ -54,7 +54,7 @@ def Attn_MergeHeadsOp : Attn_TensorOp<"merge_heads", [Pure, InferTypeOpAdaptor]>
 }
 
 def Attn_AttentionOp : Attn_TensorOp<"attention", [
-    Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments,
+    Attn_HasChannels<["getWeightUse", "keepChannels"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments,
     InferTypeOpAdaptorBase<[{
       /// An extent that query, key and value leave dynamic may be a static one of the result.
       static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange types) {
@@ -141,7 +141,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
   }];
 }
 
-def Attn_AttentionWeightsOp : Attn_TensorOp<"attention_weights", [Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+def Attn_AttentionWeightsOp : Attn_TensorOp<"attention_weights", [Attn_HasChannels<["getWeightUse", "keepChannels"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "the weights by which attn.attention mixes values";
   let description = [{
     Operands, regions and dims are those of `attn.attention`; `maps` are those of query, key and the extra operands, and queries are
@@ -194,7 +194,7 @@ def Attn_AttentionWeightsOp : Attn_TensorOp<"attention_weights", [Pure, Attn_Has
   }];
 }
 
-def Attn_LookupOp : Attn_Op<"lookup", [Pure, ParentOneOf<["AttentionOp", "AttentionStateOp", "AttentionWeightsOp"]>]> {
+def Attn_LookupOp : Attn_Op<"lookup", [Attn_StaysInTiles, Pure, ParentOneOf<["AttentionOp", "AttentionStateOp", "AttentionWeightsOp"]>]> {
   let summary = "reads a table in a score or mask region";
   let description = [{
     The element of a table (an extra operand with an empty map) at indices that may depend on anything, as f32 or i32. An index

@@ -23,7 +23,7 @@ class Attn_StateOp<string mnemonic, list<Trait> traits> : Attn_TensorOp<mnemonic
 }
 
 def Attn_AttentionStateOp : Attn_StateOp<"attention_state", [
-    RecursiveMemoryEffects, AttrSizedOperandSegments,
+    Attn_StaysInTiles, RecursiveMemoryEffects, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<TilingInterface, ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation",
         "getResultTilePosition", "getIterationDomainTileFromResultTile", "generateResultTileValue"]>,
     DeclareOpInterfaceMethods<PartialReductionOpInterface, ["generateInitialTensorForPartialReduction",
@@ -88,7 +88,7 @@ def Attn_AttentionStateOp : Attn_StateOp<"attention_state", [
   let hasRegionVerifier = 1;
 }
 
-def Attn_AttentionMergeOp : Attn_StateOp<"attention_merge", []> {
+def Attn_AttentionMergeOp : Attn_StateOp<"attention_merge", [Attn_StaysInTiles]> {
   let summary = "merges states of online softmax over disjoint keys";
   let description = [{
     Takes the states of P parts, `partial_acc` [P, M, DV], `partial_max` [P, M] and `partial_sum` [P, M], into the state (acc, max, sum):

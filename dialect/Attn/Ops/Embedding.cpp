@@ -1,5 +1,6 @@
 //===- Embedding.cpp - Table look-ups ----------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Ops/LastDim.h"
 
 using namespace mlir;
 using namespace rapt::attn;
@@ -99,3 +100,22 @@ void SelectRowsOp::addCosts(CostModel &model) {
   model.move(getInput(), model.bytes(getResult()));
   model.move(getResult());
 }
+
+std::optional<unsigned> EmbeddingOp::getChannelsDim(Value tensor) {
+  // In panels, rows are the last dim.
+  return tensor == getTable() && getTable().getType().getRank() != 2 ? std::nullopt : lastDim(tensor);
+}
+
+RowAccess EmbeddingOp::getRowAccess() { return RowAccess::gather; }
+
+/// A quantized table is read as the matmul with the table transposed reads it, which sums along the groups.
+std::optional<WeightUse> EmbeddingOp::getWeightUse(OpOperand &operand) {
+  if (operand.get() != getTable())
+    return std::nullopt;
+  auto quantized = dyn_cast<QuantizedType>(getTable().getType().getElementType());
+  return WeightUse{quantized ? std::optional<unsigned>(1) : std::nullopt, {}, {}};
+}
+
+std::optional<unsigned> SelectRowsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+
+RowAccess SelectRowsOp::getRowAccess() { return RowAccess::gather; }

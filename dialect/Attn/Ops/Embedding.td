@@ -8,7 +8,7 @@ include "dialect/Attn/AttnTypes.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_EmbeddingOp : Attn_TensorOp<"embedding", [Pure, Attn_HasCosts, InferTypeOpAdaptor]> {
+def Attn_EmbeddingOp : Attn_TensorOp<"embedding", [Attn_HasChannels<["getWeightUse", "getRowAccess"]>, Pure, Attn_HasCosts, InferTypeOpAdaptor]> {
   let summary = "looks rows of a table up by id";
   let description = [{
     `result[i, :] = scale * table[ids[i], :]`, where there is a scale. An id outside the table is the caller's error: entries check ids before they run.
@@ -30,7 +30,7 @@ def Attn_EmbeddingOp : Attn_TensorOp<"embedding", [Pure, Attn_HasCosts, InferTyp
                             [{ build($_builder, $_state, result, ids, table, /*scale=*/nullptr); }]>];
 }
 
-def Attn_SelectRowsOp : Attn_TensorOp<"select_rows", [Pure, Attn_HasCosts, InferTypeOpAdaptor]> {
+def Attn_SelectRowsOp : Attn_TensorOp<"select_rows", [Attn_HasChannels<["getRowAccess"]>, Pure, Attn_HasCosts, InferTypeOpAdaptor]> {
   let summary = "selects rows of an activation";
   let description = [{
     `result[i, :] = input[rows[i], :]`: the positions whose logits are wanted. With a layer, the input is [slots, layers, columns],

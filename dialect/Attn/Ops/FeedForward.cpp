@@ -1,5 +1,6 @@
 //===- FeedForward.cpp - Products, activations, gates ---------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Ops/LastDim.h"
 #include "dialect/Attn/Ops/Regions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -196,3 +197,22 @@ void LinearOp::addCosts(CostModel &model) {
                 isQuantized() ? IntegerType::get(getContext(), 8) : getWeight().getType().getElementType());
   model.moveAll(*this);
 }
+
+std::optional<unsigned> LinearOp::getChannelsDim(Value tensor) {
+  return tensor == getWeight() ? std::nullopt : lastDim(tensor);
+}
+
+std::optional<WeightUse> LinearOp::getWeightUse(OpOperand &operand) {
+  if (operand.get() == getWeight())
+    return WeightUse{getTransposed() ? 1u : 0u, getResult(), getUnquantizedInput()};
+  return WeightUse{std::nullopt, getResult(), {}};
+}
+
+std::optional<unsigned> ActivationOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+RowAccess ActivationOp::getRowAccess() { return RowAccess::same; }
+
+std::optional<unsigned> GLUOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+RowAccess GLUOp::getRowAccess() { return RowAccess::same; }
+
+std::optional<unsigned> AddOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+RowAccess AddOp::getRowAccess() { return RowAccess::same; }

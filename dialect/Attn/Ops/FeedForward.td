@@ -12,7 +12,7 @@ include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_LinearOp : Attn_TensorOp<"linear", [Pure, Attn_HasCosts, RecursiveMemoryEffects]> {
+def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_HasChannels<["getWeightUse"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects]> {
   let summary = "matrix product with an epilogue";
   let description = [{
     `result[m, n] = epilogue(sum_k input[m, k] * weight[k, n], extra...)`. Sums are f32. The optional region maps the sum and
@@ -58,13 +58,13 @@ def Attn_LinearOp : Attn_TensorOp<"linear", [Pure, Attn_HasCosts, RecursiveMemor
   }];
 }
 
-def Attn_YieldOp : Attn_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["LinearOp", "AttentionOp", "AttentionStateOp", "AttentionWeightsOp"]>]> {
+def Attn_YieldOp : Attn_Op<"yield", [Attn_StaysInTiles, Pure, Terminator, ReturnLike, ParentOneOf<["LinearOp", "AttentionOp", "AttentionStateOp", "AttentionWeightsOp"]>]> {
   let summary = "gives a region's result";
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
-def Attn_ActivationOp : Attn_TensorOp<"activation", [Pure, Attn_MovesAll, SameOperandsAndResultType, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {
+def Attn_ActivationOp : Attn_TensorOp<"activation", [Attn_HasChannels<["getRowAccess"]>, Pure, Attn_MovesAll, SameOperandsAndResultType, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {
   let summary = "an activation function, elementwise";
   let description = [{
     ```mlir
@@ -80,7 +80,7 @@ def Attn_ActivationOp : Attn_TensorOp<"activation", [Pure, Attn_MovesAll, SameOp
   let hasFolder = 1;
 }
 
-def Attn_GLUOp : Attn_TensorOp<"glu", [Pure, Attn_MovesAll, SameOperandsAndResultType, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {
+def Attn_GLUOp : Attn_TensorOp<"glu", [Attn_HasChannels<["getRowAccess"]>, Pure, Attn_MovesAll, SameOperandsAndResultType, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {
   let summary = "gated linear unit: activation(gate) * up";
   let description = [{
     The elementwise half of a gated feed-forward (Shazeer 2020): `activation(gate) * up`.
@@ -97,7 +97,7 @@ def Attn_GLUOp : Attn_TensorOp<"glu", [Pure, Attn_MovesAll, SameOperandsAndResul
   let assemblyFormat = "$kind $gate `,` $up attr-dict `:` type($gate)";
 }
 
-def Attn_AddOp : Attn_TensorOp<"add", [Pure, Attn_MovesAll, SameOperandsAndResultType, Commutative, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {
+def Attn_AddOp : Attn_TensorOp<"add", [Attn_HasChannels<["getRowAccess"]>, Pure, Attn_MovesAll, SameOperandsAndResultType, Commutative, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {
   let summary = "elementwise sum, as of a residual stream";
   let description = [{
     ```mlir

@@ -1,5 +1,6 @@
 //===- Image.cpp - Images as rows of tokens -----------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Ops/LastDim.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
@@ -87,11 +88,13 @@ void PatchesOp::relateDims(DimRelations &dims) {
 
 void ResizePositionsOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), 0, dims.index(getHeight()) * dims.index(getWidth()) + getOthers());
+  dims.equal(getResult(), 1, getTable(), 1);
 }
 
 void ImageTokensOp::relateDims(DimRelations &dims) {
   AffineExpr positions = dims.extent(getPositions(), 0), learned = dims.extent(getLearned(), 0);
   dims.equal(getResult(), 0, dims.extent(getPatches(), 0).floorDiv(positions - learned) * positions);
+  dims.equal(getResult(), 1, getPatches(), 1);
 }
 
 void EqualRowsOp::relateDims(DimRelations &dims) { dims.equal(getResult(), 0, dims.index(getRows()) + 1); }
@@ -101,3 +104,15 @@ void UnpackRowsOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), 0, dims.extent(getInput(), 0).floorDiv(length));
   dims.equal(getResult(), 1, length);
 }
+
+std::optional<unsigned> PatchesOp::getChannelsDim(Value tensor) {
+  return tensor == getResult() ? lastDim(tensor) : std::nullopt;
+}
+
+std::optional<unsigned> ResizePositionsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+
+std::optional<WeightUse> ResizePositionsOp::getWeightUse(OpOperand &) { return WeightUse(); }
+
+std::optional<unsigned> ImageTokensOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+
+std::optional<WeightUse> ImageTokensOp::getWeightUse(OpOperand &) { return WeightUse(); }

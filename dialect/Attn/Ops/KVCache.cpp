@@ -1,5 +1,6 @@
 //===- KVCache.cpp - Keys and values of past positions ---------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Ops/LastDim.h"
 
 using namespace mlir;
 using namespace rapt::attn;
@@ -36,16 +37,13 @@ void KVAppendOp::relateDims(DimRelations &dims) {
   dims.offsets(getRowBegin(), {getPast(), getTable()});
 }
 
+/// A cache in a target's layout does not tell how many positions a block has.
 void KVViewOp::relateDims(DimRelations &dims) {
-  int64_t block = 0;
-  if (auto cache = dyn_cast<KVCacheType>(getCache().getType()))
-    block = cache.getBlock();
-  else if (auto layout = CacheLayout::of(cast<ShapedType>(getCache().getType()), getKeys().getType().getDimSize(3)))
-    block = layout->block;
+  auto cache = dyn_cast<KVCacheType>(getCache().getType());
   for (Value result : getResults()) {
     dims.equal(result, 0, getTable(), 0);
-    if (block > 0)
-      dims.equal(result, 1, dims.extent(getTable(), 1) * block);
+    if (cache)
+      dims.equal(result, 1, dims.extent(getTable(), 1) * cache.getBlock());
   }
   dims.equal(getValues(), getKeys());
 }
@@ -55,4 +53,12 @@ void KVAppendOp::addCosts(CostModel &model) {
   model.move(getCache(), written * model.elementBytes(getCache()));
   model.move(getKey());
   model.move(getValue());
+}
+
+std::optional<unsigned> KVAppendOp::getChannelsDim(Value tensor) {
+  return tensor == getKey() || tensor == getValue() ? lastDim(tensor) : std::nullopt;
+}
+
+std::optional<unsigned> KVViewOp::getChannelsDim(Value tensor) {
+  return tensor == getCache() ? std::nullopt : lastDim(tensor);
 }

@@ -6,7 +6,7 @@ include "dialect/Attn/AttnInterfaces.td"
 include "dialect/Attn/AttnTypes.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_KVAppendOp : Attn_TensorOp<"kv_append", [Pure, Attn_HasCosts, AllTypesMatch<["cache", "result"]>]> {
+def Attn_KVAppendOp : Attn_TensorOp<"kv_append", [Attn_HasChannels<>, Pure, Attn_HasCosts, AllTypesMatch<["cache", "result"]>]> {
   let summary = "writes keys and values of new tokens into the cache";
   let description = [{
     Token t of row r (`row_begin[r] <= t < row_begin[r + 1]`) is at position `p = past[r] + t - row_begin[r]`; its key and
@@ -34,7 +34,7 @@ def Attn_KVAppendOp : Attn_TensorOp<"kv_append", [Pure, Attn_HasCosts, AllTypesM
   let hasVerifier = 1;
 }
 
-def Attn_KVViewOp : Attn_TensorOp<"kv_view", [Pure]> {
+def Attn_KVViewOp : Attn_TensorOp<"kv_view", [Attn_HasChannels<>, Pure]> {
   let summary = "keys and values of one layer, by row and position";
   let description = [{
     `keys[r, p, h, :]` is the key of position p of row r. Positions at or beyond the row's length are unspecified and

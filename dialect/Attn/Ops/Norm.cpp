@@ -1,5 +1,6 @@
 //===- Norm.cpp - Normalization over the last dim ----------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Ops/LastDim.h"
 #include <cmath>
 
 using namespace mlir;
@@ -41,3 +42,25 @@ void RMSNormOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), getInput());
   dims.equal(getWeight(), 0, getInput(), 1);
 }
+
+/// The mean is over the channels that count.
+template <typename Op> static LogicalResult keepColumns(Op op, int64_t columns) {
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  if (columns == input.getDimSize(1))
+    return success();
+  if (padToPanel(columns) != input.getDimSize(1))
+    return op.emitOpError() << "normalizes " << columns << " columns that are padded in groups, as " << input;
+  if (!op.getColumns())
+    op.setColumns(columns);
+  return success();
+}
+
+std::optional<unsigned> LayerNormOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<WeightUse> LayerNormOp::getWeightUse(OpOperand &) { return WeightUse(); }
+RowAccess LayerNormOp::getRowAccess() { return RowAccess::same; }
+LogicalResult LayerNormOp::keepChannels(ArrayRef<int64_t> channels) { return keepColumns(*this, channels[0]); }
+
+std::optional<unsigned> RMSNormOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<WeightUse> RMSNormOp::getWeightUse(OpOperand &) { return WeightUse(); }
+RowAccess RMSNormOp::getRowAccess() { return RowAccess::same; }
+LogicalResult RMSNormOp::keepChannels(ArrayRef<int64_t> channels) { return keepColumns(*this, channels[0]); }

@@ -3,10 +3,11 @@
 #define RAPT_ATTN_PARALLEL_TD
 
 include "dialect/Attn/AttnDialect.td"
+include "dialect/Attn/AttnInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_ParallelForOp : Attn_Op<"parallel_for", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Attn_ParallelForOp : Attn_Op<"parallel_for", [Attn_StaysInHostProgram, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a task for every index of a range, through the executor of the caller";
   let description = [{
     Calls `task(captures..., begin, end, worker)` for ranges that cover [0, count) once, in any order and on any worker,

@@ -10,7 +10,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_DimOp : Attn_Op<"dim", [Symbol]> {
+def Attn_DimOp : Attn_Op<"dim", [Attn_StaysInTiles, Attn_StaysInHostProgram, Symbol]> {
   let summary = "declares a dynamic extent with its bounds";
   let description = [{
     Tensors carry only `?`; a declared dim gives the extent a name and inclusive bounds. Entries name the dims of their
@@ -25,7 +25,7 @@ def Attn_DimOp : Attn_Op<"dim", [Symbol]> {
   let hasVerifier = 1;
 }
 
-def Attn_DimSizeOp : Attn_Op<"dim_size", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+def Attn_DimSizeOp : Attn_Op<"dim_size", [Attn_StaysInTiles, Attn_StaysInHostProgram, Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
                                           DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
   let summary = "reads a declared dim";
   let description = [{
@@ -42,7 +42,7 @@ def Attn_DimSizeOp : Attn_Op<"dim_size", [Pure, DeclareOpInterfaceMethods<Symbol
   let assemblyFormat = "$dim attr-dict `:` type($size)";
 }
 
-def Attn_ParameterOp : Attn_Op<"parameter", [Symbol]> {
+def Attn_ParameterOp : Attn_Op<"parameter", [Attn_StaysInTiles, Attn_StaysInHostProgram, Symbol]> {
   let summary = "declares a weight tensor, possibly stacked over layers";
   let description = [{
     A weight by name. `sources` are the checkpoint's tensors, concatenated along the last dim. With `layers` the first dim
@@ -68,7 +68,7 @@ def Attn_ParameterOp : Attn_Op<"parameter", [Symbol]> {
   }];
 }
 
-def Attn_ParameterSliceOp : Attn_TensorOp<"parameter_slice", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Attn_ParameterSliceOp : Attn_TensorOp<"parameter_slice", [Attn_StaysInTiles, Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "reads a parameter, or one layer of a stacked one";
   let description = [{
     The result's type is that of the parameter that the symbol names, less the layers; it is checked, but not inferred. Tiles read

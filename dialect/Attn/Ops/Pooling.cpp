@@ -1,5 +1,6 @@
 //===- Pooling.cpp - One vector for a row of tokens ---------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Ops/LastDim.h"
 
 using namespace mlir;
 using namespace rapt::attn;
@@ -22,3 +23,5 @@ void PoolRowsOp::relateDims(DimRelations &dims) {
   dims.offsets(getRowBegin(), getResult());
   dims.equal(getResult(), 1, getInput(), 1);
 }
+
+std::optional<unsigned> PoolRowsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }

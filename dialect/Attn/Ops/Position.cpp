@@ -1,5 +1,6 @@
 //===- Position.cpp - Positions and rotary embedding ---------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Ops/LastDim.h"
 #include <cmath>
 
 using namespace mlir;
@@ -80,4 +81,11 @@ void RopeOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), getInput());
   dims.equal(getCosines(), 0, getInput(), 0);
   dims.equal(getSines(), getCosines());
+}
+
+std::optional<unsigned> SinusoidsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+
+/// The tables have pairs of channels, which stay as many as the frequencies are.
+std::optional<unsigned> RopeOp::getChannelsDim(Value tensor) {
+  return tensor == getInput() || tensor == getResult() ? lastDim(tensor) : std::nullopt;
 }

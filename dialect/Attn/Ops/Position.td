@@ -25,7 +25,7 @@ def Attn_PositionsOp : Attn_TensorOp<"positions", [Pure, Attn_MovesAll, AllTypes
   let hasVerifier = 1;
 }
 
-def Attn_SinusoidsOp : Attn_TensorOp<"sinusoids", [Pure, Attn_MovesAll]> {
+def Attn_SinusoidsOp : Attn_TensorOp<"sinusoids", [Attn_HasChannels<>, Pure, Attn_MovesAll]> {
   let summary = "sines and cosines of positions, to be added to embeddings";
   let description = [{
     `result[t, c] = sin(positions[t] * frequencies[c])` in even columns, the cosine in odd ones (Vaswani et al. 2017, section 3.5, where
@@ -69,7 +69,7 @@ def Attn_RotaryTableOp : Attn_TensorOp<"rotary_table", [Pure, Attn_MovesAll, All
   let hasVerifier = 1;
 }
 
-def Attn_RopeOp : Attn_TensorOp<"rope", [Pure, Attn_MovesAll, AllTypesMatch<["input", "result"]>, AllTypesMatch<["cosines", "sines"]>]> {
+def Attn_RopeOp : Attn_TensorOp<"rope", [Attn_HasChannels<>, Pure, Attn_MovesAll, AllTypesMatch<["input", "result"]>, AllTypesMatch<["cosines", "sines"]>]> {
   let summary = "rotary position embedding";
   let description = [{
     Rotates pairs of the first r channels of every head (Su et al. 2021), r twice the columns of the `attn.rotary_table`; the other channels

@@ -1,5 +1,6 @@
 //===- Quantization.cpp - Products of integers ------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Ops/LastDim.h"
 
 using namespace mlir;
 using namespace rapt::attn;
@@ -55,3 +56,7 @@ LogicalResult QuantizeRowsOp::verify() {
 }
 
 void QuantizeRowsOp::relateDims(DimRelations &dims) { dims.equal(getResult(), getInput()); }
+
+std::optional<unsigned> QuantizeRowsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+
+RowAccess QuantizeRowsOp::getRowAccess() { return RowAccess::same; }

@@ -8,7 +8,7 @@ include "dialect/Attn/AttnTypes.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_QuantizeRowsOp : Attn_TensorOp<"quantize_rows", [Pure, Attn_MovesAll]> {
+def Attn_QuantizeRowsOp : Attn_TensorOp<"quantize_rows", [Attn_HasChannels<["getRowAccess"]>, Pure, Attn_MovesAll]> {
   let summary = "rounds the rows of an activation to integers with scales";
   let description = [{
     Each group of a row becomes codes -127..127 and a scale, as docs/Semantics.md says. `attn.linear` with a quantized weight

@@ -1,5 +1,6 @@
 //===- Recurrence.cpp - Recurrent cells over rows of tokens -------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Ops/LastDim.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -109,6 +110,8 @@ LogicalResult ConcatOp::verify() {
 
 void RecurrenceOp::relateDims(DimRelations &dims) {
   dims.equal(getOutput(), 0, getGates(), 0);
+  for (Value result : getResults())
+    dims.equal(result, 1, dims.extent(getGates(), 1).floorDiv(getParts()));
   dims.offsets(getRowBegin(), getStates());
   dims.offsets(getRowBegin(), getInitial());
 }
@@ -123,6 +126,13 @@ void ConcatOp::relateDims(DimRelations &dims) {
   for (Value input : getInputs().drop_front())
     dims.equal(input, 0, getInputs()[0], 0);
   dims.equal(getResult(), 0, getInputs()[0], 0);
+  AffineExpr columns = dims.number(0);
+  if (std::optional<ArrayRef<int64_t>> used = getColumns())
+    columns = dims.number(padToPanel(llvm::sum_of(*used)));
+  else
+    for (Value input : getInputs())
+      columns = columns + dims.extent(input, 1);
+  dims.equal(getResult(), 1, columns);
 }
 
 /// The weight is read once a time step of each tile of sequences.
@@ -137,4 +147,33 @@ void RecurrenceOp::addCosts(CostModel &model) {
 void UpdateRowsOp::addCosts(CostModel &model) {
   model.move(getValues());
   model.move(getResult(), model.bytes(getValues()));
+}
+
+std::optional<unsigned> RecurrenceOp::getChannelsDim(Value tensor) {
+  return tensor == getWeight() ? std::nullopt : lastDim(tensor);
+}
+
+/// The parts of the gates, and of what is added to them.
+int64_t RecurrenceOp::getChannelGroup(Value tensor) {
+  return tensor == getGates() || tensor == getBias() ? getHidden() : 0;
+}
+
+std::optional<WeightUse> RecurrenceOp::getWeightUse(OpOperand &operand) {
+  if (operand.get() == getWeight())
+    return WeightUse{0, getGates(), {}};
+  return operand.get() == getBias() ? std::optional(WeightUse{std::nullopt, getGates(), {}}) : std::nullopt;
+}
+
+std::optional<unsigned> UpdateRowsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+
+std::optional<unsigned> ConcatOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+
+/// Columns are joined without the padding behind them.
+LogicalResult ConcatOp::keepChannels(ArrayRef<int64_t> channels) {
+  if (!getColumns())
+    setColumns(channels);
+  for (auto [input, columns] : llvm::zip_equal(getInputs(), *getColumns()))
+    if (cast<RankedTensorType>(input.getType()).getDimSize(1) != padToPanel(columns))
+      return emitOpError() << "joins " << columns << " columns that are padded in groups, as " << input.getType();
+  return success();
 }

@@ -8,7 +8,7 @@ include "dialect/Attn/AttnInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_RecurrenceOp : Attn_TensorOp<"recurrence", [Pure, Attn_HasCosts, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+def Attn_RecurrenceOp : Attn_TensorOp<"recurrence", [Attn_HasChannels<["getChannelGroup", "getWeightUse"]>, Pure, Attn_HasCosts, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
   let summary = "a recurrent layer: one cell over the tokens of each row";
   let description = [{
     Every row's state goes through the cell once per token, from the row's first token to its last, or with `reverse` from its last
@@ -55,7 +55,7 @@ def Attn_RecurrenceOp : Attn_TensorOp<"recurrence", [Pure, Attn_HasCosts, AttrSi
   }];
 }
 
-def Attn_UpdateRowsOp : Attn_TensorOp<"update_rows", [Pure, Attn_HasCosts, AllTypesMatch<["state", "result"]>]> {
+def Attn_UpdateRowsOp : Attn_TensorOp<"update_rows", [Attn_HasChannels<>, Pure, Attn_HasCosts, AllTypesMatch<["state", "result"]>]> {
   let summary = "writes rows of a state";
   let description = [{
     `result[rows[i], :] = values[i, :]`, other rows as in `state`: the inverse of `attn.select_rows`. No row is written twice. With a
@@ -77,7 +77,7 @@ def Attn_UpdateRowsOp : Attn_TensorOp<"update_rows", [Pure, Attn_HasCosts, AllTy
   let hasVerifier = 1;
 }
 
-def Attn_ConcatOp : Attn_TensorOp<"concat", [Pure, Attn_MovesAll, InferTypeOpAdaptor]> {
+def Attn_ConcatOp : Attn_TensorOp<"concat", [Attn_HasChannels<["keepChannels"]>, Pure, Attn_MovesAll, InferTypeOpAdaptor]> {
   let summary = "puts activations side by side";
   let description = [{
     The columns of all inputs one after another, as of the two directions of a bidirectional layer. `columns`, set by

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNMATERIALIZELAYOUTS
@@ -36,87 +37,63 @@ int64_t padded(int64_t extent, int64_t group, bool padSingle) {
   return extent / group * padToPanel(group);
 }
 
-/// How one use wants a parameter.
-struct Wish {
+/// The layout that one use of a parameter needs.
+struct LayoutConstraint {
   attn::LayoutKind kind = attn::LayoutKind::row_major;
   bool transposed = false; ///< The layout's [rows, columns] are the parameter's [columns, rows].
   int64_t columnGroup = 0, rowGroup = 0;
 };
 
-/// Whether attention, or its weights, read the operand by element.
-template <typename Op> bool isTableOrVector(Op op, OpOperand &use) {
-  OperandRange extras = op.getExtras();
-  unsigned first = extras.getBeginOperandIndex(), place = use.getOperandNumber();
-  return use.get() == op.getAdditive() ||
-         (place >= first && place < first + extras.size() && op.isTable(place - first));
-}
-
-FailureOr<Wish> wishOf(OpOperand &use) {
-  Operation *op = use.getOwner();
-  Wish wish;
-  if (auto linear = dyn_cast<attn::LinearOp>(op)) {
-    wish.columnGroup = columnGroup(linear.getResult());
-    if (use.get() == linear.getWeight()) {
-      wish.kind = attn::LayoutKind::panels;
-      wish.transposed = linear.getTransposed();
-      wish.rowGroup = columnGroup(linear.getUnquantizedInput());
-    }
-    return wish;
+/// Weights of matmuls are read in panels, all others as rows.
+FailureOr<LayoutConstraint> constraintOf(OpOperand &use) {
+  auto op = dyn_cast<attn::ChannelsOpInterface>(use.getOwner());
+  std::optional<attn::WeightUse> weight = op ? op.getWeightUse(use) : std::nullopt;
+  if (!weight)
+    return use.getOwner()->emitOpError("reads a parameter, but no layout is known for its use");
+  LayoutConstraint constraint;
+  constraint.columnGroup = weight->columns ? columnGroup(weight->columns) : 0;
+  if (weight->contracted) {
+    constraint.kind = attn::LayoutKind::panels;
+    constraint.transposed = *weight->contracted == 1;
+    constraint.rowGroup = weight->depth ? columnGroup(weight->depth) : 0;
   }
-  if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op);
-      recurrence && (use.get() == recurrence.getWeight() || use.get() == recurrence.getBias())) {
-    wish.kind = use.get() == recurrence.getWeight() ? attn::LayoutKind::panels : attn::LayoutKind::row_major;
-    wish.columnGroup = columnGroupOf(recurrence.getHidden());
-    return wish;
-  }
-  if (isa<attn::EmbeddingOp>(op) &&
-      isa<attn::QuantizedType>(cast<RankedTensorType>(use.get().getType()).getElementType())) {
-    wish.kind = attn::LayoutKind::panels;
-    wish.transposed = true;
-    return wish;
-  }
-  if (isa<attn::EmbeddingOp, attn::ImageTokensOp, attn::LayerNormOp, attn::ResizePositionsOp, attn::RMSNormOp>(op))
-    return wish;
-  if (auto attention = dyn_cast<attn::AttentionOp>(op); attention && isTableOrVector(attention, use))
-    return wish;
-  if (auto weights = dyn_cast<attn::AttentionWeightsOp>(op); weights && isTableOrVector(weights, use))
-    return wish;
-  return op->emitOpError("reads a parameter, but no layout is known for its use");
+  return constraint;
 }
 
 /// One layout for all uses. Panels serve an embedding too; anything else that differs is an error.
-LogicalResult unite(attn::ParameterOp parameter, Wish &wish, const Wish &other) {
-  bool otherIsPanels = other.kind == attn::LayoutKind::panels, isPanels = wish.kind == attn::LayoutKind::panels;
+LogicalResult merge(attn::ParameterOp parameter, LayoutConstraint &constraint, const LayoutConstraint &other) {
+  bool otherIsPanels = other.kind == attn::LayoutKind::panels, isPanels = constraint.kind == attn::LayoutKind::panels;
   if (!otherIsPanels && isPanels)
     return success();
   if (otherIsPanels && !isPanels) {
-    wish = other;
+    constraint = other;
     return success();
   }
-  if (wish.transposed != other.transposed || wish.columnGroup != other.columnGroup || wish.rowGroup != other.rowGroup)
+  if (constraint.transposed != other.transposed || constraint.columnGroup != other.columnGroup ||
+      constraint.rowGroup != other.rowGroup)
     return parameter.emitOpError("is read by two ops that need different layouts");
   return success();
 }
 
 /// Sets layout, physical type and offset; returns the end of the parameter in the weight file.
-int64_t assign(attn::ParameterOp parameter, const Wish &wish, int64_t offset) {
+int64_t assign(attn::ParameterOp parameter, const LayoutConstraint &constraint, int64_t offset) {
   MLIRContext *context = parameter.getContext();
   RankedTensorType slice = parameter.getSliceType();
   SmallVector<int64_t> shape(slice.getShape()), physical;
   SmallVector<Attribute> sources(parameter.getSources().begin(), parameter.getSources().end());
-  if (wish.transposed) {
+  if (constraint.transposed) {
     std::swap(shape[0], shape[1]);
     for (Attribute &source : sources) {
       auto s = cast<attn::SourceAttr>(source);
       source = attn::SourceAttr::get(context, s.getName(), !s.getTranspose(), s.getRows());
     }
   }
-  int64_t columns = padded(shape.back(), wish.columnGroup, /*padSingle=*/true);
+  int64_t columns = padded(shape.back(), constraint.columnGroup, /*padSingle=*/true);
   Type element = slice.getElementType();
   int64_t k = 1, bytes;
-  if (wish.kind == attn::LayoutKind::panels) {
+  if (constraint.kind == attn::LayoutKind::panels) {
     k = element.isBF16() ? 2 : 1;
-    int64_t rows = padded(shape[0], wish.rowGroup, /*padSingle=*/false);
+    int64_t rows = padded(shape[0], constraint.rowGroup, /*padSingle=*/false);
     physical = {columns / kPanel, (rows + k - 1) / k, kPanel * k};
   } else {
     physical = shape;
@@ -135,132 +112,137 @@ int64_t assign(attn::ParameterOp parameter, const Wish &wish, int64_t offset) {
   OpBuilder builder(context);
   parameter.setSourcesAttr(builder.getArrayAttr(sources));
   parameter.setType(RankedTensorType::get(physical, element));
-  parameter.setLayoutAttr(attn::LayoutAttr::get(context, wish.kind, shape, wish.columnGroup, wish.rowGroup, k));
+  parameter.setLayoutAttr(
+      attn::LayoutAttr::get(context, constraint.kind, shape, constraint.columnGroup, constraint.rowGroup, k));
   parameter.setOffset(offset);
   parameter.setStride(stride);
   return offset + stride * layers;
 }
 
-/// The regions' tables take the types of the operands. Where padding made a row longer, its end is still the logical
-/// one.
-template <typename Op> void retypeTables(Op op) {
-  for (Region *region : {&op.getScore(), &op.getMask()}) {
-    for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
-      if (region->empty() || !op.isTable(i))
-        continue;
-      BlockArgument table = region->getArgument((region == &op.getScore() ? 5 : 4) + i);
-      int64_t last = cast<RankedTensorType>(table.getType()).getShape().back();
-      if (table.getType() == extra.getType())
-        continue;
-      table.setType(extra.getType());
-      for (Operation *user : table.getUsers()) {
-        OpBuilder b(user);
-        Value end = arith::ConstantIndexOp::create(b, user->getLoc(), last - 1);
-        OpOperand &index = user->getOpOperand(user->getNumOperands() - 1);
-        index.set(arith::MinSIOp::create(b, user->getLoc(), index.get(), end));
-      }
-    }
-  }
-}
-
-RankedTensorType withLast(Type type, int64_t last) {
+RankedTensorType withDim(Type type, unsigned dim, int64_t size) {
   auto tensor = cast<RankedTensorType>(type);
   SmallVector<int64_t> shape(tensor.getShape());
-  shape.back() = last;
+  shape[dim] = size;
   return RankedTensorType::get(shape, tensor.getElementType());
 }
 
-/// Pads a vector that is a constant with zeros, as parameters are.
+RankedTensorType withLast(Type type, int64_t last) {
+  return withDim(type, cast<RankedTensorType>(type).getRank() - 1, last);
+}
+
+/// Pads the rows of a constant with zeros, as parameters are.
 void padConstant(OpOperand &operand, int64_t columns) {
   auto constant = operand.get().getDefiningOp<arith::ConstantOp>();
   auto values = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
-  if (!values || values.getNumElements() == columns)
+  if (!values || values.empty() || values.getType().getShape().back() >= columns)
     return;
-  SmallVector<APFloat> padded(values.getValues<APFloat>());
-  padded.resize(columns, APFloat::getZero(padded.front().getSemantics()));
+  SmallVector<APFloat> padded;
+  const int64_t width = values.getType().getShape().back();
+  for (auto [i, value] : llvm::enumerate(values.getValues<APFloat>())) {
+    padded.push_back(value);
+    if (static_cast<int64_t>(i + 1) % width == 0)
+      padded.append(columns - width, APFloat::getZero(value.getSemantics()));
+  }
   OpBuilder b(constant);
   auto type = cast<RankedTensorType>(withLast(values.getType(), columns));
   operand.set(arith::ConstantOp::create(b, constant.getLoc(), DenseElementsAttr::get(type, padded)));
 }
 
+/// Arithmetic of static extents; none where one is dynamic.
+struct StaticExtents {
+  using T = std::optional<int64_t>;
+
+  T dim(Value tensor, unsigned i) {
+    int64_t size = cast<RankedTensorType>(tensor.getType()).getDimSize(i);
+    return ShapedType::isDynamic(size) ? T() : T(size);
+  }
+  T index(Value) { return {}; }
+  T number(int64_t number) { return number; }
+  T combine(AffineExprKind kind, T lhs, T rhs) {
+    if (!lhs || !rhs)
+      return {};
+    return kind == AffineExprKind::Add   ? llvm::checkedAdd(*lhs, *rhs)
+           : kind == AffineExprKind::Mul ? llvm::checkedMul(*lhs, *rhs)
+           : *lhs >= 0 && *rhs > 0       ? T(*lhs / *rhs)
+                                         : T();
+  }
+};
+
+/// The channels of an operand or result in memory: those that follow from the operands, which have theirs already, or
+/// its own padded to panels.
+std::optional<int64_t> channelsInMemory(const attn::DimRelations &dims, Value tensor, unsigned dim) {
+  StaticExtents extents;
+  AffineExpr expr = dims.find(tensor, dim);
+  if (std::optional<int64_t> channels = expr ? dims.evaluate<std::optional<int64_t>>(expr, extents) : std::nullopt)
+    return channels;
+  std::optional<int64_t> own = extents.dim(tensor, dim);
+  return own ? std::optional(padToPanel(*own)) : std::nullopt;
+}
+
+/// The channels of each operand before it is padded, by op.
+using ChannelCounts = llvm::DenseMap<Operation *, SmallVector<int64_t>>;
+
+ChannelCounts countChannels(ModuleOp module) {
+  ChannelCounts counts;
+  module.walk([&](attn::ChannelsOpInterface op) {
+    SmallVector<int64_t> &channels = counts[op];
+    for (Value operand : op->getOperands()) {
+      std::optional<unsigned> dim = op.getChannelsDim(operand);
+      channels.push_back(dim ? cast<RankedTensorType>(operand.getType()).getDimSize(*dim) : 0);
+    }
+  });
+  return counts;
+}
+
 /// Pads the types of one op's results; operands are done already.
-LogicalResult retype(Operation *op) {
-  auto padLast = [](Value value) {
-    value.setType(withLast(value.getType(), padToPanel(cast<RankedTensorType>(value.getType()).getShape().back())));
-  };
+LogicalResult retype(Operation *op, const ChannelCounts &counts) {
+  if (auto slice = dyn_cast<attn::ParameterSliceOp>(op)) {
+    auto parameter = SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(op, slice.getParameterAttr());
+    slice.getValue().setType(parameter.getSliceType());
+  }
+  auto channels = dyn_cast<attn::ChannelsOpInterface>(op);
+  if (!channels)
+    return success();
+  if (failed(channels.keepChannels(counts.lookup(op))))
+    return failure();
   if (auto linear = dyn_cast<attn::LinearOp>(op)) {
     linear.setTransposed(false);
     // An entry's output has exact strides: the product stores its last panel narrow.
     if (linear->use_empty() || !llvm::all_of(linear->getUsers(), llvm::IsaPred<func::ReturnOp>))
       linear.getResult().setType(
           withLast(linear.getResult().getType(), linear.getWeight().getType().getDimSize(0) * kPanel));
-  } else if (isa<attn::LayerNormOp, attn::RMSNormOp>(op)) {
-    int64_t columns = cast<RankedTensorType>(op->getResult(0).getType()).getDimSize(1);
-    op->getResult(0).setType(op->getOperand(0).getType());
-    if (cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(1) != columns)
-      op->setAttr("columns", Builder(op->getContext()).getI64IntegerAttr(columns));
-    for (OpOperand &vector : op->getOpOperands().drop_front())
-      padConstant(vector, cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(1));
-  } else if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
-    auto value = cast<RankedTensorType>(attention.getValue().getType());
-    auto shape = llvm::to_vector(attention.getResult().getType().getShape());
-    shape[*attention.dimOf(3, attn::AttentionOp::DV)] = value.getDimSize(*attention.dimOf(2, attn::AttentionOp::DV));
-    attention.getResult().setType(RankedTensorType::get(shape, attention.getResult().getType().getElementType()));
-    retypeTables(attention);
-  } else if (auto weights = dyn_cast<attn::AttentionWeightsOp>(op)) {
-    retypeTables(weights);
-  } else if (auto rounded = dyn_cast<attn::QuantizeRowsOp>(op)) {
-    rounded.getResult().setType(withLast(rounded.getResult().getType(), rounded.getInput().getType().getDimSize(1)));
-  } else if (isa<attn::EmbeddingOp, attn::KVViewOp, attn::PatchesOp, attn::ResizePositionsOp, attn::SinusoidsOp,
-                 attn::SplitHeadsOp>(op)) {
-    llvm::for_each(op->getResults(), padLast);
-  } else if (isa<attn::ImageTokensOp, attn::PoolRowsOp, attn::SelectRowsOp>(op)) {
-    auto input = cast<RankedTensorType>(op->getOperand(0).getType());
-    op->getResult(0).setType(withLast(op->getResult(0).getType(), input.getShape().back()));
-  } else if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op)) {
-    llvm::for_each(op->getResults(), padLast);
-  } else if (auto concat = dyn_cast<attn::ConcatOp>(op); concat && concat.getColumns()) {
-    for (auto [input, columns] : llvm::zip_equal(concat.getInputs(), *concat.getColumns()))
-      if (cast<RankedTensorType>(input.getType()).getDimSize(1) != padToPanel(columns))
-        return op->emitOpError() << "joins " << columns << " columns that are padded in groups, as " << input.getType();
-    padLast(concat.getResult());
-  } else if (isa<attn::ActivationOp, attn::GLUOp, attn::AddOp, attn::RopeOp, attn::KVAppendOp, attn::UpdateRowsOp>(
-                 op)) {
-    op->getResult(0).setType(op->getOperand(0).getType());
-  } else if (auto merge = dyn_cast<attn::MergeHeadsOp>(op)) {
-    ArrayRef<int64_t> heads = merge.getInput().getType().getShape().drop_front();
-    merge.getResult().setType(withLast(merge.getResult().getType(), llvm::product_of(heads)));
-  } else if (auto slice = dyn_cast<attn::ParameterSliceOp>(op)) {
-    auto parameter = SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(op, slice.getParameterAttr());
-    slice.getValue().setType(parameter.getSliceType());
+    return success();
+  }
+  attn::DimRelations dims(op->getContext());
+  cast<attn::DimRelationsOpInterface>(op).relateDims(dims);
+  for (OpOperand &operand : op->getOpOperands())
+    if (std::optional<unsigned> dim = channels.getChannelsDim(operand.get()))
+      if (std::optional<int64_t> size = channelsInMemory(dims, operand.get(), *dim))
+        padConstant(operand, *size);
+  for (Value result : op->getResults()) {
+    std::optional<unsigned> dim = channels.getChannelsDim(result);
+    if (std::optional<int64_t> size = dim ? channelsInMemory(dims, result, *dim) : std::nullopt)
+      result.setType(withDim(result.getType(), *dim, *size));
+    else if (auto cache = dyn_cast<attn::KVCacheType>(result.getType()))
+      result.setType(attn_cpu::CacheLayout::poolOf(cache));
   }
   return success();
 }
 
-LogicalResult retypeBlock(Block &block) {
+LogicalResult retypeBlock(Block &block, const ChannelCounts &counts) {
   for (Operation &op : block) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       for (auto [init, argument, result] : llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
         argument.setType(init.getType());
         result.setType(init.getType());
       }
-      if (failed(retypeBlock(*loop.getBody())))
+      if (failed(retypeBlock(*loop.getBody(), counts)))
         return failure();
-    } else if (failed(retype(&op))) {
+    } else if (failed(retype(&op, counts))) {
       return failure();
     }
   }
   return success();
-}
-
-/// Notes the columns of each input of a concat, while the types still tell them.
-void noteColumns(attn::ConcatOp concat) {
-  if (concat.getColumns())
-    return;
-  SmallVector<int64_t> columns;
-  for (Value input : concat.getInputs())
-    columns.push_back(cast<RankedTensorType>(input.getType()).getDimSize(1));
-  concat.setColumns(columns);
 }
 
 /// A state of the model: an argument that the entry gives back under its name, as it does the cache. Its rows are
@@ -301,15 +283,15 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
     ModuleOp module = getOperation();
-    llvm::MapVector<StringAttr, Wish> wishes;
+    llvm::MapVector<StringAttr, LayoutConstraint> constraints;
     WalkResult walk = module.walk([&](attn::ParameterSliceOp slice) {
       auto parameter = SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(slice, slice.getParameterAttr());
       for (OpOperand &use : slice.getValue().getUses()) {
-        FailureOr<Wish> wish = wishOf(use);
-        if (failed(wish))
+        FailureOr<LayoutConstraint> constraint = constraintOf(use);
+        if (failed(constraint))
           return WalkResult::interrupt();
-        auto [it, isNew] = wishes.insert({parameter.getSymNameAttr(), *wish});
-        if (!isNew && failed(unite(parameter, it->second, *wish)))
+        auto [it, isNew] = constraints.insert({parameter.getSymNameAttr(), *constraint});
+        if (!isNew && failed(merge(parameter, it->second, *constraint)))
           return WalkResult::interrupt();
       }
       return WalkResult::advance();
@@ -317,13 +299,11 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
     if (walk.wasInterrupted())
       return signalPassFailure();
 
+    const ChannelCounts counts = countChannels(module);
     int64_t offset = 0;
     for (auto parameter : module.getOps<attn::ParameterOp>())
-      offset = assign(parameter, wishes.lookup(parameter.getSymNameAttr()), offset);
+      offset = assign(parameter, constraints.lookup(parameter.getSymNameAttr()), offset);
 
-    // A kernel's columns stay as the caller's arrays have them.
-    if (!attn::isKernelModule(module))
-      module.walk(noteColumns);
     for (auto entry : module.getOps<func::FuncOp>()) {
       if (entry.isDeclaration())
         continue;
@@ -334,7 +314,7 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
           argument.setType(
               withLast(argument.getType(), padToPanel(cast<RankedTensorType>(argument.getType()).getShape().back())));
       // A kernel's ops have their padding already.
-      if (!attn::isKernelModule(module) && failed(retypeBlock(entry.getBody().front())))
+      if (!attn::isKernelModule(module) && failed(retypeBlock(entry.getBody().front(), counts)))
         return signalPassFailure();
       if (entry->hasAttr(attn::AttnDialect::entryAttr))
         cutOutputs(entry, entry.getResultTypes());

@@ -101,21 +101,25 @@ void padLinear(ImplicitLocOpBuilder &b, attn::LinearOp op) {
     widenResult(b, op, padToPanel(columns));
 }
 
-template <typename Norm> void padNorm(ImplicitLocOpBuilder &b, Norm op) {
-  int64_t columns = columnsOf(op.getInput());
-  if (columns % kPanel == 0)
-    return;
-  for (OpOperand &operand : op->getOpOperands())
-    operand.set(pad(b, operand.get()));
-  if (!op.getColumns())
-    op.setColumns(columns);
-  widenResult(b, op, padToPanel(columns));
+/// An op on [rows, channels]: all its operands, and its result, get whole panels.
+LogicalResult padRows(ImplicitLocOpBuilder &b, attn::ChannelsOpInterface op) {
+  SmallVector<int64_t> channels;
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool hasChannels = op.getChannelsDim(operand.get()).has_value();
+    channels.push_back(hasChannels ? columnsOf(operand.get()) : 0);
+    if (hasChannels)
+      operand.set(pad(b, operand.get()));
+  }
+  if (failed(op.keepChannels(channels)))
+    return failure();
+  widenResult(b, op, padToPanel(columnsOf(op->getResult(0))));
+  return success();
 }
 
 /// Heads that fill no panel.
 LogicalResult padAttention(ImplicitLocOpBuilder &b, attn::AttentionOp op) {
-  for (unsigned i = 0; i < 4; ++i)
-    if (*op.dimOf(i, i < 2 ? attn::AttentionOp::DQK : attn::AttentionOp::DV) + 1 != op.getMap(i).getNumResults())
+  for (Value tensor : {Value(op.getQuery()), Value(op.getKey()), Value(op.getValue()), Value(op.getResult())})
+    if (*op.getChannelsDim(tensor) + 1 != tensorOf(tensor).getRank())
       return op.emitOpError("needs channels as the last dim of query, key, value and result");
   if (op.getKey().getDefiningOp<attn::KVViewOp>()) {
     if (columnsOf(op.getQuery()) % kPanel != 0)
@@ -128,25 +132,20 @@ LogicalResult padAttention(ImplicitLocOpBuilder &b, attn::AttentionOp op) {
   return success();
 }
 
-/// Whether the columns that `op` works on are known; told when they are not.
-LogicalResult checkColumns(Operation *op) {
-  auto isUnknown = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.getElementType().isFloat() && tensor.getRank() > 0 &&
-           tensor.isDynamicDim(tensor.getRank() - 1);
+/// Whether the channels that `op` works on are known; told when they are not.
+LogicalResult checkChannels(attn::ChannelsOpInterface op) {
+  auto isUnknown = [&](Value tensor) {
+    std::optional<unsigned> dim = op.getChannelsDim(tensor);
+    return dim && tensorOf(tensor).isDynamicDim(*dim);
   };
-  // Extra operands of attention are indexed element by element: they need no panels.
-  ValueRange operands = isa<attn::AttentionOp>(op)          ? op->getOperands().take_front(3)
-                        : isa<attn::AttentionWeightsOp>(op) ? op->getOperands().take_front(4)
-                                                            : op->getOperands();
-  if (llvm::any_of(operands.getTypes(), isUnknown) || llvm::any_of(op->getResultTypes(), isUnknown))
+  if (llvm::any_of(op->getOperands(), isUnknown) || llvm::any_of(op->getResults(), isUnknown))
     return op->emitOpError("has a last extent '?': the columns of a kernel's arrays must be numbers");
   return success();
 }
 
-LogicalResult padOp(Operation *op) {
+LogicalResult padOp(attn::ChannelsOpInterface op) {
   ImplicitLocOpBuilder b(op->getLoc(), op);
-  if (failed(checkColumns(op)))
+  if (failed(checkChannels(op)))
     return failure();
   // A result without elements has no columns, and nothing can be cut off it.
   if (llvm::any_of(op->getResults(), [](Value result) {
@@ -154,20 +153,12 @@ LogicalResult padOp(Operation *op) {
         return type && llvm::is_contained(type.getShape(), 0);
       }))
     return success();
-  if (auto linear = dyn_cast<attn::LinearOp>(op))
-    padLinear(b, linear);
-  else if (auto norm = dyn_cast<attn::LayerNormOp>(op))
-    padNorm(b, norm);
-  else if (auto norm = dyn_cast<attn::RMSNormOp>(op))
-    padNorm(b, norm);
-  else if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
+  if (auto attention = dyn_cast<attn::AttentionOp>(op.getOperation()))
     return padAttention(b, attention);
-  } else if (isa<attn::ActivationOp, attn::GLUOp, attn::AddOp, attn::EmbeddingOp, attn::SelectRowsOp>(op)) {
-    for (OpOperand &operand : op->getOpOperands())
-      if (getElementTypeOrSelf(operand.get().getType()).isFloat())
-        operand.set(pad(b, operand.get()));
-    widenResult(b, op, padToPanel(columnsOf(op->getResult(0))));
-  }
+  if (auto linear = dyn_cast<attn::LinearOp>(op.getOperation()))
+    padLinear(b, linear);
+  else if (op.getRowAccess() != attn::RowAccess::other && tensorOf(op->getResult(0)).getElementType().isFloat())
+    return padRows(b, op);
   return success();
 }
 
@@ -177,12 +168,9 @@ struct PadKernels : rapt::impl::AttnPadKernelsBase<PadKernels> {
       return signalPassFailure();
     if (!attn::isKernelModule(getOperation()))
       return;
-    SmallVector<Operation *> ops;
-    getOperation().walk([&](Operation *op) {
-      if (isa<attn::AttnDialect>(op->getDialect()))
-        ops.push_back(op);
-    });
-    for (Operation *op : ops)
+    SmallVector<attn::ChannelsOpInterface> ops;
+    getOperation().walk([&](attn::ChannelsOpInterface op) { ops.push_back(op); });
+    for (attn::ChannelsOpInterface op : ops)
       if (failed(padOp(op)))
         return signalPassFailure();
   }

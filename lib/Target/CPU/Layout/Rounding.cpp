@@ -12,8 +12,9 @@ StringRef rapt::obstacleOfRounding(attn_cpu::CastRowsOp rounding) {
     return "its rows are made in no op of the same block";
   if (rounding.getInput().getType().getShape() != rounding.getResult().getType().getShape())
     return "its rows get columns of zeros";
-  // These write their rows in both types where both are read.
-  if (isa<attn::LayerNormOp, attn::RMSNormOp, attn::AddOp, attn::ActivationOp, attn::GLUOp>(writer))
+  // Ops on whole rows write them in both types where both are read.
+  if (auto channels = dyn_cast<attn::ChannelsOpInterface>(writer);
+      channels && channels.getRowAccess() == attn::RowAccess::same)
     return "";
   if (!rows.hasOneUse())
     return "its rows are read otherwise, too";

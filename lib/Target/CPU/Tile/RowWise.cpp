@@ -23,10 +23,10 @@ Value rowsLike(ImplicitLocOpBuilder &b, Value result, Value like) {
 }
 
 /// Activations, gates and sums that no product took into its epilogue.
-template <typename Op> struct TileElementwise : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
+struct TileElementwise : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(attn::EpilogueOpInterface op, PatternRewriter &rewriter) const override {
     if (!isPadded(op->getResult(0)))
       return refuseColumns(rewriter, op, op->getResult(0));
     ImplicitLocOpBuilder b(op->getLoc(), rewriter);
@@ -221,7 +221,7 @@ struct TileMergeHeads : OpRewritePattern<attn::MergeHeadsOp> {
 } // namespace
 
 void rapt::populateRowWiseTilingPatterns(RewritePatternSet &patterns) {
-  patterns.add<TileElementwise<attn::ActivationOp>, TileElementwise<attn::AddOp>, TileElementwise<attn::GLUOp>,
-               TileEmbedding, TileSelectRows, TileRoundRows, TileColumn, TileSplitHeads, TileMergeHeads>(
-      patterns.getContext());
+  patterns
+      .add<TileElementwise, TileEmbedding, TileSelectRows, TileRoundRows, TileColumn, TileSplitHeads, TileMergeHeads>(
+          patterns.getContext());
 }

@@ -110,8 +110,7 @@ LogicalResult verifyQuantized(Operation *op) {
 /// Whether an op is whole, though others than the CPU's patterns may still take it.
 bool isRefused(Operation *op) {
   return isa<attn::AttnDialect>(op->getDialect()) && !(isa<attn::LinearOp>(op) && op->use_empty()) &&
-         !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::AttentionStateOp,
-              attn::AttentionMergeOp, attn::KVViewOp, attn::LookupOp, attn::YieldOp>(op);
+         !op->hasTrait<attn::StaysInTiles>() && !isa<attn::KVViewOp>(op);
 }
 
 struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {

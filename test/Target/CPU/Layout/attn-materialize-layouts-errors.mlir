@@ -20,6 +20,20 @@ func.func @unknown_use() -> tensor<32x32xf32> {
 
 // -----
 
+// The mean of heads of 80 channels, each padded to 96, is not that of the first 160 columns.
+module attributes {attn.model = {family = "any"}} {
+func.func @normalized(%x: tensor<?x160xf32>) -> tensor<?x160xf32> {
+  %w = arith.constant dense<1.0> : tensor<160xf32>
+  %heads = attn.split_heads %x : tensor<?x160xf32> -> tensor<?x2x80xf32>
+  %merged = attn.merge_heads %heads : tensor<?x2x80xf32> -> tensor<?x160xf32>
+  // expected-error@+1 {{normalizes 160 columns that are padded in groups, as 'tensor<?x192xf32>'}}
+  %0 = attn.rms_norm %merged, %w epsilon 1.0e-6 : tensor<?x160xf32>, tensor<160xf32>
+  return %0 : tensor<?x160xf32>
+}
+}
+
+// -----
+
 // Heads of 80 channels are padded to 96 each: their columns do not lie side by side.
 module attributes {attn.model = {family = "any"}} {
 func.func @grouped(%x: tensor<?x160xf32>, %y: tensor<?x32xf32>) -> tensor<?x192xf32> {

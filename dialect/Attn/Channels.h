@@ -1,0 +1,23 @@
+//===- Channels.h - Channels, rows and weights of an op ------------------------------*- C++ -*-===//
+#pragma once
+#include "mlir/IR/Value.h"
+#include <optional>
+
+namespace rapt::attn {
+
+/// How an op on [rows, channels] goes from rows of its operands to rows of its result.
+enum class RowAccess {
+  other,
+  same,  ///< Row r of the operands is read whole, then row r of the result is written.
+  gather ///< Row r of the result is some row of an operand.
+};
+
+/// How an op reads a weight.
+struct WeightUse {
+  /// The dim that a matmul sums over; none of a weight that is read by rows or elements.
+  std::optional<unsigned> contracted;
+  /// Values whose channels the weight's columns, and the elements of the contracted dim, belong to; they may be null.
+  mlir::Value columns, depth;
+};
+
+} // namespace rapt::attn
