@@ -112,9 +112,9 @@ FailureOr<int64_t> planTask(func::FuncOp task) {
       const bool isStatic = type.hasStaticShape();
       // Room for a view is at the task's begin, since its extents may be known only in a loop.
       OpBuilder room(isStatic ? alloc.getOperation() : &block.front());
-      Value buffer = memref::AllocaOp::create(room, alloc.getLoc(),
-                                              isStatic ? type : MemRefType::get({bytes}, b.getI8Type()), ValueRange(),
-                                              ValueRange(), b.getI64IntegerAttr(kAlignment));
+      Value buffer =
+          memref::AllocaOp::create(room, alloc.getLoc(), isStatic ? type : MemRefType::get({bytes}, b.getI8Type()),
+                                   ValueRange(), ValueRange(), b.getI64IntegerAttr(kAlignment));
       if (!isStatic) {
         b.setInsertionPoint(alloc);
         buffer = memref::ViewOp::create(b, type, buffer, arith::ConstantIndexOp::create(b, 0), alloc.getDynamicSizes());

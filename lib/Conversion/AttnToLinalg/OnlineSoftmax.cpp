@@ -83,6 +83,10 @@ std::string neutral::obstacle(const AttentionOperands &o, const CacheReader *cac
     return "the query has no dim of queries or channels";
   if (!o.placeOf(AttentionOperands::Key, Dim::KV) || !o.placeOf(AttentionOperands::Key, Dim::DQK))
     return "the key has no dim of keys or channels";
+  if (o.value)
+    if (std::optional<unsigned> place = o.placeOf(AttentionOperands::Value_, Dim::DV);
+        !place || cast<RankedTensorType>(o.value.getType()).isDynamicDim(*place))
+      return "the number of the value's channels is not static";
   attn::KVViewOp view = o.view();
   if (view && o.value && o.value.getDefiningOp<attn::KVViewOp>() != view)
     return "keys and values are not of one cache";

@@ -20,8 +20,6 @@ from outcomes import SECONDS, Outcome, failed, in_child, run  # noqa: E402
 
 # Messages of refusals that the text of a kernel may deserve. Every other error is a failure.
 REFUSALS = (
-    r"needs channels as the last dim of query, key, value and result",
-    r"query or result is transposed",
     r"extent of dim \w+ is both",
     r"which follows from no argument's: a caller cannot know how much memory to give",
     r"has a last extent .\?.: the columns of a kernel.s arrays must be numbers",

@@ -127,8 +127,10 @@ def plain_text(case, name, names):
 # ---- kernels with a cache --------------------------------------------------------------------------------------------
 
 def pool_argument(case):
-    """The cache in memory (dialect/Attn/CacheLayout.h)."""
+    """The cache in memory (dialect/AttnCPU/CacheLayout.h), or by `rows` (lib/Target/Generic/RowCache.h)."""
     cache, channels = case["cache"], case["channels"]["dqk"]
+    if cache.get("rows"):
+        return Argument("pool", cache["type"], ["blocks", cache["layers"], case["heads"]["hkv"], 2, cache["block"], channels + 4 * (cache["type"] == "i8")])
     columns = 64 if cache["type"] == "bf16" else 32
     lines = cache["block"] * channels // columns + (cache["block"] * 4 // 32 if cache["type"] == "i8" else 0)
     return Argument("pool", cache["type"], ["blocks", cache["layers"], case["heads"]["hkv"], 2, lines, columns])

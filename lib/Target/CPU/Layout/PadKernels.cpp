@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Target/CPU/Layout/Neutral.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -119,8 +120,10 @@ LogicalResult padRows(ImplicitLocOpBuilder &b, attn::ChannelsOpInterface op) {
 /// Heads that fill no panel.
 LogicalResult padAttention(ImplicitLocOpBuilder &b, attn::AttentionOp op) {
   for (Value tensor : {Value(op.getQuery()), Value(op.getKey()), Value(op.getValue()), Value(op.getResult())})
-    if (*op.getChannelsDim(tensor) + 1 != tensorOf(tensor).getRank())
-      return op.emitOpError("needs channels as the last dim of query, key, value and result");
+    if (*op.getChannelsDim(tensor) + 1 != tensorOf(tensor).getRank()) {
+      op->setAttr(cpu::kNeutralAttr, b.getUnitAttr());
+      return success();
+    }
   if (op.getKey().getDefiningOp<attn::KVViewOp>()) {
     if (columnsOf(op.getQuery()) % kPanel != 0)
       return op.emitOpError("reads a cache, so its heads must have a multiple of 32 channels");

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/CacheLayout.h"
+#include "lib/Target/CPU/Layout/Neutral.h"
 #include "lib/Target/CPU/Layout/Rounding.h"
 #include "lib/Target/CPU/Tile/AttentionSteps.h"
 #include "lib/Target/CPU/Tile/Rows.h"
@@ -235,6 +236,8 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       if (Type element = getElementTypeOrSelf(extra.getType());
           !element.isF32() && !element.isInteger(32) && !element.isInteger(64))
         return rewriter.notifyMatchFailure(op, "extra operands are f32, i32 or i64");
+    if (op->hasAttr(cpu::kNeutralAttr))
+      return rewriter.notifyMatchFailure(op, "channels that fill no panel are not the last dim");
     auto order = [&](unsigned i, AttentionOp::Dim first, AttentionOp::Dim second) {
       return *op.dimOf(i, first) < *op.dimOf(i, second);
     };

@@ -48,7 +48,8 @@ func.func @unknown(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
 // -----
 
 func.func @turned(%q: tensor<?x2x32xf32>, %k: tensor<2x32x9xf32>, %v: tensor<?x2x32xf32>, %s: f32) -> tensor<?x2x32xf32> {
-  // expected-error@+1 {{needs channels as the last dim of query, key, value and result}}
+  // CHECK: attn.attention %arg0, %arg1, %arg2, %arg3
+  // CHECK-SAME: attn_cpu.neutral
   %o = attn.attention %q, %k, %v, %s maps [affine_map<(b, h, g, i, j, c, d) -> (i, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (h, c, j)>, affine_map<(b, h, g, i, j, c, d) -> (j, h, d)>, affine_map<(b, h, g, i, j, c, d) -> (i, h, d)>]
     : tensor<?x2x32xf32>, tensor<2x32x9xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
   return %o : tensor<?x2x32xf32>

@@ -1,51 +1,5 @@
 // RUN: rapt-opt %s --attn-cpu-tile --verify-diagnostics --split-input-file
 
-func.func @not_packed(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
-  // expected-error@+1 {{has no tiled form: the weight is not in panels}}
-  %y = attn.linear %x, %w transposed : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
-  return %y : tensor<?x64xf32>
-}
-
-// -----
-
-func.func @not_padded(%x: tensor<?x50xf32>, %w: tensor<50xf32>) -> tensor<?x50xf32> {
-  // expected-error@+1 {{has no tiled form: the CPU's code needs two dims, the last one a static multiple of 32, not 'tensor<?x50xf32>'}}
-  %y = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x50xf32>, tensor<50xf32>
-  return %y : tensor<?x50xf32>
-}
-
-// -----
-
-func.func @recurrence(%x: tensor<?x50xf32>, %w: tensor<50x50xf32>, %begin: tensor<?xi32>, %h: tensor<?x50xf32>) -> tensor<?x50xf32> {
-  // expected-error@+1 {{has no tiled form: its hidden size 50 is no multiple of 32}}
-  %y, %last = attn.recurrence rnn_tanh %x, %w rows(%begin) init(%h) : tensor<?x50xf32>, tensor<50x50xf32>, tensor<?xi32>, tensor<?x50xf32>
-  return %y : tensor<?x50xf32>
-}
-
-// -----
-
-func.func @concat(%x: tensor<?x50xf32>) -> tensor<?x100xf32> {
-  // expected-error@+1 {{has no tiled form: the CPU's code needs two dims, the last one a static multiple of 32, not 'tensor<?x50xf32>'}}
-  %y = attn.concat %x, %x : tensor<?x50xf32>, tensor<?x50xf32>
-  return %y : tensor<?x100xf32>
-}
-
-// -----
-
-#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
-#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
-#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
-#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-func.func @not_pairs(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
-  %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
-  // expected-error@+1 {{has no tiled form: it is paired, and the cache is not}}
-  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {paired}
-    : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
-  return %o : tensor<?x4x64xf32>
-}
-
-// -----
-
 // Quantized elements that no pass has laid out, or that come from elsewhere than a parameter.
 
 func.func @table(%ids: tensor<?xi32>, %t: tensor<99x64x!attn.quantized<u8 group 0 axis 1>>) -> tensor<?x64xf32> {
@@ -73,35 +27,6 @@ func.func @rows(%q: tensor<?x64x!attn.quantized<s8 group 32 axis 1>>) -> tensor<
   // expected-error@+1 {{has no tiled form: it reads 'tensor<?x64x!attn.quantized<s8 group 32 axis 1>>', which is no result of attn.quantize_rows}}
   %y = attn.linear %q, %w : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<3x64x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>
-}
-
-// -----
-
-// Ops that no pattern takes: each reason is told.
-
-#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
-#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
-#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
-#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-#x = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q)>
-func.func @extra(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %scale: f32, %e: tensor<?xf16>) -> tensor<?x4x32xf32> {
-  // expected-error@+1 {{has no tiled form: extra operands are f32, i32 or i64}}
-  %o = attn.attention %q, %k, %k, %scale extras(%e : tensor<?xf16>) maps [#q, #k, #v, #o, #x]
-    : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
-  return %o : tensor<?x4x32xf32>
-}
-
-// -----
-
-#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, dqk, q)>
-#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
-#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
-#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-func.func @transposed(%q: tensor<4x32x?xf32>, %k: tensor<?x4x32xf32>, %scale: f32) -> tensor<?x4x32xf32> {
-  // expected-error@+1 {{has no tiled form: query or result is transposed}}
-  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o]
-    : tensor<4x32x?xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
-  return %o : tensor<?x4x32xf32>
 }
 
 // -----
@@ -139,24 +64,6 @@ func.func @append(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32>, %l: index, %k
   %n = attn.kv_append %c[%l], %k, %k rows(%r, %r, %t)
     : !attn.kv_cache<1 x 1 x 32, block = 64, f32>, tensor<?x1x32xf32>, tensor<?x1x32xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   return %n : !attn.kv_cache<1 x 1 x 32, block = 64, f32>
-}
-
-// -----
-
-func.func @columns(%state: tensor<?x?xf32>, %values: tensor<?x?xf32>, %rows: tensor<?xi32>) -> tensor<?x?xf32> {
-  // expected-error@+1 {{has no tiled form: columns are not static}}
-  %0 = attn.update_rows %state, %values, %rows : tensor<?x?xf32>, tensor<?x?xf32>, tensor<?xi32>
-  return %0 : tensor<?x?xf32>
-}
-
-// -----
-
-#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
-#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
-func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x?xf32>, %s: f32) -> tensor<?x1x1x64xf32> {
-  // expected-error@+1 {{has no tiled form: head dimensions are dynamic}}
-  %0 = attn.attention_weights %w[%l], %q, %q, %s heads [3] maps [#q, #k] : tensor<?x1x1x64xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>
-  return %0 : tensor<?x1x1x64xf32>
 }
 
 // -----

@@ -1,0 +1,95 @@
+// RUN: rapt-opt %s --attn-cpu-tile --split-input-file --remarks-filter=fusion -o %t.mlir 2>&1 | FileCheck %s
+// RUN: not grep -E 'attn\.(linear|rms_norm|recurrence|concat|attention|select_rows)' %t.mlir
+
+// Ops that no schedule of the CPU takes are decomposed as for any target; a remark tells why.
+
+// CHECK: its neutral decomposition is compiled, since the weight is not in panels
+func.func @not_packed(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
+  %y = attn.linear %x, %w transposed : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// CHECK: its neutral decomposition is compiled, since the CPU's code needs two dims, the last one a static multiple of 32, not 'tensor<?x50xf32>'
+func.func @not_padded(%x: tensor<?x50xf32>, %w: tensor<50xf32>) -> tensor<?x50xf32> {
+  %y = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x50xf32>, tensor<50xf32>
+  return %y : tensor<?x50xf32>
+}
+
+// -----
+
+// CHECK: its neutral decomposition is compiled, since its hidden size 50 is no multiple of 32, as the CPU's code needs
+func.func @recurrence(%x: tensor<?x50xf32>, %w: tensor<50x50xf32>, %begin: tensor<?xi32>, %h: tensor<?x50xf32>) -> tensor<?x50xf32> {
+  %y, %last = attn.recurrence rnn_tanh %x, %w rows(%begin) init(%h) : tensor<?x50xf32>, tensor<50x50xf32>, tensor<?xi32>, tensor<?x50xf32>
+  return %y : tensor<?x50xf32>
+}
+
+// -----
+
+// CHECK: its neutral decomposition is compiled, since the CPU's code needs two dims, the last one a static multiple of 32, not 'tensor<?x50xf32>'
+func.func @concat(%x: tensor<?x50xf32>) -> tensor<?x100xf32> {
+  %y = attn.concat %x, %x : tensor<?x50xf32>, tensor<?x50xf32>
+  return %y : tensor<?x100xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+// CHECK: its neutral decomposition is compiled, since it is paired, and the cache is not
+func.func @not_pairs(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
+  %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {paired}
+    : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
+  return %o : tensor<?x4x64xf32>
+}
+
+// -----
+
+// Ops that no pattern takes: each reason is told.
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#x = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q)>
+// CHECK: its neutral decomposition is compiled, since extra operands are f32, i32 or i64
+func.func @extra(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %scale: f32, %e: tensor<?xf16>) -> tensor<?x4x32xf32> {
+  %o = attn.attention %q, %k, %k, %scale extras(%e : tensor<?xf16>) maps [#q, #k, #v, #o, #x]
+    : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
+  return %o : tensor<?x4x32xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, dqk, q)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+// CHECK: its neutral decomposition is compiled, since query or result is transposed
+func.func @transposed(%q: tensor<4x32x?xf32>, %k: tensor<?x4x32xf32>, %scale: f32) -> tensor<?x4x32xf32> {
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o]
+    : tensor<4x32x?xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
+  return %o : tensor<?x4x32xf32>
+}
+
+// -----
+
+// CHECK: its neutral decomposition is compiled, since columns are not static
+func.func @columns(%state: tensor<?x?xf32>, %values: tensor<?x?xf32>, %rows: tensor<?xi32>) -> tensor<?x?xf32> {
+  %0 = attn.update_rows %state, %values, %rows : tensor<?x?xf32>, tensor<?x?xf32>, tensor<?xi32>
+  return %0 : tensor<?x?xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+// CHECK: its neutral decomposition is compiled, since head dimensions are dynamic
+func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x?xf32>, %s: f32) -> tensor<?x1x1x64xf32> {
+  %0 = attn.attention_weights %w[%l], %q, %q, %s heads [3] maps [#q, #k] : tensor<?x1x1x64xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>
+  return %0 : tensor<?x1x1x64xf32>
+}
