@@ -28,7 +28,7 @@ func.func @depends_on_data(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: 
 // -----
 
 func.func private @task(%n: index, %begin: index, %end: index, %worker: index) {
-  // expected-error@+1 {{in a task needs a static size}}
+  // expected-error@+1 {{in a task needs extents with constant bounds}}
   %t = memref.alloc(%n) : memref<?xf32>
   memref.copy %t, %t : memref<?xf32> to memref<?xf32>
   return

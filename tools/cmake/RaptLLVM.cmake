@@ -39,7 +39,7 @@ target_link_libraries(RaptMLIR INTERFACE
   MLIRArithValueBoundsOpInterfaceImpl MLIRBufferizationTransforms MLIRBuiltinToLLVMIRTranslation
   MLIRControlFlowToLLVM MLIRFuncInlinerExtension MLIRFuncToLLVM MLIRIndexToLLVM MLIRLLVMToLLVMIRTranslation
   MLIRLinalgTransformOps MLIRLinalgTransforms MLIRMathToLLVM MLIRMemRefToLLVM MLIRMemRefTransforms MLIRParser
-  MLIRReconcileUnrealizedCasts MLIRSCFToControlFlow MLIRSCFTransforms MLIRTargetLLVMIRExport MLIRTensorTransforms
+  MLIRReconcileUnrealizedCasts MLIRSCFToControlFlow MLIRSCFTransforms MLIRTargetLLVMIRExport MLIRTensorInferTypeOpInterfaceImpl MLIRTensorTransforms
   MLIRTransformDialectTransforms MLIRTransforms MLIRUBToLLVM MLIRVectorToLLVMPass MLIRVectorToSCF MLIRVectorTransforms
   RaptLLVM)
 # rapt_export_symbols(TOOL): plugins find the symbols of MLIR, of our dialect and of LLVM's basic libraries in the tool.
