@@ -15,6 +15,14 @@ def AttnVerifyBackend : Pass<"attn-verify-backend", "::mlir::ModuleOp"> {
   let options = [ListOption<"dialects", "dialects", "std::string", "Dialects of the target's instructions">];
 }
 
+def AttnVerifyLLVMDialect : Pass<"attn-verify-llvm-dialect", "::mlir::ModuleOp"> {
+  let summary = "checks the contract of the stage `llvm-dialect`";
+  let description = [{
+    Only the llvm dialect is left, and declarations of weights and dims, from which the manifest is written. Every function of an entry (`attn.entry`) has its
+    buffers (`attn.buffers`).
+  }];
+}
+
 def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
   let summary = "entries take the caller's memory and return a status";
   let description = [{

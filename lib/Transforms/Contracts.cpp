@@ -44,6 +44,16 @@ template <typename Op> LogicalResult verifyAdditive(Op op) {
                           << vector;
 }
 
+/// Arithmetic on tensors is what attn has ops for; a constant may be a tensor.
+LogicalResult verifyScalar(Operation *op) {
+  if (!isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) || isa<arith::ConstantOp>(op))
+    return success();
+  for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
+    if (isa<ShapedType>(type))
+      return op->emitOpError() << "works on " << type << ": arith and math of the imported stage are scalar";
+  return success();
+}
+
 struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Imported)))
@@ -51,7 +61,7 @@ struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
     // attn-declare-kernels names what a kernel's entries do not.
     const bool isNamed = !attn::isKernelModule(getOperation());
     WalkResult result = getOperation().walk([&](Operation *op) {
-      if (failed(verifyDim(op)))
+      if (failed(verifyDim(op)) || failed(verifyScalar(op)))
         return WalkResult::interrupt();
       if (auto entry = dyn_cast<func::FuncOp>(op); entry && isNamed && entry->hasAttr(attn::AttnDialect::entryAttr))
         return failed(verifyEntry(entry)) ? WalkResult::interrupt() : WalkResult::advance();

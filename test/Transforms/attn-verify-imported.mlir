@@ -83,3 +83,14 @@ func.func @unranked(%x: tensor<*xf32>) -> index {
   %d = tensor.dim %x, %c0 : tensor<*xf32>
   return %d : index
 }
+
+// -----
+
+// A constant may be a tensor; arithmetic on one is for ops of attn.
+func.func @elementwise(%x: tensor<?x8xf32>, %s: f32) -> tensor<?x8xf32> {
+  %c = arith.constant dense<1.0> : tensor<8xf32>
+  %t = arith.addf %s, %s : f32
+  // expected-error@+1 {{'arith.addf' op works on 'tensor<?x8xf32>': arith and math of the imported stage are scalar}}
+  %y = arith.addf %x, %x : tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}

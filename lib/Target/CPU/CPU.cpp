@@ -143,6 +143,8 @@ public:
       AttnVerifyBackendOptions contract;
       contract.dialects = {"amx"};
       passes.addPass(createAttnVerifyBackend(contract));
+    } else {
+      passes.addPass(createAttnVerifyLLVMDialect());
     }
   }
 

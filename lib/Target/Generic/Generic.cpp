@@ -71,6 +71,8 @@ public:
       passes.addPass(createAttnVerifyGeneric(contract));
     } else if (stage == Stage::Backend) {
       passes.addPass(createAttnVerifyBackend());
+    } else {
+      passes.addPass(createAttnVerifyLLVMDialect());
     }
   }
 
