@@ -264,6 +264,19 @@ static SmallVector<Value> regionArguments(ImplicitLocOpBuilder &b, const Attenti
   return arguments;
 }
 
+/// A block's keys in f32, [channels, keys].
+static Value turned(ImplicitLocOpBuilder &b, const AttentionOperands &o, Value keys, const KeyBlock &block) {
+  SmallVector<OpFoldResult> shape{b.getIndexAttr(0), block.size};
+  for (auto [place, expr] : llvm::enumerate(block.keyMap.getResults()))
+    if (expr == b.getAffineDimExpr(2))
+      shape[0] = extent(b, keys, place);
+  AffineMap fromTurned = block.keyMap.replaceDimsAndSymbols(
+      {b.getAffineConstantExpr(0), b.getAffineDimExpr(1), b.getAffineDimExpr(0)}, {}, 2, 0);
+  return generic(b, {keys}, emptyOf(b, shape, b.getF32Type()), {fromTurned, b.getMultiDimIdentityMap(2)},
+                 {Loop::Parallel, Loop::Parallel},
+                 [](ImplicitLocOpBuilder &b, ValueRange x) { return widened(b, x[0]); });
+}
+
 Scores neutral::scoresOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile,
                          const KeyBlock &block) {
   SmallVector<OpFoldResult> offsets, sizes, shape{tile.size, block.size};
@@ -288,8 +301,19 @@ Scores neutral::scoresOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, co
       cut(inputs[0], queryMap), cut(inputs[1], block.keyMap);
   }
   maps.push_back(mapOf(b, 3, {0, 1}));
+  // Keys by channels: the innermost loop is over keys then, which lie side by side, and sums stay in one order.
+  const bool isTurned = isa<Attribute>(o.extentOf(b, Dim::DQK));
+  if (isTurned) {
+    inputs[1] = turned(b, o, inputs[1], block);
+    for (AffineMap &map : maps)
+      map = map.compose(mapOf(b, 3, {0, 2, 1}));
+    maps[1] = mapOf(b, 3, {1, 2});
+  }
+  SmallVector<Loop> loops{Loop::Parallel, Loop::Parallel, Loop::Reduction};
+  if (isTurned)
+    std::swap(loops[1], loops[2]);
   Value similarities =
-      generic(b, inputs, filled(b, 0, room), maps, {Loop::Parallel, Loop::Parallel, Loop::Reduction},
+      generic(b, inputs, filled(b, 0, room), maps, loops,
               [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
                 Value q = widened(b, x[0]), k = widened(b, x[1]);
                 Value term =
