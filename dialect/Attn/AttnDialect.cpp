@@ -126,7 +126,7 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
                  "must be one of \"" + llvm::join(std::begin(kStages), std::end(kStages), "\", \"") +
                      "\", on a module");
   }
-  if (name == entryAttr)
+  if (name == entryAttr || name == scalarLoopsAttr)
     return check(isa<FunctionOpInterface>(op) && isa<UnitAttr>(value), "is a unit attribute of a function");
   if (name == buffersAttr) {
     auto buffers = dyn_cast<ArrayAttr>(value);

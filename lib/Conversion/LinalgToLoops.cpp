@@ -1,7 +1,9 @@
 //===- LinalgToLoops.cpp - linalg ops and copies on buffers as loops ----------------------------===//
+#include "dialect/Attn/AttnDialect.h"
 #include "lib/Conversion/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -48,6 +50,8 @@ struct LinalgToLoops : rapt::impl::AttnLinalgToLoopsBase<LinalgToLoops> {
         op.emitOpError("has no loops: it is not bufferized");
         return signalPassFailure();
       }
+      if (auto function = op->getParentOfType<func::FuncOp>())
+        function->setAttr(attn::AttnDialect::scalarLoopsAttr, rewriter.getUnitAttr());
       rewriter.eraseOp(op);
     }
   }

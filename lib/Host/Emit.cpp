@@ -118,6 +118,11 @@ constexpr llvm::StringLiteral kCleanUp = "lower-expect,sroa,early-cse<memssa>,si
                                          "verify-fixpoint>,loop-mssa(loop-rotate,licm),gvn,"
                                          "instcombine<no-verify-fixpoint>,simplifycfg,adce";
 
+/// What it does besides for functions whose loops are over scalars.
+constexpr llvm::StringLiteral kVectorizeLoops = "loop-simplify,lcssa,loop(indvars),loop-vectorize,"
+                                                "instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),gvn,adce";
+constexpr llvm::StringLiteral kScalarLoops = "rapt-scalar-loops"; ///< of a function in LLVM IR
+
 /// Register tiles fill the registers, and their steps come in the order that reads well. LLVM's scheduler, which may
 /// not look at single functions, puts the loads of a step first where an address takes a multiplication, and spills
 /// half of the accumulators.
@@ -172,6 +177,12 @@ Status runCleanUp(llvm::Module &module, llvm::TargetMachine &machine, const Prog
   llvm::ModulePassManager passes;
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(ofFunction)));
   passes.run(module, modules);
+  llvm::FunctionPassManager ofLoops;
+  if (llvm::Error error = builder.parsePassPipeline(ofLoops, kVectorizeLoops))
+    return Error{"LLVM does not know a pass of " + kVectorizeLoops.str() + ": " + llvm::toString(std::move(error))};
+  for (llvm::Function &function : module)
+    if (function.hasFnAttribute(kScalarLoops))
+      ofLoops.run(function, functions);
   return {};
 }
 
@@ -211,6 +222,10 @@ Expected<Code> host::translate(mlir::ModuleOp source, const Machine &machine, co
         function->removeAttr(name);
     }
   }
+  for (auto function : copy->getOps<mlir::LLVM::LLVMFuncOp>())
+    if (function->removeAttr(attn::AttnDialect::scalarLoopsAttr))
+      function.setPassthroughAttr(
+          mlir::ArrayAttr::get(function.getContext(), mlir::StringAttr::get(function.getContext(), kScalarLoops)));
   llvm::SmallVector<mlir::NamedAttribute> attributes(copy.get()->getDiscardableAttrs());
   for (mlir::NamedAttribute attribute : attributes)
     if (mlir::isa_and_nonnull<attn::AttnDialect>(attribute.getNameDialect()))

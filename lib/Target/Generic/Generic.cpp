@@ -87,9 +87,9 @@ private:
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());
     passes.addPass(createCanonicalizerPass());
-    passes.addPass(createAttnLinalgToLoops());
     passes.addPass(createAttnOutlineParallel());
     passes.addPass(createAttnPlanMemory());
+    passes.addPass(createAttnLinalgToLoops());
     passes.addPass(createCanonicalizerPass());
   }
 };
