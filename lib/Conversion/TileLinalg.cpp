@@ -100,8 +100,8 @@ bool isMadeIn(Value value, BlockArgument argument) {
   return true;
 }
 
-/// What a loop carries stays in one place: a tensor that an iteration makes elsewhere is copied there at its end, since
-/// a loop whose memory changes hands allocates.
+/// A tensor that a loop carries stays in one place: one that an iteration makes elsewhere is copied there at its end,
+/// since a loop whose memory changes hands allocates.
 void keepInPlace(scf::ForOp loop) {
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   OpBuilder b(yield);

@@ -1,4 +1,4 @@
-//===- AttentionWeights.cpp - What attention mixes values with ---------------------------===//
+//===- AttentionWeights.cpp - Probabilities of attention ----------------------===//
 //
 // Keys are gone through twice: first for the maximum and the sum of each query, then for the
 // weights.

@@ -29,8 +29,6 @@ template <typename Op> struct DecomposeNorm : OpRewritePattern<Op> {
     OpFoldResult rows = extent(b, input, 0);
     const int64_t width = cast<RankedTensorType>(input.getType()).getDimSize(1),
                   columns = op.getColumns().value_or(width);
-    if (ShapedType::isDynamic(width))
-      return rewriter.notifyMatchFailure(op, "columns are not static");
     if (columns != width) // weight and bias are zero in the others
       counted = slice(b, input, {b.getIndexAttr(0), b.getIndexAttr(0)}, {rows, b.getIndexAttr(columns)});
     AffineMap both = b.getMultiDimIdentityMap(2), row = mapOf(b, 2, {0}), column = mapOf(b, 2, {1});

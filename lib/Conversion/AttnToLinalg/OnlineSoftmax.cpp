@@ -79,10 +79,6 @@ OpFoldResult AttentionOperands::extentOf(ImplicitLocOpBuilder &b, Dim dim) const
 attn::KVViewOp AttentionOperands::view() const { return key.getDefiningOp<attn::KVViewOp>(); }
 
 std::string neutral::obstacle(const AttentionOperands &o, const CacheReader *cache) {
-  if (!o.placeOf(AttentionOperands::Query, Dim::Q) || !o.placeOf(AttentionOperands::Query, Dim::DQK))
-    return "the query has no dim of queries or channels";
-  if (!o.placeOf(AttentionOperands::Key, Dim::KV) || !o.placeOf(AttentionOperands::Key, Dim::DQK))
-    return "the key has no dim of keys or channels";
   if (o.value)
     if (std::optional<unsigned> place = o.placeOf(AttentionOperands::Value_, Dim::DV);
         !place || cast<RankedTensorType>(o.value.getType()).isDynamicDim(*place))

@@ -9,7 +9,7 @@ namespace rapt::neutral {
 /// Queries of a task, and keys of a block where they are not in a cache.
 inline constexpr int64_t kQueries = 16, kKeys = 64;
 
-/// What attn.attention and attn.attention_weights have in common, by the numbers of attn.attention's maps.
+/// The operands that attn.attention and attn.attention_weights share, by the numbers of attn.attention's maps.
 struct AttentionOperands {
   using Dim = attn::AttentionOp::Dim;
   enum Operand : unsigned { Query, Key, Value_, Result, FirstExtra };

@@ -1,0 +1,150 @@
+// RUN: rapt-opt %s --attn-to-linalg --split-input-file | FileCheck %s
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// CHECK-DAG: #[[$TILES:.*]] = affine_map<()[s0] -> (s0 ceildiv 16)>
+// CHECK-DAG: #[[$TILE:.*]] = affine_map<(d0) -> (16, d0)>
+// CHECK-DAG: #[[$BLOCK:.*]] = affine_map<(d0) -> (64, d0)>
+// CHECK-DAG: #[[$QUERY:.*]] = affine_map<(d0, d1, d2) -> (d0, 0, d2)>
+// CHECK-DAG: #[[$KEY:.*]] = affine_map<(d0, d1, d2) -> (d1, 0, d2)>
+// CHECK-DAG: #[[$FIRST:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG: #[[$CHANNEL:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG: #[[$BOTH:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG: #[[$ROW:.*]] = affine_map<(d0, d1) -> (d0)>
+
+// A task has 16 queries of a head. Its loop over blocks of 64 keys ends behind the last key that a query of the tile may see, and
+// carries sums of values, maximum and sum. Whether a score counts is a tensor of its own: it is never made -infinity, and what does
+// not count is neither in the maximum nor, as -1, in the sums. The result is written to its place by one division.
+// CHECK-LABEL: @causal
+// CHECK-SAME: %[[Q:.*]]: tensor<?x3x20xf32>, %[[K:.*]]: tensor<?x3x20xf32>, %[[V:.*]]: tensor<?x3x24xf32>, %[[SCALE:.*]]: f32
+func.func @causal(%q: tensor<?x3x20xf32>, %k: tensor<?x3x20xf32>, %v: tensor<?x3x24xf32>, %scale: f32) -> tensor<?x3x24xf32> {
+  // CHECK-NOT: 0xFF800000
+  // CHECK: %[[COUNT:.*]] = affine.apply #[[$TILES]]
+  // CHECK: scf.forall (%{{.*}}, %[[HEAD:.*]], %{{.*}}, %[[NTH:.*]]) in (1, 3, 1, %[[COUNT]]) shared_outs(%[[OUT:.*]] = %{{.*}})
+  // CHECK: %[[SIZE:.*]] = affine.min #[[$TILE]]
+  // CHECK: %[[KEYS:.*]] = tensor.dim %[[K]]
+  // CHECK: %[[BEHIND:.*]] = arith.addi %{{.*}}, %[[SIZE]]
+  // CHECK: %[[BOUND:.*]] = arith.addi %[[BEHIND]], %c0
+  // CHECK: %[[SEEN:.*]] = arith.minsi %[[KEYS]], %[[BOUND]]
+  // CHECK: %[[NOT_NEGATIVE:.*]] = arith.maxsi %{{.*}}, %[[SEEN]]
+  // CHECK: %[[END:.*]] = arith.select %{{.*}}, %{{.*}}, %[[NOT_NEGATIVE]]
+  // CHECK: arith.constant -3.40282347E+38
+  // CHECK: scf.for %[[BEGIN:.*]] = %{{.*}} to %[[END]] step %c64 iter_args(%[[SUMS:.*]] = %{{.*}}, %[[MAX:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}}) -> (tensor<?x24xf32>, tensor<?xf32>, tensor<?xf32>)
+  // CHECK: affine.min #[[$BLOCK]]
+  // CHECK: %[[SCORES:.*]] = linalg.generic {indexing_maps = [#[[$QUERY]], #[[$KEY]], #[[$FIRST]]], iterator_types = ["parallel", "parallel", "reduction"]}
+  // CHECK: %[[MASKED:.*]]:2 = linalg.generic {{.*}} ins(%[[SCORES]] : {{.*}} outs(%{{.*}}, %{{.*}} : tensor<?x?xf32>, tensor<?x?xi8>)
+  // CHECK: arith.mulf %{{.*}}, %[[SCALE]]
+  // CHECK: %[[KEPT:.*]] = arith.cmpi sle
+  // CHECK: arith.extui %[[KEPT]] : i1 to i8
+  // CHECK: linalg.generic {indexing_maps = [#[[$BOTH]], #[[$BOTH]], #[[$ROW]]], iterator_types = ["parallel", "reduction"]} ins(%[[MASKED]]#0, %[[MASKED]]#1 :
+  // CHECK: ^bb0(%[[SCORE:.*]]: f32, %{{.*}}: i8, %[[MOST:.*]]: f32):
+  // CHECK: %[[LARGER:.*]] = arith.maxnumf %[[MOST]], %[[SCORE]]
+  // CHECK: arith.select %{{.*}}, %[[LARGER]], %[[MOST]]
+  // CHECK: %[[MOVED:.*]]:2 = linalg.generic {{.*}} outs(%[[MAX]], %{{.*}} :
+  // CHECK: %[[P:.*]] = linalg.generic {{.*}} ins(%[[MASKED]]#0, %[[MASKED]]#1, %[[MOVED]]#0 :
+  // CHECK: %[[E:.*]] = math.exp
+  // CHECK: %[[OUT_OF:.*]] = arith.constant -1.0
+  // CHECK: arith.select %{{.*}}, %[[E]], %[[OUT_OF]]
+  // CHECK: linalg.generic {{.*}} ins(%[[P]] :
+  // CHECK: arith.cmpf olt
+  // CHECK: %[[NEWSUM:.*]] = linalg.generic {{.*}} outs(%[[SUM]] :
+  // CHECK: linalg.generic {indexing_maps = [#[[$FIRST]], #[[$KEY]], #[[$CHANNEL]]], iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[P]], %{{.*}} :
+  // CHECK: %[[DROPPED:.*]] = arith.cmpf olt
+  // CHECK: arith.select %[[DROPPED]]
+  // CHECK: %[[NEWSUMS:.*]] = linalg.generic {{.*}} outs(%[[SUMS]] :
+  // CHECK: scf.yield %[[NEWSUMS]], %[[MOVED]]#0, %[[NEWSUM]]
+  // CHECK: %[[EMPTY:.*]] = arith.cmpf oeq
+  // CHECK: %[[MEAN:.*]] = arith.divf
+  // CHECK: arith.select %[[EMPTY]], %{{.*}}, %[[MEAN]]
+  // CHECK: tensor.parallel_insert_slice %{{.*}} into %[[OUT]][%{{.*}}, %[[HEAD]], 0] [%[[SIZE]], 1, 24] [1, 1, 1]
+  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
+    : tensor<?x3x20xf32>, tensor<?x3x20xf32>, tensor<?x3x24xf32> -> tensor<?x3x24xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %keep = arith.cmpi sle, %j, %i : index
+      attn.yield %keep : i1
+    }
+  return %o : tensor<?x3x24xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// Near miss: without a mask all keys are visited, and no score is told apart.
+// CHECK-LABEL: @unmasked
+// CHECK-SAME: %{{.*}}: tensor<?x3x20xf32>, %[[K:.*]]: tensor<?x3x20xf32>
+func.func @unmasked(%q: tensor<?x3x20xf32>, %k: tensor<?x3x20xf32>, %scale: f32) -> tensor<?x3x20xf32> {
+  // CHECK: %[[KEYS:.*]] = tensor.dim %[[K]]
+  // CHECK-NOT: arith.minsi
+  // CHECK: %[[END:.*]] = arith.select %{{.*}}, %{{.*}}, %[[KEYS]]
+  // CHECK: scf.for %{{.*}} = %{{.*}} to %[[END]] step %c64
+  // CHECK-NOT: i8
+  // CHECK: scf.forall.in_parallel
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o]
+    : tensor<?x3x20xf32>, tensor<?x3x20xf32>, tensor<?x3x20xf32> -> tensor<?x3x20xf32>
+  return %o : tensor<?x3x20xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// A window has a lower bound as well: keys before the first that a query of the tile may see are not visited.
+// CHECK-LABEL: @window
+func.func @window(%q: tensor<?x1x20xf32>, %k: tensor<?x1x20xf32>, %scale: f32) -> tensor<?x1x20xf32> {
+  // CHECK: %[[BEFORE:.*]] = arith.constant -99 : index
+  // CHECK: %[[LOWER:.*]] = arith.addi %{{.*}}, %[[BEFORE]]
+  // CHECK: %[[FROM:.*]] = arith.maxsi %{{.*}}, %[[LOWER]]
+  // CHECK: scf.for %{{.*}} = %[[FROM]] to %{{.*}} step %c64
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o]
+    : tensor<?x1x20xf32>, tensor<?x1x20xf32>, tensor<?x1x20xf32> -> tensor<?x1x20xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %c100 = arith.constant 100 : index
+      %start = arith.subi %i, %c100 : index
+      %below = arith.cmpi sle, %j, %i : index
+      %inside = arith.cmpi sgt, %j, %start : index
+      %keep = arith.andi %below, %inside : i1
+      attn.yield %keep : i1
+    }
+  return %o : tensor<?x1x20xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
+#bias = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, g)>
+
+// Packed sequences of grouped queries: the grid is over sequences, heads and groups; rows behind the last sequence are 0. The score's
+// region reads its extra operand at the tile's head and group.
+// CHECK-LABEL: @packed
+// CHECK-SAME: %[[Q:.*]]: tensor<?x2x3x20xf32>, %{{.*}}: tensor<?x2x20xf32>, %{{.*}}: f32, %[[BEGIN:.*]]: tensor<?xi32>, %[[BIAS:.*]]: tensor<2x3xf32>
+func.func @packed(%q: tensor<?x2x3x20xf32>, %k: tensor<?x2x20xf32>, %scale: f32, %begin: tensor<?xi32>, %bias: tensor<2x3xf32>) -> tensor<?x2x3x20xf32> {
+  // CHECK: %[[ZEROS:.*]] = linalg.fill {{.*}} -> tensor<?x2x3x20xf32>
+  // CHECK: scf.forall (%[[ROW:.*]], %[[HEAD:.*]], %[[GROUP:.*]], %{{.*}}) in (%{{.*}}, 2, 3, %{{.*}}) shared_outs(%{{.*}} = %[[ZEROS]])
+  // CHECK-COUNT-2: tensor.extract %[[BEGIN]]
+  // CHECK: tensor.extract_slice %[[Q]][%{{.*}}, %[[HEAD]], %[[GROUP]], 0]
+  // CHECK: tensor.extract %[[BIAS]][%[[HEAD]], %[[GROUP]]]
+  // CHECK: arith.addf
+  %o = attn.attention %q, %k, %k, %scale q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>) extras(%bias : tensor<2x3xf32>) maps [#q, #k, #v, #o, #bias]
+    : tensor<?x2x3x20xf32>, tensor<?x2x20xf32>, tensor<?x2x20xf32> -> tensor<?x2x3x20xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %e: f32):
+      %0 = arith.addf %s, %e : f32
+      attn.yield %0 : f32
+    }
+  return %o : tensor<?x2x3x20xf32>
+}
