@@ -36,6 +36,28 @@ func.func private @task(%n: index, %begin: index, %end: index, %worker: index) {
 
 // -----
 
+// A bound from above is needed: a lower one tells nothing of the size.
+func.func private @lower(%n: index, %begin: index, %end: index, %worker: index) {
+  %size = affine.max affine_map<()[n] -> (16, n)>()[%n]
+  // expected-error@+1 {{in a task needs extents with constant bounds}}
+  %t = memref.alloc(%size) : memref<?xf32>
+  memref.copy %t, %t : memref<?xf32> to memref<?xf32>
+  return
+}
+
+// -----
+
+// So many bytes are no buffer of a task.
+func.func private @huge(%n: index, %begin: index, %end: index, %worker: index) {
+  %size = affine.min affine_map<()[n] -> (4611686018427387904, n)>()[%n]
+  // expected-error@+1 {{in a task needs extents with constant bounds}}
+  %t = memref.alloc(%size) : memref<?x8xf32>
+  memref.copy %t, %t : memref<?x8xf32> to memref<?x8xf32>
+  return
+}
+
+// -----
+
 func.func @undeclared(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>,
                       %x: memref<?xf32> {attn.name = "x", attn.dims = ["m"]}) -> i32 attributes {attn.entry} {
   %c0 = arith.constant 0 : index

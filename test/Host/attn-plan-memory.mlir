@@ -103,3 +103,54 @@ func.func @scratch(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?
 // CHECK: %[[BYTES:.*]] = arith.muli %[[WORKERS]], %{{.*}}
 // CHECK: %[[ALL:.*]] = arith.addi %{{.*}}, %[[BYTES]]
 // CHECK: return %[[ALL]]
+
+// -----
+
+// A task's buffer whose extent has a constant bound, as a tile's has: 16 numbers on the stack, made at the task's begin since the
+// extent is known in the loop alone, and a view of them there.
+attn.dim @n min 0 max 64
+// CHECK-LABEL: func.func private @bounded
+func.func private @bounded(%x: memref<?xf32>, %n: index, %begin: index, %end: index, %worker: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: %[[ROOM:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64xi8>
+  // CHECK: scf.for
+  scf.for %i = %begin to %end step %c1 {
+    // CHECK: %[[SIZE:.*]] = affine.min
+    %size = affine.min affine_map<(i)[n] -> (16, n - i)>(%i)[%n]
+    // CHECK: memref.view %[[ROOM]][%{{.*}}][%[[SIZE]]] : memref<64xi8> to memref<?xf32>
+    %t = memref.alloc(%size) : memref<?xf32>
+    %v = memref.load %t[%c0] : memref<?xf32>
+    memref.store %v, %x[%i] : memref<?xf32>
+  }
+  return
+}
+// Above 16 KiB the bound is what each worker's slice of the workspace has: 5000 numbers, rounded up to whole cache lines.
+// CHECK-LABEL: func.func private @large
+// CHECK-SAME: (%{{.*}}: memref<?xf32>, %{{.*}}: index, %[[WS:.*]]: memref<?xi8>, %[[BASE:.*]]: index, %{{.*}}: index, %{{.*}}: index, %[[WORKER:.*]]: index)
+func.func private @large(%x: memref<?xf32>, %n: index, %begin: index, %end: index, %worker: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: arith.muli %[[WORKER]], %c20032
+  // CHECK: scf.for
+  scf.for %i = %begin to %end step %c1 {
+    // CHECK: %[[SIZE:.*]] = affine.min
+    %size = affine.min affine_map<(i)[n] -> (5000, n - i)>(%i)[%n]
+    // CHECK: memref.view %[[WS]][%{{.*}}][%[[SIZE]]] : memref<?xi8> to memref<?xf32>
+    %t = memref.alloc(%size) : memref<?xf32>
+    %v = memref.load %t[%c0] : memref<?xf32>
+    memref.store %v, %x[%i] : memref<?xf32>
+  }
+  return
+}
+func.func @tiles(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>,
+                 %x: memref<?xf32> {attn.name = "x", attn.dims = ["n"]}) -> i32 attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %s = arith.constant 0 : i32
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  attn.parallel_for @bounded(%x, %n) count %n env %env : (memref<?xf32>, index), !llvm.ptr
+  attn.parallel_for @large(%x, %n) count %n env %env : (memref<?xf32>, index), !llvm.ptr
+  return %s : i32
+}
+// CHECK-LABEL: func.func @tiles.workspace
+// CHECK: arith.constant 20032

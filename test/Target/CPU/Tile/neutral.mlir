@@ -93,3 +93,16 @@ func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x?xf32>, %
   %0 = attn.attention_weights %w[%l], %q, %q, %s heads [3] maps [#q, #k] : tensor<?x1x1x64xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>
   return %0 : tensor<?x1x1x64xf32>
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+// CHECK: its neutral decomposition is compiled, since channels that fill no panel are not the last dim
+func.func @marked(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %scale: f32) -> tensor<?x4x32xf32> {
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn_cpu.neutral}
+    : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
+  return %o : tensor<?x4x32xf32>
+}

@@ -1,0 +1,9 @@
+// RUN: rapt-opt %s --attn-generic-layout --verify-diagnostics
+
+// Only matmuls and look-ups have a dequantized form.
+attn.parameter @t : tensor<99x64x!attn.quantized<u8 group 0 axis 1>> from [#attn.source<"t">]
+func.func @returned() -> tensor<99x64x!attn.quantized<u8 group 0 axis 1>> {
+  %t = attn.parameter_slice @t : tensor<99x64x!attn.quantized<u8 group 0 axis 1>>
+  // expected-error@+1 {{'func.return' op reads a quantized parameter, but only matmuls and look-ups are known to}}
+  return %t : tensor<99x64x!attn.quantized<u8 group 0 axis 1>>
+}

@@ -1,0 +1,56 @@
+// RUN: rapt-opt %s --attn-verify-generic --verify-diagnostics --split-input-file
+
+// A module that keeps the contract of laid-out: ops of attn are whole.
+module attributes {attn.target = {target = "generic"}} {
+attn.parameter @w : tensor<64x96xf32> from [#attn.source<"w">] {layout = #attn.layout<row_major, shape = [64, 80], column_group = 0, row_group = 0, k = 1>, offset = 0 : i64, stride = 24576 : i64}
+func.func @whole(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %y = attn.activation relu %x : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+}
+
+// -----
+
+module attributes {attn.target = {target = "generic"}} {
+// expected-error@+1 {{has no layout, offset and stride, which the laid-out stage promises}}
+attn.parameter @w : tensor<64x64xf32> from [#attn.source<"w">]
+}
+
+// -----
+
+module attributes {attn.target = {target = "generic"}} {
+func.func @append(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32>, %l: index, %k: tensor<?x1x32xf32>, %r: tensor<?xi32>, %t: tensor<?x?xi32>) {
+  // expected-error@+1 {{gives a cache without a layout, which the laid-out stage promises}}
+  %n = attn.kv_append %c[%l], %k, %k rows(%r, %r, %t)
+    : !attn.kv_cache<1 x 1 x 32, block = 64, f32>, tensor<?x1x32xf32>, tensor<?x1x32xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  return
+}
+}
+
+// -----
+
+// expected-error@+1 {{'builtin.module' op has no attn.target, which the laid-out stage promises}}
+module {
+}
+
+// -----
+
+// A tile of attention is a schedule of another target's.
+module attributes {attn.target = {target = "generic"}} {
+func.func @tile(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x64xf32>, %m: tensor<8xf32>) -> tensor<8x64xf32> {
+  // expected-error@+1 {{'attn.attention_state' op is a tile of another target}}
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%acc, %m, %m)
+    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x64xf32>
+}
+}
+
+// -----
+
+module attributes {attn.target = {target = "generic"}} {
+func.func @vectors(%x: vector<4xf32>) -> vector<4xf32> {
+  // expected-error@+1 {{'vector.shuffle' op is not of the stage laid-out, whose dialects are builtin, attn, affine, arith, func, linalg, math, scf, tensor}}
+  %0 = vector.shuffle %x, %x [0, 1, 2, 3] : vector<4xf32>, vector<4xf32>
+  return %0 : vector<4xf32>
+}
+}
