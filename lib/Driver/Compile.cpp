@@ -112,8 +112,11 @@ bool Compilation::prepare() {
   Expected<std::vector<host::Machine>> machines = host::Machine::makeAll(*triple, options.cpus, options.attributes);
   if (!machines)
     return fail(WrongUsage, machines.error().message);
-  for (host::Machine &machine : *machines)
-    variants.push_back({machine, targetNamed(options.target)->capabilities(machine, options.emulate)});
+  for (host::Machine &machine : *machines) {
+    TargetInfo capabilities = targetNamed(options.target)->capabilities(machine, options.emulate);
+    capabilities.target = options.target; // as text of a target's stage has it
+    variants.push_back({machine, std::move(capabilities)});
+  }
   for (const CodeVariant &variant : variants) {
     auto found = llvm::find_if(
         lowerings, [&](const auto &other) { return other->variants.front()->capabilities == variant.capabilities; });
