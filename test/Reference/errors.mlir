@@ -1,6 +1,6 @@
 // Faults at which the evaluator stops, each with one error at the op: extents that only the run shows, and ops of later stages.
 // REQUIRES: compiler
-// RUN: sh -c 'for f in weights_keys state_panels state_queries image layer table values slice insert names both beyond cast layout positions; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
+// RUN: sh -c 'for f in weights_keys state_panels state_queries image layer table values slice insert names both beyond cast layout positions wide; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
 
 func.func @weights_keys() {
   %w = tensor.empty() : tensor<2x1x1x4xf32>
@@ -155,5 +155,12 @@ func.func @positions() {
     maps [affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>,
           affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dv)>]
     : tensor<1x2x1x8xf32>, tensor<1x2x1x8xf32>, tensor<1x2x1x8xf32> -> tensor<1x2x1x8xf32>
+  return
+}
+func.func @wide() {
+  %x = arith.constant 1 : i32
+  // CHECK: error: 'arith.extsi' op works on 'i128', but only scalars of at most 64 bits are evaluated
+  // CHECK: wide: status 1
+  %0 = arith.extsi %x : i32 to i128
   return
 }
