@@ -144,7 +144,10 @@ constexpr Option table[] = {
      setChoice<&Options::emit, stages>},
     {{"S", "assemble", nullptr, "the same as --emit=asm"}, setEmit<assembly>},
     {{"c", "compile", nullptr, "the same as --emit=obj"}, setEmit<object>},
-    {{"target", "", "T", "cpu (default), or generic: plain loops that are right on every shape, and slow"},
+    {{"target", "", "T", "back end; the default is the first of"
+#define RAPT_TARGET(name) " " #name
+#include "lib/Target/Targets.def"
+     },
      setChoice<&Options::target, targets>},
     {{"mtriple", "", "TRIPLE", "x86_64-linux-gnu or aarch64-linux-gnu; default: this machine's"},
      setText<&Options::triple>},

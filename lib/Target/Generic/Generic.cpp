@@ -26,7 +26,12 @@ class GenericTarget : public Target {
 public:
   StringRef name() const override { return "generic"; }
 
-  TargetInfo capabilities(const host::Machine &, StringRef) const override { return {}; }
+  /// No pass asks what the machine can do, so text of a stage is for every machine.
+  TargetInfo capabilities(const host::Machine &, StringRef) const override {
+    TargetInfo info;
+    info.target = name().str();
+    return info;
+  }
 
   int64_t recurrenceTile() const override { return 1; }
 

@@ -20,8 +20,8 @@ RankedTensorType RowCache::poolOf(attn::KVCacheType cache) {
 }
 
 bool RowCache::matches(Type pool, int64_t channels) const {
-  auto type = dyn_cast<RankedTensorType>(pool);
-  return type && type.getRank() == 6 && type.getDimSize(3) == 2 && !type.isDynamicDim(4) &&
+  auto type = dyn_cast<ShapedType>(pool); // a memref from the stage backend on
+  return type && type.hasRank() && type.getRank() == 6 && type.getDimSize(3) == 2 && !type.isDynamicDim(4) &&
          (isa<FloatType>(type.getElementType()) || hasScales(type.getElementType())) &&
          type.getDimSize(5) == columnsOf(type.getElementType(), channels);
 }
