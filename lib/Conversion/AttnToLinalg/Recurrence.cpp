@@ -50,49 +50,78 @@ struct DecomposeRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     if (op.isPacked())
       return rewriter.notifyMatchFailure(op, "the weight is no matrix");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    const int64_t hidden = op.getHidden();
-    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), columns = b.getIndexAttr(hidden);
+    OpFoldResult columns = b.getIndexAttr(op.getHidden());
     Value rowCount = arith::SubIOp::create(b, asValue(b, extent(b, op.getRowBegin(), 0)), index(b, 1));
     OpFoldResult rows = rowCount, tokens = extent(b, op.getGates(), 0);
-    // Tokens of no row have the output 0.
-    SmallVector<Value> dests{filled(b, 0, emptyFor(b, op.getOutput(), {tokens, columns}))};
-    for (Value state : op.getStates())
-      dests.push_back(emptyFor(b, state, {rows, columns}));
-    rewriter.replaceOp(op, grid(b, {rows}, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
-                         Value begin = readIndex(b, op.getRowBegin(), ids[0]);
-                         Value next = arith::AddIOp::create(b, ids[0], index(b, 1));
-                         Value length = arith::SubIOp::create(b, readIndex(b, op.getRowBegin(), next), begin);
-                         SmallVector<OpFoldResult> at{begin, zero}, sizes{length, columns}, row{ids[0], zero},
-                             ofRow{one, columns};
-                         SmallVector<Value> carried{slice(b, outs[0], at, sizes)};
-                         for (unsigned i = 0; i < op.getStates().size(); ++i) {
-                           Value dest = slice(b, outs[1 + i], row, ofRow);
-                           carried.push_back(op.getInitial().empty()
-                                                 ? filled(b, 0, dest)
-                                                 : forEach(b, {slice(b, op.getInitial()[i], row, ofRow)}, dest,
-                                                           [](ImplicitLocOpBuilder &, ValueRange x) { return x[0]; }));
-                         }
-                         carried = overTokens(b, op, begin, length, carried);
-                         SmallVector<Insertion> insertions{{carried[0], at, sizes}};
-                         for (Value state : ArrayRef(carried).drop_front())
-                           insertions.push_back({state, row, ofRow});
-                         return insertions;
-                       }));
+    // A destination of the grid whose result has no reader would be folded away, and its tasks would write to copies.
+    for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+      if (auto dim = dyn_cast<tensor::DimOp>(user); dim && dim.getConstantIndex() == 0)
+        rewriter.replaceOp(dim, asValue(b, dim.getSource() == op.getOutput() ? tokens : rows));
+    SmallVector<OpResult> kept(
+        llvm::make_filter_range(op->getResults(), [](Value result) { return !result.use_empty(); }));
+    SmallVector<Value> dests;
+    for (OpResult result : kept)
+      dests.push_back(result == op.getOutput() // tokens of no row have the output 0
+                          ? filled(b, 0, emptyFor(b, result, {tokens, columns}))
+                          : emptyFor(b, result, {rows, columns}));
+    SmallVector<Value> made;
+    if (!kept.empty())
+      made = grid(b, {rows}, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
+        return rowTask(b, op, ids[0], kept, outs);
+      });
+    for (auto [result, value] : llvm::zip_equal(kept, made))
+      rewriter.replaceAllUsesWith(result, value);
+    rewriter.eraseOp(op);
     return success();
   }
 
-  /// The row's outputs and its states [1, hidden] after its tokens.
+  /// A row's part of the results `kept`, whose destinations are `outs`.
+  static SmallVector<Insertion> rowTask(ImplicitLocOpBuilder &b, attn::RecurrenceOp op, Value id,
+                                        ArrayRef<OpResult> kept, ValueRange outs) {
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), columns = b.getIndexAttr(op.getHidden());
+    Value begin = readIndex(b, op.getRowBegin(), id);
+    Value next = arith::AddIOp::create(b, id, index(b, 1));
+    Value length = arith::SubIOp::create(b, readIndex(b, op.getRowBegin(), next), begin);
+    SmallVector<OpFoldResult> at{begin, zero}, sizes{length, columns}, row{id, zero}, ofRow{one, columns};
+    auto destOf = [&](Value result) -> Value {
+      const auto *found = llvm::find(kept, result);
+      return found == kept.end() ? Value() : outs[found - kept.begin()];
+    };
+    Value output = destOf(op.getOutput());
+    SmallVector<Value> states;
+    for (auto [i, state] : llvm::enumerate(op.getStates())) {
+      Value dest = destOf(state);
+      dest = dest ? slice(b, dest, row, ofRow) : emptyOf(b, ofRow, b.getF32Type());
+      states.push_back(op.getInitial().empty() ? filled(b, 0, dest)
+                                               : forEach(b, {slice(b, op.getInitial()[i], row, ofRow)}, dest,
+                                                         [](ImplicitLocOpBuilder &, ValueRange x) { return x[0]; }));
+    }
+    if (output)
+      output = slice(b, output, at, sizes);
+    states = overTokens(b, op, begin, length, output, states);
+    SmallVector<Insertion> insertions;
+    for (OpResult result : kept) {
+      const bool isOutput = result == op.getOutput();
+      Value tile = isOutput ? states.back() : states[result.getResultNumber() - 1];
+      insertions.push_back({tile, isOutput ? at : row, isOutput ? sizes : ofRow});
+    }
+    return insertions;
+  }
+
+  /// The row's states [1, hidden] after its tokens, and behind them its outputs, if they go into `output`.
   static SmallVector<Value> overTokens(ImplicitLocOpBuilder &b, attn::RecurrenceOp op, Value begin, Value length,
-                                       ValueRange init) {
+                                       Value output, SmallVector<Value> init) {
+    if (output)
+      init.push_back(output);
     return loop(b, index(b, 0), length, 1, init, [&](ImplicitLocOpBuilder &b, Value i, ValueRange carried) {
       if (op.getReverse())
         i = arith::SubIOp::create(b, arith::SubIOp::create(b, length, index(b, 1)), i);
-      Value token = arith::AddIOp::create(b, begin, i), products = product(b, op, carried[1]);
-      SmallVector<Value> states = advance(b, op, token, products, carried.drop_front());
+      Value token = arith::AddIOp::create(b, begin, i), products = product(b, op, carried[0]);
+      SmallVector<Value> states = advance(b, op, token, products, carried.take_front(op.getStates().size()));
       SmallVector<OpFoldResult> at{i, b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), b.getIndexAttr(op.getHidden())};
-      SmallVector<Value> results{insert(b, states[0], carried[0], at, sizes)};
-      llvm::append_range(results, states);
-      return results;
+      if (output)
+        states.push_back(insert(b, states[0], carried.back(), at, sizes));
+      return states;
     });
   }
 
