@@ -142,6 +142,7 @@ PROCESSORS = {"native": (["--mcpu=native"], None), "x86-64-v3": (["--mcpu=x86-64
               "both": (["--mcpu=x86-64-v3,x86-64-v4"], False), "amx": (["--mcpu=native", "--emulate=amx"], True),
               "bf16": (["--mcpu=native", "--emulate=bf16"], True), "aarch64": (["--mtriple=aarch64-linux-gnu", "--mcpu=neoverse-n1"], False)}
 CHANCES = {"native": 10, "x86-64-v3": 6, "x86-64-v4": 3, "both": 1, "amx": 2, "bf16": 2, "aarch64": 2}
+GENERIC = 0.2  # of the cases are compiled by the generic target, for any of these processors
 
 
 def has_cache(config):
@@ -159,8 +160,12 @@ def is_encoder_decoder(config):
     return config["model_type"] in ("t5", "mt5", "transformer", "recurrent-encoder-decoder")
 
 
-def draw(seed, index):
-    """Case `index` of a seed: each family in turn."""
+def has_attention(config):
+    return config["model_type"] != "recurrent" and config.get("attention") != "none"
+
+
+def draw(seed, index, target=None):
+    """Case `index` of a seed: each family in turn; `target` goes before the one that is drawn."""
     r = randoms.Random(f"model {seed} {index}")
     config = list(FAMILIES.values())[index % len(FAMILIES)](r)
     case = {"config": config, "seed": r.randint(1, 1 << 30), "processor": r.choices(list(CHANCES), list(CHANCES.values()))[0],
@@ -171,6 +176,9 @@ def draw(seed, index):
     case["zeros"] = case["quantize"] == "w4" and r.random() < 0.3
     case["lengths"] = [r.choice((1, 1, 2, 7, 13, 14, 15, 31, 33, 64, 65, 130)) for _ in range(r.randint(1, 4))]
     case["targets"] = [r.choice((1, 2, 5, 14, 33, 67)) for _ in case["lengths"]]
+    drawn = "generic" if r.random() < GENERIC else "cpu"
+    case["target"] = target or drawn
+    case["attention"] = has_attention(config) and r.random() < 0.2
     return case
 
 
@@ -179,11 +187,11 @@ def flags(case):
     chosen = [f"--random-weights={case['seed']}"]
     if case["cache"]:
         chosen.append(f"--cache-dtype={case['cache']}")
-    return chosen
+    return chosen + ["--attention-weights"] * case["attention"]
 
 
 def compile_flags(case):
-    chosen = [*flags(case), f"--dtype={case['dtype']}", *PROCESSORS[case["processor"]][0]]
+    chosen = [*flags(case), f"--dtype={case['dtype']}", f"--target={case['target']}", *PROCESSORS[case["processor"]][0]]
     if case["quantize"] != "none":
         chosen += [f"--quantize={case['quantize']}"]
         chosen += [f"--quantize-group={case['group']}"] * (case["quantize"] != "w8a8") + ["--quantize-zero-point"] * case["zeros"]
@@ -192,7 +200,7 @@ def compile_flags(case):
 
 def smaller(case):
     """Simpler cases by one step, those that save most first; not all of them are models."""
-    for name, plain in (("processor", "native"), ("quantize", "none"), ("cache", None), ("dtype", "f32"), ("zeros", False), ("group", 32)):
+    for name, plain in (("target", "cpu"), ("attention", False), ("processor", "native"), ("quantize", "none"), ("cache", None), ("dtype", "f32"), ("zeros", False), ("group", 32)):
         if case[name] != plain:
             yield {**case, name: plain, **({"zeros": False} if name == "quantize" else {})}
     for name in ("lengths", "targets"):

@@ -4,8 +4,9 @@ float64, which runs the same quantized program.
 
     generate.py --build build --clang clang-22 --scratch DIR [--seed N] [--count N] [--jobs N]
     generate.py ... --seed N --only INDEX        one of them, which is printed and reduced where it fails
+    generate.py ... --target generic             all of them are compiled by this target
 
-Every case follows from the seed and its index: family, sizes, storage of weights and cache, quantization, processor. Compiled code gives the
+Every case follows from the seed and its index: family, sizes, storage of weights and cache, quantization, target, processor. Compiled code gives the
 same bits with any number of threads. Decoders then take the same tokens in steps of any lengths, several sequences at a time. Prints what failed
 with the command that repeats it, and counts; exit status 1 if a model failed or too many were refused."""
 
@@ -76,7 +77,8 @@ def inputs_of(case, number=0):
     """The case's inputs, and more of other lengths: a vocabulary may have two tokens, so that texts of one token are few."""
     config, random = case["config"], np.random.default_rng([case["seed"], number] if number else case["seed"])
     if config["model_type"] == "vit":
-        sides = [side + int(random.integers(0, 3)) for side in config["image_size"]]
+        # Attention's weights have room for the keys of the configuration's images.
+        sides = [side + (0 if case["attention"] else int(random.integers(0, 3))) for side in config["image_size"]]
         return {"pixel_values": random.standard_normal((len(case["lengths"]), config["num_channels"], *sides)).astype(np.float32)}
     most = min(config.get(key, 10000) for key in ("n_positions", "max_position_embeddings", "max_length"))
     lengths = [min(random.integers(1, 17) if number else length, most) for length in case["lengths"]]
@@ -244,10 +246,14 @@ def check(tools, case, folder):
 
 # ---- the command -----------------------------------------------------------------------------------------------------
 
+def draw(tools, index):
+    return configs.draw(tools.seed, index, tools.target)
+
+
 def check_index(job):
     tools, index = job
     folder = Path(tools.scratch) / f"model{index}"
-    outcome = check(tools, configs.draw(tools.seed, index), folder)
+    outcome = check(tools, draw(tools, index), folder)
     if not tools.keep:
         shutil.rmtree(folder, ignore_errors=True)
     return index, outcome
@@ -285,6 +291,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("--build", "--clang", "--scratch"):
         parser.add_argument(name, required=True)
+    parser.add_argument("--target", help="instead of the one that a case draws")
     parser.add_argument("--keep", action="store_true", help="keep the models and outputs in the scratch folder")
     add_case_options(parser, count=30, reduced=3, seconds=60)
     parser.add_argument("--reference", help="instead of the build's")
@@ -308,10 +315,10 @@ def main():
                 refusals[outcome.why[-120:]] += 1
             if outcome.status == "failed":
                 failures.append((index, outcome))
-                print(f"FAIL {index}: {outcome.why.strip()}\n  again: {Path(__file__).name} --seed {tools.seed} --only {index}\n"
-                      f"  {json.dumps(configs.draw(tools.seed, index))}", flush=True)
+                print(f"FAIL {index}: {outcome.why.strip()}\n  again: {Path(__file__).name} --seed {tools.seed} --only {index}{f' --target {tools.target}' * bool(tools.target)}\n"
+                      f"  {json.dumps(draw(tools, index))}", flush=True)
     for index, outcome in failures[:tools.reduce]:
-        case, outcome = reduce(tools, index, configs.draw(tools.seed, index), outcome)
+        case, outcome = reduce(tools, index, draw(tools, index), outcome)
         print(f"  {index} reduced: {outcome.why.strip()}\n  raptc {' '.join(configs.compile_flags(case))}\n  {json.dumps(case)}", flush=True)
     for message, number in refusals.most_common():
         print(f"refused {number}: {message}")
