@@ -1,7 +1,8 @@
 //===- FeedForward.cpp - Products, activations, gates --------------------------------===//
 //
 // A product is two or three ops: zeros, sums over the depth, and the epilogue. The loops of the
-// sums are (row, depth, column), so that the innermost goes along a row of the weight.
+// sums are (row, depth, column), or (row, column, depth) where the weight is transposed, so that the innermost goes
+// along a row of the weight.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/Generic.h"
@@ -40,14 +41,17 @@ struct DecomposeLinear : OpRewritePattern<attn::LinearOp> {
     Value input = op.getInput(), weight = op.getWeight();
     OpFoldResult rows = extent(b, input, 0), columns = extent(b, weight, op.getTransposed() ? 0 : 1);
     Value init = emptyFor(b, op.getResult(), {rows, columns});
-    enum { M, K, N };
-    SmallVector<AffineMap> maps{mapOf(b, 3, {M, K}), op.getTransposed() ? mapOf(b, 3, {N, K}) : mapOf(b, 3, {K, N}),
-                                mapOf(b, 3, {M, N})};
-    Value sums = generic(b, {input, weight}, filled(b, 0, init), maps,
-                         {Loop::Parallel, Loop::Reduction, Loop::Parallel}, [](ImplicitLocOpBuilder &b, ValueRange x) {
-                           Value product = arith::MulFOp::create(b, widened(b, x[0]), widened(b, x[1]));
-                           return Value(arith::AddFOp::create(b, x[2], product));
-                         });
+    const bool transposed = op.getTransposed();
+    const int64_t m = 0, k = transposed ? 2 : 1, n = transposed ? 1 : 2;
+    SmallVector<AffineMap> maps{mapOf(b, 3, {m, k}), transposed ? mapOf(b, 3, {n, k}) : mapOf(b, 3, {k, n}),
+                                mapOf(b, 3, {m, n})};
+    SmallVector<Loop> loops(3, Loop::Parallel);
+    loops[k] = Loop::Reduction;
+    Value sums =
+        generic(b, {input, weight}, filled(b, 0, init), maps, loops, [](ImplicitLocOpBuilder &b, ValueRange x) {
+          Value product = arith::MulFOp::create(b, widened(b, x[0]), widened(b, x[1]));
+          return Value(arith::AddFOp::create(b, x[2], product));
+        });
     if (!op.getEpilogue().empty())
       sums = epilogue(b, op, sums, init, rows, columns);
     rewriter.replaceOp(op, sums);
