@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 8, RANK = 9, HEADER = 4096 };
+enum { MOST = 16, RANK = 9, HEADER = 4096 };
 
 static char why[512];
 static const char *names[MOST], *files[MOST];

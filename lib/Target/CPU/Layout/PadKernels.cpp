@@ -87,7 +87,7 @@ Value packWeight(ImplicitLocOpBuilder &b, attn::LinearOp op) {
 }
 
 void padLinear(ImplicitLocOpBuilder &b, attn::LinearOp op) {
-  if (op.isPacked())
+  if (op.isPacked() || op.getDepth() == 0) // no schedule takes a matmul without terms
     return;
   int64_t columns = columnsOf(op.getResult());
   // A product stores its last panel narrow, so its result goes straight into the caller's array; not so where a

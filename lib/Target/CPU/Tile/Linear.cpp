@@ -300,6 +300,8 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
                                                         : op.getDepth();
     if (ShapedType::isDynamic(k) || op.getResult().getType().isDynamicDim(1))
       return rewriter.notifyMatchFailure(op, "the weight's extents are not static");
+    if (k == 0)
+      return rewriter.notifyMatchFailure(op, "the depth is 0");
     if (isMadeByReader(op))
       return rewriter.notifyMatchFailure(op, "the op that reads it makes it");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
