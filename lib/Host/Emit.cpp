@@ -118,7 +118,7 @@ constexpr llvm::StringLiteral kCleanUp = "lower-expect,sroa,early-cse<memssa>,si
                                          "verify-fixpoint>,loop-mssa(loop-rotate,licm),gvn,"
                                          "instcombine<no-verify-fixpoint>,simplifycfg,adce";
 
-/// What it does besides for functions whose loops are over scalars.
+/// The passes after it for functions whose loops are over scalars.
 constexpr llvm::StringLiteral kVectorizeLoops = "loop-simplify,lcssa,loop(indvars),loop-vectorize,"
                                                 "instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),gvn,adce";
 constexpr llvm::StringLiteral kScalarLoops = "rapt-scalar-loops"; ///< of a function in LLVM IR
