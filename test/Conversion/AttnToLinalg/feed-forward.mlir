@@ -28,14 +28,14 @@ func.func @epilogue(%x: tensor<?x64xf32>, %w: tensor<64x80xbf16>, %b: tensor<96x
 
 // -----
 
-// CHECK-DAG: #[[$MK:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
-// CHECK-DAG: #[[$NK:.*]] = affine_map<(d0, d1, d2) -> (d2, d1)>
-// CHECK-DAG: #[[$MN:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG: #[[$MK:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG: #[[$NK:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
+// CHECK-DAG: #[[$MN:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
 
-// A transposed weight is another map, not a copy. Without an epilogue there is one op with sums.
+// A transposed weight is another map, not a copy, and the innermost loop goes along its rows. Without an epilogue there is one op with sums.
 // CHECK-LABEL: @transposed
 func.func @transposed(%x: tensor<?x64xf32>, %w: tensor<80x64xf32>) -> tensor<?x80xf32> {
-  // CHECK: linalg.generic {indexing_maps = [#[[$MK]], #[[$NK]], #[[$MN]]], iterator_types = ["parallel", "reduction", "parallel"]}
+  // CHECK: linalg.generic {indexing_maps = [#[[$MK]], #[[$NK]], #[[$MN]]], iterator_types = ["parallel", "parallel", "reduction"]}
   // CHECK-NOT: linalg.generic
   // CHECK: return
   %y = attn.linear %x, %w transposed : tensor<?x64xf32>, tensor<80x64xf32> -> tensor<?x80xf32>

@@ -9,14 +9,14 @@
 // CHECK-LABEL: @lstm
 // CHECK-SAME: %[[X:.*]]: tensor<?x80xf32>, %[[W:.*]]: tensor<20x80xbf16>, %{{.*}}: tensor<?xi32>, %[[H:.*]]: tensor<?x20xf32>
 func.func @lstm(%x: tensor<?x80xf32>, %w: tensor<20x80xbf16>, %begin: tensor<?xi32>, %h: tensor<?x20xf32>)
-    -> (tensor<?x20xf32>, tensor<?x20xf32>) {
+    -> (tensor<?x20xf32>, tensor<?x20xf32>, tensor<?x20xf32>) {
   // CHECK: %[[ZEROS:.*]] = linalg.fill
   // CHECK: scf.forall (%[[ROW:.*]]) in (%{{.*}}) shared_outs(%[[OUT:.*]] = %[[ZEROS]], %[[HS:.*]] = %{{.*}}, %[[CS:.*]] = %{{.*}})
-  // CHECK: %[[OUTPUTS:.*]] = tensor.extract_slice %[[OUT]][%[[BEGIN:.*]], 0] [%[[LENGTH:.*]], 20] [1, 1]
   // CHECK: tensor.extract_slice %[[HS]][%[[ROW]], 0] [1, 20] [1, 1]
   // CHECK: tensor.extract_slice %[[H]][%[[ROW]], 0] [1, 20] [1, 1]
   // CHECK: tensor.extract_slice %[[CS]][%[[ROW]], 0] [1, 20] [1, 1]
-  // CHECK: scf.for %{{.*}} = %{{.*}} to %[[LENGTH]] {{.*}} iter_args(%{{.*}} = %[[OUTPUTS]], %[[HT:.*]] = %{{.*}}, %[[CT:.*]] = %{{.*}})
+  // CHECK: %[[OUTPUTS:.*]] = tensor.extract_slice %[[OUT]][%[[BEGIN:.*]], 0] [%[[LENGTH:.*]], 20] [1, 1]
+  // CHECK: scf.for %{{.*}} = %{{.*}} to %[[LENGTH]] {{.*}} iter_args(%[[HT:.*]] = %{{.*}}, %[[CT:.*]] = %{{.*}}, %{{.*}} = %[[OUTPUTS]])
   // CHECK: %[[P:.*]] = linalg.generic {indexing_maps = [#[[$STATE]], #[[$BOTH]], #[[$COLUMN]]], iterator_types = ["reduction", "parallel"]} ins(%[[HT]], %[[W]] :
   // CHECK: %[[STATES:.*]]:2 = linalg.generic {indexing_maps = [#[[$BOTH]], #[[$BOTH]]], iterator_types = ["parallel", "parallel"]} outs(%[[HT]], %[[CT]] :
   // CHECK: tensor.insert_slice %[[STATES]]#0 into
@@ -24,7 +24,7 @@ func.func @lstm(%x: tensor<?x80xf32>, %w: tensor<20x80xbf16>, %begin: tensor<?xi
   // CHECK: tensor.parallel_insert_slice %{{.*}} into %[[HS]][%[[ROW]], 0] [1, 20] [1, 1]
   // CHECK: tensor.parallel_insert_slice %{{.*}} into %[[CS]][%[[ROW]], 0] [1, 20] [1, 1]
   %y, %last:2 = attn.recurrence lstm %x, %w rows(%begin) init(%h, %h) : tensor<?x80xf32>, tensor<20x80xbf16>, tensor<?xi32>, tensor<?x20xf32>, tensor<?x20xf32>
-  return %y, %last#1 : tensor<?x20xf32>, tensor<?x20xf32>
+  return %y, %last#0, %last#1 : tensor<?x20xf32>, tensor<?x20xf32>, tensor<?x20xf32>
 }
 
 // -----
@@ -32,17 +32,17 @@ func.func @lstm(%x: tensor<?x80xf32>, %w: tensor<20x80xbf16>, %begin: tensor<?xi
 // Backwards, from a state of zeros: the token is counted from the end, for input and output.
 // CHECK-LABEL: @reverse
 // CHECK-SAME: %[[X:.*]]: tensor<?x20xf32>
-func.func @reverse(%x: tensor<?x20xf32>, %w: tensor<20x20xf32>, %begin: tensor<?xi32>) -> tensor<?x20xf32> {
+func.func @reverse(%x: tensor<?x20xf32>, %w: tensor<20x20xf32>, %begin: tensor<?xi32>) -> (tensor<?x20xf32>, tensor<?x20xf32>) {
   // CHECK: scf.forall
   // CHECK: %[[ZEROS:.*]] = linalg.fill {{.*}} : tensor<1x20xf32>
-  // CHECK: scf.for %[[I:.*]] = {{.*}} iter_args(%[[OUT:.*]] = %{{.*}}, %{{.*}} = %[[ZEROS]])
+  // CHECK: scf.for %[[I:.*]] = {{.*}} iter_args(%{{.*}} = %[[ZEROS]], %[[OUT:.*]] = %{{.*}})
   // CHECK: %[[LAST:.*]] = arith.subi
   // CHECK: %[[T:.*]] = arith.subi %[[LAST]], %[[I]]
   // CHECK: %[[TOKEN:.*]] = arith.addi %{{.*}}, %[[T]]
   // CHECK: tensor.extract %[[X]][%[[TOKEN]], %{{.*}}]
   // CHECK: tensor.insert_slice %{{.*}} into %[[OUT]][%[[T]], 0]
   %y, %last = attn.recurrence rnn_tanh %x, %w rows(%begin) reverse : tensor<?x20xf32>, tensor<20x20xf32>, tensor<?xi32>
-  return %y : tensor<?x20xf32>
+  return %y, %last : tensor<?x20xf32>, tensor<?x20xf32>
 }
 
 // -----
