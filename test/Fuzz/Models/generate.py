@@ -156,6 +156,10 @@ def draw_enough(case, command, outputs, folder):
     return draws, right
 
 
+def relative_error(found, right):
+    return np.linalg.norm(found - right) / (np.linalg.norm(right.astype(np.float64)) or 1)
+
+
 def difference(name, found, right, allowed):
     """The fault of an output, or None; `found` and `right` are its arrays, one for each of the inputs, which are judged together."""
     for one, other in zip(found, right, strict=True):
@@ -164,8 +168,7 @@ def difference(name, found, right, allowed):
     found, right = (np.concatenate([array.ravel() for array in arrays]) for arrays in (found, right))
     if not np.isfinite(right).all():
         return None if not np.isfinite(found).all() else f"{name} is finite, the reference's is not"
-    size = np.linalg.norm(right.astype(np.float64))
-    error = np.linalg.norm(found - right) / (size or 1)
+    error = relative_error(found, right)
     return None if error <= allowed else f"{name}: relative L2 {error:.1e}, allowed {allowed:.1e}"
 
 
@@ -200,7 +203,18 @@ def fault_in_steps(tools, case, library, draws, right, allowed):
     return difference("logits in steps", found, right, allowed)
 
 
-def check_compiled(tools, case, library, draws, right, folder):
+def error_of_f32(command, draws, right, folder):
+    """{output: how far the reference itself is off in f32}: where a state is nearly 0, or a code of a quantized one next to another, last bits decide
+    about a token's logits."""
+    found = run_draws([*command, "--precision=f32"], draws, list(right), folder, "rapt-reference-f32")
+    if isinstance(found, Outcome):
+        return dict.fromkeys(right, 0)
+    flat = lambda arrays: np.concatenate([array.ravel() for array in arrays])
+    return {name: relative_error(flat(found[name]), flat(right[name])) for name in right}
+
+
+def check_compiled(tools, case, library, draws, right, folder, least_errors):
+    """`least_errors()`: of each output the error that cannot be helped; asked where more is found than is allowed."""
     allowed, names = tolerance(case), list(right)
     if case["processor"] == "aarch64":
         command = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", tools.run_tensors, library]
@@ -216,6 +230,9 @@ def check_compiled(tools, case, library, draws, right, folder):
             if [array.tobytes() for array in first[name]] != [array.tobytes() for array in found[name]]:
                 return failed("threads", f"{name} has other bits with {threads} threads")
             wrong = difference(name, found[name], right[name], allowed)
+            if wrong:
+                allowed = max(allowed, 4 * least_errors()[name])
+                wrong = difference(name, found[name], right[name], allowed)
             if wrong:
                 return failed("numbers", wrong)
     if configs.is_decoder(case["config"]) and case["processor"] != "aarch64":
@@ -239,9 +256,11 @@ def check(tools, case, folder):
     program = reference_program(tools, case, model, folder)
     if isinstance(program, Outcome):
         return program
-    command = [tools.reference, program, f"--weights={checkpoint}", "--precision=f64"]
-    draws, right = draw_enough(case, command, outputs_of((folder / "imported.mlir").read_text()), folder)
-    return right if isinstance(right, Outcome) else check_compiled(tools, case, library, draws, right, folder)
+    command = [tools.reference, program, f"--weights={checkpoint}"]
+    draws, right = draw_enough(case, [*command, "--precision=f64"], outputs_of((folder / "imported.mlir").read_text()), folder)
+    if isinstance(right, Outcome):
+        return right
+    return check_compiled(tools, case, library, draws, right, folder, lambda: error_of_f32(command, draws, right, folder))
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------
