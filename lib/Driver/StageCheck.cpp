@@ -3,6 +3,7 @@
 #include "lib/Driver/Lowering.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Support/File.h"
+#include "lib/Support/Json.h"
 #include "lib/Target/Targets.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -36,8 +37,10 @@ Status checkTarget(ModuleOp module, Stage stage, const CodeVariant &variant, con
     return {};
   if (found.target != wanted.target)
     return Error{shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
-                 ", lowered for the target " + found.target + "; give --target=" + found.target +
-                 ", or compile from the stage canonical"};
+                 ", lowered for the target " + json::printable(found.target) + "; " +
+                 (targetNamed(found.target) ? "give --target=" + found.target + ", or"
+                                            : "this compiler has none of this name:") +
+                 " compile from the stage canonical"};
   return Error{shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
                ", lowered for a CPU with " + found.differenceFrom(wanted) + "; " + variant.machine.name + " of " +
                variant.machine.arch() + " has " + wanted.differenceFrom(found) +
