@@ -27,11 +27,7 @@ public:
   StringRef name() const override { return "generic"; }
 
   /// No pass asks what the machine can do, so text of a stage is for every machine.
-  TargetInfo capabilities(const host::Machine &, StringRef) const override {
-    TargetInfo info;
-    info.target = name().str();
-    return info;
-  }
+  TargetInfo capabilities(const host::Machine &, StringRef) const override { return {}; }
 
   int64_t recurrenceTile() const override { return 1; }
 
