@@ -1,5 +1,6 @@
 //===- LinalgToLoops.cpp - linalg ops and copies on buffers as loops ----------------------------===//
 #include "dialect/Attn/AttnDialect.h"
+#include "lib/Conversion/Copies.h"
 #include "lib/Conversion/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -20,15 +21,6 @@ using namespace rapt;
 
 namespace {
 
-/// Both are the same place: the same value, or subviews of one value with the same operands.
-bool samePlace(Value a, Value b) {
-  if (a == b)
-    return true;
-  Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
-  return isa_and_nonnull<memref::SubViewOp>(x) && isa_and_nonnull<memref::SubViewOp>(y) &&
-         OperationEquivalence::isEquivalentTo(x, y, OperationEquivalence::IgnoreLocations);
-}
-
 struct LinalgToLoops : rapt::impl::AttnLinalgToLoopsBase<LinalgToLoops> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
@@ -38,7 +30,7 @@ struct LinalgToLoops : rapt::impl::AttnLinalgToLoopsBase<LinalgToLoops> {
     getOperation()->walk([&](memref::CopyOp copy) { copies.push_back(copy); });
     for (memref::CopyOp copy : copies) {
       rewriter.setInsertionPoint(copy);
-      if (!samePlace(copy.getSource(), copy.getTarget()))
+      if (!isOntoItself(copy))
         linalg::CopyOp::create(rewriter, copy.getLoc(), copy.getSource(), copy.getTarget());
       rewriter.eraseOp(copy);
     }

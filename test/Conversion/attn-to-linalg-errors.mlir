@@ -27,7 +27,7 @@ func.func @panels(%ids: tensor<?xi32>, %t: tensor<4x40x32xf32>) -> tensor<?x64xf
 // -----
 
 func.func @quantized(%x: tensor<?x64xf32>, %w: tensor<64x96x!attn.quantized<u4 group 32 axis 0>>) -> tensor<?x96xf32> {
-  // expected-error@+1 {{'attn.quantize_rows' op has no neutral decomposition: products read its codes}}
+  // expected-error@+1 {{'attn.quantize_rows' op has no neutral decomposition: none is known for it}}
   %q = attn.quantize_rows %x : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>>
   %y = attn.linear %q, %w : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<64x96x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>

@@ -81,22 +81,6 @@ struct DecomposeLinear : OpRewritePattern<attn::LinearOp> {
   }
 };
 
-struct DecomposeQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(attn::QuantizeRowsOp op, PatternRewriter &rewriter) const override {
-    // The numbers that the codes stand for take their place; products that read them have weights of floats then.
-    if (!llvm::all_of(op->getUsers(), [](Operation *user) {
-          auto linear = dyn_cast<attn::LinearOp>(user);
-          return linear && !linear.isQuantized();
-        }))
-      return rewriter.notifyMatchFailure(op, "products read its codes");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, roundedRows(b, op));
-    return success();
-  }
-};
-
 } // namespace
 
 std::pair<Value, Value> neutral::groupScale(ImplicitLocOpBuilder &b, Value largest) {
@@ -165,5 +149,5 @@ Value neutral::roundedRows(ImplicitLocOpBuilder &b, attn::QuantizeRowsOp op) {
 }
 
 void neutral::populateFeedForward(RewritePatternSet &patterns) {
-  patterns.add<DecomposeElementwise, DecomposeLinear, DecomposeQuantizeRows>(patterns.getContext());
+  patterns.add<DecomposeElementwise, DecomposeLinear>(patterns.getContext());
 }

@@ -231,15 +231,14 @@ def check_compiled(tools, case, library, draws, right, folder, least_errors):
                 return failed("threads", f"{name} has other bits with {threads} threads")
             wrong = difference(name, found[name], right[name], allowed)
             if wrong:
-                allowed = max(allowed, 4 * least_errors()[name])
-                wrong = difference(name, found[name], right[name], allowed)
+                wrong = difference(name, found[name], right[name], max(allowed, 2 * least_errors()[name]))
             if wrong:
                 return failed("numbers", wrong)
     if configs.is_decoder(case["config"]) and case["processor"] != "aarch64":
         steps = lambda most: in_child(lambda: fault_in_steps(tools, case, library, draws, right["logits"], most))
         wrong = steps(allowed)
         if isinstance(wrong, str):
-            wrong = steps(max(allowed, 4 * least_errors()["logits"]))
+            wrong = steps(max(allowed, 2 * least_errors()["logits"]))
         if wrong:
             return wrong if isinstance(wrong, Outcome) else failed("steps", wrong)
     return Outcome("passed")

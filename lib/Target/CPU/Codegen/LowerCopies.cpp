@@ -1,5 +1,6 @@
 //===- LowerCopies.cpp - Copies as loops --------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Conversion/Copies.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "lib/Transforms/StageContract.h"
@@ -20,16 +21,6 @@ using rapt::attn::kPanel;
 
 namespace {
 
-/// Both are the same place: the same value, or subviews of one value with the same operands.
-bool samePlace(Value a, Value b) {
-  if (a == b)
-    return true;
-  Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
-  return isa_and_nonnull<memref::SubViewOp>(x) && isa_and_nonnull<memref::SubViewOp>(y) &&
-         x->getAttrs() == y->getAttrs() && x->getPropertiesAsAttribute() == y->getPropertiesAsAttribute() &&
-         x->getOperands() == y->getOperands();
-}
-
 /// Whether rows of both are whole panels whose elements lie side by side.
 bool hasPanels(MemRefType source, MemRefType target) {
   return source.getRank() > 0 && !source.isDynamicDim(source.getRank() - 1) && source.getShape().back() % kPanel == 0 &&
@@ -47,7 +38,7 @@ struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
     SmallVector<memref::CopyOp> copies;
     getOperation()->walk([&](memref::CopyOp copy) { copies.push_back(copy); });
     for (memref::CopyOp copy : copies) {
-      if (!samePlace(copy.getSource(), copy.getTarget())) {
+      if (!rapt::isOntoItself(copy)) {
         ImplicitLocOpBuilder b(copy.getLoc(), copy);
         lower(b, copy.getSource(), copy.getTarget());
       }
