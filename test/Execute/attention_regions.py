@@ -25,21 +25,24 @@ def window(width):
     return constants(c=width) + "%d = arith.subi %i, %j : index\n%k0 = arith.cmpi slt, %d, %c : index\n%k1 = arith.cmpi sle, %j, %i : index\n%keep = arith.andi %k0, %k1 : i1"
 
 
-def number(text, kind="index"):
-    """Adds a thousandth of the low 12 bits of %x to the score."""
-    cast = {"index": "%y = arith.index_cast %x : index to i64\n", "i32": "%y = arith.extsi %x : i32 to i64\n", "i64": constants(w0=0) + "%y = arith.addi %x, %w0 : i64\n"}[kind]
-    return text + cast + constants(wmask=4095) + """%low = arith.andi %y, %wmask : i64
-%f = arith.sitofp %low : i64 to f32
-%thousandth = arith.constant 0.001 : f32
-%more = arith.mulf %f, %thousandth : f32
-%r = arith.addf %s, %more : f32"""
+def number(text, kind="index", names=("x",)):
+    """Adds a thousandth of the low 12 bits of each named value to the score."""
+    cast = {"index": "%y{x} = arith.index_cast %{x} : index to i64\n", "i32": "%y{x} = arith.extsi %{x} : i32 to i64\n", "i64": "%y{x} = arith.addi %{x}, %w0 : i64\n"}[kind]
+    text += constants(w0=0, wmask=4095) + "%thousandth = arith.constant 0.001 : f32\n"
+    for before, x in zip(("s", *(f"r{x}" for x in names)), names):
+        text += (cast + """%low{x} = arith.andi %y{x}, %wmask : i64
+%f{x} = arith.sitofp %low{x} : i64 to f32
+%more{x} = arith.mulf %f{x}, %thousandth : f32
+%r{x} = arith.addf %{before}, %more{x} : f32
+""").format(x=x, before=before)
+    return text.replace(f"%r{names[-1]} =", "%r =")
 
 
-def binary(op, kind="i32"):
-    """Extras %e0 of keys and %e1 of queries, cast to the type."""
-    if kind == "i32":
-        return number(f"%x = arith.{op} %e1, %e0 : i32\n", kind)
-    return number(f"%p0 = arith.index_cast %e1 : i32 to index\n%p1 = arith.index_cast %e0 : i32 to index\n%x = arith.{op} %p0, %p1 : index\n", kind)
+def binaries(ops, kind="i32"):
+    """Each op on extras %e1 of queries and %e0 of keys, cast to the type."""
+    casts = "%p0 = arith.index_cast %e1 : i32 to index\n%p1 = arith.index_cast %e0 : i32 to index\n" if kind == "index" else ""
+    left, right = ("%p0", "%p1") if kind == "index" else ("%e1", "%e0")
+    return number(casts + "".join(f"%{op} = arith.{op} {left}, {right} : {kind}\n" for op in ops), kind, ops)
 
 
 DIVISIONS = ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui")
@@ -58,8 +61,7 @@ CASES = {
     "unsigned_shift": ([], number(constants(c=40) + "%t = arith.subi %j, %i : index\n%x = arith.shrui %t, %c : index\n"), None),
     "unsigned_cast": ([("(kv)", "?xi32", "divisors")], number(constants(c=5) + "%t = arith.index_castui %e0 : i32 to index\n%x = arith.divui %t, %c : index\n"), None),
     "i64_cast": ([], number("%t = arith.index_cast %j : index to i64\n%x = arith.muli %t, %t : i64\n", "i64"), CAUSAL),
-    **{op: (INTEGERS, binary(op), None) for op in DIVISIONS + SHIFTS},
-    **{op + "_index": (INTEGERS, binary(op, "index"), None) for op in DIVISIONS + SHIFTS},
+    **{f"{name}_{kind}": (INTEGERS, binaries(ops, kind), None) for name, ops in (("divisions", DIVISIONS), ("shifts", SHIFTS)) for kind in ("i32", "index")},
     "to_signed": ([("(kv)", "?xf32", "floats")], number("%x = arith.fptosi %e0 : f32 to i32\n", "i32"), None),
     "to_unsigned": ([("(kv)", "?xf32", "floats")], number("%x = arith.fptoui %e0 : f32 to i32\n", "i32"), None),
     "flags": (INTEGERS, number("%x = arith.muli %e1, %e0 overflow<nsw> : i32\n", "i32"), None),
@@ -161,7 +163,7 @@ def poison(inputs, name):
             inputs["k"][end - 2] = np.nan
 
 
-MODES = {"native": ([], [name for name in CASES if not name.startswith("paired")]), "avx2": (["--mcpu=x86-64-v3"], ["wide_product", "divsi", "shli_index", "to_signed", "large_scores", "causal_nan", "listed_nan", "paired_nan"]),
+MODES = {"native": ([], [name for name in CASES if not name.startswith("paired")]), "avx2": (["--mcpu=x86-64-v3"], ["wide_product", "divisions_i32", "shifts_index", "to_signed", "large_scores", "causal_nan", "listed_nan", "paired_nan"]),
          "dot": (["--mcpu=native", "--emulate=bf16"], ["paired_nan"]), "tiles": (["--mcpu=native", "--emulate=amx"], ["paired_nan"])}
 if processor.HAS_DOT:
     MODES["native_dot"] = (processor.DOT, ["paired_nan"])

@@ -7,6 +7,7 @@ Inputs come from the models and test data of the checkout, cut to what a fuzzer 
 """
 
 import argparse
+import concurrent.futures
 import json
 import re
 import struct
@@ -53,17 +54,22 @@ TEMPLATES = [
 ]
 
 
-def compile_models(raptc, out):
+def compile_model(raptc, out, name):
+    config, options = COMPILED[name]
+    file, library = out / f"{name}.json", out / f"{name}.so"
+    text = json.dumps([config, options])
+    stamp = out / f"{name}.stamp"
+    if library.exists() and stamp.exists() and stamp.read_text() == text and stamp.stat().st_mtime > raptc.stat().st_mtime:
+        return
+    file.write_text(json.dumps(config))
+    subprocess.run([raptc, file, "-o", library, "--random-weights=1", *options], check=True, capture_output=True)
+    stamp.write_text(text)
+
+
+def compile_models(raptc, out, jobs):
     out.mkdir(parents=True, exist_ok=True)
-    for name, (config, options) in COMPILED.items():
-        file, library = out / f"{name}.json", out / f"{name}.so"
-        text = json.dumps([config, options])
-        stamp = out / f"{name}.stamp"
-        if library.exists() and stamp.exists() and stamp.read_text() == text and stamp.stat().st_mtime > raptc.stat().st_mtime:
-            continue
-        file.write_text(json.dumps(config))
-        subprocess.run([raptc, file, "-o", library, "--random-weights=1", *options], check=True, capture_output=True)
-        stamp.write_text(text)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(lambda name: compile_model(raptc, out, name), COMPILED))
 
 
 def section(library):
@@ -195,9 +201,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--raptc", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--jobs", type=int, default=1, help="models compiled at the same time")
     parser.add_argument("--models-only", action="store_true", help="compile the models alone")
     args = parser.parse_args()
-    compile_models(args.raptc.resolve(), args.out / "models")
+    compile_models(args.raptc.resolve(), args.out / "models", args.jobs)
     if args.models_only:
         return
     for target, inputs in seeds(args.out / "models").items():

@@ -86,8 +86,8 @@ def arguments():
 
 def main():
     args = arguments()
-    subprocess.run([sys.executable, FOLDER / "make_seeds.py", "--raptc", args.build / "bin/raptc", "--out", args.build / "fuzz"], check=True)
-    programs = sorted((args.build / "fuzz" / "bin").glob("fuzz-*")) + sorted((args.compiler or args.build / "bin").glob("fuzz-*"))
+    subprocess.run([sys.executable, FOLDER / "make_seeds.py", "--raptc", args.build / "bin/raptc", "--out", args.build / "fuzz", "--jobs", str(args.jobs)], check=True)
+    programs = sorted((args.compiler or args.build / "bin").glob("fuzz-*")) + sorted((args.build / "fuzz" / "bin").glob("fuzz-*"))  # the slowest first
     targets = [Target(program, args) for program in programs]
     targets = [target for target in targets if not args.only or target.name in args.only]
     shutil.rmtree(args.build / "fuzz" / "findings", ignore_errors=True)
