@@ -1,5 +1,6 @@
 //===- Contracts.cpp - Contracts between stages ----------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Analysis/Shapes.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -102,12 +103,30 @@ LogicalResult verifyNeutral(Operation *op) {
   return success();
 }
 
+/// A loop's tensors stay in one memory, so an iteration keeps their extents.
+LogicalResult verifyLoop(scf::ForOp loop, Shapes &shapes) {
+  for (auto [init, yielded] : llvm::zip_equal(loop.getInitArgs(), loop.getYieldedValues())) {
+    auto type = dyn_cast<RankedTensorType>(init.getType());
+    for (unsigned i = 0; type && i < type.getRank(); ++i) {
+      attn::Polynomial change = shapes.dim(yielded, i) - shapes.dim(init, i);
+      if (change.asNumber() != 0)
+        return loop.emitOpError() << "carries " << type << ", whose extent " << i
+                                  << " is not known to stay the same: the canonical stage promises that an iteration "
+                                  << "keeps the extents of what it carries";
+    }
+  }
+  return success();
+}
+
 struct VerifyCanonical : rapt::impl::AttnVerifyCanonicalBase<VerifyCanonical> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), {Stage::Imported, Stage::Canonical})))
       return signalPassFailure();
-    if (failed(verifyEach(getOperation(), [](Operation *op) -> LogicalResult {
+    Shapes shapes;
+    if (failed(verifyEach(getOperation(), [&](Operation *op) -> LogicalResult {
           if (failed(verifyNoLayout(op)) || failed(verifyNeutral(op)))
+            return failure();
+          if (auto loop = dyn_cast<scf::ForOp>(op); loop && failed(verifyLoop(loop, shapes)))
             return failure();
           if (auto function = op->getParentOfType<func::FuncOp>();
               isa<attn::ParameterSliceOp>(op) && function && !function->hasAttr(attn::AttnDialect::entryAttr))

@@ -78,3 +78,32 @@ func.func @run(%env: index, %x: tensor<8xf32>, %n: index) {
   attn.parallel_for @task(%x) count %n env %env : (tensor<8xf32>), index
   return
 }
+
+// -----
+
+attn.dim @rows min 0 max 9
+func.func @kept(%x: tensor<?x8xf32> {attn.name = "x", attn.dims = ["rows"]}) -> (tensor<?x8xf32> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %c1 step %c1 iter_args(%at = %x) -> (tensor<?x8xf32>) {
+    %next = attn.activation relu %at : tensor<?x8xf32>
+    scf.yield %next : tensor<?x8xf32>
+  }
+  return %y : tensor<?x8xf32>
+}
+
+// -----
+
+attn.dim @rows min 0 max 9
+attn.dim @others min 0 max 9
+func.func @changed(%x: tensor<?x8xf32> {attn.name = "x", attn.dims = ["rows"]}, %other: tensor<?x8xf32> {attn.name = "other", attn.dims = ["others"]})
+    -> (tensor<?x8xf32> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error@+1 {{'scf.for' op carries 'tensor<?x8xf32>', whose extent 0 is not known to stay the same: the canonical stage promises that an iteration keeps the extents of what it carries}}
+  %y = scf.for %i = %c0 to %c1 step %c1 iter_args(%at = %x) -> (tensor<?x8xf32>) {
+    %next = attn.activation relu %other : tensor<?x8xf32>
+    scf.yield %next : tensor<?x8xf32>
+  }
+  return %y : tensor<?x8xf32>
+}
