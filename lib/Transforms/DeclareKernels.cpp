@@ -193,14 +193,24 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
     return names;
   }
 
-  /// A caller gives a result's memory by extents of arguments, of which the numbers of patches and tokens are none.
-  static LogicalResult checkOps(ModuleOp module) {
-    WalkResult result = module.walk([](Operation *op) {
-      if (!isa<attn::EqualRowsOp, attn::ImageTokensOp, attn::PatchesOp, attn::ResizePositionsOp, attn::UnpackRowsOp>(
-              op))
-        return WalkResult::advance();
-      op->emitOpError("makes as many rows as no argument of a kernel has: it belongs in a model");
-      return WalkResult::interrupt();
+  /// A kernel's memory is told by the extents of its arguments. The numbers of patches and image tokens are no such
+  /// extent, nor one more: an op that gives so many rows belongs in a model.
+  static LogicalResult checkOps(ModuleOp module, Extents &extents) {
+    llvm::SmallSet<unsigned, 8> given;
+    for (auto function : module.getOps<func::FuncOp>())
+      for (BlockArgument argument : function.getArguments())
+        if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
+          for (unsigned i = 0; i < type.getRank(); ++i)
+            given.insert(extents.placeOf(argument, i).group);
+    WalkResult result = module.walk([&](attn::DimRelationsOpInterface op) {
+      for (Value value : op->getResults())
+        if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+          for (unsigned i = 0; i < type.getRank(); ++i)
+            if (unsigned group = extents.placeOf(value, i).group; !given.contains(group) && !extents.leastOf(group)) {
+              op->emitOpError("makes as many rows as no argument of a kernel has: it belongs in a model");
+              return WalkResult::interrupt();
+            }
+      return WalkResult::advance();
     });
     return failure(result.wasInterrupted());
   }
@@ -251,13 +261,13 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
       for (auto function : module.getOps<func::FuncOp>())
         if (function.isPublic() && !function.isDeclaration() && SymbolTable::symbolKnownUseEmpty(function, module))
           function->setAttr(attn::AttnDialect::entryAttr, UnitAttr::get(&getContext()));
-    if (failed(checkOps(module)))
-      return signalPassFailure();
     Extents extents(module);
     if (Operation *op = extents.getContradiction()) {
       op->emitOpError("needs arrays that no caller has: it would give one extent two sizes, or one below 0");
       return signalPassFailure();
     }
+    if (failed(checkOps(module, extents)))
+      return signalPassFailure();
     for (auto function : module.getOps<func::FuncOp>())
       if (isEntry(function) && !function.isDeclaration() && failed(declareKernel(function, extents)))
         return signalPassFailure();

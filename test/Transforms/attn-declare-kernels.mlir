@@ -176,6 +176,20 @@ func.func @tokens(%x: tensor<?x64xf32>, %class: tensor<1x64xf32>, %positions: te
 
 // -----
 
+// Near miss: the offsets of an argument's rows are one more than these.
+// CHECK-LABEL: @offsets
+// CHECK-SAME: attn.dims = ["dim0"]
+// CHECK-SAME: attn.dims = ["dim0+1"]
+func.func @offsets(%x: tensor<?x5x64xf32>) -> tensor<?xi32> {
+  %c0 = arith.constant 0 : index
+  %c5 = arith.constant 5 : index
+  %rows = tensor.dim %x, %c0 : tensor<?x5x64xf32>
+  %0 = attn.equal_rows %rows, %c5 : tensor<?xi32>
+  return %0 : tensor<?xi32>
+}
+
+// -----
+
 // Neither in what a kernel calls.
 func.func private @inner(%x: tensor<?x3x?x?xf32>) -> tensor<?x768xf32> {
   // expected-error@+1 {{'attn.patches' op makes as many rows as no argument of a kernel has: it belongs in a model}}
