@@ -24,7 +24,7 @@ constexpr size_t floatsOfRound = 128;                   // of sumFloats
 constexpr int repetitions = 5;
 // Repetitions of dispatches without work. Threads of a pool spin for less than the pause, and a thread that does not
 // come is not waited for.
-constexpr int spunRegions = 20001, sleptRegions = 201;
+constexpr int spunDispatches = 20001, sleptDispatches = 201;
 constexpr long sleepNanoseconds = 2'000'000;
 constexpr double longestMeeting = 10e-3;
 
@@ -119,7 +119,7 @@ double Limits::measureForkJoin(bool asleep) {
     return 0;
   rapt_executor executor = rapt_pool_executor(pool);
   std::vector<double> measured;
-  for (int i = 0; i < (asleep ? sleptRegions : spunRegions); ++i) {
+  for (int i = 0; i < (asleep ? sleptDispatches : spunDispatches); ++i) {
     if (asleep) {
       const timespec pause{0, sleepNanoseconds};
       nanosleep(&pause, nullptr);

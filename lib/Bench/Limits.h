@@ -49,7 +49,7 @@ public:
   /// Bytes a second with which the threads now read a buffer of `bytes` again and again, each its part; at most 512 MiB
   /// of it are kept.
   double measureRead(size_t bytes);
-  /// Seconds that a parallel region costs in which all threads take part and do nothing: the median of a few whose
+  /// Seconds that a dispatch costs in which all threads take part and do nothing: the median of a few whose
   /// threads wait for it in a loop, or with `asleep` sleep when it comes. 0 of one thread.
   double measureForkJoin(bool asleep);
   /// Bytes of the buffer that is kept.

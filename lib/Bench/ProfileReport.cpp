@@ -24,7 +24,7 @@ std::string layersOf(const OpSummary &row) {
 std::string labelOf(const OpTime &row) {
   if (!row.op.empty())
     return row.op;
-  return row.entry.empty() ? "(runtime around the entries)" : "(between parallel regions)";
+  return row.entry.empty() ? "(runtime around the entries)" : "(between dispatches)";
 }
 
 /// The middle of a long name goes.

@@ -39,14 +39,14 @@ std::string modelLine(const artifact::Manifest &m) {
          grouped(m.model->parameters) + " parameters (" + m.model->sourceDType + ")";
 }
 
-std::string boundsLine(const artifact::Manifest &m) {
-  std::string line = "bounds: ";
+std::string limitsLine(const artifact::Manifest &m) {
+  std::string line = "limits: ";
   if (m.maxPositions)
     line += grouped(m.maxPositions) + " positions, ";
-  line += m.maxTokens ? grouped(m.maxTokens) + " tokens of " + grouped(m.maxRows) + " sequences a step"
-                      : grouped(m.maxRows) + " images a step";
+  line += m.maxTokens ? grouped(m.maxTokens) + " tokens and " + grouped(m.maxRows) + " sequences per step"
+                      : grouped(m.maxRows) + " images per step";
   if (m.cache)
-    line += "; cache: " + grouped(m.cache->bytesPerToken) + " bytes a token (" + m.cache->dtype + ")";
+    line += "; cache: " + grouped(m.cache->bytesPerToken) + " bytes per token (" + m.cache->dtype + ")";
   return line;
 }
 
@@ -113,7 +113,7 @@ std::string driver::report(const artifact::Manifest &manifest, const OutputPaths
   files += "; compiled in " + seconds(costs.compileSeconds) + ", packed in " + seconds(costs.packSeconds) +
            ", peak memory " + inUnits(uint64_t(usage.ru_maxrss) * 1024);
   return modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "", options.verbose) + "\n" + files +
-         "\n" + boundsLine(manifest) + "\n" + tryLine(manifest, paths, emit, options, hasTokenizer) + "\n";
+         "\n" + limitsLine(manifest) + "\n" + tryLine(manifest, paths, emit, options, hasTokenizer) + "\n";
 }
 
 std::string driver::quantizationReport(const std::vector<artifact::Parameter> &parameters,
@@ -145,7 +145,7 @@ std::string driver::prediction(const artifact::Manifest &manifest, uint64_t file
   std::string text = modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "", verbose) + "\n" +
                      (quantization.empty() ? "" : "quantized: " + quantization + "\n") +
                      "weights: " + inUnits(fileBytes) + " on disk, " + inUnits(manifest.weightsBytes) + " in memory\n" +
-                     boundsLine(manifest) + "\n";
+                     limitsLine(manifest) + "\n";
   if (manifest.cache && manifest.maxPositions)
     text += "memory: " + inUnits(uint64_t(manifest.cache->bytesPerToken) * uint64_t(manifest.maxPositions)) +
             " of cache for a sequence of " + grouped(manifest.maxPositions) + " positions\n";

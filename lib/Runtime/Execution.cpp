@@ -8,7 +8,7 @@ namespace rapt::runtime {
 static constexpr int64_t maxWorkers = 4096;
 static constexpr int32_t stopped = 1; // what parallel_for returns to compiled code that has to stop
 
-struct Execution::Region {
+struct Execution::Dispatch {
   Execution *execution;
   rapt_task_fn body;
   void *closure;
@@ -34,8 +34,8 @@ rapt_status Execution::choose(rapt_pool *pool, const rapt_executor *given, const
 }
 
 void Execution::guardedTask(void *closure, int64_t begin, int64_t end, int64_t worker) {
-  const Region &region = *static_cast<Region *>(closure);
-  Execution &execution = *region.execution;
+  const Dispatch &dispatch = *static_cast<Dispatch *>(closure);
+  Execution &execution = *dispatch.execution;
   if (worker < 0 || worker >= execution.workerCount) { // its scratch memory would be another's
     execution.badWorker.store(worker < 0 ? execution.workerCount : worker, std::memory_order_relaxed);
     return;
@@ -43,7 +43,7 @@ void Execution::guardedTask(void *closure, int64_t begin, int64_t end, int64_t w
   if (execution.isCanceled())
     return;
   DefaultFloatingPoint scope;
-  region.body(region.closure, begin, end, worker);
+  dispatch.body(dispatch.closure, begin, end, worker);
 }
 
 int32_t Execution::parallelFor(void *user, rapt_task_fn body, void *closure, int64_t count) {
@@ -56,11 +56,11 @@ int32_t Execution::parallelFor(void *user, rapt_task_fn body, void *closure, int
   if (!self.executor.parallel_for)
     body(closure, 0, count, 0);
   else {
-    Region region{&self, body, closure};
-    self.executor.parallel_for(self.executor.user, guardedTask, &region, count);
+    Dispatch dispatch{&self, body, closure};
+    self.executor.parallel_for(self.executor.user, guardedTask, &dispatch, count);
   }
   if (self.profile)
-    self.profile->addRegion(closure, Profile::now() - begin);
+    self.profile->addDispatch(closure, Profile::now() - begin);
   return self.isCanceled() || self.badWorker.load(std::memory_order_relaxed) >= 0 ? stopped : 0;
 }
 

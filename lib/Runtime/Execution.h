@@ -1,4 +1,4 @@
-//===- Execution.h - How compiled code runs its parallel regions ----------------===//
+//===- Execution.h - How compiled code runs its dispatches ----------------===//
 #pragma once
 #include "lib/Runtime/Message.h"
 #include "rapt/rapt.h"
@@ -28,10 +28,10 @@ public:
   /// Runs an entry. RAPT_CANCELLED when it was canceled, RAPT_INVALID when the executor broke its contract.
   rapt_status run(rapt_entry_fn entry, void *const *buffers, const int64_t *dims, const Report &report);
 
-  Profile *profile = nullptr; ///< that is told of every region; none: nothing is timed
+  Profile *profile = nullptr; ///< that is told of every dispatch; none: nothing is timed
 
 private:
-  struct Region;
+  struct Dispatch;
   static int32_t parallelFor(void *user, rapt_task_fn body, void *closure, int64_t count);
   static void guardedTask(void *closure, int64_t begin, int64_t end, int64_t worker);
 

@@ -84,7 +84,7 @@ struct ManifestEntry {
   std::vector<ManifestBuffer> buffers;
   std::vector<ManifestCount> counts;
   std::vector<ManifestOp> ops;
-  std::vector<int> regions; ///< for each number that closures of parallel regions begin with, the op, -1 for none
+  std::vector<int> dispatches; ///< for each number that closures of dispatches begin with, the op, -1 for none
 
   /// The index of a dim or of an input, output or state, -1 where there is none.
   int findDim(const std::string &dim) const;

@@ -354,7 +354,7 @@ ManifestSum readSum(const Json &op, const char *key, const ManifestEntry &entry)
   return sum;
 }
 
-/// Ops, with what they cost, and the regions in which they run. An artifact may have none.
+/// Ops, with what they cost, and the dispatches in which they run. An artifact may have none.
 void readCosts(const Json &json, ManifestEntry &entry) {
   const Json *costs = json.find("costs");
   if (!costs)
@@ -376,7 +376,7 @@ void readCosts(const Json &json, ManifestEntry &entry) {
   }
   if (json.find("regions"))
     for (const Json &item : list(json, "regions"))
-      entry.regions.push_back(int(integer(item, "regions", -1, int64_t(entry.ops.size()) - 1)));
+      entry.dispatches.push_back(int(integer(item, "regions", -1, int64_t(entry.ops.size()) - 1)));
 }
 
 ManifestEntry readEntry(const Json &json) {

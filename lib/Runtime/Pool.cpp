@@ -1,13 +1,13 @@
-// The default thread pool. Threads sleep between steps and spin for a short while between the regions of one, since the
-// next region of a step follows within microseconds.
+// The default thread pool. Threads sleep between steps and spin for a short while between the dispatches of one, since
+// the next dispatch of a step follows within microseconds.
 //
 // Written here, because Debian has pthreadpool as a shared library only and the runtime may need nothing but libc, libm
-// and pthread; and because a region must not wait for a thread that was never scheduled: a thread joins an open region,
-// the caller closes it when it finds no index that nobody has and waits only for those that joined.
+// and pthread; and because a dispatch must not wait for a thread that was never scheduled: a thread joins an open
+// dispatch, the caller closes it when it finds no index that nobody has and waits only for those that joined.
 //
 // Each thread has an equal run of neighboring indices and takes them from the front, so that what it reads goes on
-// where it ended and is mostly the same part in every region. A thread without any takes the back half of another's, or
-// all of them where the other has not come yet.
+// where it ended and is mostly the same part in every dispatch. A thread without any takes the back half of another's,
+// or all of them where the other has not come yet.
 //
 // On machines with two processors Linux was seen to wake a thread where it fell asleep, although that was the caller's
 // processor and the other one idle. It waits there until the next tick of the clock, milliseconds later. The caller
@@ -40,7 +40,7 @@ inline void relax() {
 #endif
 }
 
-/// Neighboring indices of a region, which count from 0 and are fewer than 2^32.
+/// Neighboring indices of a dispatch, which count from 0 and are fewer than 2^32.
 struct Run {
   uint64_t first, end;
 
@@ -67,10 +67,10 @@ struct Worker {
   std::atomic<int> processor{-1}; ///< where it sleeps; -1 while it does not
 };
 
-// The word that regions are opened, joined and closed with: region number << 32 | open << 31 | threads inside.
+// The word that dispatches are opened, joined and closed with: dispatch number << 32 | open << 31 | threads inside.
 constexpr uint64_t openBit = uint64_t(1) << 31;
 constexpr uint64_t insideMask = openBit - 1;
-constexpr uint64_t oneRegion = uint64_t(1) << 32;
+constexpr uint64_t oneDispatch = uint64_t(1) << 32;
 
 } // namespace
 
@@ -84,19 +84,19 @@ struct rapt_pool {
 
   std::unique_ptr<Share[]> shares; ///< of each thread
 
-  alignas(64) std::atomic<uint64_t> region{0};
+  alignas(64) std::atomic<uint64_t> dispatch{0};
   rapt_task_fn body = nullptr;
   void *closure = nullptr;
-  int64_t base = 0, count = 0; ///< of the region's indices
+  int64_t base = 0, count = 0; ///< of the dispatch's indices
 
   alignas(64) std::atomic<int64_t> sleepers{0};
   std::atomic<bool> stop{false};
-  pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER; ///< one region at a time
+  pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER; ///< one dispatch at a time
   pthread_mutex_t sleep = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
   void run(rapt_task_fn task, void *taskClosure, int64_t taskCount);
-  void runRegion(int64_t first, int64_t taskCount);
+  void runDispatch(int64_t first, int64_t taskCount);
   Run dealt(int64_t worker) const;
   void work(int64_t worker);
   bool takeOwn(int64_t worker, Run &taken);
@@ -182,19 +182,19 @@ void rapt_pool::run(rapt_task_fn task, void *taskClosure, int64_t taskCount) {
   closure = taskClosure;
   for (int64_t first = 0; first < taskCount;) {
     const int64_t some = taskCount - first < mostIndices ? taskCount - first : mostIndices;
-    runRegion(first, some);
+    runDispatch(first, some);
     first += some;
   }
   pthread_mutex_unlock(&turn);
 }
 
-void rapt_pool::runRegion(int64_t first, int64_t taskCount) {
+void rapt_pool::runDispatch(int64_t first, int64_t taskCount) {
   base = first;
   count = taskCount;
-  for (int64_t i = 0; i < threads && i < count; ++i) // the others' are empty since the region before
+  for (int64_t i = 0; i < threads && i < count; ++i) // the others' are empty since the dispatch before
     shares[i].set(dealt(i));
-  uint64_t closed = region.load(std::memory_order_relaxed);
-  region.store(closed + oneRegion + openBit); // sequentially consistent with `sleepers`
+  uint64_t closed = dispatch.load(std::memory_order_relaxed);
+  dispatch.store(closed + oneDispatch + openBit); // sequentially consistent with `sleepers`
   if (sleepers.load() > 0) {
     if (!crowded)
       clearProcessor();
@@ -203,8 +203,8 @@ void rapt_pool::runRegion(int64_t first, int64_t taskCount) {
     pthread_mutex_unlock(&sleep);
   }
   work(0);
-  region.fetch_and(~openBit, std::memory_order_acq_rel);
-  for (int i = 0; region.load(std::memory_order_acquire) & insideMask; ++i)
+  dispatch.fetch_and(~openBit, std::memory_order_acq_rel);
+  for (int i = 0; dispatch.load(std::memory_order_acquire) & insideMask; ++i)
     if (crowded || i > spins)
       sched_yield();
     else
@@ -212,25 +212,25 @@ void rapt_pool::runRegion(int64_t first, int64_t taskCount) {
 }
 
 void rapt_pool::serve(int64_t worker) {
-  uint64_t seen = 0; // number of the last region that was joined or missed
+  uint64_t seen = 0; // number of the last dispatch that was joined or missed
   while (!stop.load(std::memory_order_acquire)) {
-    uint64_t word = region.load();
+    uint64_t word = dispatch.load();
     if (word >> 32 != seen && word & openBit) {
-      if (!region.compare_exchange_weak(word, word + 1, std::memory_order_acquire))
+      if (!dispatch.compare_exchange_weak(word, word + 1, std::memory_order_acquire))
         continue;
       seen = word >> 32;
       work(worker);
-      region.fetch_sub(1, std::memory_order_release);
+      dispatch.fetch_sub(1, std::memory_order_release);
     }
     seen = word >> 32;
-    for (int i = crowded ? spins : 0; i < spins && region.load(std::memory_order_relaxed) >> 32 == seen; ++i)
+    for (int i = crowded ? spins : 0; i < spins && dispatch.load(std::memory_order_relaxed) >> 32 == seen; ++i)
       relax();
-    if (region.load(std::memory_order_relaxed) >> 32 != seen)
+    if (dispatch.load(std::memory_order_relaxed) >> 32 != seen)
       continue;
     pthread_mutex_lock(&sleep);
     workers[worker - 1].processor.store(sched_getcpu());
     sleepers.fetch_add(1);
-    while (region.load() >> 32 == seen && !stop.load(std::memory_order_acquire))
+    while (dispatch.load() >> 32 == seen && !stop.load(std::memory_order_acquire))
       pthread_cond_wait(&wake, &sleep);
     sleepers.fetch_sub(1);
     workers[worker - 1].processor.store(-1);

@@ -16,29 +16,29 @@ rapt_status Profile::start(const rapt_module &module, const Allocator &memory, c
   current = -1;
   callSeconds = entrySeconds = 0;
   calls = 0;
-  int64_t ops = 0, rowCount = 0, regions = 0;
+  int64_t ops = 0, rowCount = 0, dispatches = 0;
   size_t counts = 0;
   for (const ManifestEntry &entry : manifest->entries) {
     ops += int64_t(entry.ops.size());
-    regions += int64_t(entry.regions.size());
+    dispatches += int64_t(entry.dispatches.size());
     counts = std::max(counts, entry.counts.size());
     for (const ManifestOp &op : entry.ops)
       rowCount += std::max<int64_t>(op.layers, 1);
   }
-  if (!regions)
+  if (!dispatches)
     return report.fail(RAPT_UNSUPPORTED, "%s does not tell its ops: compile it again", manifest->name.c_str());
   const size_t entries = manifest->entries.size();
   if (!firstOp.allocate(memory, entries) || !firstRow.allocate(memory, size_t(ops)) ||
       !rows.allocate(memory, kinds * size_t(rowCount), true) || !rests.allocate(memory, kinds * entries, true) ||
-      !firstRegion.allocate(memory, entries) || !called.allocate(memory, size_t(regions), true) ||
+      !firstDispatch.allocate(memory, entries) || !called.allocate(memory, size_t(dispatches), true) ||
       !counted.allocate(memory, counts, true))
     return report.fail(RAPT_NOMEM, "no memory for a profile of %lld rows", (long long)rowCount);
-  int64_t op = 0, row = 0, region = 0;
+  int64_t op = 0, row = 0, dispatch = 0;
   for (size_t e = 0; e < entries; ++e) {
     const ManifestEntry &entry = manifest->entries[e];
     firstOp[e] = op;
-    firstRegion[e] = region;
-    region += int64_t(entry.regions.size());
+    firstDispatch[e] = dispatch;
+    dispatch += int64_t(entry.dispatches.size());
     for (const ManifestOp &o : entry.ops) {
       firstRow[op++] = row;
       row += std::max<int64_t>(o.layers, 1);
@@ -49,34 +49,34 @@ rapt_status Profile::start(const rapt_module &module, const Allocator &memory, c
 
 double Profile::enter(rapt_entry_fn run, const int64_t *dims) {
   current = -1;
-  inRegions = 0;
+  inDispatches = 0;
   for (size_t e = 0; e < manifest->entries.size(); ++e)
     if (code[e].run == run)
       current = int(e);
   if (current >= 0) {
     const ManifestEntry &entry = manifest->entries[current];
-    std::fill_n(&called[firstRegion[current]], entry.regions.size(), 0);
+    std::fill_n(&called[firstDispatch[current]], entry.dispatches.size(), 0);
     const int tokens = entry.findDim("tokens"), sequences = entry.findDim("rows");
     currentKind = tokens >= 0 && sequences >= 0 && dims[tokens] == dims[sequences];
   }
   return now();
 }
 
-void Profile::addRegion(const void *closure, double seconds) {
+void Profile::addDispatch(const void *closure, double seconds) {
   if (current < 0)
     return;
   const ManifestEntry &entry = manifest->entries[current];
-  const int64_t region = entry.regions.empty() ? -1 : *static_cast<const int64_t *>(closure);
-  if (region < 0 || region >= int64_t(entry.regions.size()) || entry.regions[region] < 0)
+  const int64_t dispatch = entry.dispatches.empty() ? -1 : *static_cast<const int64_t *>(closure);
+  if (dispatch < 0 || dispatch >= int64_t(entry.dispatches.size()) || entry.dispatches[dispatch] < 0)
     return;
-  const int op = entry.regions[region];
-  int64_t &times = called[firstRegion[current] + region];
+  const int op = entry.dispatches[dispatch];
+  int64_t &times = called[firstDispatch[current] + dispatch];
   const int64_t layer = std::min(times, std::max<int64_t>(entry.ops[op].layers, 1) - 1);
   Row &row = rows[placeOf(currentKind, current, op) + size_t(layer)];
   ++times;
   ++row.calls;
   row.seconds += seconds;
-  inRegions += seconds;
+  inDispatches += seconds;
 }
 
 void Profile::leave(double seconds, void *const *buffers, const int64_t *dims) {
@@ -86,9 +86,9 @@ void Profile::leave(double seconds, void *const *buffers, const int64_t *dims) {
   countLengths(entry, buffers, dims, counted.data());
   for (size_t o = 0; o < entry.ops.size(); ++o) {
     int64_t layers = 0; // in which the op ran
-    for (size_t r = 0; r < entry.regions.size(); ++r)
-      if (entry.regions[r] == int(o))
-        layers = std::max(layers, called[firstRegion[current] + int64_t(r)]);
+    for (size_t r = 0; r < entry.dispatches.size(); ++r)
+      if (entry.dispatches[r] == int(o))
+        layers = std::max(layers, called[firstDispatch[current] + int64_t(r)]);
     layers = std::min(layers, std::max<int64_t>(entry.ops[o].layers, 1));
     const ManifestOp &op = entry.ops[o];
     const Cost cost = evaluateCost(op, dims, counted.data());
@@ -96,7 +96,7 @@ void Profile::leave(double seconds, void *const *buffers, const int64_t *dims) {
       row->cost += cost;
   }
   Rest &rest = rests[size_t(kinds * current + currentKind)];
-  rest.seconds += seconds - inRegions;
+  rest.seconds += seconds - inDispatches;
   ++rest.runs;
   entrySeconds += seconds;
   current = -1;

@@ -7,7 +7,7 @@
 
 namespace rapt::runtime {
 
-/// Times of the parallel regions that an artifact's entries run, by op and layer. Used by the context's thread alone.
+/// Times of the dispatches that an artifact's entries run, by op and layer. Used by the context's thread alone.
 class Profile {
 public:
   /// Seconds of a clock that only goes forward.
@@ -19,8 +19,8 @@ public:
   double enter(rapt_entry_fn run, const int64_t *dims);
   /// The entry that was entered is over.
   void leave(double seconds, void *const *buffers, const int64_t *dims);
-  /// A region of it is over, whose closure begins with its number.
-  void addRegion(const void *closure, double seconds);
+  /// A dispatch of it is over, whose closure begins with its number.
+  void addDispatch(const void *closure, double seconds);
   void addCall(double seconds) { callSeconds += seconds, ++calls; }
 
   bool isStarted() const { return rows.data(); }
@@ -48,13 +48,13 @@ private:
   Array<int64_t> firstOp;                    ///< of each entry among all ops
   Array<int64_t> firstRow;                   ///< of each op among the rows: one a layer
   Array<Row> rows;                           ///< of each kind, of ops and layers
-  Array<Rest> rests;                         ///< of each entry and kind: its code outside of ops' regions
-  Array<int64_t> firstRegion;                ///< of each entry among all regions
-  Array<int64_t> called;                     ///< times that each region ran in the entry's present run
+  Array<Rest> rests;                         ///< of each entry and kind: its code outside of ops' dispatches
+  Array<int64_t> firstDispatch;              ///< of each entry among all dispatches
+  Array<int64_t> called;                     ///< times that each dispatch ran in the entry's present run
   Array<double> counted;                     ///< the entry's counts
   int current = -1;                          ///< entry that runs
   int currentKind = 0;                       ///< 1: with one token a row
-  double inRegions = 0;                      ///< seconds of its ops' regions so far
+  double inDispatches = 0;                   ///< seconds of its ops' dispatches so far
   double callSeconds = 0, entrySeconds = 0;
   uint64_t calls = 0;
 };

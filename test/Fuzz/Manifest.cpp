@@ -45,8 +45,8 @@ int32_t runEntry(const rapt_env *env, void *const *buffers, const int64_t *dims)
       memset(buffers[i], 1, 64);
   }
   auto nothing = [](void *, int64_t, int64_t, int64_t) {};
-  int64_t region = entry.regions.empty() ? 0 : int64_t(entry.regions.size()) - 1;
-  return env->parallel_for(env->user, nothing, &region, 2);
+  int64_t dispatch = entry.dispatches.empty() ? 0 : int64_t(entry.dispatches.size()) - 1;
+  return env->parallel_for(env->user, nothing, &dispatch, 2);
 }
 int64_t workspaceOf(const int64_t *, int64_t workers) { return 64 * workers; }
 

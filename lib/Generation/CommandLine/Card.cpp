@@ -85,10 +85,10 @@ int printCard(const Options &options) {
     card = modelLine(info) + "\n" + targetLine(info.target_arch, variantsOf(*manifest), info.target_cpu) + "\n" +
            quantizationLine(*manifest) + filesLine(options, info) + "\n";
     if (info.max_positions)
-      card += "bounds: " + grouped(info.max_positions) + " positions, " + grouped(info.max_tokens) + " tokens of " +
-              grouped(info.max_rows) + " sequences a step" +
+      card += "limits: " + grouped(info.max_positions) + " positions, " + grouped(info.max_tokens) + " tokens and " +
+              grouped(info.max_rows) + " sequences per step" +
               (info.cache_bytes_per_token
-                   ? "; cache: " + grouped(info.cache_bytes_per_token) + " bytes a token (" + info.cache_dtype + ")"
+                   ? "; cache: " + grouped(info.cache_bytes_per_token) + " bytes per token (" + info.cache_dtype + ")"
                    : std::string()) +
               "\n";
     bool plain = options.library.find('/') == std::string::npos;

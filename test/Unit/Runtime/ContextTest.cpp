@@ -20,11 +20,11 @@ using namespace rapt::test;
 
 namespace {
 
-/// Runs a region's indices one by one in random order under random worker ids, and can do things on the way.
+/// Runs a dispatch's indices one by one in random order under random worker ids, and can do things on the way.
 struct RandomExecutor {
   rapt_executor hook{};
   std::mt19937 random{1};
-  int64_t workers = 7, regions = 0, cancelAt = -1;
+  int64_t workers = 7, dispatches = 0, cancelAt = -1;
   rapt_context *cancels = nullptr;
   int64_t wrongWorker = 0;
 
@@ -34,7 +34,7 @@ struct RandomExecutor {
     hook.workers = [](void *user) { return static_cast<RandomExecutor *>(user)->workers; };
     hook.parallel_for = [](void *user, rapt_task_fn body, void *closure, int64_t count) {
       auto &self = *static_cast<RandomExecutor *>(user);
-      if (self.regions++ == self.cancelAt)
+      if (self.dispatches++ == self.cancelAt)
         rapt_cancel(self.cancels);
       std::vector<int64_t> order(size_t(count), 0);
       std::iota(order.begin(), order.end(), 0);
@@ -58,7 +58,7 @@ TEST(Context, AnExecutorInRandomOrder) {
   rapt_sequence s = context.sequence();
   EXPECT_TRUE(context.appendAndCheck(s, text, someText(90, 1)));
   EXPECT_TRUE(context.appendAndCheck(s, text, someText(1, 2)));
-  EXPECT_GE(executor.regions, 93);
+  EXPECT_GE(executor.dispatches, 93);
 }
 
 TEST(Context, AnExecutorWithAWrongWorkerId) {
@@ -84,9 +84,9 @@ TEST(Context, CanceledAnywhereLeavesSequencesAsTheyWere) {
   ASSERT_EQ(rapt_sequence_fork(context, a, &b, nullptr, 0), RAPT_OK);
   int64_t available = rapt_context_available(context);
   Text more = someText(100, 2);
-  for (int64_t region = 0; region < 101; region += 7) { // in the first and in the second part of the step
-    executor.cancelAt = executor.regions + region;
-    ASSERT_EQ(context.append(b, more), RAPT_CANCELLED) << region;
+  for (int64_t dispatch = 0; dispatch < 101; dispatch += 7) { // in the first and in the second part of the step
+    executor.cancelAt = executor.dispatches + dispatch;
+    ASSERT_EQ(context.append(b, more), RAPT_CANCELLED) << dispatch;
     EXPECT_EQ(context.logits, nullptr);
     ASSERT_EQ(rapt_sequence_length(context, b), 13);
     ASSERT_EQ(rapt_context_available(context), available);

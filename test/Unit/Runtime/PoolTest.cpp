@@ -12,13 +12,13 @@
 
 namespace {
 
-struct Region {
+struct Dispatch {
   std::vector<std::atomic<int>> hits;
   std::vector<std::atomic<int>> inside;
   std::atomic<int> errors{0};
-  Region(size_t count, size_t workers) : hits(count), inside(workers) {}
+  Dispatch(size_t count, size_t workers) : hits(count), inside(workers) {}
   static void body(void *closure, int64_t begin, int64_t end, int64_t worker) {
-    auto &self = *static_cast<Region *>(closure);
+    auto &self = *static_cast<Dispatch *>(closure);
     if (worker < 0 || worker >= int64_t(self.inside.size()) || self.inside[size_t(worker)]++ != 0)
       ++self.errors;
     for (int64_t i = begin; i < end; ++i)
@@ -27,14 +27,14 @@ struct Region {
   }
 };
 
-void runRegions(rapt_pool *pool, int rounds) {
+void runDispatches(rapt_pool *pool, int rounds) {
   rapt_executor executor = rapt_pool_executor(pool);
   for (int round = 0; round < rounds; ++round) {
     size_t count = size_t(round % 40);
-    Region region(count, size_t(executor.workers(executor.user)));
-    executor.parallel_for(executor.user, Region::body, &region, int64_t(count));
-    EXPECT_EQ(region.errors, 0);
-    for (auto &hits : region.hits)
+    Dispatch dispatch(count, size_t(executor.workers(executor.user)));
+    executor.parallel_for(executor.user, Dispatch::body, &dispatch, int64_t(count));
+    EXPECT_EQ(dispatch.errors, 0);
+    for (auto &hits : dispatch.hits)
       ASSERT_EQ(hits, 1);
     if (round % 100 == 99) // let the threads fall asleep
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -46,7 +46,7 @@ TEST(Pool, CoversEachIndexOnce) {
     rapt_pool *pool = nullptr;
     ASSERT_EQ(rapt_pool_new(threads, &pool, nullptr, 0), RAPT_OK);
     EXPECT_EQ(rapt_pool_threads(pool), threads);
-    runRegions(pool, 1000);
+    runDispatches(pool, 1000);
     rapt_pool_free(pool);
   }
 }
@@ -116,7 +116,7 @@ TEST(Pool, IndicesOfAnAbsentThreadAreTakenInOrder) {
   ASSERT_EQ(rapt_pool_new(2, &pool, nullptr, 0), RAPT_OK);
   rapt_executor executor = rapt_pool_executor(pool);
   Calls calls;
-  // The other one comes at times, even if it has to be woken; 1000 regions without one that it misses are not seen.
+  // The other one comes at times, even if it has to be woken; 1000 dispatches without one that it misses are not seen.
   for (int round = 0; round < 1000; ++round) {
     calls.begins.clear();
     executor.parallel_for(executor.user, Calls::body, &calls, 100);
@@ -153,7 +153,7 @@ TEST(Pool, ManyCallersTakeTurns) {
   ASSERT_EQ(rapt_pool_new(4, &pool, nullptr, 0), RAPT_OK);
   std::vector<std::thread> callers;
   for (int i = 0; i < 8; ++i)
-    callers.emplace_back([&] { runRegions(pool, 300); });
+    callers.emplace_back([&] { runDispatches(pool, 300); });
   for (auto &caller : callers)
     caller.join();
   rapt_pool_free(pool);

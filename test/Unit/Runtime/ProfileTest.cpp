@@ -40,7 +40,7 @@ TEST(Profile, CostsOfOpsByLayer) {
     EXPECT_STREQ(row.name, "h.{layer}.w");
     EXPECT_STREQ(row.dtype, "f32");
     EXPECT_EQ(row.layer, 4 + 2 * layer);
-    EXPECT_EQ(row.calls, layer < 2 ? 1u : 7u); // regions beyond the layers belong to the last
+    EXPECT_EQ(row.calls, layer < 2 ? 1u : 7u); // dispatches beyond the layers belong to the last
     EXPECT_EQ(row.flops, 2 * 9 * 9 + 7);
     EXPECT_EQ(row.weight_bytes, 3 * 9); // one tile, nine steps
     EXPECT_EQ(row.cache_bytes, 12 - 0); // keys 0 to 11: the first query, at 3, sees from 0 on

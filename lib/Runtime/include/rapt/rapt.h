@@ -144,7 +144,7 @@ RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module
 RAPT_API int64_t rapt_default_threads(void);
 
 /** A pool of `threads` workers (0: rapt_default_threads), the caller of a step being one of them. Any number of
- * contexts may share it; their parallel regions then take turns. It must outlive them. */
+ * contexts may share it; their dispatches then take turns. It must outlive them. */
 RAPT_API rapt_status rapt_pool_new(int64_t threads, rapt_pool **pool, char *message, size_t message_size);
 RAPT_API void rapt_pool_free(rapt_pool *pool);
 RAPT_API int64_t rapt_pool_threads(const rapt_pool *pool);

@@ -1,6 +1,6 @@
 /*===- rapt_profile.h - Times of the ops of a compiled model -----------------===*\
 |*
-|* C99. Times the parallel regions of compiled code, and tells what each op of
+|* C99. Times the dispatches of compiled code, and tells what each op of
 |* the model computed and moved. A part of librapt_runtime; rapt.h has the rules.
 |*
 \*===----------------------------------------------------------------------===*/
@@ -18,10 +18,10 @@ typedef struct rapt_profile_row {
   size_t size;
   const char *entry; /**< "step", "encode", "forward", ...; NULL: around the entries. */
   int32_t one_token; /**< 1: runs with one token a sequence, which are told apart. */
-  const char *op;    /**< "linear", "attention", ...; NULL: code of the entry outside of its ops' parallel regions. */
+  const char *op;    /**< "linear", "attention", ...; NULL: code of the entry outside of its ops' dispatches. */
   const char *name;  /**< Name of the weights that it reads, as in the checkpoint, {layer} for the layer; NULL: none. */
   int64_t layer;     /**< -1: in no stack of layers. */
-  uint64_t calls;    /**< Parallel regions; of the row around the entries, calls. */
+  uint64_t calls;    /**< Dispatches; of the row around the entries, calls. */
   double seconds;
   const char *dtype; /**< Type of the operands of its matmuls, "f32"; NULL: it has none. */
   double flops;      /**< Multiplications and additions of matmuls, without padding. */
