@@ -6,7 +6,7 @@
 namespace rapt {
 
 /// The costs of the ops of a canonical entry, as they stand in its attribute `attn.costs` and, as JSON, in the manifest
-/// (docs/Semantics.md, "Costs"): floating-point operations of products, counted without padding, and bytes of weights,
+/// (docs/Semantics.md, "Costs"): floating-point operations of matmuls, counted without padding, and bytes of weights,
 /// cache and activations, each moved once. No run is needed: they are sums of products of the entry's dims, and of
 /// counts of rows' lengths that the caller of an entry knows.
 struct EntryCosts {

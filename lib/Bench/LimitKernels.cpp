@@ -1,6 +1,6 @@
 // Loops that a machine cannot run faster: independent multiply-adds, and sums of what is read. Plain C++ on the
 // compiler's vector types, in a version for each instruction set; the dot products of integers and bf16, and
-// products of tiles, have no operator and are intrinsics.
+// tile matmuls (AMX), have no operator and are intrinsics.
 #include "lib/Bench/Limits.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -180,8 +180,8 @@ const std::vector<RateKernel> &rateKernels() {
       {"f32 FMA, 512 bit", "f32", hasAvx512, fma512},
       {"f32 FMA, 256 bit", "f32", hasFma, fma256},
       {"bf16 dot products, 512 bit", "bf16", hasBf16, dotBrains512},
-      {"bf16 products of tiles", "bf16", hasTiles, multiplyTilesOfBrains},
-      {"int8 products of tiles", "i8", hasTiles, multiplyTilesOfIntegers},
+      {"bf16 tile matmul", "bf16", hasTiles, multiplyTilesOfBrains},
+      {"int8 tile matmul", "i8", hasTiles, multiplyTilesOfIntegers},
       {"int8 dot products, 512 bit", "i8", hasVnni512, dotIntegers512},
       {"int8 dot products, 256 bit", "i8", hasVnni256, dotIntegers256},
 #endif

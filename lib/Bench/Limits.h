@@ -19,7 +19,7 @@ double processorTime();
 /// Busy time of all processors since the machine started, in steps of 10 ms; 0 where it is not known.
 double machineTime();
 
-/// A loop of independent multiply-adds, dot products or products of tiles, in registers.
+/// A loop of independent multiply-adds, dot products or tile matmuls (AMX), in registers.
 struct RateKernel {
   const char *name;  ///< "f32 FMA, 512 bit"
   const char *dtype; ///< of the operands: "f32", "bf16", "i8"
@@ -42,7 +42,7 @@ public:
   Limits &operator=(const Limits &) = delete;
   ~Limits();
 
-  /// The fastest instruction for products of operands of this type; that of f32 where the machine has none for it.
+  /// The fastest instruction for matmuls on operands of this type; that of f32 where the machine has none for it.
   const RateKernel &instructionFor(const std::string &dtype);
   /// Operations a second of that instruction now, a few milliseconds long.
   double measureRate(const std::string &dtype);

@@ -10,7 +10,7 @@ namespace {
 
 Outcome wrong(const std::string &message) { return {RAPT_INVALID, message}; }
 
-/// Weights and cache of the ops that ran, and their products, of a model with so many bytes of weights.
+/// Weights and cache of the ops that ran, and their matmuls, of a model with so many bytes of weights.
 WorkloadCost sumCosts(const std::vector<OpTime> &rows, double weightsOfModel) {
   WorkloadCost cost;
   double most = 0, weights = 0, cache = 0;

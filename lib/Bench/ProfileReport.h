@@ -32,7 +32,7 @@ struct OpSummary {
 };
 std::vector<OpSummary> sumLayers(const std::vector<OpTime> &rows);
 
-/// The least time that the machine needs for a row: of its products, of reading weights and cache, which one run of an
+/// The least time that the machine needs for a row: of its matmuls, of reading weights and cache, which one run of an
 /// entry reads once, and of its activations, which lie in a cache.
 class LimitModel {
 public:

@@ -8,7 +8,7 @@ namespace rapt::bench {
 
 /// Operations and bytes of one run, and where the bytes lie.
 struct WorkloadCost {
-  double flops = 0;  ///< of products
+  double flops = 0;  ///< of matmuls
   std::string dtype; ///< of most of their operands
   double bytes = 0;  ///< that are read: weights and cache, of a kernel all arrays
   double span = 0;   ///< of the memory in which they lie; less than `bytes` where something is read again and again

@@ -154,7 +154,7 @@ Expected<Machine> Machine::make(llvm::StringRef triple, llvm::StringRef cpu, llv
   // Without it LLVM calls libm for each multiply-add.
   if (!isArm(result.triple) && !features.count("fma"))
     return Error{"--mcpu: '" + result.name +
-                 "' has no fused multiply-add (fma), which products and polynomials are made of; "
+                 "' has no fused multiply-add (fma), which matmuls and polynomials are made of; "
                  "--mcpu=x86-64-v3 is the least that code can be made for"};
   return result;
 }

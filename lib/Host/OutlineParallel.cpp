@@ -70,7 +70,7 @@ LogicalResult outline(scf::ForallOp forall, func::FuncOp entry, StringRef name, 
   for (Operation &op : forall.getBody()->without_terminator())
     t.clone(op, mapping);
 
-  // Products of one shape come many times in a model: the first of equal tasks serves them all.
+  // Matmuls of one shape come many times in a model: the first of equal tasks serves them all.
   for (auto other : entry->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
     if (other != task && other.isPrivate() && other.getFunctionType() == task.getFunctionType() &&
         OperationEquivalence::isRegionEquivalentTo(&other.getBody(), &task.getBody(),

@@ -49,7 +49,7 @@ def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
     Each outermost `scf.forall` of an entry becomes a private function `(captures, begin, end, worker)` that runs a range of the flattened
     grid, and an `attn.parallel_for` that calls it through the executor. In a model's entry with `attn.costs` the calls are numbered, and
     its attribute `attn.region` tells the op of each. Constants are copied into the task. Loops whose
-    tasks would be equal, products of one shape above all, share the first.
+    tasks would be equal, matmuls of one shape above all, share the first.
 
     ```mlir
     func.func @f(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {

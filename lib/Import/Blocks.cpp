@@ -62,42 +62,42 @@ Value importing::rmsNorm(const Scope &scope, Value x, StringRef part, double eps
 }
 
 /// x times the weight, which is [out, in] when `transposed`, plus the bias where there is one.
-static Value product(const Scope &scope, Location loc, Value x, Value weight, Value bias, bool transposed) {
+static Value matmul(const Scope &scope, Location loc, Value x, Value weight, Value bias, bool transposed) {
   OpBuilder &builder = scope.builder;
   int64_t columns = cast<RankedTensorType>(weight.getType()).getDimSize(transposed ? 0 : 1);
   SmallVector<Value, 1> extras;
   if (bias)
     extras.push_back(bias);
-  auto product = attn::LinearOp::create(builder, loc, withColumns(x, columns), x, weight, extras, transposed);
+  auto matmul = attn::LinearOp::create(builder, loc, withColumns(x, columns), x, weight, extras, transposed);
   if (bias) {
-    Block *epilogue = product.ensureEpilogue(builder);
+    Block *epilogue = matmul.ensureEpilogue(builder);
     Operation *yield = epilogue->getTerminator();
     OpBuilder inner(yield);
     yield->setOperand(0, arith::AddFOp::create(inner, loc, epilogue->getArgument(0), epilogue->getArgument(1)));
   }
-  return product;
+  return matmul;
 }
 
-static Value namedProduct(const Scope &scope, Value x, StringRef part, bool transposed) {
+static Value namedMatmul(const Scope &scope, Value x, StringRef part, bool transposed) {
   std::string bias = (part + ".bias").str();
   Value weight = scope.weight((part + ".weight").str());
-  return product(scope, scope.at(part), x, weight, scope.parameters.contains(bias) ? scope.weight(bias) : Value(),
-                 transposed);
+  return matmul(scope, scope.at(part), x, weight, scope.parameters.contains(bias) ? scope.weight(bias) : Value(),
+                transposed);
 }
 
-Value importing::linear(const Scope &scope, Value x, StringRef part) { return namedProduct(scope, x, part, false); }
+Value importing::linear(const Scope &scope, Value x, StringRef part) { return namedMatmul(scope, x, part, false); }
 
-Value importing::dense(const Scope &scope, Value x, StringRef part) { return namedProduct(scope, x, part, true); }
+Value importing::dense(const Scope &scope, Value x, StringRef part) { return namedMatmul(scope, x, part, true); }
 
 Value importing::project(const Scope &scope, Value x, Value weight, StringRef part, Value bias) {
-  return product(scope, scope.at(part), x, weight, bias, /*transposed=*/true);
+  return matmul(scope, scope.at(part), x, weight, bias, /*transposed=*/true);
 }
 
 Value importing::feedForward(const Scope &scope, Value x, StringRef up, attn::ActivationKind activation, StringRef down,
-                             Value (*product)(const Scope &, Value, StringRef)) {
-  Value wide = product(scope, x, up);
+                             Value (*matmul)(const Scope &, Value, StringRef)) {
+  Value wide = matmul(scope, x, up);
   Value active = attn::ActivationOp::create(scope.builder, scope.at(up), activation, wide);
-  return product(scope, active, down);
+  return matmul(scope, active, down);
 }
 
 Value importing::gatedFeedForward(const Scope &scope, Value x, StringRef gate, StringRef up,

@@ -55,10 +55,10 @@ mlir::Value dense(const Scope &scope, mlir::Value x, llvm::StringRef part);
 /// x [m, in] times the transpose of `weight` [out, in], plus `bias` [out] where there is one: an output head.
 mlir::Value project(const Scope &scope, mlir::Value x, mlir::Value weight, llvm::StringRef part, mlir::Value bias = {});
 
-/// DOWN(activation(UP(x))), of products that are `dense`, or `linear`.
+/// DOWN(activation(UP(x))), of matmuls that are `dense`, or `linear`.
 mlir::Value feedForward(const Scope &scope, mlir::Value x, llvm::StringRef up, attn::ActivationKind activation,
                         llvm::StringRef down,
-                        mlir::Value (*product)(const Scope &, mlir::Value, llvm::StringRef) = dense);
+                        mlir::Value (*matmul)(const Scope &, mlir::Value, llvm::StringRef) = dense);
 
 /// DOWN(activation(GATE(x)) * UP(x)), weights as torch.nn.Linear has them (Shazeer 2020).
 mlir::Value gatedFeedForward(const Scope &scope, mlir::Value x, llvm::StringRef gate, llvm::StringRef up,

@@ -47,7 +47,7 @@ struct RecurrentEncoding {
   mlir::Value output;                           ///< these side by side, [tokens, outputs]
   llvm::SmallVector<mlir::Value, 2> states; ///< the last layer's last, the directions' side by side: [rows, outputs]
 };
-/// Runs all layers over the rows that `rowBegin` packs; the input projections of all tokens are one product. The last
+/// Runs all layers over the rows that `rowBegin` packs; the input projections of all tokens are one matmul. The last
 /// states of layer k become parts k * states(), ... of `kept` where it is given.
 Expected<RecurrentEncoding> encodeLayers(const Scope &scope, mlir::Operation *entry, const RecurrentStack &stack,
                                          mlir::Value x, mlir::Value rowBegin, KeptStates *kept = nullptr);

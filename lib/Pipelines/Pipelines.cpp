@@ -19,7 +19,7 @@ static void addCanonical(OpPassManager &passes, const PipelineOptions &options) 
   passes.addPass(createAttnFuseEpilogues());
   passes.addPass(createAttnInlineCalls());
   passes.addPass(createSymbolDCEPass());
-  passes.addPass(createAttnMergeProducts());
+  passes.addPass(createAttnMergeMatmuls());
   if (options.quantize != "none") {
     AttnQuantizeWeightsOptions quantization;
     quantization.mode = options.quantize;

@@ -1,4 +1,4 @@
-//===- FeedForward.cpp - Products, activations, gates ---------------------------===//
+//===- FeedForward.cpp - Matmuls, activations, gates ---------------------------===//
 #include "lib/Reference/Ops.h"
 #include <cmath>
 #include <numbers>

@@ -55,7 +55,7 @@ template <typename S> Result<S> evaluate(attn::PoolRowsOp op, const Tensor<S> &i
 template <typename S>
 Result<S> quantizeWeight(attn::ParameterSliceOp op, attn::QuantizedType type, std::vector<double> values);
 template <typename S> Result<S> evaluate(attn::QuantizeRowsOp op, const Tensor<S> &input);
-/// sums[m][n] of a product whose operands are both quantized.
+/// sums[m][n] of a matmul whose operands are both quantized.
 template <typename S>
 std::vector<S> quantizedSums(attn::LinearOp op, const Tensor<S> &rows, const Tensor<S> &weight, int64_t n);
 

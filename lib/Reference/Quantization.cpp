@@ -1,4 +1,4 @@
-//===- Quantization.cpp - Products of integers ------------------------------===//
+//===- Quantization.cpp - Int8 and int4 matmuls ------------------------------===//
 #include "lib/Artifact/Quantization.h"
 #include "lib/Reference/GroupScale.h"
 #include "lib/Reference/Ops.h"

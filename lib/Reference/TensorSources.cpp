@@ -19,7 +19,7 @@ using huggingface::Init;
 
 namespace {
 
-/// Channels of a head where the product makes queries alone, for an attention with the scale 1; else 1.
+/// Channels of a head where the matmul makes queries alone, for an attention with the scale 1; else 1.
 int64_t unscaledChannels(attn::LinearOp linear) {
   for (Operation *user : linear.getResult().getUsers())
     if (auto heads = dyn_cast<attn::SplitHeadsOp>(user); heads && heads->getNumResults() == 1)

@@ -5,7 +5,7 @@
 namespace rapt::runtime {
 
 struct Cost {
-  double flops = 0;                               ///< of products
+  double flops = 0;                               ///< of matmuls
   double weights = 0, cache = 0, activations = 0; ///< bytes
   Cost &operator+=(const Cost &other);
 };

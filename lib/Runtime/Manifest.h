@@ -72,10 +72,10 @@ struct ManifestSum {
 /// An op of an entry and what it costs.
 struct ManifestOp {
   std::string op, name; ///< "linear", "h.{layer}.attn.c_attn"
-  std::string dtype;    ///< of the operands of its products, empty without
+  std::string dtype;    ///< of the operands of its matmuls, empty without
   int64_t layers = 0;   ///< times that an entry runs it; 0: once, outside of the layers
   int64_t firstLayer = 0, layerStep = 1;
-  ManifestSum flops, weights, cache, activations; ///< floating-point operations of products; bytes
+  ManifestSum flops, weights, cache, activations; ///< floating-point operations of matmuls; bytes
 };
 
 struct ManifestEntry {

@@ -23,10 +23,10 @@ def AttnVerifyCanonical : Pass<"attn-verify-canonical", "::mlir::ModuleOp"> {
 }
 
 def AttnFuseEpilogues : Pass<"attn-fuse-epilogues"> {
-  let summary = "takes activations, gates and residual sums into the product that feeds them";
+  let summary = "takes activations, gates and residual sums into the matmul that feeds them";
   let description = [{
     `attn.activation`, `attn.glu` and `attn.add` whose operand is an `attn.linear` used only there become part of its epilogue
-    region, so that a product's result is touched once, while it is in registers. See lib/Transforms/Fusion/README.md.
+    region, so that a matmul's result is touched once, while it is in registers. See lib/Transforms/Fusion/README.md.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
@@ -60,13 +60,13 @@ def AttnInlineCalls : Pass<"attn-inline-calls", "::mlir::ModuleOp"> {
   }];
 }
 
-def AttnMergeProducts : Pass<"attn-merge-products", "::mlir::ModuleOp"> {
-  let summary = "makes the products of one input that give heads one product";
+def AttnMergeMatmuls : Pass<"attn-merge-matmuls", "::mlir::ModuleOp"> {
+  let summary = "makes the matmuls of one input that give heads one matmul";
   let description = [{
     `attn.linear` ops that read one input, and whose results are cut into heads of one width, become one: query, key and value
     of self attention, key and value of cross attention. Their weights and biases become one parameter with the sources of all, where
-    nothing reads them apart. Grouped queries are heads of another number. Rotary embedding of the heads of a product then
-    becomes one `attn.rope` of the first of all its heads, which the product's tasks do. Runs after blocks are inlined. See lib/Transforms/Fusion/README.md.
+    nothing reads them apart. Grouped queries are heads of another number. Rotary embedding of the heads of a matmul then
+    becomes one `attn.rope` of the first of all its heads, which the matmul's tasks do. Runs after blocks are inlined. See lib/Transforms/Fusion/README.md.
 
     ```mlir
     attn.parameter @q : tensor<64x64xf32> from [#attn.source<"q">]
@@ -107,7 +107,7 @@ def AttnDeclareKernels : Pass<"attn-declare-kernels", "::mlir::ModuleOp"> {
 def AttnAnnotateCosts : Pass<"attn-annotate-costs", "::mlir::ModuleOp"> {
   let summary = "numbers the ops of entries and says what each costs";
   let description = [{
-    Each op of a canonical entry gets its costs: floating-point operations of products, bytes of weights, cache and activations, as sums of
+    Each op of a canonical entry gets its costs: floating-point operations of matmuls, bytes of weights, cache and activations, as sums of
     products of the entry's dims and of counts of its rows' lengths (docs/Semantics.md, "Costs"). They stand in the entry's
     attribute `attn.costs`; an op's place there is its attribute `attn.op`, which the parallel loops that it becomes take over.
 
@@ -178,7 +178,7 @@ def AttnSetStage : Pass<"attn-set-stage", "::mlir::ModuleOp"> {
 def AttnSelectStorage : Pass<"attn-select-storage", "::mlir::ModuleOp"> {
   let summary = "sets the storage types of weight matrices and of the cache";
   let description = [{
-    Matrices are stored in the given type; the packer converts. Vectors (norms, biases) stay f32, products sum in f32.
+    Matrices are stored in the given type; the packer converts. Vectors (norms, biases) stay f32, matmuls accumulate in f32.
     The cache of keys and values is stored in `cache-dtype`; `auto` is the 16-bit type that all matrices have, and f32 where
     there is none. A type given for a module without a cache is an error.
 
@@ -199,7 +199,7 @@ def AttnSelectStorage : Pass<"attn-select-storage", "::mlir::ModuleOp"> {
 def AttnQuantizeWeights : Pass<"attn-quantize-weights", "::mlir::ModuleOp"> {
   let summary = "makes matrices integers with scales";
   let description = [{
-    Weights of `attn.linear` and tables of `attn.embedding` become `!attn.quantized`; the packer rounds them. Products with
+    Weights of `attn.linear` and tables of `attn.embedding` become `!attn.quantized`; the packer rounds them. Matmuls with
     such a weight take rows that `attn.quantize_rows` rounded in the same groups, once for all that read an input. Groups of
     `group` rows have a scale each, with `w8a8` all rows of a column one. `w4` keeps tables in 8 bits, above all the one that
     is the head as well. Matrices with other users keep their type, as do tables of fewer rows than a panel. Runs after blocks are

@@ -3,9 +3,9 @@
 // SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.activation
 // SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.add
 // SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.glu
-// SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.activation: its product has several users"
-// SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.add: its product is in another block"
-// SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.add: no operand is a product"
+// SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.activation: its matmul has several users"
+// SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.add: its matmul is in another block"
+// SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.add: no operand is a matmul"
 // SAYS-NOT: {{.}}
 
 // The bias stays, the activation and then the residual sum join it, in this order.
@@ -29,7 +29,7 @@ func.func @chain(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %b: tensor<64xf32>
 
 // -----
 
-// A product moves down to where the other operand exists.
+// A matmul moves down to where the other operand exists.
 // CHECK-LABEL: @later_operand
 func.func @later_operand(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
   %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
@@ -43,7 +43,7 @@ func.func @later_operand(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<
 
 // -----
 
-// Near miss: the product is read twice, so its plain value must exist.
+// Near miss: the matmul is read twice, so its plain value must exist.
 // CHECK-LABEL: @used_twice
 func.func @used_twice(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
   %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
@@ -54,7 +54,7 @@ func.func @used_twice(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> (tensor<?x
 
 // -----
 
-// Near miss: the product is in the function, the activation in a loop.
+// Near miss: the matmul is in the function, the activation in a loop.
 // CHECK-LABEL: @other_block
 func.func @other_block(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %n: index) -> tensor<?x64xf32> {
   %c0 = arith.constant 0 : index
@@ -71,8 +71,8 @@ func.func @other_block(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %n: index) -
 // -----
 
 // Near miss: nothing but what the caller gives, as an embedding and its positions.
-// CHECK-LABEL: @no_product
-func.func @no_product(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<?x64xf32> {
+// CHECK-LABEL: @no_matmul
+func.func @no_matmul(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<?x64xf32> {
   // CHECK: attn.add
   %z = attn.add %x, %y : tensor<?x64xf32>
   return %z : tensor<?x64xf32>

@@ -1,6 +1,6 @@
-//===- FeedForward.cpp - Products, activations, gates --------------------------------===//
+//===- FeedForward.cpp - Matmuls, activations, gates --------------------------------===//
 //
-// A product is two or three ops: zeros, sums over the depth, and the epilogue. The loops of the
+// A matmul is two or three ops: zeros, sums over the depth, and the epilogue. The loops of the
 // sums are (row, depth, column), or (row, column, depth) where the weight is transposed, so that the innermost goes
 // along a row of the weight.
 //

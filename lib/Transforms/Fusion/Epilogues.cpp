@@ -1,4 +1,4 @@
-//===- Epilogues.cpp - Elementwise ops move into the product that feeds them ------===//
+//===- Epilogues.cpp - Elementwise ops move into the matmul that feeds them ------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Fusion/Fusion.h"
 #include "lib/Transforms/Fusion/Remarks.h"
@@ -12,8 +12,8 @@ namespace {
 
 constexpr llvm::StringLiteral kRule = "fuse-epilogue";
 
-/// The operand that is a product which can take the op in; null where there is none.
-OpOperand *findProduct(attn::EpilogueOpInterface op) {
+/// The operand that is a matmul which can take the op in; null where there is none.
+OpOperand *findMatmul(attn::EpilogueOpInterface op) {
   for (OpOperand &operand : op->getOpOperands()) {
     auto producer = operand.get().getDefiningOp<attn::LinearOp>();
     if (producer && producer->hasOneUse() && producer->getBlock() == op->getBlock())
@@ -23,18 +23,18 @@ OpOperand *findProduct(attn::EpilogueOpInterface op) {
 }
 
 /// op(linear(x, w), others...) becomes linear(x, w, others...) with op at the end of its epilogue, so that the
-/// product's result is touched once, in registers. The product moves down to the consumer, where the other operands
+/// matmul's result is touched once, in registers. The matmul moves down to the consumer, where the other operands
 /// exist.
 struct FuseIntoLinear : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
   LogicalResult matchAndRewrite(attn::EpilogueOpInterface op, PatternRewriter &rewriter) const override {
-    OpOperand *product = findProduct(op);
-    if (!product)
-      return rewriter.notifyMatchFailure(op, "no operand is a product of the same block used only here");
+    OpOperand *matmul = findMatmul(op);
+    if (!matmul)
+      return rewriter.notifyMatchFailure(op, "no operand is a matmul of the same block used only here");
 
-    auto linear = product->get().getDefiningOp<attn::LinearOp>();
-    const unsigned position = product->getOperandNumber();
+    auto linear = matmul->get().getDefiningOp<attn::LinearOp>();
+    const unsigned position = matmul->getOperandNumber();
     SmallVector<Value> extras(linear.getExtras());
     for (OpOperand &operand : op->getOpOperands())
       if (operand.getOperandNumber() != position)
@@ -72,10 +72,10 @@ struct FuseIntoLinear : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
 
 /// Why an op was left.
 static StringRef reasonOf(attn::EpilogueOpInterface op) {
-  StringRef reason = "no operand is a product";
+  StringRef reason = "no operand is a matmul";
   for (Value operand : op->getOperands())
     if (auto producer = operand.getDefiningOp<attn::LinearOp>())
-      reason = producer->hasOneUse() ? "its product is in another block" : "its product has several users";
+      reason = producer->hasOneUse() ? "its matmul is in another block" : "its matmul has several users";
   return reason;
 }
 

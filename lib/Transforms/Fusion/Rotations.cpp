@@ -1,4 +1,4 @@
-//===- Rotations.cpp - Rotary embedding moves into the product that makes the heads -----------===//
+//===- Rotations.cpp - Rotary embedding moves into the matmul that makes the heads -----------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Fusion/Fusion.h"
 #include "lib/Transforms/Fusion/Remarks.h"
@@ -25,7 +25,7 @@ bool isAlike(attn::RopeOp a, attn::RopeOp b) {
 /// The rotations of the first results of a split.
 using Rotations = SmallVector<attn::RopeOp, 2>;
 
-/// Why they cannot be one that the product does with its tasks; empty where they can.
+/// Why they cannot be one that the matmul does with its tasks; empty where they can.
 StringRef obstacle(attn::SplitHeadsOp split, Rotations &found) {
   auto first = cast<RankedTensorType>(split.getHeads()[0].getType());
   for (Value heads : split.getHeads()) {
@@ -47,13 +47,13 @@ StringRef obstacle(attn::SplitHeadsOp split, Rotations &found) {
     if (Operation *made = table.getDefiningOp();
         made && made->getBlock() == split->getBlock() && split->isBeforeInBlock(made))
       return "its angles are made later";
-  auto product = split.getInput().getDefiningOp<attn::LinearOp>();
-  if (!product || !product->hasOneUse() || product->getBlock() != split->getBlock())
-    return "its heads are of no product that they alone read";
+  auto matmul = split.getInput().getDefiningOp<attn::LinearOp>();
+  if (!matmul || !matmul->hasOneUse() || matmul->getBlock() != split->getBlock())
+    return "its heads are of no matmul that they alone read";
   return "";
 }
 
-/// Heads that are rotated and those beside them as heads of one tensor, in which the first are rotated. A product whose
+/// Heads that are rotated and those beside them as heads of one tensor, in which the first are rotated. A matmul whose
 /// only reader is that rotation does it with its tiles.
 void fuse(attn::SplitHeadsOp split, Rotations &found) {
   OpBuilder b(split->getContext());

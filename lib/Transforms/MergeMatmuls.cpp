@@ -1,4 +1,4 @@
-//===- MergeProducts.cpp - Runs the rule that merges products of one input -----------------===//
+//===- MergeMatmuls.cpp - Runs the rule that merges matmuls of one input -----------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Fusion/Fusion.h"
 #include "lib/Transforms/Passes.h"
@@ -6,16 +6,16 @@
 #include "mlir/IR/BuiltinOps.h"
 
 namespace rapt {
-#define GEN_PASS_DEF_ATTNMERGEPRODUCTS
+#define GEN_PASS_DEF_ATTNMERGEMATMULS
 #include "lib/Transforms/Passes.h.inc"
 } // namespace rapt
 
 namespace {
-struct MergeProducts : rapt::impl::AttnMergeProductsBase<MergeProducts> {
+struct MergeMatmuls : rapt::impl::AttnMergeMatmulsBase<MergeMatmuls> {
   void runOnOperation() override {
     if (failed(rapt::checkStage(*this, getOperation(), rapt::Stage::Imported)))
       return signalPassFailure();
-    rapt::mergeProducts(getOperation());
+    rapt::mergeMatmuls(getOperation());
     // The arrays of kernels are the caller's, whose columns another pass pads.
     if (!rapt::attn::isKernelModule(getOperation()))
       rapt::fuseRotations(getOperation());

@@ -1,8 +1,8 @@
-//===- Products.cpp - Products of one input become one --------------------------------------===//
+//===- Matmuls.cpp - Matmuls of one input become one --------------------------------------===//
 //
-// A product's weight is a parameter, which other functions and loops may read as well. So
-// the rule looks at all products of the module before it changes one: a parameter is
-// joined to others where every product that reads it is.
+// A matmul's weight is a parameter, which other functions and loops may read as well. So
+// the rule looks at all matmuls of the module before it changes one: a parameter is
+// joined to others where every matmul that reads it is.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
@@ -20,9 +20,9 @@ using namespace rapt;
 
 namespace {
 
-constexpr llvm::StringLiteral kRule = "merge-products";
+constexpr llvm::StringLiteral kRule = "merge-matmuls";
 
-/// A product in the form that can be merged.
+/// A matmul in the form that can be merged.
 struct Part {
   attn::LinearOp linear;
   attn::ParameterSliceOp weight, bias; ///< the bias is null where there is none
@@ -155,19 +155,19 @@ public:
 private:
   using Member = attn::ParameterSliceOp Part::*;
 
-  /// Finds the groups of a block: products of one input, in order, each with the first that it fits.
+  /// Finds the groups of a block: matmuls of one input, in order, each with the first that it fits.
   void collect(Block &block) {
     llvm::MapVector<Value, SmallVector<attn::LinearOp>> readers;
     for (auto linear : block.getOps<attn::LinearOp>())
       readers[linear.getInput()].push_back(linear);
-    for (auto &[input, products] : readers)
-      if (products.size() > 1)
-        sort(products);
+    for (auto &[input, matmuls] : readers)
+      if (matmuls.size() > 1)
+        sort(matmuls);
   }
 
-  void sort(ArrayRef<attn::LinearOp> products) {
+  void sort(ArrayRef<attn::LinearOp> matmuls) {
     SmallVector<Group> found;
-    for (attn::LinearOp linear : products) {
+    for (attn::LinearOp linear : matmuls) {
       Part part;
       if (StringRef why = describe(linear, part); !why.empty()) {
         remarkNotFused(linear.getLoc(), kRule, why);
@@ -256,14 +256,14 @@ private:
       extras.push_back(joined(b, loc, group, &Part::bias));
     const int64_t columns = cast<RankedTensorType>(weight.getType()).getDimSize(1);
     auto type = RankedTensorType::get({first.getResult().getType().getDimSize(0), columns}, b.getF32Type());
-    auto product = attn::LinearOp::create(b, loc, type, first.getInput(), weight, extras, /*transposed=*/false);
+    auto matmul = attn::LinearOp::create(b, loc, type, first.getInput(), weight, extras, /*transposed=*/false);
     if (!extras.empty())
-      product.getEpilogue().takeBody(first.getEpilogue());
+      matmul.getEpilogue().takeBody(first.getEpilogue());
     SmallVector<Type> types;
     for (Part part : group)
       types.push_back(part.heads.getHeads()[0].getType());
-    auto heads = attn::SplitHeadsOp::create(b, loc, types, product);
-    remarkFused(loc, kRule, Twine(group.size()) + " products of one input, " + Twine(columns) + " columns");
+    auto heads = attn::SplitHeadsOp::create(b, loc, types, matmul);
+    remarkFused(loc, kRule, Twine(group.size()) + " matmuls of one input, " + Twine(columns) + " columns");
     for (auto [part, result] : llvm::zip(group, heads.getHeads())) {
       Part old = part;
       old.heads.getHeads()[0].replaceAllUsesWith(result);
@@ -284,4 +284,4 @@ private:
 
 } // namespace
 
-void rapt::mergeProducts(ModuleOp module) { Merging(module).run(); }
+void rapt::mergeMatmuls(ModuleOp module) { Merging(module).run(); }

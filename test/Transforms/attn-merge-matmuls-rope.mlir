@@ -1,7 +1,7 @@
-// RUN: rapt-opt %s --attn-merge-products --split-input-file | FileCheck %s
-// RUN: rapt-opt %s --attn-merge-products --split-input-file --remarks-filter=fusion -o %t 2>&1 | grep remark: | FileCheck %s --check-prefix=SAYS
+// RUN: rapt-opt %s --attn-merge-matmuls --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-merge-matmuls --split-input-file --remarks-filter=fusion -o %t 2>&1 | grep remark: | FileCheck %s --check-prefix=SAYS
 
-// Queries and keys are the first heads of the product's result; values pass.
+// Queries and keys are the first heads of the matmul's result; values pass.
 // SAYS: remark: [Passed] fuse-rope | Category:fusion | Fused="one rotation, of 6 of 8 heads"
 // CHECK-LABEL: @fused
 // CHECK: %[[Y:.*]] = attn.linear
@@ -120,13 +120,13 @@ func.func @late_angles(%x: tensor<?x64xf32>, %c: tensor<?x8xf32>, %s: tensor<?x8
 
 // -----
 
-// SAYS: remark: [Missed] fuse-rope | Category:fusion | Reason="its heads are of no product that they alone read"
-// CHECK-LABEL: @no_product
+// SAYS: remark: [Missed] fuse-rope | Category:fusion | Reason="its heads are of no matmul that they alone read"
+// CHECK-LABEL: @no_matmul
 // CHECK-NOT: heads {{[0-9]}}
 // CHECK: attn.rope
 module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {
 attn.parameter @w : tensor<64x128xf32> from [#attn.source<"w">]
-func.func @no_product(%x: tensor<?x64xf32>, %c: tensor<?x8xf32>, %s: tensor<?x8xf32>, %y: tensor<?x128xf32>)
+func.func @no_matmul(%x: tensor<?x64xf32>, %c: tensor<?x8xf32>, %s: tensor<?x8xf32>, %y: tensor<?x128xf32>)
     -> (tensor<?x4x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32>) {
   %w = attn.parameter_slice @w : tensor<64x128xf32>
   %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x128xf32> -> tensor<?x128xf32>

@@ -1,10 +1,10 @@
-// RUN: rapt-opt %s --attn-merge-products --split-input-file --remarks-filter=fusion -o %t 2>&1 | FileCheck %s
-// RUN: rapt-opt %s --attn-merge-products --split-input-file | FileCheck %s --check-prefix=IR
+// RUN: rapt-opt %s --attn-merge-matmuls --split-input-file --remarks-filter=fusion -o %t 2>&1 | FileCheck %s
+// RUN: rapt-opt %s --attn-merge-matmuls --split-input-file | FileCheck %s --check-prefix=IR
 
 // A merged matmul has a remark; each near miss keeps its two and says why.
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
 attn.parameter @b : tensor<64x32xf32> from [#attn.source<"b">]
-// CHECK: [[#@LINE+4]]:8: remark: [Passed] merge-products | Category:fusion | Fused="2 products of one input, 64 columns"
+// CHECK: [[#@LINE+4]]:8: remark: [Passed] merge-matmuls | Category:fusion | Fused="2 matmuls of one input, 64 columns"
 func.func @merged(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32>) {
   %wa = attn.parameter_slice @a : tensor<64x32xf32>
   %wb = attn.parameter_slice @b : tensor<64x32xf32>
@@ -22,7 +22,7 @@ func.func @merged(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf3
 
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
 attn.parameter @b : tensor<64x32xf32> from [#attn.source<"b">]
-// CHECK: remark: [Missed] merge-products | Category:fusion | Reason="its result has several users"
+// CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="its result has several users"
 func.func @users(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32>, tensor<?x32xf32>) {
   %wa = attn.parameter_slice @a : tensor<64x32xf32>
   %wb = attn.parameter_slice @b : tensor<64x32xf32>
@@ -39,7 +39,7 @@ func.func @users(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32
 
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
 attn.parameter @b : tensor<64x32xf32> from [#attn.source<"b">]
-// CHECK: remark: [Missed] merge-products | Category:fusion | Reason="its result is not cut into heads of one kind"
+// CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="its result is not cut into heads of one kind"
 func.func @columns(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x32xf32>) {
   %wa = attn.parameter_slice @a : tensor<64x32xf32>
   %wb = attn.parameter_slice @b : tensor<64x32xf32>
@@ -54,7 +54,7 @@ func.func @columns(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x32xf32
 // -----
 
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
-// CHECK: remark: [Missed] merge-products | Category:fusion | Reason="its weight is no parameter that it alone reads"
+// CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="its weight is no parameter that it alone reads"
 func.func @argument(%x: tensor<?x64xf32>, %wb: tensor<64x32xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32>) {
   %wa = attn.parameter_slice @a : tensor<64x32xf32>
   %0 = attn.linear %x, %wa : tensor<?x64xf32>, tensor<64x32xf32> -> tensor<?x32xf32>
@@ -70,7 +70,7 @@ func.func @argument(%x: tensor<?x64xf32>, %wb: tensor<64x32xf32>) -> (tensor<?x1
 
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
 attn.parameter @b : tensor<32x64xf32> from [#attn.source<"b0">, #attn.source<"b1">]
-// CHECK: remark: [Missed] merge-products | Category:fusion | Reason="its weight is joined from several tensors along its rows"
+// CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="its weight is joined from several tensors along its rows"
 func.func @rows(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32>) {
   %wa = attn.parameter_slice @a : tensor<64x32xf32>
   %wb = attn.parameter_slice @b : tensor<32x64xf32>
@@ -88,7 +88,7 @@ func.func @rows(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32>
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
 attn.parameter @b : tensor<64x32xf32> from [#attn.source<"b">]
 attn.parameter @bias : tensor<32xf32> from [#attn.source<"bias">]
-// CHECK: remark: [Missed] merge-products | Category:fusion | Reason="its epilogue does more than add a bias"
+// CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="its epilogue does more than add a bias"
 func.func @gelu(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32>) {
   %wa = attn.parameter_slice @a : tensor<64x32xf32>
   %wb = attn.parameter_slice @b : tensor<64x32xf32>
@@ -110,7 +110,7 @@ func.func @gelu(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32>
 
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
 attn.parameter @b : tensor<64x32xf32> from [#attn.source<"b">]
-// CHECK: remark: [Missed] merge-products | Category:fusion | Reason="its bias is no parameter that it alone reads"
+// CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="its bias is no parameter that it alone reads"
 func.func @vector(%x: tensor<?x64xf32>, %b: tensor<32xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32>) {
   %wa = attn.parameter_slice @a : tensor<64x32xf32>
   %wb = attn.parameter_slice @b : tensor<64x32xf32>
@@ -132,8 +132,8 @@ func.func @vector(%x: tensor<?x64xf32>, %b: tensor<32xf32>) -> (tensor<?x1x32xf3
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
 attn.parameter @b : tensor<64x32xf32> from [#attn.source<"b">]
 attn.parameter @bias : tensor<32xf32> from [#attn.source<"bias">]
-// CHECK: remark: [Missed] merge-products | Category:fusion | Reason="one has a bias and the other has none"
-// CHECK: remark: [Missed] merge-products | Category:fusion | Reason="one has a bias and the other has none"
+// CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="one has a bias and the other has none"
+// CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="one has a bias and the other has none"
 func.func @biased(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32>) {
   %wa = attn.parameter_slice @a : tensor<64x32xf32>
   %wb = attn.parameter_slice @b : tensor<64x32xf32>
@@ -155,7 +155,7 @@ func.func @biased(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf3
 
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
 attn.parameter @b : tensor<64x32xf32> from [#attn.source<"b">]
-// CHECK: remark: [Missed] merge-products | Category:fusion | Reason="their heads have different widths"
+// CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="their heads have different widths"
 func.func @width(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x2x16xf32>) {
   %wa = attn.parameter_slice @a : tensor<64x32xf32>
   %wb = attn.parameter_slice @b : tensor<64x32xf32>
@@ -172,7 +172,7 @@ func.func @width(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x2x16xf32
 
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
 attn.parameter @b : tensor<64x32xbf16> from [#attn.source<"b">]
-// CHECK: remark: [Missed] merge-products | Category:fusion | Reason="they are stored in different types"
+// CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="they are stored in different types"
 func.func @storage(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32>) {
   %wa = attn.parameter_slice @a : tensor<64x32xf32>
   %wb = attn.parameter_slice @b : tensor<64x32xbf16>
@@ -189,7 +189,7 @@ func.func @storage(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf
 
 attn.parameter @a layers 4 : tensor<4x64x32xf32> from [#attn.source<"{layer}.a">]
 attn.parameter @b layers 4 : tensor<4x64x32xf32> from [#attn.source<"{layer}.b">]
-// CHECK: remark: [Missed] merge-products | Category:fusion | Reason="they are of different layers"
+// CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="they are of different layers"
 func.func @layers(%x: tensor<?x64xf32>, %i: index, %j: index) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32>) {
   %wa = attn.parameter_slice @a[%i] : tensor<64x32xf32>
   %wb = attn.parameter_slice @b[%j] : tensor<64x32xf32>
@@ -207,7 +207,7 @@ func.func @layers(%x: tensor<?x64xf32>, %i: index, %j: index) -> (tensor<?x1x32x
 // The function below reads one of the weights alone.
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
 attn.parameter @b : tensor<64x32xf32> from [#attn.source<"b">]
-// CHECK: remark: [Missed] merge-products | Category:fusion | Reason="its weight is read elsewhere without those beside it"
+// CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="its weight is read elsewhere without those beside it"
 func.func @elsewhere(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32>) {
   %wa = attn.parameter_slice @a : tensor<64x32xf32>
   %wb = attn.parameter_slice @b : tensor<64x32xf32>

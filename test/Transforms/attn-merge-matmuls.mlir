@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-merge-products --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-merge-matmuls --split-input-file | FileCheck %s
 
 // Query, key and value of grouped heads, with their biases; the weights are [out, in] in the checkpoint.
 // CHECK: attn.parameter @"q+k+v" layers 3 : tensor<3x64x160xf32> from [#attn.source<"{layer}.q", transpose = true>, #attn.source<"{layer}.k", transpose = true>, #attn.source<"{layer}.v", transpose = true>]
