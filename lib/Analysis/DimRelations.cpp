@@ -62,6 +62,38 @@ static void relateSizes(Value tensor, ArrayRef<OpFoldResult> sizes, const llvm::
     }
 }
 
+/// Each dim of the result is the product of those that it joins.
+static void relateCollapse(tensor::CollapseShapeOp op, DimRelations &dims) {
+  for (auto [i, group] : llvm::enumerate(op.getReassociationIndices())) {
+    AffineExpr extent = dims.number(1);
+    for (int64_t dim : group)
+      extent = extent * dims.extent(op.getSrc(), dim);
+    dims.equal(op, i, extent);
+  }
+}
+
+static AffineExpr exprOf(OpFoldResult size, DimRelations &dims) {
+  if (auto value = dyn_cast<Value>(size))
+    return dims.index(value);
+  return dims.number(*getConstantIntValue(size));
+}
+
+static void relatePad(tensor::PadOp op, DimRelations &dims) {
+  for (auto [i, low, high] : llvm::enumerate(op.getMixedLowPad(), op.getMixedHighPad()))
+    dims.equal(op, i, dims.extent(op.getSource(), i) + exprOf(low, dims) + exprOf(high, dims));
+}
+
+static void relateConcat(tensor::ConcatOp op, DimRelations &dims) {
+  AffineExpr sum = dims.number(0);
+  for (Value input : op.getInputs()) {
+    sum = sum + dims.extent(input, op.getDim());
+    for (int64_t i = 0; i < op.getRank(); ++i)
+      if (uint64_t(i) != op.getDim())
+        dims.equal(op, i, input, i);
+  }
+  dims.equal(op, op.getDim(), sum);
+}
+
 void rapt::relateDims(Operation *op, DimRelations &dims) {
   if (auto relations = dyn_cast<attn::DimRelationsOpInterface>(op))
     return relations.relateDims(dims);
@@ -73,6 +105,16 @@ void rapt::relateDims(Operation *op, DimRelations &dims) {
     return relateSizes(empty, empty.getMixedSizes(), {}, dims);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return relateSizes(slice, slice.getMixedSizes(), slice.getDroppedDims(), dims);
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return relateSizes(expand, expand.getMixedOutputShape(), {}, dims);
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+    return relateCollapse(collapse, dims);
+  if (auto pad = dyn_cast<tensor::PadOp>(op))
+    return relatePad(pad, dims);
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op))
+    return relateConcat(concat, dims);
+  if (auto insertion = dyn_cast<tensor::InsertSliceOp>(op))
+    return dims.equal(insertion, insertion.getDest());
   if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
     for (OpOperand &init : destination.getDpsInitsMutable())
       if (op->getNumResults() != 0)

@@ -10,6 +10,7 @@ using namespace rapt;
 static void addCanonical(OpPassManager &passes, const PipelineOptions &options) {
   passes.addPass(createAttnDeclareKernels());
   passes.addPass(createAttnVerifyImported());
+  passes.addPass(createAttnTensorsToLinalg());
   passes.addPass(createAttnDefineArithmetic());
   if (options.dtype != "auto") {
     AttnSelectStorageOptions storage;

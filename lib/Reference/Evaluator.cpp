@@ -1,10 +1,9 @@
 //===- Evaluator.cpp - Runs the imported stage, naively -----------------------===//
 #include "lib/Reference/Evaluator.h"
-#include "lib/Support/CheckedMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include <limits>
 
 using namespace mlir;
 namespace rapt::reference {
@@ -189,6 +188,10 @@ template <typename S> LogicalResult Evaluator<S>::runUpstream(Operation &op, Fra
     return runForall(loop, frame);
   if (isa<tensor::TensorDialect>(op.getDialect()))
     return runTensorOp(op, frame);
+  if (auto linalg = dyn_cast<linalg::LinalgOp>(op))
+    return runLinalg(linalg, frame);
+  if (!isa<arith::ConstantOp>(op) && llvm::any_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>))
+    return runElementwise(op, frame);
   return runScalar(op, frame);
 }
 
@@ -199,44 +202,6 @@ template <typename S> SmallVector<int64_t> Evaluator<S>::integers(Frame &frame, 
   return result;
 }
 
-template <typename S> LogicalResult Evaluator<S>::runTensorOp(Operation &op, Frame &frame) {
-  if (auto dim = dyn_cast<tensor::DimOp>(op); dim && isa<RankedTensorType>(dim.getSource().getType())) {
-    const Tensor<S> &source = tensor(frame, dim.getSource());
-    int64_t index = integer(frame, dim.getIndex());
-    if (index < 0 || index >= int64_t(source.shape.size()))
-      return op.emitOpError() << "asks for dim " << index << " of a tensor of rank " << source.shape.size();
-    frame[dim] = source.dim(index);
-    return success();
-  }
-  if (auto extract = dyn_cast<tensor::ExtractSliceOp>(op))
-    return set(
-        frame, extract,
-        extractSlice(&op, tensor(frame, extract.getSource()), sliceOf(frame, extract), extract.getDroppedDims()));
-  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
-    return set(
-        frame, insert,
-        insertSlice(&op, tensor(frame, insert.getSource()), tensor(frame, insert.getDest()), sliceOf(frame, insert)));
-  if (!isa<tensor::EmptyOp, tensor::SplatOp>(op))
-    return op.emitOpError("is not evaluated");
-  auto type = cast<RankedTensorType>(op.getResult(0).getType());
-  auto splat = dyn_cast<tensor::SplatOp>(op);
-  ValueRange dynamic = splat ? splat.getDynamicSizes() : cast<tensor::EmptyOp>(op).getDynamicSizes();
-  Tensor<S> value;
-  unsigned next = 0;
-  for (int64_t size : type.getShape())
-    value.shape.push_back(ShapedType::isDynamic(size) ? integer(frame, dynamic[next++]) : size);
-  std::optional<int64_t> elements =
-      checkedProduct<int64_t>(std::span<const int64_t>(value.shape.data(), value.shape.size()));
-  if (llvm::any_of(value.shape, [](int64_t size) { return size < 0; }) || !elements || *elements > maxElements)
-    return op.emitOpError() << "makes a tensor of negative extent, or of more than " << maxElements << " elements";
-  // Unspecified contents: NaN shows whoever reads them.
-  if (isa<FloatType>(type.getElementType()))
-    value.floats.assign(*elements, splat ? std::get<S>(frame[splat.getInput()]) : std::numeric_limits<S>::quiet_NaN());
-  else
-    value.ints.assign(*elements, splat ? integer(frame, splat.getInput()) : 0);
-  return set(frame, op.getResult(0), std::move(value));
-}
-
 template <typename S> LogicalResult Evaluator<S>::runScalar(Operation &op, Frame &frame) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && isScalarType(constant.getType())) {
     Slot<S> slot = slotOf<S>(constant.getValue());
@@ -244,10 +209,15 @@ template <typename S> LogicalResult Evaluator<S>::runScalar(Operation &op, Frame
     return success();
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
-    if (auto elements = dyn_cast<DenseFPElementsAttr>(constant.getValue())) {
-      FailureOr<Tensor<S>> value = makeTensor<S>(&op, elements.getType().getShape());
-      if (succeeded(value))
-        llvm::transform(elements, value->floats.begin(), [](const APFloat &e) { return S(e.convertToDouble()); });
+    if (auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+        elements && isScalarType(elements.getElementType())) {
+      FailureOr<Tensor<S>> value = makeTensor<S>(&op, elements.getType().getShape(), elements.getElementType());
+      if (succeeded(value) && isa<FloatType>(elements.getElementType()))
+        llvm::transform(elements.getValues<APFloat>(), value->floats.begin(),
+                        [](const APFloat &e) { return S(e.convertToDouble()); });
+      else if (succeeded(value))
+        llvm::transform(elements.getValues<APInt>(), value->ints.begin(),
+                        [](const APInt &e) { return e.getSExtValue(); });
       return set(frame, constant, std::move(value));
     }
   FailureOr<Instruction<S>> instruction = instructionOf<S>(&op);

@@ -1,16 +1,18 @@
 //===- Evaluator.h - Runs the imported stage, naively ----------------------*- C++ -*-===//
 //
-// The executable semantics of the dialect: func.call, scf.for, tensor.dim and
-// tensor.empty, scalar arith and math, and every attn op by its function of
-// Ops.h. So that tiled attention can be compared with the whole, it also runs
-// scf.forall, one task after another, and slices. Nothing is fast, nothing is
-// reordered.
+// The executable semantics of the imported stage: every attn op by its function of
+// Ops.h, func.call, scf.for, arith and math on scalars and tensors, and the ops of
+// tensor and linalg that the stage allows. So that tiled attention can be compared
+// with the whole, it also runs scf.forall, one task after another. Nothing is fast,
+// nothing is reordered.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Reference/Ops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace rapt::reference {
@@ -39,6 +41,13 @@ private:
   mlir::LogicalResult runFor(mlir::scf::ForOp op, Frame &frame);
   mlir::LogicalResult runForall(mlir::scf::ForallOp op, Frame &frame);
   mlir::LogicalResult runTensorOp(mlir::Operation &op, Frame &frame);
+  mlir::LogicalResult runPad(mlir::tensor::PadOp op, Frame &frame);
+  mlir::LogicalResult runConcat(mlir::tensor::ConcatOp op, Frame &frame);
+  /// tensor.empty and tensor.splat.
+  mlir::LogicalResult runFilled(mlir::Operation &op, Frame &frame);
+  mlir::LogicalResult runLinalg(mlir::linalg::LinalgOp op, Frame &frame);
+  /// An op of arith or math on tensors, element by element.
+  mlir::LogicalResult runElementwise(mlir::Operation &op, Frame &frame);
   mlir::LogicalResult runAttention(attn::AttentionOp op, Frame &frame);
   mlir::LogicalResult runAttentionWeights(attn::AttentionWeightsOp op, Frame &frame);
   /// The operands that attn.attention and attn.attention_weights share, all but the value.

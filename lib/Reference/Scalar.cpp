@@ -7,6 +7,7 @@
 #include "lib/Reference/Scalar.h"
 #include "dialect/Attn/AttnOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringMap.h"
 #include <cmath>
@@ -283,12 +284,12 @@ template <typename S> FailureOr<Instruction<S>> rapt::reference::instructionOf(O
     return op->emitOpError("is not a scalar op that the reference evaluates");
   for (Type type :
        llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
-    if (!isScalarType(type))
+    if (!isScalarType(isa<RankedTensorType>(type) ? getElementTypeOrSelf(type) : type))
       return op->emitOpError() << "works on " << type << ", but only scalars of at most 64 bits are evaluated";
   Instruction<S> instruction;
   instruction.run = run->second;
-  instruction.width = widthOf(op->getOperand(0).getType());
-  instruction.resultType = op->getResult(0).getType();
+  instruction.width = widthOf(getElementTypeOrSelf(op->getOperand(0).getType()));
+  instruction.resultType = getElementTypeOrSelf(op->getResult(0).getType());
   instruction.resultWidth = widthOf(instruction.resultType);
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
     instruction.predicate = int64_t(compare.getPredicate());
@@ -335,11 +336,17 @@ template <typename S> FailureOr<ScalarProgram<S>> ScalarProgram<S>::compile(Regi
   for (BlockArgument argument : block.getArguments())
     place(argument);
   for (Operation &op : block) {
-    if (auto yield = dyn_cast<attn::YieldOp>(op)) {
-      FailureOr<unsigned> at = placeOf(&op, yield.getValue());
-      if (failed(at))
-        return failure();
-      program.yielded = *at;
+    if (isa<attn::YieldOp, linalg::YieldOp>(op)) {
+      for (mlir::Value value : op.getOperands()) {
+        FailureOr<unsigned> at = placeOf(&op, value);
+        if (failed(at))
+          return failure();
+        program.yielded.push_back(*at);
+      }
+      continue;
+    }
+    if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+      program.indices.emplace_back(place(index), index.getDim());
       continue;
     }
     if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && isScalarType(constant.getType())) {

@@ -26,7 +26,8 @@ template <typename Scalar> struct Instruction {
 /// True for index, integers of at most 64 bits, and floats.
 bool isScalarType(mlir::Type type);
 
-/// The instruction of an arith or math op; errors name the op when it is not a scalar op of the imported stage.
+/// The instruction of an arith or math op, on scalars or on the elements of tensors; errors name the op when the
+/// imported stage does not have it.
 template <typename Scalar> mlir::FailureOr<Instruction<Scalar>> instructionOf(mlir::Operation *op);
 
 /// The slot of a scalar constant.
@@ -42,17 +43,25 @@ public:
 
   /// The block argument `i`, to be set before a run. The program does not change arguments.
   Slot<Scalar> &argument(unsigned i) { return slots[i]; }
-  /// Runs the region and returns the value that it yields.
+  /// The point of the loops around, which linalg.index reads.
+  void setIndices(llvm::ArrayRef<int64_t> point) {
+    for (auto [slot, dim] : indices)
+      slots[slot].i = point[dim];
+  }
+  /// Runs the region and returns the first value that it yields.
   Slot<Scalar> run() {
     for (const Instruction<Scalar> &instruction : instructions)
       instruction.run(instruction, slots.data());
-    return slots[yielded];
+    return slots[yielded[0]];
   }
+  /// Value `i` that the last run yielded.
+  Slot<Scalar> result(unsigned i) const { return slots[yielded[i]]; }
 
 private:
   std::vector<Slot<Scalar>> slots;
   std::vector<Instruction<Scalar>> instructions;
-  unsigned yielded = 0;
+  std::vector<std::pair<unsigned, unsigned>> indices; ///< slot and loop of each linalg.index
+  std::vector<unsigned> yielded;
 };
 
 } // namespace rapt::reference

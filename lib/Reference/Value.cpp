@@ -23,14 +23,21 @@ double roundTo(FloatType type, double value, bool exact) {
   return number.convertToDouble();
 }
 
-template <typename S> FailureOr<Tensor<S>> makeTensor(Operation *op, ArrayRef<int64_t> shape) {
+template <typename S> FailureOr<Tensor<S>> makeTensor(Operation *op, ArrayRef<int64_t> shape, Type element) {
   std::optional<int64_t> elements = checkedProduct<int64_t>(std::span<const int64_t>(shape.data(), shape.size()));
+  if (llvm::any_of(shape, [](int64_t size) { return size < 0; }))
+    return op->emitOpError() << "makes a tensor with an extent below 0";
   if (!elements || *elements > maxElements)
     return op->emitOpError() << "makes a tensor of more than " << maxElements << " elements";
-  return Tensor<S>{{shape.begin(), shape.end()}, std::vector<S>(*elements), {}};
+  Tensor<S> tensor{{shape.begin(), shape.end()}, {}, {}};
+  if (!element || isa<FloatType>(element))
+    tensor.floats.resize(*elements);
+  else
+    tensor.ints.resize(*elements);
+  return tensor;
 }
 
-template FailureOr<Tensor<float>> makeTensor(Operation *, ArrayRef<int64_t>);
-template FailureOr<Tensor<double>> makeTensor(Operation *, ArrayRef<int64_t>);
+template FailureOr<Tensor<float>> makeTensor(Operation *, ArrayRef<int64_t>, Type);
+template FailureOr<Tensor<double>> makeTensor(Operation *, ArrayRef<int64_t>, Type);
 
 } // namespace rapt::reference

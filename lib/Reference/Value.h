@@ -49,9 +49,10 @@ template <typename Scalar> using TensorRef = std::shared_ptr<const Tensor<Scalar
 template <typename Scalar>
 using Value = std::variant<std::monostate, int64_t, Scalar, TensorRef<Scalar>, std::shared_ptr<const Cache<Scalar>>>;
 
-/// A tensor of zeros; one of more than maxElements is an error at `op`.
+/// A tensor of zeros, of floats without `element`; one of more than maxElements, or of a negative extent, is an error
+/// at `op`.
 template <typename Scalar>
-mlir::FailureOr<Tensor<Scalar>> makeTensor(mlir::Operation *op, llvm::ArrayRef<int64_t> shape);
+mlir::FailureOr<Tensor<Scalar>> makeTensor(mlir::Operation *op, llvm::ArrayRef<int64_t> shape, mlir::Type element = {});
 
 /// `value` rounded to what `type` can hold, to nearest even. f32 and f64 stand for the evaluator's own arithmetic when
 /// `exact` is false, and are rounded to as well when it is true (the values of weights).

@@ -5,6 +5,7 @@
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -45,14 +46,27 @@ template <typename Op> LogicalResult verifyAdditive(Op op) {
                           << vector;
 }
 
-/// Arithmetic on tensors is what attn has ops for; a constant may be a tensor.
-LogicalResult verifyScalar(Operation *op) {
-  if (!isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) || isa<arith::ConstantOp>(op))
-    return success();
+bool isElement(Type type) {
+  return isa<Float32Type, BFloat16Type, Float16Type, IndexType>(type) ||
+         (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() > 0 && type.getIntOrFloatBitWidth() <= 64);
+}
+
+/// Ops of upstream dialects work on scalars and on ranked tensors of them.
+LogicalResult verifyTypes(Operation *op) {
   for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
-    if (isa<ShapedType>(type))
-      return op->emitOpError() << "works on " << type << ": arith and math of the imported stage are scalar";
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor ? !isElement(tensor.getElementType()) : !isElement(type))
+      return op->emitOpError() << "works on " << type << ": arith, math, linalg and tensor of the imported stage work "
+                               << "on f32, bf16, f16, index and integers of at most 64 bits, and on tensors of these";
   return success();
+}
+
+/// Ops that say what attn has no word for.
+bool isUpstreamOp(Operation *op) {
+  if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+    return isa<arith::ConstantOp>(op) || OpTrait::hasElementwiseMappableTraits(op);
+  return isa<linalg::LinalgOp, linalg::YieldOp, linalg::IndexOp, tensor::CastOp, tensor::CollapseShapeOp,
+             tensor::ConcatOp, tensor::DimOp, tensor::EmptyOp, tensor::ExpandShapeOp, tensor::ExtractOp,
+             tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp, tensor::SplatOp, tensor::YieldOp>(op);
 }
 
 struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
@@ -62,7 +76,7 @@ struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
     // attn-declare-kernels names what a kernel's entries do not.
     const bool isNamed = !attn::isKernelModule(getOperation());
     WalkResult result = getOperation().walk([&](Operation *op) {
-      if (failed(verifyDim(op)) || failed(verifyScalar(op)))
+      if (failed(verifyDim(op)))
         return WalkResult::interrupt();
       if (auto entry = dyn_cast<func::FuncOp>(op); entry && isNamed && entry->hasAttr(attn::AttnDialect::entryAttr))
         return failed(verifyEntry(entry)) ? WalkResult::interrupt() : WalkResult::advance();
@@ -70,11 +84,12 @@ struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
         return WalkResult::interrupt();
       if (auto weights = dyn_cast<attn::AttentionWeightsOp>(op); weights && failed(verifyAdditive(weights)))
         return WalkResult::interrupt();
-      if (isa<attn::AttnDialect, arith::ArithDialect, math::MathDialect, func::FuncDialect>(op->getDialect()) ||
-          isa<ModuleOp, scf::ForOp, scf::YieldOp, tensor::DimOp, tensor::EmptyOp>(op))
+      if (isa<attn::AttnDialect, func::FuncDialect>(op->getDialect()) || isa<ModuleOp, scf::ForOp, scf::YieldOp>(op))
         return WalkResult::advance();
-      op->emitOpError(
-          "is not of the imported stage (attn, func, scf.for, tensor.dim, tensor.empty, scalar arith and math)");
+      if (isUpstreamOp(op))
+        return failed(verifyTypes(op)) ? WalkResult::interrupt() : WalkResult::advance();
+      op->emitOpError("is not of the imported stage (attn, func, scf.for, arith, math, structured ops of linalg, and "
+                      "slices, shapes and elements of tensor)");
       return WalkResult::interrupt();
     });
     if (result.wasInterrupted())
@@ -134,8 +149,8 @@ struct VerifyCanonical : rapt::impl::AttnVerifyCanonicalBase<VerifyCanonical> {
                                      << "functions with " << attn::AttnDialect::entryAttr;
           if (isa<func::CallOp>(op))
             return op->emitOpError("is left: the canonical stage promises that blocks are inlined into the layer loop");
-          return verifyDialects<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect,
-                                scf::SCFDialect, tensor::TensorDialect>(op, Stage::Canonical);
+          return verifyDialects<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
+                                math::MathDialect, scf::SCFDialect, tensor::TensorDialect>(op, Stage::Canonical);
         })))
       signalPassFailure();
   }

@@ -4,6 +4,23 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AttnTensorsToLinalg : Pass<"attn-tensors-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "arithmetic on tensors, padding and joining become linalg and slices";
+  let description = [{
+    An importer may use ops of `arith` and `math` on tensors, `tensor.pad`, `tensor.concat` and `tensor.splat` for what attn has no op for. They become
+    `linalg` with scalar bodies, `linalg.fill` and `tensor.insert_slice`, by upstream's patterns, so that later passes see one form.
+
+    ```mlir
+    func.func @f(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+      %y = math.exp %x : tensor<?x8xf32>
+      return %y : tensor<?x8xf32>
+    }
+    ```
+    becomes a `linalg.generic` whose body is `math.exp` on f32.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def AttnVerifyImported : Pass<"attn-verify-imported", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `imported`";
   let description = [{

@@ -26,8 +26,10 @@ Type storageNamed(StringRef name, MLIRContext *context) {
       .Default({});
 }
 
-/// Whether an op reads a weight by element.
+/// Whether an op reads a weight by element, or is of another dialect, whose ops do not convert what they read.
 bool isTable(OpOperand &use) {
+  if (!isa<attn::AttnDialect>(use.getOwner()->getDialect()))
+    return true;
   auto op = dyn_cast<attn::ChannelsOpInterface>(use.getOwner());
   std::optional<attn::WeightUse> weight = op ? op.getWeightUse(use) : std::nullopt;
   return weight && !weight->contracted && !op.getChannelsDim(use.get());

@@ -127,9 +127,9 @@ func.func @beyond() {
 }
 func.func @cast() {
   %x = tensor.empty() : tensor<8x4xf32>
-  // CHECK: error: 'tensor.cast' op is not evaluated
+  // CHECK: error: 'tensor.bitcast' op is not evaluated
   // CHECK: cast: status 1
-  %0 = tensor.cast %x : tensor<8x4xf32> to tensor<?x4xf32>
+  %0 = tensor.bitcast %x : tensor<8x4xf32> to tensor<8x4xi32>
   return
 }
 func.func @layout() {

@@ -44,7 +44,7 @@ func.func @kernel(%x: tensor<8xf32>) -> tensor<8xf32> attributes {attn.entry} {
 
 func.func @memory(%x: memref<8xf32>) {
   %c0 = arith.constant 0 : index
-  // expected-error@+1 {{'memref.load' op is not of the imported stage (attn, func, scf.for, tensor.dim, tensor.empty, scalar arith and math)}}
+  // expected-error@+1 {{'memref.load' op is not of the imported stage (attn, func, scf.for, arith, math, structured ops of linalg, and slices, shapes and elements of tensor)}}
   %0 = memref.load %x[%c0] : memref<8xf32>
   return
 }
@@ -86,11 +86,38 @@ func.func @unranked(%x: tensor<*xf32>) -> index {
 
 // -----
 
-// A constant may be a tensor; arithmetic on one is for ops of attn.
-func.func @elementwise(%x: tensor<?x8xf32>, %s: f32) -> tensor<?x8xf32> {
-  %c = arith.constant dense<1.0> : tensor<8xf32>
-  %t = arith.addf %s, %s : f32
-  // expected-error@+1 {{'arith.addf' op works on 'tensor<?x8xf32>': arith and math of the imported stage are scalar}}
-  %y = arith.addf %x, %x : tensor<?x8xf32>
+// Arithmetic on tensors, linalg and the shapes of tensors, for which attn has no op.
+func.func @upstream(%x: tensor<?x8xf32>, %s: f32) -> tensor<?x16xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x8xf32>
+  %z = tensor.splat %s[%n] : tensor<?x8xf32>
+  %y = arith.addf %x, %z : tensor<?x8xf32>
+  %m = linalg.add ins(%y, %x : tensor<?x8xf32>, tensor<?x8xf32>) outs(%z : tensor<?x8xf32>) -> tensor<?x8xf32>
+  %j = tensor.concat dim(1) %m, %y : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
+  return %j : tensor<?x16xf32>
+}
+
+// -----
+
+func.func @wide(%x: tensor<?x8xf64>) -> tensor<?x8xf64> {
+  // expected-error@+1 {{'arith.addf' op works on 'tensor<?x8xf64>': arith, math, linalg and tensor of the imported stage work on f32, bf16, f16, index and integers of at most 64 bits, and on tensors of these}}
+  %y = arith.addf %x, %x : tensor<?x8xf64>
+  return %y : tensor<?x8xf64>
+}
+
+// -----
+
+func.func @lanes(%x: vector<8xf32>) -> vector<8xf32> {
+  // expected-error@+1 {{'arith.addf' op works on 'vector<8xf32>'}}
+  %y = arith.addf %x, %x : vector<8xf32>
+  return %y : vector<8xf32>
+}
+
+// -----
+
+// Near miss: no structured op.
+func.func @softmax(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  // expected-error@+1 {{'linalg.softmax' op is not of the imported stage}}
+  %y = linalg.softmax dimension(1) ins(%x : tensor<?x8xf32>) outs(%x : tensor<?x8xf32>) -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }

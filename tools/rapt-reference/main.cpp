@@ -5,6 +5,7 @@
 #include "lib/Support/BugReport.h"
 #include "lib/Support/IRText.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
@@ -66,8 +67,8 @@ int main(int argc, char **argv) {
   if (Status status = reference::checkFiles(options->request); !status)
     return fail(status.error().message, 1);
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect, scf::SCFDialect,
-                      tensor::TensorDialect>();
+  context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
+                      math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
   driver::Diagnostics diagnostics(context, /*verbose=*/false, "rapt-reference");
   OwningOpRef<ModuleOp> module = readModule(context, diagnostics, options->request.ir);
   if (!module)

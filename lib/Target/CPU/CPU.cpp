@@ -56,6 +56,7 @@ void addBackend(OpPassManager &passes) {
   passes.addPass(createAttnLowerEntries());
   passes.addPass(createFolding());
   passes.addPass(bufferization::createOneShotBufferizePass());
+  passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass()); // buffers are as large as dims say
   passes.addPass(createFolding());
   passes.addPass(createCSEPass());
   passes.addPass(createFolding()); // copies of a buffer onto itself go once CSE has made both sides one value

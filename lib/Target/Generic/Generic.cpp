@@ -85,6 +85,7 @@ private:
     passes.addPass(createAttnLowerEntries());
     passes.addPass(createCanonicalizerPass());
     passes.addPass(bufferization::createOneShotBufferizePass());
+    passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass()); // buffers are as large as dims say
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());
     passes.addPass(createCanonicalizerPass());

@@ -89,6 +89,7 @@ func.func @huge(%n: index {attn.name = "n"}) -> tensor<?x1000000xf32> {
   return %0 : tensor<?x1000000xf32>
 }
 func.func @later_stage(%x: tensor<4xf32> {attn.name = "x"}) -> tensor<4xf32> {
-  %0 = arith.addf %x, %x : tensor<4xf32>
-  return %0 : tensor<4xf32>
+  %0 = tensor.bitcast %x : tensor<4xf32> to tensor<4xi32>
+  %1 = tensor.bitcast %0 : tensor<4xi32> to tensor<4xf32>
+  return %1 : tensor<4xf32>
 }

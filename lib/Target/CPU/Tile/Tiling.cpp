@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -107,6 +108,21 @@ LogicalResult verifyQuantized(Operation *op) {
   return success();
 }
 
+/// Ops of linalg that the imported text has become loops, as those of a neutral decomposition: a named op would be
+/// taken for a tile of this target.
+void markForLoops(Operation *root) {
+  IRRewriter rewriter(root->getContext());
+  SmallVector<linalg::LinalgOp> ops;
+  root->walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+  for (linalg::LinalgOp op : ops) {
+    if (!isa<linalg::GenericOp>(op)) {
+      rewriter.setInsertionPoint(op);
+      op = cast<linalg::LinalgOp>(linalg::generalizeNamedOp(rewriter, op)->getOperation());
+    }
+    op->setAttr(tile::kLoopsAttr, UnitAttr::get(op.getContext()));
+  }
+}
+
 /// Whether an op is whole, though others than the CPU's patterns may still take it.
 bool isRefused(Operation *op) {
   return isa<attn::AttnDialect>(op->getDialect()) && !(isa<attn::LinearOp>(op) && op->use_empty()) &&
@@ -123,6 +139,7 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
             })
             .wasInterrupted())
       return signalPassFailure();
+    markForLoops(getOperation());
     // Dead ops go first: the patterns must not count their operands as used.
     getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
       if (isOpTriviallyDead(op))

@@ -1,0 +1,50 @@
+//===- TensorsToLinalg.cpp - Arithmetic on tensors, padding and joining as linalg and slices ---===//
+//
+// An importer may say element by element arithmetic, padding and joining in one op. Behind
+// this pass they are linalg, whose bodies are scalar, and slices, which all targets tile.
+//
+//===----------------------------------------------------------------------------------------===//
+#include "lib/Transforms/Passes.h"
+#include "lib/Transforms/StageContract.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNTENSORSTOLINALG
+#include "lib/Transforms/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+/// A tensor of one value is filled.
+struct FillSplat : OpRewritePattern<tensor::SplatOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::SplatOp op, PatternRewriter &rewriter) const override {
+    Value room = tensor::EmptyOp::create(rewriter, op.getLoc(), op.getType(), op.getDynamicSizes());
+    rewriter.replaceOpWithNewOp<linalg::FillOp>(op, op.getInput(), room);
+    return success();
+  }
+};
+
+struct TensorsToLinalg : rapt::impl::AttnTensorsToLinalgBase<TensorsToLinalg> {
+  void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Imported)))
+      return signalPassFailure();
+    RewritePatternSet patterns(&getContext());
+    linalg::populateElementwiseToLinalgConversionPatterns(patterns);
+    linalg::populateDecomposePadPatterns(patterns);
+    tensor::populateDecomposeTensorConcatPatterns(patterns);
+    patterns.add<FillSplat>(&getContext());
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+};
+
+} // namespace

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Ops of linalg, tensor, arith and math between ops of attn, by the CPU's target and the generic one, against the reference in float64:
+columns that fill no panel, no row, one row, more rows than a tile."""
+
+import numpy as np
+
+import kernels
+
+tools = kernels.tools(__doc__)
+checks, random = kernels.Checks(), np.random.default_rng(41)
+ROWS = (0, 1, 17, 100)
+TEXT = """attn.dim @rows min 0 max 1024
+attn.dim @others min 0 max 1024
+#rows = affine_map<(i, j) -> (i, j)>
+#columns = affine_map<(i, j) -> (j)>
+#row = affine_map<(i, j) -> (i)>
+func.func @mixed(%x: tensor<?x20xf32> {attn.name = "x", attn.dims = ["rows"]}, %w: tensor<20x24xf32> {attn.name = "w"}, %b: tensor<24xf32> {attn.name = "b"})
+    -> (tensor<?x30xf32> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x20xf32>
+  %half = arith.constant 0.5 : f32
+  %halves = tensor.splat %half[%m] : tensor<?x24xf32>
+  %0 = attn.linear %x, %w : tensor<?x20xf32>, tensor<20x24xf32> -> tensor<?x24xf32>
+  %1 = arith.mulf %0, %halves : tensor<?x24xf32>
+  %2 = math.tanh %1 : tensor<?x24xf32>
+  %3 = attn.activation gelu %2 : tensor<?x24xf32>
+  %e = tensor.empty(%m) : tensor<?x24xf32>
+  %4 = linalg.generic {indexing_maps = [#rows, #columns, #rows], iterator_types = ["parallel", "parallel"]}
+     ins(%3, %b : tensor<?x24xf32>, tensor<24xf32>) outs(%e : tensor<?x24xf32>) {
+  ^bb0(%a: f32, %c: f32, %old: f32):
+    %s = arith.addf %a, %c : f32
+    linalg.yield %s : f32
+  } -> tensor<?x24xf32>
+  %5 = tensor.pad %4 low[0, 1] high[0, 2] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %half : f32
+  } : tensor<?x24xf32> to tensor<?x27xf32>
+  %6 = tensor.extract_slice %5[0, 2] [%m, 3] [1, 1] : tensor<?x27xf32> to tensor<?x3xf32>
+  %7 = tensor.concat dim(1) %5, %6 : (tensor<?x27xf32>, tensor<?x3xf32>) -> tensor<?x30xf32>
+  %8 = attn.activation relu %7 : tensor<?x30xf32>
+  return %8 : tensor<?x30xf32>
+}
+// Softmax of each row by reductions, and a matmul with its transpose.
+func.func @softmax(%x: tensor<?x37xf32> {attn.name = "x", attn.dims = ["rows"]}, %y: tensor<?x37xf32> {attn.name = "y", attn.dims = ["others"]})
+    -> (tensor<?x?xf32> {attn.name = "z", attn.dims = ["rows", "others"]}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant 0xFF800000 : f32
+  %m = tensor.dim %x, %c0 : tensor<?x37xf32>
+  %n = tensor.dim %y, %c0 : tensor<?x37xf32>
+  %lowests = tensor.splat %lowest[%m] : tensor<?xf32>
+  %zeros = tensor.splat %zero[%m] : tensor<?xf32>
+  %largest = linalg.reduce ins(%x : tensor<?x37xf32>) outs(%lowests : tensor<?xf32>) dimensions = [1]
+    (%in: f32, %out: f32) {
+      %0 = arith.maximumf %in, %out : f32
+      linalg.yield %0 : f32
+    }
+  %room = tensor.empty(%m) : tensor<?x37xf32>
+  %powers = linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+    ins(%x, %largest : tensor<?x37xf32>, tensor<?xf32>) outs(%room : tensor<?x37xf32>) {
+  ^bb0(%e: f32, %l: f32, %old: f32):
+    %d = arith.subf %e, %l : f32
+    %p = math.exp %d : f32
+    linalg.yield %p : f32
+  } -> tensor<?x37xf32>
+  %sums = linalg.reduce { arith.addf } ins(%powers : tensor<?x37xf32>) outs(%zeros : tensor<?xf32>) dimensions = [1]
+  %more = tensor.empty(%m) : tensor<?x37xf32>
+  %weights = linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+    ins(%powers, %sums : tensor<?x37xf32>, tensor<?xf32>) outs(%more : tensor<?x37xf32>) {
+  ^bb0(%e: f32, %s: f32, %old: f32):
+    %p = arith.divf %e, %s : f32
+    linalg.yield %p : f32
+  } -> tensor<?x37xf32>
+  %turned = tensor.empty(%n) : tensor<37x?xf32>
+  %columns = linalg.transpose ins(%y : tensor<?x37xf32>) outs(%turned : tensor<37x?xf32>) permutation = [1, 0]
+  %squares = tensor.empty(%m, %n) : tensor<?x?xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%squares : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %z = linalg.matmul ins(%weights, %columns : tensor<?x37xf32>, tensor<37x?xf32>) outs(%start : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %z : tensor<?x?xf32>
+}
+// Heads by shapes of tensors; a choice by integers; a row above zeros.
+func.func @shapes(%x: tensor<?x24xf32> {attn.name = "x", attn.dims = ["rows"]}, %ids: tensor<?xi32> {attn.name = "ids", attn.dims = ["rows"]}, %norm: tensor<24xf32> {attn.name = "norm"})
+    -> (tensor<?x4x6xf32> {attn.name = "heads", attn.dims = ["rows"]}, tensor<?x24xf32> {attn.name = "chosen", attn.dims = ["rows"]}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x24xf32>
+  %0 = attn.rms_norm %x, %norm epsilon 1.0e-5 : tensor<?x24xf32>, tensor<24xf32>
+  %heads = tensor.expand_shape %0 [[0], [1, 2]] output_shape [%m, 4, 6] : tensor<?x24xf32> into tensor<?x4x6xf32>
+  %twice = arith.addf %heads, %heads : tensor<?x4x6xf32>
+  %flat = tensor.collapse_shape %twice [[0], [1, 2]] : tensor<?x4x6xf32> into tensor<?x24xf32>
+  %two = arith.constant 2 : i32
+  %e = tensor.empty(%m) : tensor<?x24xf32>
+  %chosen = linalg.generic {indexing_maps = [#rows, #rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+    ins(%x, %flat, %ids : tensor<?x24xf32>, tensor<?x24xf32>, tensor<?xi32>) outs(%e : tensor<?x24xf32>) {
+  ^bb0(%a: f32, %b: f32, %id: i32, %old: f32):
+    %j = linalg.index 1 : index
+    %k = arith.index_cast %j : index to i32
+    %sum = arith.addi %k, %id : i32
+    %rest = arith.remsi %sum, %two : i32
+    %zero = arith.constant 0 : i32
+    %isEven = arith.cmpi eq, %rest, %zero : i32
+    %c = arith.select %isEven, %a, %b : f32
+    linalg.yield %c : f32
+  } -> tensor<?x24xf32>
+  %9 = attn.add %chosen, %flat : tensor<?x24xf32>
+  return %twice, %9 : tensor<?x4x6xf32>, tensor<?x24xf32>
+}
+"""
+normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
+for target in ("cpu", "generic"):
+    tools.options = [f"--target={target}"]
+    program = kernels.Program(tools, f"upstream_{target}", TEXT)
+    for rows in ROWS:
+        inputs = {"x": normal(rows, 20), "w": normal(20, 24), "b": normal(24)}
+        expected, = program.reference("mixed", inputs, ["y"])
+        got, = program.compiled("mixed", inputs.values(), [(rows, 30)], (rows, 3))
+        checks.near(f"{target}: mixed of {rows} rows", got, expected, 4e-6)
+        others = 2 * rows % 37
+        inputs = {"x": normal(rows, 37), "y": normal(others, 37)}
+        expected, = program.reference("softmax", inputs, ["z"])
+        got, = program.compiled("softmax", inputs.values(), [(rows, others)], (rows, others))
+        checks.near(f"{target}: softmax of {rows} rows", got, expected, 4e-6)
+        inputs = {"x": normal(rows, 24), "ids": random.integers(-9, 9, rows).astype(np.int32), "norm": normal(24)}
+        expected = program.reference("shapes", inputs, ["heads", "chosen"])
+        got = program.compiled("shapes", inputs.values(), [(rows, 4, 6), (rows, 24)], (rows, 3))
+        for name, own, right in zip(("heads", "chosen"), got, expected):
+            checks.near(f"{target}: {name} of {rows} rows", own, right, 4e-6)
+checks.finish()
