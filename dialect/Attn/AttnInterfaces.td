@@ -71,6 +71,19 @@ def Attn_EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
   ];
 }
 
+/// Element types of activations and results. An op computes in f32 and rounds a result of 16 bits once.
+defvar Attn_Floats = [F32, BF16, F16];
+def Attn_RankedTensor : RankedTensorOf<Attn_Floats>;
+def Attn_Matrix : 2DTensorOf<Attn_Floats>;
+def Attn_Vector : 1DTensorOf<Attn_Floats>;
+
+/// The result's shape is inferred; its elements are of any of the types that it allows.
+def Attn_InfersShape : InferTypeOpAdaptorBase<[{
+  static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange types) {
+    return haveSameShapes(inferred, types);
+  }
+}]>;
+
 /// An op with tensors: it states how their extents depend on each other, from which the shapes of its results are reified.
 class Attn_TensorOp<string mnemonic, list<Trait> traits = []> : Attn_Op<mnemonic, !listconcat(traits, [
     DeclareOpInterfaceMethods<Attn_DimRelationsOpInterface>,

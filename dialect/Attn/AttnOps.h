@@ -24,6 +24,11 @@ using mlir::Location, mlir::MergeResult, mlir::ReductionTilingStrategy, mlir::Sm
 #include "dialect/Attn/AttnInterfaces.h.inc"
 
 namespace rapt::attn {
+/// Whether the tensors have the same shapes, whatever their elements are.
+bool haveSameShapes(mlir::TypeRange first, mlir::TypeRange second);
+} // namespace rapt::attn
+
+namespace rapt::attn {
 /// An op that the stage tiled may still have, as it is: a declaration, or an op on tiles.
 template <typename Op> class StaysInTiles : public mlir::OpTrait::TraitBase<Op, StaysInTiles> {};
 /// An op that the stage backend may still have, as it is.

@@ -36,6 +36,10 @@ template <typename S> LogicalResult Evaluator<S>::set(Frame &frame, mlir::Value 
     if (!ShapedType::isDynamic(declared) && declared != size)
       return result.getDefiningOp()->emitOpError()
              << "gives extent " << size << " in dim " << i << ", but its type is " << type;
+  // The op computed in S; what its type holds is rounded once.
+  if (auto element = dyn_cast<FloatType>(type.getElementType()); element && element.getWidth() < 32)
+    for (S &x : value->floats)
+      x = S(roundTo(element, double(x)));
   frame[result] = std::make_shared<const Tensor<S>>(std::move(*value));
   return success();
 }
@@ -135,8 +139,8 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
       .Case([&](attn::EqualRowsOp typed) {
         return out(evaluate<S>(typed, integer(frame, typed.getRows()), integer(frame, typed.getLength())));
       })
-      .template Case<attn::ActivationOp, attn::MergeHeadsOp, attn::ColumnOp, attn::PatchesOp, attn::QuantizeRowsOp,
-                     attn::SinusoidsOp>(
+      .template Case<attn::ActivationOp, attn::CastOp, attn::MergeHeadsOp, attn::ColumnOp, attn::PatchesOp,
+                     attn::QuantizeRowsOp, attn::SinusoidsOp>(
 
           [&](auto typed) { return out(evaluate(typed, in(0))); })
       .Case([&](attn::SplitHeadsOp typed) {

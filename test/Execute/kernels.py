@@ -53,13 +53,34 @@ def threads(workers):
     return run
 
 
+TYPES = {"f32": np.float32, "bf16": np.uint16, "f16": np.float16, "i32": np.int32}  # of arrays, by elements
+
+
+def untouched(dtype):
+    """An integer that no test expects: of uint16, a NaN of bf16."""
+    return 0x7FFF if dtype == np.uint16 else np.iinfo(dtype).min
+
+
+def stored(x, element):
+    """Numbers as an array of `element` has them: bf16 is uint16, rounded to nearest even."""
+    if element == "bf16":
+        bits = np.asarray(x, np.float32).view(np.uint32).astype(np.int64)
+        return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    return np.asarray(x, TYPES[element])
+
+
+def widened(x):
+    """The floats of an array, in f32."""
+    return (x.astype(np.uint32) << 16).view(np.float32) if x.dtype == np.uint16 else x.astype(np.float32) if x.dtype == np.float16 else x
+
+
 def aligned(shape, dtype):
-    """An array at 64 bytes with GUARD elements behind it, all NaN or the least integer; and those elements."""
+    """An array at 64 bytes with GUARD elements behind it, all NaN or `untouched`; and those elements."""
     count, size = int(np.prod(shape)), np.dtype(dtype).itemsize
     memory = np.zeros((count + GUARD) * size + 64, np.uint8)
     start = -memory.ctypes.data % 64
     array = memory[start:start + (count + GUARD) * size].view(dtype)
-    array[:] = np.nan if np.issubdtype(dtype, np.floating) else np.iinfo(dtype).min
+    array[:] = np.nan if np.issubdtype(dtype, np.floating) else untouched(dtype)
     return array[:count].reshape(shape), array[count:]
 
 
@@ -90,7 +111,7 @@ class Program:
         return [extent for name, extent in zip(declared, dims) if re.search(rf'"{name}(\+1)?"', head[1])]
 
     def compiled(self, entry, inputs, outputs, dims, parallel_for=backwards, workers=2, in_place=()):
-        """`inputs`: arrays in order; `outputs`: shapes; `dims`: those that the program declares, in order; `in_place`: the
+        """`inputs`: arrays in order; `outputs`: shapes, with their type where it is not f32 (uint16: bf16); `dims`: those that the program declares, in order; `in_place`: the
         positions of inputs that are results as well. They follow the outputs in what is returned."""
         dims = self.used(entry, dims)
         extents = (ctypes.c_int64 * max(1, len(dims)))(*dims)
@@ -101,15 +122,15 @@ class Program:
         for array in inputs:
             buffers.append(aligned(array.shape, array.dtype))
             buffers[-1][0][...] = array
-        buffers += [aligned(shape, np.float32) for shape in outputs]
+        buffers += [aligned(*shape) if len(shape) == 2 and isinstance(shape[0], tuple) else aligned(shape, np.float32) for shape in outputs]
         scratch, beyond = aligned((scratch_of(extents, ctypes.c_int64(workers)),), np.int8)
         env = Env(None, parallel_for, workers)
         pointers = [ctypes.c_void_p(array.ctypes.data) for array, _ in buffers]
         status = run(ctypes.byref(env), *pointers, extents, ctypes.c_void_p(scratch.ctypes.data))
         assert status == 0, f"{entry} returned {status}"
         for array, guard in buffers + [(scratch, beyond)]:
-            least = np.isnan(guard) if np.issubdtype(guard.dtype, np.floating) else guard == np.iinfo(guard.dtype).min
-            assert least.all(), f"{entry} wrote beyond a buffer {array.shape}"
+            same = np.isnan(guard) if np.issubdtype(guard.dtype, np.floating) else guard == untouched(guard.dtype)
+            assert same.all(), f"{entry} wrote beyond a buffer {array.shape}"
         for i, given in enumerate(inputs):
             assert i in in_place or np.array_equal(given.view(np.uint8), buffers[i][0].view(np.uint8)), f"{entry} wrote to input {i}"
         return [array for array, _ in buffers[len(inputs):]] + [buffers[i][0] for i in in_place]

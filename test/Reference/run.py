@@ -196,6 +196,9 @@ def feedforward():
         case(f"linear panels {rows}", "feedforward", "panels", {"x": padded, "w": panels(wide)}, {"result0": x.astype(np.float64) @ wide})
         case(f"linear pairs {rows}", "feedforward", "pairs", {"x": x, "w": pairs(wide)},
              {"result0": x.astype(np.float64) @ bf16(wide)})
+    product = x.astype(np.float64) @ bf16(w)
+    case("rounded results", "feedforward", "rounded", {"x": x, "w": w},
+         {"cast": bf16(x), "product": bf16(product.astype(np.float32)), "sum": 2 * product.astype(np.float16).astype(np.float64)})
     case("linear dynamic", "feedforward", "dynamic", {"x": x, "w": w}, {"result0": x.astype(np.float64) @ w})
     error("feedforward", "dynamic", {"x": x, "w": normal(6, 5)}, "'attn.linear' op sums over 7 columns of the input and 6 rows of the weight")
     x, y = np.concatenate([normal(7, 5) * 3, [[-30, 30, 0, -8, 8]]]).astype(np.float32), normal(8, 5)

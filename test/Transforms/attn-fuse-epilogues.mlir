@@ -6,6 +6,9 @@
 // SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.activation: its matmul has several users"
 // SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.add: its matmul is in another block"
 // SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.add: no operand is a matmul"
+// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.activation
+// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.add
+// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.cast
 // SAYS-NOT: {{.}}
 
 // The bias stays, the activation and then the residual sum join it, in this order.
@@ -76,4 +79,27 @@ func.func @no_matmul(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<?x64x
   // CHECK: attn.add
   %z = attn.add %x, %y : tensor<?x64xf32>
   return %z : tensor<?x64xf32>
+}
+
+// -----
+
+// A product whose result is rounded rounds before what is fused behind it, which gives the last rounding to the result's type.
+// CHECK-LABEL: @rounded
+func.func @rounded(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>, %r: tensor<?x64xbf16>) -> tensor<?x64xf32> {
+  %y = attn.linear %x, %w : tensor<?x64xbf16>, tensor<64x64xbf16> -> tensor<?x64xbf16>
+  %a = attn.activation relu %y : tensor<?x64xbf16>
+  %z = attn.add %a, %r : tensor<?x64xbf16>
+  %c = attn.cast %z : tensor<?x64xbf16> -> tensor<?x64xf32>
+  // CHECK: attn.linear %arg0, %arg1, (%arg2) : tensor<?x64xbf16>, tensor<64x64xbf16>, (tensor<?x64xbf16>) -> tensor<?x64xf32> {
+  // CHECK-NEXT: ^bb0(%[[SUM:.*]]: f32, %[[R:.*]]: f32):
+  // CHECK-DAG: %[[ROUNDED:.*]] = arith.truncf %[[SUM]] : f32 to bf16
+  // CHECK-DAG: %[[WIDE:.*]] = arith.extf %[[ROUNDED]] : bf16 to f32
+  // CHECK: %[[ACTIVE:.*]] = arith.maximumf %[[WIDE]]
+  // CHECK: %[[ROUNDED2:.*]] = arith.truncf %[[ACTIVE]] : f32 to bf16
+  // CHECK: %[[WIDE2:.*]] = arith.extf %[[ROUNDED2]] : bf16 to f32
+  // CHECK: %[[RESULT:.*]] = arith.addf %[[WIDE2]], %[[R]]
+  // CHECK: %[[ROUNDED3:.*]] = arith.truncf %[[RESULT]] : f32 to bf16
+  // CHECK: %[[WIDE3:.*]] = arith.extf %[[ROUNDED3]] : bf16 to f32
+  // CHECK: attn.yield %[[WIDE3]]
+  return %c : tensor<?x64xf32>
 }

@@ -204,6 +204,23 @@ func.func @layers(%x: tensor<?x64xf32>, %i: index, %j: index) -> (tensor<?x1x32x
 
 // -----
 
+attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
+attn.parameter @b : tensor<64x32xf32> from [#attn.source<"b">]
+// CHECK: remark: [Missed] merge-products | Category:fusion | Reason="their results are of different types"
+func.func @types(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xbf16>) {
+  %wa = attn.parameter_slice @a : tensor<64x32xf32>
+  %wb = attn.parameter_slice @b : tensor<64x32xf32>
+  %0 = attn.linear %x, %wa : tensor<?x64xf32>, tensor<64x32xf32> -> tensor<?x32xf32>
+  %1 = attn.linear %x, %wb : tensor<?x64xf32>, tensor<64x32xf32> -> tensor<?x32xbf16>
+  %2 = attn.split_heads %0 : tensor<?x32xf32> -> tensor<?x1x32xf32>
+  %3 = attn.split_heads %1 : tensor<?x32xbf16> -> tensor<?x1x32xbf16>
+  return %2, %3 : tensor<?x1x32xf32>, tensor<?x1x32xbf16>
+}
+// IR-LABEL: @types
+// IR-COUNT-2: attn.linear
+
+// -----
+
 // The function below reads one of the weights alone.
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
 attn.parameter @b : tensor<64x32xf32> from [#attn.source<"b">]

@@ -78,3 +78,20 @@ func.func @second(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf3
   %value = attn.split_heads %1 : tensor<?x32xf32> -> tensor<?x1x32xf32>
   return %key, %value : tensor<?x1x32xf32>, tensor<?x1x32xf32>
 }
+
+// -----
+
+// The merged product is rounded as its parts were.
+attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
+attn.parameter @b : tensor<64x32xf32> from [#attn.source<"b">]
+// CHECK-LABEL: @rounded
+func.func @rounded(%x: tensor<?x64xbf16>) -> (tensor<?x1x32xbf16>, tensor<?x1x32xbf16>) {
+  // CHECK: attn.linear {{.*}} : tensor<?x64xbf16>, tensor<64x64xf32> -> tensor<?x64xbf16>
+  %wa = attn.parameter_slice @a : tensor<64x32xf32>
+  %wb = attn.parameter_slice @b : tensor<64x32xf32>
+  %0 = attn.linear %x, %wa : tensor<?x64xbf16>, tensor<64x32xf32> -> tensor<?x32xbf16>
+  %1 = attn.linear %x, %wb : tensor<?x64xbf16>, tensor<64x32xf32> -> tensor<?x32xbf16>
+  %2 = attn.split_heads %0 : tensor<?x32xbf16> -> tensor<?x1x32xbf16>
+  %3 = attn.split_heads %1 : tensor<?x32xbf16> -> tensor<?x1x32xbf16>
+  return %2, %3 : tensor<?x1x32xbf16>, tensor<?x1x32xbf16>
+}

@@ -79,7 +79,7 @@ LogicalResult MergeHeadsOp::verify() {
   bool overflows = false;
   std::optional<int64_t> columns = columnsOf(input, overflows);
   if (!columns || overflows || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0) ||
-      *columns != result.getDimSize(1))
+      *columns != result.getDimSize(1) || input.getElementType() != result.getElementType())
     return emitOpError() << "cannot merge " << input << " into " << result;
   return success();
 }

@@ -8,7 +8,7 @@ include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_SplitHeadsOp : Attn_TensorOp<"split_heads", [Attn_HasChannels<["getChannelGroup"]>, Pure]> {
+def Attn_SplitHeadsOp : Attn_TensorOp<"split_heads", [Attn_HasChannels<["getChannelGroup"]>, Pure, SameOperandsAndResultElementType]> {
   let summary = "cuts the columns of an activation into heads";
   let description = [{
     The columns are the results' heads one after another: result i takes `heads(i) * head_dim` columns. A view. Heads of
@@ -22,8 +22,8 @@ def Attn_SplitHeadsOp : Attn_TensorOp<"split_heads", [Attn_HasChannels<["getChan
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input);
-  let results = (outs Variadic<RankedTensorOf<[F32]>>:$heads);
+  let arguments = (ins Attn_RankedTensor:$input);
+  let results = (outs Variadic<Attn_RankedTensor>:$heads);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($heads)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -46,8 +46,8 @@ def Attn_MergeHeadsOp : Attn_TensorOp<"merge_heads", [Attn_HasChannels<["getChan
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let arguments = (ins Attn_RankedTensor:$input);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -105,12 +105,12 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$query, RankedTensorOf<[AnyFloat]>:$key, RankedTensorOf<[AnyFloat]>:$value, F32:$scale,
+  let arguments = (ins Attn_RankedTensor:$query, Attn_RankedTensor:$key, Attn_RankedTensor:$value, F32:$scale,
                        Optional<1DTensorOf<[I32]>>:$q_begin, Optional<1DTensorOf<[I32]>>:$q_offset,
                        Optional<1DTensorOf<[I32]>>:$kv_begin, Optional<1DTensorOf<[I32]>>:$kv_length,
-                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<1DTensorOf<[F32]>>:$additive, AffineMapArrayAttr:$maps,
+                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<Attn_Vector>:$additive, AffineMapArrayAttr:$maps,
                        UnitAttr:$paired);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let results = (outs Attn_RankedTensor:$result);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $scale
@@ -163,12 +163,12 @@ def Attn_AttentionWeightsOp : Attn_TensorOp<"attention_weights", [Attn_HasChanne
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$weights, Index:$layer, RankedTensorOf<[F32]>:$query, RankedTensorOf<[AnyFloat]>:$key,
+  let arguments = (ins Attn_RankedTensor:$weights, Index:$layer, Attn_RankedTensor:$query, Attn_RankedTensor:$key,
                        F32:$scale, Optional<1DTensorOf<[I32]>>:$q_begin, Optional<1DTensorOf<[I32]>>:$q_offset,
                        Optional<1DTensorOf<[I32]>>:$kv_begin, Optional<1DTensorOf<[I32]>>:$kv_length,
-                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<1DTensorOf<[F32]>>:$additive,
+                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<Attn_Vector>:$additive,
                        DenseI64ArrayAttr:$heads, AffineMapArrayAttr:$maps);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let results = (outs Attn_RankedTensor:$result);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{
     $weights `[` $layer `]` `,` $query `,` $key `,` $scale `heads` $heads
@@ -223,7 +223,7 @@ def Attn_LookupOp : Attn_Op<"lookup", [Attn_StaysInTiles, Pure, ParentOneOf<["At
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[AnyFloat, I32]>:$table, Variadic<Index>:$indices);
+  let arguments = (ins RankedTensorOf<!listconcat(Attn_Floats, [I32])>:$table, Variadic<Index>:$indices);
   let results = (outs AnyTypeOf<[F32, I32]>:$result);
   let assemblyFormat = "$table `[` $indices `]` attr-dict `:` type($table) `->` type($result)";
   let hasVerifier = 1;

@@ -8,7 +8,7 @@ include "dialect/Attn/AttnTypes.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_EmbeddingOp : Attn_TensorOp<"embedding", [Attn_HasChannels<["getWeightUse", "getRowAccess"]>, Pure, Attn_HasCosts, InferTypeOpAdaptor]> {
+def Attn_EmbeddingOp : Attn_TensorOp<"embedding", [Attn_HasChannels<["getWeightUse", "getRowAccess"]>, Pure, Attn_HasCosts, Attn_InfersShape]> {
   let summary = "looks rows of a table up by id";
   let description = [{
     `result[i, :] = scale * table[ids[i], :]`, where there is a scale. An id outside the table is the caller's error: entries check ids before they run.
@@ -22,8 +22,8 @@ def Attn_EmbeddingOp : Attn_TensorOp<"embedding", [Attn_HasChannels<["getWeightU
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[I32]>:$ids, RankedTensorOf<[AnyFloat, Attn_QuantizedType]>:$table, OptionalAttr<F32Attr>:$scale);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let arguments = (ins RankedTensorOf<[I32]>:$ids, RankedTensorOf<!listconcat(Attn_Floats, [Attn_QuantizedType])>:$table, OptionalAttr<F32Attr>:$scale);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$ids `,` $table (`scale` $scale^)? attr-dict `:` type($ids) `,` type($table) `->` type($result)";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$ids, "::mlir::Value":$table),
@@ -43,15 +43,15 @@ def Attn_SelectRowsOp : Attn_TensorOp<"select_rows", [Attn_HasChannels<["getRowA
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input, Optional<Index>:$layer, RankedTensorOf<[I32]>:$rows);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let arguments = (ins Attn_RankedTensor:$input, Optional<Index>:$layer, RankedTensorOf<[I32]>:$rows);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$input (`[` $layer^ `]`)? `,` $rows attr-dict `:` type($input) `,` type($rows) `->` type($result)";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$rows),
                             [{ build($_builder, $_state, result, input, /*layer=*/nullptr, rows); }]>];
 }
 
-def Attn_ColumnOp : Attn_TensorOp<"column", [Pure, Attn_MovesAll]> {
+def Attn_ColumnOp : Attn_TensorOp<"column", [Pure, Attn_MovesAll, AllElementTypesMatch<["input", "result"]>]> {
   let summary = "one column of an activation";
   let description = [{
     `result[i] = input[i, column]`: the start of a span from a head that gives start and end.
@@ -63,8 +63,8 @@ def Attn_ColumnOp : Attn_TensorOp<"column", [Pure, Attn_MovesAll]> {
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input, I64Attr:$column);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let arguments = (ins Attn_RankedTensor:$input, I64Attr:$column);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$input `[` $column `]` attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$column)>];

@@ -105,9 +105,11 @@ LogicalResult LinearOp::verify() {
   if (input.getRank() != 2 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0))
     return emitOpError() << "needs an input [m, k] and a result [m, n], found " << input << " and " << result;
   bool inPairs = isInPairs(weight);
-  if (input.getElementType().isBF16() && (!inPairs || input.getDimSize(1) % 2 != 0))
-    return emitOpError() << "takes rows of bf16, whole pairs of them, with a weight in panels of pairs, found " << input
-                         << " and " << weight;
+  if (isPacked() && isa<FloatType>(input.getElementType()) && !input.getElementType().isF32() &&
+      (!input.getElementType().isBF16() || !inPairs || input.getDimSize(1) % 2 != 0))
+    return emitOpError() << "takes rows of f32 with a weight in panels, or whole pairs of bf16 where the weight is in "
+                            "pairs, found "
+                         << input << " and " << weight;
   if (isPacked()) {
     if (getTransposed())
       return emitOpError("cannot be transposed when the weight is in panels");
@@ -157,6 +159,19 @@ OpFoldResult ActivationOp::fold(FoldAdaptor) {
   return {};
 }
 
+OpFoldResult CastOp::fold(FoldAdaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  // cast(cast(x)) = x where the type between them holds whatever x is: f32 holds the others.
+  auto inner = getInput().getDefiningOp<CastOp>();
+  if (inner && inner.getInput().getType() == getType() && inner.getType().getElementType().isF32())
+    return inner.getInput();
+  return {};
+}
+
+/// Operands are widened and results rounded by whoever takes the scalar form.
+Value CastOp::emitScalar(OpBuilder &, Location, ValueRange operands) { return operands[0]; }
+
 Value ActivationOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
   return emitActivation(b, loc, getKind(), operands[0]);
 }
@@ -178,6 +193,8 @@ void LinearOp::relateDims(DimRelations &dims) {
   for (Value extra : getExtras())
     dims.equal(extra, getResult());
 }
+
+void CastOp::relateDims(DimRelations &dims) { dims.equal(getResult(), getInput()); }
 
 void ActivationOp::relateDims(DimRelations &dims) { dims.equal(getResult(), getInput()); }
 
@@ -207,6 +224,9 @@ std::optional<WeightUse> LinearOp::getWeightUse(OpOperand &operand) {
     return WeightUse{getTransposed() ? 1u : 0u, getResult(), getUnquantizedInput()};
   return WeightUse{std::nullopt, getResult(), {}};
 }
+
+std::optional<unsigned> CastOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+RowAccess CastOp::getRowAccess() { return RowAccess::same; }
 
 std::optional<unsigned> ActivationOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
 RowAccess ActivationOp::getRowAccess() { return RowAccess::same; }

@@ -35,9 +35,9 @@ def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_HasChannels<["getWeightUse"]>,
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32, BF16, Attn_QuantizedType]>:$input, RankedTensorOf<[AnyFloat, Attn_QuantizedType]>:$weight,
-                       Variadic<RankedTensorOf<[AnyFloat]>>:$extras, UnitAttr:$transposed);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let arguments = (ins RankedTensorOf<!listconcat(Attn_Floats, [Attn_QuantizedType])>:$input, RankedTensorOf<!listconcat(Attn_Floats, [Attn_QuantizedType])>:$weight,
+                       Variadic<Attn_RankedTensor>:$extras, UnitAttr:$transposed);
+  let results = (outs Attn_RankedTensor:$result);
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{
     $input `,` $weight (`,` `(` $extras^ `)`)? (`transposed` $transposed^)? attr-dict
@@ -74,9 +74,28 @@ def Attn_ActivationOp : Attn_TensorOp<"activation", [Attn_HasChannels<["getRowAc
     }
     ```
   }];
-  let arguments = (ins Attn_ActivationAttr:$kind, RankedTensorOf<[F32]>:$input);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let arguments = (ins Attn_ActivationAttr:$kind, Attn_RankedTensor:$input);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$kind $input attr-dict `:` type($input)";
+  let hasFolder = 1;
+}
+
+def Attn_CastOp : Attn_TensorOp<"cast", [Attn_HasChannels<["getRowAccess"]>, Pure, Attn_MovesAll, SameOperandsAndResultShape, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {
+  let summary = "the same numbers in another type, elementwise";
+  let description = [{
+    A number that the result's type does not hold is rounded to the nearest that it holds, ties to even. Other ops round their results by
+    themselves: this one is for where two types meet, as at an output of f32.
+
+    ```mlir
+    func.func @widen(%x: tensor<?x768xbf16>) -> tensor<?x768xf32> {
+      %y = attn.cast %x : tensor<?x768xbf16> -> tensor<?x768xf32>
+      return %y : tensor<?x768xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Attn_RankedTensor:$input);
+  let results = (outs Attn_RankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
 }
 
@@ -92,8 +111,8 @@ def Attn_GLUOp : Attn_TensorOp<"glu", [Attn_HasChannels<["getRowAccess"]>, Pure,
     }
     ```
   }];
-  let arguments = (ins Attn_ActivationAttr:$kind, RankedTensorOf<[F32]>:$gate, RankedTensorOf<[F32]>:$up);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let arguments = (ins Attn_ActivationAttr:$kind, Attn_RankedTensor:$gate, Attn_RankedTensor:$up);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$kind $gate `,` $up attr-dict `:` type($gate)";
 }
 
@@ -107,8 +126,8 @@ def Attn_AddOp : Attn_TensorOp<"add", [Attn_HasChannels<["getRowAccess"]>, Pure,
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$lhs, RankedTensorOf<[F32]>:$rhs);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let arguments = (ins Attn_RankedTensor:$lhs, Attn_RankedTensor:$rhs);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
 }
 

@@ -23,8 +23,8 @@ def Attn_PatchesOp : Attn_TensorOp<"patches", [Attn_HasChannels<>, Pure, Attn_Mo
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$pixels, I64Attr:$size);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let arguments = (ins Attn_RankedTensor:$pixels, I64Attr:$size);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$pixels `size` $size attr-dict `:` type($pixels) `->` type($result)";
   let hasVerifier = 1;
 }
@@ -48,8 +48,8 @@ def Attn_ResizePositionsOp : Attn_TensorOp<"resize_positions", [Attn_HasChannels
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[AnyFloat]>:$table, Index:$height, Index:$width, DenseI64ArrayAttr:$grid);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let arguments = (ins Attn_RankedTensor:$table, Index:$height, Index:$width, DenseI64ArrayAttr:$grid);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$table `,` $height `,` $width `grid` $grid attr-dict `:` type($table) `->` type($result)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -73,8 +73,8 @@ def Attn_ImageTokensOp : Attn_TensorOp<"image_tokens", [Attn_HasChannels<["getWe
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$patches, RankedTensorOf<[AnyFloat]>:$learned, RankedTensorOf<[AnyFloat]>:$positions);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let arguments = (ins Attn_RankedTensor:$patches, Attn_RankedTensor:$learned, Attn_RankedTensor:$positions);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = [{
     $patches `,` $learned `,` $positions attr-dict `:` type($patches) `,` type($learned) `,` type($positions) `->` type($result)
   }];
@@ -99,7 +99,7 @@ def Attn_EqualRowsOp : Attn_TensorOp<"equal_rows", [Pure, Attn_MovesAll]> {
   let hasVerifier = 1;
 }
 
-def Attn_UnpackRowsOp : Attn_TensorOp<"unpack_rows", [Pure, Attn_MovesAll]> {
+def Attn_UnpackRowsOp : Attn_TensorOp<"unpack_rows", [Pure, Attn_MovesAll, AllElementTypesMatch<["input", "result"]>]> {
   let summary = "packed rows that are all of one length, as a dim of their own";
   let description = [{
     `result[r, t, ...] = input[r length + t, ...]`, where the result is [rows, length, columns] or has other dims before the columns.
@@ -111,8 +111,8 @@ def Attn_UnpackRowsOp : Attn_TensorOp<"unpack_rows", [Pure, Attn_MovesAll]> {
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input, Index:$length);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let arguments = (ins Attn_RankedTensor:$input, Index:$length);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$input `,` $length attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }

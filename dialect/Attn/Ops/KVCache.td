@@ -23,8 +23,8 @@ def Attn_KVAppendOp : Attn_TensorOp<"kv_append", [Attn_HasChannels<>, Pure, Attn
     }
     ```
   }];
-  let arguments = (ins AnyTypeOf<[Attn_KVCacheType, AnyRankedTensor]>:$cache, Index:$layer, RankedTensorOf<[F32]>:$key,
-                       RankedTensorOf<[F32]>:$value, 1DTensorOf<[I32]>:$row_begin, 1DTensorOf<[I32]>:$past,
+  let arguments = (ins AnyTypeOf<[Attn_KVCacheType, AnyRankedTensor]>:$cache, Index:$layer, Attn_RankedTensor:$key,
+                       Attn_RankedTensor:$value, 1DTensorOf<[I32]>:$row_begin, 1DTensorOf<[I32]>:$past,
                        2DTensorOf<[I32]>:$table);
   let results = (outs AnyTypeOf<[Attn_KVCacheType, AnyRankedTensor]>:$result);
   let assemblyFormat = [{
@@ -52,7 +52,7 @@ def Attn_KVViewOp : Attn_TensorOp<"kv_view", [Attn_HasChannels<>, Pure]> {
     ```
   }];
   let arguments = (ins AnyTypeOf<[Attn_KVCacheType, AnyRankedTensor]>:$cache, Index:$layer, 2DTensorOf<[I32]>:$table);
-  let results = (outs RankedTensorOf<[AnyFloat]>:$keys, RankedTensorOf<[AnyFloat]>:$values);
+  let results = (outs Attn_RankedTensor:$keys, Attn_RankedTensor:$values);
   let assemblyFormat = [{
     $cache `[` $layer `]` `,` $table attr-dict `:` type($cache) `,` type($table) `->` type($keys) custom<SameType>(type($values), ref(type($keys)))
   }];

@@ -7,7 +7,7 @@ include "dialect/Attn/AttnInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_LayerNormOp : Attn_TensorOp<"layer_norm", [Attn_HasChannels<["getWeightUse", "getRowAccess", "keepChannels"]>, Pure, Attn_MovesAll, SameOperandsAndResultElementType, AllTypesMatch<["input", "result"]>]> {
+def Attn_LayerNormOp : Attn_TensorOp<"layer_norm", [Attn_HasChannels<["getWeightUse", "getRowAccess", "keepChannels"]>, Pure, Attn_MovesAll, AllTypesMatch<["input", "result"]>]> {
   let summary = "layer normalization";
   let description = [{
     `(x - mean) / sqrt(variance + epsilon) * weight + bias` over the last dim (Ba et al. 2016), the variance the mean of
@@ -21,16 +21,16 @@ def Attn_LayerNormOp : Attn_TensorOp<"layer_norm", [Attn_HasChannels<["getWeight
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input, RankedTensorOf<[F32]>:$weight, RankedTensorOf<[F32]>:$bias,
+  let arguments = (ins Attn_RankedTensor:$input, Attn_RankedTensor:$weight, Attn_RankedTensor:$bias,
                        F64Attr:$epsilon, OptionalAttr<I64Attr>:$columns);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = [{
     $input `,` $weight `,` $bias `epsilon` $epsilon (`columns` $columns^)? attr-dict `:` type($input) `,` type($weight) custom<SameType>(type($bias), ref(type($weight)))
   }];
   let hasVerifier = 1;
 }
 
-def Attn_RMSNormOp : Attn_TensorOp<"rms_norm", [Attn_HasChannels<["getWeightUse", "getRowAccess", "keepChannels"]>, Pure, Attn_MovesAll, SameOperandsAndResultElementType, AllTypesMatch<["input", "result"]>]> {
+def Attn_RMSNormOp : Attn_TensorOp<"rms_norm", [Attn_HasChannels<["getWeightUse", "getRowAccess", "keepChannels"]>, Pure, Attn_MovesAll, AllTypesMatch<["input", "result"]>]> {
   let summary = "root mean square normalization";
   let description = [{
     `x / sqrt(mean(x^2) + epsilon) * weight` over the last dim (Zhang and Sennrich 2019). `columns` as in `attn.layer_norm`.
@@ -42,9 +42,9 @@ def Attn_RMSNormOp : Attn_TensorOp<"rms_norm", [Attn_HasChannels<["getWeightUse"
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input, RankedTensorOf<[F32]>:$weight, F64Attr:$epsilon,
+  let arguments = (ins Attn_RankedTensor:$input, Attn_RankedTensor:$weight, F64Attr:$epsilon,
                        OptionalAttr<I64Attr>:$columns);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$input `,` $weight `epsilon` $epsilon (`columns` $columns^)? attr-dict `:` type($input) `,` type($weight)";
   let hasVerifier = 1;
 }

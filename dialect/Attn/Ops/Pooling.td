@@ -22,9 +22,9 @@ def Attn_PoolRowsOp : Attn_TensorOp<"pool_rows", [Attn_HasChannels<>, Pure, Attn
     }
     ```
   }];
-  let arguments = (ins Attn_PoolingAttr:$kind, RankedTensorOf<[F32]>:$input, RankedTensorOf<[I32]>:$row_begin,
+  let arguments = (ins Attn_PoolingAttr:$kind, Attn_RankedTensor:$input, RankedTensorOf<[I32]>:$row_begin,
                        DefaultValuedAttr<I64Attr, "0">:$skip);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = [{
     $kind $input `,` $row_begin (`skip` $skip^)? attr-dict `:` type($input) `,` type($row_begin) `->` type($result)
   }];

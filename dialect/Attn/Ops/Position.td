@@ -40,7 +40,7 @@ def Attn_SinusoidsOp : Attn_TensorOp<"sinusoids", [Attn_HasChannels<>, Pure, Att
     ```
   }];
   let arguments = (ins RankedTensorOf<[I32]>:$positions, DenseF32ArrayAttr:$frequencies);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = [{
     $positions `frequencies` custom<Frequencies>($frequencies) attr-dict `:` type($positions) `->` type($result)
   }];
@@ -62,7 +62,7 @@ def Attn_RotaryTableOp : Attn_TensorOp<"rotary_table", [Pure, Attn_MovesAll, All
   }];
   let arguments = (ins RankedTensorOf<[I32]>:$positions, DenseF32ArrayAttr:$frequencies,
                        DefaultValuedAttr<F32Attr, "1.0f">:$magnitude);
-  let results = (outs RankedTensorOf<[F32]>:$cosines, RankedTensorOf<[F32]>:$sines);
+  let results = (outs Attn_RankedTensor:$cosines, Attn_RankedTensor:$sines);
   let assemblyFormat = [{
     $positions `frequencies` custom<Frequencies>($frequencies) attr-dict `:` type($positions) `->` type($cosines)
   }];
@@ -84,9 +84,9 @@ def Attn_RopeOp : Attn_TensorOp<"rope", [Attn_HasChannels<>, Pure, Attn_MovesAll
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input, RankedTensorOf<[F32]>:$cosines, RankedTensorOf<[F32]>:$sines,
+  let arguments = (ins Attn_RankedTensor:$input, Attn_RankedTensor:$cosines, Attn_RankedTensor:$sines,
                        UnitAttr:$interleaved, OptionalAttr<I64Attr>:$heads);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = [{
     $input `,` $cosines `,` $sines (`interleaved` $interleaved^)? (`heads` $heads^)? attr-dict `:` type($input) `,` type($cosines)
   }];

@@ -21,7 +21,7 @@ def Attn_QuantizeRowsOp : Attn_TensorOp<"quantize_rows", [Attn_HasChannels<["get
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$input);
+  let arguments = (ins Attn_RankedTensor:$input);
   let results = (outs RankedTensorOf<[Attn_QuantizedType]>:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;

@@ -102,6 +102,8 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
 LogicalResult ConcatOp::verify() {
   for (Value input : getInputs()) {
     auto type = cast<RankedTensorType>(input.getType()), first = cast<RankedTensorType>(getInputs()[0].getType());
+    if (type.getElementType() != first.getElementType())
+      return emitOpError() << "needs inputs of one element type, found " << first << " and " << type;
     if (type.getDimSize(0) != first.getDimSize(0))
       return emitOpError() << "needs inputs of the same rows, found " << first << " and " << type;
   }

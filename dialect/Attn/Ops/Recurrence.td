@@ -32,10 +32,10 @@ def Attn_RecurrenceOp : Attn_TensorOp<"recurrence", [Attn_HasChannels<["getChann
     }
     ```
   }];
-  let arguments = (ins Attn_RecurrenceAttr:$kind, 2DTensorOf<[F32]>:$gates, RankedTensorOf<[AnyFloat]>:$weight,
-                       Optional<1DTensorOf<[F32]>>:$bias, 1DTensorOf<[I32]>:$row_begin, Variadic<2DTensorOf<[F32]>>:$initial,
+  let arguments = (ins Attn_RecurrenceAttr:$kind, Attn_Matrix:$gates, Attn_RankedTensor:$weight,
+                       Optional<Attn_Vector>:$bias, 1DTensorOf<[I32]>:$row_begin, Variadic<Attn_Matrix>:$initial,
                        UnitAttr:$reverse);
-  let results = (outs 2DTensorOf<[F32]>:$output, Variadic<2DTensorOf<[F32]>>:$states);
+  let results = (outs Attn_Matrix:$output, Variadic<Attn_Matrix>:$states);
   let assemblyFormat = [{
     $kind $gates `,` $weight (`bias` `(` $bias^ `:` type($bias) `)`)? `rows` `(` $row_begin `)` (`init` `(` $initial^ `)`)?
     (`reverse` $reverse^)? attr-dict `:` type($gates) `,` type($weight) `,` type($row_begin) (`,` type($initial)^)?
@@ -69,8 +69,8 @@ def Attn_UpdateRowsOp : Attn_TensorOp<"update_rows", [Attn_HasChannels<>, Pure, 
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$state, Optional<Index>:$layer, 2DTensorOf<[F32]>:$values, 1DTensorOf<[I32]>:$rows);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let arguments = (ins Attn_RankedTensor:$state, Optional<Index>:$layer, Attn_Matrix:$values, 1DTensorOf<[I32]>:$rows);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = [{
     $state (`[` $layer^ `]`)? `,` $values `,` $rows attr-dict `:` type($state) `,` type($values) `,` type($rows)
   }];
@@ -91,8 +91,8 @@ def Attn_ConcatOp : Attn_TensorOp<"concat", [Attn_HasChannels<["keepChannels"]>,
     }
     ```
   }];
-  let arguments = (ins Variadic<2DTensorOf<[F32]>>:$inputs, OptionalAttr<DenseI64ArrayAttr>:$columns);
-  let results = (outs 2DTensorOf<[F32]>:$result);
+  let arguments = (ins Variadic<Attn_Matrix>:$inputs, OptionalAttr<DenseI64ArrayAttr>:$columns);
+  let results = (outs Attn_Matrix:$result);
   let assemblyFormat = "$inputs (`columns` $columns^)? attr-dict `:` type($inputs)";
   let hasVerifier = 1;
 }

@@ -84,7 +84,8 @@ struct DecomposeAttentionWeights : OpRewritePattern<attn::AttentionWeightsOp> {
                                              arith::ConstantOp::create(b, b.getI8IntegerAttr(0)));
         counts = arith::AndIOp::create(b, counts, isKept);
       }
-      return Value(arith::SelectOp::create(b, counts, arith::DivFOp::create(b, p, x[2]), zero));
+      Value weight = arith::SelectOp::create(b, counts, arith::DivFOp::create(b, p, x[2]), zero);
+      return rounded(b, weight, x.back().getType());
     });
   }
 

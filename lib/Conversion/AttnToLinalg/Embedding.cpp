@@ -23,10 +23,11 @@ struct DecomposeEmbedding : OpRewritePattern<attn::EmbeddingOp> {
                                    [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
                                      Value id = arith::IndexCastOp::create(b, b.getIndexType(), x[0]);
                                      Value element = read(b, table, {id, at(b, 1)});
-                                     if (!op.getScale())
-                                       return element;
-                                     Value scale = number(b, op.getScale()->convertToFloat());
-                                     return arith::MulFOp::create(b, element, scale);
+                                     if (op.getScale()) {
+                                       Value scale = number(b, op.getScale()->convertToFloat());
+                                       element = arith::MulFOp::create(b, element, scale);
+                                     }
+                                     return rounded(b, element, x.back().getType());
                                    }));
     return success();
   }
@@ -47,7 +48,7 @@ struct DecomposeSelectRows : OpRewritePattern<attn::SelectRowsOp> {
                                      if (op.getLayer())
                                        place.push_back(op.getLayer());
                                      place.push_back(at(b, 1));
-                                     return read(b, input, place);
+                                     return rounded(b, read(b, input, place), x.back().getType());
                                    }));
     return success();
   }

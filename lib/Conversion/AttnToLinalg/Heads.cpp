@@ -75,8 +75,9 @@ struct DecomposeColumn : OpRewritePattern<attn::ColumnOp> {
   LogicalResult matchAndRewrite(attn::ColumnOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value init = emptyFor(b, op.getResult(), {extent(b, op.getInput(), 0)});
-    rewriter.replaceOp(op, forEach(b, {}, init, [&](ImplicitLocOpBuilder &b, ValueRange) {
-                         return read(b, op.getInput(), {at(b, 0), index(b, op.getColumn())});
+    rewriter.replaceOp(op, forEach(b, {}, init, [&](ImplicitLocOpBuilder &b, ValueRange x) {
+                         Value number = read(b, op.getInput(), {at(b, 0), index(b, op.getColumn())});
+                         return rounded(b, number, x[0].getType());
                        }));
     return success();
   }

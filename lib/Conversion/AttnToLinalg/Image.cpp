@@ -30,13 +30,13 @@ struct DecomposePatches : OpRewritePattern<attn::PatchesOp> {
     OpFoldResult rows = times(b, images, times(b, height, width)),
                  columns = times(b, channels, index(b, op.getSize() * op.getSize()));
     rewriter.replaceOp(
-        op, forEach(b, {}, emptyFor(b, op.getResult(), {rows, columns}), [&](ImplicitLocOpBuilder &b, ValueRange) {
+        op, forEach(b, {}, emptyFor(b, op.getResult(), {rows, columns}), [&](ImplicitLocOpBuilder &b, ValueRange out) {
           auto [line, x] = divided(b, at(b, 0), width);
           auto [image, y] = divided(b, line, height);
           auto [down, j] = divided(b, at(b, 1), size);
           auto [channel, i] = divided(b, down, size);
           Value row = plus(b, times(b, y, size), i), column = plus(b, times(b, x, size), j);
-          return read(b, pixels, {image, channel, row, column});
+          return rounded(b, read(b, pixels, {image, channel, row, column}), out[0].getType());
         }));
     return success();
   }
@@ -78,10 +78,11 @@ struct DecomposeResizePositions : OpRewritePattern<attn::ResizePositionsOp> {
     Value others = index(b, op.getOthers());
     OpFoldResult rows = plus(b, others, times(b, op.getHeight(), op.getWidth()));
     Value init = emptyFor(b, op.getResult(), {rows, extent(b, op.getTable(), 1)});
-    rewriter.replaceOp(op, forEach(b, {}, init, [&](ImplicitLocOpBuilder &b, ValueRange) {
+    rewriter.replaceOp(op, forEach(b, {}, init, [&](ImplicitLocOpBuilder &b, ValueRange out) {
                          Value isOther = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at(b, 0), others);
                          Value own = read(b, op.getTable(), {within(b, at(b, 0), index(b, tableRows(op))), at(b, 1)});
-                         return Value(arith::SelectOp::create(b, isOther, own, between(b, op, others)));
+                         Value number = arith::SelectOp::create(b, isOther, own, between(b, op, others));
+                         return rounded(b, number, out[0].getType());
                        }));
     return success();
   }
@@ -124,7 +125,7 @@ struct DecomposeImageTokens : OpRewritePattern<attn::ImageTokensOp> {
     OpFoldResult rows = times(b, arith::DivUIOp::create(b, all, each), tokens);
     Value init = emptyFor(b, op.getResult(), {rows, extent(b, patches, 1)});
     const bool hasLearned = cast<RankedTensorType>(learned.getType()).getDimSize(0) != 0;
-    rewriter.replaceOp(op, forEach(b, {}, init, [&](ImplicitLocOpBuilder &b, ValueRange) -> Value {
+    rewriter.replaceOp(op, forEach(b, {}, init, [&](ImplicitLocOpBuilder &b, ValueRange out) -> Value {
                          auto [image, i] = divided(b, at(b, 0), tokens);
                          Value column = at(b, 1), nth = arith::SubIOp::create(b, i, first);
                          Value place = within(b, plus(b, times(b, image, each), nth), all);
@@ -134,7 +135,8 @@ struct DecomposeImageTokens : OpRewritePattern<attn::ImageTokensOp> {
                            Value own = read(b, learned, {within(b, i, first), column});
                            x = arith::SelectOp::create(b, isLearned, own, x);
                          }
-                         return arith::AddFOp::create(b, read(b, positions, {i, column}), x);
+                         x = arith::AddFOp::create(b, read(b, positions, {i, column}), x);
+                         return rounded(b, x, out[0].getType());
                        }));
     return success();
   }

@@ -311,9 +311,9 @@ Scores neutral::scoresOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, co
   Value similarities =
       generic(b, inputs, filled(b, 0, room), maps, loops, [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
         Value q = widened(b, x[0]), k = widened(b, x[1]);
-        Value term =
-            o.additive ? Value(arith::MulFOp::create(b, x[2], math::TanhOp::create(b, arith::AddFOp::create(b, q, k))))
-                       : Value(arith::MulFOp::create(b, q, k));
+        Value term = o.additive ? Value(arith::MulFOp::create(b, widened(b, x[2]),
+                                                              math::TanhOp::create(b, arith::AddFOp::create(b, q, k))))
+                                : Value(arith::MulFOp::create(b, q, k));
         return arith::AddFOp::create(b, x.back(), term);
       });
   Scores result;

@@ -79,7 +79,7 @@ struct DecomposeSinusoids : OpRewritePattern<attn::SinusoidsOp> {
                                           index(b, 0));
       Value counts = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, column, index(b, counted));
       Value y = arith::SelectOp::create(b, isOdd, math::CosOp::create(b, angle), math::SinOp::create(b, angle));
-      return arith::SelectOp::create(b, counts, y, number(b, 0));
+      return rounded(b, arith::SelectOp::create(b, counts, y, number(b, 0)), x.back().getType());
     };
     rewriter.replaceOp(
         op, generic(b, {op.getPositions(), turns.high, turns.low}, init, maps, {Loop::Parallel, Loop::Parallel}, body));
@@ -103,8 +103,9 @@ struct DecomposeRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
                                    {Loop::Parallel, Loop::Parallel},
                                    [&](ImplicitLocOpBuilder &b, ValueRange x) -> SmallVector<Value> {
                                      Value angle = Turns::angle(b, x[0], x[1], x[2]);
-                                     return {arith::MulFOp::create(b, math::CosOp::create(b, angle), magnitude),
-                                             arith::MulFOp::create(b, math::SinOp::create(b, angle), magnitude)};
+                                     Value cosine = arith::MulFOp::create(b, math::CosOp::create(b, angle), magnitude),
+                                           sine = arith::MulFOp::create(b, math::SinOp::create(b, angle), magnitude);
+                                     return {rounded(b, cosine, x[3].getType()), rounded(b, sine, x[4].getType())};
                                    }));
     return success();
   }

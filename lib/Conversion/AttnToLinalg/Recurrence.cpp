@@ -1,6 +1,7 @@
 //===- Recurrence.cpp - Recurrent cells over rows of tokens ------------------------------===//
 //
-// A task is a row: a loop over its tokens, whose state is carried in tensors of [hidden].
+// A task is a row: a loop over its tokens, whose state is carried in tensors of [hidden]. These are f32 whatever the
+// results are, which are rounded once.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/Generic.h"
@@ -41,6 +42,12 @@ SmallVector<Value> step(ImplicitLocOpBuilder &b, attn::RecurrenceKind kind, func
   }
   }
   llvm_unreachable("every recurrence kind is handled");
+}
+
+/// `value`, of f32, as `dest` has it.
+Value roundedInto(ImplicitLocOpBuilder &b, Value value, Value dest) {
+  Type element = getElementTypeOrSelf(dest.getType());
+  return forEach(b, {value}, dest, [&](ImplicitLocOpBuilder &b, ValueRange x) { return rounded(b, x[0], element); });
 }
 
 struct DecomposeRecurrence : OpRewritePattern<attn::RecurrenceOp> {
@@ -91,10 +98,12 @@ struct DecomposeRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     SmallVector<Value> states;
     for (auto [i, state] : llvm::enumerate(op.getStates())) {
       Value dest = destOf(state);
-      dest = dest ? slice(b, dest, row, ofRow) : emptyOf(b, ofRow, b.getF32Type());
-      states.push_back(op.getInitial().empty() ? filled(b, 0, dest)
-                                               : forEach(b, {slice(b, op.getInitial()[i], row, ofRow)}, dest,
-                                                         [](ImplicitLocOpBuilder &, ValueRange x) { return x[0]; }));
+      const bool isCarried = dest && getElementTypeOrSelf(dest.getType()).isF32();
+      dest = isCarried ? slice(b, dest, row, ofRow) : emptyOf(b, ofRow, b.getF32Type());
+      states.push_back(op.getInitial().empty()
+                           ? filled(b, 0, dest)
+                           : forEach(b, {slice(b, op.getInitial()[i], row, ofRow)}, dest,
+                                     [](ImplicitLocOpBuilder &b, ValueRange x) { return widened(b, x[0]); }));
     }
     if (output)
       output = slice(b, output, at, sizes);
@@ -103,6 +112,8 @@ struct DecomposeRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     for (OpResult result : kept) {
       const bool isOutput = result == op.getOutput();
       Value tile = isOutput ? states.back() : states[result.getResultNumber() - 1];
+      if (!isOutput && !getElementTypeOrSelf(result.getType()).isF32())
+        tile = roundedInto(b, tile, slice(b, destOf(result), row, ofRow));
       insertions.push_back({tile, isOutput ? at : row, isOutput ? sizes : ofRow});
     }
     return insertions;
@@ -119,8 +130,12 @@ struct DecomposeRecurrence : OpRewritePattern<attn::RecurrenceOp> {
       Value token = arith::AddIOp::create(b, begin, i), products = product(b, op, carried[0]);
       SmallVector<Value> states = advance(b, op, token, products, carried.take_front(op.getStates().size()));
       SmallVector<OpFoldResult> at{i, b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), b.getIndexAttr(op.getHidden())};
-      if (output)
-        states.push_back(insert(b, states[0], carried.back(), at, sizes));
+      if (output) {
+        Value made = states[0];
+        if (Type element = getElementTypeOrSelf(output.getType()); !element.isF32())
+          made = roundedInto(b, made, emptyOf(b, sizes, element));
+        states.push_back(insert(b, made, carried.back(), at, sizes));
+      }
       return states;
     });
   }

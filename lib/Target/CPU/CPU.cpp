@@ -35,6 +35,7 @@ std::unique_ptr<Pass> createFolding() {
 }
 
 void addLaidOut(OpPassManager &passes) {
+  passes.addPass(createAttnWidenActivations());
   passes.addPass(createAttnPadKernels());
   passes.addPass(createAttnMaterializeLayouts());
   passes.addPass(createAttnRoundRows());

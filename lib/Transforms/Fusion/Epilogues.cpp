@@ -2,6 +2,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Fusion/Fusion.h"
 #include "lib/Transforms/Fusion/Remarks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -22,9 +23,17 @@ OpOperand *findMatmul(attn::EpilogueOpInterface op) {
   return nullptr;
 }
 
+/// `number`, of f32, rounded to `element`, as f32.
+Value roundThrough(OpBuilder &b, Location loc, Value number, Type element) {
+  if (element.isF32())
+    return number;
+  Value rounded = arith::TruncFOp::create(b, loc, element, number);
+  return arith::ExtFOp::create(b, loc, number.getType(), rounded);
+}
+
 /// op(linear(x, w), others...) becomes linear(x, w, others...) with op at the end of its epilogue, so that the
 /// matmul's result is touched once, in registers. The matmul moves down to the consumer, where the other operands
-/// exist.
+/// exist. The epilogue keeps the rounding of the matmul's result.
 struct FuseIntoLinear : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
@@ -40,8 +49,8 @@ struct FuseIntoLinear : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
       if (operand.getOperandNumber() != position)
         extras.push_back(operand.get());
     auto fused = attn::LinearOp::create(rewriter, rewriter.getFusedLoc({linear.getLoc(), op->getLoc()}),
-                                        linear.getResult().getType(), linear.getInput(), linear.getWeight(), extras,
-                                        linear.getTransposedAttr());
+                                        cast<RankedTensorType>(op->getResult(0).getType()), linear.getInput(),
+                                        linear.getWeight(), extras, linear.getTransposedAttr());
     Block *epilogue = fused.ensureEpilogue(rewriter);
     Operation *yield = &epilogue->back();
     rewriter.setInsertionPoint(yield);
@@ -55,6 +64,7 @@ struct FuseIntoLinear : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
         rewriter.clone(inner, mapping);
       sum = mapping.lookupOrDefault(cast<attn::YieldOp>(old.back()).getValue());
     }
+    sum = roundThrough(rewriter, op->getLoc(), sum, linear.getResult().getType().getElementType());
     SmallVector<Value> scalars;
     unsigned next = 1 + linear.getExtras().size();
     for (OpOperand &operand : op->getOpOperands())

@@ -96,6 +96,8 @@ StringRef difference(Part a, Part b) {
   if (a.weight.getType().getElementType() != b.weight.getType().getElementType() ||
       (a.bias && a.bias.getType().getElementType() != b.bias.getType().getElementType()))
     return "they are stored in different types";
+  if (a.linear.getType().getElementType() != b.linear.getType().getElementType())
+    return "their results are of different types";
   if (!isStackedAlike(a.weight, b.weight) || (a.bias && !isStackedAlike(a.bias, b.bias)))
     return "they are of different layers";
   return "";
@@ -255,7 +257,8 @@ private:
     if (group[0].bias)
       extras.push_back(joined(b, loc, group, &Part::bias));
     const int64_t columns = cast<RankedTensorType>(weight.getType()).getDimSize(1);
-    auto type = RankedTensorType::get({first.getResult().getType().getDimSize(0), columns}, b.getF32Type());
+    auto type = RankedTensorType::get({first.getResult().getType().getDimSize(0), columns},
+                                      first.getResult().getType().getElementType());
     auto matmul = attn::LinearOp::create(b, loc, type, first.getInput(), weight, extras, /*transposed=*/false);
     if (!extras.empty())
       matmul.getEpilogue().takeBody(first.getEpilogue());

@@ -75,3 +75,27 @@ func.func @elementwise(%x: tensor<?x50xf32>, %y: tensor<?x50xf32>) -> tensor<?x5
   %1 = attn.add %0, %y : tensor<?x50xf32>
   return %1 : tensor<?x50xf32>
 }
+
+// -----
+
+// Sums are f32 in a tensor of their own where the result is rounded, once.
+// CHECK-LABEL: @rounded
+func.func @rounded(%x: tensor<?x64xbf16>, %w: tensor<64x80xf16>) -> tensor<?x80xbf16> {
+  // CHECK: %[[ROOM:.*]] = tensor.empty({{.*}}) : tensor<?x80xbf16>
+  // CHECK: %[[SUMS:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<?x80xf32>)
+  // CHECK: linalg.generic {{.*}} ins(%[[SUMS]] : tensor<?x80xf32>) outs(%[[ROOM]] : tensor<?x80xbf16>)
+  // CHECK: arith.truncf
+  // CHECK: return
+  %y = attn.linear %x, %w : tensor<?x64xbf16>, tensor<64x80xf16> -> tensor<?x80xbf16>
+  return %y : tensor<?x80xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @cast
+func.func @cast(%x: tensor<?x5xbf16>) -> tensor<?x5xf16> {
+  // CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : bf16 to f32
+  // CHECK-NEXT: arith.truncf %[[WIDE]] : f32 to f16
+  %y = attn.cast %x : tensor<?x5xbf16> -> tensor<?x5xf16>
+  return %y : tensor<?x5xf16>
+}

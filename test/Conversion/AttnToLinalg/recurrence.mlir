@@ -59,3 +59,15 @@ func.func @update(%s: tensor<?x2x20xf32>, %layer: index, %v: tensor<?x20xf32>, %
   %0 = attn.update_rows %s[%layer], %v, %rows : tensor<?x2x20xf32>, tensor<?x20xf32>, tensor<?xi32>
   return %0 : tensor<?x2x20xf32>
 }
+
+// -----
+
+// The state is carried in f32; output and last state are rounded where they are stored.
+// CHECK-LABEL: @rounded
+func.func @rounded(%x: tensor<?x32xbf16>, %w: tensor<32x32xbf16>, %begin: tensor<?xi32>) -> (tensor<?x32xbf16>, tensor<?x32xbf16>) {
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (tensor<1x32xf32>, tensor<?x32xbf16>)
+  // CHECK: arith.truncf
+  // CHECK: arith.truncf
+  %y, %last = attn.recurrence rnn_tanh %x, %w rows(%begin) : tensor<?x32xbf16>, tensor<32x32xbf16>, tensor<?xi32>
+  return %y, %last : tensor<?x32xbf16>, tensor<?x32xbf16>
+}

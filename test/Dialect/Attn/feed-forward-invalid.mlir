@@ -184,7 +184,7 @@ func.func @more_pairs_than_columns(%x: tensor<?x63xf32>, %w: tensor<3x33x64xbf16
 // -----
 
 func.func @rounded_rows(%x: tensor<?x64xbf16>, %w: tensor<3x64x32xbf16>) {
-  // expected-error@+1 {{takes rows of bf16, whole pairs of them, with a weight in panels of pairs, found 'tensor<?x64xbf16>' and 'tensor<3x64x32xbf16>'}}
+  // expected-error@+1 {{takes rows of f32 with a weight in panels, or whole pairs of bf16 where the weight is in pairs, found 'tensor<?x64xbf16>' and 'tensor<3x64x32xbf16>'}}
   %0 = attn.linear %x, %w : tensor<?x64xbf16>, tensor<3x64x32xbf16> -> tensor<?x96xf32>
   return
 }

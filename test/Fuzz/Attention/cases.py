@@ -2,7 +2,7 @@
 
 A case has
 - maps: {"q" | "k" | "v" | "o": [dims]}; heads: {"hkv", "g"}; channels: {"dqk", "dv"}; static: those of b, q, kv, hkv, g whose extents are in the types
-- types: {"k" | "v": element}; begins: those of "q", "kv" that are packed; offset, length: whether there is q_offset, kv_length
+- types: {"q" | "k" | "v" | "o": element}, of a cache the query's is that of new keys and values, too; begins: those of "q", "kv" that are packed; offset, length: whether there is q_offset, kv_length
 - extras: [{"map", "type", "table": extents or None}]; score, mask: trees or None (trees.py); additive, named, scale
 - cache: None, or {"type", "block", "layers", "layer"}: keys and values then come from a cache, in two steps
 - data: [{"seed", "q": queries of each sequence, "q_slack", "kv": the extent of keys or those of each sequence, "kv_slack", "offset", "length", "past",
@@ -172,6 +172,9 @@ def draw(seed, index):
     case["static"] = static
     calls = 1 if set(static) & {"b", "q", "kv"} else 2
     case["data"] = [draw_data(r, case) for _ in range(calls)]
+    own = randoms.Random(f"types {seed} {index}")  # so that other draws stay what they were
+    narrow = own.random() < 0.3
+    case["types"].update({side: own.choice(("f32", "bf16", "f16")) if narrow else "f32" for side in "qo"})
     return case
 
 
@@ -282,7 +285,7 @@ def smaller(case):
         if case[name]:
             yield changed(case, **{name: None})
     yield from smaller_data(case)
-    for name, plain in (("additive", False), ("length", False), ("offset", False), ("scale", 1.0), ("types", {"k": "f32", "v": "f32"}), ("named", True)):
+    for name, plain in (("additive", False), ("length", False), ("offset", False), ("scale", 1.0), ("types", dict.fromkeys("kvqo", "f32")), ("named", True)):
         if case[name] != plain and not (case["cache"] and name in ("offset", "types")):
             yield changed(case, **{name: plain})
     for side in case["begins"]:
@@ -297,7 +300,9 @@ def smaller(case):
         if case["channels"] != {"dqk": 32, "dv": 32}:
             yield changed(case, channels={"dqk": 32, "dv": 32})
         if case["cache"]["type"] != "f32":
-            yield changed(case, cache={**case["cache"], "type": "f32"}, types={"k": "f32", "v": "f32"})
+            yield changed(case, cache={**case["cache"], "type": "f32"}, types={**case["types"], "k": "f32", "v": "f32"})
+        if (case["types"]["q"], case["types"]["o"]) != ("f32", "f32"):
+            yield changed(case, types={**case["types"], "q": "f32", "o": "f32"})
         if case["cache"]["layers"] > 1:
             yield changed(case, cache={**case["cache"], "layers": 1, "layer": 0})
     else:

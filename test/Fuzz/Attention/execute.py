@@ -101,8 +101,8 @@ def executors():
 def plain_call(case, data, call, executor, at_end):
     arrays, extents = text.plain_arrays(case, data), text.extents_of(case, data)
     given = [(a.name, text.stored(arrays[a.name], a.element), arrays[a.name].shape, a.element, False) for a in text.arguments_of(case)]
-    out = text.Argument("o", "f32", case["maps"]["o"])
-    return [call([*given, ("o", None, out.shape(extents), "f32", False)], executor, at_end)["o"]]
+    out = text.Argument("o", case["types"]["o"], case["maps"]["o"])
+    return [text.widened(call([*given, ("o", None, out.shape(extents), out.element, False)], executor, at_end)["o"], out.element)]
 
 
 def cached_call(case, data, call, executor, at_end):
@@ -115,11 +115,11 @@ def cached_call(case, data, call, executor, at_end):
     for arrays in steps:
         extents = {**text.step_extents(case, data, blocks), "q": arrays["nk"].shape[0]}
         own = [(a.name, text.stored(arrays[a.name], a.element), arrays[a.name].shape, a.element, False) for a in text.step_arguments(case)]
-        out = text.Argument("o", "f32", case["maps"]["o"])
+        out = text.Argument("o", case["types"]["o"], case["maps"]["o"])
         results = call([("pool", cache, cache.shape, pool.element, True), ("table", table, table.shape, "i32", False), *own,
-                        ("o", None, out.shape(extents), "f32", False)], executor, at_end)
+                        ("o", None, out.shape(extents), out.element, False)], executor, at_end)
         cache = results["pool"]
-        found.append(results["o"])
+        found.append(text.widened(results["o"], out.element))
     return found
 
 
@@ -194,23 +194,27 @@ def expected_arrays(case, data):
     return [({**step, "k": np.concatenate([s["nk"] for s in steps]), "v": np.concatenate([s["nv"] for s in steps])}, keys) for step in steps]
 
 
+NEIGHBOR = {"f32": 0, "bf16": 2.0**-7, "f16": 2.0**-10}  # a result is rounded, after errors that may take it to the next neighbor
+
+
 def compare(case, found, expected, mode):
     """The first difference between the results, or None."""
-    pairs = mode.pairs and case["types"] == {"k": "bf16", "v": "bf16"}
+    pairs = mode.pairs and case["types"]["k"] == case["types"]["v"] == "bf16"
     special = case["score"] and any(node[0] == "const" and node[1] == "f32" and abs(node[2]) > 1e20 for node in trees.nodes(case["score"]))
     for n, data in enumerate(case["data"]):
         for step, (arrays, keys) in enumerate(expected_arrays(case, data)):
             got, right = found[n][step], expected[n][step]
             if got.shape != right.shape:
                 return f"call {n}, step {step}: shape {got.shape}, expected {right.shape}"
-            allowed = tolerance(case, arrays, keys, pairs)
+            allowed = tolerance(case, arrays, keys, pairs) + NEIGHBOR[case["types"]["o"]] * np.abs(right)
             known = np.isfinite(right)
             bad = known & ~(np.abs(got - right) <= allowed)
             if not special:  # where a score is infinite, a NaN may be multiplied by 0
                 bad |= np.isnan(right) & np.isfinite(got)
             if bad.any():
+                allowed = np.broadcast_to(allowed, bad.shape)
                 where = tuple(int(i) for i in np.argwhere(bad)[0])
-                return f"call {n}, step {step} at {where}: {got[where]}, expected {right[where]} within {allowed:.1e}; {bad.sum()} of {bad.size} are wrong"
+                return f"call {n}, step {step} at {where}: {got[where]}, expected {right[where]} within {allowed[where]:.1e}; {bad.sum()} of {bad.size} are wrong"
     return None
 
 

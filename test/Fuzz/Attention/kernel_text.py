@@ -54,7 +54,7 @@ def extents_of(case, data):
 
 def arguments_of(case):
     """The arrays of a kernel without a cache, in order."""
-    found = [Argument("q", "f32", case["maps"]["q"]), Argument("k", case["types"]["k"], case["maps"]["k"]),
+    found = [Argument("q", case["types"]["q"], case["maps"]["q"]), Argument("k", case["types"]["k"], case["maps"]["k"]),
              Argument("v", case["types"]["v"], case["maps"]["v"])]
     for side, name in (("q", "qb"), ("kv", "kb")):
         if side in case["begins"]:
@@ -72,7 +72,7 @@ def shared_arguments(case):
         within = case["begins"] if "b" in extra["map"] else ()
         found.append(Argument(f"x{n}", extra["type"], extra["table"] or extra["map"], within=within))
     if case["additive"]:
-        found.append(Argument("w", "f32", ["dqk"]))
+        found.append(Argument("w", case["types"]["q"], ["dqk"]))
     return found
 
 
@@ -113,7 +113,7 @@ def constants(case):
 def plain_text(case, name, names):
     """A kernel without a cache; `names`: with the names of dims that the case has."""
     extents = extents_of(case, case["data"][0])
-    arguments, out = arguments_of(case), Argument("o", "f32", case["maps"]["o"])
+    arguments, out = arguments_of(case), Argument("o", case["types"]["o"], case["maps"]["o"])
     types = {argument.name: argument.type(case, extents) for argument in [*arguments, out]}
     show = ", ".join(f"%{a.name}: {types[a.name]} {a.attributes(case, names)}" for a in arguments)
     operands = {a.name: "%" + a.name for a in arguments}
@@ -139,7 +139,7 @@ def pool_argument(case):
 def step_arguments(case, step=""):
     """The arrays of one step; `step` ends their names."""
     heads, channels = case["heads"]["hkv"], case["channels"]
-    own = [Argument("q", "f32", case["maps"]["q"]), Argument("nk", "f32", ["q", heads, channels["dqk"]]), Argument("nv", "f32", ["q", heads, channels["dv"]]),
+    own = [Argument("q", case["types"]["q"], case["maps"]["q"]), *(Argument(name, case["types"]["q"], ["q", heads, channels[dim]]) for name, dim in (("nk", "dqk"), ("nv", "dv"))),
            Argument("qb", "i32", ["b"], more=1), Argument("at", "i32", ["b"]), *shared_arguments(case)]
     for argument in own:
         argument.name += step
@@ -181,7 +181,7 @@ def view_type(case, kv, extents):
 def cached_text(case, name, names):
     """A step of a kernel with a cache in memory, which it updates in place."""
     extents = step_extents(case, case["data"][0], 0)
-    pool, table, out = pool_argument(case), Argument("table", "i32", ["b", "slots"]), Argument("o", "f32", case["maps"]["o"])
+    pool, table, out = pool_argument(case), Argument("table", "i32", ["b", "slots"]), Argument("o", case["types"]["o"], case["maps"]["o"])
     arguments = [pool, table, *step_arguments(case)]
     types = {a.name: a.type(case, extents) for a in [*arguments, out]}
     types.update(cache=types["pool"], k=view_type(case, "?", extents), v=view_type(case, "?", extents))
@@ -199,7 +199,7 @@ def cached_reference(case, name):
     extents = step_extents(case, case["data"][0], 0)
     table, cache = Argument("table", "i32", ["b", "slots"]), case["cache"]
     arguments = [table, *step_arguments(case, "0"), *step_arguments(case, "1")]
-    outs = [Argument(f"o{step}", "f32", case["maps"]["o"]) for step in "01"]
+    outs = [Argument(f"o{step}", case["types"]["o"], case["maps"]["o"]) for step in "01"]
     types = {a.name: a.type(case, extents) for a in [*arguments, *outs]}
     kind = f"!attn.kv_cache<{cache['layers']} x {case['heads']['hkv']} x {case['channels']['dqk']}, block = {cache['block']}, {cache['type']}>"
     types.update(cache=kind, k=view_type(case, "?", extents), v=view_type(case, "?", extents))
@@ -234,10 +234,15 @@ def stored(x, element):
     return to_bf16(x) if element == "bf16" else x.astype(SCALAR[element])
 
 
+def widened(x, element):
+    """The numbers of a kernel's array, in f32."""
+    return (x.astype(np.uint32) << 16).view(np.float32) if element == "bf16" else x.astype(np.float32)
+
+
 def rounded(x, element):
     """The values that a kernel gets, as f32 or integers."""
     if element == "bf16":
-        return (to_bf16(x).astype(np.uint32) << 16).view(np.float32)
+        return widened(to_bf16(x), element)
     return x.astype(np.float16).astype(np.float32) if element == "f16" else x.astype(SCALAR[element])
 
 

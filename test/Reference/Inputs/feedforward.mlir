@@ -50,3 +50,14 @@ func.func @dynamic(%x: tensor<?x?xf32> {attn.name = "x"}, %w: tensor<?x?xf32> {a
   %0 = attn.linear %x, %w : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
   return %0 : tensor<?x?xf32>
 }
+
+// Rounded results: of a cast, of a product, and of a sum.
+func.func @rounded(%x: tensor<?x7xf32> {attn.name = "x"}, %w: tensor<7x5xbf16> {attn.name = "w"})
+    -> (tensor<?x7xf32> {attn.name = "cast"}, tensor<?x5xbf16> {attn.name = "product"}, tensor<?x5xf16> {attn.name = "sum"}) {
+  %0 = attn.cast %x : tensor<?x7xf32> -> tensor<?x7xbf16>
+  %1 = attn.cast %0 : tensor<?x7xbf16> -> tensor<?x7xf32>
+  %2 = attn.linear %x, %w : tensor<?x7xf32>, tensor<7x5xbf16> -> tensor<?x5xbf16>
+  %3 = attn.linear %x, %w : tensor<?x7xf32>, tensor<7x5xbf16> -> tensor<?x5xf16>
+  %4 = attn.add %3, %3 : tensor<?x5xf16>
+  return %1, %2, %4 : tensor<?x7xf32>, tensor<?x5xbf16>, tensor<?x5xf16>
+}

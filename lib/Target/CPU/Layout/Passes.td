@@ -22,6 +22,26 @@ def AttnPadKernels : Pass<"attn-pad-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def AttnWidenActivations : Pass<"attn-widen-activations", "::mlir::ModuleOp"> {
+  let summary = "computes on activations of bf16 and f16 in f32";
+  let description = [{
+    The CPU's schedules take activations of f32. An op whose activations are of 16 bits gets them in f32, and its result is rounded to
+    the 16 bits and widened again, in a matmul's epilogue or by `attn.cast`; what only moves numbers does so in f32. A loop carries f32,
+    too. Weights, keys and values of attention that come in 16 bits stay as they are, and so does a tensor that is updated in its
+    place. Where all activations are f32 nothing changes. Runs on the stage canonical, before shapes are padded.
+
+    ```mlir
+    func.func @up(%x: tensor<?x64xbf16>, %w: tensor<64x96xbf16>) -> tensor<?x96xbf16> {
+      %y = attn.linear %x, %w : tensor<?x64xbf16>, tensor<64x96xbf16> -> tensor<?x96xbf16>
+      return %y : tensor<?x96xbf16>
+    }
+    ```
+    Here the product's input is `attn.cast %x`, its result is f32, and its epilogue ends with `arith.truncf` and `arith.extf`; the
+    function returns an `attn.cast` of it, which is exact.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"> {
   let summary = "decides where parameters lie in the weight file and pads shapes to panels of 32";
   let description = [{

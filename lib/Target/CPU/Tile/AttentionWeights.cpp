@@ -211,6 +211,8 @@ struct TileAttentionWeights : OpRewritePattern<W> {
 
   LogicalResult matchAndRewrite(W op, PatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getWeights().getType());
+    if (!type.getElementType().isF32())
+      return rewriter.notifyMatchFailure(op, "its result is not f32");
     auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
     if (view && !isa<RankedTensorType>(view.getCache().getType()))
       return rewriter.notifyMatchFailure(op, "the cache is not materialized");

@@ -332,6 +332,8 @@ struct TileUpdateRows : OpRewritePattern<attn::UpdateRowsOp> {
     int64_t columns = type.getShape().back();
     if (ShapedType::isDynamic(columns))
       return rewriter.notifyMatchFailure(op, "columns are not static");
+    if (!type.getElementType().isF32() || !op.getValues().getType().getElementType().isF32())
+      return rewriter.notifyMatchFailure(op, "its state or its values are not f32");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     bool whole = columns % kPanel == 0;
     OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);

@@ -60,7 +60,7 @@ Value tile::readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices)
 
 Value tile::writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange indices) {
   Type element = getElementTypeOrSelf(tensor.getType());
-  if (getElementTypeOrSelf(panel.getType()).isF32() && element.isBF16())
+  if (getElementTypeOrSelf(panel.getType()).isF32() && (element.isBF16() || element.isF16()))
     panel = arith::TruncFOp::create(b, cast<VectorType>(panel.getType()).clone(element), panel);
   return vector::TransferWriteOp::create(b, panel, tensor, indices, ArrayRef<bool>{isPadded(tensor)}).getResult();
 }

@@ -106,3 +106,22 @@ func.func @marked(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %scale: f32) -
     : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
   return %o : tensor<?x4x32xf32>
 }
+
+// -----
+
+// CHECK: its neutral decomposition is compiled, since its state or its values are not f32
+func.func @narrow_state(%s: tensor<?x32xbf16>, %v: tensor<?x32xf32>, %rows: tensor<?xi32>) -> tensor<?x32xbf16> {
+  %y = attn.update_rows %s, %v, %rows : tensor<?x32xbf16>, tensor<?x32xf32>, tensor<?xi32>
+  return %y : tensor<?x32xbf16>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+// CHECK: its neutral decomposition is compiled, since its result is not f32
+func.func @narrow_weights(%w: tensor<?x1x1x64xf16>, %q: tensor<?x4x32xf32>, %begin: tensor<?xi32>, %layer: index, %scale: f32) -> tensor<?x1x1x64xf16> {
+  %new = attn.attention_weights %w[%layer], %q, %q, %scale heads [0] q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>) maps [#q, #k]
+    : tensor<?x1x1x64xf16>, tensor<?x4x32xf32>, tensor<?x4x32xf32>
+  return %new : tensor<?x1x1x64xf16>
+}

@@ -1,0 +1,242 @@
+//===- WidenActivations.cpp - Activations of 16 bits in f32 -----------------------------------===//
+//
+// The CPU's schedules compute on activations of f32. An activation of 16 bits becomes an f32
+// tensor of the same numbers: the op that makes it gives f32, which is rounded to the 16 bits
+// and widened again. Ops that only move numbers move f32, and a matmul rounds in its epilogue.
+//
+//===----------------------------------------------------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Target/CPU/Layout/Passes.h"
+#include "lib/Transforms/StageContract.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Iterators.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNWIDENACTIVATIONS
+#include "lib/Target/CPU/Layout/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+bool isNarrow(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && (tensor.getElementType().isBF16() || tensor.getElementType().isF16());
+}
+
+Type inF32(Type type) {
+  return RankedTensorType::get(cast<RankedTensorType>(type).getShape(), Float32Type::get(type.getContext()));
+}
+
+/// Whether every number of the results is one of the first operand, in whatever place.
+bool isMove(Operation *op) {
+  if (auto pool = dyn_cast<attn::PoolRowsOp>(op))
+    return pool.getKind() != attn::PoolingKind::mean;
+  if (auto patches = dyn_cast<attn::PatchesOp>(op))
+    return patches.getPixels().getType().getElementType() == patches.getResult().getType().getElementType();
+  return isa<attn::SelectRowsOp, attn::ColumnOp, attn::UnpackRowsOp, attn::ConcatOp, attn::SplitHeadsOp,
+             attn::MergeHeadsOp>(op);
+}
+
+/// A tensor that an op updates in its place, and which therefore keeps its type.
+bool isUpdated(Value tensor) {
+  return llvm::any_of(tensor.getUses(), [](OpOperand &use) {
+    return isa<attn::UpdateRowsOp, attn::AttentionWeightsOp, attn::KVAppendOp>(use.getOwner()) &&
+           use.getOperandNumber() == 0;
+  });
+}
+
+class Widening {
+public:
+  explicit Widening(MLIRContext *context) : b(context) {}
+
+  void run(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        runLoop(loop);
+      else if (isa<attn::AttnDialect>(op.getDialect()))
+        runOp(&op);
+    }
+  }
+
+private:
+  /// `tensor` as the schedules take it. `op` is the op that it is for.
+  Value widened(Value tensor, Operation *op) {
+    if (!isNarrow(tensor.getType()))
+      return tensor;
+    Value &wide = inWide[tensor];
+    if (!wide) {
+      b.setInsertionPointAfterValue(tensor);
+      wide = castTo(inF32(tensor.getType()), tensor, op);
+    }
+    return wide;
+  }
+
+  Value castTo(Type type, Value tensor, Operation *op) {
+    auto made = attn::CastOp::create(b, op->getLoc(), type, tensor);
+    if (Attribute number = op->getAttr(attn::AttnDialect::opAttr))
+      made->setAttr(attn::AttnDialect::opAttr, number);
+    return made;
+  }
+
+  void widen(MutableOperandRange operands) {
+    for (OpOperand &operand : operands)
+      operand.set(widened(operand.get(), operand.getOwner()));
+  }
+
+  /// Operands that the CPU's code widens itself: in f32 where they are so already.
+  void takeWide(MutableOperandRange operands) {
+    for (OpOperand &operand : operands)
+      if (auto known = inWide.find(operand.get()); known != inWide.end())
+        operand.set(known->second);
+  }
+
+  /// Gives `result` f32, and its users what it was rounded to.
+  void widenResult(Value result, bool isRounded) {
+    if (!isNarrow(result.getType()))
+      return;
+    Operation *op = result.getDefiningOp();
+    Type narrow = result.getType();
+    result.setType(inF32(narrow));
+    b.setInsertionPointAfter(op);
+    Value rounded = castTo(narrow, result, op);
+    result.replaceUsesWithIf(rounded, [&](OpOperand &use) {
+      return use.getOwner() != rounded.getDefiningOp() && !isa<tensor::DimOp>(use.getOwner());
+    });
+    if (isRounded)
+      inWide[rounded] = result;
+  }
+
+  void widenResults(Operation *op, bool isRounded = false) {
+    for (Value result : op->getResults())
+      widenResult(result, isRounded);
+  }
+
+  void runOp(Operation *op) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case([&](attn::CastOp cast) { runCast(cast); })
+        .Case([&](attn::LinearOp linear) { runLinear(linear); })
+        .Case([&](attn::AttentionOp attention) {
+          widen(attention.getQueryMutable());
+          takeWide(attention.getKeyMutable());
+          takeWide(attention.getValueMutable());
+          widen(attention.getAdditiveMutable());
+          widenResults(attention);
+        })
+        .Case([&](attn::AttentionWeightsOp weights) {
+          widen(weights.getQueryMutable());
+          takeWide(weights.getKeyMutable());
+          widen(weights.getAdditiveMutable());
+        })
+        .Case([&](attn::KVAppendOp append) {
+          widen(append.getKeyMutable());
+          widen(append.getValueMutable());
+        })
+        .Case([&](attn::UpdateRowsOp update) { widen(update.getValuesMutable()); })
+        .Case([&](attn::RecurrenceOp recurrence) {
+          widen(recurrence.getGatesMutable());
+          widen(recurrence.getBiasMutable());
+          widen(recurrence.getInitialMutable());
+          widenResults(recurrence);
+        })
+        .Case<attn::LayerNormOp, attn::RMSNormOp>([&](auto norm) {
+          widen(norm.getInputMutable());
+          widenResults(norm);
+        })
+        .Case([&](attn::ImageTokensOp tokens) {
+          widen(tokens.getPatchesMutable());
+          widenResults(tokens);
+        })
+        .Case<attn::EmbeddingOp, attn::ResizePositionsOp, attn::SinusoidsOp, attn::RotaryTableOp>(
+            [&](auto op) { widenResults(op); })
+        .Case<attn::KVViewOp, attn::ParameterSliceOp>([](auto) {})
+        .Default([&](Operation *other) {
+          const bool moves = isMove(other);
+          for (OpOperand &operand : other->getOpOperands())
+            operand.set(widened(operand.get(), other));
+          widenResults(other, moves);
+        });
+  }
+
+  void runCast(attn::CastOp op) {
+    takeWide(op.getInputMutable());
+    if (op.getInput().getType() != op.getType())
+      return;
+    op.replaceAllUsesWith(Value(op.getInput()));
+    op.erase();
+  }
+
+  void runLinear(attn::LinearOp op) {
+    widen(op.getInputMutable());
+    takeWide(op.getExtrasMutable());
+    if (!isNarrow(op.getType()))
+      return;
+    Operation *yield = &op.ensureEpilogue(b)->back();
+    b.setInsertionPoint(yield);
+    Value rounded =
+        arith::TruncFOp::create(b, op.getLoc(), op.getType().getElementType(), yield->getOperand(0)).getResult();
+    yield->setOperand(0, arith::ExtFOp::create(b, op.getLoc(), b.getF32Type(), rounded));
+    widenResult(op.getResult(), /*isRounded=*/true);
+  }
+
+  /// A loop carries f32, but for what it updates in its place.
+  void runLoop(scf::ForOp loop) {
+    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+    SmallVector<unsigned> carried;
+    for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
+      if (!isNarrow(argument.getType()) || isUpdated(argument))
+        continue;
+      carried.push_back(i);
+      loop.getInitArgsMutable()[i].set(widened(loop.getInitArgs()[i], loop));
+      Type narrow = argument.getType();
+      argument.setType(inF32(narrow));
+      b.setInsertionPointToStart(loop.getBody());
+      replaceByRounded(argument, narrow, loop);
+    }
+    run(*loop.getBody());
+    for (unsigned i : carried) {
+      yield->setOperand(i, widened(yield->getOperand(i), loop));
+      Value result = loop.getResult(i);
+      Type narrow = result.getType();
+      result.setType(inF32(narrow));
+      b.setInsertionPointAfter(loop);
+      replaceByRounded(result, narrow, loop);
+    }
+  }
+
+  /// The users of `wide`, whose numbers `narrow` holds, see them in that type.
+  void replaceByRounded(Value wide, Type narrow, Operation *op) {
+    Value rounded = castTo(narrow, wide, op);
+    wide.replaceUsesWithIf(rounded, [&](OpOperand &use) {
+      return use.getOwner() != rounded.getDefiningOp() && !isa<tensor::DimOp>(use.getOwner());
+    });
+    inWide[rounded] = wide;
+  }
+
+  OpBuilder b;
+  llvm::DenseMap<Value, Value> inWide; ///< tensors of 16 bits, and the same numbers in f32
+};
+
+struct WidenActivations : rapt::impl::AttnWidenActivationsBase<WidenActivations> {
+  void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isDeclaration())
+        Widening(&getContext()).run(function.getBody().front());
+    // Rounded tensors that nothing reads go.
+    getOperation().walk<WalkOrder::PostOrder, ReverseIterator>([](attn::CastOp cast) {
+      if (cast->use_empty())
+        cast.erase();
+    });
+  }
+};
+
+} // namespace
