@@ -88,9 +88,6 @@ template <typename S> Result<S> evaluate(attn::ActivationOp op, const Tensor<S> 
   return result;
 }
 
-/// The evaluator rounds every result to its type.
-template <typename S> Result<S> evaluate(attn::CastOp, const Tensor<S> &input) { return input; }
-
 template <typename S> Result<S> evaluate(attn::GLUOp op, const Tensor<S> &gate, const Tensor<S> &up) {
   if (gate.shape != up.shape)
     return op.emitOpError("has operands of different extents");
@@ -109,10 +106,13 @@ template <typename S> Result<S> evaluate(attn::AddOp op, const Tensor<S> &lhs, c
   return result;
 }
 
+/// The evaluator rounds every result to its type.
+template <typename S> Result<S> evaluate(attn::CastOp, const Tensor<S> &input) { return input; }
+
 #define INSTANTIATE(S)                                                                                                 \
+  template Result<S> evaluate(attn::CastOp, const Tensor<S> &);                                                        \
   template Result<S> evaluate(attn::LinearOp, const Tensor<S> &, const Tensor<S> &, Tensors<S>, ScalarProgram<S> *);   \
   template Result<S> evaluate(attn::ActivationOp, const Tensor<S> &);                                                  \
-  template Result<S> evaluate(attn::CastOp, const Tensor<S> &);                                                        \
   template Result<S> evaluate(attn::GLUOp, const Tensor<S> &, const Tensor<S> &);                                      \
   template Result<S> evaluate(attn::AddOp, const Tensor<S> &, const Tensor<S> &);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)

@@ -206,7 +206,7 @@ func.func @layers(%x: tensor<?x64xf32>, %i: index, %j: index) -> (tensor<?x1x32x
 
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
 attn.parameter @b : tensor<64x32xf32> from [#attn.source<"b">]
-// CHECK: remark: [Missed] merge-products | Category:fusion | Reason="their results are of different types"
+// CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="their results are of different types"
 func.func @types(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xbf16>) {
   %wa = attn.parameter_slice @a : tensor<64x32xf32>
   %wb = attn.parameter_slice @b : tensor<64x32xf32>
