@@ -1,6 +1,7 @@
 //===- Arguments.cpp - Values of the evaluator and .npy tensors ----------------===//
 #include "lib/Reference/Arguments.h"
 #include "lib/Support/CheckedMath.h"
+#include "lib/Support/Float16.h"
 #include <cstring>
 #include <type_traits>
 
@@ -21,7 +22,20 @@ template <typename From, typename To> std::vector<To> elementsAs(const NpyTensor
   return values;
 }
 
-bool isFloat(NpyType type) { return type == NpyType::F32 || type == NpyType::F64; }
+/// The numbers that an array of 16 bits has as `type`.
+template <typename S> std::vector<S> elementsOfBits(const NpyTensor &tensor, bool isBF16) {
+  std::vector<S> values;
+  for (uint16_t bits : elementsAs<uint16_t, uint16_t>(tensor))
+    values.push_back(S(isBF16 ? bf16ToF32(bits) : f16ToF32(bits)));
+  return values;
+}
+
+/// Whether an array's numbers are of the element's kind. Arrays of u16 have the bits of floats of 16 bits.
+bool fits(NpyType type, Type element) {
+  if (type == NpyType::U16)
+    return element.isBF16() || element.isF16();
+  return isa<FloatType>(element) == isFloat(type);
+}
 
 template <typename T, typename From> void append(std::vector<std::byte> &data, const std::vector<From> &values) {
   data.resize(values.size() * sizeof(T));
@@ -65,16 +79,19 @@ template <typename S> Expected<Value<S>> fromNpy(StringRef name, const NpyTensor
   ArrayRef<int64_t> declared = ranked ? ranked.getShape() : ArrayRef<int64_t>();
   if (!element.isIntOrIndexOrFloat() || widthOf(element) > 64)
     return wrong(name, "an argument of its type cannot be given as a file");
-  bool fits = declared.size() == tensor.shape.size();
-  for (size_t i = 0; fits && i < declared.size(); ++i)
-    fits = ShapedType::isDynamic(declared[i]) || declared[i] == tensor.shape[i];
-  if (!fits || isa<FloatType>(element) != isFloat(tensor.type))
+  bool hasShape = declared.size() == tensor.shape.size();
+  for (size_t i = 0; hasShape && i < declared.size(); ++i)
+    hasShape = ShapedType::isDynamic(declared[i]) || declared[i] == tensor.shape[i];
+  if (!hasShape || !fits(tensor.type, element))
     return wrong(name, std::string("is ") + nameOf(tensor.type) + " " + shapeText(tensor.shape) + ", but " +
                            (isa<FloatType>(element) ? "floats " : "integers ") + shapeText(declared) + " are needed");
   Tensor<S> value;
   value.shape.assign(tensor.shape.begin(), tensor.shape.end());
   if (auto floats = dyn_cast<FloatType>(element)) {
-    value.floats = tensor.type == NpyType::F32 ? elementsAs<float, S>(tensor) : elementsAs<double, S>(tensor);
+    if (sizeOf(tensor.type) == 2)
+      value.floats = elementsOfBits<S>(tensor, tensor.type == NpyType::U16 && element.isBF16());
+    else
+      value.floats = tensor.type == NpyType::F32 ? elementsAs<float, S>(tensor) : elementsAs<double, S>(tensor);
     for (S &x : value.floats)
       x = S(roundTo(floats, double(x)));
   } else {

@@ -20,8 +20,7 @@ FailureOr<Batch> readBatch(Operation *op, int64_t rows, int64_t length, const Np
   batch.rows = rows, batch.length = length;
   std::vector<int64_t> bits(rows * length, 1);
   if (mask) {
-    bool isInteger = mask->type != NpyType::F32 && mask->type != NpyType::F64;
-    if (!isInteger || mask->shape != std::vector<int64_t>{rows, length})
+    if (!isInteger(mask->type) || mask->shape != std::vector<int64_t>{rows, length})
       return emitError(op->getLoc()) << "attention_mask is " << nameOf(mask->type) << " " << shapeText(mask->shape)
                                      << ", but integers [" << rows << ", " << length << "] are needed";
     bits = integersOf(*mask);

@@ -52,7 +52,7 @@ FailureOr<Batch> readIds(func::FuncOp entry, const NamedTensors &inputs, StringR
   if (ids == inputs.end())
     return fail(entry) << "the model needs " << idsName;
   const NpyTensor &tensor = ids->second;
-  if (tensor.shape.size() != 2 || tensor.type == NpyType::F32 || tensor.type == NpyType::F64)
+  if (tensor.shape.size() != 2 || !isInteger(tensor.type))
     return fail(entry) << idsName << " is " << nameOf(tensor.type) << " " << shapeText(tensor.shape)
                        << ", but integers [batch, length] are needed";
   return readBatch(entry, tensor.shape[0], tensor.shape[1], mask == inputs.end() ? nullptr : &mask->second);

@@ -13,10 +13,13 @@
 
 namespace rapt {
 
-enum class NpyType : uint8_t { F32, F64, I32, I64, Bool };
+/// U16 has the bits of bf16 or f16, as kernels take them.
+enum class NpyType : uint8_t { F32, F64, I32, I64, Bool, F16, U16 };
 
 /// Bytes of an element, and "f32", ... for messages.
 size_t sizeOf(NpyType type);
+bool isFloat(NpyType type);
+bool isInteger(NpyType type); ///< or a truth value
 const char *nameOf(NpyType type);
 
 /// A dense tensor in C order.

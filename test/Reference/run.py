@@ -199,6 +199,10 @@ def feedforward():
     product = x.astype(np.float64) @ bf16(w)
     case("rounded results", "feedforward", "rounded", {"x": x, "w": w},
          {"cast": bf16(x), "product": bf16(product.astype(np.float32)), "sum": 2 * product.astype(np.float16).astype(np.float64)})
+    bits = (bf16(w).view(np.uint32) >> 16).astype(np.uint16)  # an array of bf16 as kernels take it
+    case("an argument of bits", "feedforward", "rounded", {"x": x, "w": bits}, {"product": bf16(product.astype(np.float32))})
+    case("an argument of f16", "feedforward", "transposed", {"x": x, "w": w.T.astype(np.float16)}, {"result0": x.astype(np.float64) @ w.astype(np.float16)})
+    error("feedforward", "plain", {"x": x, "w": bits}, "w: is u16 [7, 5], but floats [7, 5] are needed")
     case("linear dynamic", "feedforward", "dynamic", {"x": x, "w": w}, {"result0": x.astype(np.float64) @ w})
     error("feedforward", "dynamic", {"x": x, "w": normal(6, 5)}, "'attn.linear' op sums over 7 columns of the input and 6 rows of the weight")
     x, y = np.concatenate([normal(7, 5) * 3, [[-30, 30, 0, -8, 8]]]).astype(np.float32), normal(8, 5)

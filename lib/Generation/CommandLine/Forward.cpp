@@ -18,9 +18,9 @@ rapt_tensor describe(void *data, NpyType type, const std::vector<int64_t> &shape
   auto tensor = sized<rapt_tensor>();
   tensor.data = data;
   tensor.device_type = RAPT_DEVICE_CPU;
-  tensor.dtype_code = type == NpyType::F32 || type == NpyType::F64 ? RAPT_DTYPE_FLOAT
-                      : type == NpyType::Bool                      ? RAPT_DTYPE_UINT
-                                                                   : RAPT_DTYPE_INT;
+  tensor.dtype_code = isFloat(type)                                            ? RAPT_DTYPE_FLOAT
+                      : type == NpyType::Bool || type == NpyType::U16 ? RAPT_DTYPE_UINT
+                                                                      : RAPT_DTYPE_INT;
   tensor.dtype_bits = uint8_t(8 * sizeOf(type));
   tensor.dtype_lanes = 1;
   tensor.rank = int32_t(shape.size());

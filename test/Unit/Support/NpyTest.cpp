@@ -47,6 +47,17 @@ TEST(Npy, ReadsWhatNumpyWrites) {
   }
 }
 
+TEST(Npy, ReadsNumbersOf16Bits) {
+  for (auto [descr, type] : {std::pair("<f2", NpyType::F16), std::pair("<u2", NpyType::U16)}) {
+    put(file("{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (3,), }", 6));
+    auto read = readNpy(path());
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->type, type);
+    EXPECT_EQ(isFloat(type), type == NpyType::F16);
+    EXPECT_FALSE(isInteger(type));
+  }
+}
+
 TEST(Npy, RefusesAndNamesTheFile) {
   const struct {
     std::string content, part;
@@ -55,7 +66,8 @@ TEST(Npy, RefusesAndNamesTheFile) {
       {"PK\3\4 a zip of arrays", "not a .npy file"},
       {file("{'descr': '<f4', 'fortran_order': True, 'shape': (2,), }", 8), "Fortran order"},
       {file("{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }", 8), "element type"},
-      {file("{'descr': '<f2', 'fortran_order': False, 'shape': (2,), }", 4), "element type"},
+      {file("{'descr': '<f2', 'fortran_order': False, 'shape': (2,), }", 5), "its shape needs 4"},
+      {file("{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", 4), "element type"},
       {file("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 7),
        "holds 7 bytes of data; its shape needs 8"},
       {file("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 9),
