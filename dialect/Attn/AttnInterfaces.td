@@ -59,6 +59,25 @@ class Attn_HasChannels<list<string> own = []> : DeclareOpInterfaceMethods<Attn_C
 def Attn_StaysInTiles : NativeOpTrait<"StaysInTiles"> { let cppNamespace = "::rapt::attn"; }
 def Attn_StaysInHostProgram : NativeOpTrait<"StaysInHostProgram"> { let cppNamespace = "::rapt::attn"; }
 
+/// An op with regions that compute one element each, of scalars, and end in `attn.yield`.
+def Attn_ComputesElements : NativeOpTrait<"ComputesElements"> { let cppNamespace = "::rapt::attn"; }
+
+def Attn_ScoreAndMaskOpInterface : OpInterface<"ScoreAndMaskOpInterface"> {
+  let cppNamespace = "::rapt::attn";
+  let description = [{
+    Attention, whole or a part of it, with the optional regions `score(s, b, h, q, kv, extras...)` and `mask(b, h, q, kv, extras...)`. The
+    interface verifies what the regions take and yield; `attn.lookup` reads tables in them.
+  }];
+  let methods = [
+    InterfaceMethod<"Maps the score of a query and a key; may be empty.", "::mlir::Region &", "getScore">,
+    InterfaceMethod<"Tells whether a key counts for a query; may be empty.", "::mlir::Region &", "getMask">,
+    InterfaceMethod<"The tensors of which the regions see an element, or the whole.", "::mlir::OperandRange", "getExtras">,
+    InterfaceMethod<"Whether the regions get extra operand `i` whole.", "bool", "isTable", (ins "unsigned":$i)>
+  ];
+  let verifyWithRegions = 1;
+  let verify = "return ::rapt::attn::verifyScoreAndMask($_op);";
+}
+
 def Attn_EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
   let cppNamespace = "::rapt::attn";
   let description = [{

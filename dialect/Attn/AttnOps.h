@@ -19,6 +19,9 @@ namespace rapt::attn {
 // Upstream's PartialReductionOpInterface names these without their namespace.
 using mlir::Location, mlir::MergeResult, mlir::ReductionTilingStrategy, mlir::SmallVector, mlir::TilingResult,
     mlir::Value, mlir::ValueRange;
+
+/// Checks the regions of an op with ScoreAndMaskOpInterface.
+mlir::LogicalResult verifyScoreAndMask(mlir::Operation *op);
 } // namespace rapt::attn
 
 #include "dialect/Attn/AttnInterfaces.h.inc"
@@ -33,6 +36,8 @@ namespace rapt::attn {
 template <typename Op> class StaysInTiles : public mlir::OpTrait::TraitBase<Op, StaysInTiles> {};
 /// An op that the stage backend may still have, as it is.
 template <typename Op> class StaysInHostProgram : public mlir::OpTrait::TraitBase<Op, StaysInHostProgram> {};
+/// An op with regions that compute one element each and end in attn.yield.
+template <typename Op> class ComputesElements : public mlir::OpTrait::TraitBase<Op, ComputesElements> {};
 } // namespace rapt::attn
 
 #define GET_OP_CLASSES

@@ -1,9 +1,12 @@
 //===- AttnCPU.cpp - The machine dialect of the CPU target -------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/Attn/Ops/Assembly.h"
 
 using namespace mlir;
 using namespace rapt::attn_cpu;
 using rapt::attn::kPanel;
+using rapt::attn::parseNamedRegions;
+using rapt::attn::printNamedRegions;
 using rapt::attn::QuantizedCode;
 using rapt::attn::QuantizedType;
 

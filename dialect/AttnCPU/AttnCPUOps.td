@@ -2,9 +2,11 @@
 #ifndef RAPT_ATTNCPU_OPS_TD
 #define RAPT_ATTNCPU_OPS_TD
 
+include "dialect/Attn/AttnInterfaces.td"
 include "dialect/Attn/AttnTypes.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def AttnCPU_Dialect : Dialect {
@@ -117,6 +119,97 @@ def AttnCPU_CastRowsOp : AttnCPU_Op<"cast_rows", [Pure]> {
   let results = (outs RankedTensorOf<[BF16]>:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
+}
+
+/// The results are the state of the operands acc, max and sum, the last three, and have their types.
+class AttnCPU_StateOp<string mnemonic, list<Trait> traits = []> : AttnCPU_Op<mnemonic, !listconcat([
+    Pure, DestinationStyleOpInterface, InferTypeOpAdaptor], traits)> {
+  let results = (outs RankedTensorOf<[F32]>:$newAcc, 1DTensorOf<[F32]>:$newMax, 1DTensorOf<[F32]>:$newSum);
+  let hasVerifier = 1;
+  code stateDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return ::mlir::MutableOperandRange(*this, getNumOperands() - 3, 3);
+    }
+  }];
+}
+
+def AttnCPU_AttentionStateOp : AttnCPU_StateOp<"attention_state", [
+    Attn_ComputesElements, Attn_ScoreAndMaskOpInterface, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+  let summary = "one KV block of online softmax, on packed panels";
+  let description = [{
+    A tile of `attn.attention` becomes this: `attn.attention_state` of M queries and a KV block of B keys in packed panels. query is [M, D]; key is
+    [B/32, D, 32]; value is [DV/32, B, 32]; acc is [M, DV]; max and sum are [M]. M and B may be dynamic. Keys and values in bf16 may be VNNI-interleaved,
+    [B/32, D/2, 64] and [DV/32, B/2, 64]. Without a score region max is in units of base-2 logarithms: only the op itself and
+    `attn_cpu.attention_merge` read it.
+
+    With `one_position` all queries, those of a group of heads, are at `q`, and there are no extra operands. With `paired`, keys and values are
+    interleaved, and the scaled query and the probabilities are rounded to bf16, as in `attn.attention`.
+
+    `at(b, h, q, kv)` are the row, the head, and the absolute positions of the first query and key. Keys at or beyond `limit` are masked: the last panel
+    may have keys that the sequence has not. The maps of extra operands are projected permutations of (q, kv), q counted from the tile's first query and kv from
+    the row's first key, with 0 for other dims, whose extent is 1; beyond the extent of kv an element is 0. An empty map of a tensor that has dims is a table's.
+    With `additive`, a vector of D elements, or of fewer where D is their number rounded up to a multiple of 32, similarity is that of `attn.attention`; the
+    channels beyond the vector's end are padding.
+
+    `ahead` are matrices that the caller reads (those at even places) or writes (or reads, at odd ones) next: the part of their rows from `from` to `to`, in
+    65536ths, is prefetched during the first and the second matmul.
+
+    ```mlir
+    func.func @step(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
+                    %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>)
+        -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) {
+      %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+        : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+      return %0#0, %0#1, %0#2 : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$query, RankedTensorOf<[AnyFloat]>:$key, RankedTensorOf<[AnyFloat]>:$value, F32:$scale,
+                       Index:$b, Index:$h, Index:$q, Index:$kv, Optional<Index>:$limit,
+                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<1DTensorOf<[F32]>>:$additive,
+                       Variadic<RankedTensorOf<[AnyFloat]>>:$ahead, Optional<Index>:$from, Optional<Index>:$to,
+                       RankedTensorOf<[F32]>:$acc, 1DTensorOf<[F32]>:$max, 1DTensorOf<[F32]>:$sum, OptionalAttr<AffineMapArrayAttr>:$extra_maps,
+                       UnitAttr:$one_position, UnitAttr:$paired);
+  let regions = (region AnyRegion:$score, AnyRegion:$mask);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `,` $scale `at` `(` $b `,` $h `,` $q `,` $kv `)` (`limit` `(` $limit^ `)`)?
+    (`extras` `(` $extras^ `:` type($extras) `)` `maps` $extra_maps)?
+    (`additive` `(` $additive^ `:` type($additive) `)`)?
+    (`ahead` `(` $ahead^ `:` type($ahead) `)` `rows` `(` $from `,` $to `)`)? `init` `(` $acc `,` $max `,` $sum `)` attr-dict
+    `:` type($query) `,` type($key) `,` type($value) `,` type($acc) `,` type($max) `,` type($sum)
+    custom<NamedRegions>($score, $mask)
+  }];
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = stateDeclaration # [{
+    ::mlir::AffineMap getExtraMap(unsigned i) {
+      return ::llvm::cast<::mlir::AffineMapAttr>((*getExtraMaps())[i]).getValue();
+    }
+    bool isTable(unsigned i);
+  }];
+}
+
+def AttnCPU_AttentionMergeOp : AttnCPU_StateOp<"attention_merge"> {
+  let summary = "combines the states of splits of the keys";
+  let description = [{
+    `attn.attention_merge` of states that steps on packed panels made: those of P splits, in order, into (acc, max, sum). `scored` says that the steps have a
+    score region, so that their maxima are natural; else they are in units of base-2 logarithms.
+
+    ```mlir
+    func.func @merge(%accs: tensor<4x8x64xf32>, %ms: tensor<4x8xf32>, %ls: tensor<4x8xf32>, %acc: tensor<8x64xf32>,
+                     %m: tensor<8xf32>, %l: tensor<8xf32>) -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) {
+      %0:3 = attn_cpu.attention_merge %accs, %ms, %ls init(%acc, %m, %l)
+        : tensor<4x8x64xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+      return %0#0, %0#1, %0#2 : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$partial_acc, 2DTensorOf<[F32]>:$partial_max, 2DTensorOf<[F32]>:$partial_sum,
+                       RankedTensorOf<[F32]>:$acc, 1DTensorOf<[F32]>:$max, 1DTensorOf<[F32]>:$sum, UnitAttr:$scored);
+  let assemblyFormat = [{
+    $partial_acc `,` $partial_max `,` $partial_sum `init` `(` $acc `,` $max `,` $sum `)` attr-dict
+    `:` type($partial_acc) `,` type($partial_max) `,` type($partial_sum) `,` type($acc) `,` type($max) `,` type($sum)
+  }];
+  let extraClassDeclaration = stateDeclaration;
 }
 
 #endif

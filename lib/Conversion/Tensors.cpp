@@ -16,8 +16,12 @@ OpFoldResult tile::extent(ImplicitLocOpBuilder &b, Value tensor, int64_t i) {
   if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op);
       collapse && collapse.getReassociationIndices()[i].size() == 1)
     return extent(b, collapse.getSrc(), collapse.getReassociationIndices()[i].front());
-  if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op); slice && slice.getDroppedDims().none())
-    return slice.getMixedSizes()[i];
+  if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op)) {
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    for (auto [dim, size] : llvm::enumerate(slice.getMixedSizes()))
+      if (!dropped[dim] && i-- == 0)
+        return size;
+  }
   if (auto empty = dyn_cast_or_null<tensor::EmptyOp>(op))
     return empty.getMixedSizes()[i];
   if (auto forall = dyn_cast_or_null<scf::ForallOp>(op))

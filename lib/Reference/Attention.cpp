@@ -1,5 +1,6 @@
-//===- Attention.cpp - Attention, whole and by tiles --------------------------===//
+//===- Attention.cpp - Attention --------------------------------------------------===//
 #include "lib/Reference/Ops.h"
+#include "lib/Reference/Similarity.h"
 #include <cmath>
 #include <limits>
 
@@ -10,18 +11,6 @@ namespace {
 
 using Op = attn::AttentionOp;
 using WeightsOp = attn::AttentionWeightsOp;
-
-/// query . key, or v . tanh(query + key).
-template <typename S>
-S similarity(const Tensor<S> *v, int64_t channels, const S *query, int64_t queryStride, const S *key,
-             int64_t keyStride) {
-  S sum = 0;
-  for (int64_t d = 0; d < (v ? v->dim(0) : channels); ++d) {
-    S x = query[d * queryStride], y = key[d * keyStride];
-    sum += v ? v->floats[d] * std::tanh(x + y) : x * y;
-  }
-  return sum;
-}
 
 /// An operand's element stride along each iteration dim; 0 where its map lacks the dim.
 using Strides = std::array<int64_t, Op::NumDims>;
@@ -327,139 +316,9 @@ Result<S> evaluate(WeightsOp op, const AttentionOperands<S> &o, int64_t layer, c
   return result;
 }
 
-/// Element of extra i at query q of the tile and key kv of the row, or the table; 0 beyond the extent of kv.
-template <typename S>
-static Slot<S> extraAt(attn::AttentionStateOp op, unsigned i, const Tensor<S> &extra, int64_t q, int64_t kv) {
-  Slot<S> slot{};
-  if (op.isTable(i)) {
-    slot.table = &extra;
-    return slot;
-  }
-  int64_t at = 0;
-  for (auto [expr, size] : llvm::zip(op.getExtraMap(i).getResults(), extra.shape)) {
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    int64_t index = !dim ? 0 : dim.getPosition() == 0 ? q : kv;
-    if (index < 0 || index >= size)
-      return slot;
-    at = at * size + index;
-  }
-  if (extra.floats.empty())
-    slot.i = extra.ints[at];
-  else
-    slot.f = extra.floats[at];
-  return slot;
-}
-
-/// The elements of panels, each line of which is one row of theirs.
-template <typename S> static std::vector<S> withoutPairs(RankedTensorType type, const Tensor<S> &panels) {
-  if (!attn::isInPairs(type))
-    return panels.floats;
-  std::vector<S> result(panels.floats.size());
-  for (size_t i = 0; i < result.size(); ++i) {
-    size_t line = i / (2 * attn::kPanel), place = i % (2 * attn::kPanel);
-    result[(2 * line + place % 2) * attn::kPanel + place / 2] = panels.floats[i];
-  }
-  return result;
-}
-
-template <typename S>
-FailureOr<AttentionState<S>> evaluate(attn::AttentionStateOp op, const AttentionStateOperands<S> &o,
-                                      AttentionState<S> state) {
-  constexpr S floor = std::numeric_limits<S>::lowest();
-  int64_t channels = o.query->dim(1), width = state.acc.dim(1),
-          keys = o.value->dim(1) * (attn::isInPairs(op.getValue().getType()) ? 2 : 1);
-  if (o.key->dim(0) * attn::kPanel != keys)
-    return op.emitOpError() << "has " << o.key->dim(0) << " panels of keys for " << keys << " values";
-  for (const Tensor<S> *rows : {&state.acc, &state.max, &state.sum})
-    if (rows->dim(0) != o.query->dim(0))
-      return op.emitOpError() << "has a state of " << rows->dim(0) << " queries for " << o.query->dim(0);
-  std::vector<S> scores(keys);
-  std::vector<bool> kept(keys);
-  std::vector<S> keyPanels = withoutPairs(op.getKey().getType(), *o.key),
-                 valuePanels = withoutPairs(op.getValue().getType(), *o.value);
-  for (int64_t m = 0; m < o.query->dim(0); ++m) {
-    S max = std::max(floor, state.max.floats[m]), before = max;
-    for (int64_t j = 0; j < keys; ++j) {
-      int64_t indices[] = {o.b, o.h, op.getOnePosition() ? o.q : o.q + m, o.kv + j};
-      for (unsigned i = 0; i < 4; ++i) {
-        if (o.mask)
-          o.mask->argument(i).i = indices[i];
-        if (o.score)
-          o.score->argument(1 + i).i = indices[i];
-      }
-      for (auto [i, extra] : llvm::enumerate(o.extras)) {
-        Slot<S> slot = extraAt(op, i, *extra, m, o.kv + j);
-        if (o.mask)
-          o.mask->argument(4 + i) = slot;
-        if (o.score)
-          o.score->argument(5 + i) = slot;
-      }
-      kept[j] = (!o.limit || o.kv + j < *o.limit) && (!o.mask || o.mask->run().i != 0);
-      if (!kept[j])
-        continue;
-      scores[j] = o.scale * similarity(o.additive, channels, o.query->floats.data() + m * channels, 1,
-                                       keyPanels.data() + j / attn::kPanel * channels * attn::kPanel + j % attn::kPanel,
-                                       attn::kPanel);
-      if (o.score) {
-        o.score->argument(0).f = scores[j];
-        scores[j] = o.score->run().f;
-      }
-      max = std::max(max, scores[j]);
-    }
-    S alpha = std::exp(before - max);
-    state.max.floats[m] = max;
-    state.sum.floats[m] *= alpha;
-    for (int64_t d = 0; d < width; ++d)
-      state.acc.floats[m * width + d] *= alpha;
-    for (int64_t j = 0; j < keys; ++j) {
-      if (!kept[j])
-        continue;
-      S p = std::exp(scores[j] - max);
-      state.sum.floats[m] += p;
-      for (int64_t d = 0; d < width; ++d)
-        state.acc.floats[m * width + d] +=
-            p * valuePanels[(d / attn::kPanel * keys + j) * attn::kPanel + d % attn::kPanel];
-    }
-  }
-  return state;
-}
-
-template <typename S>
-FailureOr<AttentionState<S>> evaluate(attn::AttentionMergeOp op, const AttentionState<S> &parts,
-                                      AttentionState<S> state) {
-  int64_t count = parts.acc.dim(0), queries = state.acc.dim(0), width = state.acc.dim(1);
-  if (parts.acc.dim(1) != queries || parts.acc.dim(2) != width)
-    return op.emitOpError("has parts of other extents than its state");
-  for (const Tensor<S> *rows : {&parts.max, &parts.sum})
-    if (rows->dim(0) != count || rows->dim(1) != queries)
-      return op.emitOpError("has not one max and one sum for each part and query");
-  if (state.max.dim(0) != queries || state.sum.dim(0) != queries)
-    return op.emitOpError("has not one max and one sum for each query");
-  for (int64_t m = 0; m < queries; ++m) {
-    S max = std::max(std::numeric_limits<S>::lowest(), state.max.floats[m]), before = max;
-    for (int64_t p = 0; p < count; ++p)
-      max = std::max(max, parts.max.floats[p * queries + m]);
-    S alpha = std::exp(before - max);
-    state.max.floats[m] = max;
-    state.sum.floats[m] *= alpha;
-    for (int64_t d = 0; d < width; ++d)
-      state.acc.floats[m * width + d] *= alpha;
-    for (int64_t p = 0; p < count; ++p) {
-      S factor = std::exp(parts.max.floats[p * queries + m] - max);
-      state.sum.floats[m] += factor * parts.sum.floats[p * queries + m];
-      for (int64_t d = 0; d < width; ++d)
-        state.acc.floats[m * width + d] += factor * parts.acc.floats[(p * queries + m) * width + d];
-    }
-  }
-  return state;
-}
-
 #define INSTANTIATE(S)                                                                                                 \
   template Result<S> evaluate(Op, const AttentionOperands<S> &);                                                       \
-  template Result<S> evaluate(WeightsOp, const AttentionOperands<S> &, int64_t, const Tensor<S> &);                    \
-  template FailureOr<AttentionState<S>> evaluate(attn::AttentionStateOp, const AttentionStateOperands<S> &,            \
-                                                 AttentionState<S>);                                                   \
-  template FailureOr<AttentionState<S>> evaluate(attn::AttentionMergeOp, const AttentionState<S> &, AttentionState<S>);
+  template Result<S> evaluate(WeightsOp, const AttentionOperands<S> &, int64_t, const Tensor<S> &);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 
 } // namespace rapt::reference

@@ -396,12 +396,10 @@ template <typename S> LogicalResult Evaluator<S>::runAttentionWeights(attn::Atte
 
 template <typename S> LogicalResult Evaluator<S>::runAttentionState(attn::AttentionStateOp op, Frame &frame) {
   std::optional<ScalarProgram<S>> score, mask;
-  AttentionStateOperands<S> operands{
-      &tensor(frame, op.getQuery()),     &tensor(frame, op.getKey()), &tensor(frame, op.getValue()),
-      std::get<S>(frame[op.getScale()]), integer(frame, op.getB()),   integer(frame, op.getH()),
-      integer(frame, op.getQ()),         integer(frame, op.getKv()),  std::nullopt};
-  if (op.getLimit())
-    operands.limit = integer(frame, op.getLimit());
+  AttentionStateOperands<S> operands{&tensor(frame, op.getQuery()), &tensor(frame, op.getKey()),
+                                     &tensor(frame, op.getValue()), std::get<S>(frame[op.getScale()]),
+                                     integer(frame, op.getB()),     integer(frame, op.getH()),
+                                     integer(frame, op.getQ()),     integer(frame, op.getKv())};
   operands.extras = tensors(frame, op.getExtras());
   operands.additive = optionalTensor(frame, op.getAdditive());
   if (failed(compile(op.getScore(), frame, score, operands.score)) ||

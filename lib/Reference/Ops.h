@@ -90,7 +90,6 @@ template <typename S> struct AttentionStateOperands {
   const Tensor<S> *query, *key, *value;
   S scale;
   int64_t b, h, q, kv;
-  std::optional<int64_t> limit;
   llvm::SmallVector<const Tensor<S> *> extras = {};
   const Tensor<S> *additive = nullptr;
   ScalarProgram<S> *score = nullptr, *mask = nullptr;

@@ -85,10 +85,12 @@ func.func @cached_values(%cache: tensor<?x2x4x2x64x64xf32>, %layer: index, %tabl
 
 // -----
 
-// Near miss: a tile of attention is of the stage tiled, and none is known for it.
-func.func @tile(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x64xf32>, %m: tensor<8xf32>) -> tensor<8x64xf32> {
-  // expected-error@+1 {{'attn.attention_state' op has no neutral decomposition: none is known for it}}
-  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%acc, %m, %m)
-    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
-  return %0#0 : tensor<8x64xf32>
+// Near miss: a call into the executor is of the stage backend, and none is known for it.
+func.func private @task(%begin: index, %end: index, %worker: index) {
+  return
+}
+func.func @call(%env: !llvm.ptr, %n: index) {
+  // expected-error@+1 {{'attn.parallel_for' op has no neutral decomposition: none is known for it}}
+  attn.parallel_for @task() count %n env %env : (), !llvm.ptr
+  return
 }

@@ -1,6 +1,6 @@
 // Faults at which the evaluator stops, each with one error at the op: extents that only the run shows, and ops of later stages.
 // REQUIRES: compiler
-// RUN: sh -c 'for f in weights_keys state_panels state_queries image layer table values slice insert names both beyond cast layout positions wide; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
+// RUN: sh -c 'for f in weights_keys state_keys state_channels state_values state_queries image layer table values slice insert names both beyond cast layout positions wide; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
 
 func.func @weights_keys() {
   %w = tensor.empty() : tensor<2x1x1x4xf32>
@@ -14,24 +14,51 @@ func.func @weights_keys() {
     : tensor<2x1x1x4xf32>, tensor<2x4x8xf32>, tensor<6x4x8xf32>
   return
 }
-func.func @state_panels() {
+func.func @state_keys() {
   %n = arith.constant 3 : index
   %q = tensor.empty() : tensor<8x64xf32>
-  %k = tensor.empty(%n) : tensor<?x64x32xf32>
-  %v = tensor.empty() : tensor<2x64x32xf32>
+  %k = tensor.empty(%n) : tensor<?x64xf32>
+  %v = tensor.empty() : tensor<64x64xf32>
   %m = tensor.empty() : tensor<8xf32>
   %i = arith.constant 0 : index
   %s = arith.constant 1.0 : f32
-  // CHECK: error: 'attn.attention_state' op has 3 panels of keys for 64 values
-  // CHECK: state_panels: status 1
+  // CHECK: error: 'attn.attention_state' op has 3 keys for 64 values
+  // CHECK: state_keys: status 1
   %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%q, %m, %m)
-    : tensor<8x64xf32>, tensor<?x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+    : tensor<8x64xf32>, tensor<?x64xf32>, tensor<64x64xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+func.func @state_channels() {
+  %n = arith.constant 3 : index
+  %q = tensor.empty() : tensor<8x64xf32>
+  %k = tensor.empty(%n) : tensor<64x?xf32>
+  %v = tensor.empty() : tensor<64x64xf32>
+  %m = tensor.empty() : tensor<8xf32>
+  %i = arith.constant 0 : index
+  %s = arith.constant 1.0 : f32
+  // CHECK: error: 'attn.attention_state' op has keys or an additive vector of other channels than the 64 of its query
+  // CHECK: state_channels: status 1
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%q, %m, %m)
+    : tensor<8x64xf32>, tensor<64x?xf32>, tensor<64x64xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+func.func @state_values() {
+  %n = arith.constant 3 : index
+  %q = tensor.empty() : tensor<8x64xf32>
+  %v = tensor.empty(%n) : tensor<8x?xf32>
+  %m = tensor.empty() : tensor<8xf32>
+  %i = arith.constant 0 : index
+  %s = arith.constant 1.0 : f32
+  // CHECK: error: 'attn.attention_state' op has a state of 64 channels for values of 3
+  // CHECK: state_values: status 1
+  %0:3 = attn.attention_state %q, %q, %v, %s at(%i, %i, %i, %i) init(%q, %m, %m)
+    : tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x?xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return
 }
 func.func @state_queries() {
   %n = arith.constant 3 : index
   %q = tensor.empty() : tensor<8x64xf32>
-  %k = tensor.empty() : tensor<2x64x32xf32>
+  %k = tensor.empty() : tensor<64x64xf32>
   %a = tensor.empty(%n) : tensor<?x64xf32>
   %m = tensor.empty(%n) : tensor<?xf32>
   %i = arith.constant 0 : index
@@ -39,7 +66,7 @@ func.func @state_queries() {
   // CHECK: error: 'attn.attention_state' op has a state of 3 queries for 8
   // CHECK: state_queries: status 1
   %0:3 = attn.attention_state %q, %k, %k, %s at(%i, %i, %i, %i) init(%a, %m, %m)
-    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>
+    : tensor<8x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>
   return
 }
 func.func @image() {

@@ -321,28 +321,24 @@ def attention():
 
 def attention_state():
     q, k, v = normal(5, 7), normal(96, 7) , normal(96, 32)
-    first, limit = 66, 83  # queries stand at 66..70, so the mask decides; then at 90, so the limit does
-    for first in (66, 90, 3):
+    bias, ids = normal(32, 1, 5), random.randint(0, 5, 32).astype(np.int32)
+    for first in (66, 90, 3):  # queries stand at 66..70, so the mask decides; they see all keys; they see none of the second block
         s = 0.5 * q.astype(np.float64) @ k.T.astype(np.float64)
         s[:, :64] = np.tanh(s[:, :64])
+        s[:, 64:] += bias[:, 0].T.astype(np.float64)
         j, i = np.arange(96), first + np.arange(5)[:, None]
-        keep = (j < 64) | ((j < limit) & (j <= i))
+        keep = (j < 64) | ((np.concatenate([np.zeros(64), ids]) != 3) & (j <= i))
         acc, peak, total = normal(5, 32), normal(5), np.abs(normal(5))
         peak[2], total[2], acc[2] = -3e38, 0, 0  # a row that saw no key yet
         s = np.where(keep, s, -np.inf)
         new = np.maximum(peak, s.max(1))
         p, alpha = np.exp(s - new[:, None]), np.exp(peak.astype(np.float64) - new)
-        case(f"attention_state {first}", "attention", "state", {
-            "q": q, "k0": panels(k[:64].T), "v0": panels(v[:64]), "k1": panels(k[64:].T), "v1": panels(v[64:]), "first": np.array(first),
-            "limit": np.array(limit), "acc": acc, "max": peak, "sum": total},
-            {"new_acc": acc * alpha[:, None] + p @ v, "new_max": new, "new_sum": total * alpha + p.sum(1)})
-    q, k, v = normal(5, 8), bf16(normal(64, 8)), bf16(normal(64, 32))
-    pairs = lambda x: np.ascontiguousarray(panels(x).reshape(-1, x.shape[0] // 2, 2, 32).swapaxes(2, 3)).reshape(-1, x.shape[0] // 2, 64)
-    s = np.where(np.arange(64) <= 37, 0.5 * q.astype(np.float64) @ k.T.astype(np.float64), -np.inf)
-    state = {"acc": np.zeros((5, 32), np.float32), "max": np.full(5, -3e38, np.float32), "sum": np.zeros(5, np.float32)}
-    p = np.exp(s - s.max(1)[:, None])
-    case("attention_state of a group", "attention", "group", {"q": q, "k": pairs(k.T), "v": pairs(v), "first": np.array(37), **state},
-         {"new_acc": p @ v, "new_max": s.max(1), "new_sum": p.sum(1)})
+        inputs = {"q": q, "k0": k[:64], "v0": v[:64], "k1": k[64:], "v1": v[64:], "first": np.array(first), "bias": bias, "ids": ids,
+                  "acc": acc, "max": peak, "sum": total}
+        case(f"attention_state {first}", "attention", "state", inputs,
+             {"new_acc": acc * alpha[:, None] + p @ v, "new_max": new, "new_sum": total * alpha + p.sum(1)})
+    error("attention", "state", {**inputs, "v1": v[65:]}, "'attn.attention_state' op has 32 keys for 31 values")
+    error("attention", "state", {**inputs, "ids": ids[1:]}, "extra operand 1 has no element at query 0 and key 31")
 
 
 def attention_merge():

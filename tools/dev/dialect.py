@@ -2,14 +2,14 @@
 
 import re
 
-OP = re.compile(r'^def Attn(?:CPU)?_(\w+) : Attn(?:CPU)?_(?:State|Tensor)?Op<"([\w.]+)"(.*?)(?=^def |\Z)', re.DOTALL | re.MULTILINE)
+OP = re.compile(r'^def Attn((?:CPU)?)_(\w+) : Attn(?:CPU)?_(?:State|Tensor)?Op<"([\w.]+)"(.*?)(?=^def |\Z)', re.DOTALL | re.MULTILINE)
 
 
 def ops(checkout):
-    """(name, C++ class, .td path, definition) of every op."""
+    """(name with its dialect, C++ class, .td path, definition) of every op."""
     for path in checkout.files(("dialect",), {".td"}):
         for match in OP.finditer(checkout.text(path)):
-            yield match[2], match[1], path, match[3]
+            yield f"attn{'_' * bool(match[1])}{match[1].lower()}.{match[3]}", match[2], path, match[4]
 
 
 def files_with(checkout, pattern, prefixes, suffixes):

@@ -24,6 +24,12 @@ std::optional<int64_t> columnsOf(RankedTensorType heads, bool &overflows) {
 }
 } // namespace
 
+LogicalResult rapt::attn::verifyScoreAndMask(Operation *op) {
+  auto attention = cast<ScoreAndMaskOpInterface>(op);
+  return verifyScoreAndMask(op, attention.getScore(), attention.getMask(), attention.getExtras(),
+                            [&](unsigned i) { return attention.isTable(i); });
+}
+
 LogicalResult SplitHeadsOp::verify() {
   RankedTensorType input = getInput().getType();
   if (input.getRank() != 2)
@@ -101,6 +107,9 @@ bool AttentionOp::isSingle(Dim dim) {
 }
 
 LogicalResult LookupOp::verify() {
+  if (!isa<ScoreAndMaskOpInterface>((*this)->getParentOp()))
+    return emitOpError() << "reads tables in score and mask regions, but is in '" << (*this)->getParentOp()->getName()
+                         << "'";
   RankedTensorType table = getTable().getType();
   if (!isa<BlockArgument>(getTable()))
     return emitOpError("reads tables that are arguments of its region");
@@ -278,10 +287,6 @@ LogicalResult AttentionOp::verify() {
   return success();
 }
 
-LogicalResult AttentionOp::verifyRegions() {
-  return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
-}
-
 std::optional<unsigned> AttentionWeightsOp::dimOf(unsigned i, unsigned dim) { return placeOf(getMap(i), dim); }
 
 bool AttentionWeightsOp::isSingle(Dim dim) {
@@ -339,10 +344,6 @@ LogicalResult AttentionWeightsOp::verify() {
   if (failed(verifyAdditive(*this, extents[AttentionOp::DQK])))
     return failure();
   return success();
-}
-
-LogicalResult AttentionWeightsOp::verifyRegions() {
-  return verifyScoreAndMask(*this, getScore(), getMask(), getExtras(), [&](unsigned i) { return isTable(i); });
 }
 
 void SplitHeadsOp::relateDims(DimRelations &dims) {

@@ -54,7 +54,7 @@ def Attn_MergeHeadsOp : Attn_TensorOp<"merge_heads", [Attn_HasChannels<["getChan
 }
 
 def Attn_AttentionOp : Attn_TensorOp<"attention", [
-    Attn_HasChannels<["getWeightUse", "keepChannels"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments,
+    Attn_ComputesElements, Attn_ScoreAndMaskOpInterface, Attn_HasChannels<["getWeightUse", "keepChannels"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments,
     InferTypeOpAdaptorBase<[{
       /// An extent that query, key and value leave dynamic may be a static one of the result.
       static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange types) {
@@ -121,7 +121,6 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
     custom<NamedRegions>($score, $mask)
   }];
   let hasVerifier = 1;
-  let hasRegionVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value,
                                  "::mlir::Value":$scale, "::mlir::Value":$qBegin, "::mlir::Value":$qOffset,
                                  "::mlir::Value":$kvBegin, "::mlir::Value":$kvLength, "::mlir::ValueRange":$extras,
@@ -141,7 +140,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
   }];
 }
 
-def Attn_AttentionWeightsOp : Attn_TensorOp<"attention_weights", [Attn_HasChannels<["getWeightUse", "keepChannels"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+def Attn_AttentionWeightsOp : Attn_TensorOp<"attention_weights", [Attn_ComputesElements, Attn_ScoreAndMaskOpInterface, Attn_HasChannels<["getWeightUse", "keepChannels"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "the weights by which attn.attention mixes values";
   let description = [{
     Operands, regions and dims are those of `attn.attention`; `maps` are those of query, key and the extra operands, and queries are
@@ -179,7 +178,6 @@ def Attn_AttentionWeightsOp : Attn_TensorOp<"attention_weights", [Attn_HasChanne
     custom<NamedRegions>($score, $mask)
   }];
   let hasVerifier = 1;
-  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// Maps, dims and tables by the numbers that they have in attn.attention: 0 the query, 1 the key, 4 + i extra operand i.
     using Dim = AttentionOp::Dim;
@@ -194,7 +192,7 @@ def Attn_AttentionWeightsOp : Attn_TensorOp<"attention_weights", [Attn_HasChanne
   }];
 }
 
-def Attn_LookupOp : Attn_Op<"lookup", [Attn_StaysInTiles, Pure, ParentOneOf<["AttentionOp", "AttentionStateOp", "AttentionWeightsOp"]>]> {
+def Attn_LookupOp : Attn_Op<"lookup", [Attn_StaysInTiles, Pure]> {
   let summary = "reads a table in a score or mask region";
   let description = [{
     The element of a table (an extra operand with an empty map) at indices that may depend on anything, as f32 or i32. An index

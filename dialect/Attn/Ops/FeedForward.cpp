@@ -98,6 +98,13 @@ static LogicalResult verifyQuantized(LinearOp op) {
   return success();
 }
 
+LogicalResult YieldOp::verify() {
+  if (!(*this)->getParentOp()->hasTrait<ComputesElements>())
+    return emitOpError() << "gives the element that a region computes, but '" << (*this)->getParentOp()->getName()
+                         << "' has no such region";
+  return success();
+}
+
 LogicalResult LinearOp::verify() {
   RankedTensorType input = getInput().getType(), weight = getWeight().getType(), result = getResult().getType();
   if (failed(verifyQuantized(*this)))

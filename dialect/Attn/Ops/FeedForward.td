@@ -12,7 +12,7 @@ include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_HasChannels<["getWeightUse"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects]> {
+def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_ComputesElements, Attn_HasChannels<["getWeightUse"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects]> {
   let summary = "matrix product with an epilogue";
   let description = [{
     `result[m, n] = epilogue(sum_k input[m, k] * weight[k, n], extra...)`. Sums are f32. The optional region maps the sum and
@@ -58,8 +58,9 @@ def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_HasChannels<["getWeightUse"]>,
   }];
 }
 
-def Attn_YieldOp : Attn_Op<"yield", [Attn_StaysInTiles, Pure, Terminator, ReturnLike, ParentOneOf<["LinearOp", "AttentionOp", "AttentionStateOp", "AttentionWeightsOp"]>]> {
+def Attn_YieldOp : Attn_Op<"yield", [Attn_StaysInTiles, Pure, Terminator, ReturnLike]> {
   let summary = "gives a region's result";
+  let hasVerifier = 1;
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }

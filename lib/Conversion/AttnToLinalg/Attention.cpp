@@ -1,10 +1,10 @@
 //===- Attention.cpp - Attention by online softmax over blocks of keys -------------------===//
 //
-// A task is a tile of queries of one row and head: a loop over blocks of keys, whose state
-// (sums of values, maximum, sum) is carried. Memory is that of a tile, whatever the lengths.
+// A task is a tile of queries of one row and head: attn.attention_state over the keys that
+// they may see, tiled over KV blocks. Memory is that of a tile, whatever the lengths.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Conversion/AttnToLinalg/OnlineSoftmax.h"
+#include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
 #include "lib/Conversion/AttnToLinalg/Patterns.h"
 
 using namespace mlir;
@@ -36,22 +36,44 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
                          QueryTile tile = queryTile(b, o, ids[0], ids[1], ids[2], ids[3]);
                          SmallVector<OpFoldResult> offsets, sizes;
                          placeQueries(b, o, tile, AttentionOperands::Result, offsets, sizes);
-                         Value result = attend(b, o, tile, slice(b, dests[0], offsets, sizes));
+                         Value result = attend(b, rewriter, o, tile, slice(b, dests[0], offsets, sizes));
                          return SmallVector<Insertion>{{result, offsets, sizes}};
                        }));
     return success();
   }
 
-  Value attend(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, Value dest) const {
-    OpFoldResult channels = o.extentOf(b, Dim::DV);
-    SmallVector<Value> init{filled(b, 0, emptyOf(b, {tile.size, channels}, b.getF32Type())), lowest(b, tile.size),
-                            zeros(b, tile.size)};
-    SmallVector<Value> state =
-        overBlocks(b, o, cache, tile, init,
-                   [&](ImplicitLocOpBuilder &b, const KeyBlock &block, ValueRange carried) -> SmallVector<Value> {
-                     Softmax softmax = advance(b, scoresOf(b, o, tile, block), carried[1], carried[2]);
-                     return {addValues(b, block, softmax, carried[0]), softmax.maximum, softmax.sum};
-                   });
+  /// The state of the tile's queries after the keys that they may see, from that of no keys.
+  attn::AttentionStateOp stateOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile,
+                                 const KeyRange &range) const {
+    Value count = arith::MaxSIOp::create(b, arith::SubIOp::create(b, range.to, range.from), index(b, 0));
+    Value keys = keyRows(b, o, tile, AttentionOperands::Key, range.from, count),
+          values = keyRows(b, o, tile, AttentionOperands::Value_, range.from, count);
+    ScoreTile scores = scoreTile(b, o, tile, keys, range.from, count);
+    Value acc = filled(b, 0, emptyOf(b, {tile.size, o.extentOf(b, Dim::DV)}, b.getF32Type()));
+    auto state = attn::AttentionStateOp::create(
+        b, scores.query, keys, values, scores.scale, scores.b, scores.h, scores.q, scores.kv, scores.extras,
+        scores.additive, acc, lowest(b, tile.size), zeros(b, tile.size),
+        scores.extras.empty() ? nullptr : b.getAffineMapArrayAttr(scores.extraMaps));
+    IRMapping mapping;
+    o.score->cloneInto(&state.getScore(), mapping);
+    o.mask->cloneInto(&state.getMask(), mapping);
+    if (Attribute number = o.op->getAttr(attn::AttnDialect::opAttr))
+      state->setAttr(attn::AttnDialect::opAttr, number);
+    return state;
+  }
+
+  Value attend(ImplicitLocOpBuilder &b, RewriterBase &rewriter, const AttentionOperands &o, const QueryTile &tile,
+               Value dest) const {
+    KeyRange range = keyRange(b, o, cache, tile);
+    attn::AttentionStateOp whole = stateOf(b, o, tile, range);
+    auto readBlock = [&](ImplicitLocOpBuilder &b, attn::AttentionStateOp block, Value first, OpFoldResult size) {
+      Value key = arith::AddIOp::create(b, range.from, first);
+      KeyBlock read = keyBlock(b, o, cache, tile, range, key, size);
+      block.getKeyMutable().assign(read.keys);
+      block.getValueMutable().assign(read.values);
+    };
+    SmallVector<Value> state = overKeys(rewriter, whole, range.step, readBlock);
+    eraseDead(rewriter, whole.getResult(0));
     // A query without keys gives 0, and so does one whose scores are all -infinity.
     AffineMap both = b.getMultiDimIdentityMap(2);
     return generic(b, {state[0], state[2]}, dest,
@@ -60,25 +82,6 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
                      Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], number(b, 0));
                      Value mean = arith::DivFOp::create(b, x[0], x[1]);
                      return rounded(b, arith::SelectOp::create(b, isEmpty, number(b, 0), mean), x[2].getType());
-                   });
-  }
-
-  static Value addValues(ImplicitLocOpBuilder &b, const KeyBlock &block, const Softmax &softmax, Value sums) {
-    // The block's sums are made for themselves first, which rounds less than one long sum.
-    Value room = emptyOf(b, extents(b, sums), b.getF32Type());
-    Value ofBlock =
-        generic(b, {softmax.probabilities, block.values}, filled(b, 0, room),
-                {mapOf(b, 3, {0, 1}), block.valueMap, mapOf(b, 3, {0, 2})},
-                {Loop::Parallel, Loop::Reduction, Loop::Parallel}, [](ImplicitLocOpBuilder &b, ValueRange x) {
-                  Value isOut = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x[0], number(b, 0));
-                  Value term = arith::MulFOp::create(b, x[0], widened(b, x[1]));
-                  Value sum = arith::AddFOp::create(b, x[2], term);
-                  return Value(arith::SelectOp::create(b, isOut, x[2], sum));
-                });
-    AffineMap both = b.getMultiDimIdentityMap(2);
-    return generic(b, {ofBlock, softmax.decay}, sums, {both, mapOf(b, 2, {0}), both}, {Loop::Parallel, Loop::Parallel},
-                   [](ImplicitLocOpBuilder &b, ValueRange x) {
-                     return Value(arith::AddFOp::create(b, arith::MulFOp::create(b, x[2], x[1]), x[0]));
                    });
   }
 

@@ -4,7 +4,7 @@
 // weights.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Conversion/AttnToLinalg/OnlineSoftmax.h"
+#include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
 #include "lib/Conversion/AttnToLinalg/Patterns.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -51,19 +51,32 @@ struct DecomposeAttentionWeights : OpRewritePattern<attn::AttentionWeightsOp> {
 
   /// The tile's weights, [queries, 1, 1, keys].
   Value weigh(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, Value dest) const {
+    KeyRange range = keyRange(b, o, cache, tile);
+    auto overBlocks =
+        [&](ValueRange init,
+            function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, const Scores &, Value, OpFoldResult, ValueRange)>
+                body) {
+          return loop(b, range.from, range.to, range.step, init,
+                      [&](ImplicitLocOpBuilder &b, Value first, ValueRange carried) {
+                        OpFoldResult rest = Value(arith::SubIOp::create(b, range.to, first)),
+                                     size = affineMin(b, {b.getIndexAttr(range.step), rest});
+                        Value keys = keyBlock(b, o, cache, tile, range, first, size).keys;
+                        Scores scores = scoresOf(b, scoreTile(b, o, tile, keys, first, size));
+                        return body(b, scores, first, size, carried);
+                      });
+        };
     SmallVector<Value> init{lowest(b, tile.size), zeros(b, tile.size)};
-    SmallVector<Value> state =
-        overBlocks(b, o, cache, tile, init,
-                   [&](ImplicitLocOpBuilder &b, const KeyBlock &block, ValueRange carried) -> SmallVector<Value> {
-                     Softmax softmax = advance(b, scoresOf(b, o, tile, block), carried[0], carried[1]);
-                     return {softmax.maximum, softmax.sum};
-                   });
-    return overBlocks(b, o, cache, tile, dest,
-                      [&](ImplicitLocOpBuilder &b, const KeyBlock &block, ValueRange carried) -> SmallVector<Value> {
-                        Scores scores = scoresOf(b, o, tile, block);
+    SmallVector<Value> state = overBlocks(init,
+                                          [&](ImplicitLocOpBuilder &b, const Scores &scores, Value, OpFoldResult,
+                                              ValueRange carried) -> SmallVector<Value> {
+                                            Softmax softmax = advance(b, scores, carried[0], carried[1]);
+                                            return {softmax.maximum, softmax.sum};
+                                          });
+    return overBlocks(dest,
+                      [&](ImplicitLocOpBuilder &b, const Scores &scores, Value first, OpFoldResult size,
+                          ValueRange carried) -> SmallVector<Value> {
                         OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
-                        SmallVector<OpFoldResult> offsets{zero, zero, zero, block.first},
-                            sizes{tile.size, one, one, block.size};
+                        SmallVector<OpFoldResult> offsets{zero, zero, zero, first}, sizes{tile.size, one, one, size};
                         Value part = normalized(b, scores, state, slice(b, carried[0], offsets, sizes));
                         return {insert(b, part, carried[0], offsets, sizes)};
                       })[0];

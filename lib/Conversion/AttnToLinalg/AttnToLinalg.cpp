@@ -20,6 +20,7 @@ using namespace rapt;
 
 void rapt::populateAttnToLinalgPatterns(RewritePatternSet &patterns, const CacheReader *cache) {
   neutral::populateAttention(patterns, cache);
+  neutral::populateAttentionState(patterns);
   neutral::populateAttentionWeights(patterns, cache);
   neutral::populateEmbedding(patterns);
   neutral::populateFeedForward(patterns);

@@ -1,88 +1,35 @@
-//===- OnlineSoftmax.h - Attention of a tile of queries, block after block ---------*- C++ -*-===//
+//===- OnlineSoftmax.h - Scores of a tile, and the state of online softmax ---------*- C++ -*-===//
 #pragma once
-#include "lib/Analysis/Mask.h"
-#include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 
 namespace rapt::neutral {
 
-/// Queries of a task, and keys of a block where they are not in a cache.
+/// Queries of a tile, and keys of a KV block that is not a cache's.
 inline constexpr int64_t kQueries = 16, kKeys = 64;
 
-/// The operands that attn.attention and attn.attention_weights share, by the numbers of attn.attention's maps.
-struct AttentionOperands {
-  using Dim = attn::AttentionOp::Dim;
-  enum Operand : unsigned { Query, Key, Value_, Result, FirstExtra };
-
-  explicit AttentionOperands(attn::AttentionOp op);
-  explicit AttentionOperands(attn::AttentionWeightsOp op);
-
-  mlir::Operation *op;
-  Value query, key, value, scale, qBegin, qOffset, kvBegin, kvLength, additive; ///< null where there is none
+/// Queries [m, d] and keys [n, d] of one row and head, with what their scores depend on, as attn.attention_state has
+/// them.
+struct ScoreTile {
+  Value query, key, scale;
+  Value b, h, q, kv; ///< row, head, and the absolute positions of the first query and key
   llvm::SmallVector<Value> extras;
-  llvm::SmallVector<AffineMap> maps; ///< query, key, value, result, extras; empty where there is none
-  mlir::Region *score, *mask;
+  llvm::SmallVector<AffineMap> extraMaps; ///< over (q, kv)
+  Value additive;                         ///< null: the similarity is the dot product
+  mlir::Region *score, *mask;             ///< may be empty
 
-  /// The tensor with map `i`, but the result; null where there is none.
-  Value operand(unsigned i) const;
+  static ScoreTile of(attn::AttentionStateOp op);
   bool isTable(unsigned extra) const;
-  /// The place of a dim in operand i.
-  std::optional<unsigned> placeOf(unsigned i, Dim dim) const;
-  /// The extent of a dim by the first operand that has it; 1 without one.
-  OpFoldResult extentOf(ImplicitLocOpBuilder &b, Dim dim) const;
-  /// The cache that keys and values are in, or null.
-  attn::KVViewOp view() const;
 };
 
-/// A tile of queries of one row and head.
-struct QueryTile {
-  Value row, keyHead, group, head;
-  Value first;       ///< its first query in the dim q
-  Value inRow;       ///< its first query, counted from the row's first
-  Value position;    ///< absolute, of its first query
-  OpFoldResult size; ///< queries, at most kQueries
-  Value firstKey;    ///< of the row, in the dim kv of plain tensors
-  Value from, to;    ///< keys that one of the queries may see, counted from the row's first
-};
-
-/// Why the operands have no decomposition; empty: they have one.
-std::string obstacle(const AttentionOperands &operands, const CacheReader *cache);
-
-/// Tile `nth` of the queries of a row.
-QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionOperands &operands, Value row, Value keyHead, Value group,
-                    Value nth);
-
-/// Where the tile lies in operand i: offsets and sizes of one row, head and group, with all channels.
-void placeQueries(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const QueryTile &tile, unsigned i,
-                  llvm::SmallVectorImpl<OpFoldResult> &offsets, llvm::SmallVectorImpl<OpFoldResult> &sizes);
-
-/// A map from the loops `dims` of a generic over a part of operand i: the dims that are not among them have extent 1.
-AffineMap mapOfPart(ImplicitLocOpBuilder &b, const AttentionOperands &operands, unsigned i,
-                    llvm::ArrayRef<AttentionOperands::Dim> dims);
-
-/// A block of keys, [first, first + size) of the row.
-struct KeyBlock {
-  Value first;
-  OpFoldResult size;
-  Value keys, values;         ///< parts of the operands, or of the cache
-  AffineMap keyMap, valueMap; ///< from (q, kv, dqk) and (q, kv, dv)
-};
-
-/// for each block of keys that the tile may see: `body` takes the carried values through it.
-llvm::SmallVector<Value>
-overBlocks(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const CacheReader *cache, const QueryTile &tile,
-           ValueRange init,
-           llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &, const KeyBlock &, ValueRange)> body);
-
-/// Scores of a tile and a block, [queries, keys], and which keys count (i8), null for all of them.
+/// Scores of a tile, [queries, keys], and which keys count (i8), null for all of them.
 struct Scores {
   Value scores, kept;
+  llvm::SmallVector<OpFoldResult> shape;
 };
-Scores scoresOf(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const QueryTile &tile,
-                const KeyBlock &block);
+Scores scoresOf(ImplicitLocOpBuilder &b, const ScoreTile &tile);
 
-/// The running maximum and sum of e^(score - maximum), [queries], after a block. `probabilities` are e^(score -
-/// maximum), and -1 of keys that do not count; `decay` is e^(maximum before - maximum).
+/// The running max and sum of e^(score - max), [queries], after a KV block. `probabilities` are e^(score - max), and -1
+/// of keys that do not count; `decay` is e^(max before - max).
 struct Softmax {
   Value maximum, sum, probabilities, decay;
 };
@@ -91,5 +38,18 @@ Softmax advance(ImplicitLocOpBuilder &b, const Scores &scores, Value maximum, Va
 /// The state of no keys.
 Value lowest(ImplicitLocOpBuilder &b, OpFoldResult queries);
 Value zeros(ImplicitLocOpBuilder &b, OpFoldResult queries);
+
+/// Changes the operands of one KV block of a tiled attn.attention_state; `first` is the block's first key, counted from
+/// those of the whole op, and `size` how many it has.
+using BlockHook =
+    llvm::function_ref<void(ImplicitLocOpBuilder &, attn::AttentionStateOp block, Value first, OpFoldResult size)>;
+
+/// Tiles the op over its keys, `step` in a KV block, and decomposes each block. Gives the op's results; the op itself
+/// stays.
+llvm::SmallVector<Value> overKeys(mlir::RewriterBase &rewriter, attn::AttentionStateOp op, int64_t step,
+                                  BlockHook hook = nullptr);
+
+/// Erases the ops that make `values`, and then those that only they have read, as far as nothing uses them.
+void eraseDead(mlir::RewriterBase &rewriter, ValueRange values);
 
 } // namespace rapt::neutral

@@ -7,11 +7,9 @@
 
 // CHECK-DAG: #[[$TILES:.*]] = affine_map<()[s0] -> (s0 ceildiv 16)>
 // CHECK-DAG: #[[$TILE:.*]] = affine_map<(d0) -> (16, d0)>
-// CHECK-DAG: #[[$BLOCK:.*]] = affine_map<(d0) -> (64, d0)>
-// CHECK-DAG: #[[$TURNED:.*]] = affine_map<(d0, d1) -> (d1, 0, d0)>
-// CHECK-DAG: #[[$QUERY:.*]] = affine_map<(d0, d1, d2) -> (d0, 0, d1)>
-// CHECK-DAG: #[[$TURNED_KEY:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
-// CHECK-DAG: #[[$VALUE:.*]] = affine_map<(d0, d1, d2) -> (d1, 0, d2)>
+// CHECK-DAG: #[[$BLOCK:.*]] = affine_map<(d0)[s0] -> (-d0 + s0, 64)>
+// CHECK-DAG: #[[$TRANSPOSED:.*]] = affine_map<(d0, d1) -> (d1, d0)>
+// CHECK-DAG: #[[$SECOND:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
 // CHECK-DAG: #[[$FIRST:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
 // CHECK-DAG: #[[$CHANNEL:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
 // CHECK-DAG: #[[$BOTH:.*]] = affine_map<(d0, d1) -> (d0, d1)>
@@ -34,32 +32,39 @@ func.func @causal(%q: tensor<?x3x20xf32>, %k: tensor<?x3x20xf32>, %v: tensor<?x3
   // CHECK: %[[SEEN:.*]] = arith.minsi %[[KEYS]], %[[BOUND]]
   // CHECK: %[[NOT_NEGATIVE:.*]] = arith.maxsi %{{.*}}, %[[SEEN]]
   // CHECK: %[[END:.*]] = arith.select %{{.*}}, %{{.*}}, %[[NOT_NEGATIVE]]
+  // CHECK: %[[RANGE:.*]] = arith.subi %[[END]], %{{.*}}
+  // CHECK: %[[SEEN_KEYS:.*]] = arith.maxsi %[[RANGE]], %c0
+  // CHECK: %[[QUERY:.*]] = tensor.extract_slice %[[Q]][%{{.*}}, %[[HEAD]], 0] [%[[SIZE]], 1, 20] [1, 1, 1] : tensor<?x3x20xf32> to tensor<?x20xf32>
   // CHECK: arith.constant -3.40282347E+38
-  // CHECK: scf.for %[[BEGIN:.*]] = %{{.*}} to %[[END]] step %c64 iter_args(%[[SUMS:.*]] = %{{.*}}, %[[MAX:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}}) -> (tensor<?x24xf32>, tensor<?xf32>, tensor<?xf32>)
-  // CHECK: affine.min #[[$BLOCK]]
-  // CHECK: %[[TURNED:.*]] = linalg.generic {indexing_maps = [#[[$TURNED]], #[[$BOTH]]], iterator_types = ["parallel", "parallel"]} {{.*}} outs(%{{.*}} : tensor<20x?xf32>)
-  // CHECK: %[[SCORES:.*]] = linalg.generic {indexing_maps = [#[[$QUERY]], #[[$TURNED_KEY]], #[[$CHANNEL]]], iterator_types = ["parallel", "reduction", "parallel"]} ins(%{{.*}}, %[[TURNED]] :
+  // CHECK: scf.for %[[BEGIN:.*]] = %{{.*}} to %[[SEEN_KEYS]] step %c64 iter_args(%[[SUMS:.*]] = %{{.*}}, %[[MAX:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}}) -> (tensor<?x24xf32>, tensor<?xf32>, tensor<?xf32>)
+  // CHECK: affine.min #[[$BLOCK]](%[[BEGIN]])[%[[SEEN_KEYS]]]
+  // CHECK: %[[KEY:.*]] = tensor.extract_slice %[[K]]
+  // CHECK: %[[VALUE:.*]] = tensor.extract_slice %[[V]]
+  // CHECK: %[[TRANSPOSED:.*]] = linalg.generic {indexing_maps = [#[[$TRANSPOSED]], #[[$BOTH]]], iterator_types = ["parallel", "parallel"]} ins(%[[KEY]] : {{.*}} outs(%{{.*}} : tensor<20x?xf32>)
+  // CHECK: %[[SCORES:.*]] = linalg.generic {indexing_maps = [#[[$FIRST]], #[[$SECOND]], #[[$CHANNEL]]], iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[QUERY]], %[[TRANSPOSED]] :
   // CHECK: %[[MASKED:.*]]:2 = linalg.generic {{.*}} ins(%[[SCORES]] : {{.*}} outs(%{{.*}}, %{{.*}} : tensor<?x?xf32>, tensor<?x?xi8>)
   // CHECK: arith.mulf %{{.*}}, %[[SCALE]]
   // CHECK: %[[KEPT:.*]] = arith.cmpi sle
   // CHECK: arith.extui %[[KEPT]] : i1 to i8
-  // CHECK: linalg.generic {indexing_maps = [#[[$BOTH]], #[[$BOTH]], #[[$ROW]]], iterator_types = ["parallel", "reduction"]} ins(%[[MASKED]]#0, %[[MASKED]]#1 :
+  // CHECK: %[[LARGEST:.*]] = linalg.generic {indexing_maps = [#[[$BOTH]], #[[$BOTH]], #[[$ROW]]], iterator_types = ["parallel", "reduction"]} ins(%[[MASKED]]#0, %[[MASKED]]#1 :
   // CHECK: ^bb0(%[[SCORE:.*]]: f32, %{{.*}}: i8, %[[MOST:.*]]: f32):
   // CHECK: %[[LARGER:.*]] = arith.maxnumf %[[MOST]], %[[SCORE]]
   // CHECK: arith.select %{{.*}}, %[[LARGER]], %[[MOST]]
-  // CHECK: %[[MOVED:.*]]:2 = linalg.generic {{.*}} outs(%[[MAX]], %{{.*}} :
-  // CHECK: %[[P:.*]] = linalg.generic {{.*}} ins(%[[MASKED]]#0, %[[MASKED]]#1, %[[MOVED]]#0 :
+  // CHECK: %[[NEWMAX:.*]] = linalg.generic {{.*}} ins(%[[LARGEST]], %[[MAX]] :
+  // CHECK: %[[DECAY:.*]] = linalg.generic {{.*}} ins(%[[MAX]], %[[NEWMAX]] :
+  // CHECK: %[[P:.*]] = linalg.generic {{.*}} ins(%[[MASKED]]#0, %[[MASKED]]#1, %[[NEWMAX]] :
   // CHECK: %[[E:.*]] = math.exp
   // CHECK: %[[OUT_OF:.*]] = arith.constant -1.0
   // CHECK: arith.select %{{.*}}, %[[E]], %[[OUT_OF]]
   // CHECK: linalg.generic {{.*}} ins(%[[P]] :
   // CHECK: arith.cmpf olt
   // CHECK: %[[NEWSUM:.*]] = linalg.generic {{.*}} outs(%[[SUM]] :
-  // CHECK: linalg.generic {indexing_maps = [#[[$FIRST]], #[[$VALUE]], #[[$CHANNEL]]], iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[P]], %{{.*}} :
+  // CHECK: %[[MOVED:.*]] = linalg.generic {{.*}} ins(%[[LARGEST]] : {{.*}} outs(%[[MAX]] :
+  // CHECK: linalg.generic {indexing_maps = [#[[$FIRST]], #[[$SECOND]], #[[$CHANNEL]]], iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[P]], %[[VALUE]] :
   // CHECK: %[[DROPPED:.*]] = arith.cmpf olt
   // CHECK: arith.select %[[DROPPED]]
   // CHECK: %[[NEWSUMS:.*]] = linalg.generic {{.*}} outs(%[[SUMS]] :
-  // CHECK: scf.yield %[[NEWSUMS]], %[[MOVED]]#0, %[[NEWSUM]]
+  // CHECK: scf.yield %[[NEWSUMS]], %[[MOVED]], %[[NEWSUM]]
   // CHECK: %[[EMPTY:.*]] = arith.cmpf oeq
   // CHECK: %[[MEAN:.*]] = arith.divf
   // CHECK: arith.select %[[EMPTY]], %{{.*}}, %[[MEAN]]
@@ -88,7 +93,9 @@ func.func @unmasked(%q: tensor<?x3x20xf32>, %k: tensor<?x3x20xf32>, %scale: f32)
   // CHECK: %[[KEYS:.*]] = tensor.dim %[[K]]
   // CHECK-NOT: arith.minsi
   // CHECK: %[[END:.*]] = arith.select %{{.*}}, %{{.*}}, %[[KEYS]]
-  // CHECK: scf.for %{{.*}} = %{{.*}} to %[[END]] step %c64
+  // CHECK: %[[RANGE:.*]] = arith.subi %[[END]], %{{.*}}
+  // CHECK: %[[COUNT:.*]] = arith.maxsi %[[RANGE]], %{{.*}}
+  // CHECK: scf.for %{{.*}} = %{{.*}} to %[[COUNT]] step %c64
   // CHECK-NOT: i8
   // CHECK: scf.forall.in_parallel
   %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o]
@@ -109,7 +116,10 @@ func.func @window(%q: tensor<?x1x20xf32>, %k: tensor<?x1x20xf32>, %scale: f32) -
   // CHECK: %[[BEFORE:.*]] = arith.constant -99 : index
   // CHECK: %[[LOWER:.*]] = arith.addi %{{.*}}, %[[BEFORE]]
   // CHECK: %[[FROM:.*]] = arith.maxsi %{{.*}}, %[[LOWER]]
-  // CHECK: scf.for %{{.*}} = %[[FROM]] to %{{.*}} step %c64
+  // CHECK: %[[RANGE:.*]] = arith.subi %{{.*}}, %[[FROM]]
+  // CHECK: %[[COUNT:.*]] = arith.maxsi %[[RANGE]], %{{.*}}
+  // CHECK: scf.for %[[NTH:.*]] = %{{.*}} to %[[COUNT]] step %c64
+  // CHECK: arith.addi %[[FROM]], %[[NTH]]
   %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o]
     : tensor<?x1x20xf32>, tensor<?x1x20xf32>, tensor<?x1x20xf32> -> tensor<?x1x20xf32>
     mask {
@@ -133,7 +143,7 @@ func.func @window(%q: tensor<?x1x20xf32>, %k: tensor<?x1x20xf32>, %scale: f32) -
 #bias = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, g)>
 
 // Packed sequences of grouped queries: the grid is over sequences, heads and groups; rows behind the last sequence are 0. The score's
-// region reads its extra operand at the tile's head and group.
+// region gets the element of its extra operand at the tile's head and group.
 // CHECK-LABEL: @packed
 // CHECK-SAME: %[[Q:.*]]: tensor<?x2x3x20xf32>, %{{.*}}: tensor<?x2x20xf32>, %{{.*}}: f32, %[[BEGIN:.*]]: tensor<?xi32>, %[[BIAS:.*]]: tensor<2x3xf32>
 func.func @packed(%q: tensor<?x2x3x20xf32>, %k: tensor<?x2x20xf32>, %scale: f32, %begin: tensor<?xi32>, %bias: tensor<2x3xf32>) -> tensor<?x2x3x20xf32> {
@@ -141,8 +151,11 @@ func.func @packed(%q: tensor<?x2x3x20xf32>, %k: tensor<?x2x20xf32>, %scale: f32,
   // CHECK: scf.forall (%[[ROW:.*]], %[[HEAD:.*]], %[[GROUP:.*]], %{{.*}}) in (%{{.*}}, 2, 3, %{{.*}}) shared_outs(%{{.*}} = %[[ZEROS]])
   // CHECK-COUNT-2: tensor.extract %[[BEGIN]]
   // CHECK: tensor.extract_slice %[[Q]][%{{.*}}, %[[HEAD]], %[[GROUP]], 0]
-  // CHECK: tensor.extract %[[BIAS]][%[[HEAD]], %[[GROUP]]]
-  // CHECK: arith.addf
+  // CHECK: %[[ONE:.*]] = tensor.extract_slice %[[BIAS]][%[[HEAD]], %[[GROUP]]] [1, 1] [1, 1]
+  // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[ONE]] : tensor<?x?xf32>, tensor<1x1xf32>)
+  // CHECK: ^bb0(%[[SCORE:.*]]: f32, %[[ADDED:.*]]: f32, %{{.*}}: f32):
+  // CHECK: %[[SCALED:.*]] = arith.mulf %[[SCORE]]
+  // CHECK: arith.addf %[[SCALED]], %[[ADDED]]
   %o = attn.attention %q, %k, %k, %scale q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>) extras(%bias : tensor<2x3xf32>) maps [#q, #k, #v, #o, #bias]
     : tensor<?x2x3x20xf32>, tensor<?x2x20xf32>, tensor<?x2x20xf32> -> tensor<?x2x3x20xf32>
     score {
@@ -167,4 +180,26 @@ func.func @dynamic(%q: tensor<?x3x?xf32>, %k: tensor<?x3x?xf32>, %v: tensor<?x3x
   %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
     : tensor<?x3x?xf32>, tensor<?x3x?xf32>, tensor<?x3x20xf32> -> tensor<?x3x20xf32>
   return %o : tensor<?x3x20xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, dqk, kv)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// Transposed keys are copied a KV block at a time: nothing is as large as all keys.
+// CHECK-LABEL: @transposed
+// CHECK-SAME: %{{.*}}: tensor<?x3x20xf32>, %[[K:.*]]: tensor<3x20x?xf32>
+func.func @transposed(%q: tensor<?x3x20xf32>, %k: tensor<3x20x?xf32>, %v: tensor<?x3x24xf32>, %scale: f32) -> tensor<?x3x24xf32> {
+  // CHECK: scf.forall
+  // CHECK-NOT: tensor.extract_slice %[[K]]
+  // CHECK: scf.for
+  // CHECK: %[[SIZE:.*]] = affine.min #[[$BLOCK]]
+  // CHECK: %[[KEY:.*]] = tensor.extract_slice %[[K]][{{.*}}] [1, 20, %[[SIZE]]] [1, 1, 1] : tensor<3x20x?xf32> to tensor<20x?xf32>
+  // CHECK: linalg.generic {indexing_maps = [#[[$TRANSPOSED]], #[[$BOTH]]], {{.*}} ins(%[[KEY]] :
+  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
+    : tensor<?x3x20xf32>, tensor<3x20x?xf32>, tensor<?x3x24xf32> -> tensor<?x3x24xf32>
+  return %o : tensor<?x3x24xf32>
 }

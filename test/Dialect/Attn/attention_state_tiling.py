@@ -2,8 +2,8 @@
 """Tiles attn.attention_state by each schedule of Inputs/state-schedules.mlir, runs the result in the reference evaluator, and
 compares it with the formula in float64: attention_state_tiling.py --tools=RAPT-OPT,RAPT-REFERENCE
 
-Shapes are ragged (queries and panels that no tile divides), with no key at all, with rows that see no key, and with initial
-states that are empty or not.
+Shapes are ragged (queries and keys that no tile divides), with no key at all and with one, with rows that see no key, parts that are masked
+whole, and initial states that are empty or not.
 """
 
 import argparse
@@ -19,12 +19,13 @@ INPUTS = os.path.join(HERE, "Inputs")
 SCHEDULES = ("serial", "grid", "parts", "threads")
 FIRST_KEY = 7
 FLOOR = np.float64(np.finfo(np.float32).min)
-# (queries, panels of keys, position of the first query, limit, whether the state is empty before)
-CASES = [(7, 5, 160, 150, False), (7, 5, 160, 1000, True), (1, 1, 20, 1000, True), (13, 3, 0, 1000, False), (8, 8, 300, 230, True),
-         (5, 4, 5, 1000, True),  # the first queries see no key, whole parts are masked
-         (6, 7, 40, 0, True), (6, 7, 40, 0, False),  # nobody sees a key
-         (4, 0, 9, 1000, False), (4, 0, 9, 1000, True),  # there is none
-         (3, 2, 900, 1000, True)]  # all keys are behind the window
+# (queries, keys, position of the first query, whether the state is empty before)
+CASES = [(7, 151, 160, False), (7, 151, 160, True), (1, 1, 20, True), (17, 97, 0, False), (8, 256, 230, True),
+         (5, 127, 5, True),  # the first queries see no key, whole parts are masked
+         (5, 200, 30, False),  # the last parts are masked whole
+         (4, 0, 9, False), (4, 0, 9, True), (0, 5, 9, True),  # no key, no query
+         (3, 64, 900, True), (3, 65, 900, False)]  # all keys are behind the window
+OUTPUTS = ("new_acc", "new_max", "new_sum")
 random = np.random.RandomState(5)
 
 
@@ -32,28 +33,23 @@ def normal(*shape):
     return random.standard_normal(shape).astype(np.float32)
 
 
-def expected(x, first, limit):
+def expected(x):
     """The state by the formula, over all keys at once."""
-    keys = x["v"].shape[1]
-    k = x["k"].astype(np.float64).transpose(0, 2, 1).reshape(keys, 5)
-    v = x["v"].astype(np.float64).transpose(1, 0, 2).reshape(keys, 64)
-    i, j = first + np.arange(len(x["q"]))[:, None], FIRST_KEY + np.arange(keys)
-    s = 0.5 * x["q"].astype(np.float64) @ k.T - 0.0625 * (i - j)
-    s = np.where((j <= i) & (j > i - 70) & (j < limit), s, -np.inf)
-    before = x["max"].astype(np.float64)
+    q, k, v, bias, slopes, before = (x[name].astype(np.float64) for name in ("q", "k", "v", "bias", "slopes", "max"))
+    i, j = len(x["positions"]) + np.arange(len(q))[:, None], FIRST_KEY + np.arange(len(k))
+    s = 0.5 * q @ k.T + bias.T + slopes[np.clip(i - j, 0, 8)]
+    s = np.where((j <= i) & (j > i - 70), s, -np.inf)
     peak = np.maximum(before, s.max(1, initial=-np.inf))
     p, alpha = np.exp(s - peak[:, None]), np.exp(before - peak)
     return {"new_acc": x["acc"] * alpha[:, None] + p @ v, "new_max": peak, "new_sum": x["sum"] * alpha + p.sum(1)}
 
 
-def make_case(folder, number, queries, panels, first, limit, empty):
-    x = {"q": normal(queries, 5), "k": normal(panels, 5, 32), "v": normal(2, 32 * panels, 32), "first": np.array(first),
-         "limit": np.array(limit), "acc": normal(queries, 64), "max": normal(queries), "sum": np.abs(normal(queries)) + 0.5}
+def make_case(queries, keys, first, empty):
+    x = {"q": normal(queries, 5), "k": normal(keys, 5), "v": normal(keys, 11), "bias": normal(keys, queries), "slopes": normal(9),
+         "positions": normal(first), "acc": normal(queries, 11), "max": normal(queries), "sum": np.abs(normal(queries)) + 0.5}
     if empty:
         x["acc"][:], x["max"][:], x["sum"][:] = 0, FLOOR, 0
-    for name, array in x.items():
-        np.save(f"{folder}/{number}-{name}.npy", array)
-    return x, expected(x, first, limit)
+    return x, expected(x)
 
 
 def run(command):
@@ -63,10 +59,11 @@ def run(command):
     return done.stdout
 
 
-def tile(opt, folder, schedule):
+def tile(opt, folder, schedule, program=f"{INPUTS}/state.mlir", cleanup="lower-affine,canonicalize"):
+    """`program` with its op tiled, a file in the folder."""
     library = f"transform-preload-library{{transform-library-paths={INPUTS}/state-schedules.mlir}}"
-    passes = f"builtin.module({library},transform-interpreter{{entry-point={schedule}}},lower-affine,canonicalize)"
-    text = run([opt, f"{INPUTS}/state.mlir", f"--pass-pipeline={passes}"])
+    passes = f"builtin.module({library},transform-interpreter{{entry-point={schedule}}},{cleanup})"
+    text = run([opt, program, f"--pass-pipeline={passes}"])
     if schedule in ("parts", "threads") and "attn.attention_merge" not in text or "scf.for" not in text:
         sys.exit(f"{schedule} did not tile the op:\n{text}")
     with open(f"{folder}/{schedule}.mlir", "w") as file:
@@ -82,7 +79,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         programs = {"whole": f"{INPUTS}/state.mlir", **{name: tile(opt, folder, name) for name in SCHEDULES}}
         for number, case in enumerate(CASES):
-            inputs, results = make_case(folder, number, *case)
+            inputs, results = make_case(*case)
+            for name, array in inputs.items():
+                np.save(f"{folder}/{number}-{name}.npy", array)
             for name, program in programs.items():
                 command = [reference, program, "--entry=state", "--precision=f64"]
                 command += [f"--input={x}={folder}/{number}-{x}.npy" for x in inputs]

@@ -62,10 +62,10 @@ func.func @attention_weights(%w: tensor<?x6x2x512xf32>, %q: tensor<?x2x64xf32>, 
 
 // CHECK-LABEL: @attention_state
 // CHECK-SAME: %[[ACC:[a-z0-9]+]]: tensor<?x64xf32>, %[[M:[a-z0-9]+]]: tensor<?xf32>, %[[L:[a-z0-9]+]]: tensor<?xf32>
-func.func @attention_state(%acc: tensor<?x64xf32>, %m: tensor<?xf32>, %l: tensor<?xf32>, %q: tensor<?x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %s: f32, %i: index) -> (index, index, index) {
+func.func @attention_state(%acc: tensor<?x64xf32>, %m: tensor<?xf32>, %l: tensor<?xf32>, %q: tensor<?x64xf32>, %k: tensor<?x64xf32>, %v: tensor<?x64xf32>, %s: f32, %i: index) -> (index, index, index) {
   %c0 = arith.constant 0 : index
   %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%acc, %m, %l)
-    : tensor<?x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>
+    : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>
   // CHECK-DAG: %[[D0:.*]] = tensor.dim %[[ACC]], %c0
   // CHECK-DAG: %[[D1:.*]] = tensor.dim %[[M]], %c0
   // CHECK-DAG: %[[D2:.*]] = tensor.dim %[[L]], %c0

@@ -101,48 +101,40 @@ func.func @heads(%x: tensor<?x31xf32> {attn.name = "x"}) -> (tensor<?x15xf32>, t
   %1 = attn.merge_heads %k : tensor<?x2x5xf32> -> tensor<?x10xf32>
   return %0, %1, %v : tensor<?x15xf32>, tensor<?x10xf32>, tensor<?x2x3xf32>
 }
-// Two blocks of keys, one after the other; the second one has a limit and a mask.
-func.func @state(%q: tensor<5x7xf32> {attn.name = "q"}, %k0: tensor<2x7x32xf32> {attn.name = "k0"}, %v0: tensor<1x64x32xf32> {attn.name = "v0"},
-                 %k1: tensor<1x7x32xf32> {attn.name = "k1"}, %v1: tensor<1x32x32xf32> {attn.name = "v1"}, %first: index {attn.name = "first"},
-                 %limit: index {attn.name = "limit"}, %acc: tensor<5x32xf32> {attn.name = "acc"}, %max: tensor<5xf32> {attn.name = "max"},
-                 %sum: tensor<5xf32> {attn.name = "sum"})
+// Two blocks of keys, one after the other; the second one has a mask, a bias for each query and key, and one for each key.
+func.func @state(%q: tensor<5x7xf32> {attn.name = "q"}, %k0: tensor<64x7xf32> {attn.name = "k0"}, %v0: tensor<64x32xf32> {attn.name = "v0"},
+                 %k1: tensor<?x7xf32> {attn.name = "k1"}, %v1: tensor<?x32xf32> {attn.name = "v1"}, %first: index {attn.name = "first"},
+                 %bias: tensor<?x1x5xf32> {attn.name = "bias"}, %ids: tensor<?xi32> {attn.name = "ids"},
+                 %acc: tensor<5x32xf32> {attn.name = "acc"}, %max: tensor<5xf32> {attn.name = "max"}, %sum: tensor<5xf32> {attn.name = "sum"})
     -> (tensor<5x32xf32> {attn.name = "new_acc"}, tensor<5xf32> {attn.name = "new_max"}, tensor<5xf32> {attn.name = "new_sum"}) {
   %scale = arith.constant 0.5 : f32
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
   %0:3 = attn.attention_state %q, %k0, %v0, %scale at(%c0, %c1, %first, %c0) init(%acc, %max, %sum)
-    : tensor<5x7xf32>, tensor<2x7x32xf32>, tensor<1x64x32xf32>, tensor<5x32xf32>, tensor<5xf32>, tensor<5xf32>
+    : tensor<5x7xf32>, tensor<64x7xf32>, tensor<64x32xf32>, tensor<5x32xf32>, tensor<5xf32>, tensor<5xf32>
     score {
     ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
       %1 = math.tanh %s : f32
       attn.yield %1 : f32
     }
-  %2:3 = attn.attention_state %q, %k1, %v1, %scale at(%c0, %c1, %first, %c64) limit(%limit) init(%0#0, %0#1, %0#2)
-    : tensor<5x7xf32>, tensor<1x7x32xf32>, tensor<1x32x32xf32>, tensor<5x32xf32>, tensor<5xf32>, tensor<5xf32>
+  %2:3 = attn.attention_state %q, %k1, %v1, %scale at(%c0, %c1, %first, %c64) extras(%bias, %ids : tensor<?x1x5xf32>, tensor<?xi32>)
+    maps [affine_map<(q, kv) -> (kv, 0, q)>, affine_map<(q, kv) -> (kv)>] init(%0#0, %0#1, %0#2)
+    : tensor<5x7xf32>, tensor<?x7xf32>, tensor<?x32xf32>, tensor<5x32xf32>, tensor<5xf32>, tensor<5xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %e: f32, %id: i32):
+      %1 = arith.addf %s, %e : f32
+      attn.yield %1 : f32
+    }
     mask {
-    ^bb0(%b: index, %h: index, %i: index, %j: index):
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %e: f32, %id: i32):
+      %c3 = arith.constant 3 : i32
       %1 = arith.cmpi sle, %j, %i : index
-      attn.yield %1 : i1
+      %2 = arith.cmpi ne, %id, %c3 : i32
+      %3 = arith.andi %1, %2 : i1
+      attn.yield %3 : i1
     }
   return %2#0, %2#1, %2#2 : tensor<5x32xf32>, tensor<5xf32>, tensor<5xf32>
-}
-
-// Keys and values in pairs, which the heads of a group read at one position.
-func.func @group(%q: tensor<5x8xf32> {attn.name = "q"}, %k: tensor<2x4x64xbf16> {attn.name = "k"}, %v: tensor<1x32x64xbf16> {attn.name = "v"},
-                 %first: index {attn.name = "first"}, %acc: tensor<5x32xf32> {attn.name = "acc"}, %max: tensor<5xf32> {attn.name = "max"},
-                 %sum: tensor<5xf32> {attn.name = "sum"})
-    -> (tensor<5x32xf32> {attn.name = "new_acc"}, tensor<5xf32> {attn.name = "new_max"}, tensor<5xf32> {attn.name = "new_sum"}) {
-  %scale = arith.constant 0.5 : f32
-  %c0 = arith.constant 0 : index
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%c0, %c0, %first, %c0) init(%acc, %max, %sum) {one_position}
-    : tensor<5x8xf32>, tensor<2x4x64xbf16>, tensor<1x32x64xbf16>, tensor<5x32xf32>, tensor<5xf32>, tensor<5xf32>
-    mask {
-    ^bb0(%b: index, %h: index, %i: index, %j: index):
-      %1 = arith.cmpi sle, %j, %i : index
-      attn.yield %1 : i1
-    }
-  return %0#0, %0#1, %0#2 : tensor<5x32xf32>, tensor<5xf32>, tensor<5xf32>
 }
 
 func.func @merge(%accs: tensor<?x?x32xf32> {attn.name = "accs"}, %maxs: tensor<?x?xf32> {attn.name = "maxs"},

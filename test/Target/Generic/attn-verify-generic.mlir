@@ -35,13 +35,15 @@ module {
 
 // -----
 
-// A tile of attention is a schedule of another target's.
+// A call into the executor is made later.
 module attributes {attn.target = {target = "generic"}} {
-func.func @tile(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x64xf32>, %m: tensor<8xf32>) -> tensor<8x64xf32> {
-  // expected-error@+1 {{'attn.attention_state' op is a tile of another target}}
-  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%acc, %m, %m)
-    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
-  return %0#0 : tensor<8x64xf32>
+func.func private @task(%begin: index, %end: index, %worker: index) {
+  return
+}
+func.func @call(%env: !llvm.ptr, %n: index) {
+  // expected-error@+1 {{'attn.parallel_for' op is of a later stage}}
+  attn.parallel_for @task() count %n env %env : (), !llvm.ptr
+  return
 }
 }
 

@@ -41,14 +41,14 @@ struct KeyCount {
   int64_t most;
 };
 
-struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
+struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
   using Scores = llvm::DenseMap<Operation *, Value>;
   Decompose(MLIRContext *context, const Scores &made) : OpRewritePattern(context), made(made) {}
 
   /// The scores of ops whose products have been made before them.
   const Scores &made;
 
-  static FailureOr<KeyCount> countKeys(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
+  static FailureOr<KeyCount> countKeys(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) {
     auto type = cast<RankedTensorType>(op.getKey().getType());
     FailureOr<int64_t> most = type.getDimSize(0);
     if (type.isDynamicDim(0))
@@ -60,7 +60,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
     return KeyCount{asValue(b, affineOf(b, b.getAffineDimExpr(0) * kPanel, {panels})), *most * kPanel};
   }
 
-  LogicalResult matchAndRewrite(attn::AttentionStateOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(attn_cpu::AttentionStateOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     FailureOr<KeyCount> keys = countKeys(b, op);
     auto isStatic = [](Value tile) { return cast<RankedTensorType>(tile.getType()).hasStaticShape(); };
@@ -123,7 +123,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
 
   /// acc, or 0 where it is to start `fromZero`, + probabilities [first, first + count) of the step times `values`, of
   /// which as many count.
-  static Value addValues(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value probabilities, int64_t first,
+  static Value addValues(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value probabilities, int64_t first,
                          Value values, OpFoldResult count, Value acc, bool fromZero) {
     const int64_t m = op.getQuery().getType().getDimSize(0), panels = op.getAcc().getType().getDimSize(1) / kPanel;
     Value rows = columnsOf(b, probabilities, first, count);
@@ -150,20 +150,20 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// Whether products are one op of all panels, which instructions on tiles take two at a time.
-  static bool multipliesTiles(attn::AttentionStateOp op) { return op.getPaired() && TargetInfo::of(op).amxBf16; }
+  static bool multipliesTiles(attn_cpu::AttentionStateOp op) { return op.getPaired() && TargetInfo::of(op).amxBf16; }
 
   /// The factor of the query: scores are in base-2 units where they are linear in it.
-  static Value factorOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
+  static Value factorOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) {
     if (!op.getScore().empty())
       return op.getScale();
     Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(std::numbers::log2e));
     return arith::MulFOp::create(b, op.getScale(), log2e);
   }
-  static Value factorsOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) { return splat(b, factorOf(b, op)); }
+  static Value factorsOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) { return splat(b, factorOf(b, op)); }
 
   /// Whether the scores are multiplied by the factor, as they are subtracted from, and not the query: matmuls then
   /// read it where it lies, unless its rows push one another out of the cache.
-  static bool scalesScores(attn::AttentionStateOp op) {
+  static bool scalesScores(attn_cpu::AttentionStateOp op) {
     FloatAttr scale;
     if (op.getPaired() || op.getAdditive() || !op.getScore().empty() ||
         !matchPattern(op.getScale(), m_Constant(&scale)) || !(scale.getValueAsDouble() > 0))
@@ -181,7 +181,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// Those of `count` keys, possibly fewer than a tile's, that lie before the limit: matmuls take four at a time.
-  static OpFoldResult visible(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value count) {
+  static OpFoldResult visible(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value count) {
     if (!op.getLimit() || getConstantIntValue(count))
       return getAsOpFoldResult(count);
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
@@ -199,7 +199,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// dest + rows panel, the `nth` of `count` products of the op's first or second factor.
-  static Value productOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, bool isSecond, OpFoldResult nth,
+  static Value productOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, bool isSecond, OpFoldResult nth,
                          int64_t count, Value rows, Value panel, Value dest) {
     SmallVector<Value> ahead, bounds;
     for (unsigned i = isSecond; i < op.getAhead().size(); i += 2) {
@@ -214,7 +214,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// The row of `rows` at which part `nth` of `count` of the step's part of what lies ahead begins.
-  static Value boundAhead(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value nth, int64_t count,
+  static Value boundAhead(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value nth, int64_t count,
                           OpFoldResult rows) {
     Value step = arith::SubIOp::create(b, op.getTo(), op.getFrom());
     Value part = arith::DivUIOp::create(b, arith::MulIOp::create(b, step, nth), index(b, count));
@@ -223,7 +223,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// The query times its factors, before the loops over blocks of keys; as bf16 where products are of pairs.
-  static Value scaledQuery(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
+  static Value scaledQuery(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) {
     RankedTensorType type = op.getQuery().getType();
     Type element = op.getPaired() ? Type(b.getBF16Type()) : b.getF32Type();
     OpBuilder::InsertionGuard guard(b);
@@ -263,7 +263,8 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// Scores of all panels into one buffer: products of the query, scaled where the scores are not to be.
-  static Value dotScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value query, Value keys, Value scores) {
+  static Value dotScores(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value query, Value keys,
+                         Value scores) {
     forParts(op.getKey(), 0, getAsOpFoldResult(keys), [&](Value part, int64_t first, OpFoldResult count) {
       scores = multipliesTiles(op) ? tileScores(b, query, part, first, count, scores)
                                    : panelScores(b, op, query, part, first, count, scores);
@@ -285,8 +286,8 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// The same, a panel at a time.
-  static Value panelScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value query, Value keys, int64_t first,
-                           OpFoldResult count, Value scores) {
+  static Value panelScores(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value query, Value keys,
+                           int64_t first, OpFoldResult count, Value scores) {
     int64_t m = cast<RankedTensorType>(query.getType()).getDimSize(0),
             panels = cast<RankedTensorType>(scores.getType()).getDimSize(1) / kPanel;
     OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), zero = b.getIndexAttr(0);
@@ -303,7 +304,7 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
   }
 
   /// v . tanh(query + key): 32 keys at once, channel after channel.
-  static Value additiveScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value keys, Value scores) {
+  static Value additiveScores(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value keys, Value scores) {
     Value factors = factorsOf(b, op);
     int64_t channels = cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0);
     auto type = cast<RankedTensorType>(scores.getType());
@@ -333,10 +334,10 @@ struct Decompose : OpRewritePattern<attn::AttentionStateOp> {
 };
 
 /// One part after another into the state.
-struct DecomposeMerge : OpRewritePattern<attn::AttentionMergeOp> {
+struct DecomposeMerge : OpRewritePattern<attn_cpu::AttentionMergeOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(attn::AttentionMergeOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(attn_cpu::AttentionMergeOp op, PatternRewriter &rewriter) const override {
     if (op.getAcc().getType().getDimSize(1) % kPanel != 0)
       return op.emitOpError() << "has " << op.getAcc().getType().getDimSize(1)
                               << " value channels, which are no panels of " << kPanel;
@@ -354,7 +355,7 @@ struct DecomposeMerge : OpRewritePattern<attn::AttentionMergeOp> {
   }
 
   /// Row r of `state` (acc, max, sum) with that of part p.
-  static void mergeRow(ImplicitLocOpBuilder &b, attn::AttentionMergeOp op, Value p, Value r, ValueRange state) {
+  static void mergeRow(ImplicitLocOpBuilder &b, attn_cpu::AttentionMergeOp op, Value p, Value r, ValueRange state) {
     Value old = tensor::ExtractOp::create(b, state[1], r);
     Value other = tensor::ExtractOp::create(b, op.getPartialMax(), ValueRange{p, r});
     Value max = larger(b, other, old);
@@ -377,9 +378,37 @@ struct DecomposeMerge : OpRewritePattern<attn::AttentionMergeOp> {
   }
 };
 
+/// The op on queries [first, first + kLanes) and all keys, from the state before.
+attn_cpu::AttentionStateOp sliceQueries(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, int64_t first) {
+  OpFoldResult zero = b.getIndexAttr(0), from = b.getIndexAttr(first), count = b.getIndexAttr(kLanes);
+  auto rows = [&](Value tensor, unsigned dim = 0) {
+    SmallVector<int64_t> shape(cast<RankedTensorType>(tensor.getType()).getShape());
+    SmallVector<OpFoldResult> offsets(shape.size(), zero), sizes = extents(b, tensor);
+    shape[dim] = kLanes, offsets[dim] = from, sizes[dim] = count;
+    return extract(b, tensor, offsets, sizes, shape);
+  };
+  Value acc = rows(op.getAcc()), max = rows(op.getMax()), sum = rows(op.getSum()), query = rows(op.getQuery()),
+        position = op.getQ();
+  if (!op.getOnePosition())
+    position = asValue(b, affineOf(b, b.getAffineDimExpr(0) + first, {OpFoldResult(position)}));
+  SmallVector<Value> extras;
+  for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
+    std::optional<unsigned> place = op.getExtraMap(i).getResultPosition(b.getAffineDimExpr(0));
+    extras.push_back(place ? rows(extra, *place) : extra);
+  }
+  auto step = attn_cpu::AttentionStateOp::create(b, query, op.getKey(), op.getValue(), op.getScale(), op.getB(),
+                                                 op.getH(), position, op.getKv(), op.getLimit(), extras,
+                                                 op.getAdditive(), ValueRange(), Value(), Value(), acc, max, sum,
+                                                 op.getExtraMapsAttr(), op.getOnePosition(), op.getPaired());
+  IRMapping mapping;
+  op.getScore().cloneInto(&step.getScore(), mapping);
+  op.getMask().cloneInto(&step.getMask(), mapping);
+  return step;
+}
+
 /// A paired step of more queries than a vector has lanes becomes steps of so many in turn, of which all `scores` come
 /// first: tiles are multiplied beside the softmax of those before. The step's results are left to the last ones.
-void takeInTurn(attn::AttentionStateOp op, Decompose::Scores &scores) {
+void takeInTurn(attn_cpu::AttentionStateOp op, Decompose::Scores &scores) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   RankedTensorType type = op.getQuery().getType();
   const int64_t m = type.getDimSize(0), channels = type.getDimSize(1),
@@ -395,11 +424,8 @@ void takeInTurn(attn::AttentionStateOp op, Decompose::Scores &scores) {
   SmallVector<Value> state(op.getDpsInits());
   for (auto [nth, product] : llvm::enumerate(products)) {
     op.getDpsInitsMutable().assign(state);
-    OpFoldResult first = b.getIndexAttr(nth * kLanes), panels = b.getIndexAttr(keys / kPanel);
-    auto step = cast<attn::AttentionStateOp>(op.getTiledImplementation(b, {first, zero}, {lanes, panels})->tiledOps[0]);
-    // All keys, which may lie apart.
-    step.getKeyMutable().assign(op.getKey());
-    step.getValueMutable().assign(op.getValue());
+    OpFoldResult first = b.getIndexAttr(nth * kLanes);
+    attn_cpu::AttentionStateOp step = sliceQueries(b, op, nth * kLanes);
     scores[step] = product;
     for (auto [i, result] : llvm::enumerate(step.getResults())) {
       SmallVector<OpFoldResult> offsets{first}, sizes{lanes};
@@ -416,8 +442,8 @@ struct DecomposeAttention : rapt::impl::AttnDecomposeAttentionBase<DecomposeAtte
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
       return signalPassFailure();
-    SmallVector<attn::AttentionStateOp> wide;
-    getOperation()->walk([&](attn::AttentionStateOp op) {
+    SmallVector<attn_cpu::AttentionStateOp> wide;
+    getOperation()->walk([&](attn_cpu::AttentionStateOp op) {
       RankedTensorType query = op.getQuery().getType();
       if (op.getPaired() && query.hasStaticShape() && query.getDimSize(0) > kLanes &&
           query.getDimSize(0) % kLanes == 0 && op.getKey().getType().hasStaticShape() &&
@@ -425,14 +451,15 @@ struct DecomposeAttention : rapt::impl::AttnDecomposeAttentionBase<DecomposeAtte
         wide.push_back(op);
     });
     Decompose::Scores scores;
-    for (attn::AttentionStateOp op : wide)
+    for (attn_cpu::AttentionStateOp op : wide)
       takeInTurn(op, scores);
     RewritePatternSet patterns(&getContext());
     patterns.add<Decompose>(&getContext(), scores);
     patterns.add<DecomposeMerge>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     WalkResult rest = getOperation()->walk([](Operation *op) {
-      return isa<attn::AttentionStateOp, attn::AttentionMergeOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      return isa<attn_cpu::AttentionStateOp, attn_cpu::AttentionMergeOp>(op) ? WalkResult::interrupt()
+                                                                             : WalkResult::advance();
     });
     if (rest.wasInterrupted())
       signalPassFailure();

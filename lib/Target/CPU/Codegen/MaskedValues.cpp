@@ -82,7 +82,7 @@ Value addValue(ImplicitLocOpBuilder &b, Value acc, Value r, Value probability, V
 
 /// Row r of `acc` plus the probabilities of a value tile's `count` keys, the first of which is the block's `first`,
 /// times their values.
-FailureOr<Value> addRow(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, const MaskedBlock &block, Value r,
+FailureOr<Value> addRow(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, const MaskedBlock &block, Value r,
                         Value values, int64_t first, Value count, Value acc) {
   bool fails = false;
   acc = loop(b, index(b, 0), count, kPanel, acc, [&](ImplicitLocOpBuilder &b, Value begin, Value outer) {
@@ -108,8 +108,8 @@ FailureOr<Value> addRow(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, cons
 
 } // namespace
 
-FailureOr<Value> cpu::withoutMaskedValues(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, const MaskedBlock &block,
-                                          Value product) {
+FailureOr<Value> cpu::withoutMaskedValues(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op,
+                                          const MaskedBlock &block, Value product) {
   auto exact = scf::IfOp::create(b, product.getType(), hasNonFinite(b, product), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(exact.elseBlock());

@@ -1,6 +1,6 @@
 //===- MaskedValues.h - Values of masked keys take no part ---------------------------*- C++ -*-===//
 #pragma once
-#include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace rapt::cpu {
@@ -18,7 +18,7 @@ struct MaskedBlock {
 /// all keys, where a masked one adds 0 times its value: that is right unless the value is NaN or infinite, which shows
 /// in the sum. Only then are the products added up again, key by key. Fails, with a diagnostic, where the mask has no
 /// form on vectors.
-mlir::FailureOr<mlir::Value> withoutMaskedValues(mlir::ImplicitLocOpBuilder &b, attn::AttentionStateOp op,
+mlir::FailureOr<mlir::Value> withoutMaskedValues(mlir::ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op,
                                                  const MaskedBlock &block, mlir::Value product);
 
 } // namespace rapt::cpu

@@ -48,7 +48,7 @@ Value writeRow(ImplicitLocOpBuilder &b, Value lanes, Value r, Value dest) {
 }
 
 /// Each row's largest score, lane by lane, into a row of 16; the regions' results in place of the scores.
-FailureOr<std::pair<Value, Value>> largestScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op,
+FailureOr<std::pair<Value, Value>> largestScores(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op,
                                                  const Scores &tile) {
   Value scores = tile.tile, keys = tile.keys;
   auto type = cast<RankedTensorType>(scores.getType());
@@ -133,7 +133,7 @@ Value reduceAll(ImplicitLocOpBuilder &b, Value partial, Combine combine) {
 
 // A vector's lanes hold one number of each row (max, sum, factor); loops over scores and channels take one row at a
 // time.
-FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, const Scores &scores) {
+FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, const Scores &scores) {
   auto type = cast<RankedTensorType>(scores.tile.getType());
   int64_t m = type.getDimSize(0), channels = op.getAcc().getType().getDimSize(1);
   auto found = largestScores(b, op, scores);

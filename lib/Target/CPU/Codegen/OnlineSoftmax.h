@@ -1,6 +1,6 @@
 //===- OnlineSoftmax.h - From scores to probabilities and the state of softmax ----*- C++ -*-===//
 #pragma once
-#include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace rapt::cpu {
@@ -36,6 +36,6 @@ struct Scores {
 
 /// Probabilities in place of the scores. Max is overwritten last, which lets the state bufferize in place. Fails, with
 /// a diagnostic, where a region has no form on vectors.
-mlir::FailureOr<Softmax> softmaxOf(mlir::ImplicitLocOpBuilder &b, attn::AttentionStateOp op, const Scores &scores);
+mlir::FailureOr<Softmax> softmaxOf(mlir::ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, const Scores &scores);
 
 } // namespace rapt::cpu

@@ -5,9 +5,9 @@
 include "mlir/Pass/PassBase.td"
 
 def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
-  let summary = "attention_state becomes product, softmax and product";
+  let summary = "lowers attn_cpu.attention_state to matmul, softmax, matmul";
   let description = [{
-    `attn.attention_state` becomes: scores by `linalg.matmul` on each panel of 32 keys; per row, in vectors of 32, the score and
+    `attn_cpu.attention_state` becomes: scores by `linalg.matmul` on each panel of 32 keys; per row, in vectors of 32, the score and
     mask regions, the block's maximum, `exp2` and the sum; probabilities times values by `linalg.matmul`. Scores and
     probabilities share one buffer of [m, block]. Units are base-2 logarithms: scale times log2(e) goes into the query,
     or, with a score region, into its result.
@@ -20,7 +20,7 @@ def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
     ```mlir
     func.func @step(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
                     %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
-      %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+      %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
         : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
       return %0#0 : tensor<8x64xf32>
     }

@@ -177,7 +177,7 @@ FailureOr<Value> applyRegion(ImplicitLocOpBuilder &b, Region &region, unsigned f
 }
 
 /// The regions' arguments for the extras at query r of the tile and 32 keys from `key` on: elements, or a table.
-SmallVector<Value> readExtras(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value r, Value key) {
+SmallVector<Value> readExtras(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value r, Value key) {
   SmallVector<Value> values;
   for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
     if (op.isTable(i)) {
@@ -215,7 +215,7 @@ struct Elements {
   Value kv;                     ///< lanes of 32 bits, as positions have
 };
 
-Elements elementsAt(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value r, Value column) {
+Elements elementsAt(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value r, Value column) {
   Type i32 = b.getI32Type();
   Value key = arith::AddIOp::create(b, op.getKv(), column);
   Value steps = arith::ConstantOp::create(
@@ -228,7 +228,7 @@ Elements elementsAt(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value r,
 }
 
 /// The vector that tells which of these keys are kept; null where nothing masks any.
-FailureOr<Value> keptAt(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, const Elements &elements) {
+FailureOr<Value> keptAt(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, const Elements &elements) {
   Value keep;
   if (op.getLimit())
     keep = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, elements.kv,
@@ -242,11 +242,11 @@ FailureOr<Value> keptAt(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, cons
 }
 } // namespace
 
-FailureOr<Value> cpu::keptKeys(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value r, Value column) {
+FailureOr<Value> cpu::keptKeys(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value r, Value column) {
   return keptAt(b, op, elementsAt(b, op, r, column));
 }
 
-FailureOr<Value> cpu::finishScores(ImplicitLocOpBuilder &b, attn::AttentionStateOp op, Value score, Value r,
+FailureOr<Value> cpu::finishScores(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value score, Value r,
                                    Value column) {
   Elements elements = elementsAt(b, op, r, column);
   if (!op.getScore().empty()) {

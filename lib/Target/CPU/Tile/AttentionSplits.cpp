@@ -6,6 +6,7 @@
 // length, never from the number of threads. A second grid merges the splits' states.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/CacheLayout.h"
 #include "lib/Target/CPU/Tile/AttentionSteps.h"
 
@@ -162,9 +163,9 @@ struct SplitAttention {
       }
       SmallVector<Value> state = emptyState(b, stateRoom(b, task, heads));
       AttentionOp op = task.op;
-      auto merged = attn::AttentionMergeOp::create(b, state[0].getType(), state[1].getType(), state[2].getType(),
-                                                   slices[0], slices[1], slices[2], state[0], state[1], state[2],
-                                                   /*scored=*/!op.getScore().empty());
+      auto merged = attn_cpu::AttentionMergeOp::create(b, state[0].getType(), state[1].getType(), state[2].getType(),
+                                                       slices[0], slices[1], slices[2], state[0], state[1], state[2],
+                                                       /*scored=*/!op.getScore().empty());
       unsigned q = *op.dimOf(3, AttentionOp::Q);
       SmallVector<OpFoldResult> sizes;
       Insertion out;

@@ -1,5 +1,6 @@
 //===- AttentionSteps.cpp - Tiles of queries over blocks of keys -----------------------===//
 #include "lib/Target/CPU/Tile/AttentionSteps.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include <limits>
@@ -60,7 +61,7 @@ static SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTas
         tile.ahead.empty() ? std::pair<Value, Value>() : shareAhead(b, from, to, together, nth);
     Value firstKey = arith::MulIOp::create(b, nth, index(b, task.block));
     AttentionOp op = task.op;
-    auto step = attn::AttentionStateOp::create(
+    auto step = attn_cpu::AttentionStateOp::create(
         b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], tile.query, keys, values, op.getScale(),
         task.row, task.head, tile.position, firstKey, limit, tile.extras.tensors, op.getAdditive(), tile.ahead,
         part.first, part.second, state[0], state[1], state[2],

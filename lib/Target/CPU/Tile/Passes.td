@@ -8,7 +8,7 @@ def AttnCPUTile : Pass<"attn-cpu-tile"> {
   let summary = "turns attn ops into parallel grids of tiles";
   let description = [{
     Every attn op with materialized layouts becomes an `scf.forall` whose tasks work on tiles: products as `linalg.matmul` on
-    [14, 8, 4 or 1, k] x [k, 32] with their epilogue as one `linalg.generic`, attention as `attn.attention_state` over blocks of
+    [14, 8, 4 or 1, k] x [k, 32] with their epilogue as one `linalg.generic`, attention as `attn_cpu.attention_state` over blocks of
     keys, quantized products as
     `attn_cpu.quantized_matmul`, a recurrence as one loop over time for 8 rows, rows (norms, look-ups) as vectors of 32 columns. Grids depend on shapes only.
     Three things are done by the tasks of the op before them: the rotation of a product's heads, a product that only another's
@@ -30,9 +30,7 @@ def AttnCPUTile : Pass<"attn-cpu-tile"> {
 def AttnVerifyTiled : Pass<"attn-verify-tiled", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `tiled`";
   let description = [{
-    No attn op is left but declarations, parameter slices, `attn.attention_state`, `attn.attention_merge`,
-    `attn_cpu.vnni_matmul` and `attn_cpu.quantized_matmul`,
-    and no tensor has an encoding or quantized elements. The other dialects are affine, arith, func, linalg, math, scf, tensor, ub and vector.
+    No op of `attn` is left but declarations and parameter slices, and no tensor has an encoding or quantized elements. The other dialects are attn_cpu, affine, arith, func, linalg, math, scf, tensor, ub and vector.
   }];
 }
 

@@ -1,9 +1,9 @@
-// Ways to tile attn.attention_state over (queries, panels of 32 keys), as upstream's transform ops do it.
+// Ways to tile attn.attention_state over (queries, keys), as upstream's transform ops do it.
 module attributes {transform.with_named_sequence} {
-  // Tiles of 3 queries, for each the keys in blocks of 2 panels through the state.
+  // Tiles of 3 queries, for each the keys in blocks of 64 through the state.
   transform.named_sequence @serial(%root: !transform.any_op {transform.readonly}) {
     %state = transform.structured.match ops{["attn.attention_state"]} in %root : (!transform.any_op) -> !transform.any_op
-    %tile, %loops:2 = transform.structured.tile_using_for %state tile_sizes [3, 2]
+    %tile, %loops:2 = transform.structured.tile_using_for %state tile_sizes [3, 64]
       : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
     transform.yield
   }
@@ -14,26 +14,26 @@ module attributes {transform.with_named_sequence} {
       : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
     transform.yield
   }
-  // Parts of 2 panels of keys at the same time, then the merge.
+  // Parts of 64 keys at the same time, then the merge.
   transform.named_sequence @parts(%root: !transform.any_op {transform.readonly}) {
     %state = transform.structured.match ops{["attn.attention_state"]} in %root : (!transform.any_op) -> !transform.any_op
-    %empty:3, %part, %merge, %loop = transform.structured.tile_reduction_using_forall %state reduction_dims = [1] by tile_sizes = [0, 2]
+    %empty:3, %part, %merge, %loop = transform.structured.tile_reduction_using_forall %state reduction_dims = [1] by tile_sizes = [0, 64]
       : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
     transform.yield
   }
-  // Three parts, whatever the number of keys, each of which goes through its keys panel by panel.
+  // Three parts, whatever the number of keys, each of which goes through its keys in blocks of 32.
   transform.named_sequence @threads(%root: !transform.any_op {transform.readonly}) {
     %state = transform.structured.match ops{["attn.attention_state"]} in %root : (!transform.any_op) -> !transform.any_op
     %empty:3, %part, %merge, %loop = transform.structured.tile_reduction_using_forall %state reduction_dims = [1] by num_threads = [0, 3]
       : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
-    %tile, %serial:2 = transform.structured.tile_using_for %part tile_sizes [4, 1]
+    %tile, %serial:2 = transform.structured.tile_using_for %part tile_sizes [4, 32]
       : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
     transform.yield
   }
-  // One state for each panel of a tile, kept over a loop of tiles: the op has one state for a part.
+  // One state for each key of a tile, kept over a loop of tiles: the op has one state for a part.
   transform.named_sequence @lanes(%root: !transform.any_op {transform.readonly}) {
     %state = transform.structured.match ops{["attn.attention_state"]} in %root : (!transform.any_op) -> !transform.any_op
-    %empty:3, %part, %merge, %loop = transform.structured.tile_reduction_using_for %state reduction_dims = [1] by tile_sizes = [0, 2]
+    %empty:3, %part, %merge, %loop = transform.structured.tile_reduction_using_for %state reduction_dims = [1] by tile_sizes = [0, 64]
       : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
     transform.yield
   }

@@ -1,25 +1,32 @@
-// A step with a score, a mask and a limit, of any number of queries and keys; the mask is a window of 70 keys.
-func.func @state(%q: tensor<?x5xf32> {attn.name = "q"}, %k: tensor<?x5x32xf32> {attn.name = "k"}, %v: tensor<2x?x32xf32> {attn.name = "v"},
-                 %first: index {attn.name = "first"}, %limit: index {attn.name = "limit"}, %acc: tensor<?x64xf32> {attn.name = "acc"},
-                 %max: tensor<?xf32> {attn.name = "max"}, %sum: tensor<?xf32> {attn.name = "sum"})
-    -> (tensor<?x64xf32> {attn.name = "new_acc"}, tensor<?xf32> {attn.name = "new_max"}, tensor<?xf32> {attn.name = "new_sum"}) {
+// A state of any number of queries and keys, with a score that has a bias for each of them and a look-up, and a window of 70 keys. The
+// first query is at the position that is the length of `positions`, the first key at 7.
+attn.dim @queries min 0 max 4096
+attn.dim @keys min 0 max 4096
+attn.dim @first min 0 max 4096
+func.func @state(%q: tensor<?x5xf32> {attn.name = "q", attn.dims = ["queries"]}, %k: tensor<?x5xf32> {attn.name = "k", attn.dims = ["keys"]},
+                 %v: tensor<?x11xf32> {attn.name = "v", attn.dims = ["keys"]}, %bias: tensor<?x?xf32> {attn.name = "bias", attn.dims = ["keys", "queries"]},
+                 %slopes: tensor<9xf32> {attn.name = "slopes"}, %positions: tensor<?xf32> {attn.name = "positions", attn.dims = ["first"]},
+                 %acc: tensor<?x11xf32> {attn.name = "acc", attn.dims = ["queries"]}, %max: tensor<?xf32> {attn.name = "max", attn.dims = ["queries"]},
+                 %sum: tensor<?xf32> {attn.name = "sum", attn.dims = ["queries"]})
+    -> (tensor<?x11xf32> {attn.name = "new_acc", attn.dims = ["queries"]}, tensor<?xf32> {attn.name = "new_max", attn.dims = ["queries"]},
+        tensor<?xf32> {attn.name = "new_sum", attn.dims = ["queries"]}) attributes {attn.entry} {
   %scale = arith.constant 0.5 : f32
   %c0 = arith.constant 0 : index
   %c7 = arith.constant 7 : index
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%c0, %c0, %first, %c7) limit(%limit) init(%acc, %max, %sum)
-    : tensor<?x5xf32>, tensor<?x5x32xf32>, tensor<2x?x32xf32>, tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>
+  %first = tensor.dim %positions, %c0 : tensor<?xf32>
+  %0:3 = attn.attention_state %q, %k, %v, %scale at(%c0, %c0, %first, %c7) extras(%bias, %slopes : tensor<?x?xf32>, tensor<9xf32>)
+    maps [affine_map<(q, kv) -> (kv, q)>, affine_map<(q, kv) -> ()>] init(%acc, %max, %sum)
+    : tensor<?x5xf32>, tensor<?x5xf32>, tensor<?x11xf32>, tensor<?x11xf32>, tensor<?xf32>, tensor<?xf32>
     score {
-    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %e: f32, %table: tensor<9xf32>):
       %distance = arith.subi %i, %j : index
-      %word = arith.index_cast %distance : index to i32
-      %number = arith.sitofp %word : i32 to f32
-      %slope = arith.constant -0.0625 : f32
-      %bias = arith.mulf %number, %slope : f32
-      %biased = arith.addf %s, %bias : f32
-      attn.yield %biased : f32
+      %slope = attn.lookup %table[%distance] : tensor<9xf32> -> f32
+      %biased = arith.addf %s, %e : f32
+      %sloped = arith.addf %biased, %slope : f32
+      attn.yield %sloped : f32
     }
     mask {
-    ^bb0(%b: index, %h: index, %i: index, %j: index):
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %e: f32, %table: tensor<9xf32>):
       %c70 = arith.constant 70 : index
       %start = arith.subi %i, %c70 : index
       %below = arith.cmpi sle, %j, %i : index
@@ -27,5 +34,5 @@ func.func @state(%q: tensor<?x5xf32> {attn.name = "q"}, %k: tensor<?x5x32xf32> {
       %keep = arith.andi %below, %inside : i1
       attn.yield %keep : i1
     }
-  return %0#0, %0#1, %0#2 : tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>
+  return %0#0, %0#1, %0#2 : tensor<?x11xf32>, tensor<?xf32>, tensor<?xf32>
 }

@@ -13,7 +13,7 @@ func.func @plain(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x
   // CHECK: math.exp2 %{{.*}} {nonpositive} : vector<32xf32>
   // CHECK-COUNT-30: vector.shuffle
   // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0, %0#1, %0#2 : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
 }
@@ -28,7 +28,7 @@ func.func @regions(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x3
   // CHECK: arith.cmpi slt, {{.*}} : vector<32xi32>
   // CHECK: arith.cmpi sle, {{.*}} : vector<32xi32>
   // CHECK: arith.select {{.*}} : vector<32xi1>, vector<32xf32>
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%i) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%i) init(%acc, %m, %l)
     : tensor<1x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x32xf32>, tensor<1xf32>, tensor<1xf32>
     score {
     ^bb0(%s: f32, %b: index, %h: index, %x: index, %y: index):
@@ -56,7 +56,7 @@ func.func @extras(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32
   // CHECK: vector.gather {{.*}} : tensor<128xf32>, vector<32xi32>, vector<32xi1>, vector<32xf32> into vector<32xf32>
   // CHECK: tensor.extract %{{.*}} : tensor<128xf32>
   // CHECK-NOT: xi64
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i)
     extras(%rows, %columns, %one, %table : tensor<1x?xf32>, tensor<?x1xf32>, tensor<1xf32>, tensor<4x32xf32>)
     maps [affine_map<(q, kv) -> (q, kv)>, affine_map<(q, kv) -> (kv, q)>, affine_map<(q, kv) -> (q)>, affine_map<(q, kv) -> ()>] init(%acc, %m, %l)
     : tensor<1x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x32xf32>, tensor<1xf32>, tensor<1xf32>
@@ -84,7 +84,7 @@ func.func @additive(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x
   // CHECK: math.tanh %{{.*}} : vector<32xf32>
   // CHECK: math.exp2 %{{.*}} {nonpositive} : vector<32xf32>
   // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) additive(%w : tensor<40xf32>) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) additive(%w : tensor<40xf32>) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x64xf32>
 }
@@ -103,7 +103,7 @@ func.func @scaled(%all: tensor<?x768xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2
   // CHECK: %[[BELOW:.*]] = arith.subf %{{.*}} : vector<32xf32>
   // CHECK: %[[SCALED:.*]] = vector.fma %[[BELOW]], %{{.*}} : vector<32xf32>
   // CHECK-NEXT: math.exp2 %[[SCALED]] {nonpositive}
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x64xf32>
 }
@@ -123,7 +123,7 @@ func.func @aliasing(%all: tensor<?x1024xf32>, %k: tensor<2x64x32xf32>, %v: tenso
   // CHECK: attn_cpu.panel_matmul
   %scale = arith.constant 0.125 : f32
   %q = tensor.extract_slice %all[%i, 64] [8, 64] [1, 1] : tensor<?x1024xf32> to tensor<8x64xf32>
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x64xf32>
 }
@@ -141,7 +141,7 @@ func.func @negative(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x
   // CHECK-NEXT: math.exp2 %[[BELOW]]
   // CHECK: attn_cpu.panel_matmul
   %scale = arith.constant -0.125 : f32
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x64xf32>
 }
@@ -166,7 +166,7 @@ func.func @before_limit(%n: index, %q: tensor<14x64xf32>, %ks: tensor<4x64x32xf3
   // CHECK: %[[ROWS:.*]] = tensor.extract_slice %{{.*}}[0, 0] [14, %[[COUNT]]]
   // CHECK: %[[VALUES:.*]] = tensor.extract_slice %{{.*}}[0, 0] [%[[COUNT]], 32]
   // CHECK: attn_cpu.panel_matmul %[[ROWS]], %[[VALUES]]
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l)
     : tensor<14x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
   return %0#0 : tensor<14x64xf32>
 }
@@ -183,7 +183,7 @@ func.func @blocks(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64
   // CHECK: scf.for {{.*}} to %arg4
   // CHECK-NOT: vector.transfer_read %arg0
   %0:3 = scf.for %b = %c0 to %n step %c1 iter_args(%a = %acc, %x = %m, %y = %l) -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) {
-    %1:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %b) init(%a, %x, %y)
+    %1:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %b) init(%a, %x, %y)
       : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
     scf.yield %1#0, %1#1, %1#2 : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   }
@@ -202,7 +202,7 @@ func.func @group(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x32x64xbf16>, %v: 
   // CHECK: scf.for %[[ROW:[a-z0-9]+]] =
   // CHECK-NOT: arith.addi %[[Q]], %[[ROW]]
   // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {one_position}
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {one_position}
     : tensor<4x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<4x64xf32>, tensor<4xf32>, tensor<4xf32>
     mask {
     ^bb0(%b: index, %h: index, %x: index, %y: index):
@@ -233,7 +233,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: vector.transfer_write %[[ROUNDED]], %{{.*}} : vector<32xbf16>, tensor<14x64xbf16>
     // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>, tensor<14x32xf32>
     %0:3 = scf.for %b = %c0 to %n step %c1 iter_args(%a = %acc, %x = %m, %y = %l) -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>) {
-      %1:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %b) init(%a, %x, %y) {paired}
+      %1:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %b) init(%a, %x, %y) {paired}
         : tensor<14x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
       scf.yield %1#0, %1#1, %1#2 : tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
     }
@@ -259,7 +259,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: %[[LINES:.*]] = affine.apply #{{.*}}()[%[[COUNT]]]
     // CHECK: %[[VALUES:.*]] = tensor.extract_slice %{{.*}}[0, 0] [%[[LINES]], 64]
     // CHECK: attn_cpu.panel_matmul %[[ROWS]], %[[VALUES]], {{.*}} : tensor<14x?xbf16>, tensor<?x64xbf16>
-    %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l) {paired}
+    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l) {paired}
       : tensor<14x64xf32>, tensor<?x32x64xbf16>, tensor<2x?x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
     return %0#0 : tensor<14x64xf32>
   }
@@ -279,7 +279,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: tensor.extract_slice %{{.*}}[0, 64] [14, 64] [1, 1] : tensor<14x128xbf16>
     // CHECK: tensor.extract_slice %arg4
     // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
-    %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
+    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
       : tensor<14x64xf32>, tensor<4x32x64xbf16>, tensor<2x64x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
     return %0#0 : tensor<14x64xf32>
   }
@@ -306,7 +306,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: math.exp2 {{.*}} : vector<32xf32>
     // CHECK: attn_cpu.vnni_matmul
     // CHECK-NOT: attn_cpu.vnni_matmul
-    %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
+    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
       : tensor<32x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<32x64xf32>, tensor<32xf32>, tensor<32xf32>
       mask {
       ^bb0(%b: index, %h: index, %x: index, %y: index):
@@ -334,7 +334,7 @@ func.func @some(%q: tensor<8x64xf32>, %k: tensor<9x64x32xf32>, %v: tensor<2x288x
   // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<8x?xf32>, tensor<?x32xf32>, tensor<8x32xf32>
   %ks = tensor.extract_slice %k[0, 0, 0] [%count, 64, 32] [1, 1, 1] : tensor<9x64x32xf32> to tensor<?x64x32xf32>
   %vs = tensor.extract_slice %v[0, 0, 0] [2, %keys, 32] [1, 1, 1] : tensor<2x288x32xf32> to tensor<2x?x32xf32>
-  %0:3 = attn.attention_state %q, %ks, %vs, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %ks, %vs, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x64xf32>
 }
@@ -350,7 +350,7 @@ func.func @ahead(%next: tensor<8x64xf32>, %result: tensor<8x32xf32>, %q: tensor<
   %all = arith.constant 65536 : index
   // CHECK: attn_cpu.panel_matmul %{{.*}} ahead(%[[NEXT]] : tensor<8x64xf32>) rows(%{{.*}}, %{{.*}}) : tensor<8x64xf32>
   // CHECK: attn_cpu.panel_matmul %{{.*}} ahead(%[[RESULT]] : tensor<8x32xf32>) rows(%{{.*}}, %{{.*}}) write : tensor<8x64xf32>
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i)
     ahead(%next, %result : tensor<8x64xf32>, tensor<8x32xf32>) rows(%c0, %all) init(%acc, %m, %l)
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x32xf32>
@@ -377,7 +377,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: attn_cpu.vnni_matmul %{{.*}}, %[[V1]],
     %k = tensor.concat dim(0) %k0, %k1 : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<4x32x64xbf16>
     %v = tensor.concat dim(1) %v0, %v1 : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<2x64x64xbf16>
-    %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
+    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
       : tensor<32x64xf32>, tensor<4x32x64xbf16>, tensor<2x64x64xbf16>, tensor<32x64xf32>, tensor<32xf32>, tensor<32xf32>
     return %0#0 : tensor<32x64xf32>
   }
@@ -410,7 +410,7 @@ func.func @masked_values(%q: tensor<8x32xf32>, %k: tensor<1x32x32xf32>, %v: tens
   // CHECK: vector.transfer_read %[[EXACT]]
   // CHECK: vector.fma
   // CHECK: return %[[RESULT]]
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l)
     : tensor<8x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x32xf32>
 }
@@ -430,7 +430,7 @@ func.func @wide_indices(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tenso
   // CHECK: %[[NEAREST:.*]] = arith.minsi %[[LOW]], %{{.*}} : index
   // CHECK: arith.index_cast %[[NEAREST]] : index to i32
   // CHECK: arith.cmpi slt, {{.*}} : vector<32xi32>
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
     : tensor<1x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x32xf32>, tensor<1xf32>, tensor<1xf32>
     score {
     ^bb0(%s: f32, %b: index, %h: index, %x: index, %y: index):
@@ -465,7 +465,7 @@ func.func @natural(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x3
   // CHECK: %[[BELOW:.*]] = arith.subf {{.*}} : vector<32xf32>
   // CHECK: %[[UNITS:.*]] = arith.mulf %[[BELOW]], %{{.*}} : vector<32xf32>
   // CHECK: math.exp2 %[[UNITS]] {nonpositive} : vector<32xf32>
-  %0:3 = attn.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
     : tensor<1x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x32xf32>, tensor<1xf32>, tensor<1xf32>
     score {
     ^bb0(%s: f32, %b: index, %h: index, %x: index, %y: index):
@@ -475,7 +475,7 @@ func.func @natural(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x3
   // CHECK: %[[APART:.*]] = arith.subf {{.*}} : f32
   // CHECK: %[[FACTOR:.*]] = arith.mulf %[[APART]], %{{.*}} : f32
   // CHECK: math.exp2 %[[FACTOR]] {nonpositive} : f32
-  %1:3 = attn.attention_merge %as, %ms, %ls init(%0#0, %0#1, %0#2) {scored}
+  %1:3 = attn_cpu.attention_merge %as, %ms, %ls init(%0#0, %0#1, %0#2) {scored}
     : tensor<4x1x32xf32>, tensor<4x1xf32>, tensor<4x1xf32>, tensor<1x32xf32>, tensor<1xf32>, tensor<1xf32>
   return %1#0 : tensor<1x32xf32>
 }

@@ -12,8 +12,8 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: tensor.empty({{.*}}) : tensor<12x2x?x64xbf16>
     // CHECK: vector.transfer_write {{.*}} : vector<32xbf16>, tensor<1x1x32x64xbf16>
     // CHECK: vector.transfer_write {{.*}} : vector<64xbf16>, tensor<?x2x16x64xbf16>
-    // CHECK: attn.attention_state {{.*}} {paired} : tensor<14x64xf32>, tensor<{{[0-9?]+}}x32x64xbf16>, tensor<2x{{[0-9?]+}}x64xbf16>
-    // CHECK: attn.attention_state {{.*}} {paired} : tensor<1x64xf32>
+    // CHECK: attn_cpu.attention_state {{.*}} {paired} : tensor<14x64xf32>, tensor<{{[0-9?]+}}x32x64xbf16>, tensor<2x{{[0-9?]+}}x64xbf16>
+    // CHECK: attn_cpu.attention_state {{.*}} {paired} : tensor<1x64xf32>
     %o = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] {paired} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
   }
@@ -36,13 +36,13 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK-NOT: arith.shli
     // CHECK: %[[KEYS:.*]] = tensor.concat dim(0) %{{.*}}, %{{.*}} : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<4x32x64xbf16>
     // CHECK: %[[VALUES:.*]] = tensor.concat dim(1) %{{.*}}, %{{.*}} : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<2x64x64xbf16>
-    // CHECK: attn.attention_state %{{.*}}, %[[KEYS]], %[[VALUES]], {{.*}} {paired} : tensor<32x64xf32>
-    // CHECK: attn.attention_state {{.*}} {paired} : tensor<32x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>
+    // CHECK: attn_cpu.attention_state %{{.*}}, %[[KEYS]], %[[VALUES]], {{.*}} {paired} : tensor<32x64xf32>
+    // CHECK: attn_cpu.attention_state {{.*}} {paired} : tensor<32x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>
     // CHECK: arith.minsi
     // CHECK: vector.transfer_read {{.*}} : tensor<1x64xf32>, vector<32xf32>
-    // CHECK: attn.attention_state {{.*}} {paired} : tensor<16x64xf32>
+    // CHECK: attn_cpu.attention_state {{.*}} {paired} : tensor<16x64xf32>
     // CHECK-NOT: tensor<1x64xf32>
-    // CHECK: attn.attention_state {{.*}} {one_position} : tensor<3x64xf32>, tensor<2x32x64xbf16>
+    // CHECK: attn_cpu.attention_state {{.*}} {one_position} : tensor<3x64xf32>, tensor<2x32x64xbf16>
     %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
     %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o] {paired}
       : tensor<?x4x3x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x3x64xf32>
@@ -61,9 +61,9 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @bias
   func.func @bias(%q: tensor<?x12x64xf32>, %e: tensor<?x?xf32>, %s: f32) -> tensor<?x12x64xf32> {
-    // CHECK: attn.attention_state {{.*}} {paired} : tensor<32x64xf32>
-    // CHECK: attn.attention_state {{.*}} {paired} : tensor<16x64xf32>
-    // CHECK: attn.attention_state {{[^{]*}} : tensor<1x64xf32>, tensor<{{[0-9?]+}}x32x64xbf16>
+    // CHECK: attn_cpu.attention_state {{.*}} {paired} : tensor<32x64xf32>
+    // CHECK: attn_cpu.attention_state {{.*}} {paired} : tensor<16x64xf32>
+    // CHECK: attn_cpu.attention_state {{[^{]*}} : tensor<1x64xf32>, tensor<{{[0-9?]+}}x32x64xbf16>
     %o = attn.attention %q, %q, %q, %s extras(%e : tensor<?x?xf32>) maps [#q, #k, #v, #o, #e] {paired}
       : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
       score {

@@ -12,12 +12,12 @@ func.func @pairs(%cache: tensor<?x2x4x2x64x64xbf16>, %layer: index, %table: tens
                  %past: tensor<?xi32>, %scale: f32) -> tensor<?x4x3x64xf32> {
   // CHECK: scf.forall (%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) in (%{{.*}}, 4, 3, %{{.*}})
   // CHECK: arith.shli {{.*}} : vector<32xi32>
-  // CHECK: attn.attention_state {{.*}} : tensor<{{[0-9]+}}x64xf32>, tensor<{{[24]}}x64x32xf32>
+  // CHECK: attn_cpu.attention_state {{.*}} : tensor<{{[0-9]+}}x64xf32>, tensor<{{[24]}}x64x32xf32>
   // CHECK: scf.forall (%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) in (%{{.*}}, 4, 1, %{{.*}}) shared_outs(%{{.*}}, %{{.*}}, %{{.*}}) -> (tensor<?x4x1x?x3x64xf32>, tensor<?x4x1x?x3xf32>, tensor<?x4x1x?x3xf32>)
   // CHECK-NOT: arith.shli
-  // CHECK: attn.attention_state {{.*}} {one_position} : tensor<3x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>
+  // CHECK: attn_cpu.attention_state {{.*}} {one_position} : tensor<3x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>
   // CHECK: scf.forall (%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) in (%{{.*}}, 4, 1)
-  // CHECK: attn.attention_merge {{.*}} : tensor<?x3x64xf32>
+  // CHECK: attn_cpu.attention_merge {{.*}} : tensor<?x3x64xf32>
   %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
   %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o]
     : tensor<?x4x3x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x3x64xf32>
@@ -37,7 +37,7 @@ func.func @codes(%cache: tensor<?x2x4x2x136x32xi8>, %layer: index, %table: tenso
                  %past: tensor<?xi32>, %scale: f32) -> tensor<?x4x3x64xf32> {
   // CHECK: scf.forall {{.*}} in (%{{.*}}, 4, 3, %{{.*}}) shared_outs
   // CHECK: arith.sitofp {{.*}} : vector<32xi8> to vector<32xf32>
-  // CHECK: attn.attention_state
+  // CHECK: attn_cpu.attention_state
   // CHECK-NOT: one_position
   // CHECK: scf.forall {{.*}} in (%{{.*}}, 4, 3)
   %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x136x32xi8>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>

@@ -25,14 +25,14 @@ func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?
   // CHECK: tensor.extract_slice %[[PACKED]]#0{{.*}} tensor<12x?x64x32xf32> to tensor<4x64x32xf32>
   // CHECK: tensor.extract_slice %[[PACKED]]#1{{.*}} tensor<12x2x?x32xf32> to tensor<2x128x32xf32>
   // CHECK: arith.muli %[[NTH]], %{{.*}} : index
-  // CHECK: attn.attention_state
+  // CHECK: attn_cpu.attention_state
   // CHECK-SAME: ahead(%{{.*}}, %{{.*}} : tensor<14x64xf32>, tensor<14x64xf32>) rows(%{{.*}}, %{{.*}})
   // CHECK-SAME: : tensor<14x64xf32>, tensor<4x64x32xf32>, tensor<2x128x32xf32>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
   // CHECK-NOT: limit
   // CHECK-NOT: mask {
   // CHECK: scf.for {{.*}} -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
   // CHECK: affine.min
-  // CHECK: attn.attention_state {{.*}} limit({{.*}} : tensor<14x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>,
+  // CHECK: attn_cpu.attention_state {{.*}} limit({{.*}} : tensor<14x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>,
   // CHECK: mask {
   // CHECK: arith.cmpi sle
   %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
@@ -89,7 +89,7 @@ func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4
   %scale = arith.constant 0.125 : f32
   // CHECK: %[[SLOPE:.*]] = tensor.extract %{{.*}} : tensor<4xf32>
   // CHECK: %[[BIAS:.*]] = tensor.extract_slice %{{.*}} : tensor<4x?x?xf32> to tensor<14x?xf32>
-  // CHECK: attn.attention_state {{.*}} extras(%[[BIAS]], %[[TABLE]] : tensor<14x?xf32>, tensor<4x32xf32>)
+  // CHECK: attn_cpu.attention_state {{.*}} extras(%[[BIAS]], %[[TABLE]] : tensor<14x?xf32>, tensor<4x32xf32>)
   // CHECK: ^bb0(%[[S:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: f32, %{{.*}}: tensor<4x32xf32>)
   // CHECK: arith.mulf %[[S]], %[[SLOPE]] : f32
   %o = attn.attention %q, %q, %q, %scale extras(%slope, %bias, %table : tensor<4xf32>, tensor<4x?x?xf32>, tensor<4x32xf32>) maps [#q, #k, #v, #o, #slope, #bias, #table]
@@ -117,7 +117,7 @@ func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4
 func.func @narrow(%q: tensor<?x4x20xf32>) -> tensor<?x4x20xf32> {
   %scale = arith.constant 0.125 : f32
   // CHECK: vector.transfer_read {{.*}} : tensor<14x20xf32>, vector<32xf32>
-  // CHECK: attn.attention_state {{.*}} : tensor<14x32xf32>
+  // CHECK: attn_cpu.attention_state {{.*}} : tensor<14x32xf32>
   // CHECK: vector.transfer_write {{.*}} : vector<32xf32>, tensor<14x20xf32>
   %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
   return %o : tensor<?x4x20xf32>
@@ -140,7 +140,7 @@ func.func @heads_last(%q: tensor<?x4x64xf32>, %bias: tensor<?x?x4xf32>, %keys: t
   %scale = arith.constant 0.125 : f32
   // CHECK: tensor.extract_slice %{{.*}} : tensor<?x?x4xf32> to tensor<14x?x1xf32>
   // CHECK: tensor.extract_slice %{{.*}} : tensor<1x?x1x4xf32> to tensor<?x1x1xf32>
-  // CHECK: attn.attention_state {{.*}} maps [#[[$BIAS]], #[[$KEYS]]]
+  // CHECK: attn_cpu.attention_state {{.*}} maps [#[[$BIAS]], #[[$KEYS]]]
   // CHECK: tensor.extract_slice %{{.*}} : tensor<?x?x4xf32> to tensor<1x?x1xf32>
   %o = attn.attention %q, %q, %q, %scale extras(%bias, %keys : tensor<?x?x4xf32>, tensor<1x?x1x4xf32>) maps [#q, #k, #v, #o, #bias, #keys]
     : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>

@@ -1,0 +1,281 @@
+//===- AttentionTiles.cpp - Tiles of queries and blocks of keys of attention -------------===//
+#include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::neutral;
+using Dim = AttentionOperands::Dim;
+using Attention = attn::AttentionOp;
+
+template <typename Op> static void takeOperands(Op op, AttentionOperands &o) {
+  o.op = op;
+  o.query = op.getQuery(), o.key = op.getKey(), o.scale = op.getScale(), o.additive = op.getAdditive();
+  o.qBegin = op.getQBegin(), o.qOffset = op.getQOffset(), o.kvBegin = op.getKvBegin(), o.kvLength = op.getKvLength();
+  o.extras.assign(op.getExtras().begin(), op.getExtras().end());
+  o.score = &op.getScore(), o.mask = &op.getMask();
+}
+
+AttentionOperands::AttentionOperands(attn::AttentionOp op) {
+  takeOperands(op, *this);
+  value = op.getValue();
+  for (unsigned i = 0; i < op.getMaps().size(); ++i)
+    maps.push_back(op.getMap(i));
+}
+
+AttentionOperands::AttentionOperands(attn::AttentionWeightsOp op) {
+  takeOperands(op, *this);
+  AffineMap none = AffineMap::get(Attention::NumDims, 0, op.getContext());
+  maps = {op.getMap(0), op.getMap(1), none, none};
+  for (unsigned i = 0; i < extras.size(); ++i)
+    maps.push_back(op.getMap(FirstExtra + i));
+}
+
+Value AttentionOperands::operand(unsigned i) const {
+  return i == Query ? query : i == Key ? key : i == Value_ ? value : i == Result ? Value() : extras[i - FirstExtra];
+}
+
+bool AttentionOperands::isTable(unsigned extra) const {
+  return maps[FirstExtra + extra].getNumResults() == 0 &&
+         cast<RankedTensorType>(extras[extra].getType()).getRank() != 0;
+}
+
+std::optional<unsigned> AttentionOperands::placeOf(unsigned i, Dim dim) const {
+  for (auto [place, expr] : llvm::enumerate(maps[i].getResults()))
+    if (cast<AffineDimExpr>(expr).getPosition() == unsigned(dim))
+      return place;
+  return std::nullopt;
+}
+
+OpFoldResult AttentionOperands::extentOf(ImplicitLocOpBuilder &b, Dim dim) const {
+  if (dim == Dim::B) { // operands of offsets tell it, too
+    for (Value begin : {qBegin, kvBegin})
+      if (begin)
+        return affineOf(b, b.getAffineDimExpr(0) - 1, {extent(b, begin, 0)});
+    for (Value ofRow : {qOffset, kvLength})
+      if (ofRow)
+        return extent(b, ofRow, 0);
+  }
+  for (unsigned i = 0; i < maps.size(); ++i)
+    if (Value tensor = operand(i); tensor && !(i == Key && dim == Dim::G) && !(i == Value_ && dim == Dim::G))
+      if (std::optional<unsigned> place = placeOf(i, dim))
+        return extent(b, tensor, *place);
+  // Nothing but the result may give a number of heads.
+  if (isa<attn::AttentionOp>(op))
+    if (std::optional<unsigned> place = placeOf(Result, dim)) {
+      auto type = cast<RankedTensorType>(op->getResult(0).getType());
+      if (!type.isDynamicDim(*place))
+        return b.getIndexAttr(type.getDimSize(*place));
+    }
+  return b.getIndexAttr(1);
+}
+
+attn::KVViewOp AttentionOperands::view() const { return key.getDefiningOp<attn::KVViewOp>(); }
+
+std::string neutral::obstacle(const AttentionOperands &o, const CacheReader *cache) {
+  if (o.value)
+    if (std::optional<unsigned> place = o.placeOf(AttentionOperands::Value_, Dim::DV);
+        !place || cast<RankedTensorType>(o.value.getType()).isDynamicDim(*place))
+      return "the number of the value's channels is not static";
+  attn::KVViewOp view = o.view();
+  if (view && o.value && o.value.getDefiningOp<attn::KVViewOp>() != view)
+    return "keys and values are not of one cache";
+  if (!view && o.value && o.value.getDefiningOp<attn::KVViewOp>())
+    return "values are in a cache, and keys are not";
+  if (view && (!cache || !cache->matches(view.getCache().getType(),
+                                         cast<RankedTensorType>(view.getKeys().getType()).getDimSize(3))))
+    return "no layout of the cache is known";
+  return "";
+}
+
+QueryTile neutral::queryTile(ImplicitLocOpBuilder &b, const AttentionOperands &o, Value row, Value keyHead, Value group,
+                             Value nth) {
+  QueryTile tile{.row = row, .keyHead = keyHead, .group = group};
+  Value zero = index(b, 0), groups = asValue(b, o.extentOf(b, Dim::G)),
+        next = arith::AddIOp::create(b, row, index(b, 1));
+  tile.head = arith::AddIOp::create(b, arith::MulIOp::create(b, keyHead, groups), group);
+  Value queries = asValue(b, o.extentOf(b, Dim::Q)), begin = zero;
+  if (o.qBegin) {
+    begin = readIndex(b, o.qBegin, row);
+    queries = arith::SubIOp::create(b, readIndex(b, o.qBegin, next), begin);
+  }
+  Value start = arith::MulIOp::create(b, nth, index(b, kQueries));
+  tile.inRow = arith::MinSIOp::create(b, start, queries);
+  tile.first = arith::AddIOp::create(b, begin, tile.inRow);
+  Value rest = arith::SubIOp::create(b, queries, tile.inRow);
+  tile.size = affineMin(b, {b.getIndexAttr(kQueries), OpFoldResult(rest)});
+  Value offset = o.qOffset ? readIndex(b, o.qOffset, row) : zero;
+  tile.position = arith::AddIOp::create(b, offset, tile.inRow);
+
+  tile.firstKey = o.kvBegin ? readIndex(b, o.kvBegin, row) : zero;
+  Value keys;
+  if (o.kvLength)
+    keys = readIndex(b, o.kvLength, row);
+  else if (o.kvBegin)
+    keys = arith::SubIOp::create(b, readIndex(b, o.kvBegin, next), tile.firstKey);
+  else if (o.qOffset)
+    keys = arith::AddIOp::create(b, offset, queries);
+  else
+    keys = asValue(b, o.extentOf(b, Dim::KV));
+  // Keys outside of the mask's bounds count for no query of the tile.
+  MaskBounds bounds = analyzeMask(*o.mask);
+  tile.from = zero, tile.to = keys;
+  if (bounds.lower)
+    tile.from = arith::MaxSIOp::create(b, zero, arith::AddIOp::create(b, tile.position, index(b, *bounds.lower)));
+  if (bounds.upper) {
+    Value last = arith::AddIOp::create(b, tile.position, asValue(b, tile.size));
+    Value end = arith::AddIOp::create(b, last, index(b, *bounds.upper - 1));
+    tile.to = arith::MaxSIOp::create(b, zero, arith::MinSIOp::create(b, keys, end));
+  }
+  // A tile without queries has no keys, whatever the row's offsets are.
+  Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, rest, zero);
+  tile.to = arith::SelectOp::create(b, isEmpty, zero, tile.to);
+  return tile;
+}
+
+void neutral::placeQueries(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, unsigned i,
+                           SmallVectorImpl<OpFoldResult> &offsets, SmallVectorImpl<OpFoldResult> &sizes) {
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  for (AffineExpr expr : o.maps[i].getResults()) {
+    const auto dim = static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition());
+    OpFoldResult offset = dim == Dim::B     ? tile.row
+                          : dim == Dim::HKV ? tile.keyHead
+                          : dim == Dim::G   ? tile.group
+                          : dim == Dim::Q   ? OpFoldResult(tile.first)
+                                            : zero;
+    offsets.push_back(offset);
+    sizes.push_back(dim == Dim::Q ? tile.size : dim == Dim::DQK || dim == Dim::DV ? o.extentOf(b, dim) : one);
+  }
+}
+
+AffineMap neutral::mapOfPart(ImplicitLocOpBuilder &b, const AttentionOperands &o, unsigned i, ArrayRef<Dim> dims) {
+  SmallVector<int64_t> results;
+  for (AffineExpr expr : o.maps[i].getResults()) {
+    const auto *it = llvm::find(dims, static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition()));
+    results.push_back(it == dims.end() ? -1 : it - dims.begin());
+  }
+  return mapOf(b, dims.size(), results);
+}
+
+KeyRange neutral::keyRange(ImplicitLocOpBuilder &b, const AttentionOperands &o, const CacheReader *cache,
+                           const QueryTile &tile) {
+  attn::KVViewOp view = o.view();
+  if (!view)
+    return {tile.from, tile.to, kKeys};
+  const int64_t channels = cast<RankedTensorType>(view.getKeys().getType()).getDimSize(3),
+                step = cache->blockOf(cast<RankedTensorType>(view.getCache().getType()), channels);
+  Value block = arith::DivUIOp::create(b, tile.from, index(b, step));
+  return {arith::MulIOp::create(b, block, index(b, step)), tile.to, step};
+}
+
+/// The part of `source` that has rows and columns at dims `row` and `column` and the extent 1 at all others, as a
+/// matrix. Columns before rows are copied.
+static Value matrixOf(ImplicitLocOpBuilder &b, Value source, OFRs offsets, OFRs sizes, unsigned row, unsigned column) {
+  SmallVector<int64_t> shape;
+  for (unsigned dim : {std::min(row, column), std::max(row, column)})
+    shape.push_back(isa<Attribute>(sizes[dim]) ? *getConstantIntValue(sizes[dim]) : ShapedType::kDynamic);
+  Value part = extract(b, source, offsets, sizes, shape);
+  if (row < column)
+    return part;
+  Value room = emptyOf(b, {sizes[row], sizes[column]}, cast<RankedTensorType>(source.getType()).getElementType());
+  return generic(b, {part}, room, {mapOf(b, 2, {1, 0}), b.getMultiDimIdentityMap(2)}, {Loop::Parallel, Loop::Parallel},
+                 [](ImplicitLocOpBuilder &, ValueRange x) { return x[0]; });
+}
+
+/// Channels of queries and keys that count: a target pads them, and leaves an additive similarity's vector as it was.
+static OpFoldResult channelsOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, unsigned operand, unsigned place) {
+  return operand != AttentionOperands::Value_ && o.additive ? extent(b, o.additive, 0)
+                                                            : extent(b, o.operand(operand), place);
+}
+
+Value neutral::keyRows(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, unsigned i,
+                       Value first, OpFoldResult size) {
+  SmallVector<OpFoldResult> offsets, sizes;
+  unsigned row = 0, column = 0;
+  for (auto [place, expr] : llvm::enumerate(o.maps[i].getResults())) {
+    const auto dim = static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition());
+    OpFoldResult offset = b.getIndexAttr(0), extent = b.getIndexAttr(1); // keys and values have one group
+    if (dim == Dim::B)
+      offset = tile.row;
+    else if (dim == Dim::HKV)
+      offset = tile.keyHead;
+    else if (dim == Dim::KV)
+      offset = Value(arith::AddIOp::create(b, tile.firstKey, first)), extent = size, row = place;
+    else if (dim == Dim::DQK || dim == Dim::DV)
+      extent = channelsOf(b, o, i, place), column = place;
+    offsets.push_back(offset);
+    sizes.push_back(extent);
+  }
+  return matrixOf(b, o.operand(i), offsets, sizes, row, column);
+}
+
+KeyBlock neutral::keyBlock(ImplicitLocOpBuilder &b, const AttentionOperands &o, const CacheReader *cache,
+                           const QueryTile &tile, const KeyRange &range, Value first, OpFoldResult size) {
+  attn::KVViewOp view = o.view();
+  if (!view)
+    return {keyRows(b, o, tile, AttentionOperands::Key, first, size),
+            o.value ? keyRows(b, o, tile, AttentionOperands::Value_, first, size) : Value()};
+  const int64_t channels = cast<RankedTensorType>(view.getKeys().getType()).getDimSize(3);
+  Value nth = arith::DivUIOp::create(b, first, index(b, range.step)),
+        id = readIndex(b, view.getTable(), {tile.row, nth});
+  auto read = [&](CacheReader::Part part, OpFoldResult count) {
+    Value whole = cache->read(b, view.getCache(), id, view.getLayer(), tile.keyHead, part, channels);
+    return slice(b, whole, {b.getIndexAttr(0), b.getIndexAttr(0)}, {size, count});
+  };
+  OpFoldResult all = b.getIndexAttr(channels);
+  Value keys = read(CacheReader::Keys, o.additive ? extent(b, o.additive, 0) : all);
+  return {keys, o.value ? read(CacheReader::Values, all) : Value()};
+}
+
+/// The part of an extra operand that the tile and the keys from `first` on see. With b in its map an extra counts
+/// within the row, else where queries and keys are packed.
+static Value extraOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, unsigned i,
+                     Value first, OpFoldResult size) {
+  const bool isOfRow = o.placeOf(i, Dim::B).has_value();
+  SmallVector<OpFoldResult> offsets, sizes;
+  for (AffineExpr expr : o.maps[i].getResults()) {
+    OpFoldResult extent = b.getIndexAttr(1);
+    Value offset;
+    switch (static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition())) {
+    case Dim::B:
+      offset = tile.row;
+      break;
+    case Dim::HKV:
+      offset = tile.keyHead;
+      break;
+    case Dim::G:
+      offset = tile.group;
+      break;
+    case Dim::Q:
+      offset = isOfRow ? tile.inRow : tile.first, extent = tile.size;
+      break;
+    case Dim::KV:
+      offset = isOfRow ? first : Value(arith::AddIOp::create(b, tile.firstKey, first)), extent = size;
+      break;
+    default:
+      llvm_unreachable("extra operands have no channels");
+    }
+    offsets.push_back(offset);
+    sizes.push_back(extent);
+  }
+  return slice(b, o.operand(i), offsets, sizes);
+}
+
+ScoreTile neutral::scoreTile(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, Value key,
+                             Value first, OpFoldResult size) {
+  SmallVector<OpFoldResult> offsets, sizes;
+  placeQueries(b, o, tile, AttentionOperands::Query, offsets, sizes);
+  const unsigned row = *o.placeOf(AttentionOperands::Query, Dim::Q),
+                 column = *o.placeOf(AttentionOperands::Query, Dim::DQK);
+  sizes[column] = channelsOf(b, o, AttentionOperands::Query, column);
+  ScoreTile result{.query = matrixOf(b, o.query, offsets, sizes, row, column), .key = key, .scale = o.scale};
+  result.b = tile.row, result.h = tile.head, result.q = tile.position, result.kv = first;
+  result.additive = o.additive, result.score = o.score, result.mask = o.mask;
+  for (unsigned i = 0; i < o.extras.size(); ++i) {
+    const unsigned operand = AttentionOperands::FirstExtra + i;
+    const bool isTable = o.isTable(i);
+    result.extras.push_back(isTable ? o.extras[i] : extraOf(b, o, tile, operand, first, size));
+    result.extraMaps.push_back(isTable ? AffineMap::get(2, 0, b.getContext())
+                                       : mapOfPart(b, o, operand, {Dim::Q, Dim::KV}));
+  }
+  return result;
+}
