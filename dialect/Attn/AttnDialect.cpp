@@ -63,8 +63,8 @@ LogicalResult KVCacheType::verify(function_ref<InFlightDiagnostic()> emitError, 
                                   int64_t headDim, int64_t block, Type elementType) {
   if (layers < 1 || heads < 1 || headDim < 1)
     return emitError() << "kv_cache extents must be positive, found " << layers << " x " << heads << " x " << headDim;
-  if (block < kPanel || block % kPanel != 0)
-    return emitError() << "kv_cache block must be a positive multiple of " << kPanel << ", found " << block;
+  if (block < 1)
+    return emitError() << "kv_cache block must be positive, found " << block;
   if (!elementType.isF32() && !elementType.isBF16() && !elementType.isF16() && !elementType.isSignlessInteger(8))
     return emitError() << "kv_cache element type must be f32, bf16, f16 or i8, found " << elementType;
   return success();

@@ -51,7 +51,11 @@ def Attn_ChannelsOpInterface : OpInterface<"ChannelsOpInterface"> {
       "::rapt::attn::RowAccess", "getRowAccess", (ins), "", "return ::rapt::attn::RowAccess::other;">,
     InterfaceMethod<[{Called when the channels of operands have got zeros behind them: `channels` has for each operand how many it had.
       An op that must know how many channels count keeps the number.}],
-      "::llvm::LogicalResult", "keepChannels", (ins "::llvm::ArrayRef<int64_t>":$channels), "", "return ::mlir::success();">
+      "::llvm::LogicalResult", "keepChannels", (ins "::llvm::ArrayRef<int64_t>":$channels), "", "return ::mlir::success();">,
+    InterfaceMethod<"Whether channels may be padded only behind all of them, not in groups: the op takes a number of leading ones.",
+      "bool", "takesLeadingChannels", (ins), "", "return false;">,
+    InterfaceMethod<"Whether a layout has padded channels that the op tells apart from those that count.",
+      "bool", "isPadded", (ins), "", "return false;">
   ];
 }
 class Attn_HasChannels<list<string> own = []> : DeclareOpInterfaceMethods<Attn_ChannelsOpInterface, own>;

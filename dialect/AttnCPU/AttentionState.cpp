@@ -2,11 +2,12 @@
 #include "dialect/Attn/Ops/Regions.h"
 #include "dialect/Attn/Ops/State.h"
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/Panels.h"
 
 using namespace mlir;
 using namespace rapt::attn_cpu;
-using rapt::attn::depthOfPanels, rapt::attn::fits, rapt::attn::FoldCastsIntoState, rapt::attn::isInPairs,
-    rapt::attn::isTableWith, rapt::attn::kPanel, rapt::attn::padToPanel, rapt::attn::verifyMerge,
+using rapt::attn_cpu::depthOfPanels, rapt::attn::fits, rapt::attn::FoldCastsIntoState, rapt::attn_cpu::isInPairs,
+    rapt::attn::isTableWith, rapt::attn_cpu::kPanel, rapt::attn_cpu::padToPanel, rapt::attn::verifyMerge,
     rapt::attn::verifyRowsOfState, rapt::attn::verifyStateExtras;
 
 /// Whether `extent` can be `count` panels.

@@ -1,10 +1,11 @@
 //===- AttnCPU.cpp - The machine dialect of the CPU target -------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/Attn/Ops/Assembly.h"
+#include "dialect/AttnCPU/Panels.h"
 
 using namespace mlir;
+using namespace rapt;
 using namespace rapt::attn_cpu;
-using rapt::attn::kPanel;
 using rapt::attn::parseNamedRegions;
 using rapt::attn::printNamedRegions;
 using rapt::attn::QuantizedCode;
@@ -20,6 +21,19 @@ void AttnCPUDialect::initialize() {
 #include "dialect/AttnCPU/AttnCPUOps.cpp.inc"
       >();
 }
+
+LogicalResult AttnCPUDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != pairedAttr)
+    return success();
+  auto attention = dyn_cast<attn::AttentionOp>(op);
+  if (!attention || !isa<UnitAttr>(attribute.getValue()))
+    return op->emitOpError() << "attribute '" << pairedAttr << "' is a unit attribute of attn.attention";
+  if (attention.getAdditive())
+    return op->emitOpError("is paired, and an additive similarity is no product");
+  return success();
+}
+
+bool rapt::attn_cpu::isPaired(Operation *attention) { return attention->hasAttr(AttnCPUDialect::pairedAttr); }
 
 LogicalResult PanelMatmulOp::verify() {
   if (llvm::any_of(getOperandTypes(), llvm::IsaPred<UnrankedTensorType>))

@@ -5,3 +5,8 @@
 #include "dialect/AttnCPU/AttnCPUDialect.h.inc"
 #define GET_OP_CLASSES
 #include "dialect/AttnCPU/AttnCPUOps.h.inc"
+
+namespace rapt::attn_cpu {
+/// Whether the matmuls of an attn.attention are bf16 dot products.
+bool isPaired(mlir::Operation *attention);
+} // namespace rapt::attn_cpu

@@ -16,6 +16,14 @@ def AttnCPU_Dialect : Dialect {
   let description = [{
     A packed panel is 32 columns of the second operand of a matmul, [k, 32], or of bf16 with two rows interleaved, [k/2, 64] (VNNI). The ops are
     made below the stage `laid-out`, but for `attn_cpu.cast_rows`, which is made there.
+
+    `attn_cpu.paired` on `attn.attention` says that both matmuls take bf16: the scaled query, keys, values, and the probabilities before they are normalized,
+    whose sum is that of the rounded ones. `attn-pair-attention` sets it.
+  }];
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// Attribute of `attn.attention`: its matmuls are bf16 dot products.
+    static constexpr ::llvm::StringLiteral pairedAttr = "attn_cpu.paired";
   }];
 }
 

@@ -1,12 +1,13 @@
 //===- CacheLayout.cpp - How a block of the cache lies in memory ----------------------===//
 #include "dialect/AttnCPU/CacheLayout.h"
+#include "dialect/AttnCPU/Panels.h"
 
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::attn_cpu;
 
 RankedTensorType CacheLayout::poolOf(attn::KVCacheType cache) {
-  CacheLayout layout{cache.getElementType(), cache.getBlock(), attn::padToPanel(cache.getHeadDim())};
+  CacheLayout layout{cache.getElementType(), cache.getBlock(), attn_cpu::padToPanel(cache.getHeadDim())};
   return RankedTensorType::get(
       {ShapedType::kDynamic, cache.getLayers(), cache.getHeads(), 2, layout.lines(), layout.columns()},
       cache.getElementType());

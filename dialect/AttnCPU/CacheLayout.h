@@ -1,10 +1,9 @@
 //===- CacheLayout.h - How a block of the cache lies in memory ----------*- C++ -*-===//
 #pragma once
 #include "dialect/Attn/AttnDialect.h"
+#include "dialect/AttnCPU/Panels.h"
 
 namespace rapt::attn_cpu {
-
-using attn::kPanel;
 
 /// A pool of blocks is [blocks, layers, heads, {keys, values}, lines, columns]. Keys and values each lie as a product
 /// reads its second operand: keys in panels [block/32][channels][32], values [channels/32][block][32].

@@ -10,7 +10,6 @@ namespace rapt::artifact {
 
 namespace {
 
-constexpr int64_t panelWidth = 32;
 constexpr size_t wideUnitBytes = 4; // a unit is the k elements of one lane: one or two of 16 bits, or one of 32
 constexpr size_t widePanelRowBytes = panelWidth * wideUnitBytes; // the longest row of units over all lanes
 
@@ -24,7 +23,7 @@ struct Axis {
   static Axis of(int64_t extent, int64_t group, int64_t paddedExtent) {
     if (group <= 0 || group >= extent)
       return {extent, extent, paddedExtent};
-    return {extent, group, (group + panelWidth - 1) / panelWidth * panelWidth};
+    return {extent, group, padToPanel(group)};
   }
   /// The first logical index at or after padded index `position`.
   int64_t logical(int64_t position) const {

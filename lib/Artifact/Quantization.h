@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "lib/Artifact/Panels.h"
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -27,13 +28,13 @@ struct Quantization {
   int64_t groups(int64_t rows) const { return group == 0 ? 1 : paddedRows(rows) / group; }
   int64_t groupRows(int64_t rows) const { return group == 0 ? paddedRows(rows) : group; }
   /// Bytes of a group of a panel of 32 columns: codes, 32 scales in bf16, and 64 bytes of zeros where it has them.
-  int64_t codeBytes(int64_t rows) const { return groupRows(rows) * 32 * bits / 8; }
+  int64_t codeBytes(int64_t rows) const { return groupRows(rows) * panelWidth * bits / 8; }
   int64_t groupBytes(int64_t rows) const { return codeBytes(rows) + 64 + (zeroPoints ? 64 : 0); }
 };
 
 /// Codes of a group of a panel, and what they stand for: scale[n] (code[k][n] - zero[n]).
 struct QuantizedGroup {
-  static constexpr int64_t width = 32;
+  static constexpr int64_t width = panelWidth;
   std::vector<uint8_t> codes; ///< [rows][32]
   float scales[width];        ///< values of bf16
   uint8_t zeros[width];

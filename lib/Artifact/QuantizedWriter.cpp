@@ -6,7 +6,6 @@
 namespace rapt::artifact {
 
 namespace {
-constexpr int64_t panelWidth = QuantizedGroup::width;
 constexpr uint64_t rowBytes = panelWidth * sizeof(float);
 /// Bytes of f32 panels that are made at a time, at least one panel.
 constexpr uint64_t windowBytes = uint64_t(8) << 20;

@@ -79,9 +79,8 @@ Status checkOptions(const ImportOptions &options) {
     return outside("the largest batch", options.maxBatch, 1, 65536);
   if (options.maxTokens < 1 || options.maxTokens > mostIndex)
     return outside("the largest number of tokens in a step", options.maxTokens, 1, mostIndex);
-  if (options.cacheBlock < attn::kPanel || options.cacheBlock > 65536 || options.cacheBlock % attn::kPanel != 0)
-    return Error{"a cache block of " + std::to_string(options.cacheBlock) + " positions is not a multiple of " +
-                 std::to_string(attn::kPanel) + " up to 65536"};
+  if (options.cacheBlock < 1 || options.cacheBlock > 65536)
+    return outside("the number of positions of a cache block", options.cacheBlock, 1, 65536);
   return {};
 }
 

@@ -19,7 +19,7 @@ struct ImportOptions {
   int64_t maxSequenceLength = 0; ///< positions of one sequence; 0: as many as the model has
   int64_t maxBatch = 64;         ///< sequences of one step
   int64_t maxTokens = 65536;     ///< tokens of one step over all its sequences
-  int64_t cacheBlock = 64;       ///< positions of one block of the key/value cache, a multiple of 32
+  int64_t cacheBlock = 64;       ///< positions of one block of the key/value cache
   /// Outputs to look at; see AttentionWeights.h. Images are then no larger than the model's own, or its processor's.
   std::optional<AttentionSelection> attentionWeights = {};
 };

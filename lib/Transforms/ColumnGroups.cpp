@@ -1,12 +1,13 @@
 //===- ColumnGroups.cpp - Columns that are padded in parts -----------------------------===//
 #include "lib/Transforms/ColumnGroups.h"
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Artifact/Panels.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace rapt;
 
-int64_t rapt::columnGroupOf(int64_t columns) { return columns % attn::kPanel == 0 ? 0 : columns; }
+int64_t rapt::columnGroupOf(int64_t columns) { return columns % artifact::panelWidth == 0 ? 0 : columns; }
 
 /// Columns of a part of `value` as `op`, which makes or reads it, knows them; 0 where it knows no parts.
 static int64_t groupAt(Operation *op, Value value) {

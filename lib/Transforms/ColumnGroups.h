@@ -8,7 +8,7 @@ namespace rapt {
 /// else 0. Sums keep their operands' columns; one that was fused is an extra operand.
 int64_t columnGroup(mlir::Value value);
 
-/// 0 where groups of `columns` need no padding of their own, else `columns`.
+/// 0 where groups of `columns` need no padding of their own in the panels of a weight file, else `columns`.
 int64_t columnGroupOf(int64_t columns);
 
 } // namespace rapt

@@ -33,17 +33,14 @@ LogicalResult verifyEntry(func::FuncOp entry) {
   return success();
 }
 
-/// Nothing is padded yet, so the vector of an additive similarity is as long as the query's channels are many.
-template <typename Op> LogicalResult verifyAdditive(Op op) {
-  if (!op.getAdditive())
-    return success();
-  auto query = cast<RankedTensorType>(op.getQuery().getType()),
-       vector = cast<RankedTensorType>(op.getAdditive().getType());
-  if (int64_t channels = query.getDimSize(*op.dimOf(0, attn::AttentionOp::DQK));
-      ShapedType::isDynamic(channels) || channels == vector.getDimSize(0))
-    return success();
-  return op.emitOpError() << "needs an additive vector with an element for each channel of " << query << ", found "
-                          << vector;
+/// Padding is a choice of a target's layout.
+LogicalResult verifyUnpadded(Operation *op, Stage stage) {
+  auto channels = dyn_cast<attn::ChannelsOpInterface>(op);
+  auto unpack = dyn_cast<attn::UnpackRowsOp>(op);
+  if ((channels && channels.isPadded()) ||
+      (unpack && unpack.getInput().getType().getShape().back() != unpack.getResult().getType().getShape().back()))
+    return op->emitOpError() << "has padded channels: the " << nameOf(stage) << " stage promises logical shapes";
+  return success();
 }
 
 bool isElement(Type type) {
@@ -80,9 +77,7 @@ struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
         return WalkResult::interrupt();
       if (auto entry = dyn_cast<func::FuncOp>(op); entry && isNamed && entry->hasAttr(attn::AttnDialect::entryAttr))
         return failed(verifyEntry(entry)) ? WalkResult::interrupt() : WalkResult::advance();
-      if (auto attention = dyn_cast<attn::AttentionOp>(op); attention && failed(verifyAdditive(attention)))
-        return WalkResult::interrupt();
-      if (auto weights = dyn_cast<attn::AttentionWeightsOp>(op); weights && failed(verifyAdditive(weights)))
+      if (failed(verifyUnpadded(op, Stage::Imported)))
         return WalkResult::interrupt();
       if (isa<attn::AttnDialect, func::FuncDialect>(op->getDialect()) || isa<ModuleOp, scf::ForOp, scf::YieldOp>(op))
         return WalkResult::advance();
@@ -139,7 +134,7 @@ struct VerifyCanonical : rapt::impl::AttnVerifyCanonicalBase<VerifyCanonical> {
       return signalPassFailure();
     Shapes shapes;
     if (failed(verifyEach(getOperation(), [&](Operation *op) -> LogicalResult {
-          if (failed(verifyNoLayout(op)) || failed(verifyNeutral(op)))
+          if (failed(verifyNoLayout(op)) || failed(verifyNeutral(op)) || failed(verifyUnpadded(op, Stage::Canonical)))
             return failure();
           if (auto loop = dyn_cast<scf::ForOp>(op); loop && failed(verifyLoop(loop, shapes)))
             return failure();

@@ -1,5 +1,6 @@
 //===- QuantizeWeights.cpp - Matrices become integers with scales --------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Artifact/Panels.h"
 #include "lib/Transforms/ColumnGroups.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StageContract.h"
@@ -82,7 +83,7 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
   FailureOr<attn::QuantizedType> typeOf(attn::ParameterOp parameter, const Uses &uses) {
     RankedTensorType slice = parameter.getSliceType();
     // Tables of fewer rows than a panel would grow.
-    bool isSmall = uses.products.empty() && slice.getRank() == 2 && slice.getDimSize(0) < attn::kPanel;
+    bool isSmall = uses.products.empty() && slice.getRank() == 2 && slice.getDimSize(0) < artifact::panelWidth;
     if (uses.isOther || isSmall || slice.getRank() != 2 || !isa<FloatType>(slice.getElementType()) ||
         (uses.products.empty() && !uses.isTable))
       return attn::QuantizedType();
@@ -96,7 +97,7 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
     }
     if (uses.isTable && (axis != 1 || period != 0))
       return attn::QuantizedType();
-    int64_t padded = attn::padToPanel(period), depth = slice.getDimSize(axis);
+    int64_t padded = artifact::padToPanel(period), depth = slice.getDimSize(axis);
     if (period != 0 && size != 0 && padded % size != 0)
       return parameter.emitOpError() << "cannot be quantized in groups of " << size << ": the rows of tensor '"
                                      << tensorOf(parameter) << "' come in heads of " << period << ", padded to "

@@ -169,7 +169,7 @@ def concat(columns):
     result = f"tensor<?x{pad(sum(columns))}xf32>"
     return f"""
 func.func @{name}({", ".join(f'%x{i}: {t} {{attn.name = "x{i}"{dim}' for i, t in enumerate(types))}) -> ({result} {{attn.name = "y"{dim}) attributes {{attn.entry}} {{
-  %y = attn.concat {", ".join(f"%x{i}" for i in range(len(types)))} columns [{", ".join(map(str, columns))}] : {", ".join(types)}
+  %y = attn.concat {", ".join(f"%x{i}" for i in range(len(types)))} columns [{", ".join(map(str, columns))}] width {pad(sum(columns))} : {", ".join(types)}
   return %y : {result}
 }}
 """

@@ -226,9 +226,9 @@ private:
 template <typename Op> static LogicalResult verifyAdditive(Op op, int64_t channels) {
   if (!op.getAdditive())
     return success();
-  // From the canonical stage on the heads may be padded, with zeros, and the vector not.
+  // A target's layout may pad the heads, with zeros, and not the vector.
   int64_t size = cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0);
-  if (ShapedType::isDynamic(size) || (size != channels && padToPanel(size) != channels))
+  if (ShapedType::isDynamic(size) || ShapedType::isDynamic(channels) || size > channels)
     return op.emitOpError() << "needs an additive vector with an element for each of the static channels dqk, found "
                             << op.getAdditive().getType() << " for " << op.getQuery().getType();
   return success();
@@ -282,8 +282,6 @@ LogicalResult AttentionOp::verify() {
     return failure();
   if (failed(verifyAdditive(*this, extents[DQK])))
     return failure();
-  if (getPaired() && getAdditive())
-    return emitOpError("is paired, and an additive similarity is no product");
   return success();
 }
 
@@ -504,3 +502,14 @@ template <typename Op> static LogicalResult retypeTables(Op op) {
 LogicalResult AttentionOp::keepChannels(ArrayRef<int64_t>) { return retypeTables(*this); }
 
 LogicalResult AttentionWeightsOp::keepChannels(ArrayRef<int64_t>) { return retypeTables(*this); }
+
+/// Whether the vector of an additive similarity has fewer elements than the heads have channels.
+template <typename Op> static bool hasPaddedHeads(Op op) {
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  return op.getAdditive() && cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0) !=
+                                 query.getDimSize(*op.dimOf(0, AttentionOp::DQK));
+}
+
+bool AttentionOp::isPadded() { return hasPaddedHeads(*this); }
+
+bool AttentionWeightsOp::isPadded() { return hasPaddedHeads(*this); }

@@ -54,7 +54,7 @@ def Attn_MergeHeadsOp : Attn_TensorOp<"merge_heads", [Attn_HasChannels<["getChan
 }
 
 def Attn_AttentionOp : Attn_TensorOp<"attention", [
-    Attn_ComputesElements, Attn_ScoreAndMaskOpInterface, Attn_HasChannels<["getWeightUse", "keepChannels"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments,
+    Attn_ComputesElements, Attn_ScoreAndMaskOpInterface, Attn_HasChannels<["getWeightUse", "keepChannels", "isPadded"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments,
     InferTypeOpAdaptorBase<[{
       /// An extent that query, key and value leave dynamic may be a static one of the result.
       static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange types) {
@@ -76,10 +76,8 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
     Keys and values have no groups: g is in neither's map, or has the extent 1 there. A dim b, hkv or g that the result does not have,
     but for the b of packed queries, has the extent 1.
 
-    With `additive`, a vector v of dqk elements, similarity is v . tanh(query + key) (Bahdanau et al. 2015) in place of query . key. From
-    the canonical stage on, where channels are padded to a multiple of 32, v may be left as it was.
-    With `paired`, both products take what is rounded to bf16: the scaled query, keys, values, and the probabilities before they are
-    normalized, whose sum is that of the rounded ones. `attn-pair-attention` says where.
+    With `additive`, a vector v of dqk elements, similarity is v . tanh(query + key) (Bahdanau et al. 2015) in place of query . key. Where
+    a target's layout pads channels, v may be left as it was.
 
     - `q_begin` (rows + 1 offsets): queries of all rows are packed in the dim q, and b is not in their map.
     - `q_offset`: absolute position of a row's first query; 0 without it.
@@ -108,8 +106,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
   let arguments = (ins Attn_RankedTensor:$query, Attn_RankedTensor:$key, Attn_RankedTensor:$value, F32:$scale,
                        Optional<1DTensorOf<[I32]>>:$q_begin, Optional<1DTensorOf<[I32]>>:$q_offset,
                        Optional<1DTensorOf<[I32]>>:$kv_begin, Optional<1DTensorOf<[I32]>>:$kv_length,
-                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<Attn_Vector>:$additive, AffineMapArrayAttr:$maps,
-                       UnitAttr:$paired);
+                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<Attn_Vector>:$additive, AffineMapArrayAttr:$maps);
   let results = (outs Attn_RankedTensor:$result);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{
@@ -140,7 +137,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
   }];
 }
 
-def Attn_AttentionWeightsOp : Attn_TensorOp<"attention_weights", [Attn_ComputesElements, Attn_ScoreAndMaskOpInterface, Attn_HasChannels<["getWeightUse", "keepChannels"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+def Attn_AttentionWeightsOp : Attn_TensorOp<"attention_weights", [Attn_ComputesElements, Attn_ScoreAndMaskOpInterface, Attn_HasChannels<["getWeightUse", "keepChannels", "isPadded"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "the weights by which attn.attention mixes values";
   let description = [{
     Operands, regions and dims are those of `attn.attention`; `maps` are those of query, key and the extra operands, and queries are

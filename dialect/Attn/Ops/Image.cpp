@@ -15,9 +15,8 @@ LogicalResult PatchesOp::verify() {
   std::optional<int64_t> columns = square ? llvm::checkedMul<int64_t>(*square, pixels.getDimSize(1)) : std::nullopt;
   if (!columns)
     return emitOpError() << "cuts patches of size " << size;
-  // After attn-materialize-layouts the columns are padded.
-  bool fits = result.getRank() == 2 && result.isDynamicDim(0) &&
-              (result.getDimSize(1) == *columns || result.getDimSize(1) == padToPanel(*columns));
+  // A target's layout may pad the columns.
+  bool fits = result.getRank() == 2 && result.isDynamicDim(0) && result.getDimSize(1) >= *columns;
   if (!fits)
     return emitOpError() << "gives tensor<?x" << *columns << "xf32>, found " << result;
   return success();
@@ -72,8 +71,8 @@ LogicalResult UnpackRowsOp::verify() {
   if (fits) {
     ArrayRef<int64_t> from = input.getShape().drop_front(), to = result.getShape().drop_front(2);
     fits = !ShapedType::isDynamicShape(to);
-    // After attn-materialize-layouts the columns of a matrix are padded.
-    fits = fits && (from == to || (to.size() == 1 && from[0] == padToPanel(to[0])));
+    // A target's layout may pad the columns of a matrix.
+    fits = fits && (from == to || (to.size() == 1 && from[0] > to[0]));
   }
   if (!fits)
     return emitOpError() << "takes [?, columns] to [?, ?, columns], or more dims before the columns, found " << input
@@ -103,6 +102,10 @@ void UnpackRowsOp::relateDims(DimRelations &dims) {
   AffineExpr length = dims.index(getLength());
   dims.equal(getResult(), 0, dims.extent(getInput(), 0).floorDiv(length));
   dims.equal(getResult(), 1, length);
+}
+
+bool PatchesOp::isPadded() {
+  return getResult().getType().getDimSize(1) != getSize() * getSize() * getPixels().getType().getDimSize(1);
 }
 
 std::optional<unsigned> PatchesOp::getChannelsDim(Value tensor) {

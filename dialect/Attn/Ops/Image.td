@@ -6,7 +6,7 @@ include "dialect/Attn/AttnDialect.td"
 include "dialect/Attn/AttnInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_PatchesOp : Attn_TensorOp<"patches", [Attn_HasChannels<>, Pure, Attn_MovesAll]> {
+def Attn_PatchesOp : Attn_TensorOp<"patches", [Attn_HasChannels<["isPadded"]>, Pure, Attn_MovesAll]> {
   let summary = "square patches of images as rows";
   let description = [{
     Images [images, channels, height, width] are cut into patches of `size` x `size` pixels, which become rows: image by image, from left to

@@ -48,8 +48,6 @@ template <typename Op> static LogicalResult keepColumns(Op op, int64_t columns) 
   auto input = cast<RankedTensorType>(op.getInput().getType());
   if (columns == input.getDimSize(1))
     return success();
-  if (padToPanel(columns) != input.getDimSize(1))
-    return op.emitOpError() << "normalizes " << columns << " columns that are padded in groups, as " << input;
   if (!op.getColumns())
     op.setColumns(columns);
   return success();
@@ -59,8 +57,10 @@ std::optional<unsigned> LayerNormOp::getChannelsDim(Value tensor) { return lastD
 std::optional<WeightUse> LayerNormOp::getWeightUse(OpOperand &) { return WeightUse(); }
 RowAccess LayerNormOp::getRowAccess() { return RowAccess::same; }
 LogicalResult LayerNormOp::keepChannels(ArrayRef<int64_t> channels) { return keepColumns(*this, channels[0]); }
+bool LayerNormOp::takesLeadingChannels() { return true; }
 
 std::optional<unsigned> RMSNormOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
 std::optional<WeightUse> RMSNormOp::getWeightUse(OpOperand &) { return WeightUse(); }
 RowAccess RMSNormOp::getRowAccess() { return RowAccess::same; }
 LogicalResult RMSNormOp::keepChannels(ArrayRef<int64_t> channels) { return keepColumns(*this, channels[0]); }
+bool RMSNormOp::takesLeadingChannels() { return true; }

@@ -25,7 +25,7 @@ def Attn_PositionsOp : Attn_TensorOp<"positions", [Pure, Attn_MovesAll, AllTypes
   let hasVerifier = 1;
 }
 
-def Attn_SinusoidsOp : Attn_TensorOp<"sinusoids", [Attn_HasChannels<>, Pure, Attn_MovesAll]> {
+def Attn_SinusoidsOp : Attn_TensorOp<"sinusoids", [Attn_HasChannels<["isPadded"]>, Pure, Attn_MovesAll]> {
   let summary = "sines and cosines of positions, to be added to embeddings";
   let description = [{
     `result[t, c] = sin(positions[t] * frequencies[c])` in even columns, the cosine in odd ones (Vaswani et al. 2017, section 3.5, where

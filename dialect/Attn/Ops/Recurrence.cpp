@@ -92,10 +92,11 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
     if (llvm::AddOverflow(columns, width, columns))
       return emitOptionalError(location, "gives more columns than can be counted");
   }
-  if (adaptor.getColumns() && columns > INT64_MAX - kPanel)
-    return emitOptionalError(location, "gives more columns than can be counted");
-  results.push_back(RankedTensorType::get({rows, adaptor.getColumns() ? padToPanel(columns) : columns},
-                                          cast<RankedTensorType>(adaptor.getInputs()[0].getType()).getElementType()));
+  const int64_t width = adaptor.getWidth().value_or(columns);
+  if (width < columns)
+    return emitOptionalError(location, "joins ", columns, " columns, but its width is ", width);
+  results.push_back(
+      RankedTensorType::get({rows, width}, cast<RankedTensorType>(adaptor.getInputs()[0].getType()).getElementType()));
   return success();
 }
 
@@ -129,8 +130,10 @@ void ConcatOp::relateDims(DimRelations &dims) {
     dims.equal(input, 0, getInputs()[0], 0);
   dims.equal(getResult(), 0, getInputs()[0], 0);
   AffineExpr columns = dims.number(0);
-  if (std::optional<ArrayRef<int64_t>> used = getColumns())
-    columns = dims.number(padToPanel(llvm::sum_of(*used)));
+  if (std::optional<uint64_t> width = getWidth())
+    columns = dims.number(*width);
+  else if (std::optional<ArrayRef<int64_t>> used = getColumns())
+    columns = dims.number(llvm::sum_of(*used));
   else
     for (Value input : getInputs())
       columns = columns + dims.extent(input, 1);
@@ -174,8 +177,6 @@ std::optional<unsigned> ConcatOp::getChannelsDim(Value tensor) { return lastDim(
 LogicalResult ConcatOp::keepChannels(ArrayRef<int64_t> channels) {
   if (!getColumns())
     setColumns(channels);
-  for (auto [input, columns] : llvm::zip_equal(getInputs(), *getColumns()))
-    if (cast<RankedTensorType>(input.getType()).getDimSize(1) != padToPanel(columns))
-      return emitOpError() << "joins " << columns << " columns that are padded in groups, as " << input.getType();
   return success();
 }
+bool ConcatOp::takesLeadingChannels() { return true; }

@@ -77,12 +77,12 @@ def Attn_UpdateRowsOp : Attn_TensorOp<"update_rows", [Attn_HasChannels<>, Pure, 
   let hasVerifier = 1;
 }
 
-def Attn_ConcatOp : Attn_TensorOp<"concat", [Attn_HasChannels<["keepChannels"]>, Pure, Attn_MovesAll, InferTypeOpAdaptor]> {
+def Attn_ConcatOp : Attn_TensorOp<"concat", [Attn_HasChannels<["keepChannels", "takesLeadingChannels"]>, Pure, Attn_MovesAll, InferTypeOpAdaptor]> {
   let summary = "puts activations side by side";
   let description = [{
-    The columns of all inputs one after another, as of the two directions of a bidirectional layer. `columns`, set by
-    `attn-materialize-layouts`, says how many leading columns of each input count: the rest are padding, and so are the result's
-    columns beyond their sum.
+    The columns of all inputs one after another, as of the two directions of a bidirectional layer. `columns`, set by a target's layout,
+    says how many leading columns of each input count: the rest are padding. The result has `width` columns, where that is given, of which
+    those beyond the sum are padding.
 
     ```mlir
     func.func @both(%forward: tensor<?x256xf32>, %backward: tensor<?x256xf32>) -> tensor<?x512xf32> {
@@ -91,9 +91,9 @@ def Attn_ConcatOp : Attn_TensorOp<"concat", [Attn_HasChannels<["keepChannels"]>,
     }
     ```
   }];
-  let arguments = (ins Variadic<Attn_Matrix>:$inputs, OptionalAttr<DenseI64ArrayAttr>:$columns);
+  let arguments = (ins Variadic<Attn_Matrix>:$inputs, OptionalAttr<DenseI64ArrayAttr>:$columns, OptionalAttr<I64Attr>:$width);
   let results = (outs Attn_Matrix:$result);
-  let assemblyFormat = "$inputs (`columns` $columns^)? attr-dict `:` type($inputs)";
+  let assemblyFormat = "$inputs (`columns` $columns^)? (`width` $width^)? attr-dict `:` type($inputs)";
   let hasVerifier = 1;
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/CacheLayout.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Conversion/Passes.h"
 #include "lib/Host/Passes.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
@@ -116,7 +117,7 @@ public:
   int64_t recurrenceTile() const override { return cpu::kRecurrenceTile; }
 
   std::optional<CacheFormat> cacheFormat(ShapedType pool, int64_t headDim) const override {
-    std::optional<attn_cpu::CacheLayout> layout = attn_cpu::CacheLayout::of(pool, attn::padToPanel(headDim));
+    std::optional<attn_cpu::CacheLayout> layout = attn_cpu::CacheLayout::of(pool, attn_cpu::padToPanel(headDim));
     if (!layout)
       return std::nullopt;
     const std::string dtype = layout->dtype().str();

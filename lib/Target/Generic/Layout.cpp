@@ -4,6 +4,7 @@
 // a quantized matrix has one layout in all weight files, panels, and is dequantized.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Artifact/Panels.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Target/Generic/Passes.h"
 #include "lib/Target/Generic/RowCache.h"
@@ -21,8 +22,8 @@ namespace rapt {
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::neutral;
-using attn::kPanel;
-using attn::padToPanel;
+using artifact::padToPanel;
+using artifact::panelWidth;
 
 namespace {
 
@@ -55,7 +56,7 @@ int64_t assign(attn::ParameterOp parameter, int64_t offset) {
       parameter.setSourcesAttr(builder.getArrayAttr(sources));
     }
     rowGroup = quantized.getPeriod();
-    physical = {padToPanel(shape[1]) / kPanel, storedDepth(quantized, shape[0]), kPanel};
+    physical = {padToPanel(shape[1]) / panelWidth, storedDepth(quantized, shape[0]), panelWidth};
     element = quantized.along(0);
     k = 32 / quantized.bits(); // a word of 32 bits in each column
     bytes = quantized.panelBytes(physical[0], physical[1]).getNumElements();
@@ -94,10 +95,10 @@ struct QuantizedMatrix {
     if (const int64_t period = type.getPeriod())
       stored = r.floorDiv(period) * padToPanel(period) + r % period;
     const int64_t ofGroup = type.groupDepth(depth), codes = type.codeBytes(depth), rows = 32 / type.bits();
-    AffineExpr nth = stored % ofGroup, lane = c % kPanel;
-    Value panel = place(c.floorDiv(kPanel)), group = place(stored.floorDiv(ofGroup));
+    AffineExpr nth = stored % ofGroup, lane = c % panelWidth;
+    Value panel = place(c.floorDiv(panelWidth)), group = place(stored.floorDiv(ofGroup));
     // A word of four bytes in each column has 4 rows, or 8 of half a byte: the second four are the high halves.
-    Value code = byteAt(b, panel, group, place(nth.floorDiv(rows) * 4 * kPanel + lane * 4 + nth % 4));
+    Value code = byteAt(b, panel, group, place(nth.floorDiv(rows) * 4 * panelWidth + lane * 4 + nth % 4));
     if (type.bits() == 4) {
       Value shift = place((nth % 8).floorDiv(4) * 4);
       code = arith::ShRUIOp::create(b, code, arith::IndexCastOp::create(b, b.getI32Type(), shift));
@@ -105,7 +106,7 @@ struct QuantizedMatrix {
     }
     Value zero = integer(b, type.zero());
     if (type.getZeroPoints())
-      zero = byteAt(b, panel, group, place(lane + codes + 2 * kPanel));
+      zero = byteAt(b, panel, group, place(lane + codes + 2 * panelWidth));
     Value low = byteAt(b, panel, group, place(lane * 2 + codes)),
           high = byteAt(b, panel, group, place(lane * 2 + codes + 1));
     Value bits = arith::OrIOp::create(b, arith::ShLIOp::create(b, high, integer(b, 24)),

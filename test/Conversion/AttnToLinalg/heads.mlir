@@ -65,6 +65,6 @@ func.func @concat(%x: tensor<?x64xf32>, %y: tensor<?x32xf32>) -> tensor<?x96xf32
   // CHECK: %[[BEGUN:.*]] = tensor.insert_slice %[[FIRST]] into %[[ZEROS]][0, 0] [%{{.*}}, 33] [1, 1]
   // CHECK: %[[SECOND:.*]] = tensor.extract_slice %[[Y]][0, 0] [%{{.*}}, 32] [1, 1]
   // CHECK: tensor.insert_slice %[[SECOND]] into %[[BEGUN]][0, 33] [%{{.*}}, 32] [1, 1]
-  %0 = attn.concat %x, %y columns [33, 32] : tensor<?x64xf32>, tensor<?x32xf32>
+  %0 = attn.concat %x, %y columns [33, 32] width 96 : tensor<?x64xf32>, tensor<?x32xf32>
   return %0 : tensor<?x96xf32>
 }

@@ -456,21 +456,9 @@ func.func @lookup_type(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x32xi32>) {
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-func.func @additive(%q: tensor<?x4x16xf32>, %s: f32, %v: tensor<15xf32>) {
-  // expected-error@+1 {{needs an additive vector with an element for each of the static channels dqk, found 'tensor<15xf32>' for 'tensor<?x4x16xf32>'}}
-  %0 = attn.attention %q, %q, %q, %s additive(%v : tensor<15xf32>) maps [#q, #k, #v, #o] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
-  return
-}
-
-// -----
-
-#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
-#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
-#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
-#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-func.func @paired(%q: tensor<?x4x16xf32>, %s: f32, %v: tensor<16xf32>) {
-  // expected-error@+1 {{is paired, and an additive similarity is no product}}
-  %0 = attn.attention %q, %q, %q, %s additive(%v : tensor<16xf32>) maps [#q, #k, #v, #o] {paired} : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+func.func @additive(%q: tensor<?x4x16xf32>, %s: f32, %v: tensor<17xf32>) {
+  // expected-error@+1 {{needs an additive vector with an element for each of the static channels dqk, found 'tensor<17xf32>' for 'tensor<?x4x16xf32>'}}
+  %0 = attn.attention %q, %q, %q, %s additive(%v : tensor<17xf32>) maps [#q, #k, #v, #o] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
   return
 }
 

@@ -128,9 +128,9 @@ func.func @negative(%w: tensor<?x4x2x64xf32>, %l: index, %q: tensor<?x2x3x16xf32
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
-func.func @vector(%w: tensor<?x4x2x64xf32>, %l: index, %q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %v: tensor<5xf32>) {
-  // expected-error@+1 {{needs an additive vector with an element for each of the static channels dqk, found 'tensor<5xf32>' for 'tensor<?x2x3x16xf32>'}}
-  %0 = attn.attention_weights %w[%l], %q, %k, %s heads [0, 5] additive(%v : tensor<5xf32>) maps [#q, #k] : tensor<?x4x2x64xf32>, tensor<?x2x3x16xf32>, tensor<?x2x16xf32>
+func.func @vector(%w: tensor<?x4x2x64xf32>, %l: index, %q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %v: tensor<17xf32>) {
+  // expected-error@+1 {{needs an additive vector with an element for each of the static channels dqk, found 'tensor<17xf32>' for 'tensor<?x2x3x16xf32>'}}
+  %0 = attn.attention_weights %w[%l], %q, %k, %s heads [0, 5] additive(%v : tensor<17xf32>) maps [#q, #k] : tensor<?x4x2x64xf32>, tensor<?x2x3x16xf32>, tensor<?x2x16xf32>
   return
 }
 

@@ -89,8 +89,8 @@ func.func @table_none(%p: tensor<?xi32>) {
 // -----
 
 func.func @table_columns(%p: tensor<?xi32>) {
-  // expected-error@+1 {{needs positions [tokens] and gives [tokens, 2], found 'tensor<?xi32>' and 'tensor<?x3xf32>'}}
-  %0:2 = attn.rotary_table %p frequencies [1.0, 0.5] : tensor<?xi32> -> tensor<?x3xf32>
+  // expected-error@+1 {{needs positions [tokens] and gives [tokens, 2], found 'tensor<?xi32>' and 'tensor<?x1xf32>'}}
+  %0:2 = attn.rotary_table %p frequencies [1.0, 0.5] : tensor<?xi32> -> tensor<?x1xf32>
   return
 }
 
@@ -137,8 +137,8 @@ func.func @sinusoids_infinite(%p: tensor<?xi32>) {
 // -----
 
 func.func @sinusoids_columns(%p: tensor<?xi32>) {
-  // expected-error@+1 {{needs positions [tokens] and gives [tokens, 2], found 'tensor<?xi32>' and 'tensor<?x3xf32>'}}
-  %0 = attn.sinusoids %p frequencies [1.0, 0.5] : tensor<?xi32> -> tensor<?x3xf32>
+  // expected-error@+1 {{needs positions [tokens] and gives [tokens, 2], found 'tensor<?xi32>' and 'tensor<?x1xf32>'}}
+  %0 = attn.sinusoids %p frequencies [1.0, 0.5] : tensor<?xi32> -> tensor<?x1xf32>
   return
 }
 

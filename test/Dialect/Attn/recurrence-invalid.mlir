@@ -169,6 +169,14 @@ func.func @concat_wide(%x: tensor<?x32xf32>) {
 
 // -----
 
+func.func @concat_narrow(%x: tensor<?x32xf32>) {
+  // expected-error@+1 {{joins 64 columns, but its width is 63}}
+  %0 = attn.concat %x, %x width 63 : tensor<?x32xf32>, tensor<?x32xf32>
+  return
+}
+
+// -----
+
 func.func @concat_overflow(%x: tensor<?x9223372036854775807xf32>) {
   // expected-error@+1 {{gives more columns than can be counted}}
   %0 = attn.concat %x, %x : tensor<?x9223372036854775807xf32>, tensor<?x9223372036854775807xf32>

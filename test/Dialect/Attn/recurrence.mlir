@@ -43,7 +43,7 @@ func.func @states(%s: tensor<?x5xf32>, %deep: tensor<?x2x5xf32>, %layer: index, 
 func.func @concat(%x: tensor<?x5xf32>, %wide: tensor<?x64xf32>) -> (tensor<?x10xf32>, tensor<?x96xf32>) {
   // CHECK: attn.concat %{{.*}}, %{{.*}} : tensor<?x5xf32>, tensor<?x5xf32>
   %0 = attn.concat %x, %x : tensor<?x5xf32>, tensor<?x5xf32>
-  // CHECK: attn.concat %{{.*}}, %{{.*}} columns [33, 33] : tensor<?x64xf32>, tensor<?x64xf32>
-  %1 = attn.concat %wide, %wide columns [33, 33] : tensor<?x64xf32>, tensor<?x64xf32>
+  // CHECK: attn.concat %{{.*}}, %{{.*}} columns [33, 33] width 96 : tensor<?x64xf32>, tensor<?x64xf32>
+  %1 = attn.concat %wide, %wide columns [33, 33] width 96 : tensor<?x64xf32>, tensor<?x64xf32>
   return %0, %1 : tensor<?x10xf32>, tensor<?x96xf32>
 }

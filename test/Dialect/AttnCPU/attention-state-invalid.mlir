@@ -224,3 +224,23 @@ func.func @ahead(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x
   %0:3 = attn_cpu.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) ahead(%k : tensor<2x16x32xf32>) rows(%at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+func.func @paired(%q: tensor<?x4x16xf32>, %s: f32, %v: tensor<16xf32>) {
+  // expected-error@+1 {{is paired, and an additive similarity is no product}}
+  %0 = attn.attention %q, %q, %q, %s additive(%v : tensor<16xf32>) maps [#q, #k, #v, #o] {attn_cpu.paired} : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @paired_matmul(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>) -> tensor<?x96xf32> {
+  // expected-error@+1 {{attribute 'attn_cpu.paired' is a unit attribute of attn.attention}}
+  %y = attn.linear %x, %w {attn_cpu.paired} : tensor<?x64xf32>, tensor<64x96xf32> -> tensor<?x96xf32>
+  return %y : tensor<?x96xf32>
+}

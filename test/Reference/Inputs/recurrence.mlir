@@ -65,6 +65,6 @@ func.func @concat(%a: tensor<?x3xf32> {attn.name = "a"}, %b: tensor<?x1xf32> {at
   return %0 : tensor<?x7xf32>
 }
 func.func @concat_columns(%a: tensor<?x32xf32> {attn.name = "a"}, %b: tensor<?x64xf32> {attn.name = "b"}) -> tensor<?x64xf32> {
-  %0 = attn.concat %a, %b columns [7, 33] : tensor<?x32xf32>, tensor<?x64xf32>
+  %0 = attn.concat %a, %b columns [7, 33] width 64 : tensor<?x32xf32>, tensor<?x64xf32>
   return %0 : tensor<?x64xf32>
 }

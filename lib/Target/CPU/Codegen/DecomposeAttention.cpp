@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Codegen/Lanes.h"
 #include "lib/Target/CPU/Codegen/MaskedValues.h"
 #include "lib/Target/CPU/Codegen/OnlineSoftmax.h"
@@ -31,7 +32,7 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
 using namespace rapt::cpu;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 namespace {
 
@@ -134,7 +135,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto type = cast<RankedTensorType>(values.getType());
     OpFoldResult zero = b.getIndexAttr(0), height = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
-    OpFoldResult lines = affineOf(b, d0.floorDiv(attn::isInPairs(type) ? 2 : 1), {count});
+    OpFoldResult lines = affineOf(b, d0.floorDiv(attn_cpu::isInPairs(type) ? 2 : 1), {count});
     const int64_t width = type.getDimSize(2), extent = getConstantIntValue(lines).value_or(ShapedType::kDynamic);
     return loop(b, index(b, 0), index(b, panels * kPanel), kPanel, acc,
                 [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
@@ -249,7 +250,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
     int64_t first = 0;
     for (Value part : whole.getInputs()) {
       auto type = cast<RankedTensorType>(part.getType());
-      int64_t keys = dim == 0 ? type.getDimSize(0) * kPanel : attn::depthOfPanels(type);
+      int64_t keys = dim == 0 ? type.getDimSize(0) * kPanel : attn_cpu::depthOfPanels(type);
       body(part, first, Builder(part.getContext()).getIndexAttr(keys));
       first += keys;
     }
@@ -412,7 +413,7 @@ void takeInTurn(attn_cpu::AttentionStateOp op, Decompose::Scores &scores) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   RankedTensorType type = op.getQuery().getType();
   const int64_t m = type.getDimSize(0), channels = type.getDimSize(1),
-                keys = attn::depthOfPanels(op.getValue().getType());
+                keys = attn_cpu::depthOfPanels(op.getValue().getType());
   OpFoldResult zero = b.getIndexAttr(0), lanes = b.getIndexAttr(kLanes);
   Value query = Decompose::scaledQuery(b, op);
   SmallVector<Value> products;

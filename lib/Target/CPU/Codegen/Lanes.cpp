@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Codegen/Lanes.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Transpose.h"
 
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::cpu;
-using attn::kPanel;
+using attn_cpu::kPanel;
 using tile::index;
 
 static_assert(kLanes == tile::kTurned, "exchange() is of vectors of 16");

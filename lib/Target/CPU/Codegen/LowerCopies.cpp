@@ -1,5 +1,6 @@
 //===- LowerCopies.cpp - Copies as loops --------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Conversion/Copies.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/TargetInfo/TargetInfo.h"
@@ -17,7 +18,7 @@ namespace rapt {
 
 using namespace mlir;
 using rapt::kLineBytes;
-using rapt::attn::kPanel;
+using rapt::attn_cpu::kPanel;
 
 namespace {
 

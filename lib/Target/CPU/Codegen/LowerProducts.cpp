@@ -1,5 +1,6 @@
 //===- LowerProducts.cpp - Register tiles of matrix products --------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Codegen/MatrixTiles.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Codegen/RegisterTile.h"
@@ -21,7 +22,7 @@ namespace rapt {
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using attn::kPanel;
+using attn_cpu::kPanel;
 using cpu::Product;
 using cpu::ProductStep;
 using cpu::RegisterTile;

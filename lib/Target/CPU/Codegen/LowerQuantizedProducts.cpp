@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Codegen/MatrixTiles.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Codegen/ProductPrefetch.h"
@@ -26,7 +27,7 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
 using namespace rapt::cpu;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 namespace {
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Codegen/MaskedValues.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Codegen/ScoreRegions.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -14,7 +15,7 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::cpu;
 using namespace rapt::tile;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 namespace {
 
@@ -55,7 +56,7 @@ Value hasNonFinite(ImplicitLocOpBuilder &b, Value tensor) {
 /// Channels [channel, channel + 32) of a tile's value `key`.
 Value readValue(ImplicitLocOpBuilder &b, Value values, Value key, Value channel) {
   AffineExpr d0 = b.getAffineDimExpr(0);
-  const bool inPairs = attn::isInPairs(cast<RankedTensorType>(values.getType()));
+  const bool inPairs = attn_cpu::isInPairs(cast<RankedTensorType>(values.getType()));
   Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)})),
         line = asValue(b, affineOf(b, d0.floorDiv(inPairs ? 2 : 1), {OpFoldResult(key)}));
   if (!inPairs)

@@ -1,5 +1,6 @@
 //===- MathInstructions.cpp - Instructions for powers of two and roundings -----------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Host/Elementwise.h"
 #include "lib/Host/Math.h"
 #include "lib/Target/CPU/Codegen/PairInstructions.h"
@@ -82,7 +83,7 @@ struct RoundPanel : OpRewritePattern<arith::TruncFOp> {
 
   LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
     auto from = dyn_cast<VectorType>(op.getIn().getType());
-    if (!from || from.getRank() > 2 || from.getShape().back() != attn::kPanel || !from.getElementType().isF32() ||
+    if (!from || from.getRank() > 2 || from.getShape().back() != attn_cpu::kPanel || !from.getElementType().isF32() ||
         !getElementTypeOrSelf(op.getType()).isBF16())
       return rewriter.notifyMatchFailure(op, "not rows of 32 numbers of f32 to bf16");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);

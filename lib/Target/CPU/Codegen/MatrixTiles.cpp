@@ -1,5 +1,6 @@
 //===- MatrixTiles.cpp - Products by instructions on tiles -------------------------------===//
 #include "lib/Target/CPU/Codegen/MatrixTiles.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -8,7 +9,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 namespace {
 

@@ -1,5 +1,6 @@
 //===- OnlineSoftmax.cpp - From scores to probabilities and the state of softmax ------------===//
 #include "lib/Target/CPU/Codegen/OnlineSoftmax.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Host/Math.h"
 #include "lib/Target/CPU/Codegen/Lanes.h"
 #include "lib/Target/CPU/Codegen/PairInstructions.h"
@@ -13,7 +14,7 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::cpu;
 using namespace rapt::tile;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 // maxps with this operand order is one instruction.
 Value cpu::larger(ImplicitLocOpBuilder &b, Value x, Value floor) {

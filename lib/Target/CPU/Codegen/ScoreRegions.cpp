@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Codegen/ScoreRegions.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Analysis/IntegerRanges.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "mlir/IR/IRMapping.h"
@@ -13,7 +14,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::cpu;
-using attn::kPanel;
+using attn_cpu::kPanel;
 using tile::index;
 using tile::splat;
 

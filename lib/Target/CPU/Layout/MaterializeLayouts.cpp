@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/AttnCPU/CacheLayout.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Transforms/ColumnGroups.h"
 #include "lib/Transforms/StageContract.h"
@@ -25,8 +26,8 @@ namespace rapt {
 
 using namespace mlir;
 using namespace rapt;
-using attn::kPanel;
-using attn::padToPanel;
+using attn_cpu::kPanel;
+using attn_cpu::padToPanel;
 
 namespace {
 
@@ -203,8 +204,17 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
   auto channels = dyn_cast<attn::ChannelsOpInterface>(op);
   if (!channels)
     return success();
-  if (failed(channels.keepChannels(counts.lookup(op))))
+  ArrayRef<int64_t> before = counts.find(op)->second;
+  if (channels.takesLeadingChannels())
+    for (auto [operand, count] : llvm::zip_equal(op->getOperands(), before))
+      if (std::optional<unsigned> dim = channels.getChannelsDim(operand))
+        if (auto type = cast<RankedTensorType>(operand.getType());
+            type.getDimSize(*dim) != count && type.getDimSize(*dim) != padToPanel(count))
+          return op->emitOpError() << "takes " << count << " columns that are padded in groups, as " << type;
+  if (failed(channels.keepChannels(before)))
     return failure();
+  if (auto concat = dyn_cast<attn::ConcatOp>(op))
+    concat.setWidth(padToPanel(llvm::sum_of(*concat.getColumns())));
   if (auto linear = dyn_cast<attn::LinearOp>(op)) {
     linear.setTransposed(false);
     // An entry's output has exact strides: the product stores its last panel narrow.
@@ -278,6 +288,20 @@ void cutOutputs(func::FuncOp entry, TypeRange declared) {
   }
 }
 
+/// Packed panels of keys fill the blocks of a cache.
+LogicalResult verifyCaches(ModuleOp module) {
+  WalkResult walk = module.walk([](func::FuncOp entry) {
+    for (Type type : entry.getArgumentTypes())
+      if (auto cache = dyn_cast<attn::KVCacheType>(type); cache && cache.getBlock() % kPanel != 0) {
+        entry.emitOpError() << "has a cache of blocks of " << cache.getBlock()
+                            << " positions, but the CPU's blocks have a multiple of " << kPanel;
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLayouts> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
@@ -304,6 +328,8 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
     for (auto parameter : module.getOps<attn::ParameterOp>())
       offset = assign(parameter, constraints.lookup(parameter.getSymNameAttr()), offset);
 
+    if (failed(verifyCaches(module)))
+      return signalPassFailure();
     for (auto entry : module.getOps<func::FuncOp>()) {
       if (entry.isDeclaration())
         continue;

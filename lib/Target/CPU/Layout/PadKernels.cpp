@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Layout/Neutral.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Transforms/StageContract.h"
@@ -24,8 +25,8 @@ namespace rapt {
 
 using namespace mlir;
 using namespace rapt;
-using attn::kPanel;
-using attn::padToPanel;
+using attn_cpu::kPanel;
+using attn_cpu::padToPanel;
 
 namespace {
 

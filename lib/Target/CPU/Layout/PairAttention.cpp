@@ -1,5 +1,7 @@
 //===- PairAttention.cpp - Attention by bf16 dot-product matmuls -------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "lib/Transforms/StageContract.h"
@@ -20,7 +22,7 @@ bool readsPairs(ModuleOp module) {
   bool some = false;
   WalkResult others = module.walk([&](attn::LinearOp product) {
     some = true;
-    bool inPairs = product.isPacked() && attn::isInPairs(product.getWeight().getType());
+    bool inPairs = product.isPacked() && attn_cpu::isInPairs(product.getWeight().getType());
     return inPairs ? WalkResult::advance() : WalkResult::interrupt();
   });
   return some && !others.wasInterrupted();
@@ -38,7 +40,7 @@ struct PairAttention : rapt::impl::AttnPairAttentionBase<PairAttention> {
       bool isStored = getElementTypeOrSelf(op.getKey().getType()).isBF16() &&
                       getElementTypeOrSelf(op.getValue().getType()).isBF16();
       if (!op.getAdditive() && (isStored || (!cached && ofPairs)))
-        op.setPaired(true);
+        op->setAttr(attn_cpu::AttnCPUDialect::pairedAttr, UnitAttr::get(&getContext()));
     });
   }
 };

@@ -1,5 +1,6 @@
 //===- RoundRows.cpp - Inputs of products by instructions on pairs -----------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Target/CPU/Layout/Rounding.h"
 #include "lib/TargetInfo/TargetInfo.h"
@@ -36,15 +37,15 @@ struct RoundRows : rapt::impl::AttnRoundRowsBase<RoundRows> {
     llvm::DenseMap<Value, Value> rounded;
     getOperation().walk([&](attn::LinearOp product) {
       RankedTensorType input = product.getInput().getType();
-      if (!product.isPacked() || !attn::isInPairs(product.getWeight().getType()) || !input.getElementType().isF32() ||
-          input.isDynamicDim(1))
+      if (!product.isPacked() || !attn_cpu::isInPairs(product.getWeight().getType()) ||
+          !input.getElementType().isF32() || input.isDynamicDim(1))
         return;
       Value &rows = rounded[product.getInput()];
       if (!rows) {
         OpBuilder b(&getContext());
         b.setInsertionPointAfterValue(product.getInput());
         auto type =
-            RankedTensorType::get({input.getDimSize(0), attn::padToPanel(input.getDimSize(1))}, b.getBF16Type());
+            RankedTensorType::get({input.getDimSize(0), attn_cpu::padToPanel(input.getDimSize(1))}, b.getBF16Type());
         rows = attn_cpu::CastRowsOp::create(b, product.getInput().getLoc(), type, product.getInput());
       }
       product.getInputMutable().assign(rows);

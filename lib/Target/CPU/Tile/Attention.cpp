@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/CacheLayout.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Layout/Neutral.h"
 #include "lib/Target/CPU/Layout/Rounding.h"
 #include "lib/Target/CPU/Tile/AttentionSteps.h"
@@ -28,7 +29,7 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
 using attn::AttentionOp;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 namespace {
 
@@ -47,7 +48,7 @@ int64_t taskQueries(const AttentionTask &task) {
 /// operands have elements of each query.
 void chooseTiles(AttentionTask &task) {
   AttentionOp op = task.op;
-  if (!op.getPaired() || !TargetInfo::of(op).amxBf16)
+  if (!attn_cpu::isPaired(op) || !TargetInfo::of(op).amxBf16)
     return;
   task.repeatsQueries = llvm::none_of(llvm::seq<unsigned>(0, op.getExtras().size()),
                                       [&](unsigned i) { return op.dimOf(4 + i, AttentionOp::Q).has_value(); });
@@ -57,7 +58,8 @@ void chooseTiles(AttentionTask &task) {
 /// The description that all tasks share.
 AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int64_t valueChannels) {
   AttentionTask task{op, analyzeMask(op.getMask()), view};
-  task.channels = channels, task.valueChannels = valueChannels, task.block = op.getPaired() ? kPairedBlock : kBlock;
+  task.channels = channels, task.valueChannels = valueChannels,
+  task.block = attn_cpu::isPaired(op) ? kPairedBlock : kBlock;
   chooseTiles(task);
   if (view)
     task.block = attn_cpu::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), channels)->block;
@@ -247,7 +249,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     auto cache = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
     if (view && (op.getValue() != view.getValues() || !cache))
       return rewriter.notifyMatchFailure(op, "keys and values are not of one materialized cache");
-    if (cache && op.getPaired() && !cache.getElementType().isBF16())
+    if (cache && attn_cpu::isPaired(op) && !cache.getElementType().isBF16())
       return rewriter.notifyMatchFailure(op, "it is paired, and the cache is not");
     return success();
   }
@@ -265,7 +267,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     if (view && (channels % kPanel != 0 || valueChannels % kPanel != 0))
       return rewriter.notifyMatchFailure(op, "head dimensions of a cache are not padded");
     // Arguments of a kernel have exact strides: its tiles are padded as they are read.
-    channels = attn::padToPanel(channels), valueChannels = attn::padToPanel(valueChannels);
+    channels = attn_cpu::padToPanel(channels), valueChannels = attn_cpu::padToPanel(valueChannels);
     AttentionTask prototype = taskOf(op, view, channels, valueChannels);
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0);

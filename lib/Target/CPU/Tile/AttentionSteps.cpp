@@ -1,6 +1,7 @@
 //===- AttentionSteps.cpp - Tiles of queries over blocks of keys -----------------------===//
 #include "lib/Target/CPU/Tile/AttentionSteps.h"
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include <limits>
@@ -9,7 +10,7 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
 using attn::AttentionOp;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 /// Keys of one step of online softmax where they lie together. Twice as many would be no faster, and leave more of a
 /// short row to the masked steps.

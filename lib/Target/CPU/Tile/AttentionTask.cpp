@@ -1,5 +1,6 @@
 //===- AttentionTask.cpp - Operands of a task of attention ------------------------------===//
 #include "lib/Target/CPU/Tile/AttentionTask.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/CacheBlock.h"
 #include "lib/Target/CPU/Tile/Pairs.h"
 #include "lib/Target/CPU/Tile/Transpose.h"
@@ -9,7 +10,7 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
 using attn::AttentionOp;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 void tile::tileOf(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, Value q, int64_t m, Value kv,
                   int64_t n, SmallVectorImpl<OpFoldResult> &offsets, SmallVectorImpl<OpFoldResult> &sizes) {

@@ -1,5 +1,6 @@
 //===- AttentionTask.h - attn.attention as one task sees it ----------------*- C++ -*-===//
 #pragma once
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Analysis/Mask.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 
@@ -43,7 +44,7 @@ struct AttentionTask {
   bool repeatsQueries = false;
 
   /// Lines of 32 keys' channels, or of values, that lie in one where they are packed.
-  int64_t together() const { return attn::AttentionOp(op).getPaired() ? 2 : 1; }
+  int64_t together() const { return attn_cpu::isPaired(attn::AttentionOp(op)) ? 2 : 1; }
   /// Whether the products of a tile of `m` queries are of pairs.
   bool pairs(int64_t m) const;
 };

@@ -1,12 +1,13 @@
 //===- Companion.cpp - Companion matmuls whose columns fill panels -------------------------===//
 #include "lib/Target/CPU/Tile/Companion.h"
+#include "dialect/AttnCPU/Panels.h"
 
 using namespace mlir;
 using namespace rapt;
 
 static bool fillsPanels(attn::LinearOp op) {
   RankedTensorType result = op.getResult().getType();
-  return !result.isDynamicDim(1) && result.getDimSize(1) % attn::kPanel == 0;
+  return !result.isDynamicDim(1) && result.getDimSize(1) % attn_cpu::kPanel == 0;
 }
 
 attn::LinearOp rapt::tiledCompanionOf(attn::LinearOp op) { return fillsPanels(op) ? companionOf(op) : nullptr; }

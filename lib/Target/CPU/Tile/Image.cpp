@@ -1,11 +1,12 @@
 //===- Image.cpp - Images as rows of tokens ---------------------------------------------===//
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 namespace {
 

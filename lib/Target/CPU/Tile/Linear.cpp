@@ -12,6 +12,7 @@
 // rows stay in any case, and leave more tasks.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Companion.h"
 #include "lib/Target/CPU/Tile/LinearTiles.h"
 #include "lib/Target/CPU/Tile/Quantization.h"
@@ -23,7 +24,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 namespace {
 
@@ -274,7 +275,7 @@ Product describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, int64_
           op.getResult().getType().getDimSize(1),
           quantized,
           tileRowsOf(op, quantized),
-          op.isPacked() && attn::isInPairs(op.getWeight().getType())};
+          op.isPacked() && attn_cpu::isInPairs(op.getWeight().getType())};
 }
 
 /// How many of `units` one task takes when k is blocked.
@@ -296,8 +297,9 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     if (!packed && (op.getTransposed() || weight.isDynamicDim(1) || weight.getDimSize(1) % kPanel != 0))
       return rewriter.notifyMatchFailure(op, "the weight is not in panels");
     // The row that fills the last pair is not read of an input that ends before it.
-    const int64_t k = packed && attn::isInPairs(weight) ? std::min(op.getDepth(), op.getInput().getType().getDimSize(1))
-                                                        : op.getDepth();
+    const int64_t k = packed && attn_cpu::isInPairs(weight)
+                          ? std::min(op.getDepth(), op.getInput().getType().getDimSize(1))
+                          : op.getDepth();
     if (ShapedType::isDynamic(k) || op.getResult().getType().isDynamicDim(1))
       return rewriter.notifyMatchFailure(op, "the weight's extents are not static");
     if (k == 0)

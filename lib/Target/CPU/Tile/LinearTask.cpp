@@ -1,5 +1,6 @@
 //===- LinearTask.cpp - Operands and end of a product's task -----------------------------===//
 #include "lib/Target/CPU/Tile/LinearTask.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Layout/Rounding.h"
 #include "lib/Target/CPU/Tile/Companion.h"
 #include "lib/Target/CPU/Tile/Rows.h"
@@ -10,7 +11,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 std::optional<unsigned> tile::overwritable(attn::LinearOp op) {
   if (roundingOf(op.getResult()))

@@ -8,13 +8,14 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Tile/LinearTiles.h"
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 namespace {
 

@@ -5,6 +5,7 @@
 // residual stream of a post-norm block stays in its place.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -12,7 +13,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 namespace {
 

@@ -4,6 +4,7 @@
 // columns, and weights packed into panels.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -11,7 +12,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 namespace {
 

@@ -1,13 +1,14 @@
 //===- PanelCache.cpp - Elements of the cache, for neutral decompositions -----------------===//
 #include "lib/Target/CPU/Tile/PanelCache.h"
 #include "dialect/AttnCPU/CacheLayout.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::neutral;
-using attn::kPanel;
 using attn_cpu::CacheLayout;
+using attn_cpu::kPanel;
 
 namespace {
 

@@ -1,4 +1,5 @@
 //===- Pooling.cpp - One vector for a row of tokens -------------------------------------===//
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -6,7 +7,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 namespace {
 

@@ -1,4 +1,5 @@
 //===- Position.cpp - Positions of packed tokens, rotary embedding ----------------------===//
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Rotation.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
@@ -84,7 +85,7 @@ struct TileSinusoids : OpRewritePattern<attn::SinusoidsOp> {
       SmallVector<OpFoldResult> offsets{ids[0], b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), columns};
       Value out = extract(b, outs[0], offsets, sizes, {width});
       Value position = readPosition(b, op.getPositions(), ids[0]);
-      forChunks(width, attn::kPanel, [&](int64_t first, int64_t size) {
+      forChunks(width, attn_cpu::kPanel, [&](int64_t first, int64_t size) {
         SmallVector<float> frequencies(size, 0);
         SmallVector<int64_t> chosen;
         for (int64_t i = 0; i < size; ++i) {
@@ -117,7 +118,7 @@ struct TileRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
           Value cosines = extract(b, outs[0], offsets, sizes, {count}),
                 sines = extract(b, outs[1], offsets, sizes, {count});
           Value position = readPosition(b, op.getPositions(), ids[0]);
-          forChunks(count, attn::kPanel, [&](int64_t first, int64_t size) {
+          forChunks(count, attn_cpu::kPanel, [&](int64_t first, int64_t size) {
             auto [c, s] = turn(b, position, op.getFrequencies().slice(first, size));
             auto scaled = [&](Value x) -> Value {
               auto magnitude = b.getF32FloatAttr(op.getMagnitude().convertToFloat());
@@ -176,7 +177,7 @@ struct TileRope : OpRewritePattern<attn::RopeOp> {
         return writeChunk(b, readChunk(b, source, from(head, at), size), carried, to(head, at));
       });
     };
-    return overChunks(b, last - first, attn::kPanel, out, body);
+    return overChunks(b, last - first, attn_cpu::kPanel, out, body);
   }
 };
 

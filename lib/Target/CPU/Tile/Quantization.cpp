@@ -1,5 +1,6 @@
 //===- Quantization.cpp - Rows of integers and tables of integers -------------------------===//
 #include "lib/Target/CPU/Tile/Quantization.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -7,7 +8,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 attn::QuantizedType tile::quantizedPanels(Value slice) {
   auto type = cast<RankedTensorType>(slice.getType());
@@ -99,7 +100,7 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
         op, rowGrid(b, init, [&](ImplicitLocOpBuilder &b, Value number, Value dest) -> Value {
           Value row = extract(b, op.getInput(), {OpFoldResult(number), zero}, {one, b.getIndexAttr(width)}, {width});
           // The last group's codes behind the row are zeros.
-          for (int64_t c = attn::padToPanel(width); c < type.paddedDepth(width); c += kPanel) {
+          for (int64_t c = attn_cpu::padToPanel(width); c < type.paddedDepth(width); c += kPanel) {
             Value none = arith::ConstantOp::create(b, b.getZeroAttr(VectorType::get({kPanel}, b.getI8Type())));
             dest = vector::TransferWriteOp::create(b, none, dest, ValueRange{index(b, c)}, ArrayRef<bool>{true})
                        .getResult();

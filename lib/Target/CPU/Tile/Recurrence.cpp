@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -16,8 +17,8 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using attn::kPanel;
 using attn::RecurrenceKind;
+using attn_cpu::kPanel;
 
 namespace {
 
@@ -140,7 +141,7 @@ Values cell(ImplicitLocOpBuilder &b, RecurrenceKind kind, ArrayRef<Value> x, Arr
 Value emitProduct(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value part, Value column, Value h, Value dest) {
   bool packed = task.op.isPacked();
   RankedTensorType type = task.op.getWeight().getType();
-  int64_t k = packed ? attn::depthOfPanels(type) : type.getDimSize(0);
+  int64_t k = packed ? attn_cpu::depthOfPanels(type) : type.getDimSize(0);
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), rows = b.getIndexAttr(m), depth = b.getIndexAttr(k),
                panel = b.getIndexAttr(kPanel);
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
@@ -154,7 +155,7 @@ Value emitProduct(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value part, Va
   SmallVector<OpFoldResult> offsets{OpFoldResult(part), zero, zero}, sizes{one, rows, panel};
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value sums = linalg::FillOp::create(b, f0, extract(b, dest, offsets, sizes, {m, kPanel})).getResult(0);
-  if (packed && attn::isInPairs(type))
+  if (packed && attn_cpu::isInPairs(type))
     sums = attn_cpu::VnniMatmulOp::create(b, sums.getType(), input, weight, sums).getResult()[0];
   else
     sums = linalg::MatmulOp::create(b, sums.getType(), ValueRange{input, weight}, ValueRange{sums}).getResult(0);

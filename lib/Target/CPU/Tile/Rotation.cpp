@@ -1,5 +1,6 @@
 //===- Rotation.cpp - Rotary embedding of heads in a tile -------------------------------===//
 #include "lib/Target/CPU/Tile/Rotation.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -61,7 +62,7 @@ Value turnSideBySide(ImplicitLocOpBuilder &b, int64_t size, Value x, Value c, Va
 Value tile::rotateHeads(ImplicitLocOpBuilder &b, attn::RopeOp op, Value token, Value heads, Value source,
                         HeadPlace from, Value out, HeadPlace to) {
   const int64_t pairs = cast<RankedTensorType>(op.getCosines().getType()).getDimSize(1);
-  const int64_t width = op.getInterleaved() ? attn::kPanel / 2 : attn::kPanel;
+  const int64_t width = op.getInterleaved() ? attn_cpu::kPanel / 2 : attn_cpu::kPanel;
   return overChunks(b, pairs, width, out, [&](ImplicitLocOpBuilder &b, OpFoldResult first, int64_t size, Value result) {
     AffineExpr d0 = b.getAffineDimExpr(0);
     Value c = readChunk(b, op.getCosines(), {token, asValue(b, first)}, size);

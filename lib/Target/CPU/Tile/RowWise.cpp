@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Quantization.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
@@ -12,7 +13,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 namespace {
 
@@ -85,7 +86,7 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
     auto type = cast<RankedTensorType>(table.getType());
     AffineExpr d0 = b.getAffineDimExpr(0);
     Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(id)}));
-    int64_t k = attn::isInPairs(type) ? 2 : 1, columns = attn::depthOfPanels(type);
+    int64_t k = attn_cpu::isInPairs(type) ? 2 : 1, columns = attn_cpu::depthOfPanels(type);
     Value lane = asValue(b, affineOf(b, d0 % kPanel * k, {OpFoldResult(id)}));
     dest = loop(b, index(b, 0), index(b, columns), 1, dest,
                 [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
@@ -143,7 +144,7 @@ struct TileRoundRows : OpRewritePattern<attn_cpu::CastRowsOp> {
       return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     RankedTensorType type = op.getResult().getType();
-    const int64_t columns = attn::padToPanel(op.getInput().getType().getDimSize(1)), width = type.getDimSize(1);
+    const int64_t columns = attn_cpu::padToPanel(op.getInput().getType().getDimSize(1)), width = type.getDimSize(1);
     Value init = rowsLike(b, op.getResult(), op.getInput());
     rewriter.replaceOp(op, rowGrid(b, init, [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
                          dest = forPanels(b, columns, dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {

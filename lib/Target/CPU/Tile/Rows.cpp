@@ -1,12 +1,13 @@
 //===- Rows.cpp - Grids over rows, walked in panels of 32 columns -----------------------===//
 #include "lib/Target/CPU/Tile/Rows.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Layout/Rounding.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace rapt;
-using attn::kPanel;
+using attn_cpu::kPanel;
 
 bool tile::isPadded(Value value) {
   auto type = cast<RankedTensorType>(value.getType());

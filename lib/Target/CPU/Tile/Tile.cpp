@@ -1,5 +1,6 @@
 //===- Tile.cpp - Building blocks of tiled code -------------------------------------===//
 #include "lib/Target/CPU/Tile/Tile.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -45,17 +46,17 @@ std::pair<OpFoldResult, Value> tile::shareRows(ImplicitLocOpBuilder &b, OpFoldRe
 /// Whether a panel that begins within the last dim ends there too.
 static bool isPadded(Value tensor) {
   int64_t columns = cast<RankedTensorType>(tensor.getType()).getShape().back();
-  return ShapedType::isDynamic(columns) || columns % attn::kPanel == 0;
+  return ShapedType::isDynamic(columns) || columns % attn_cpu::kPanel == 0;
 }
 
 Value tile::readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices) {
   Type element = getElementTypeOrSelf(tensor.getType());
-  auto type = VectorType::get({attn::kPanel}, element);
+  auto type = VectorType::get({attn_cpu::kPanel}, element);
   Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
   Value panel = vector::TransferReadOp::create(b, type, tensor, indices, padding, ArrayRef<bool>{isPadded(tensor)});
   if (element.isF32())
     return panel;
-  return arith::ExtFOp::create(b, VectorType::get({attn::kPanel}, b.getF32Type()), panel);
+  return arith::ExtFOp::create(b, VectorType::get({attn_cpu::kPanel}, b.getF32Type()), panel);
 }
 
 Value tile::writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange indices) {

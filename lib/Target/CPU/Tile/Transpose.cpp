@@ -6,11 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Tile/Transpose.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Pairs.h"
 
 using namespace mlir;
 using namespace rapt;
-using attn::kPanel;
+using attn_cpu::kPanel;
 using tile::kTurned;
 
 tile::Exchange tile::exchange(int64_t half) {

@@ -50,7 +50,7 @@ attn.dim @queries min 0 max 1024
 func.func @attend(%q: tensor<?x4x64xf32> {attn.name = "q", attn.dims = ["queries"]}, %k: tensor<?x4x64xf32> {attn.name = "k", attn.dims = ["queries"]})
     -> (tensor<?x4x64xf32> {attn.name = "y", attn.dims = ["queries"]}) attributes {attn.entry} {
   %scale = arith.constant 0.125 : f32
-  %y = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {paired} : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+  %y = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn_cpu.paired} : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
   return %y : tensor<?x4x64xf32>
 }
 }

@@ -26,7 +26,7 @@ func.func @normalized(%x: tensor<?x160xf32>) -> tensor<?x160xf32> {
   %w = arith.constant dense<1.0> : tensor<160xf32>
   %heads = attn.split_heads %x : tensor<?x160xf32> -> tensor<?x2x80xf32>
   %merged = attn.merge_heads %heads : tensor<?x2x80xf32> -> tensor<?x160xf32>
-  // expected-error@+1 {{normalizes 160 columns that are padded in groups, as 'tensor<?x192xf32>'}}
+  // expected-error@+1 {{takes 160 columns that are padded in groups, as 'tensor<?x192xf32>'}}
   %0 = attn.rms_norm %merged, %w epsilon 1.0e-6 : tensor<?x160xf32>, tensor<160xf32>
   return %0 : tensor<?x160xf32>
 }
@@ -39,8 +39,15 @@ module attributes {attn.model = {family = "any"}} {
 func.func @grouped(%x: tensor<?x160xf32>, %y: tensor<?x32xf32>) -> tensor<?x192xf32> {
   %heads = attn.split_heads %x : tensor<?x160xf32> -> tensor<?x2x80xf32>
   %merged = attn.merge_heads %heads : tensor<?x2x80xf32> -> tensor<?x160xf32>
-  // expected-error@+1 {{joins 160 columns that are padded in groups, as 'tensor<?x192xf32>'}}
+  // expected-error@+1 {{takes 160 columns that are padded in groups, as 'tensor<?x192xf32>'}}
   %0 = attn.concat %merged, %y : tensor<?x160xf32>, tensor<?x32xf32>
   return %0 : tensor<?x192xf32>
 }
+}
+
+// -----
+
+// expected-error@+1 {{has a cache of blocks of 48 positions, but the CPU's blocks have a multiple of 32}}
+func.func @cache(%c: !attn.kv_cache<1 x 1 x 32, block = 48, f32>) -> !attn.kv_cache<1 x 1 x 32, block = 48, f32> {
+  return %c : !attn.kv_cache<1 x 1 x 32, block = 48, f32>
 }

@@ -132,7 +132,7 @@ func.func @recurrent(%x: tensor<?x10xf32> {attn.name = "x"}, %state: tensor<?x2x
   %z, %first = attn.recurrence gru %gates, %hidden bias(%hidden_bias : tensor<99xf32>) rows(%begin) init(%h) reverse : tensor<?x99xf32>, tensor<33x99xf32>, tensor<?xi32>, tensor<?x33xf32>
   // CHECK: attn.update_rows %{{.*}} : tensor<?x2x64xf32>, tensor<?x64xf32>, tensor<?xi32>
   %new = attn.update_rows %state[%c0], %last, %slots : tensor<?x2x33xf32>, tensor<?x33xf32>, tensor<?xi32>
-  // CHECK: attn.concat %{{.*}}, %{{.*}} columns [33, 33] : tensor<?x64xf32>, tensor<?x64xf32>
+  // CHECK: attn.concat %{{.*}}, %{{.*}} columns [33, 33] width 96 : tensor<?x64xf32>, tensor<?x64xf32>
   %both = attn.concat %y, %z : tensor<?x33xf32>, tensor<?x33xf32>
   // CHECK: attn.linear %{{.*}} : tensor<?x96xf32>, tensor<1x66x32xf32> -> tensor<?x20xf32>
   %result = attn.linear %both, %out : tensor<?x66xf32>, tensor<66x20xf32> -> tensor<?x20xf32>

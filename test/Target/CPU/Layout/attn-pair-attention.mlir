@@ -12,10 +12,10 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
   func.func @stored(%cache: tensor<?x1x4x2x64x64xbf16>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>,
                     %past: tensor<?xi32>, %k: tensor<?x4x64xbf16>, %s: f32) -> (tensor<?x4x64xf32>, tensor<?x4x64xf32>) {
     %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
-    // CHECK: attn.attention {{.*}} {paired}
+    // CHECK: attn.attention {{.*}} {attn_cpu.paired}
     %0 = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #ck, #cv, #o]
       : tensor<?x4x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x64xf32>
-    // CHECK: attn.attention {{.*}} {paired}
+    // CHECK: attn.attention {{.*}} {attn_cpu.paired}
     %1 = attn.attention %q, %k, %k, %s maps [#q, #k, #v, #o] : tensor<?x4x64xf32>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16> -> tensor<?x4x64xf32>
     return %0, %1 : tensor<?x4x64xf32>, tensor<?x4x64xf32>
   }
@@ -48,7 +48,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
   func.func @encoder(%x: tensor<?x64xf32>, %w: tensor<8x32x64xbf16>, %s: f32) -> tensor<?x4x64xf32> {
     %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<8x32x64xbf16> -> tensor<?x256xf32>
     %q = attn.split_heads %0 : tensor<?x256xf32> -> tensor<?x4x64xf32>
-    // CHECK: attn.attention {{.*}} {paired}
+    // CHECK: attn.attention {{.*}} {attn_cpu.paired}
     %1 = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
     return %1 : tensor<?x4x64xf32>
   }

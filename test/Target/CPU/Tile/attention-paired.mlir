@@ -14,7 +14,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: vector.transfer_write {{.*}} : vector<64xbf16>, tensor<?x2x16x64xbf16>
     // CHECK: attn_cpu.attention_state {{.*}} {paired} : tensor<14x64xf32>, tensor<{{[0-9?]+}}x32x64xbf16>, tensor<2x{{[0-9?]+}}x64xbf16>
     // CHECK: attn_cpu.attention_state {{.*}} {paired} : tensor<1x64xf32>
-    %o = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] {paired} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+    %o = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] {attn_cpu.paired} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
   }
 }
@@ -44,7 +44,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK-NOT: tensor<1x64xf32>
     // CHECK: attn_cpu.attention_state {{.*}} {one_position} : tensor<3x64xf32>, tensor<2x32x64xbf16>
     %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
-    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o] {paired}
+    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o] {attn_cpu.paired}
       : tensor<?x4x3x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x3x64xf32>
     return %o : tensor<?x4x3x64xf32>
   }
@@ -64,7 +64,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: attn_cpu.attention_state {{.*}} {paired} : tensor<32x64xf32>
     // CHECK: attn_cpu.attention_state {{.*}} {paired} : tensor<16x64xf32>
     // CHECK: attn_cpu.attention_state {{[^{]*}} : tensor<1x64xf32>, tensor<{{[0-9?]+}}x32x64xbf16>
-    %o = attn.attention %q, %q, %q, %s extras(%e : tensor<?x?xf32>) maps [#q, #k, #v, #o, #e] {paired}
+    %o = attn.attention %q, %q, %q, %s extras(%e : tensor<?x?xf32>) maps [#q, #k, #v, #o, #e] {attn_cpu.paired}
       : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
       score {
       ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %y: f32):

@@ -57,7 +57,7 @@ func.func @concat(%x: tensor<?x64xf32>, %y: tensor<?x32xf32>) -> tensor<?x96xf32
   // CHECK: vector.transfer_write %{{.*}} {in_bounds = [true]} : vector<32xf32>, tensor<96xf32>
   // CHECK: vector.transfer_write %{{.*}} {in_bounds = [true]} : vector<32xf32>, tensor<96xf32>
   // CHECK: vector.transfer_write %{{.*}}] : vector<32xf32>, tensor<96xf32>
-  %0 = attn.concat %x, %y columns [33, 32] : tensor<?x64xf32>, tensor<?x32xf32>
+  %0 = attn.concat %x, %y columns [33, 32] width 96 : tensor<?x64xf32>, tensor<?x32xf32>
   return %0 : tensor<?x96xf32>
 }
 
