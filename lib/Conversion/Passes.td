@@ -34,7 +34,7 @@ def AttnTileLinalg : Pass<"attn-tile-linalg"> {
     Every linalg op outside of a grid becomes an `scf.forall` over tiles of its last two parallel loops, of at most 16 x 256 points, and over the other ones
     point by point. Reductions stay whole, so that sums are in one order. Sizes are constants: results have the same bits for any number of threads.
 
-    With `carry-in-place`, a tensor that a loop carries and an iteration makes elsewhere is copied back at its end, and extents are those of the entry's arguments.
+    A tensor that a loop carries and an iteration makes elsewhere is copied back at its end, and extents are those of the entry's arguments.
 
     ```mlir
     func.func @zero(%x: tensor<?x1024xf32>) -> tensor<?x1024xf32> {
@@ -44,7 +44,6 @@ def AttnTileLinalg : Pass<"attn-tile-linalg"> {
     }
     ```
   }];
-  let options = [Option<"carryInPlace", "carry-in-place", "bool", "true", "Keep what loops carry in one place">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }

@@ -168,13 +168,10 @@ void resolve(tensor::DimOp dim) {
 }
 
 struct TileLinalg : rapt::impl::AttnTileLinalgBase<TileLinalg> {
-  using AttnTileLinalgBase::AttnTileLinalgBase;
-
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::LaidOut)))
       return signalPassFailure();
-    if (carryInPlace)
-      getOperation()->walk(keepInPlace);
+    getOperation()->walk(keepInPlace);
     SmallVector<linalg::LinalgOp> ops;
     getOperation()->walk([&](linalg::LinalgOp op) {
       if (!op->getParentOfType<scf::ForallOp>() && op.getNumParallelLoops() > 0)
@@ -183,8 +180,6 @@ struct TileLinalg : rapt::impl::AttnTileLinalgBase<TileLinalg> {
     for (linalg::LinalgOp op : ops)
       if (failed(tileByGrid(op)))
         return signalPassFailure();
-    if (ops.empty() && !carryInPlace)
-      return;
     SmallVector<tensor::DimOp> dims;
     getOperation()->walk([&](tensor::DimOp dim) { dims.push_back(dim); });
     llvm::for_each(dims, resolve);

@@ -16,12 +16,9 @@ struct TypeName {
   size_t bytes;
   const char *name, *description;
 };
-constexpr TypeName types[] = {{NpyType::F32, 4, "f32", "<f4"},
-                              {NpyType::F64, 8, "f64", "<f8"},
-                              {NpyType::I32, 4, "i32", "<i4"},
-                              {NpyType::I64, 8, "i64", "<i8"},
-                              {NpyType::Bool, 1, "bool", "|b1"},
-                              {NpyType::F16, 2, "f16", "<f2"},
+constexpr TypeName types[] = {{NpyType::F32, 4, "f32", "<f4"},   {NpyType::F64, 8, "f64", "<f8"},
+                              {NpyType::I32, 4, "i32", "<i4"},   {NpyType::I64, 8, "i64", "<i8"},
+                              {NpyType::Bool, 1, "bool", "|b1"}, {NpyType::F16, 2, "f16", "<f2"},
                               {NpyType::U16, 2, "u16", "<u2"}};
 
 const TypeName &entry(NpyType type) { return types[size_t(type)]; }

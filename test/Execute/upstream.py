@@ -2,9 +2,13 @@
 """Ops of linalg, tensor, arith and math between ops of attn, by the CPU's target and the generic one, against the reference in float64:
 columns that fill no panel, no row, one row, more rows than a tile."""
 
+import subprocess
+from pathlib import Path
+
 import numpy as np
 
 import kernels
+import packed_model
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(41)
@@ -105,6 +109,51 @@ func.func @shapes(%x: tensor<?x24xf32> {attn.name = "x", attn.dims = ["rows"]}, 
   return %twice, %9 : tensor<?x4x6xf32>, tensor<?x24xf32>
 }
 """
+# A model, whose weights and activations are padded in memory: rows of linalg behind and before ops of attn, in a loop, of a parameter, and as
+# the weight of a matmul.
+MODEL = """module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 2 : i64}} {
+attn.dim @tokens min 0 max 1024
+attn.parameter @up layers 2 : tensor<2x20x45xf32> from [#attn.source<"up.{layer}">]
+attn.parameter @down layers 2 : tensor<2x45x20xf32> from [#attn.source<"down.{layer}">]
+attn.parameter @scale : tensor<20xf32> from [#attn.source<"scale">]
+attn.parameter @table : tensor<20x20xf32> from [#attn.source<"table">]
+func.func @embed(%x: tensor<?x20xf32> {attn.name = "x", attn.dims = ["tokens"]})
+    -> (tensor<?x20xf32> {attn.name = "y", attn.dims = ["tokens"]}, tensor<?x45xf32> {attn.name = "wide", attn.dims = ["tokens"]}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %m = tensor.dim %x, %c0 : tensor<?x20xf32>
+  %scale = attn.parameter_slice @scale : tensor<20xf32>
+  %first = math.tanh %x : tensor<?x20xf32>
+  %start = attn.rms_norm %first, %scale epsilon 1.0e-5 : tensor<?x20xf32>, tensor<20xf32>
+  %y = scf.for %i = %c0 to %c2 step %c1 iter_args(%at = %start) -> (tensor<?x20xf32>) {
+    %up = attn.parameter_slice @up[%i] : tensor<20x45xf32>
+    %down = attn.parameter_slice @down[%i] : tensor<45x20xf32>
+    %0 = attn.linear %at, %up : tensor<?x20xf32>, tensor<20x45xf32> -> tensor<?x45xf32>
+    %1 = math.absf %0 : tensor<?x45xf32>
+    %2 = attn.linear %1, %down : tensor<?x45xf32>, tensor<45x20xf32> -> tensor<?x20xf32>
+    %3 = attn.add %2, %at : tensor<?x20xf32>
+    %e = tensor.empty(%m) : tensor<?x20xf32>
+    %4 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%3, %scale : tensor<?x20xf32>, tensor<20xf32>) outs(%e : tensor<?x20xf32>) {
+    ^bb0(%a: f32, %s: f32, %old: f32):
+      %p = arith.mulf %a, %s : f32
+      linalg.yield %p : f32
+    } -> tensor<?x20xf32>
+    scf.yield %4 : tensor<?x20xf32>
+  }
+  %table = attn.parameter_slice @table : tensor<20x20xf32>
+  %made = math.sin %table : tensor<20x20xf32>
+  %z = attn.linear %y, %made : tensor<?x20xf32>, tensor<20x20xf32> -> tensor<?x20xf32>
+  %last = attn.add %z, %first : tensor<?x20xf32>
+  %up = attn.parameter_slice @up[%c1] : tensor<20x45xf32>
+  %wide = attn.linear %last, %up : tensor<?x20xf32>, tensor<20x45xf32> -> tensor<?x45xf32>
+  %half = tensor.extract_slice %wide[0, 0] [%m, 20] [1, 1] : tensor<?x45xf32> to tensor<?x20xf32>
+  %sum = attn.add %half, %last : tensor<?x20xf32>
+  return %sum, %wide : tensor<?x20xf32>, tensor<?x45xf32>
+}
+}
+"""
 normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
 for target in ("cpu", "generic"):
     tools.options = [f"--target={target}"]
@@ -124,4 +173,28 @@ for target in ("cpu", "generic"):
         got = program.compiled("shapes", inputs.values(), [(rows, 4, 6), (rows, 24)], (rows, 3))
         for name, own, right in zip(("heads", "chosen"), got, expected):
             checks.near(f"{target}: {name} of {rows} rows", own, right, 4e-6)
+
+
+def run_model(target):
+    scratch = Path(tools.scratch)
+    text, library, directory = scratch / "model.mlir", scratch / f"model_{target}.so", scratch / "weights"
+    text.write_text(MODEL)
+    up, down = normal(2, 20, 45) / 4, normal(2, 45, 20) / 6
+    packed_model.write_weights(directory, {"up.0": up[0], "up.1": up[1], "down.0": down[0], "down.1": down[1], "scale": normal(20), "table": normal(20, 20)})
+    subprocess.run([tools.raptc, text, f"--weights={directory}", f"--target={target}", "-o", library], check=True, capture_output=True)
+    model = packed_model.Model(library)
+    for rows in ROWS:
+        x = normal(rows, 20)
+        np.save(scratch / "x.npy", x)
+        subprocess.run([tools.reference, text, "--entry=embed", "--precision=f64", f"--weights={directory}", f"--input=x={scratch}/x.npy",
+                        f"--output=y={scratch}/y.npy", f"--output=wide={scratch}/wide.npy"], check=True)
+        outputs = {"y": np.zeros((rows, 20), np.float32), "wide": np.zeros((rows, 45), np.float32)}
+        placed = {name: packed_model.placed(array) for name, array in outputs.items()}
+        model.run("embed", [packed_model.placed(x), *placed.values()], (rows,), 2)
+        for name, got in placed.items():
+            checks.near(f"{target}: {name} of a model of {rows} rows", got, np.load(scratch / f"{name}.npy"), 1e-5)
+
+
+for target in ("cpu", "generic"):
+    run_model(target)
 checks.finish()

@@ -55,7 +55,8 @@ static Value similarities(ImplicitLocOpBuilder &b, const ScoreTile &tile, OFRs s
                  [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
                    Value q = widened(b, x[0]), k = widened(b, x[1]), term;
                    if (tile.additive)
-                     term = arith::MulFOp::create(b, widened(b, x[2]), math::TanhOp::create(b, arith::AddFOp::create(b, q, k)));
+                     term = arith::MulFOp::create(b, widened(b, x[2]),
+                                                  math::TanhOp::create(b, arith::AddFOp::create(b, q, k)));
                    else
                      term = arith::MulFOp::create(b, q, k);
                    return arith::AddFOp::create(b, x.back(), term);

@@ -18,7 +18,7 @@ rapt_tensor describe(void *data, NpyType type, const std::vector<int64_t> &shape
   auto tensor = sized<rapt_tensor>();
   tensor.data = data;
   tensor.device_type = RAPT_DEVICE_CPU;
-  tensor.dtype_code = isFloat(type)                                            ? RAPT_DTYPE_FLOAT
+  tensor.dtype_code = isFloat(type)                                   ? RAPT_DTYPE_FLOAT
                       : type == NpyType::Bool || type == NpyType::U16 ? RAPT_DTYPE_UINT
                                                                       : RAPT_DTYPE_INT;
   tensor.dtype_bits = uint8_t(8 * sizeOf(type));

@@ -45,9 +45,7 @@ void addLaidOut(OpPassManager &passes) {
 
 void addTiled(OpPassManager &passes) {
   passes.addPass(createAttnCPUTile());
-  AttnTileLinalgOptions neutral; // of what has no schedule here
-  neutral.carryInPlace = false;
-  passes.addPass(createAttnTileLinalg(neutral));
+  passes.addPass(createAttnTileLinalg());
   passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
   passes.addPass(createCanonicalizerPass());
 }

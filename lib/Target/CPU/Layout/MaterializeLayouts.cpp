@@ -9,6 +9,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/AttnCPU/CacheLayout.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Layout/Columns.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Transforms/ColumnGroups.h"
 #include "lib/Transforms/StageContract.h"
@@ -43,10 +44,16 @@ struct LayoutConstraint {
   attn::LayoutKind kind = attn::LayoutKind::row_major;
   bool transposed = false; ///< The layout's [rows, columns] are the parameter's [columns, rows].
   int64_t columnGroup = 0, rowGroup = 0;
+  Operation *upstream = nullptr; ///< an op of another dialect, which reads rows alone
 };
+
+/// Whether an op is of a dialect that knows no layouts.
+bool isUpstream(Operation *op) { return op && !isa<attn::AttnDialect>(op->getDialect()); }
 
 /// Weights of matmuls are read in panels, all others as rows.
 FailureOr<LayoutConstraint> constraintOf(OpOperand &use) {
+  if (isUpstream(use.getOwner()))
+    return LayoutConstraint{.upstream = use.getOwner()};
   auto op = dyn_cast<attn::ChannelsOpInterface>(use.getOwner());
   std::optional<attn::WeightUse> weight = op ? op.getWeightUse(use) : std::nullopt;
   if (!weight)
@@ -64,12 +71,16 @@ FailureOr<LayoutConstraint> constraintOf(OpOperand &use) {
 /// One layout for all uses. Panels serve an embedding too; anything else that differs is an error.
 LogicalResult merge(attn::ParameterOp parameter, LayoutConstraint &constraint, const LayoutConstraint &other) {
   bool otherIsPanels = other.kind == attn::LayoutKind::panels, isPanels = constraint.kind == attn::LayoutKind::panels;
-  if (!otherIsPanels && isPanels)
-    return success();
-  if (otherIsPanels && !isPanels) {
-    constraint = other;
+  Operation *upstream = constraint.upstream ? constraint.upstream : other.upstream;
+  if (upstream && (isPanels || otherIsPanels))
+    return upstream->emitOpError() << "reads '" << parameter.getSymName()
+                                   << "', which a matmul reads as packed panels: "
+                                   << "declare a second parameter from the same tensors";
+  if (otherIsPanels != isPanels) {
+    constraint = otherIsPanels ? other : constraint;
     return success();
   }
+  constraint.upstream = upstream;
   if (constraint.transposed != other.transposed || constraint.columnGroup != other.columnGroup ||
       constraint.rowGroup != other.rowGroup)
     return parameter.emitOpError("is read by two ops that need different layouts");
@@ -195,6 +206,78 @@ ChannelCounts countChannels(ModuleOp module) {
   return counts;
 }
 
+/// The types that tensors have before they are padded.
+using LogicalTypes = llvm::DenseMap<Value, RankedTensorType>;
+
+LogicalTypes logicalTypes(ModuleOp module) {
+  LogicalTypes types;
+  auto take = [&](Value value) {
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      types[value] = type;
+  };
+  module.walk([&](Operation *op) {
+    llvm::for_each(op->getResults(), take);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), take);
+  });
+  return types;
+}
+
+/// Whether an op of another dialect made `value`, whose columns are then as its type said at first.
+bool isMadeUpstream(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && argument != loop.getInductionVar() && isMadeUpstream(loop.getTiedLoopInit(argument)->get());
+  }
+  Operation *op = value.getDefiningOp();
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return isMadeUpstream(loop.getInitArgs()[cast<OpResult>(value).getResultNumber()]);
+  return isUpstream(op) && !isa<arith::ConstantOp>(op);
+}
+
+/// Ops of other dialects read the columns that count.
+LogicalResult cutOperands(Operation *op, const LogicalTypes &logical) {
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  for (OpOperand &operand : op->getOpOperands()) {
+    RankedTensorType type = logical.lookup(operand.get());
+    if (!type || type == operand.get().getType())
+      continue;
+    if (auto dim = dyn_cast<tensor::DimOp>(op))
+      if (std::optional<int64_t> i = dim.getConstantIndex(); i && type.isDynamicDim(*i))
+        continue;
+    if (int64_t group = columnGroup(operand.get()))
+      return op->emitOpError() << "reads " << type << ", whose columns the CPU pads in groups of " << group
+                               << ": read the heads behind attn.split_heads instead";
+    operand.set(cpu::cutTo(b, operand.get(), type));
+  }
+  return success();
+}
+
+/// Ops of attn read what an op of another dialect made with the padding that they expect.
+LogicalResult padOperands(attn::ChannelsOpInterface op) {
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  auto linear = dyn_cast<attn::LinearOp>(op.getOperation());
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isMadeUpstream(operand.get()))
+      continue;
+    if (linear && &operand == &linear.getWeightMutable()) {
+      operand.set(cpu::packWeight(b, linear));
+      continue;
+    }
+    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+    std::optional<unsigned> dim = type ? op.getChannelsDim(operand.get()) : std::nullopt;
+    if (!dim || type.isDynamicDim(*dim) || type.getDimSize(*dim) % kPanel == 0)
+      continue;
+    int64_t group = columnGroup(operand.get());
+    if (*dim + 1 != type.getRank() || group)
+      return op->emitOpError() << "takes " << type << " of an op of another dialect, whose channels the CPU cannot pad"
+                               << (group ? " in groups" : ", as they are not the last dim");
+    operand.set(cpu::padTo(b, operand.get(), padToPanel(type.getDimSize(*dim))));
+  }
+  return success();
+}
+
 /// Pads the types of one op's results; operands are done already.
 LogicalResult retype(Operation *op, const ChannelCounts &counts) {
   if (auto slice = dyn_cast<attn::ParameterSliceOp>(op)) {
@@ -204,6 +287,8 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
   auto channels = dyn_cast<attn::ChannelsOpInterface>(op);
   if (!channels)
     return success();
+  if (failed(padOperands(channels)))
+    return failure();
   ArrayRef<int64_t> before = counts.find(op)->second;
   if (channels.takesLeadingChannels())
     for (auto [operand, count] : llvm::zip_equal(op->getOperands(), before))
@@ -239,14 +324,31 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
   return success();
 }
 
-LogicalResult retypeBlock(Block &block, const ChannelCounts &counts) {
-  for (Operation &op : block) {
+/// What an iteration gives has the columns that the loop carries.
+void adaptYield(scf::ForOp loop) {
+  ImplicitLocOpBuilder b(loop.getLoc(), loop.getBody()->getTerminator());
+  for (auto [argument, operand] :
+       llvm::zip_equal(loop.getRegionIterArgs(), loop.getBody()->getTerminator()->getOpOperands())) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type || type == operand.get().getType())
+      continue;
+    bool isWider = cast<RankedTensorType>(operand.get().getType()).getShape().back() > type.getShape().back();
+    operand.set(isWider ? cpu::cutTo(b, operand.get(), type) : cpu::padTo(b, operand.get(), type.getShape().back()));
+  }
+}
+
+LogicalResult retypeBlock(Block &block, const ChannelCounts &counts, const LogicalTypes &logical) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       for (auto [init, argument, result] : llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
         argument.setType(init.getType());
         result.setType(init.getType());
       }
-      if (failed(retypeBlock(*loop.getBody(), counts)))
+      if (failed(retypeBlock(*loop.getBody(), counts, logical)))
+        return failure();
+      adaptYield(loop);
+    } else if (isUpstream(&op) && !op.hasTrait<OpTrait::IsTerminator>()) {
+      if (failed(cutOperands(&op, logical)))
         return failure();
     } else if (failed(retype(&op, counts))) {
       return failure();
@@ -273,18 +375,18 @@ bool isState(func::FuncOp entry, BlockArgument argument) {
 /// Outputs have the strides that their types said before padding: a result that is padded in memory is cut.
 void cutOutputs(func::FuncOp entry, TypeRange declared) {
   Operation *end = entry.getBody().front().getTerminator();
-  OpBuilder b(end);
   for (auto [operand, type] : llvm::zip(end->getOpOperands(), declared)) {
     auto before = dyn_cast<RankedTensorType>(type), now = dyn_cast<RankedTensorType>(operand.get().getType());
     Attribute name = entry.getResultAttr(operand.getOperandNumber(), attn::AttnDialect::nameAttr);
     bool isState = llvm::any_of(llvm::seq(entry.getNumArguments()),
                                 [&](unsigned i) { return entry.getArgAttr(i, attn::AttnDialect::nameAttr) == name; });
-    if (!before || !now || isState || before.getRank() == 0 || before.getShape().back() == now.getShape().back())
+    if (!before || !now || before.getRank() == 0)
       continue;
-    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, end->getLoc(), operand.get()),
-                              offsets(sizes.size(), b.getIndexAttr(0)), strides(sizes.size(), b.getIndexAttr(1));
-    sizes.back() = b.getIndexAttr(before.getShape().back());
-    operand.set(tensor::ExtractSliceOp::create(b, end->getLoc(), before, operand.get(), offsets, sizes, strides));
+    ImplicitLocOpBuilder b(end->getLoc(), end);
+    if (isState && isMadeUpstream(operand.get()))
+      operand.set(cpu::padTo(b, operand.get(), padToPanel(now.getShape().back())));
+    else if (!isState && before.getShape().back() != now.getShape().back())
+      operand.set(cpu::cutTo(b, operand.get(), before));
   }
 }
 
@@ -324,6 +426,7 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
       return signalPassFailure();
 
     const ChannelCounts counts = countChannels(module);
+    const LogicalTypes logical = logicalTypes(module);
     int64_t offset = 0;
     for (auto parameter : module.getOps<attn::ParameterOp>())
       offset = assign(parameter, constraints.lookup(parameter.getSymNameAttr()), offset);
@@ -340,7 +443,7 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
           argument.setType(
               withLast(argument.getType(), padToPanel(cast<RankedTensorType>(argument.getType()).getShape().back())));
       // A kernel's ops have their padding already.
-      if (!attn::isKernelModule(module) && failed(retypeBlock(entry.getBody().front(), counts)))
+      if (!attn::isKernelModule(module) && failed(retypeBlock(entry.getBody().front(), counts, logical)))
         return signalPassFailure();
       if (entry->hasAttr(attn::AttnDialect::entryAttr))
         cutOutputs(entry, entry.getResultTypes());

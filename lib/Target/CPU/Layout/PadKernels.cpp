@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Layout/Columns.h"
 #include "lib/Target/CPU/Layout/Neutral.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Transforms/StageContract.h"
@@ -27,6 +28,9 @@ using namespace mlir;
 using namespace rapt;
 using attn_cpu::kPanel;
 using attn_cpu::padToPanel;
+using cpu::cutTo;
+using cpu::packWeight;
+using cpu::padTo;
 
 namespace {
 
@@ -39,18 +43,6 @@ RankedTensorType withColumns(RankedTensorType type, int64_t columns) {
   return RankedTensorType::get(shape, type.getElementType());
 }
 
-/// `value` with zeros up to `columns`: what was cut off it, or a copy.
-Value padTo(ImplicitLocOpBuilder &b, Value value, int64_t columns) {
-  RankedTensorType type = tensorOf(value);
-  if (type.getShape().back() == columns)
-    return value;
-  if (auto cut = value.getDefiningOp<tensor::ExtractSliceOp>(); cut && columnsOf(cut.getSource()) == columns)
-    return cut.getSource();
-  SmallVector<OpFoldResult> low(type.getRank(), b.getIndexAttr(0)), high = low;
-  high.back() = b.getIndexAttr(columns - type.getShape().back());
-  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type.getElementType()));
-  return tensor::PadOp::create(b, withColumns(type, columns), value, low, high, zero);
-}
 Value pad(ImplicitLocOpBuilder &b, Value value) { return padTo(b, value, padToPanel(columnsOf(value))); }
 
 /// Gives result 0 of `op` the columns `columns`; its users see those they saw before.
@@ -61,30 +53,11 @@ void widenResult(ImplicitLocOpBuilder &b, Operation *op, int64_t columns) {
     return;
   result.setType(withColumns(type, columns));
   b.setInsertionPointAfter(op);
-  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)), strides(type.getRank(), b.getIndexAttr(1)),
-      sizes = tensor::getMixedSizes(b, b.getLoc(), result);
-  sizes.back() = b.getIndexAttr(type.getShape().back());
-  auto cut = tensor::ExtractSliceOp::create(b, type, result, offsets, sizes, strides);
-  SmallPtrSet<Operation *, 8> but{cut};
-  for (OpFoldResult size : sizes)
-    if (auto value = dyn_cast<Value>(size))
-      but.insert(value.getDefiningOp());
+  Value cut = cutTo(b, result, type);
+  SmallPtrSet<Operation *, 8> but{cut.getDefiningOp()};
+  for (Value size : cut.getDefiningOp()->getOperands().drop_front())
+    but.insert(size.getDefiningOp());
   result.replaceAllUsesExcept(cut, but);
-}
-
-/// A weight [k, n] whose columns fill panels is read as it is; any other becomes panels [n/32, k, 32].
-Value packWeight(ImplicitLocOpBuilder &b, attn::LinearOp op) {
-  RankedTensorType type = op.getWeight().getType();
-  bool transposed = op.getTransposed();
-  int64_t k = type.getDimSize(transposed ? 1 : 0), n = type.getDimSize(transposed ? 0 : 1);
-  if (!transposed && n % kPanel == 0)
-    return op.getWeight();
-  Value dest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{padToPanel(n) / kPanel, k, kPanel}, type.getElementType());
-  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type.getElementType()));
-  SmallVector<int64_t> inner{transposed ? 0 : 1}, outer{1, 0};
-  return linalg::PackOp::create(b, op.getWeight(), dest, inner, ArrayRef<OpFoldResult>{b.getIndexAttr(kPanel)}, zero,
-                                transposed ? ArrayRef<int64_t>() : ArrayRef<int64_t>(outer))
-      .getResult();
 }
 
 void padLinear(ImplicitLocOpBuilder &b, attn::LinearOp op) {
@@ -173,6 +146,7 @@ struct PadKernels : rapt::impl::AttnPadKernelsBase<PadKernels> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
+    cpu::forgetCuts(getOperation());
     if (!attn::isKernelModule(getOperation()))
       return;
     SmallVector<attn::ChannelsOpInterface> ops;
