@@ -203,6 +203,8 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
           for (unsigned i = 0; i < type.getRank(); ++i)
             given.insert(extents.placeOf(argument, i).group);
     WalkResult result = module.walk([&](attn::DimRelationsOpInterface op) {
+      if (isa<attn::KVViewOp>(op)) // takes no memory of its own
+        return WalkResult::advance();
       for (Value value : op->getResults())
         if (auto type = dyn_cast<RankedTensorType>(value.getType()))
           for (unsigned i = 0; i < type.getRank(); ++i)
