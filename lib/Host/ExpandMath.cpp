@@ -126,6 +126,32 @@ struct Emitter : host::Elementwise {
   /// x itself near zero: the reduction would lose the sign of -0.
   Value sin(Value x) { return select(compare(arith::CmpFPredicate::OLT, abs(x), real(0x1p-12)), x, sine(x, 0)); }
 
+  /// x = 2^k m with m from sqrt(1/2) to sqrt(2), so that log(x) = k ln 2 + log(m).
+  Value log(Value x) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    // ln 2 in two parts: the first has 12 trailing zero bits, so that k * high is exact.
+    constexpr double high = 0.693359375, low = -2.12194440054690583e-4;
+    Type i32 = withElement(b.getI32Type());
+    Value isSubnormal = compare(arith::CmpFPredicate::OLT, x, real(0x1p-126));
+    Value normal = select(isSubnormal, mul(x, real(0x1p23)), x);
+    Value bits = arith::BitcastOp::create(b, i32, normal);
+    // 0x3f3504f3 are the bits of sqrt(1/2).
+    Value power = arith::ShRSIOp::create(b, arith::SubIOp::create(b, bits, integer(0x3f3504f3)), integer(23));
+    Value m = arith::BitcastOp::create(
+        b, type, arith::SubIOp::create(b, bits, Value(arith::ShLIOp::create(b, power, integer(23)))));
+    Value k = sub(arith::SIToFPOp::create(b, type, power), select(isSubnormal, real(23), real(0)));
+    Value z = sub(m, real(1)), square = mul(z, z);
+    // (log(1 + z) - z + z^2/2) / z^3 on [-0.2929, 0.4143], 5.9e-9 of log(1 + z); the coefficients are floats.
+    Value y = polynomial(z, {0.3333333134651184, -0.2500081956386566, 0.20001226663589478, -0.16623356938362122,
+                             0.14201757311820984, -0.13160182535648346, 0.1276157796382904, -0.07634497433900833});
+    y = fma(square, real(-0.5), fma(k, real(low), mul(y, mul(square, z))));
+    y = fma(k, real(high), add(z, y));
+    y = select(compare(arith::CmpFPredicate::OEQ, x, real(infinity)), x, y);
+    Value edge = select(compare(arith::CmpFPredicate::OEQ, x, real(0)), real(-infinity),
+                        real(std::numeric_limits<double>::quiet_NaN()));
+    return select(compare(arith::CmpFPredicate::OGT, x, real(0)), y, edge);
+  }
+
   Value tanh(Value x) {
     Value a = abs(x), u = mul(x, x);
     // tanh(x) / x in x^2 on [0, 0.39], 3.7e-9.
@@ -180,7 +206,8 @@ struct ExpandMath : rapt::impl::AttnExpandMathBase<ExpandMath> {
     RewritePatternSet patterns(&getContext());
     patterns.add<Expand<math::ExpOp, &Emitter::exp>, Expand<math::Exp2Op, &Emitter::exp2>,
                  Expand<math::TanhOp, &Emitter::tanh>, Expand<math::ErfOp, &Emitter::erf>,
-                 Expand<math::SinOp, &Emitter::sin>, Expand<math::CosOp, &Emitter::cos>>(&getContext());
+                 Expand<math::SinOp, &Emitter::sin>, Expand<math::CosOp, &Emitter::cos>,
+                 Expand<math::LogOp, &Emitter::log>>(&getContext());
     // Where a processor has no instruction to round to bf16, LLVM calls a function of the compiler's own library.
     arith::populateExpandBFloat16Patterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));

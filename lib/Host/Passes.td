@@ -90,10 +90,10 @@ def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
 }
 
 def AttnExpandMath : Pass<"attn-expand-math"> {
-  let summary = "exp, exp2, tanh, erf, sin and cos become polynomials";
+  let summary = "exp, exp2, tanh, erf, sin, cos and log become polynomials";
   let description = [{
-    f32 `math.exp`, `math.exp2`, `math.tanh`, `math.erf`, `math.sin` and `math.cos`, scalar or vector, become polynomials (LLVM would call libm once per
-    element). Errors, measured over all arguments where the result is normal: exp, exp2, sin and cos at most 2 ulp, tanh and erf at most 4 ulp.
+    f32 `math.exp`, `math.exp2`, `math.tanh`, `math.erf`, `math.sin`, `math.cos` and `math.log`, scalar or vector, become polynomials (LLVM would call libm once per
+    element). Errors, measured over all arguments where the result is normal: exp, exp2, sin, cos and log at most 2 ulp, tanh and erf at most 4 ulp.
     Infinities, NaN and underflow to zero are as in libm; exp and exp2 flush results below 2^-126 to zero. sin and cos hold for |x| <= 2^20 and give NaN
     beyond; `attn.rotary_table` takes whole turns off before. Conversions to and from bf16 become shifts and sums of integers. exp2 of what is not above zero (`nonpositive`) takes
     11 instructions; its error is at most 4 ulp, and what would be below 2^-126 is something below it. One that is `rounded`, to bf16, has a

@@ -1,12 +1,13 @@
 // RUN: rapt-opt %s --attn-expand-math --split-input-file | FileCheck %s
 
 // CHECK-LABEL: @all
-func.func @all(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, f32, f32) {
+func.func @all(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, f32, f32, f32) {
   // CHECK-NOT: math.exp
   // CHECK-NOT: math.tanh
   // CHECK-NOT: math.erf
   // CHECK-NOT: math.sin
   // CHECK-NOT: math.cos
+  // CHECK-NOT: math.log
   // CHECK: math.fma {{.*}} : vector<16xf32>
   // CHECK: return
   %0 = math.exp2 %x : vector<16xf32>
@@ -15,7 +16,8 @@ func.func @all(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, vector<16xf32>, 
   %3 = math.exp %y : f32
   %4 = math.sin %x : vector<16xf32>
   %5 = math.cos %y : f32
-  return %0, %1, %2, %4, %3, %5 : vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, f32, f32
+  %6 = math.log %y : f32
+  return %0, %1, %2, %4, %3, %5, %6 : vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, f32, f32, f32
 }
 
 // An argument that is never above zero overflows nothing: one comparison, and no copy of the argument where it is NaN.

@@ -54,6 +54,7 @@ static const struct function functions[] = {
     {"erf", f32_erf, f32_erf_scratch, erf, 4, INFINITY, 0, {1, 4.2f, 3.92f, 0.5f}},
     {"sin", f32_sin, f32_sin_scratch, sin, 2, 0x1p20, 0, {0x1p-12f, 0x1p20f, 0.78539816f, 3.1415927f}},
     {"cos", f32_cos, f32_cos_scratch, cos, 2, 0x1p20, 0, {0x1p-12f, 0x1p20f, 0.78539816f, 1.5707964f}},
+    {"log", f32_log, f32_log_scratch, log, 2, INFINITY, 0, {1, 0.70710678f, 1.4142135f, 0x1p-126f, 2, 0x1p-149f}},
 };
 
 static float input[BATCH], result[BATCH], zeros[BATCH], weight[COLUMNS * COLUMNS];

@@ -76,3 +76,12 @@ func.func @f32_cos(%x: tensor<?x32xf32> {attn.name = "x", attn.dims = ["rows"]},
   }
   return %z : tensor<?x32xf32>
 }
+func.func @f32_log(%x: tensor<?x32xf32> {attn.name = "x", attn.dims = ["rows"]}, %w: tensor<1x32x32xf32> {attn.name = "w"}, %y: tensor<?x32xf32> {attn.name = "y", attn.dims = ["rows"]})
+    -> (tensor<?x32xf32> {attn.name = "z", attn.dims = ["rows"]}) attributes {attn.entry} {
+  %z = attn.linear %x, %w, (%y) : tensor<?x32xf32>, tensor<1x32x32xf32>, (tensor<?x32xf32>) -> tensor<?x32xf32> {
+  ^bb0(%sum: f32, %e: f32):
+    %0 = math.log %e : f32
+    attn.yield %0 : f32
+  }
+  return %z : tensor<?x32xf32>
+}
