@@ -61,6 +61,7 @@ private:
   bool checkUserPasses();
   bool read();
   bool checkFiles();
+  bool requestAttention();
   bool storeCache();
   bool writeStage();
   bool describe();
@@ -186,7 +187,7 @@ bool Compilation::read() {
   if (input.kind == InputKind::MLIR)
     if (Status fits = checkStage(*input.module, variants.front(), options); !fits)
       return failOf(fits);
-  if (!storeCache())
+  if (!requestAttention() || !storeCache())
     return false;
   paths = OutputPaths::choose(options, emit, input.name);
   if (!checkFiles())
@@ -210,6 +211,25 @@ bool Compilation::checkFiles() {
   if (checked)
     checked = paths.check();
   return checked ? true : failOf(checked);
+}
+
+/// Attention's weights as outputs.
+bool Compilation::requestAttention() {
+  if (!options.attentionWeights)
+    return true;
+  AttnRequestAttentionOutputsOptions request;
+  request.layers.assign(options.attentionLayers.begin(), options.attentionLayers.end());
+  request.heads.assign(options.attentionHeads.begin(), options.attentionHeads.end());
+  PassManager passes(&first().context, ModuleOp::getOperationName());
+  passes.addPass(createAttnRequestAttentionOutputs(request));
+  std::string why;
+  ScopedDiagnosticHandler handler(&first().context, [&](Diagnostic &diagnostic) {
+    const bool isReason = diagnostic.getSeverity() == DiagnosticSeverity::Error && why.empty();
+    if (isReason)
+      why = diagnostic.str();
+    return success(isReason);
+  });
+  return succeeded(passes.run(*input.module)) || fail(WrongInput, "--attention-weights: " + why);
 }
 
 /// The cache's type at the stage imported, which the evaluator runs, too. Text has its type unless one is asked for.

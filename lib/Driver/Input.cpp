@@ -88,8 +88,7 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
   ImportOptions import;
   import.maxSequenceLength = options.maxSequenceLength;
   import.maxBatch = options.maxBatch;
-  if (options.attentionWeights)
-    import.attentionWeights = AttentionSelection{options.attentionLayers, options.attentionHeads};
+  import.attentionWeights = options.attentionWeights;
   Expected<OwningOpRef<ModuleOp>> module = importModel(context, *input.model, import);
   for (const std::string &warning : input.model->warnings())
     emitWarning(UnknownLoc::get(&context)) << warning;

@@ -13,21 +13,23 @@ using namespace rapt::driver;
 
 namespace {
 
-/// Options of the command that work on a checkpoint, or on weights whose storage is not chosen yet.
+/// Options of the command that work on a checkpoint, or on what only the stage imported leaves open.
 Status checkOptions(Stage stage, const Options &options) {
   const std::pair<bool, const char *> ofModels[] = {{options.maxSequenceLength != 0, "--max-seq-len"},
                                                     {options.maxBatch != Options().maxBatch, "--max-batch"},
-                                                    {options.attentionWeights, "--attention-weights"},
                                                     {!options.ignoreKeys.empty(), "--ignore-config-key"}};
   for (const auto &[given, name] : ofModels)
     if (given)
       return Error{shownPath(options.input) + ": " + name + " is for the configuration of a model, MLIR text has none"};
-  const std::pair<bool, const char *> ofImported[] = {{options.quantize != "none", "--quantize"},
-                                                      {options.dtype != "auto", "--dtype"}};
-  for (const auto &[given, name] : ofImported)
+  const char *stored = "weights have their storage";
+  const std::tuple<bool, const char *, const char *> ofImported[] = {
+      {options.quantize != "none", "--quantize", stored},
+      {options.dtype != "auto", "--dtype", stored},
+      {options.attentionWeights, "--attention-weights", "entries have their outputs"}};
+  for (const auto &[given, name, reason] : ofImported)
     if (given && stage >= Stage::Canonical)
-      return Error{shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
-                   ", where weights have their storage already; " + name + " needs the stage imported"};
+      return Error{shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() + ", where " + reason +
+                   " already; " + name + " needs the stage imported"};
   return {};
 }
 

@@ -149,7 +149,8 @@ Value importing::selfAttention(const Scope &scope, Value x, StringRef part, int6
   int64_t channels = cast<RankedTensorType>(x.getType()).getDimSize(1) / heads;
   Value scale = constant(scope, loc, 1 / std::sqrt(double(channels)));
   auto project = [&](const char *name) { return splitHeads(scope, loc, dense(scope, x, (part + name).str()), heads); };
-  Value mixed = rowAttention(scope, loc, {project(".query"), project(".key"), project(".value")}, scale, rowBegin);
+  Value mixed =
+      rowAttention(scope, loc, {project(".query"), project(".key"), project(".value")}, scale, rowBegin).getResult();
   return dense(scope, mergeHeads(scope, loc, mixed), out);
 }
 
@@ -212,6 +213,6 @@ std::pair<Value, Value> importing::causalAttention(const Scope &scope, Location 
                                              cachedMaps(builder, grouped));
   buildCausalMask(builder, loc, attention, window);
   if (!grouped)
-    return {attention, updated};
-  return {splitHeads(scope, loc, mergeHeads(scope, loc, attention), queryType.getDimSize(1)), updated};
+    return {attention.getResult(), updated};
+  return {splitHeads(scope, loc, mergeHeads(scope, loc, attention.getResult()), queryType.getDimSize(1)), updated};
 }

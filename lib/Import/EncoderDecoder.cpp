@@ -105,7 +105,8 @@ Value importing::crossAttention(const Scope &scope, Location loc, Value query, V
   auto view = attn::KVViewOp::create(builder, loc, viewType, viewType, cache, scope.layer->number, sources.table);
   return A::create(builder, loc, query.getType(), query, view.getKeys(), view.getValues(), scale, /*q_begin=*/rowBegin,
                    /*q_offset=*/nullptr, /*kv_begin=*/nullptr, /*kv_length=*/sources.length, /*extras=*/ValueRange(),
-                   cachedMaps(builder, /*grouped=*/false));
+                   cachedMaps(builder, /*grouped=*/false))
+      .getResult();
 }
 
 Value importing::appendSource(const Scope &scope, Location loc, Value cache, Value key, Value value, const Rows &rows) {

@@ -1,7 +1,6 @@
 //===- Import.cpp - Finding the family of a checkpoint ------------------------===//
 #include "lib/Import/Import.h"
 #include "dialect/Attn/AttnDialect.h"
-#include "lib/Import/AttentionWeights.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Support/Json.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -108,9 +107,6 @@ Expected<OwningOpRef<ModuleOp>> rapt::importModel(MLIRContext &context, huggingf
     if (family.modelType != model.modelType())
       continue;
     Expected<OwningOpRef<ModuleOp>> module = family.import(context, model, options);
-    if (module && options.attentionWeights)
-      if (Status status = importing::addAttentionOutputs(**module, *options.attentionWeights); !status)
-        return status.error();
     // The importer checks every number it reads: IR that does not verify is a fault of the importer.
     if (module && failed(verify(**module)))
       return Error{"internal error: the imported module of family " + model.modelType() + " does not verify"};

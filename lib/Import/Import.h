@@ -9,19 +9,15 @@
 
 namespace rapt {
 
-/// Layers and heads, by their numbers; empty: all.
-struct AttentionSelection {
-  std::vector<int64_t> layers, heads;
-};
-
 /// Bounds of the program to make. The checkpoint decides everything else.
 struct ImportOptions {
   int64_t maxSequenceLength = 0; ///< positions of one sequence; 0: as many as the model has
   int64_t maxBatch = 64;         ///< sequences of one step
   int64_t maxTokens = 65536;     ///< tokens of one step over all its sequences
   int64_t cacheBlock = 64;       ///< positions of one block of the key/value cache
-  /// Outputs to look at; see AttentionWeights.h. Images are then no larger than the model's own, or its processor's.
-  std::optional<AttentionSelection> attentionWeights = {};
+  /// Attention's weights will be outputs (attn-request-attention-outputs): images are no larger than the model's own,
+  /// or its processor's.
+  bool attentionWeights = false;
 };
 
 /// Makes the module of stage `imported` of a model, by its config's model_type. Parameters have the checkpoint's

@@ -10,12 +10,11 @@ namespace rapt::reference {
 namespace {
 
 using Op = attn::AttentionOp;
-using WeightsOp = attn::AttentionWeightsOp;
 
 /// An operand's element stride along each iteration dim; 0 where its map lacks the dim.
 using Strides = std::array<int64_t, Op::NumDims>;
 
-template <typename O> Strides stridesOf(O op, unsigned operand, ArrayRef<int64_t> shape) {
+Strides stridesOf(Op op, unsigned operand, ArrayRef<int64_t> shape) {
   Strides strides{};
   AffineMap map = op.getMap(operand);
   if (map.getNumResults() != shape.size()) // a table
@@ -30,14 +29,14 @@ template <typename O> Strides stridesOf(O op, unsigned operand, ArrayRef<int64_t
 
 /// Finds the extents of all dims, on which every operand must agree. The extents of q and kv are those of the operands
 /// whose maps leave b out, where rows are packed.
-template <typename S, typename O> class Shapes {
+template <typename S> class Shapes {
 public:
-  Shapes(O op, const AttentionOperands<S> &o) : op(op), o(o) { std::fill_n(extents, Op::NumDims, -1); }
+  Shapes(Op op, const AttentionOperands<S> &o) : op(op), o(o) { std::fill_n(extents, Op::NumDims, -1); }
 
   LogicalResult run() {
     const Tensor<S> *first[] = {o.query, o.key, o.value};
     for (unsigned i = 0; i < 3; ++i)
-      if (first[i] && failed(take(i, *first[i])))
+      if (failed(take(i, *first[i])))
         return failure();
     for (auto [i, extra] : llvm::enumerate(o.extras))
       if (failed(take(4 + i, *extra)))
@@ -45,9 +44,8 @@ public:
     if (failed(rowsOf("q_begin", o.qBegin, 1)) || failed(rowsOf("q_offset", o.qOffset, 0)) ||
         failed(rowsOf("kv_begin", o.kvBegin, 1)) || failed(rowsOf("kv_length", o.kvLength, 0)))
       return failure();
-    if constexpr (std::is_same_v<O, Op>)
-      if (failed(takeResult()))
-        return failure();
+    if (failed(takeResult()))
+      return failure();
     for (int64_t &extent : extents)
       extent = extent < 0 ? 1 : extent;
     for (Op::Dim dim : {Op::B, Op::HKV, Op::G})
@@ -103,18 +101,17 @@ private:
     return tensor ? agree(Op::B, tensor->dim(0) - more) : success();
   }
 
-  O op;
+  Op op;
   const AttentionOperands<S> &o;
 };
 
 /// The attention of one query: `score(j)` for each key that is kept, then the weighted sum of values.
-template <typename S, typename O> class Row {
+template <typename S> class Row {
 public:
-  Row(O op, const AttentionOperands<S> &o, const int64_t *extents) : op(op), o(o), extents(extents) {
+  Row(Op op, const AttentionOperands<S> &o, const int64_t *extents) : op(op), o(o), extents(extents) {
     query = stridesOf(op, 0, o.query->shape);
     key = stridesOf(op, 1, o.key->shape);
-    if (o.value)
-      value = stridesOf(op, 2, o.value->shape);
+    value = stridesOf(op, 2, o.value->shape);
     for (auto [i, extra] : llvm::enumerate(o.extras))
       extras.push_back(stridesOf(op, 4 + i, extra->shape));
   }
@@ -122,36 +119,11 @@ public:
   int64_t b = 0, hkv = 0, g = 0, q = 0; ///< q within the row
   int64_t packedQ = 0, absoluteQ = 0, firstKV = 0, keys = 0;
 
-  /// The weight of each key into out[0 .. keys).
-  LogicalResult weigh(S *out) {
-    S sum = 0;
-    if (failed(prepare(sum)))
-      return failure();
-    for (int64_t j = 0; j < keys; ++j)
-      out[j] = kept[j] && sum != 0 ? probabilities[j] / sum : S(0);
-    return success();
-  }
-
-  LogicalResult run(S *out, int64_t outStride) {
-    S sum = 0;
-    if (failed(prepare(sum)))
-      return failure();
-    for (int64_t d = 0; d < extents[Op::DV]; ++d) {
-      S total = 0;
-      for (int64_t j = 0; j < keys; ++j)
-        if (kept[j])
-          total += probabilities[j] * o.value->floats[at(value, true, j) + d * value[Op::DV]];
-      out[d * outStride] = sum == 0 ? S(0) : total / sum;
-    }
-    return success();
-  }
-
-private:
-  /// e^(score - maximum) of each key that is kept, and their sum.
-  LogicalResult prepare(S &sum) {
+  /// e^(score - maximum) of each key that is kept, for the methods behind.
+  LogicalResult prepare() {
     probabilities.assign(keys, S(0));
     kept.assign(keys, false);
-    S max = std::numeric_limits<S>::lowest();
+    max = std::numeric_limits<S>::lowest(), sum = 0;
     for (int64_t j = 0; j < keys; ++j) {
       if (failed(keep(j)))
         return failure();
@@ -166,6 +138,25 @@ private:
     return success();
   }
 
+  void mixValues(S *out, int64_t outStride) const {
+    for (int64_t d = 0; d < extents[Op::DV]; ++d) {
+      S total = 0;
+      for (int64_t j = 0; j < keys; ++j)
+        if (kept[j])
+          total += probabilities[j] * o.value->floats[at(value, true, j) + d * value[Op::DV]];
+      out[d * outStride] = sum == 0 ? S(0) : total / sum;
+    }
+  }
+
+  S logSumExp() const { return sum == 0 ? -std::numeric_limits<S>::infinity() : max + std::log(sum); }
+
+  /// The weight of each key into out[0 .. keys).
+  void weigh(S *out) const {
+    for (int64_t j = 0; j < keys; ++j)
+      out[j] = kept[j] && sum != 0 ? probabilities[j] / sum : S(0);
+  }
+
+private:
   /// Offset of the operand's element at channel 0 and key j. q and kv are packed unless its map has b.
   int64_t at(const Strides &s, bool packed, int64_t j) const {
     return b * s[Op::B] + hkv * s[Op::HKV] + g * s[Op::G] + (packed ? packedQ : q) * s[Op::Q] +
@@ -213,18 +204,19 @@ private:
     }
   }
 
-  O op;
+  Op op;
   const AttentionOperands<S> &o;
   const int64_t *extents;
   Strides query, key, value;
   SmallVector<Strides> extras;
   std::vector<S> probabilities;
   std::vector<bool> kept;
+  S max = 0, sum = 0;
 };
 
 /// Keys of row b, checked against the extent of the dim kv.
-template <typename S, typename O>
-FailureOr<int64_t> keysOf(O op, const AttentionOperands<S> &o, int64_t extent, int64_t b, int64_t queries) {
+template <typename S>
+FailureOr<int64_t> keysOf(Op op, const AttentionOperands<S> &o, int64_t extent, int64_t b, int64_t queries) {
   int64_t first = o.kvBegin ? o.kvBegin->ints[b] : 0, keys = extent;
   if (o.kvLength)
     keys = o.kvLength->ints[b];
@@ -247,78 +239,114 @@ FailureOr<int64_t> keysOf(O op, const AttentionOperands<S> &o, int64_t extent, i
 
 } // namespace
 
-template <typename S> Result<S> evaluate(Op op, const AttentionOperands<S> &o) {
-  Shapes<S, Op> shapes(op, o);
-  if (failed(shapes.run()))
-    return failure();
-  const int64_t *extents = shapes.extents;
-  SmallVector<int64_t> shape;
-  for (AffineExpr expr : op.getMap(3).getResults())
-    shape.push_back(extents[cast<AffineDimExpr>(expr).getPosition()]);
-  Result<S> result = makeTensor<S>(op, shape);
-  if (failed(result))
-    return failure();
-  Strides out = stridesOf(op, 3, shape);
-  Row<S, Op> row(op, o, extents);
-  for (row.b = 0; row.b < extents[Op::B]; ++row.b) {
-    int64_t firstQ = o.qBegin ? o.qBegin->ints[row.b] : 0;
-    int64_t queries = o.qBegin ? o.qBegin->ints[row.b + 1] - firstQ : extents[Op::Q];
-    FailureOr<int64_t> keys = keysOf(op, o, extents[Op::KV], row.b, queries);
-    if (failed(keys))
-      return failure();
-    row.keys = *keys;
-    row.firstKV = o.kvBegin ? o.kvBegin->ints[row.b] : 0;
-    for (row.hkv = 0; row.hkv < extents[Op::HKV]; ++row.hkv)
-      for (row.g = 0; row.g < extents[Op::G]; ++row.g)
-        for (row.q = 0; row.q < queries; ++row.q) {
-          row.packedQ = firstQ + row.q;
-          row.absoluteQ = (o.qOffset ? o.qOffset->ints[row.b] : 0) + row.q;
-          int64_t at = row.b * out[Op::B] + row.hkv * out[Op::HKV] + row.g * out[Op::G] + row.packedQ * out[Op::Q];
-          if (failed(row.run(result->floats.data() + at, out[Op::DV])))
-            return failure();
-        }
-  }
-  return result;
-}
+namespace {
 
-template <typename S>
-Result<S> evaluate(WeightsOp op, const AttentionOperands<S> &o, int64_t layer, const Tensor<S> &weights) {
-  Shapes<S, WeightsOp> shapes(op, o);
-  if (failed(shapes.run()))
-    return failure();
-  const int64_t *extents = shapes.extents, layers = weights.dim(1), heads = weights.dim(2), most = weights.dim(3);
-  if (weights.dim(0) != extents[Op::Q])
-    return op.emitOpError() << "has " << extents[Op::Q] << " queries for weights of " << weights.dim(0);
-  Tensor<S> result = weights;
-  Row<S, WeightsOp> row(op, o, extents);
-  for (row.b = 0; layer >= 0 && layer < layers && row.b < extents[Op::B]; ++row.b) {
-    int64_t firstQ = o.qBegin ? o.qBegin->ints[row.b] : 0;
-    int64_t queries = o.qBegin ? o.qBegin->ints[row.b + 1] - firstQ : extents[Op::Q];
-    FailureOr<int64_t> keys = keysOf(op, o, extents[Op::KV], row.b, queries);
-    if (failed(keys))
+/// The results of one attention under construction.
+template <typename S> class Attention {
+public:
+  Attention(Op op, const AttentionOperands<S> &o) : op(op), o(o), shapes(op, o) {}
+
+  FailureOr<AttentionResults<S>> run() {
+    if (failed(shapes.run()) || failed(makeResults()))
       return failure();
-    if (*keys > most)
-      return op.emitOpError() << "row " << row.b << " has " << *keys << " keys for weights of " << most;
-    row.keys = *keys;
-    row.firstKV = o.kvBegin ? o.kvBegin->ints[row.b] : 0;
-    for (auto [i, head] : llvm::enumerate(op.getHeads())) {
-      row.hkv = head / extents[Op::G], row.g = head % extents[Op::G];
-      for (row.q = 0; row.q < queries; ++row.q) {
-        row.packedQ = firstQ + row.q;
-        row.absoluteQ = (o.qOffset ? o.qOffset->ints[row.b] : 0) + row.q;
-        S *out = result.floats.data() + ((row.packedQ * layers + layer) * heads + int64_t(i)) * most;
-        std::fill_n(out, most, S(0));
-        if (failed(row.weigh(out)))
-          return failure();
-      }
+    Row<S> row(op, o, shapes.extents);
+    for (row.b = 0; row.b < shapes.extents[Op::B]; ++row.b) {
+      int64_t firstQ = o.qBegin ? o.qBegin->ints[row.b] : 0;
+      int64_t queries = o.qBegin ? o.qBegin->ints[row.b + 1] - firstQ : shapes.extents[Op::Q];
+      FailureOr<int64_t> keys = keysOf(op, o, shapes.extents[Op::KV], row.b, queries);
+      if (failed(keys))
+        return failure();
+      if (results.weights && isLayerInside() && *keys > results.weights->dim(3))
+        return op.emitOpError() << "row " << row.b << " has " << *keys << " keys for weights of "
+                                << results.weights->dim(3);
+      row.keys = *keys;
+      row.firstKV = o.kvBegin ? o.kvBegin->ints[row.b] : 0;
+      for (row.hkv = 0; row.hkv < shapes.extents[Op::HKV]; ++row.hkv)
+        for (row.g = 0; row.g < shapes.extents[Op::G]; ++row.g)
+          for (row.q = 0; row.q < queries; ++row.q) {
+            row.packedQ = firstQ + row.q;
+            row.absoluteQ = (o.qOffset ? o.qOffset->ints[row.b] : 0) + row.q;
+            if (failed(row.prepare()))
+              return failure();
+            write(row);
+          }
+    }
+    return std::move(results);
+  }
+
+private:
+  LogicalResult makeResults() {
+    SmallVector<int64_t> shape, withoutChannels;
+    for (AffineExpr expr : op.getMap(3).getResults()) {
+      unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+      shape.push_back(shapes.extents[dim]);
+      if (dim != Op::DV)
+        withoutChannels.push_back(shapes.extents[dim]);
+    }
+    Result<S> result = makeTensor<S>(op, shape);
+    if (failed(result))
+      return failure();
+    results.result = std::move(*result);
+    out = stridesOf(op, 3, shape);
+    if (op.getLogSumExp()) {
+      Result<S> lse = makeTensor<S>(op, withoutChannels);
+      if (failed(lse))
+        return failure();
+      // Queries behind the last row have no keys.
+      std::fill(lse->floats.begin(), lse->floats.end(), -std::numeric_limits<S>::infinity());
+      results.lse = std::move(*lse);
+      int64_t stride = 1;
+      for (AffineExpr expr : llvm::reverse(op.getMap(3).getResults()))
+        if (unsigned dim = cast<AffineDimExpr>(expr).getPosition(); dim != Op::DV) {
+          lseOut[dim] = stride;
+          stride *= shapes.extents[dim];
+        }
+    }
+    if (o.weights) {
+      if (o.weights->dim(0) != shapes.extents[Op::Q])
+        return op.emitOpError() << "has " << shapes.extents[Op::Q] << " queries for weights of " << o.weights->dim(0);
+      results.weights = *o.weights;
+    }
+    return success();
+  }
+
+  bool isLayerInside() const { return o.layer >= 0 && o.layer < o.weights->dim(1); }
+
+  static int64_t at(const Strides &s, const Row<S> &row) {
+    return row.b * s[Op::B] + row.hkv * s[Op::HKV] + row.g * s[Op::G] + row.packedQ * s[Op::Q];
+  }
+
+  void write(const Row<S> &row) {
+    row.mixValues(results.result.floats.data() + at(out, row), out[Op::DV]);
+    if (results.lse)
+      results.lse->floats[at(lseOut, row)] = row.logSumExp();
+    if (!results.weights || !isLayerInside())
+      return;
+    Tensor<S> &weights = *results.weights;
+    const int64_t head = row.hkv * shapes.extents[Op::G] + row.g, most = weights.dim(3);
+    for (auto [i, asked] : llvm::enumerate(*op.getHeads())) {
+      if (asked != head)
+        continue;
+      S *line = weights.floats.data() + ((row.packedQ * weights.dim(1) + o.layer) * weights.dim(2) + int64_t(i)) * most;
+      std::fill_n(line, most, S(0));
+      row.weigh(line);
     }
   }
-  return result;
+
+  Op op;
+  const AttentionOperands<S> &o;
+  Shapes<S> shapes;
+  AttentionResults<S> results;
+  Strides out{}, lseOut{};
+};
+
+} // namespace
+
+template <typename S> FailureOr<AttentionResults<S>> evaluate(Op op, const AttentionOperands<S> &o) {
+  return Attention<S>(op, o).run();
 }
 
-#define INSTANTIATE(S)                                                                                                 \
-  template Result<S> evaluate(Op, const AttentionOperands<S> &);                                                       \
-  template Result<S> evaluate(WeightsOp, const AttentionOperands<S> &, int64_t, const Tensor<S> &);
+#define INSTANTIATE(S) template FailureOr<AttentionResults<S>> evaluate(Op, const AttentionOperands<S> &);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 
 } // namespace rapt::reference

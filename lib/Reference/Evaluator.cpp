@@ -176,7 +176,6 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
       .Case([&](attn::RecurrenceOp typed) { return runRecurrence(typed, frame); })
       .Case([&](attn::LinearOp typed) { return runLinear(typed, frame); })
       .Case([&](attn::AttentionOp typed) { return runAttention(typed, frame); })
-      .Case([&](attn::AttentionWeightsOp typed) { return runAttentionWeights(typed, frame); })
       .Case([&](attn::AttentionStateOp typed) { return runAttentionState(typed, frame); })
       .Case([&](attn::AttentionMergeOp typed) { return runAttentionMerge(typed, frame); })
       .template Case<attn::KVAppendOp, attn::KVViewOp>([&](auto) { return runCacheOp(op, frame); })
@@ -363,35 +362,28 @@ template <typename S> LogicalResult Evaluator<S>::runRecurrence(attn::Recurrence
   return success();
 }
 
-template <typename S> template <typename Op> AttentionOperands<S> Evaluator<S>::attentionOperands(Op op, Frame &frame) {
-  AttentionOperands<S> operands{&tensor(frame, op.getQuery()), &tensor(frame, op.getKey()), /*value=*/nullptr,
-                                std::get<S>(frame[op.getScale()])};
+template <typename S> LogicalResult Evaluator<S>::runAttention(attn::AttentionOp op, Frame &frame) {
+  std::optional<ScalarProgram<S>> score, mask;
+  AttentionOperands<S> operands{&tensor(frame, op.getQuery()), &tensor(frame, op.getKey()),
+                                &tensor(frame, op.getValue()), std::get<S>(frame[op.getScale()])};
   operands.qBegin = optionalTensor(frame, op.getQBegin());
   operands.qOffset = optionalTensor(frame, op.getQOffset());
   operands.kvBegin = optionalTensor(frame, op.getKvBegin());
   operands.kvLength = optionalTensor(frame, op.getKvLength());
   operands.extras = tensors(frame, op.getExtras());
   operands.additive = optionalTensor(frame, op.getAdditive());
-  return operands;
-}
-
-template <typename S> LogicalResult Evaluator<S>::runAttention(attn::AttentionOp op, Frame &frame) {
-  std::optional<ScalarProgram<S>> score, mask;
-  AttentionOperands<S> operands = attentionOperands(op, frame);
-  operands.value = &tensor(frame, op.getValue());
+  operands.weights = optionalTensor(frame, op.getWeights());
+  if (op.getLayer())
+    operands.layer = integer(frame, op.getLayer());
   if (failed(compile(op.getScore(), frame, score, operands.score)) ||
       failed(compile(op.getMask(), frame, mask, operands.mask)))
     return failure();
-  return set(frame, op, evaluate<S>(op, operands));
-}
-
-template <typename S> LogicalResult Evaluator<S>::runAttentionWeights(attn::AttentionWeightsOp op, Frame &frame) {
-  std::optional<ScalarProgram<S>> score, mask;
-  AttentionOperands<S> operands = attentionOperands(op, frame);
-  if (failed(compile(op.getScore(), frame, score, operands.score)) ||
-      failed(compile(op.getMask(), frame, mask, operands.mask)))
+  FailureOr<AttentionResults<S>> results = evaluate<S>(op, operands);
+  if (failed(results) || failed(set(frame, op.getResult(), std::move(results->result))) ||
+      (results->lse && failed(set(frame, op.getLse(), std::move(*results->lse)))) ||
+      (results->weights && failed(set(frame, op.getNewWeights(), std::move(*results->weights)))))
     return failure();
-  return set(frame, op, evaluate<S>(op, operands, integer(frame, op.getLayer()), tensor(frame, op.getWeights())));
+  return success();
 }
 
 template <typename S> LogicalResult Evaluator<S>::runAttentionState(attn::AttentionStateOp op, Frame &frame) {

@@ -49,9 +49,6 @@ private:
   /// An op of arith or math on tensors, element by element.
   mlir::LogicalResult runElementwise(mlir::Operation &op, Frame &frame);
   mlir::LogicalResult runAttention(attn::AttentionOp op, Frame &frame);
-  mlir::LogicalResult runAttentionWeights(attn::AttentionWeightsOp op, Frame &frame);
-  /// The operands that attn.attention and attn.attention_weights share, all but the value.
-  template <typename Op> AttentionOperands<Scalar> attentionOperands(Op op, Frame &frame);
   mlir::LogicalResult runAttentionState(attn::AttentionStateOp op, Frame &frame);
   mlir::LogicalResult runAttentionMerge(attn::AttentionMergeOp op, Frame &frame);
   mlir::LogicalResult setState(mlir::Operation *op, Frame &frame, mlir::FailureOr<AttentionState<Scalar>> state);

@@ -76,12 +76,16 @@ template <typename S> struct AttentionOperands {
   llvm::SmallVector<const Tensor<S> *> extras;
   const Tensor<S> *additive = nullptr;                ///< null: the similarity is the dot product
   ScalarProgram<S> *score = nullptr, *mask = nullptr; ///< null without a region
+  const Tensor<S> *weights = nullptr;                 ///< null without weights, of which `layer` is updated
+  int64_t layer = 0;
 };
-template <typename S> Result<S> evaluate(attn::AttentionOp op, const AttentionOperands<S> &operands);
-/// `operands` have no value. Gives `weights` with those of the layer.
+/// The results that the op has.
+template <typename S> struct AttentionResults {
+  Tensor<S> result;
+  std::optional<Tensor<S>> lse = {}, weights = {};
+};
 template <typename S>
-Result<S> evaluate(attn::AttentionWeightsOp op, const AttentionOperands<S> &operands, int64_t layer,
-                   const Tensor<S> &weights);
+mlir::FailureOr<AttentionResults<S>> evaluate(attn::AttentionOp op, const AttentionOperands<S> &operands);
 
 template <typename S> struct AttentionState {
   Tensor<S> acc, max, sum;

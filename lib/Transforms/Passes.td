@@ -39,6 +39,55 @@ def AttnVerifyCanonical : Pass<"attn-verify-canonical", "::mlir::ModuleOp"> {
   }];
 }
 
+def AttnRequestAttentionOutputs : Pass<"attn-request-attention-outputs", "::mlir::ModuleOp"> {
+  let summary = "makes attention's probabilities outputs of the entries";
+  let description = [{
+    Adds to each entry of a module of the stage imported an output [tokens, layers, heads, positions] for each kind of attention that it
+    has, whatever importer made it; of a kernel, to each function that becomes an entry. Layers are numbered in the order in which the entry
+    computes them. An entry that takes images has them as [images, tokens, layers, heads, tokens of the largest image].
+
+    - `attentions`: of an encoder or a decoder alone, and of kernels;
+    - `encoder_attentions`, `decoder_attentions`: of an encoder-decoder;
+    - `cross_attentions`: of its decoder to the source.
+
+    The weights of keys that a row does not have are 0. Functions that entries call are inlined first.
+
+    ```mlir
+    #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+    #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+    #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+    #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+    func.func @f(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>) -> tensor<?x4x32xf32> {
+      %scale = arith.constant 0.125 : f32
+      %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
+      return %o : tensor<?x4x32xf32>
+    }
+    ```
+    becomes, with `heads=1,3 positions=128`:
+    ```mlir
+    #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+    #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+    #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+    #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+    func.func @f(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>) -> (tensor<?x4x32xf32>, tensor<?x1x2x128xf32> {attn.name = "attentions"}) {
+      %c0 = arith.constant 0 : index
+      %scale = arith.constant 0.125 : f32
+      %tokens = tensor.dim %q, %c0 : tensor<?x4x32xf32>
+      %w = tensor.empty(%tokens) : tensor<?x1x2x128xf32>
+      %o, %new = attn.attention %q, %k, %k, %scale weights(%w[%c0] heads [1, 3] : tensor<?x1x2x128xf32>) maps [#q, #k, #v, #o]
+        : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
+      return %o, %new : tensor<?x4x32xf32>, tensor<?x1x2x128xf32>
+    }
+    ```
+  }];
+  let options = [
+    ListOption<"layers", "layers", "int64_t", "numbers of layers; all without it">,
+    ListOption<"heads", "heads", "int64_t", "numbers of query heads; all without it">,
+    Option<"positions", "positions", "int64_t", /*default=*/"0", "keys of the longest sequence; those of the model without it">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def AttnFuseEpilogues : Pass<"attn-fuse-epilogues"> {
   let summary = "takes activations, gates and residual sums into the matmul that feeds them";
   let description = [{

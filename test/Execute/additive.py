@@ -44,7 +44,7 @@ def entry(name, heads, dqk, dv, masked, scored):
 text = "".join(f"attn.dim @{dim} min 0 max 65536\n" for dim in ("queries", "keys", "rows", "longest_queries", "longest_keys")) + "".join(entry(name, *case) for name, case in CASES.items())
 # Its weights, with everything that attention may have: grouped heads, an extra operand of queries and keys, a table, a score, a mask.
 Q, K, W, X = "tensor<?x2x3x33xf32>", "tensor<?x2x33xf32>", "tensor<?x3x4x141xf32>", "tensor<?x?x?xf32>"
-WEIGHT_MAPS = ", ".join(f"affine_map<{DIMS} -> {m}>" for m in ("(q, hkv, g, dqk)", "(kv, hkv, dqk)", "(b, q, kv)", "()"))
+WEIGHT_MAPS = ", ".join(f"affine_map<{DIMS} -> {m}>" for m in ("(q, hkv, g, dqk)", "(kv, hkv, dqk)", "(kv, hkv, dv)", "(q, hkv, g, dv)", "(b, q, kv)", "()"))
 for layer in (1, 3):
     text += f"""func.func @look{layer}(%w: {W} {{attn.name = "w", attn.dims = ["queries"]}}, %q: {Q} {{attn.name = "q", attn.dims = ["queries"]}},
     %k: {K} {{attn.name = "k", attn.dims = ["keys"]}}, %qb: tensor<?xi32> {{attn.name = "qb", attn.dims = ["rows+1"]}},
@@ -53,8 +53,8 @@ for layer in (1, 3):
     -> ({W} {{attn.name = "w", attn.dims = ["queries"]}}) attributes {{attn.entry}} {{
   %scale = arith.constant 0.75 : f32
   %layer = arith.constant {layer} : index
-  %o = attn.attention_weights %w[%layer], %q, %k, %scale heads [0, 2, 4, 5] q_begin(%qb : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>)
-    extras(%x, %t : {X}, tensor<6x5xf32>) additive(%v : tensor<33xf32>) maps [{WEIGHT_MAPS}] : {W}, {Q}, {K} score {{
+  %o, %new = attn.attention %q, %k, %k, %scale q_begin(%qb : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>)
+    extras(%x, %t : {X}, tensor<6x5xf32>) additive(%v : tensor<33xf32>) weights(%w[%layer] heads [0, 2, 4, 5] : {W}) maps [{WEIGHT_MAPS}] : {Q}, {K}, {K} -> {Q} score {{
     ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %e: f32, %all: tensor<6x5xf32>):
       %d = arith.subi %j, %i : index
       %c = attn.lookup %all[%h, %d] : tensor<6x5xf32> -> f32
@@ -67,7 +67,7 @@ for layer in (1, 3):
       %keep = arith.cmpi ne, %j, %two : index
       attn.yield %keep : i1
     }}
-  return %o : {W}
+  return %new : {W}
 }}
 """
 program = kernels.Program(tools, "additive", text)

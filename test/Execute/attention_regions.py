@@ -109,13 +109,13 @@ WEIGHTS = f"""func.func @weights(%w: tensor<?x1x1x140xf32> {{attn.name = "w", at
     -> (tensor<?x1x1x140xf32> {{attn.name = "w", attn.dims = ["queries"]}}) attributes {{attn.entry}} {{
   %c0 = arith.constant 0 : index
   %scale = arith.constant 0.25 : f32
-  %o = attn.attention_weights %w[%c0], %q, %k, %scale heads [0] q_begin(%qb : tensor<?xi32>) q_offset(%at : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>)
-    maps [affine_map<{DIMS} -> (q, hkv, dqk)>, affine_map<{DIMS} -> (kv, hkv, dqk)>] : tensor<?x1x1x140xf32>, tensor<?x1x40xf32>, tensor<?x1x40xf32> mask {{
+  %o, %new = attn.attention %q, %k, %k, %scale q_begin(%qb : tensor<?xi32>) q_offset(%at : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>)
+    weights(%w[%c0] heads [0] : tensor<?x1x1x140xf32>) maps [affine_map<{DIMS} -> (q, hkv, dqk)>, affine_map<{DIMS} -> (kv, hkv, dqk)>, affine_map<{DIMS} -> (kv, hkv, dv)>, affine_map<{DIMS} -> (q, hkv, dv)>] : tensor<?x1x40xf32>, tensor<?x1x40xf32>, tensor<?x1x40xf32> -> tensor<?x1x40xf32> mask {{
   ^bb0(%b: index, %h: index, %i: index, %j: index):
     {CAUSAL}
     attn.yield %keep : i1
   }}
-  return %o : tensor<?x1x1x140xf32>
+  return %new : tensor<?x1x1x140xf32>
 }}
 """
 

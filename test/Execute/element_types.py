@@ -60,7 +60,6 @@ def region(kind, yields, extras=0):
 
 SMALL = ("bf16", "f16")
 MAPS = "maps [{}]".format(", ".join(f"affine_map<(b, hkv, g, q, kv, dqk, dv) -> ({place})>" for place in ("q, hkv, g, dqk", "kv, hkv, dqk", "kv, hkv, dv", "q, hkv, g, dv")))
-WEIGHT_MAPS = "maps [{}]".format(", ".join(f"affine_map<(b, hkv, g, q, kv, dqk, dv) -> ({place})>" for place in ("q, hkv, g, dqk", "kv, hkv, dqk")))
 CAUSAL = region("mask", "%keep = arith.cmpi sle, %j, %i : index\n      attn.yield %keep : i1")
 HALF = "  %half = arith.constant 0.5 : f32\n"
 
@@ -139,7 +138,7 @@ for q, k, v, o in TYPES:
     add(f"additive_{q}_{k}_{o}", {"q": (q, T, 1, 1, 5), "k": (k, "more", 1, 5), "v": (v, "more", 1, 7), "a": (q, 5)}, {"o": (o, T, 1, 1, 7)},
         f"{HALF}  %o = attn.attention %q, %k, %v, %half additive(%a : {{a}}) {MAPS} : {{q}}, {{k}}, {{v}} -> {{o}}", *[({"tokens": m, "more": n}, {}) for m, n in ((1, 1), (5, 67))])
     add(f"weights_{q}_{k}_{v}_{o}", {"w": (o, T, 2, 1, 40), "q": (q, T, 2, 1, 24), "k": (k, T, 2, 24), "begin": ("i32", "rows+1")}, {"w": (o, T, 2, 1, 40)},
-        f"{HALF}  %one = arith.constant 1 : index\n  %new_w = attn.attention_weights %w[%one], %q, %k, %half heads [1] {packed} {WEIGHT_MAPS} : {{w}}, {{q}}, {{k}}", *PACKED)
+        f"{HALF}  %one = arith.constant 1 : index\n  %o, %new_w = attn.attention %q, %k, %k, %half {packed} weights(%w[%one] heads [1] : {{w}}) {MAPS} : {{q}}, {{k}}, {{k}} -> {{q}}", *PACKED)
 
 # Recurrences: states are f32 between time steps.
 for cell, parts, states in (("gru", 3, 1), ("lstm", 4, 2), ("rnn_tanh", 1, 1), ("rnn_relu", 1, 1)):

@@ -8,10 +8,11 @@ func.func @weights_keys() {
   %k = tensor.empty() : tensor<6x4x8xf32>
   %l = arith.constant 0 : index
   %s = arith.constant 1.0 : f32
-  // CHECK: error: 'attn.attention_weights' op row 0 has 6 keys for weights of 4
+  // CHECK: error: 'attn.attention' op row 0 has 6 keys for weights of 4
   // CHECK: weights_keys: status 1
-  %0 = attn.attention_weights %w[%l], %q, %k, %s heads [3] maps [affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>]
-    : tensor<2x1x1x4xf32>, tensor<2x4x8xf32>, tensor<6x4x8xf32>
+  %o, %0 = attn.attention %q, %k, %k, %s weights(%w[%l] heads [3] : tensor<2x1x1x4xf32>) maps [affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>,
+           affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>]
+    : tensor<2x4x8xf32>, tensor<6x4x8xf32>, tensor<6x4x8xf32> -> tensor<2x4x8xf32>
   return
 }
 func.func @state_keys() {

@@ -42,7 +42,7 @@ def bf16(x):
 
 
 def case(name, program, entry, inputs, expected, options=()):
-    """`expected`: {output: array}. NaN in it stands for any value."""
+    """`expected`: {output: array}. NaN in it stands for any value; infinities are exact."""
     CASES[name] = (program, entry, inputs, expected, options)
 
 
@@ -238,6 +238,21 @@ def attend(q, k, v, scale, score=lambda s, h, i, j: s, mask=lambda h, i, j: j >=
     return out
 
 
+def log_sum_exp(q, k, scale, score, mask):
+    """One row: the logarithms of the sums of e^score, [n, hkv, g]; -infinity without a key."""
+    n, heads, groups, _ = q.shape
+    out, j = np.full((n, heads, groups), -np.inf), np.arange(len(k))
+    for i in range(n):
+        for hkv in range(heads):
+            for g in range(groups):
+                h = hkv * groups + g
+                s = score(np.array([scale * (q[i, hkv, g].astype(np.float64) @ k[x, hkv].astype(np.float64)) for x in j]), h, i, j)
+                kept = s[np.broadcast_to(mask(h, i, j), j.shape)]
+                if len(kept) and kept.max() > -np.inf:
+                    out[i, hkv, g] = kept.max() + np.log(np.exp(kept - kept.max()).sum())
+    return out
+
+
 def attention():
     lengths, keys = (3, 0, 1, 5), (2, 4, 0, 7)
     qb, kb = np.cumsum((0,) + lengths).astype(np.int32), np.cumsum((0,) + keys).astype(np.int32)
@@ -269,9 +284,25 @@ def attention():
     case("attention_weights", "attention", "weights", {**weights, "layer": np.array(1)}, {"result0": looked})
     for outside in (-1, 3):
         case(f"attention_weights of layer {outside}", "attention", "weights", {**weights, "layer": np.array(outside)}, {"result0": before})
-    error("attention", "weights", {**weights, "w": before[1:], "layer": np.array(1)}, "'attn.attention_weights' op has 9 queries for weights of 8")
+    # Every result at once: log-sum-exp of queries that see no key, of scores that are -infinity, and of tokens of no sequence.
+    shorter = qb.copy()
+    shorter[-1] -= 2
+    counts = lambda h, i, j: (j != 1) & (h != 5)
+    falls = lambda s, h, i, j: np.where((j == 3) | (h == 4), -np.inf, s)
+    looks = lambda b: (q[shorter[b]:shorter[b + 1]], k[kb[b]:kb[b + 1]])
+    lse = np.full((9, 2, 3), -np.inf)
+    every, out = before.astype(np.float64), np.zeros((9, 2, 3, 7))
+    for b in range(len(lengths)):
+        at = slice(shorter[b], shorter[b + 1])
+        lse[at] = log_sum_exp(*looks(b), 0.5, falls, counts)
+        out[at] = attend(*looks(b), v[kb[b]:kb[b + 1]], 0.5, falls, counts)
+        own = np.repeat(eye[:keys[b], None, :], 2, 1)
+        every[at, 2] = attend(*looks(b), own, 0.5, falls, counts).reshape(-1, 6, 13)[:, [0, 4, 5]]
+    case("attention's results", "attention", "outputs", {**documents, "q_begin": shorter, "w": before, "layer": np.array(2)},
+         {"result0": out, "result1": lse, "result2": every})
+    error("attention", "weights", {**weights, "w": before[1:], "layer": np.array(1)}, "'attn.attention' op has 9 queries for weights of 8")
     error("attention", "weights", {**weights, "k": normal(20, 2, 5), "kv_begin": kb + ints(0, 0, 0, 0, 7), "layer": np.array(0)},
-          "'attn.attention_weights' op row 3 has 14 keys for weights of 13")
+          "'attn.attention' op row 3 has 14 keys for weights of 13")
     error("attention", "documents", {**documents, "kv_begin": kb[:-1]}, "'attn.attention' op extent of dim b is both 4 and 3")
     error("attention", "documents", {**documents, "q_begin": qb + ints(0, 0, 0, 0, 1)}, "q_begin[4] is 10, but must be within 4..9")
     error("attention", "documents", {**documents, "v": v[1:]}, "extent of dim kv is both 13 and 12")
@@ -598,7 +629,9 @@ def check(tool, work, label, precision):
             continue
         if got.dtype != {"f32": np.float32, "f64": np.float64}[precision]:
             return f"{name} has type {got.dtype}"
-        known = ~np.isnan(want)
+        infinite, known = np.isinf(want), np.isfinite(want)
+        if (got[infinite] != want[infinite]).any():
+            return f"{name} is {got[infinite]} where {want[infinite]} is expected"
         off = np.abs(got[known] - want[known]).max(initial=0)
         if not off <= TOLERANCE[precision] * max(1, np.abs(want[known]).max(initial=0)):
             return f"{name} is off by {off:.2e}"

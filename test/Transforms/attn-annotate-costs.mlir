@@ -99,6 +99,28 @@ func.func @dense(%q: tensor<?x4x32xf32> {attn.name = "q", attn.dims = ["n"]}, %k
 
 // -----
 
+// Log-sum-exp is moved, and so is one layer of the weights, whose heads' scores are computed again.
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+attn.dim @n min 1 max 64
+attn.dim @m min 1 max 64
+// CHECK-LABEL: func.func @outputs
+// CHECK-SAME: ops = [{activations = {{\[\[}}1024, "m"], [1552, "n"]], dtype = "f32", flops = {{\[\[}}640, "m", "n"]], op = "attention"}]
+func.func @outputs(%q: tensor<?x4x32xf32> {attn.name = "q", attn.dims = ["n"]}, %k: tensor<?x4x32xf32> {attn.name = "k", attn.dims = ["m"]},
+                   %w: tensor<?x7x2x64xf32> {attn.name = "w", attn.dims = ["n"]})
+    -> (tensor<?x4x32xf32> {attn.name = "y", attn.dims = ["n"]}, tensor<?x4xf32> {attn.name = "l", attn.dims = ["n"]},
+        tensor<?x7x2x64xf32> {attn.name = "w", attn.dims = ["n"]}) attributes {attn.entry} {
+  %scale = arith.constant 0.125 : f32
+  %layer = arith.constant 6 : index
+  %y, %l, %n = attn.attention %q, %k, %k, %scale weights(%w[%layer] heads [0, 3] : tensor<?x7x2x64xf32>) log_sum_exp maps [#q, #k, #v, #o]
+    : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
+  return %y, %l, %n : tensor<?x4x32xf32>, tensor<?x4xf32>, tensor<?x7x2x64xf32>
+}
+
+// -----
+
 // Extents of images are products of dims that are divided; a look-up reads only its rows of the table; what no rule knows
 // has no number.
 attn.dim @images min 1 max 8

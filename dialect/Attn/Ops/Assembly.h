@@ -1,5 +1,6 @@
 //===- Assembly.h - Pieces of assembly format shared by op families --------*- C++ -*-===//
 #pragma once
+#include "dialect/Attn/AttnOps.h"
 #include "mlir/IR/OpImplementation.h"
 
 namespace rapt::attn {
@@ -47,6 +48,35 @@ inline void printNamedRegions(mlir::OpAsmPrinter &printer, mlir::Operation *, ml
     printer << ' ' << name << ' ';
     printer.printRegion(*region);
   }
+}
+
+/// custom<OutputsAndMaps>($log_sum_exp, $maps): `log_sum_exp`, where it is asked for, and `maps [...]`.
+inline mlir::ParseResult parseOutputsAndMaps(mlir::OpAsmParser &parser, mlir::UnitAttr &logSumExp,
+                                             mlir::ArrayAttr &maps) {
+  if (mlir::succeeded(parser.parseOptionalKeyword("log_sum_exp")))
+    logSumExp = parser.getBuilder().getUnitAttr();
+  return mlir::failure(parser.parseKeyword("maps") || parser.parseAttribute(maps));
+}
+inline void printOutputsAndMaps(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::UnitAttr logSumExp,
+                                mlir::ArrayAttr maps) {
+  printer << (logSumExp ? "log_sum_exp maps " : "maps ") << maps;
+}
+
+/// custom<OutputsAndRegions>(type($lse), type($new_weights), $score, $mask, ref(...)...): the types of the results
+/// beside the first follow from it and from the operand, and are not printed.
+inline mlir::ParseResult parseOutputsAndRegions(mlir::OpAsmParser &parser, mlir::Type &lse, mlir::Type &newWeights,
+                                                mlir::Region &score, mlir::Region &mask, mlir::Type result,
+                                                mlir::Type weights, mlir::ArrayAttr maps, mlir::UnitAttr logSumExp) {
+  newWeights = weights;
+  if (logSumExp && !(lse = AttentionOp::getLseType(result, maps)))
+    return parser.emitError(parser.getCurrentLocation(), "no log-sum-exp of ")
+           << result << " by the maps: the fourth must be the result's";
+  return parseNamedRegions(parser, score, mask);
+}
+inline void printOutputsAndRegions(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Type, mlir::Type,
+                                   mlir::Region &score, mlir::Region &mask, mlir::Type, mlir::Type, mlir::ArrayAttr,
+                                   mlir::UnitAttr) {
+  printNamedRegions(printer, op, score, mask);
 }
 
 /// custom<Frequencies>($frequencies): `[0.5, ...]` with as many digits as give the same bits again; the array's own

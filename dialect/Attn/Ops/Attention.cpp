@@ -161,11 +161,11 @@ LogicalResult verifyMaps(AttentionOp op) {
 }
 
 /// The static extents of the dims, -1 where none is known: each has one, in whatever operand.
-template <typename Op> class StaticExtents {
+class StaticExtents {
 public:
   using Dim = AttentionOp::Dim;
 
-  explicit StaticExtents(Op op) : op(op) { std::fill_n(extents, AttentionOp::NumDims, -1); }
+  explicit StaticExtents(AttentionOp op) : op(op) { std::fill_n(extents, AttentionOp::NumDims, -1); }
 
   int64_t operator[](Dim dim) const { return extents[dim]; }
 
@@ -217,13 +217,13 @@ private:
     return success();
   }
 
-  Op op;
+  AttentionOp op;
   int64_t extents[AttentionOp::NumDims];
 };
 } // namespace
 
 /// The vector of additive attention has an element for each of the query's channels.
-template <typename Op> static LogicalResult verifyAdditive(Op op, int64_t channels) {
+static LogicalResult verifyAdditive(AttentionOp op, int64_t channels) {
   if (!op.getAdditive())
     return success();
   // A target's layout may pad the heads, with zeros, and not the vector.
@@ -257,6 +257,59 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context, std::optional<
   for (AffineExpr expr : map.getResults())
     shape.push_back(extents[cast<AffineDimExpr>(expr).getPosition()]);
   types.push_back(RankedTensorType::get(shape, Float32Type::get(context)));
+  if (adaptor.getLogSumExp())
+    types.push_back(getLseType(types.front(), adaptor.getMaps()));
+  if (adaptor.getWeights())
+    types.push_back(adaptor.getWeights().getType());
+  return success();
+}
+
+RankedTensorType AttentionOp::getLseType(Type result, ArrayAttr maps) {
+  auto type = dyn_cast<RankedTensorType>(result);
+  auto map = maps && maps.size() > 3 ? dyn_cast<AffineMapAttr>(maps[3]) : AffineMapAttr();
+  if (!type || !map || !map.getValue().isProjectedPermutation() || map.getValue().getNumResults() != type.getRank())
+    return {};
+  SmallVector<int64_t> shape;
+  for (auto [expr, size] : llvm::zip_equal(map.getValue().getResults(), type.getShape()))
+    if (cast<AffineDimExpr>(expr).getPosition() != DV)
+      shape.push_back(size);
+  return RankedTensorType::get(shape, Float32Type::get(type.getContext()));
+}
+
+/// Checks the results beside the first, of which the op says whether it has them.
+static LogicalResult verifyOutputs(AttentionOp op, const StaticExtents &extents) {
+  if (op->getNumResults() > 1 && extents[AttentionOp::DV] == 0)
+    return op.emitOpError("has values without channels: it gives no log-sum-exp and no weights");
+  if (bool(op.getLse()) != op.getLogSumExp())
+    return op.emitOpError() << (op.getLse() ? "gives a log-sum-exp without 'log_sum_exp'"
+                                            : "has 'log_sum_exp', but no result for it");
+  if (op.getLse())
+    if (RankedTensorType expected = AttentionOp::getLseType(op.getResult().getType(), op.getMaps());
+        op.getLse().getType() != expected)
+      return op.emitOpError() << "gives the log-sum-exp " << op.getLse().getType() << ", expected " << expected
+                              << ": the result's dims without dv";
+  const bool has = bool(op.getWeights());
+  if (bool(op.getLayer()) != has || op.getHeads().has_value() != has || bool(op.getNewWeights()) != has)
+    return op.emitOpError("needs weights, their layer and their heads, and gives the weights: all of them, or none");
+  if (!has)
+    return success();
+  if (op.getNewWeights().getType() != op.getWeights().getType())
+    return op.emitOpError() << "gives the weights " << op.getNewWeights().getType() << " for "
+                            << op.getWeights().getType();
+  if (op.dimOf(0, AttentionOp::B) || op.dimOf(3, AttentionOp::B))
+    return op.emitOpError("has weights, so queries are packed: the maps of query and result must leave b out");
+  RankedTensorType weights = op.getWeights().getType();
+  if (weights.getRank() != 4 || ShapedType::isDynamic(weights.getDimSize(1)) ||
+      ShapedType::isDynamic(weights.getDimSize(2)) || ShapedType::isDynamic(weights.getDimSize(3)))
+    return op.emitOpError() << "updates weights [tokens, layers, heads, keys], nothing but tokens dynamic, found "
+                            << weights;
+  ArrayRef<int64_t> heads = *op.getHeads();
+  if (heads.empty() || int64_t(heads.size()) != weights.getDimSize(2))
+    return op.emitOpError() << "names " << heads.size() << " heads for the weights " << weights;
+  for (int64_t head : heads)
+    if (int64_t keyHeads = extents[AttentionOp::HKV], all = keyHeads * std::max<int64_t>(extents[AttentionOp::G], 1);
+        head < 0 || (keyHeads >= 0 && head >= all))
+      return op.emitOpError() << "names head " << head << " of " << all;
   return success();
 }
 
@@ -266,7 +319,7 @@ LogicalResult AttentionOp::verify() {
   if (getMaps().size() != operands.size())
     return emitOpError() << "needs a map for query, key, value, result and each extra operand: " << operands.size()
                          << ", found " << getMaps().size();
-  StaticExtents<AttentionOp> extents(*this);
+  StaticExtents extents(*this);
   for (auto [i, operand] : llvm::enumerate(operands)) {
     AffineMap map = getMap(i);
     auto type = cast<RankedTensorType>(operand.getType());
@@ -282,66 +335,38 @@ LogicalResult AttentionOp::verify() {
     return failure();
   if (failed(verifyAdditive(*this, extents[DQK])))
     return failure();
+  return verifyOutputs(*this, extents);
+}
+
+LogicalResult AttentionOp::canonicalize(AttentionOp op, PatternRewriter &rewriter) {
+  const bool keepsLse = op.getLse() && !op.getLse().use_empty(),
+             keepsWeights = op.getNewWeights() && !op.getNewWeights().use_empty();
+  if (keepsLse == op.getLogSumExp() && keepsWeights == bool(op.getWeights()))
+    return failure();
+  op.replaceOutputs(rewriter, keepsLse, keepsWeights ? op.getWeights() : Value(),
+                    keepsWeights ? op.getLayer() : Value(), keepsWeights ? op.getHeadsAttr() : DenseI64ArrayAttr());
   return success();
 }
 
-std::optional<unsigned> AttentionWeightsOp::dimOf(unsigned i, unsigned dim) { return placeOf(getMap(i), dim); }
-
-bool AttentionWeightsOp::isSingle(Dim dim) {
-  return dim == AttentionOp::B ? !getQBegin() : dim == AttentionOp::G && !dimOf(0, G);
-}
-
-bool AttentionWeightsOp::isTable(unsigned i) { return isTableWith(getMap(4 + i), getExtras()[i]); }
-
-/// Checks the maps and takes the static extents of all dims.
-static LogicalResult verifyWeightMaps(AttentionWeightsOp op, StaticExtents<AttentionWeightsOp> &extents) {
-  using A = AttentionOp;
-  SmallVector<Value> operands = {op.getQuery(), op.getKey()};
-  llvm::append_range(operands, op.getExtras());
-  if (op.getMaps().size() != operands.size())
-    return op.emitOpError() << "needs a map for query, key and each extra operand: " << operands.size() << ", found "
-                            << op.getMaps().size();
-  for (auto [place, operand] : llvm::enumerate(operands)) {
-    unsigned i = place < 2 ? place : place + 2;
-    AffineMap map = op.getMap(i);
-    auto type = cast<RankedTensorType>(operand.getType());
-    if (map.getNumDims() != A::NumDims || map.getNumSymbols() != 0 || !map.isProjectedPermutation())
-      return op.emitOpError() << "map " << place << " must be a projected permutation of (b, hkv, g, q, kv, dqk, dv)";
-    if (map.getNumResults() != type.getRank() && (i < 4 || !op.isTable(i - 4)))
-      return op.emitOpError() << "map " << place << " has " << map.getNumResults() << " results for " << type;
-    if (failed(extents.take(i, type)))
-      return failure();
-    bool banned = op.dimOf(i, A::DV) || (i == 0 && op.dimOf(i, A::KV)) || (i == 1 && op.dimOf(i, A::Q)) ||
-                  (i >= 4 && op.dimOf(i, A::DQK));
-    bool complete = i >= 4 || (op.dimOf(i, i == 0 ? A::Q : A::KV) && op.dimOf(i, A::DQK));
-    if (banned || !complete)
-      return op.emitOpError() << "map " << place << " must be that of "
-                              << (i == 0   ? "a query: q and dqk, not kv and dv"
-                                  : i == 1 ? "a key: kv and dqk, not q and dv"
-                                           : "an extra operand: not dqk and dv");
-  }
-  if (op.dimOf(0, A::B) || (op.getKvBegin() && op.dimOf(1, A::B)))
-    return op.emitOpError("needs packed queries, and with kv_begin packed keys, whose maps leave b out");
-  return extents.finish(op.getKey());
-}
-
-LogicalResult AttentionWeightsOp::verify() {
-  StaticExtents<AttentionWeightsOp> extents(*this);
-  if (failed(verifyWeightMaps(*this, extents)))
-    return failure();
-  RankedTensorType weights = getWeights().getType();
-  if (weights.getRank() != 4 || ShapedType::isDynamic(weights.getDimSize(1)) ||
-      ShapedType::isDynamic(weights.getDimSize(2)) || ShapedType::isDynamic(weights.getDimSize(3)))
-    return emitOpError() << "updates [tokens, layers, heads, keys], nothing but tokens dynamic, found " << weights;
-  if (getHeads().empty() || int64_t(getHeads().size()) != weights.getDimSize(2))
-    return emitOpError() << "names " << getHeads().size() << " heads for " << weights;
-  for (int64_t head : getHeads())
-    if (int64_t keyHeads = extents[AttentionOp::HKV], heads = keyHeads * std::max<int64_t>(extents[AttentionOp::G], 1);
-        head < 0 || (keyHeads > 0 && head >= heads))
-      return emitOpError() << "names head " << head << " of " << heads;
-  if (failed(verifyAdditive(*this, extents[AttentionOp::DQK])))
-    return failure();
-  return success();
+AttentionOp AttentionOp::replaceOutputs(RewriterBase &rewriter, bool logSumExp, Value weights, Value layer,
+                                        DenseI64ArrayAttr heads) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(*this);
+  Type lse = logSumExp ? getLseType(getResult().getType(), getMaps()) : RankedTensorType();
+  auto made =
+      AttentionOp::create(rewriter, getLoc(), getResult().getType(), lse, weights ? weights.getType() : Type(),
+                          getQuery(), getKey(), getValue(), getScale(), getQBegin(), getQOffset(), getKvBegin(),
+                          getKvLength(), getExtras(), getAdditive(), weights, layer, heads, getMaps(), logSumExp);
+  made->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  rewriter.inlineRegionBefore(getScore(), made.getScore(), made.getScore().end());
+  rewriter.inlineRegionBefore(getMask(), made.getMask(), made.getMask().end());
+  for (auto [old, result] : {std::pair<Value, Value>(getResult(), made.getResult()),
+                             {getLse(), made.getLse()},
+                             {getNewWeights(), made.getNewWeights()}})
+    if (old && result)
+      rewriter.replaceAllUsesWith(old, result);
+  rewriter.eraseOp(*this);
+  return made;
 }
 
 void SplitHeadsOp::relateDims(DimRelations &dims) {
@@ -357,9 +382,8 @@ void MergeHeadsOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), 1, columns);
 }
 
-/// Each iteration dim has one extent, in whatever operand. `operands`: those that have maps, with the maps' numbers.
-template <typename Op>
-static void relateIterationDims(Op op, DimRelations &dims, ArrayRef<std::pair<unsigned, Value>> operands) {
+/// Each iteration dim has one extent, in whatever operand. `operands`: those that have maps, in their order.
+static void relateIterationDims(AttentionOp op, DimRelations &dims, ValueRange operands) {
   AffineExpr first[AttentionOp::NumDims];
   auto see = [&](unsigned dim, Value value, unsigned i) {
     if (first[dim])
@@ -367,7 +391,7 @@ static void relateIterationDims(Op op, DimRelations &dims, ArrayRef<std::pair<un
     else
       first[dim] = dims.extent(value, i);
   };
-  for (auto [i, operand] : operands) {
+  for (auto [i, operand] : llvm::enumerate(operands)) {
     bool hasRows = op.dimOf(i, AttentionOp::B).has_value();
     for (auto [position, expr] : llvm::enumerate(op.getMap(i).getResults())) {
       unsigned dim = cast<AffineDimExpr>(expr).getPosition();
@@ -398,47 +422,48 @@ static void relateIterationDims(Op op, DimRelations &dims, ArrayRef<std::pair<un
 }
 
 void AttentionOp::relateDims(DimRelations &dims) {
-  SmallVector<std::pair<unsigned, Value>> operands{{0, getQuery()}, {1, getKey()}, {2, getValue()}, {3, getResult()}};
-  for (auto [i, extra] : llvm::enumerate(getExtras()))
-    operands.push_back({4 + i, extra});
+  SmallVector<Value> operands{getQuery(), getKey(), getValue(), getResult()};
+  llvm::append_range(operands, getExtras());
   relateIterationDims(*this, dims, operands);
+  if (Value lse = getLse()) {
+    unsigned next = 0;
+    for (unsigned i = 0; i < getMap(3).getNumResults(); ++i)
+      if (i != *dimOf(3, DV))
+        dims.equal(lse, next++, getResult(), i);
+  }
+  if (Value weights = getWeights()) {
+    dims.equal(getNewWeights(), weights);
+    dims.equal(weights, 0, getQuery(), *dimOf(0, Q));
+  }
 }
 
-void AttentionWeightsOp::relateDims(DimRelations &dims) {
-  SmallVector<std::pair<unsigned, Value>> operands{{0, getQuery()}, {1, getKey()}};
-  for (auto [i, extra] : llvm::enumerate(getExtras()))
-    operands.push_back({4 + i, extra});
-  relateIterationDims(*this, dims, operands);
-  dims.equal(getResult(), getWeights());
-  dims.equal(getWeights(), 0, getQuery(), *dimOf(0, Q));
-}
-
-/// The matmuls with keys and, where there are `values`, with these.
-template <typename Op> static void addAttentionCosts(Op op, Value values, CostModel &model) {
-  auto extent = [&](AttentionOp::Dim dim, unsigned map, Value operand) {
-    std::optional<unsigned> i = op.dimOf(map, dim);
+void AttentionOp::addCosts(CostModel &model) {
+  auto extent = [&](Dim dim, unsigned map, Value operand) {
+    std::optional<unsigned> i = dimOf(map, dim);
     return i ? model.dim(operand, *i) : Polynomial(1);
   };
-  Value query = op.getQuery(), key = op.getKey();
-  Polynomial heads = extent(AttentionOp::HKV, 0, query) * extent(AttentionOp::G, 0, query),
-             keyHeads = extent(AttentionOp::HKV, 1, key), channels = extent(AttentionOp::DQK, 0, query),
-             valueChannels = values ? extent(AttentionOp::DV, 2, values) : Polynomial(0);
-  CostModel::AttendedKeys attended = model.attendedKeys(
-      {op.getQBegin(), op.getQOffset(), op.getKvBegin(), op.getKvLength(), op.getMask(),
-       extent(AttentionOp::B, 0, query), extent(AttentionOp::Q, 0, query), extent(AttentionOp::KV, 1, key)});
+  Value query = getQuery(), key = getKey(), value = getValue();
+  Polynomial heads = extent(HKV, 0, query) * extent(G, 0, query), keyHeads = extent(HKV, 1, key),
+             channels = extent(DQK, 0, query), valueChannels = extent(DV, 2, value);
+  CostModel::AttendedKeys attended =
+      model.attendedKeys({getQBegin(), getQOffset(), getKvBegin(), getKvLength(), getMask(), extent(B, 0, query),
+                          extent(Q, 0, query), extent(KV, 1, key)});
   model.compute(attended.twicePairs * heads * (channels + valueChannels), getElementTypeOrSelf(key.getType()));
   model.move(query);
   model.move(key, attended.keys * keyHeads * channels * model.elementBytes(key));
-  if (values)
-    model.move(values, attended.keys * keyHeads * valueChannels * model.elementBytes(values));
-  for (Value extra : op.getExtras())
+  model.move(value, attended.keys * keyHeads * valueChannels * model.elementBytes(value));
+  for (Value extra : getExtras())
     model.move(extra);
-  model.move(op.getResult());
+  model.move(getResult());
+  if (Value lse = getLse())
+    model.move(lse);
+  if (Value weights = getNewWeights()) { // scores are computed again, and one layer is written
+    model.compute(attended.twicePairs * Polynomial(int64_t(getHeads()->size())) * channels,
+                  getElementTypeOrSelf(key.getType()));
+    model.move(weights,
+               model.dim(weights, 0) * model.dim(weights, 2) * model.dim(weights, 3) * model.elementBytes(weights));
+  }
 }
-
-void AttentionOp::addCosts(CostModel &model) { addAttentionCosts(*this, getValue(), model); }
-
-void AttentionWeightsOp::addCosts(CostModel &model) { addAttentionCosts(*this, Value(), model); }
 
 std::optional<unsigned> SplitHeadsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
 
@@ -458,32 +483,22 @@ std::optional<unsigned> AttentionOp::getChannelsDim(Value tensor) {
   return tensor == getValue() || tensor == getResult() ? dimOf(tensor == getValue() ? 2 : 3, DV) : std::nullopt;
 }
 
-std::optional<unsigned> AttentionWeightsOp::getChannelsDim(Value tensor) {
-  return tensor == getQuery() || tensor == getKey() ? dimOf(tensor == getQuery() ? 0 : 1, DQK) : std::nullopt;
-}
-
 /// Tables and the vector of an additive similarity may be weights, which are read by element.
-template <typename Op> static std::optional<WeightUse> weightUseOfAttention(Op op, OpOperand &operand) {
-  unsigned first = op.getExtras().getBeginOperandIndex(), number = operand.getOperandNumber();
-  bool isExtra = number >= first && number < first + op.getExtras().size();
-  bool isRead = isExtra ? op.isTable(number - first) : operand.get() == op.getAdditive();
+std::optional<WeightUse> AttentionOp::getWeightUse(OpOperand &operand) {
+  unsigned first = getExtras().getBeginOperandIndex(), number = operand.getOperandNumber();
+  bool isExtra = number >= first && number < first + getExtras().size();
+  bool isRead = isExtra ? isTable(number - first) : operand.get() == getAdditive();
   return isRead ? std::optional<WeightUse>(std::in_place) : std::nullopt;
-}
-
-std::optional<WeightUse> AttentionOp::getWeightUse(OpOperand &operand) { return weightUseOfAttention(*this, operand); }
-
-std::optional<WeightUse> AttentionWeightsOp::getWeightUse(OpOperand &operand) {
-  return weightUseOfAttention(*this, operand);
 }
 
 /// The regions' tables take the types of the operands. Where padding made a row longer, its end is still the logical
 /// one.
-template <typename Op> static LogicalResult retypeTables(Op op) {
-  for (Region *region : {&op.getScore(), &op.getMask()}) {
-    for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
-      if (region->empty() || !op.isTable(i))
+LogicalResult AttentionOp::keepChannels(ArrayRef<int64_t>) {
+  for (Region *region : {&getScore(), &getMask()}) {
+    for (auto [i, extra] : llvm::enumerate(getExtras())) {
+      if (region->empty() || !isTable(i))
         continue;
-      BlockArgument table = region->getArgument((region == &op.getScore() ? 5 : 4) + i);
+      BlockArgument table = region->getArgument((region == &getScore() ? 5 : 4) + i);
       int64_t last = cast<RankedTensorType>(table.getType()).getShape().back();
       if (table.getType() == extra.getType())
         continue;
@@ -499,17 +514,9 @@ template <typename Op> static LogicalResult retypeTables(Op op) {
   return success();
 }
 
-LogicalResult AttentionOp::keepChannels(ArrayRef<int64_t>) { return retypeTables(*this); }
-
-LogicalResult AttentionWeightsOp::keepChannels(ArrayRef<int64_t>) { return retypeTables(*this); }
-
 /// Whether the vector of an additive similarity has fewer elements than the heads have channels.
-template <typename Op> static bool hasPaddedHeads(Op op) {
-  auto query = cast<RankedTensorType>(op.getQuery().getType());
-  return op.getAdditive() && cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0) !=
-                                 query.getDimSize(*op.dimOf(0, AttentionOp::DQK));
+bool AttentionOp::isPadded() {
+  auto query = cast<RankedTensorType>(getQuery().getType());
+  return getAdditive() &&
+         cast<RankedTensorType>(getAdditive().getType()).getDimSize(0) != query.getDimSize(*dimOf(0, DQK));
 }
-
-bool AttentionOp::isPadded() { return hasPaddedHeads(*this); }
-
-bool AttentionWeightsOp::isPadded() { return hasPaddedHeads(*this); }

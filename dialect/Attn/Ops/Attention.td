@@ -55,7 +55,7 @@ def Attn_MergeHeadsOp : Attn_TensorOp<"merge_heads", [Attn_HasChannels<["getChan
 
 def Attn_AttentionOp : Attn_TensorOp<"attention", [
     Attn_ComputesElements, Attn_ScoreAndMaskOpInterface, Attn_HasChannels<["getWeightUse", "keepChannels", "isPadded"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments,
-    InferTypeOpAdaptorBase<[{
+    AttrSizedResultSegments, InferTypeOpAdaptorBase<[{
       /// An extent that query, key and value leave dynamic may be a static one of the result.
       static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange types) {
         return ::llvm::succeeded(::mlir::verifyCompatibleShapes(inferred, types));
@@ -85,11 +85,29 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
     - `kv_length`: keys of a row, at most `kv_begin[b+1] - kv_begin[b]` if there is `kv_begin`. Without it: `kv_begin[b+1] - kv_begin[b]`, or with q_offset `q_offset[b] + queries of b`,
       or the extent of the dim kv.
 
+    Two more results are there on request; `attn-request-attention-outputs` asks for them, and one that nothing reads is dropped.
+
+    - With `log_sum_exp`: the natural logarithm of each query's sum of e^score over its keys, in f32, with the dims of the result but dv;
+      -infinity where a query has no key.
+    - With `weights(%w[%layer] heads [...])`: `%w`, [tokens, layers, heads, keys], with the probabilities that the values are mixed
+      with, of `heads` (query heads) in the layer: `new[t, layer, i, j]` is that of key j of the row of t for head `heads[i]`, 0 of keys
+      that the row does not have or the mask excludes. Where nothing reads `%w` afterwards it is updated in place. A layer outside of
+      the tensor changes nothing, so that a loop over all layers keeps those that are asked for. A row has at most as many keys as the
+      last dim, and queries are packed: b is in neither the query's map nor the result's.
+
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
     #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
     #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
     #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+    func.func @look(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %rows: tensor<?xi32>, %layer: index, %w: tensor<?x6x2x512xf32>)
+        -> (tensor<?x12x64xf32>, tensor<?x12xf32>, tensor<?x6x2x512xf32>) {
+      %scale = arith.constant 0.125 : f32
+      %o, %lse, %new = attn.attention %q, %k, %k, %scale q_begin(%rows : tensor<?xi32>) kv_begin(%rows : tensor<?xi32>)
+        weights(%w[%layer] heads [0, 7] : tensor<?x6x2x512xf32>) log_sum_exp maps [#q, #k, #v, #o]
+        : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+      return %o, %lse, %new : tensor<?x12x64xf32>, tensor<?x12xf32>, tensor<?x6x2x512xf32>
+    }
     func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>) -> tensor<?x12x64xf32> {
       %scale = arith.constant 0.125 : f32
       %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
@@ -106,24 +124,30 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
   let arguments = (ins Attn_RankedTensor:$query, Attn_RankedTensor:$key, Attn_RankedTensor:$value, F32:$scale,
                        Optional<1DTensorOf<[I32]>>:$q_begin, Optional<1DTensorOf<[I32]>>:$q_offset,
                        Optional<1DTensorOf<[I32]>>:$kv_begin, Optional<1DTensorOf<[I32]>>:$kv_length,
-                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<Attn_Vector>:$additive, AffineMapArrayAttr:$maps);
-  let results = (outs Attn_RankedTensor:$result);
+                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<Attn_Vector>:$additive,
+                       Optional<Attn_RankedTensor>:$weights, Optional<Index>:$layer, OptionalAttr<DenseI64ArrayAttr>:$heads,
+                       AffineMapArrayAttr:$maps, UnitAttr:$log_sum_exp);
+  let results = (outs Attn_RankedTensor:$result, Optional<RankedTensorOf<[F32]>>:$lse, Optional<Attn_RankedTensor>:$new_weights);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $scale
     (`q_begin` `(` $q_begin^ `:` type($q_begin) `)`)? (`q_offset` `(` $q_offset^ `:` type($q_offset) `)`)?
     (`kv_begin` `(` $kv_begin^ `:` type($kv_begin) `)`)? (`kv_length` `(` $kv_length^ `:` type($kv_length) `)`)?
-    (`extras` `(` $extras^ `:` type($extras) `)`)? (`additive` `(` $additive^ `:` type($additive) `)`)? `maps` $maps attr-dict
+    (`extras` `(` $extras^ `:` type($extras) `)`)? (`additive` `(` $additive^ `:` type($additive) `)`)?
+    (`weights` `(` $weights^ `[` $layer `]` `heads` $heads `:` type($weights) `)`)? custom<OutputsAndMaps>($log_sum_exp, $maps) attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result)
-    custom<NamedRegions>($score, $mask)
+    custom<OutputsAndRegions>(type($lse), type($new_weights), $score, $mask,
+                              ref(type($result)), ref(type($weights)), ref($maps), ref($log_sum_exp))
   }];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value,
                                  "::mlir::Value":$scale, "::mlir::Value":$qBegin, "::mlir::Value":$qOffset,
                                  "::mlir::Value":$kvBegin, "::mlir::Value":$kvLength, "::mlir::ValueRange":$extras,
                                  "::mlir::ArrayAttr":$maps),
-                            [{ build($_builder, $_state, result, query, key, value, scale, qBegin, qOffset, kvBegin, kvLength, extras,
-                                     /*additive=*/nullptr, maps); }]>];
+                            [{ build($_builder, $_state, result, /*lse=*/nullptr, /*new_weights=*/nullptr, query, key, value, scale,
+                                     qBegin, qOffset, kvBegin, kvLength, extras, /*additive=*/nullptr, /*weights=*/nullptr,
+                                     /*layer=*/nullptr, /*heads=*/nullptr, maps); }]>];
   let extraClassDeclaration = [{
     /// The iteration dims in the order of the maps.
     enum Dim { B, HKV, G, Q, KV, DQK, DV, NumDims };
@@ -134,58 +158,11 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
     bool isTable(unsigned i);
     /// Whether all of dim b, hkv or g would have the same result, so that its extent must be 1.
     bool isSingle(Dim dim);
-  }];
-}
-
-def Attn_AttentionWeightsOp : Attn_TensorOp<"attention_weights", [Attn_ComputesElements, Attn_ScoreAndMaskOpInterface, Attn_HasChannels<["getWeightUse", "keepChannels", "isPadded"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
-  let summary = "the weights by which attn.attention mixes values";
-  let description = [{
-    Operands, regions and dims are those of `attn.attention`; `maps` are those of query, key and the extra operands, and queries are
-    packed: b is not in the query's map. The result is `weights`, [tokens, layers, heads, keys], with the weights of `heads` (query
-    heads) in the layer: `result[t, layer, i, j]` is the weight of key j of the row of t for head `heads[i]`, 0 of keys that the row
-    does not have or the mask excludes. Where nothing reads `weights` afterwards it is updated in place. A layer outside of the
-    tensor changes nothing, so that a loop over all layers keeps those that are asked for. A row has at most as many keys as the
-    last dim.
-
-    ```mlir
-    #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
-    #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
-    func.func @look(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %rows: tensor<?xi32>, %layer: index,
-                    %w: tensor<?x6x2x512xf32>) -> tensor<?x6x2x512xf32> {
-      %scale = arith.constant 0.125 : f32
-      %new = attn.attention_weights %w[%layer], %q, %k, %scale heads [0, 7] q_begin(%rows : tensor<?xi32>) kv_begin(%rows : tensor<?xi32>)
-        maps [#q, #k] : tensor<?x6x2x512xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32>
-      return %new : tensor<?x6x2x512xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Attn_RankedTensor:$weights, Index:$layer, Attn_RankedTensor:$query, Attn_RankedTensor:$key,
-                       F32:$scale, Optional<1DTensorOf<[I32]>>:$q_begin, Optional<1DTensorOf<[I32]>>:$q_offset,
-                       Optional<1DTensorOf<[I32]>>:$kv_begin, Optional<1DTensorOf<[I32]>>:$kv_length,
-                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<Attn_Vector>:$additive,
-                       DenseI64ArrayAttr:$heads, AffineMapArrayAttr:$maps);
-  let results = (outs Attn_RankedTensor:$result);
-  let regions = (region AnyRegion:$score, AnyRegion:$mask);
-  let assemblyFormat = [{
-    $weights `[` $layer `]` `,` $query `,` $key `,` $scale `heads` $heads
-    (`q_begin` `(` $q_begin^ `:` type($q_begin) `)`)? (`q_offset` `(` $q_offset^ `:` type($q_offset) `)`)?
-    (`kv_begin` `(` $kv_begin^ `:` type($kv_begin) `)`)? (`kv_length` `(` $kv_length^ `:` type($kv_length) `)`)?
-    (`extras` `(` $extras^ `:` type($extras) `)`)? (`additive` `(` $additive^ `:` type($additive) `)`)? `maps` $maps attr-dict
-    `:` type($weights) `,` type($query) `,` type($key) custom<SameType>(type($result), ref(type($weights)))
-    custom<NamedRegions>($score, $mask)
-  }];
-  let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    /// Maps, dims and tables by the numbers that they have in attn.attention: 0 the query, 1 the key, 4 + i extra operand i.
-    using Dim = AttentionOp::Dim;
-    enum : unsigned { B = AttentionOp::B, HKV = AttentionOp::HKV, G = AttentionOp::G, Q = AttentionOp::Q, KV = AttentionOp::KV,
-                      DQK = AttentionOp::DQK, DV = AttentionOp::DV, NumDims = AttentionOp::NumDims };
-    ::mlir::AffineMap getMap(unsigned i) {
-      return ::llvm::cast<::mlir::AffineMapAttr>(getMaps()[i < 2 ? i : i - 2]).getValue();
-    }
-    std::optional<unsigned> dimOf(unsigned i, unsigned dim);
-    bool isTable(unsigned i);
-    bool isSingle(Dim dim);
+    /// The type of log-sum-exp beside a result: its dims but dv. Null where `maps` do not fit.
+    static ::mlir::RankedTensorType getLseType(::mlir::Type result, ::mlir::ArrayAttr maps);
+    /// Replaces the op by one with these results beside the first; `weights`, `layer` and `heads` are null without weights.
+    AttentionOp replaceOutputs(::mlir::RewriterBase &rewriter, bool logSumExp, ::mlir::Value weights, ::mlir::Value layer,
+                               ::mlir::DenseI64ArrayAttr heads);
   }];
 }
 

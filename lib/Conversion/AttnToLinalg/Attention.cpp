@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
 #include "lib/Conversion/AttnToLinalg/Patterns.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -27,18 +28,43 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
     SmallVector<OpFoldResult> shape;
     for (AffineExpr expr : o.maps[AttentionOperands::Result].getResults())
       shape.push_back(o.extentOf(b, static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition())));
-    Value init = emptyFor(b, op.getResult(), shape);
+    Value init = emptyFor(b, op.getResult(), shape), lse;
+    if (op.getLse()) {
+      shape.erase(shape.begin() + *op.dimOf(AttentionOperands::Result, Dim::DV));
+      lse = emptyFor(b, op.getLse(), shape);
+    }
+    SmallVector<Value> results{init};
+    if (llvm::is_contained(op.getResult().getType().getShape(), 0)) { // no queries, so nothing else to compute
+      for (Value other : {lse, Value(op.getWeights())})
+        if (other)
+          results.push_back(other);
+      rewriter.replaceOp(op, results);
+      return success();
+    }
     if (o.qBegin) // queries behind the last row's give 0
       init = filled(b, 0, init);
     SmallVector<OpFoldResult> extents{o.extentOf(b, Dim::B), o.extentOf(b, Dim::HKV), o.extentOf(b, Dim::G),
                                       affineOf(b, b.getAffineDimExpr(0).ceilDiv(kQueries), {queries})};
-    rewriter.replaceOp(op, grid(b, extents, init, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-                         QueryTile tile = queryTile(b, o, ids[0], ids[1], ids[2], ids[3]);
-                         SmallVector<OpFoldResult> offsets, sizes;
-                         placeQueries(b, o, tile, AttentionOperands::Result, offsets, sizes);
-                         Value result = attend(b, rewriter, o, tile, slice(b, dests[0], offsets, sizes));
-                         return SmallVector<Insertion>{{result, offsets, sizes}};
-                       }));
+    SmallVector<Value> inits{init};
+    if (lse) // queries behind the last row's have no keys
+      inits.push_back(o.qBegin ? filled(b, -std::numeric_limits<double>::infinity(), lse) : lse);
+    results = grid(b, extents, inits, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+      QueryTile tile = queryTile(b, o, ids[0], ids[1], ids[2], ids[3]);
+      SmallVector<OpFoldResult> offsets, sizes;
+      placeQueries(b, o, tile, AttentionOperands::Result, offsets, sizes);
+      SmallVector<Value> state = attend(b, rewriter, o, tile);
+      SmallVector<Insertion> parts{{normalized(b, o, state, slice(b, dests[0], offsets, sizes)), offsets, sizes}};
+      if (dests.size() > 1) {
+        const unsigned channels = *o.placeOf(AttentionOperands::Result, Dim::DV);
+        offsets.erase(offsets.begin() + channels);
+        sizes.erase(sizes.begin() + channels);
+        parts.push_back({logSumExp(b, o, state, slice(b, dests[1], offsets, sizes)), offsets, sizes});
+      }
+      return parts;
+    });
+    if (op.getWeights())
+      results.push_back(weigh(b, o, cache));
+    rewriter.replaceOp(op, results);
     return success();
   }
 
@@ -57,13 +83,14 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
     IRMapping mapping;
     o.score->cloneInto(&state.getScore(), mapping);
     o.mask->cloneInto(&state.getMask(), mapping);
-    if (Attribute number = o.op->getAttr(attn::AttnDialect::opAttr))
+    if (Attribute number = attn::AttentionOp(o.op)->getAttr(attn::AttnDialect::opAttr))
       state->setAttr(attn::AttnDialect::opAttr, number);
     return state;
   }
 
-  Value attend(ImplicitLocOpBuilder &b, RewriterBase &rewriter, const AttentionOperands &o, const QueryTile &tile,
-               Value dest) const {
+  /// The state of a tile of queries after all keys: accumulators, max, sum.
+  SmallVector<Value> attend(ImplicitLocOpBuilder &b, RewriterBase &rewriter, const AttentionOperands &o,
+                            const QueryTile &tile) const {
     KeyRange range = keyRange(b, o, cache, tile);
     attn::AttentionStateOp whole = stateOf(b, o, tile, range);
     auto readBlock = [&](ImplicitLocOpBuilder &b, attn::AttentionStateOp block, Value first, OpFoldResult size) {
@@ -74,6 +101,11 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
     };
     SmallVector<Value> state = overKeys(rewriter, whole, range.step, readBlock);
     eraseDead(rewriter, whole.getResult(0));
+    return state;
+  }
+
+  /// The tile's result from its state.
+  static Value normalized(ImplicitLocOpBuilder &b, const AttentionOperands &o, ValueRange state, Value dest) {
     // A query without keys gives 0, and so does one whose scores are all -infinity.
     AffineMap both = b.getMultiDimIdentityMap(2);
     return generic(b, {state[0], state[2]}, dest,
@@ -82,6 +114,22 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
                      Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], number(b, 0));
                      Value mean = arith::DivFOp::create(b, x[0], x[1]);
                      return rounded(b, arith::SelectOp::create(b, isEmpty, number(b, 0), mean), x[2].getType());
+                   });
+  }
+
+  /// maximum + log(sum) of a tile of queries; -infinity where no key counts.
+  static Value logSumExp(ImplicitLocOpBuilder &b, const AttentionOperands &o, ValueRange state, Value dest) {
+    SmallVector<int64_t> place;
+    for (AffineExpr expr : o.maps[AttentionOperands::Result].getResults())
+      if (auto dim = static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition()); dim != Dim::DV)
+        place.push_back(dim == Dim::Q ? 0 : -1);
+    AffineMap each = b.getMultiDimIdentityMap(1);
+    return generic(b, {state[1], state[2]}, dest, {each, each, mapOf(b, 1, place)}, Loop::Parallel,
+                   [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
+                     Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], number(b, 0));
+                     Value lse = arith::AddFOp::create(b, x[0], math::LogOp::create(b, x[1]));
+                     return arith::SelectOp::create(b, isEmpty, number(b, -std::numeric_limits<double>::infinity()),
+                                                    lse);
                    });
   }
 

@@ -5,29 +5,13 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::neutral;
 using Dim = AttentionOperands::Dim;
-using Attention = attn::AttentionOp;
 
-template <typename Op> static void takeOperands(Op op, AttentionOperands &o) {
-  o.op = op;
-  o.query = op.getQuery(), o.key = op.getKey(), o.scale = op.getScale(), o.additive = op.getAdditive();
-  o.qBegin = op.getQBegin(), o.qOffset = op.getQOffset(), o.kvBegin = op.getKvBegin(), o.kvLength = op.getKvLength();
-  o.extras.assign(op.getExtras().begin(), op.getExtras().end());
-  o.score = &op.getScore(), o.mask = &op.getMask();
-}
-
-AttentionOperands::AttentionOperands(attn::AttentionOp op) {
-  takeOperands(op, *this);
-  value = op.getValue();
+AttentionOperands::AttentionOperands(attn::AttentionOp op)
+    : op(op), query(op.getQuery()), key(op.getKey()), value(op.getValue()), scale(op.getScale()),
+      qBegin(op.getQBegin()), qOffset(op.getQOffset()), kvBegin(op.getKvBegin()), kvLength(op.getKvLength()),
+      additive(op.getAdditive()), extras(op.getExtras()), score(&op.getScore()), mask(&op.getMask()) {
   for (unsigned i = 0; i < op.getMaps().size(); ++i)
     maps.push_back(op.getMap(i));
-}
-
-AttentionOperands::AttentionOperands(attn::AttentionWeightsOp op) {
-  takeOperands(op, *this);
-  AffineMap none = AffineMap::get(Attention::NumDims, 0, op.getContext());
-  maps = {op.getMap(0), op.getMap(1), none, none};
-  for (unsigned i = 0; i < extras.size(); ++i)
-    maps.push_back(op.getMap(FirstExtra + i));
 }
 
 Value AttentionOperands::operand(unsigned i) const {
@@ -60,12 +44,11 @@ OpFoldResult AttentionOperands::extentOf(ImplicitLocOpBuilder &b, Dim dim) const
       if (std::optional<unsigned> place = placeOf(i, dim))
         return extent(b, tensor, *place);
   // Nothing but the result may give a number of heads.
-  if (isa<attn::AttentionOp>(op))
-    if (std::optional<unsigned> place = placeOf(Result, dim)) {
-      auto type = cast<RankedTensorType>(op->getResult(0).getType());
-      if (!type.isDynamicDim(*place))
-        return b.getIndexAttr(type.getDimSize(*place));
-    }
+  if (std::optional<unsigned> place = placeOf(Result, dim)) {
+    RankedTensorType type = attn::AttentionOp(op).getResult().getType();
+    if (!type.isDynamicDim(*place))
+      return b.getIndexAttr(type.getDimSize(*place));
+  }
   return b.getIndexAttr(1);
 }
 

@@ -6,21 +6,21 @@
 
 namespace rapt::neutral {
 
-/// The operands that attn.attention and attn.attention_weights share, by the numbers of attn.attention's maps.
+/// The operands of attn.attention, by the numbers of its maps.
 struct AttentionOperands {
   using Dim = attn::AttentionOp::Dim;
   enum Operand : unsigned { Query, Key, Value_, Result, FirstExtra };
 
   explicit AttentionOperands(attn::AttentionOp op);
-  explicit AttentionOperands(attn::AttentionWeightsOp op);
 
-  mlir::Operation *op;
-  Value query, key, value, scale, qBegin, qOffset, kvBegin, kvLength, additive; ///< null where there is none
+  attn::AttentionOp op;
+  /// Null where there is none; the value also where none is read.
+  Value query, key, value, scale, qBegin, qOffset, kvBegin, kvLength, additive;
   llvm::SmallVector<Value> extras;
-  llvm::SmallVector<AffineMap> maps; ///< query, key, value, result, extras; empty where there is none
+  llvm::SmallVector<AffineMap> maps; ///< query, key, value, result, extras
   mlir::Region *score, *mask;
 
-  /// The tensor with map `i`, but the result; null where there is none.
+  /// The tensor with map `i`, but the result; null where none is read.
   Value operand(unsigned i) const;
   bool isTable(unsigned extra) const;
   /// The place of a dim in operand i.
@@ -80,5 +80,8 @@ KeyBlock keyBlock(ImplicitLocOpBuilder &b, const AttentionOperands &operands, co
 /// The tile with the keys [first, first + size) of its row, which are `key`.
 ScoreTile scoreTile(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const QueryTile &tile, Value key,
                     Value first, OpFoldResult size);
+
+/// The attention weights that the op updates, with those of its heads and layer in them.
+Value weigh(ImplicitLocOpBuilder &b, AttentionOperands operands, const CacheReader *cache);
 
 } // namespace rapt::neutral

@@ -21,7 +21,6 @@ using namespace rapt;
 void rapt::populateAttnToLinalgPatterns(RewritePatternSet &patterns, const CacheReader *cache) {
   neutral::populateAttention(patterns, cache);
   neutral::populateAttentionState(patterns);
-  neutral::populateAttentionWeights(patterns, cache);
   neutral::populateEmbedding(patterns);
   neutral::populateFeedForward(patterns);
   neutral::populateHeads(patterns);

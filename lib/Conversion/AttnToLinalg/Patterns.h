@@ -4,7 +4,6 @@
 
 namespace rapt::neutral {
 void populateAttention(mlir::RewritePatternSet &patterns, const CacheReader *cache);
-void populateAttentionWeights(mlir::RewritePatternSet &patterns, const CacheReader *cache);
 void populateAttentionState(mlir::RewritePatternSet &patterns);
 void populateEmbedding(mlir::RewritePatternSet &patterns);
 void populateFeedForward(mlir::RewritePatternSet &patterns);

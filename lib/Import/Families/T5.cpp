@@ -258,7 +258,7 @@ Value buildEncoderBlock(const Scope &scope, const Config &config, Value x, Value
   std::array<Value, 3> queryKeyValue = {heads(".q"), heads(".k"), heads(".v")};
   attn::AttentionOp mixed = rowAttention(scope, loc, queryKeyValue, constant(scope, loc, 1), rowBegin);
   addRelativeBias(scope, config, mixed, table, /*isDecoder=*/false);
-  return buildFeedForward(scope, config, side, addAttended(scope, x, mixed, part));
+  return buildFeedForward(scope, config, side, addAttended(scope, x, mixed.getResult(), part));
 }
 
 /// One block of the decoder: x and the cache to those after it.

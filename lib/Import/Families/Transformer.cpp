@@ -163,7 +163,7 @@ Value buildEncoderBlock(const Scope &scope, const Config &config, Value x, Value
   x = sublayer(scope, config, x, side + "norm1", part + ".out_proj", [&](Value y) {
     Location loc = scope.at(part);
     SmallVector<Value> qkv = projectHeads(scope, config, y, part + ".in_proj", 3);
-    Value mixed = rowAttention(scope, loc, {qkv[0], qkv[1], qkv[2]}, scaleOf(scope, config, loc), rowBegin);
+    Value mixed = rowAttention(scope, loc, {qkv[0], qkv[1], qkv[2]}, scaleOf(scope, config, loc), rowBegin).getResult();
     return dense(scope, mergeHeads(scope, loc, mixed), part + ".out_proj");
   });
   return feedForwardSublayer(scope, config, side, x, 2);

@@ -28,10 +28,12 @@ func.func @cached(%cache: !attn.kv_cache<1 x 4 x 64, block = 64, f32>, %layer: i
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %cache: !attn.kv_cache<1 x 4 x 64, block = 64, f32>, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x1x1x64xf32> {
   %keys, %values = attn.kv_view %cache[%l], %table : !attn.kv_cache<1 x 4 x 64, block = 64, f32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
-  // expected-error@+1 {{'attn.attention_weights' op has no neutral decomposition: no layout of the cache is known}}
-  %0 = attn.attention_weights %w[%l], %q, %keys, %s heads [3] q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k] : tensor<?x1x1x64xf32>, tensor<?x4x64xf32>, tensor<?x?x4x64xf32>
+  // expected-error@+1 {{'attn.attention' op has no neutral decomposition: no layout of the cache is known}}
+  %o, %0 = attn.attention %q, %keys, %keys, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) weights(%w[%l] heads [3] : tensor<?x1x1x64xf32>) maps [#q, #k, #v, #o] : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
   return %0 : tensor<?x1x1x64xf32>
 }
 

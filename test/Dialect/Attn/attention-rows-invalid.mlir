@@ -28,9 +28,11 @@ func.func @value_groups(%q: tensor<?x2x?x16xf32>, %k: tensor<?x2x16xf32>, %v: te
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, g, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, g, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @weights_groups(%w: tensor<?x4x2x64xf32>, %l: index, %q: tensor<?x2x3x16xf32>, %k: tensor<?x2x3x16xf32>, %s: f32) {
   // expected-error@+1 {{key 'tensor<?x2x3x16xf32>' has more than one element of the dim g; heads with keys and values of their own are the dim hkv}}
-  %0 = attn.attention_weights %w[%l], %q, %k, %s heads [0, 5] maps [#q, #k] : tensor<?x4x2x64xf32>, tensor<?x2x3x16xf32>, tensor<?x2x3x16xf32>
+  %o, %0 = attn.attention %q, %k, %k, %s weights(%w[%l] heads [0, 5] : tensor<?x4x2x64xf32>) maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x3x16xf32>, tensor<?x2x3x16xf32> -> tensor<?x2x3x16xf32>
   return
 }
 
@@ -100,9 +102,11 @@ func.func @no_offset(%q: tensor<?x2x16xf32>, %b: tensor<0xi32>, %s: f32) {
 // Without q_begin the weights of a second sequence would have the place of the first one's.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @weights_of_two(%w: tensor<?x4x2x64xf32>, %l: index, %q: tensor<?x2x16xf32>, %k: tensor<2x?x2x16xf32>, %s: f32) {
-  // expected-error@+1 {{extent of dim b is 2, but the result has no dim b; expected 1}}
-  %0 = attn.attention_weights %w[%l], %q, %k, %s heads [0, 1] maps [#q, #k] : tensor<?x4x2x64xf32>, tensor<?x2x16xf32>, tensor<2x?x2x16xf32>
+  // expected-error@+1 {{result map must have the dim b, as query, key and value have it}}
+  %o, %0 = attn.attention %q, %k, %k, %s weights(%w[%l] heads [0, 1] : tensor<?x4x2x64xf32>) maps [#q, #k, #v, #o] : tensor<?x2x16xf32>, tensor<2x?x2x16xf32>, tensor<2x?x2x16xf32> -> tensor<?x2x16xf32>
   return
 }
 
@@ -110,8 +114,10 @@ func.func @weights_of_two(%w: tensor<?x4x2x64xf32>, %l: index, %q: tensor<?x2x16
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @weights_extents(%w: tensor<?x4x2x64xf32>, %l: index, %q: tensor<?x2x16xf32>, %k: tensor<?x4x16xf32>, %s: f32) {
   // expected-error@+1 {{extent of dim hkv is both 2 and 4}}
-  %0 = attn.attention_weights %w[%l], %q, %k, %s heads [0, 1] maps [#q, #k] : tensor<?x4x2x64xf32>, tensor<?x2x16xf32>, tensor<?x4x16xf32>
+  %o, %0 = attn.attention %q, %k, %k, %s weights(%w[%l] heads [0, 1] : tensor<?x4x2x64xf32>) maps [#q, #k, #v, #o] : tensor<?x2x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x2x16xf32>
   return
 }

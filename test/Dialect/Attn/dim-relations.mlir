@@ -6,6 +6,7 @@
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, dv, hkv)>
+#r = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
 // CHECK-LABEL: @split_heads
 // CHECK-SAME: %[[X:.*]]: tensor<?x96xf32>
@@ -48,12 +49,28 @@ func.func @attention(%q: tensor<?x?x?xf32>, %k: tensor<?x?x?x?xf32>, %v: tensor<
   return %d0, %d1, %d2 : index, index, index
 }
 
+// Log-sum-exp has the dims of the result but dv, which stands between them here.
+// CHECK-LABEL: @log_sum_exp
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<?x?x?xf32>
+func.func @log_sum_exp(%q: tensor<?x?x?xf32>, %k: tensor<?x?x?x?xf32>, %v: tensor<?x?x?x?xf32>, %begin: tensor<?xi32>, %scale: f32) -> (index, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y, %lse = attn.attention %q, %k, %v, %scale q_begin(%begin : tensor<?xi32>) log_sum_exp maps [#q, #k, #v, #o]
+    : tensor<?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32> -> tensor<?x?x?xf32>
+  // CHECK-DAG: %[[D0:.*]] = tensor.dim %[[Q]], %c0
+  // CHECK-DAG: %[[D1:.*]] = tensor.dim %[[Q]], %c1
+  // CHECK: return %[[D0]], %[[D1]]
+  %d0 = tensor.dim %lse, %c0 : tensor<?x?xf32>
+  %d1 = tensor.dim %lse, %c1 : tensor<?x?xf32>
+  return %d0, %d1 : index, index
+}
+
 // CHECK-LABEL: @attention_weights
 // CHECK-SAME: %[[W:.*]]: tensor<?x6x2x512xf32>
 func.func @attention_weights(%w: tensor<?x6x2x512xf32>, %q: tensor<?x2x64xf32>, %k: tensor<?x?x2x64xf32>, %rows: tensor<?xi32>, %layer: index, %scale: f32) -> index {
   %c0 = arith.constant 0 : index
-  %y = attn.attention_weights %w[%layer], %q, %k, %scale heads [0, 1] q_begin(%rows : tensor<?xi32>) maps [#q, #k]
-    : tensor<?x6x2x512xf32>, tensor<?x2x64xf32>, tensor<?x?x2x64xf32>
+  %o, %y = attn.attention %q, %k, %k, %scale q_begin(%rows : tensor<?xi32>) weights(%w[%layer] heads [0, 1] : tensor<?x6x2x512xf32>) maps [#q, #k, #v, #r]
+    : tensor<?x2x64xf32>, tensor<?x?x2x64xf32>, tensor<?x?x2x64xf32> -> tensor<?x2x64xf32>
   // CHECK: %[[D:.*]] = tensor.dim %[[W]], %c0
   // CHECK: return %[[D]]
   %d = tensor.dim %y, %c0 : tensor<?x6x2x512xf32>

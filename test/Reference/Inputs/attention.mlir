@@ -145,13 +145,42 @@ func.func @merge(%accs: tensor<?x?x32xf32> {attn.name = "accs"}, %maxs: tensor<?
     : tensor<?x?x32xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x32xf32>, tensor<?xf32>, tensor<?xf32>
   return %0#0, %0#1, %0#2 : tensor<?x32xf32>, tensor<?xf32>, tensor<?xf32>
 }
+// The result, log-sum-exp and weights of the same; key 1 and head 5 are masked, key 3 and head 4 have scores of -infinity.
+func.func @outputs(%w: tensor<?x3x3x13xf32> {attn.name = "w"}, %layer: index {attn.name = "layer"}, %q: tensor<?x2x3x5xf32> {attn.name = "q"},
+                   %k: tensor<?x2x5xf32> {attn.name = "k"}, %v: tensor<?x2x7xf32> {attn.name = "v"}, %qb: tensor<?xi32> {attn.name = "q_begin"},
+                   %kb: tensor<?xi32> {attn.name = "kv_begin"}) -> (tensor<?x2x3x7xf32>, tensor<?x2x3xf32>, tensor<?x3x3x13xf32>) {
+  %scale = arith.constant 0.5 : f32
+  %o, %lse, %new = attn.attention %q, %k, %v, %scale q_begin(%qb : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>)
+    weights(%w[%layer] heads [0, 4, 5] : tensor<?x3x3x13xf32>) log_sum_exp maps [#qp, #kp, #vp, #op]
+    : tensor<?x2x3x5xf32>, tensor<?x2x5xf32>, tensor<?x2x7xf32> -> tensor<?x2x3x7xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+      %three = arith.constant 3 : index
+      %four = arith.constant 4 : index
+      %none = arith.constant 0xFF800000 : f32
+      %key = arith.cmpi eq, %j, %three : index
+      %head = arith.cmpi eq, %h, %four : index
+      %falls = arith.ori %key, %head : i1
+      %t = arith.select %falls, %none, %s : f32
+      attn.yield %t : f32
+    } mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %one = arith.constant 1 : index
+      %five = arith.constant 5 : index
+      %key = arith.cmpi ne, %j, %one : index
+      %head = arith.cmpi ne, %h, %five : index
+      %keep = arith.andi %key, %head : i1
+      attn.yield %keep : i1
+    }
+  return %o, %lse, %new : tensor<?x2x3x7xf32>, tensor<?x2x3xf32>, tensor<?x3x3x13xf32>
+}
 // The weights of three of six heads, in one layer of three; key 1 is masked.
 func.func @weights(%w: tensor<?x3x3x13xf32> {attn.name = "w"}, %layer: index {attn.name = "layer"}, %q: tensor<?x2x3x5xf32> {attn.name = "q"},
                    %k: tensor<?x2x5xf32> {attn.name = "k"}, %qb: tensor<?xi32> {attn.name = "q_begin"}, %kb: tensor<?xi32> {attn.name = "kv_begin"})
     -> tensor<?x3x3x13xf32> {
   %scale = arith.constant 0.5 : f32
-  %0 = attn.attention_weights %w[%layer], %q, %k, %scale heads [0, 4, 5] q_begin(%qb : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>) maps [#qp, #kp]
-    : tensor<?x3x3x13xf32>, tensor<?x2x3x5xf32>, tensor<?x2x5xf32>
+  %o, %0 = attn.attention %q, %k, %k, %scale q_begin(%qb : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>) weights(%w[%layer] heads [0, 4, 5] : tensor<?x3x3x13xf32>) maps [#qp, #kp, #vp, #op]
+    : tensor<?x2x3x5xf32>, tensor<?x2x5xf32>, tensor<?x2x5xf32> -> tensor<?x2x3x5xf32>
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
       %one = arith.constant 1 : index

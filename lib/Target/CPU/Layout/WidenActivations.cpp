@@ -48,8 +48,9 @@ bool isMove(Operation *op) {
 /// A tensor that an op updates in its place, and which therefore keeps its type.
 bool isUpdated(Value tensor) {
   return llvm::any_of(tensor.getUses(), [](OpOperand &use) {
-    return isa<attn::UpdateRowsOp, attn::AttentionWeightsOp, attn::KVAppendOp>(use.getOwner()) &&
-           use.getOperandNumber() == 0;
+    if (auto attention = dyn_cast<attn::AttentionOp>(use.getOwner()))
+      return attention.getWeights() == use.get();
+    return isa<attn::UpdateRowsOp, attn::KVAppendOp>(use.getOwner()) && use.getOperandNumber() == 0;
   });
 }
 
@@ -128,12 +129,7 @@ private:
           takeWide(attention.getKeyMutable());
           takeWide(attention.getValueMutable());
           widen(attention.getAdditiveMutable());
-          widenResults(attention);
-        })
-        .Case([&](attn::AttentionWeightsOp weights) {
-          widen(weights.getQueryMutable());
-          takeWide(weights.getKeyMutable());
-          widen(weights.getAdditiveMutable());
+          widenResult(attention.getResult(), /*isRounded=*/false);
         })
         .Case([&](attn::KVAppendOp append) {
           widen(append.getKeyMutable());

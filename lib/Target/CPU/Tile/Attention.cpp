@@ -24,6 +24,7 @@
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "lib/TargetInfo/TargetInfo.h"
+#include <limits>
 
 using namespace mlir;
 using namespace rapt;
@@ -96,6 +97,21 @@ Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Valu
   return insert(b, normalize(b, task, state, own, tile), dest, offsets, sizes);
 }
 
+/// The tile's rows of `dest`, the task's slice of log-sum-exp, as in `finish`.
+Value finishLse(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, Value count, ValueRange state,
+                Value dest) {
+  Value own = index(b, m);
+  if (task.repeatsQueries && m == task.tiles.back())
+    own = arith::MinSIOp::create(b, own, count);
+  AttentionOp op = task.op;
+  const unsigned q = *op.dimOf(3, AttentionOp::Q);
+  return logSumExp(b, state, own, dest, [&](ImplicitLocOpBuilder &b, Value row) {
+    SmallVector<Value> place(cast<RankedTensorType>(dest.getType()).getRank(), index(b, 0));
+    place[q] = arith::AddIOp::create(b, r, row);
+    return place;
+  });
+}
+
 /// The operands to prefetch during the tile of queries from `query` on, of the task's `count` from `first` on: the next
 /// tile's queries, or the last one's again, and the tile's rows of `dest`.
 SmallVector<Value> aheadOf(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value first, Value count,
@@ -160,8 +176,9 @@ int64_t blocksTogether(const AttentionTask &task) {
   return std::max<int64_t>(1, (1 << 16) * task.together() / task.block / (task.channels + task.valueChannels));
 }
 
-/// Queries [first, first + count) of the row into `dest`.
-Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value dest) {
+/// Queries [first, first + count) of the row into `dests`, the task's slices of the results.
+SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count,
+                            ValueRange dests) {
   // The last tile's state is beside that of the queries which it has in common with the tile before.
   SmallVector<Value> states = stateRoom(b, task, taskQueries(task));
   states =
@@ -184,7 +201,7 @@ Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, 
         last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, count), index(b, 1));
       QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query), last);
       if (m == kTileRows)
-        tile.ahead = aheadOf(b, task, m, first, count, query, dest);
+        tile.ahead = aheadOf(b, task, m, first, count, query, dests[0]);
       KeyBlocks range = blocksOf(b, task, tile.position, index(b, m));
       for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
         *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
@@ -194,13 +211,18 @@ Value overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, 
     return overTiles(b, task, count, carried, body);
   });
   auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
-    return SmallVector<Value>{finish(b, task, m, query, count, stateOf(b, task, states, m, at), carried[0])};
+    SmallVector<Value> state = stateOf(b, task, states, m, at),
+                       made{finish(b, task, m, query, count, state, carried[0])};
+    if (carried.size() > 1)
+      made.push_back(finishLse(b, task, m, query, count, state, carried[1]));
+    return made;
   };
-  return overTiles(b, task, count, dest, body)[0];
+  return overTiles(b, task, count, dests, body);
 }
 
-/// Queries [first, first + count) of the row into their place in `dest`, the whole result.
-Insertion attend(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value dest) {
+/// Queries [first, first + count) of the row into their place in `dests`, the whole results.
+SmallVector<Insertion> attend(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count,
+                              ValueRange dests) {
   AttentionOp op = task.op;
   Insertion out;
   SmallVector<int64_t> shape;
@@ -208,24 +230,53 @@ Insertion attend(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first
   out.sizes[*op.dimOf(3, AttentionOp::Q)] = count;
   for (OpFoldResult size : out.sizes)
     shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
-  out.tile = overKeys(b, task, first, count, extract(b, dest, out.offsets, out.sizes, shape));
-  return out;
+  SmallVector<Insertion> made{out};
+  SmallVector<Value> slices{extract(b, dests[0], out.offsets, out.sizes, shape)};
+  if (dests.size() > 1) {
+    made.push_back(withoutChannels(op, out));
+    slices.push_back(extractLse(b, dests[1], made[1]));
+  }
+  for (auto [insertion, tile] : llvm::zip_equal(made, overKeys(b, task, first, count, slices)))
+    insertion.tile = tile;
+  return made;
 }
 
-/// The op is now `result`. Heads that were written rounded are merged as they are, and the rounding finds its input
-/// rounded.
-void replace(PatternRewriter &rewriter, AttentionOp op, attn_cpu::CastRowsOp rounding, Value result) {
-  if (!rounding) {
-    // An extent may be static in the query alone, or in the result alone.
-    if (result.getType() != op.getResult().getType())
-      result = tensor::CastOp::create(rewriter, op.getLoc(), op.getResult().getType(), result);
-    return rewriter.replaceOp(op, result);
+/// Where the result goes, and log-sum-exp where the op has it.
+SmallVector<Value> destinationsOf(ImplicitLocOpBuilder &b, AttentionOp op, attn_cpu::CastRowsOp rounding,
+                                  SmallVector<OpFoldResult> extents) {
+  SmallVector<Value> dests{
+      destination(b, op.getResult(), extents, rounding ? rounding.getResult().getType().getElementType() : Type())};
+  if (op.getLse()) {
+    extents.erase(extents.begin() + *op.dimOf(3, AttentionOp::DV));
+    dests.push_back(empty(b, op.getLse().getType(), extents));
   }
+  return dests;
+}
+
+/// Tokens of no sequence have the result 0, and as they have no keys the log-sum-exp -infinity.
+void fillRests(ImplicitLocOpBuilder &b, AttentionOp op, SmallVector<Value> &dests) {
+  const unsigned q = *op.dimOf(3, AttentionOp::Q);
+  dests[0] = fillRest(b, op.getQBegin(), q, dests[0]);
+  if (dests.size() > 1)
+    dests[1] = fillRest(b, op.getQBegin(), q, dests[1],
+                        arith::ConstantOp::create(b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity())));
+}
+
+/// The op is now `results`: its result, and those of log-sum-exp and weights where it has them. Heads that were written
+/// rounded are merged as they are, and the rounding finds its input rounded.
+void replace(PatternRewriter &rewriter, AttentionOp op, attn_cpu::CastRowsOp rounding, SmallVector<Value> results) {
+  // An extent may be static in the query alone, or in the result alone.
+  if (!rounding && results[0].getType() != op.getResult().getType())
+    results[0] = tensor::CastOp::create(rewriter, op.getLoc(), op.getResult().getType(), results[0]);
+  if (!rounding)
+    return rewriter.replaceOp(op, results);
   auto heads = rounding.getInput().getDefiningOp<attn::MergeHeadsOp>();
   rewriter.modifyOpInPlace(heads, [&] {
-    heads->setOperand(0, result);
+    heads->setOperand(0, results[0]);
     heads.getResult().setType(rounding.getResult().getType());
   });
+  for (auto [old, made] : llvm::drop_begin(llvm::zip_equal(op->getResults(), results)))
+    rewriter.replaceAllUsesWith(old, made);
   rewriter.eraseOp(op);
 }
 
@@ -240,6 +291,8 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
         return rewriter.notifyMatchFailure(op, "extra operands are f32, i32 or i64");
     if (op->hasAttr(cpu::kNeutralAttr))
       return rewriter.notifyMatchFailure(op, "channels that fill no panel are not the last dim");
+    if (op.getWeights() && !op.getWeights().getType().getElementType().isF32())
+      return rewriter.notifyMatchFailure(op, "its weights are not f32");
     auto order = [&](unsigned i, AttentionOp::Dim first, AttentionOp::Dim second) {
       return *op.dimOf(i, first) < *op.dimOf(i, second);
     };
@@ -289,15 +342,15 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     for (AffineExpr expr : op.getMap(3).getResults())
       resultExtents.push_back(extentOf(static_cast<AttentionOp::Dim>(cast<AffineDimExpr>(expr).getPosition())));
     attn_cpu::CastRowsOp rounding = roundingOf(op.getResult());
-    Value dest = destination(b, op.getResult(), resultExtents,
-                             rounding ? rounding.getResult().getType().getElementType() : Type());
-
-    if (llvm::is_contained(op.getResult().getType().getShape(), 0)) {
-      replace(rewriter, op, rounding, dest);
+    SmallVector<Value> dests = destinationsOf(b, op, rounding, resultExtents);
+    if (llvm::is_contained(op.getResult().getType().getShape(), 0)) { // no queries, so nothing to compute
+      if (op.getWeights())
+        dests.push_back(op.getWeights());
+      replace(rewriter, op, rounding, dests);
       return success();
     }
     if (op.getQBegin() && !coverAllRows(op.getQBegin()))
-      dest = zeroRest(b, op.getQBegin(), *op.dimOf(3, AttentionOp::Q), dest);
+      fillRests(b, op, dests);
     if (!view)
       prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys);
     // Rows of one query each over a cache have grids of their own.
@@ -306,25 +359,27 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     OpFoldResult here =
         splits ? OpFoldResult(arith::SelectOp::create(b, isDecode, index(b, 0), asValue(b, rows)).getResult()) : rows;
     SmallVector<OpFoldResult> extents{here, extentOf(AttentionOp::HKV), groups, tasks};
-    SmallVector<Value> results = grid(b, extents, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-      AttentionTask task = prototype;
-      task.row = ids[0], task.kvHead = ids[1], task.group = ids[2];
-      Value groupCount = asValue(b, groups);
-      task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
-      Value queryCount = locateRow(b, task, queries, keys);
-      Value first = arith::MulIOp::create(b, ids[3], together);
-      Value left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, queryCount, first), index(b, 0));
-      Value count = arith::MinSIOp::create(b, left, together);
-      // A task beyond its row's tiles has no query; it points at the row's first, and writes nothing.
-      Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
-      first = arith::SelectOp::create(b, isEmpty, index(b, 0), first);
+    SmallVector<Value> results =
+        grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+          AttentionTask task = prototype;
+          task.row = ids[0], task.kvHead = ids[1], task.group = ids[2];
+          Value groupCount = asValue(b, groups);
+          task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
+          Value queryCount = locateRow(b, task, queries, keys);
+          Value first = arith::MulIOp::create(b, ids[3], together);
+          Value left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, queryCount, first), index(b, 0));
+          Value count = arith::MinSIOp::create(b, left, together);
+          // A task beyond its row's tiles has no query; it points at the row's first, and writes nothing.
+          Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
+          first = arith::SelectOp::create(b, isEmpty, index(b, 0), first);
 
-      return SmallVector<Insertion>{attend(b, task, first, count, dests[0])};
-    });
+          return attend(b, task, first, count, dests);
+        });
     if (splits)
-      results[0] =
-          attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), groups, queries, keys, isDecode, results[0]);
-    replace(rewriter, op, rounding, results[0]);
+      results = attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), groups, queries, keys, isDecode, results);
+    if (op.getWeights())
+      results.push_back(weigh(b, op));
+    replace(rewriter, op, rounding, results);
     return success();
   }
 };

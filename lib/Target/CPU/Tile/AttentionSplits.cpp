@@ -150,8 +150,9 @@ struct SplitAttention {
     return insertions;
   }
 
-  /// The states of each row's splits, merged, into `result`.
-  Value merge(ImplicitLocOpBuilder &b, OpFoldResult activeRows, ValueRange partial, Value result) const {
+  /// The states of each row's splits, merged, into `results`.
+  SmallVector<Value> merge(ImplicitLocOpBuilder &b, OpFoldResult activeRows, ValueRange partial,
+                           ValueRange results) const {
     OpFoldResult tiles = b.getIndexAttr(groups / heads);
     auto body = [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
       AttentionTask task = prototype;
@@ -165,7 +166,7 @@ struct SplitAttention {
       AttentionOp op = task.op;
       auto merged = attn_cpu::AttentionMergeOp::create(b, state[0].getType(), state[1].getType(), state[2].getType(),
                                                        slices[0], slices[1], slices[2], state[0], state[1], state[2],
-                                                       /*scored=*/!op.getScore().empty());
+                                                       /*scored=*/isNatural(op));
       unsigned q = *op.dimOf(3, AttentionOp::Q);
       SmallVector<OpFoldResult> sizes;
       Insertion out;
@@ -185,20 +186,42 @@ struct SplitAttention {
         tile = normalize(b, task, merged.getResults(), index(b, heads), tile);
         return insert(b, tile, carried, offsets, sizes);
       });
-      return SmallVector<Insertion>{out};
+      SmallVector<Insertion> made{out};
+      if (dests.size() > 1)
+        made.push_back(placeLse(b, task, merged.getResults(), found, out, dests[1]));
+      return made;
     };
-    return grid(b, {activeRows, keyHeads, tiles}, result, body)[0];
+    return grid(b, {activeRows, keyHeads, tiles}, results, body);
+  }
+
+  /// Log-sum-exp of a row's heads where it has a query (`found`), beside the result `out`.
+  Insertion placeLse(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange state, Value found, Insertion out,
+                     Value dest) const {
+    AttentionOp op = task.op;
+    const unsigned q = *op.dimOf(3, AttentionOp::Q);
+    out = withoutChannels(op, out);
+    Value slice = extractLse(b, dest, out);
+    out.tile = loop(b, index(b, 0), found, 1, slice, [&](ImplicitLocOpBuilder &b, Value nth, Value carried) {
+      return logSumExp(b, state, index(b, heads), carried, [&](ImplicitLocOpBuilder &b, Value row) {
+        SmallVector<Value> place(out.offsets.size(), index(b, 0));
+        place[q] = nth;
+        if (heads > 1) // the dim of groups is before that of channels then
+          place[*op.dimOf(3, AttentionOp::G)] = row;
+        return place;
+      });
+    });
+    return out;
   }
 };
 
 } // namespace
 
-Value tile::attendSplit(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
-                        OpFoldResult keyHeads, OpFoldResult groups, OpFoldResult queries, OpFoldResult keys,
-                        Value isDecode, Value result) {
+SmallVector<Value> tile::attendSplit(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
+                                     OpFoldResult keyHeads, OpFoldResult groups, OpFoldResult queries,
+                                     OpFoldResult keys, Value isDecode, ValueRange results) {
   int64_t count = *getConstantIntValue(groups), heads = allowsGroups(prototype.op, count) ? count : 1;
   SplitAttention split{prototype, rows, keyHeads, queries, keys, count, heads};
   OpFoldResult active = Value(arith::SelectOp::create(b, isDecode, asValue(b, rows), index(b, 0)));
   SmallVector<Value> partial = split.partialStates(b, active, split.mostSplits(b, isDecode));
-  return split.merge(b, active, partial, result);
+  return split.merge(b, active, partial, results);
 }

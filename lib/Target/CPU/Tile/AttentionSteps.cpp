@@ -3,6 +3,7 @@
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include <limits>
 
@@ -34,6 +35,20 @@ static void cloneRegion(Region &from, Region &to, const AttentionExtras &extras,
     to.eraseArgument(next);
   }
 }
+
+/// A score region that leaves scores as they are, in natural units.
+static void addNaturalScore(ImplicitLocOpBuilder &b, AttentionOp op, Region &to, const AttentionExtras &extras) {
+  SmallVector<Type> types{b.getF32Type()};
+  types.append(4, b.getIndexType());
+  for (auto [i, extra] : llvm::enumerate(op.getExtras()))
+    if (!extras.elements[i])
+      types.push_back(op.isTable(i) ? extra.getType() : getElementTypeOrSelf(extra.getType()));
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = b.createBlock(&to, to.end(), types, SmallVector<Location>(types.size(), op.getLoc()));
+  attn::YieldOp::create(b, block->getArgument(0));
+}
+
+bool tile::isNatural(AttentionOp op) { return !op.getScore().empty() || op.getLse(); }
 
 static int64_t extentOf(Value tensor, unsigned dim) { return cast<RankedTensorType>(tensor.getType()).getDimSize(dim); }
 
@@ -68,7 +83,10 @@ static SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTas
         part.first, part.second, state[0], state[1], state[2],
         tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps), tile.isGroup,
         task.pairs(extentOf(tile.query, 0)));
-    cloneRegion(op.getScore(), step.getScore(), tile.extras, 5);
+    if (op.getScore().empty() && isNatural(op))
+      addNaturalScore(b, op, step.getScore(), tile.extras);
+    else
+      cloneRegion(op.getScore(), step.getScore(), tile.extras, 5);
     if (masked)
       cloneRegion(op.getMask(), step.getMask(), tile.extras, 4);
     return SmallVector<Value>(step->getResults());
@@ -80,7 +98,7 @@ Value tile::normalize(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueR
   // Scores that are all -infinity, which a score region gives, leave the sum 0. acc is then 0 times each value: NaN
   // where a value is NaN or infinite. Masked keys leave nothing in acc.
   AttentionOp op = task.op;
-  const bool scored = !op.getScore().empty();
+  const bool scored = isNatural(op);
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0)),
         f1 = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
   VectorType panel = VectorType::get({kPanel}, b.getF32Type());
@@ -99,6 +117,33 @@ Value tile::normalize(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueR
                   return writePanel(b, result, inner, {r, c});
                 });
   });
+}
+
+Value tile::logSumExp(ImplicitLocOpBuilder &b, ValueRange state, Value count, Value dest,
+                      function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, Value row)> at) {
+  Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0)),
+        none = arith::ConstantOp::create(b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+  return loop(b, index(b, 0), count, 1, dest, [&](ImplicitLocOpBuilder &b, Value row, Value carried) -> Value {
+    Value max = tensor::ExtractOp::create(b, state[1], row), sum = tensor::ExtractOp::create(b, state[2], row);
+    Value lse = arith::AddFOp::create(b, max, Value(math::LogOp::create(b, sum)));
+    Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, f0);
+    lse = arith::SelectOp::create(b, isEmpty, none, lse);
+    return tensor::InsertOp::create(b, lse, carried, at(b, row));
+  });
+}
+
+Insertion tile::withoutChannels(AttentionOp op, Insertion of) {
+  const unsigned channels = *op.dimOf(3, AttentionOp::DV);
+  of.offsets.erase(of.offsets.begin() + channels);
+  of.sizes.erase(of.sizes.begin() + channels);
+  return of;
+}
+
+Value tile::extractLse(ImplicitLocOpBuilder &b, Value lse, const Insertion &place) {
+  SmallVector<int64_t> shape;
+  for (OpFoldResult size : place.sizes)
+    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  return extract(b, lse, place.offsets, place.sizes, shape);
 }
 
 /// A copy of `m` queries of which `read` gives 32 channels.

@@ -45,9 +45,26 @@ llvm::SmallVector<Value> update(ImplicitLocOpBuilder &b, const AttentionTask &ta
 /// acc / sum of a state's first `count` queries, 0 where the sum is 0, into rows of `dest`.
 Value normalize(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange state, Value count, Value dest);
 
-/// Rows of one query each, after the general grid, which has left them alone: `result` with theirs in it. `rows`,
-/// `keyHeads` and `groups` are extents; `isDecode` is whether all rows are such, else there is nothing to do.
-Value attendSplit(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows, OpFoldResult keyHeads,
-                  OpFoldResult groups, OpFoldResult queries, OpFoldResult keys, Value isDecode, Value result);
+/// Whether the state's maximum is in natural units: a score region gives such scores, and log-sum-exp reads it.
+bool isNatural(attn::AttentionOp op);
+/// max + log(sum) of a state's first `count` queries, -infinity where the sum is 0, into `dest`, a slice of
+/// log-sum-exp. `at` is the place of the query `row` there.
+Value logSumExp(ImplicitLocOpBuilder &b, ValueRange state, Value count, Value dest,
+                llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &, Value row)> at);
+
+/// Where log-sum-exp lies beside the part `of` of the result, whose dim dv comes behind that of queries.
+Insertion withoutChannels(attn::AttentionOp op, Insertion of);
+/// The part of log-sum-exp at `place`.
+Value extractLse(ImplicitLocOpBuilder &b, Value lse, const Insertion &place);
+
+/// Rows of one query each, after the general grid, which has left them alone: `results` (of the op, and log-sum-exp
+/// where it has that) with theirs in it. `rows`, `keyHeads` and `groups` are extents; `isDecode` is whether all rows
+/// are such, else there is nothing to do.
+llvm::SmallVector<Value> attendSplit(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
+                                     OpFoldResult keyHeads, OpFoldResult groups, OpFoldResult queries,
+                                     OpFoldResult keys, Value isDecode, ValueRange results);
+
+/// The attention weights that the op updates, with those of its heads and layer in them.
+Value weigh(ImplicitLocOpBuilder &b, attn::AttentionOp op);
 
 } // namespace rapt::tile

@@ -1,13 +1,12 @@
-//===- AttentionWeights.cpp - attn.attention_weights as scalar loops ----------------------===//
+//===- AttentionWeights.cpp - The weights of attn.attention as scalar loops ---------------===//
 //
 // For looking inside, not for speed: a task has one row and head, walks its queries and
 // for each of them the keys element by element. Scores go into the result, and become
 // weights there.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Target/CPU/Tile/AttentionSteps.h"
 #include "lib/Target/CPU/Tile/CacheBlock.h"
-#include "lib/Target/CPU/Tile/Tile.h"
-#include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include <limits>
@@ -15,7 +14,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
-using W = attn::AttentionWeightsOp;
+using W = attn::AttentionOp;
 
 namespace {
 
@@ -177,7 +176,7 @@ overKeys(ImplicitLocOpBuilder &b, Value from, Value to, Value q, Value dest, Val
 }
 
 /// The weights of query `q` of the row into dest[q, :].
-Value weigh(ImplicitLocOpBuilder &b, Task &task, Value q, Value dest, int64_t most) {
+Value weighQuery(ImplicitLocOpBuilder &b, Task &task, Value q, Value dest, int64_t most) {
   Value zero = index(b, 0), f0 = real(b, 0), end = task.keyCount;
   auto above = [&](Value x, Value y) { return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, y); };
   auto [scored, maximum] =
@@ -206,78 +205,61 @@ Value weigh(ImplicitLocOpBuilder &b, Task &task, Value q, Value dest, int64_t mo
       .first;
 }
 
-struct TileAttentionWeights : OpRewritePattern<W> {
-  using OpRewritePattern::OpRewritePattern;
+OpFoldResult rowsOf(ImplicitLocOpBuilder &b, W op) {
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  for (Value begin : {op.getQBegin(), op.getKvBegin()})
+    if (begin)
+      return affineOf(b, d0 - 1, {extent(b, begin, 0)});
+  for (Value each : {op.getQOffset(), op.getKvLength()})
+    if (each)
+      return extent(b, each, 0);
+  return b.getIndexAttr(1);
+}
 
-  LogicalResult matchAndRewrite(W op, PatternRewriter &rewriter) const override {
-    auto type = cast<RankedTensorType>(op.getWeights().getType());
-    if (!type.getElementType().isF32())
-      return rewriter.notifyMatchFailure(op, "its result is not f32");
-    auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
-    if (view && !isa<RankedTensorType>(view.getCache().getType()))
-      return rewriter.notifyMatchFailure(op, "the cache is not materialized");
-    if (ShapedType::isDynamic(cast<RankedTensorType>(op.getQuery().getType()).getDimSize(*op.dimOf(0, W::DQK))))
-      return rewriter.notifyMatchFailure(op, "head dimensions are dynamic");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), most = b.getIndexAttr(type.getDimSize(3));
-    OpFoldResult queries = extent(b, op.getQuery(), *op.dimOf(0, W::Q));
-    OpFoldResult keys = view ? zero : extent(b, op.getKey(), *op.dimOf(1, W::KV));
-    OpFoldResult heads = b.getIndexAttr(type.getDimSize(2));
-    std::optional<unsigned> groupDim = op.dimOf(0, W::G);
-    const int64_t groups = groupDim ? cast<RankedTensorType>(op.getQuery().getType()).getDimSize(*groupDim) : 1;
-    SmallVector<Value> results = grid(
-        b, {rowsOf(b, op), heads}, op.getWeights(), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-          Task task{.op = op, .view = view, .row = ids[0]};
-          task.head = headAt(b, op.getHeads(), ids[1]);
-          Value groupCount = index(b, groups);
-          task.kvHead = arith::DivUIOp::create(b, task.head, groupCount);
-          task.group = arith::RemUIOp::create(b, task.head, groupCount);
-          task.locate(b, queries, keys);
-          // A layer that is not asked for has no queries; its tasks point at the first layer and write nothing.
-          Value layer = op.getLayer(), none = index(b, 0);
-          Value isIn = arith::AndIOp::create(
-              b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, layer, none),
-              arith::CmpIOp::create(b, arith::CmpIPredicate::slt, layer, index(b, type.getDimSize(1))));
-          layer = arith::SelectOp::create(b, isIn, layer, none);
-          task.queryCount = arith::SelectOp::create(b, isIn, task.queryCount, none);
-          task.keyCount = arith::MinSIOp::create(b, task.keyCount, asValue(b, most));
-          Insertion out;
-          out.offsets = {task.firstQuery, layer, ids[1], zero};
-          out.sizes = {task.queryCount, one, one, most};
-          Value slice = extract(b, dests[0], out.offsets, out.sizes, {ShapedType::kDynamic, type.getDimSize(3)});
-          out.tile = loop(b, none, task.queryCount, 1, slice, [&](ImplicitLocOpBuilder &b, Value q, Value carried) {
-            return weigh(b, task, q, carried, type.getDimSize(3));
-          });
-          return SmallVector<Insertion>{out};
-        });
-    rewriter.replaceOp(op, results);
-    return success();
+/// heads[i]
+Value headAt(ImplicitLocOpBuilder &b, ArrayRef<int64_t> heads, Value i) {
+  Value head = index(b, heads.front());
+  for (auto [place, number] : llvm::enumerate(heads.drop_front())) {
+    Value isHere = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, i, index(b, int64_t(place) + 1));
+    head = arith::SelectOp::create(b, isHere, index(b, number), head);
   }
-
-  static OpFoldResult rowsOf(ImplicitLocOpBuilder &b, W op) {
-    AffineExpr d0 = b.getAffineDimExpr(0);
-    for (Value begin : {op.getQBegin(), op.getKvBegin()})
-      if (begin)
-        return affineOf(b, d0 - 1, {extent(b, begin, 0)});
-    for (Value each : {op.getQOffset(), op.getKvLength()})
-      if (each)
-        return extent(b, each, 0);
-    return b.getIndexAttr(1);
-  }
-
-  /// heads[i]
-  static Value headAt(ImplicitLocOpBuilder &b, ArrayRef<int64_t> heads, Value i) {
-    Value head = index(b, heads.front());
-    for (auto [place, number] : llvm::enumerate(heads.drop_front())) {
-      Value isHere = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, i, index(b, int64_t(place) + 1));
-      head = arith::SelectOp::create(b, isHere, index(b, number), head);
-    }
-    return head;
-  }
-};
+  return head;
+}
 
 } // namespace
 
-void rapt::populateAttentionWeightsTilingPatterns(RewritePatternSet &patterns) {
-  patterns.add<TileAttentionWeights>(patterns.getContext());
+Value tile::weigh(ImplicitLocOpBuilder &b, W op) {
+  auto type = cast<RankedTensorType>(op.getWeights().getType());
+  auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), most = b.getIndexAttr(type.getDimSize(3));
+  OpFoldResult queries = extent(b, op.getQuery(), *op.dimOf(0, W::Q));
+  OpFoldResult keys = view ? zero : extent(b, op.getKey(), *op.dimOf(1, W::KV));
+  OpFoldResult heads = b.getIndexAttr(type.getDimSize(2));
+  std::optional<unsigned> groupDim = op.dimOf(0, W::G);
+  const int64_t groups = groupDim ? cast<RankedTensorType>(op.getQuery().getType()).getDimSize(*groupDim) : 1;
+  return grid(
+      b, {rowsOf(b, op), heads}, op.getWeights(), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+        Task task{.op = op, .view = view, .row = ids[0]};
+        task.head = headAt(b, *op.getHeads(), ids[1]);
+        Value groupCount = index(b, groups);
+        task.kvHead = arith::DivUIOp::create(b, task.head, groupCount);
+        task.group = arith::RemUIOp::create(b, task.head, groupCount);
+        task.locate(b, queries, keys);
+        // A layer that is not asked for has no queries; its tasks point at the first layer and write nothing.
+        Value layer = op.getLayer(), none = index(b, 0);
+        Value isIn = arith::AndIOp::create(
+            b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, layer, none),
+            arith::CmpIOp::create(b, arith::CmpIPredicate::slt, layer, index(b, type.getDimSize(1))));
+        layer = arith::SelectOp::create(b, isIn, layer, none);
+        task.queryCount = arith::SelectOp::create(b, isIn, task.queryCount, none);
+        task.keyCount = arith::MinSIOp::create(b, task.keyCount, asValue(b, most));
+        Insertion out;
+        out.offsets = {task.firstQuery, layer, ids[1], zero};
+        out.sizes = {task.queryCount, one, one, most};
+        Value slice = extract(b, dests[0], out.offsets, out.sizes, {ShapedType::kDynamic, type.getDimSize(3)});
+        out.tile = loop(b, none, task.queryCount, 1, slice, [&](ImplicitLocOpBuilder &b, Value q, Value carried) {
+          return weighQuery(b, task, q, carried, type.getDimSize(3));
+        });
+        return SmallVector<Insertion>{out};
+      })[0];
 }

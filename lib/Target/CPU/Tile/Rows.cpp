@@ -54,8 +54,8 @@ Value tile::restOf(ImplicitLocOpBuilder &b, Value begin) {
   return readIndex(b, begin, asValue(b, affineOf(b, b.getAffineDimExpr(0) - 1, {extent(b, begin, 0)})));
 }
 
-/// `dest` with zeros from `indices` on, which are those of its first dims.
-static Value fillZeros(ImplicitLocOpBuilder &b, Value dest, SmallVector<Value> indices) {
+/// `dest` with zeros by panels, or with `element`, from `indices` on, which are those of its first dims.
+static Value fill(ImplicitLocOpBuilder &b, Value dest, Value element, SmallVector<Value> indices) {
   const int64_t dim = indices.size();
   const bool isLast = dim + 1 == cast<RankedTensorType>(dest.getType()).getRank();
   Value end = tile::asValue(b, tile::extent(b, dest, dim));
@@ -63,17 +63,19 @@ static Value fillZeros(ImplicitLocOpBuilder &b, Value dest, SmallVector<Value> i
     indices.resize(dim);
     indices.push_back(i);
     if (!isLast)
-      return fillZeros(b, carried, indices);
+      return fill(b, carried, element, indices);
+    if (element)
+      return tensor::InsertOp::create(b, element, carried, indices);
     Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(VectorType::get({kPanel}, b.getF32Type())));
     return tile::writePanel(b, zeros, carried, indices);
   };
-  return tile::loop(b, tile::index(b, 0), end, isLast ? kPanel : 1, dest, body);
+  return tile::loop(b, tile::index(b, 0), end, isLast && !element ? kPanel : 1, dest, body);
 }
 
-/// Rows of a task that fills them with zeros.
+/// Rows of a task that fills them.
 static constexpr int64_t kRestRows = 256;
 
-Value tile::zeroRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, Value dest) {
+Value tile::fillRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, Value dest, Value element) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   Value first = restOf(b, begin);
   OpFoldResult end = extent(b, dest, dim),
@@ -88,7 +90,7 @@ Value tile::zeroRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, Value d
     out.offsets[dim] = affineOf(b, d0 + d1 * kRestRows, {OpFoldResult(first), OpFoldResult(ids[0])});
     out.sizes[dim] = affineMin(b, {affineOf(b, d0 - d1, {end, out.offsets[dim]}), b.getIndexAttr(kRestRows)});
     shape[dim] = ShapedType::kDynamic;
-    out.tile = fillZeros(b, extract(b, dests[0], out.offsets, out.sizes, shape), {});
+    out.tile = fill(b, extract(b, dests[0], out.offsets, out.sizes, shape), element, {});
     return SmallVector<Insertion>{out};
   };
   return grid(b, tasks, dest, body)[0];

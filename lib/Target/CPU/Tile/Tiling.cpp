@@ -157,7 +157,6 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
     populatePositionTilingPatterns(patterns);
     populateKVCacheTilingPatterns(patterns);
     populateAttentionTilingPatterns(patterns);
-    populateAttentionWeightsTilingPatterns(patterns);
     populateRecurrenceTilingPatterns(patterns);
     populatePaddingTilingPatterns(patterns);
     // Each op is rewritten once: a walk, not a fixpoint.

@@ -23,7 +23,6 @@ void populatePositionTilingPatterns(mlir::RewritePatternSet &patterns);
 void populatePaddingTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateKVCacheTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateAttentionTilingPatterns(mlir::RewritePatternSet &patterns);
-void populateAttentionWeightsTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateRecurrenceTilingPatterns(mlir::RewritePatternSet &patterns);
 
 /// How ops that stay whole in the tiled stage bufferize.

@@ -70,17 +70,6 @@ func.func @append(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32>, %l: index, %k
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
-func.func @weights_cache(%w: tensor<?x1x1x64xf32>, %l: index, %cache: !attn.kv_cache<1 x 4 x 64, block = 64, f32>, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x1x1x64xf32> {
-  %keys, %values = attn.kv_view %cache[%l], %table : !attn.kv_cache<1 x 4 x 64, block = 64, f32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
-  // expected-error@+1 {{has no tiled form: the cache is not materialized}}
-  %0 = attn.attention_weights %w[%l], %q, %keys, %s heads [3] q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k] : tensor<?x1x1x64xf32>, tensor<?x4x64xf32>, tensor<?x?x4x64xf32>
-  return %0 : tensor<?x1x1x64xf32>
-}
-
-// -----
-
-#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
-#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @unpadded_cache(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x40xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x40xf32> {

@@ -88,10 +88,24 @@ func.func @columns(%state: tensor<?x?xf32>, %values: tensor<?x?xf32>, %rows: ten
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 // CHECK: its neutral decomposition is compiled, since head dimensions are dynamic
-func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x?xf32>, %s: f32) -> tensor<?x1x1x64xf32> {
-  %0 = attn.attention_weights %w[%l], %q, %q, %s heads [3] maps [#q, #k] : tensor<?x1x1x64xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>
-  return %0 : tensor<?x1x1x64xf32>
+func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x?xf32>, %v: tensor<?x4x32xf32>, %s: f32) -> (tensor<?x4xf32>, tensor<?x1x1x64xf32>) {
+  %o, %lse, %0 = attn.attention %q, %q, %v, %s weights(%w[%l] heads [3] : tensor<?x1x1x64xf32>) log_sum_exp maps [#q, #k, #v, #o] : tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
+  return %lse, %0 : tensor<?x4xf32>, tensor<?x1x1x64xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+// Near miss: what has no queries is no matter for any schedule.
+func.func @no_queries(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<0x4x32xf32>, %s: f32) -> (tensor<0x4xf32>, tensor<?x1x1x64xf32>) {
+  %o, %lse, %0 = attn.attention %q, %q, %q, %s weights(%w[%l] heads [3] : tensor<?x1x1x64xf32>) log_sum_exp maps [#q, #k, #v, #o] : tensor<0x4x32xf32>, tensor<0x4x32xf32>, tensor<0x4x32xf32> -> tensor<0x4x32xf32>
+  return %lse, %0 : tensor<0x4xf32>, tensor<?x1x1x64xf32>
 }
 
 // -----
@@ -119,9 +133,11 @@ func.func @narrow_state(%s: tensor<?x32xbf16>, %v: tensor<?x32xf32>, %rows: tens
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
-// CHECK: its neutral decomposition is compiled, since its result is not f32
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+// CHECK: its neutral decomposition is compiled, since its weights are not f32
 func.func @narrow_weights(%w: tensor<?x1x1x64xf16>, %q: tensor<?x4x32xf32>, %begin: tensor<?xi32>, %layer: index, %scale: f32) -> tensor<?x1x1x64xf16> {
-  %new = attn.attention_weights %w[%layer], %q, %q, %scale heads [0] q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>) maps [#q, #k]
-    : tensor<?x1x1x64xf16>, tensor<?x4x32xf32>, tensor<?x4x32xf32>
+  %o, %new = attn.attention %q, %q, %q, %scale q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>)
+    weights(%w[%layer] heads [0] : tensor<?x1x1x64xf16>) maps [#q, #k, #v, #o] : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
   return %new : tensor<?x1x1x64xf16>
 }
