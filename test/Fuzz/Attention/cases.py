@@ -175,7 +175,25 @@ def draw(seed, index):
     own = randoms.Random(f"types {seed} {index}")  # so that other draws stay what they were
     narrow = own.random() < 0.3
     case["types"].update({side: own.choice(("f32", "bf16", "f16")) if narrow else "f32" for side in "qo"})
+    case["lse"], case["weights"] = r.random() < 0.3, draw_weights(r, case) if r.random() < 0.2 else None
     return case
+
+
+def draw_weights(r, case):
+    """A request for weights, which packed queries alone have; their array has room for every key."""
+    if "b" in case["maps"]["q"] + case["maps"]["o"]:
+        return None
+    all_heads = case["heads"]["hkv"] * case["heads"]["g"]
+    layers, heads = r.choice((1, 1, 3)), r.sample(range(all_heads), r.randint(1, all_heads))
+    keys = most_keys(case) + r.choice((0, 0, 1, 40))
+    return {"layers": layers, "layer": r.choice((0, layers - 1, layers - 1, layers, -1)), "heads": heads, "keys": max(1, keys)}
+
+
+def most_keys(case):
+    """The most keys of a sequence in any call."""
+    if case["cache"]:
+        return max((past + n for data in case["data"] for past, n in zip(data["past"], data["q"])), default=0)
+    return max((count for data in case["data"] for _, count in keys_of(case, data)), default=0)
 
 
 # ---- reducing --------------------------------------------------------------------------------------------------------
@@ -211,6 +229,12 @@ def repaired(case):
         if case["length"]:
             spans = data["kv"] if "kv" in case["begins"] else [data["kv"]] * rows
             data["length"] = [min(n, span) for n, span in zip(data["length"], spans)]
+    if case.get("weights"):
+        all_heads = range(case["heads"]["hkv"] * case["heads"]["g"])
+        case["weights"]["heads"] = [head for head in case["weights"]["heads"] if head in all_heads] or [0]
+        case["weights"]["keys"] = max(1, most_keys(case))
+        if "b" in case["maps"]["q"] + case["maps"]["o"]:
+            case["weights"] = None
     return case
 
 
@@ -285,8 +309,8 @@ def smaller(case):
         if case[name]:
             yield changed(case, **{name: None})
     yield from smaller_data(case)
-    for name, plain in (("additive", False), ("length", False), ("offset", False), ("scale", 1.0), ("types", dict.fromkeys("kvqo", "f32")), ("named", True)):
-        if case[name] != plain and not (case["cache"] and name in ("offset", "types")):
+    for name, plain in (("lse", False), ("weights", None), ("additive", False), ("length", False), ("offset", False), ("scale", 1.0), ("types", dict.fromkeys("kvqo", "f32")), ("named", True)):
+        if case.get(name, plain) != plain and not (case["cache"] and name in ("offset", "types")):
             yield changed(case, **{name: plain})
     for side in case["begins"]:
         if not case["cache"]:

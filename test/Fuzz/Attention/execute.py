@@ -100,9 +100,16 @@ def executors():
 
 def plain_call(case, data, call, executor, at_end):
     arrays, extents = text.plain_arrays(case, data), text.extents_of(case, data)
-    given = [(a.name, text.stored(arrays[a.name], a.element), arrays[a.name].shape, a.element, False) for a in text.arguments_of(case)]
-    out = text.Argument("o", case["types"]["o"], case["maps"]["o"])
-    return [text.widened(call([*given, ("o", None, out.shape(extents), out.element, False)], executor, at_end)["o"], out.element)]
+    given = [(a.name, text.stored(arrays[a.name], a.element), arrays[a.name].shape, a.element, a.name == "p") for a in text.arguments_of(case)]
+    return [widened(case, call([*given, *made_arrays(case, extents)], executor, at_end))]
+
+
+def made_arrays(case, extents):
+    return [(a.name, None, a.shape(extents), a.element, False) for a in text.results_of(case)]
+
+
+def widened(case, results):
+    return {a.name: text.widened(results[a.name], a.element) for a in text.returned(case)[1]}
 
 
 def cached_call(case, data, call, executor, at_end):
@@ -114,12 +121,11 @@ def cached_call(case, data, call, executor, at_end):
     found = []
     for arrays in steps:
         extents = {**text.step_extents(case, data, blocks), "q": arrays["nk"].shape[0]}
-        own = [(a.name, text.stored(arrays[a.name], a.element), arrays[a.name].shape, a.element, False) for a in text.step_arguments(case)]
-        out = text.Argument("o", case["types"]["o"], case["maps"]["o"])
+        own = [(a.name, text.stored(arrays[a.name], a.element), arrays[a.name].shape, a.element, a.name == "p") for a in text.step_arguments(case)]
         results = call([("pool", cache, cache.shape, pool.element, True), ("table", table, table.shape, "i32", False), *own,
-                        ("o", None, out.shape(extents), out.element, False)], executor, at_end)
-        cache = results["pool"]
-        found.append(text.widened(results["o"], out.element))
+                        *made_arrays(case, extents)], executor, at_end)
+        cache = results.pop("pool")
+        found.append(widened(case, results))
     return found
 
 
@@ -131,7 +137,8 @@ def run_compiled(case, name, library, header):
         for n, executor in enumerate(executors()):
             got = (cached_call if case["cache"] else plain_call)(case, data, call, executor, at_end=n != 1)
             first = first or got
-            assert all(a.tobytes() == b.tobytes() for a, b in zip(first, got)), f"has other bits with executor {n}"
+            for step, results in enumerate(got):
+                assert all(a.tobytes() == first[step][result].tobytes() for result, a in results.items()), f"has other bits with executor {n}"
         found.append(first)
     return found
 
@@ -147,20 +154,21 @@ def run_reference(tools, case, folder):
         if case["cache"]:
             steps, table, blocks = text.step_arrays(case, data)
             arrays = {"table": table, **{f"{name}{n}": x for n, step in enumerate(steps) for name, x in step.items()}}
-            outputs, flags = ["o0", "o1"], [f"--cache-blocks={blocks}"]
+            steps, flags = ["0", "1"], [f"--cache-blocks={blocks}"]
         else:
-            arrays, outputs, flags = text.plain_arrays(case, data), ["o"], []
+            arrays, steps, flags = text.plain_arrays(case, data), [""], []
+        outputs = [a.name for step in steps for a in text.returned(case, step)[1]]
         command = [tools.reference, str(file), "--entry=f", "--precision=f64", *flags]
         for name, array in arrays.items():
             np.save(folder / f"{name}.npy", array)
             command.append(f"--input={name}={folder}/{name}.npy")
-        command += [f"--output={name}={folder}/{name}.npy" for name in outputs]
+        command += [f"--output={name}={folder}/{name}.out.npy" for name in outputs]
         done = run(command)
         if done.returncode < 0:
             return failed("reference", f"the reference died of signal {-done.returncode}\n{done.stderr}")
         if done.returncode:
             return Outcome("refused", "reference", done.stderr.strip())
-        found.append([np.load(folder / f"{name}.npy") for name in outputs])
+        found.append([{a.name: np.load(folder / f"{a.name}{step}.out.npy") for a in text.returned(case)[1]} for step in steps])
     return found
 
 
@@ -170,7 +178,7 @@ def finite(x):
 
 
 def tolerance(case, arrays, keys, pairs):
-    """How far results may be from float64: DESIGN's table, with errors of scores by trees.error; `pairs` where both products are of
+    """How far {name: result} may be from float64: DESIGN's table, with errors of scores by trees.error; `pairs` where both products are of
     pairs of bf16."""
     q, k, v = (arrays[name] for name in "qkv")
     channels = case["channels"]["dqk"]
@@ -182,7 +190,8 @@ def tolerance(case, arrays, keys, pairs):
         extras = [finite(arrays[f"x{n}"]).max(initial=0) for n in range(len(case["extras"]))]
         error, slack = trees.error(case["score"], error, slack, extras)
     error += 4 * trees.ROUNDING * slack  # the change of base, and the distance to the largest
-    return (4 * error + trees.ROUNDING * (4 * keys ** 0.5 + 32) + (2.0 ** -6 if pairs else 0)) * finite(v).max(initial=0) + 1e-30
+    relative = 4 * error + trees.ROUNDING * (4 * keys ** 0.5 + 32) + (2.0 ** -6 if pairs else 0)
+    return {"o": relative * finite(v).max(initial=0) + 1e-30, "lse": relative + 4 * trees.ROUNDING * slack, "p": relative + 1e-30}
 
 
 def expected_arrays(case, data):
@@ -203,19 +212,29 @@ def compare(case, found, expected, mode):
     special = case["score"] and any(node[0] == "const" and node[1] == "f32" and abs(node[2]) > 1e20 for node in trees.nodes(case["score"]))
     for n, data in enumerate(case["data"]):
         for step, (arrays, keys) in enumerate(expected_arrays(case, data)):
-            got, right = found[n][step], expected[n][step]
-            if got.shape != right.shape:
-                return f"call {n}, step {step}: shape {got.shape}, expected {right.shape}"
-            allowed = tolerance(case, arrays, keys, pairs) + NEIGHBOR[case["types"]["o"]] * np.abs(right)
-            known = np.isfinite(right)
-            bad = known & ~(np.abs(got - right) <= allowed)
-            if not special:  # where a score is infinite, a NaN may be multiplied by 0
-                bad |= np.isnan(right) & np.isfinite(got)
-            if bad.any():
-                allowed = np.broadcast_to(allowed, bad.shape)
-                where = tuple(int(i) for i in np.argwhere(bad)[0])
-                return f"call {n}, step {step} at {where}: {got[where]}, expected {right[where]} within {allowed[where]:.1e}; {bad.sum()} of {bad.size} are wrong"
+            allowed = tolerance(case, arrays, keys, pairs)
+            allowed["o"] = allowed["o"] + NEIGHBOR[case["types"]["o"]] * np.abs(expected[n][step]["o"])
+            for name, right in expected[n][step].items():
+                wrong = difference(found[n][step][name], right, allowed[name], special, name == "lse")
+                if wrong:
+                    return f"call {n}, step {step}{'' if name == 'o' else ' ' + name} {wrong}"
     return None
+
+
+def difference(got, right, allowed, special, isLog):
+    """The first difference between two arrays, or None. `special`: scores may be infinite, so that a NaN may be multiplied by 0."""
+    if got.shape != right.shape:
+        return f"has the shape {got.shape}, expected {right.shape}"
+    known = np.isfinite(right)
+    bad = known & ~(np.abs(got - np.where(known, right, 0)) <= allowed)
+    if not special:
+        bad |= np.isnan(right) & np.isfinite(got)
+        if isLog:  # no key counts
+            bad |= np.isneginf(right) & ~np.isneginf(got)
+    if not bad.any():
+        return None
+    where = tuple(int(i) for i in np.argwhere(bad)[0])
+    return f"at {where}: {got[where]}, expected {right[where]} within {np.broadcast_to(allowed, bad.shape)[where]:.1e}; {bad.sum()} of {bad.size} are wrong"
 
 
 # ---- the compiler ----------------------------------------------------------------------------------------------------

@@ -73,7 +73,27 @@ def shared_arguments(case):
         found.append(Argument(f"x{n}", extra["type"], extra["table"] or extra["map"], within=within))
     if case["additive"]:
         found.append(Argument("w", case["types"]["q"], ["dqk"]))
+    if case.get("weights"):
+        asked = case["weights"]
+        found.append(Argument("p", "f32", ["q", asked["layers"], len(asked["heads"]), asked["keys"]]))
     return found
+
+
+def results_of(case, step=""):
+    """The results of the op that are arrays of their own, in order; the weights are an argument's array."""
+    found = [Argument("o" + step, case["types"]["o"], case["maps"]["o"])]
+    if case.get("lse"):
+        found.append(Argument("lse" + step, "f32", [dim for dim in case["maps"]["o"] if dim != "dv"]))
+    return found
+
+
+def updated(case, step=""):
+    """The array that the op updates in place."""
+    return [argument for argument in step_or_plain(case, step) if argument.name == "p" + step] if case.get("weights") else []
+
+
+def step_or_plain(case, step):
+    return step_arguments(case, step) if case["cache"] else arguments_of(case)
 
 
 def element_types(case):
@@ -81,10 +101,11 @@ def element_types(case):
     return ["tensor<" + "x".join(map(str, [*extra["table"], extra["type"]])) + ">" if extra["table"] else extra["type"] for extra in case["extras"]]
 
 
-def attention(case, types, operands, result):
+def attention(case, types, operands, step=""):
     """The op's text: `types` and `operands` are those of q, k, v and all others by the names of their arguments."""
     extras = [f"x{n}" for n in range(len(case["extras"]))]
-    lines = [f"  %{result} = attn.attention {', '.join(operands[name] for name in 'qkv')}, %scale"]
+    made = [result.name for result in results_of(case, step)] + ["new_p" + step] * bool(case.get("weights"))
+    lines = [f"  {', '.join('%' + name for name in made)} = attn.attention {', '.join(operands[name] for name in 'qkv')}, %scale"]
     for name, argument in (("q_begin", "qb"), ("q_offset", "at"), ("kv_begin", "kb"), ("kv_length", "len")):
         if argument in operands:
             lines.append(f"    {name}({operands[argument]} : {types[argument]})")
@@ -92,6 +113,10 @@ def attention(case, types, operands, result):
         lines.append(f"    extras({', '.join(operands[x] for x in extras)} : {', '.join(types[x] for x in extras)})")
     if case["additive"]:
         lines.append(f"    additive({operands['w']} : {types['w']})")
+    if case.get("weights"):
+        lines.append(f"    weights({operands['p']}[%slot] heads {case['weights']['heads']} : {types['p']})")
+    if case.get("lse"):
+        lines.append("    log_sum_exp")
     maps = [case["maps"][side] for side in "qkvo"] + [extra["map"] for extra in case["extras"]]
     lines.append("    maps [" + ", ".join(f"{ALL}({', '.join(map_)})>" for map_ in maps) + "]")
     lines.append(f"    : {types['q']}, {types['k']}, {types['v']} -> {types['o']}")
@@ -107,19 +132,26 @@ def attention(case, types, operands, result):
 
 def constants(case):
     layer = f"  %layer = arith.constant {case['cache']['layer']} : index\n" if case["cache"] else ""
-    return f"  %scale = arith.constant {case['scale']:.9e} : f32\n{layer}"
+    slot = f"  %slot = arith.constant {case['weights']['layer']} : index\n" if case.get("weights") else ""
+    return f"  %scale = arith.constant {case['scale']:.9e} : f32\n{layer}{slot}"
+
+
+def returned(case, step=""):
+    """(values, arrays) of a function's results for one op."""
+    results, weights = results_of(case, step), updated(case, step)
+    return [*(f"%{a.name}" for a in results), *(f"%new_{a.name}" for a in weights)], [*results, *weights]
 
 
 def plain_text(case, name, names):
     """A kernel without a cache; `names`: with the names of dims that the case has."""
     extents = extents_of(case, case["data"][0])
-    arguments, out = arguments_of(case), Argument("o", case["types"]["o"], case["maps"]["o"])
-    types = {argument.name: argument.type(case, extents) for argument in [*arguments, out]}
+    arguments, (values, results) = arguments_of(case), returned(case)
+    types = {argument.name: argument.type(case, extents) for argument in [*arguments, *results]}
     show = ", ".join(f"%{a.name}: {types[a.name]} {a.attributes(case, names)}" for a in arguments)
     operands = {a.name: "%" + a.name for a in arguments}
-    return f"""func.func @{name}({show}) -> ({types['o']} {out.attributes(case, names)}) attributes {{attn.entry}} {{
-{constants(case)}{attention(case, types, operands, "o")}
-  return %o : {types['o']}
+    return f"""func.func @{name}({show}) -> ({', '.join(f"{types[a.name]} {a.attributes(case, names)}" for a in results)}) attributes {{attn.entry}} {{
+{constants(case)}{attention(case, types, operands)}
+  return {', '.join(values)} : {', '.join(types[a.name] for a in results)}
 }}
 """
 
@@ -170,7 +202,7 @@ def step_text(case, types, step, cache, made):
     named.update(k=types["k"], v=types["v"], o=types["o" + step])
     operands = {argument.name: f"%{argument.name}{step}" for argument in step_arguments(case) if argument.name not in ("nk", "nv")}
     operands.update(k=f"%keys{step}", v=f"%values{step}")
-    return append(case, cache, types, step, made) + attention(case, named, operands, "o" + step)
+    return append(case, cache, types, step, made) + attention(case, named, operands, step)
 
 
 def view_type(case, kv, extents):
@@ -181,15 +213,15 @@ def view_type(case, kv, extents):
 def cached_text(case, name, names):
     """A step of a kernel with a cache in memory, which it updates in place."""
     extents = step_extents(case, case["data"][0], 0)
-    pool, table, out = pool_argument(case), Argument("table", "i32", ["b", "slots"]), Argument("o", case["types"]["o"], case["maps"]["o"])
+    pool, table, (values, made) = pool_argument(case), Argument("table", "i32", ["b", "slots"]), returned(case)
     arguments = [pool, table, *step_arguments(case)]
-    types = {a.name: a.type(case, extents) for a in [*arguments, out]}
+    types = {a.name: a.type(case, extents) for a in [*arguments, *made]}
     types.update(cache=types["pool"], k=view_type(case, "?", extents), v=view_type(case, "?", extents))
     show = ", ".join(f"%{a.name}: {types[a.name]} {a.attributes(case, names)}" for a in arguments)
-    results = ", ".join(f"{types[a.name]} {a.attributes(case, names)}" for a in (pool, out))
+    results = ", ".join(f"{types[a.name]} {a.attributes(case, names)}" for a in (pool, *made))
     return f"""func.func @{name}({show}) -> ({results}) attributes {{attn.entry}} {{
 {constants(case)}{step_text(case, types, "", "%pool", "new")}
-  return %new, %o : {types['pool']}, {types['o']}
+  return %new, {', '.join(values)} : {types['pool']}, {', '.join(types[a.name] for a in made)}
 }}
 """
 
@@ -199,7 +231,7 @@ def cached_reference(case, name):
     extents = step_extents(case, case["data"][0], 0)
     table, cache = Argument("table", "i32", ["b", "slots"]), case["cache"]
     arguments = [table, *step_arguments(case, "0"), *step_arguments(case, "1")]
-    outs = [Argument(f"o{step}", case["types"]["o"], case["maps"]["o"]) for step in "01"]
+    values, outs = (sum(parts, []) for parts in zip(returned(case, "0"), returned(case, "1")))
     types = {a.name: a.type(case, extents) for a in [*arguments, *outs]}
     kind = f"!attn.kv_cache<{cache['layers']} x {case['heads']['hkv']} x {case['channels']['dqk']}, block = {cache['block']}, {cache['type']}>"
     types.update(cache=kind, k=view_type(case, "?", extents), v=view_type(case, "?", extents))
@@ -208,7 +240,7 @@ def cached_reference(case, name):
     return f"""func.func @{name}({show}) -> ({results}) attributes {{attn.entry}} {{
 {constants(case)}{step_text(case, types, "0", "%pool", "new0")}
 {step_text(case, types, "1", "%new0", "new1")}
-  return %o0, %o1 : {types['o0']}, {types['o1']}
+  return {', '.join(values)} : {', '.join(types[a.name] for a in outs)}
 }}
 """
 
