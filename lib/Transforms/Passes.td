@@ -40,7 +40,7 @@ def AttnVerifyCanonical : Pass<"attn-verify-canonical", "::mlir::ModuleOp"> {
 }
 
 def AttnRequestAttentionOutputs : Pass<"attn-request-attention-outputs", "::mlir::ModuleOp"> {
-  let summary = "makes attention's probabilities outputs of the entries";
+  let summary = "makes attention's probabilities and log-sum-exp outputs of the entries";
   let description = [{
     Adds to each entry of a module of the stage imported an output [tokens, layers, heads, positions] for each kind of attention that it
     has, whatever importer made it; of a kernel, to each function that becomes an entry. Layers are numbered in the order in which the entry
@@ -50,7 +50,8 @@ def AttnRequestAttentionOutputs : Pass<"attn-request-attention-outputs", "::mlir
     - `encoder_attentions`, `decoder_attentions`: of an encoder-decoder;
     - `cross_attentions`: of its decoder to the source.
 
-    The weights of keys that a row does not have are 0. Functions that entries call are inlined first.
+    The weights of keys that a row does not have are 0. Functions that entries call are inlined first. With `log-sum-exp` the attention
+    that an entry has once, and not in a loop, gives that as `log_sum_exp`, or as `cross_log_sum_exp`.
 
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
@@ -83,7 +84,9 @@ def AttnRequestAttentionOutputs : Pass<"attn-request-attention-outputs", "::mlir
   let options = [
     ListOption<"layers", "layers", "int64_t", "numbers of layers; all without it">,
     ListOption<"heads", "heads", "int64_t", "numbers of query heads; all without it">,
-    Option<"positions", "positions", "int64_t", /*default=*/"0", "keys of the longest sequence; those of the model without it">
+    Option<"positions", "positions", "int64_t", /*default=*/"0", "keys of the longest sequence; those of the model without it">,
+    Option<"weights", "weights", "bool", /*default=*/"true", "make the weights outputs">,
+    Option<"logSumExp", "log-sum-exp", "bool", /*default=*/"false", "make log-sum-exp an output">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }

@@ -69,9 +69,14 @@ public:
         .walk([&](AttentionOp op) { return kindOf(op) == kind ? WalkResult::interrupt() : WalkResult::advance(); })
         .wasInterrupted();
   }
+  /// The weights of all layers.
   LogicalResult run();
+  /// Log-sum-exp of the one attention of the kind that the entry itself has.
+  LogicalResult runLogSumExp();
 
 private:
+  LogicalResult checkName();
+  StringAttr nameOf(Extent extent);
   FailureOr<int64_t> countLayers(Block &block);
   LogicalResult measure(AttentionOp op);
   LogicalResult choose(SmallVector<int64_t> &chosen, ArrayRef<int64_t> asked, int64_t count, const char *what);
@@ -310,11 +315,17 @@ Value Export::thread(Block &block, Value weights, Value before) {
   return weights;
 }
 
-LogicalResult Export::run() {
-  FailureOr<int64_t> layerCount = countLayers(entry.getBody().front());
-  if (failed(layerCount) || failed(choose(layers, request.layers, *layerCount, "layer")) ||
-      failed(choose(heads, request.heads, headCount, "head")))
-    return failure();
+/// The name that the entry gives an extent; null where it has none.
+StringAttr Export::nameOf(Extent extent) {
+  if (!extent.argument)
+    return {};
+  auto names = entry.getArgAttrOfType<ArrayAttr>(extent.argument.getArgNumber(), AttnDialect::dimsAttr);
+  auto type = cast<RankedTensorType>(extent.argument.getType());
+  const size_t place = llvm::count_if(type.getShape().take_front(extent.dim), ShapedType::isDynamic);
+  return names && place < names.size() ? cast<StringAttr>(names[place]) : StringAttr();
+}
+
+LogicalResult Export::checkName() {
   for (unsigned i = 0; i < entry.getNumArguments() + entry.getNumResults(); ++i) {
     Attribute taken = i < entry.getNumArguments()
                           ? entry.getArgAttr(i, AttnDialect::nameAttr)
@@ -323,6 +334,43 @@ LogicalResult Export::run() {
       return emitError(entry.getLoc()) << "the entry " << entry.getSymName() << " has a buffer named " << name
                                        << " already";
   }
+  return success();
+}
+
+LogicalResult Export::runLogSumExp() {
+  AttentionOp only;
+  for (AttentionOp op : llvm::to_vector(entry.getOps<AttentionOp>()))
+    if (kindOf(op) == kind) {
+      if (only)
+        return emitError(op.getLoc()) << name << " is asked for of one attention, found two";
+      only = op;
+    }
+  if (failed(checkName()))
+    return failure();
+  if (!only)
+    return emitError(entry.getLoc()) << name << " is asked for, and all attention of " << entry.getSymName()
+                                     << " is in loops, of which each iteration has its own";
+  if (!only.getLse())
+    only = only.replaceOutputs(rewriter, /*logSumExp=*/true, only.getWeights(), only.getLayer(), only.getHeadsAttr());
+  SmallVector<Attribute> dims;
+  RankedTensorType type = only.getLse().getType();
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    std::optional<Extent> extent =
+        type.isDynamicDim(i) ? traceExtent(entry, only.getLse(), i) : std::optional<Extent>();
+    if (StringAttr dim = extent ? nameOf(*extent) : StringAttr())
+      dims.push_back(dim);
+  }
+  const bool isNamed = dims.size() == type.getNumDynamicDims();
+  if (!isNamed && !attn::isKernelModule(entry->getParentOp()))
+    return emitError(only.getLoc()) << name << " needs extents that arguments of " << entry.getSymName() << " have";
+  return addOutput(only.getLse(), isNamed && !dims.empty() ? rewriter.getArrayAttr(dims) : ArrayAttr());
+}
+
+LogicalResult Export::run() {
+  FailureOr<int64_t> layerCount = countLayers(entry.getBody().front());
+  if (failed(layerCount) || failed(choose(layers, request.layers, *layerCount, "layer")) ||
+      failed(choose(heads, request.heads, headCount, "head")) || failed(checkName()))
+    return failure();
   if (std::optional<Extent> tokens = traceExtent(entry, first.getQuery(), *first.dimOf(0, AttentionOp::Q)))
     return runOnTokens(*tokens);
   if (std::optional<ImageRows> images = findImages())
@@ -344,11 +392,8 @@ LogicalResult Export::runOnTokens(Extent tokens) {
   if (tokens.argument) {
     sizes.push_back(tensor::DimOp::create(builder, entry.getLoc(), tokens.argument, tokens.dim));
     // A step may take one token of each row: then the dim of its tokens is that of the rows.
-    auto all = entry.getArgAttrOfType<ArrayAttr>(tokens.argument.getArgNumber(), AttnDialect::dimsAttr);
-    auto type = cast<RankedTensorType>(tokens.argument.getType());
-    const size_t place = llvm::count_if(type.getShape().take_front(tokens.dim), ShapedType::isDynamic);
-    if (all && place < all.size())
-      dims = builder.getArrayAttr(all[place]);
+    if (StringAttr dim = nameOf(tokens))
+      dims = builder.getArrayAttr(dim);
   }
   RankedTensorType type = packedType(tokens.argument ? ShapedType::kDynamic : tokens.dim, request.positions);
   Value empty = tensor::EmptyOp::create(builder, entry.getLoc(), type, sizes);
@@ -424,7 +469,10 @@ struct RequestAttentionOutputs : rapt::impl::AttnRequestAttentionOutputsBase<Req
         if (!output.isNeeded())
           continue;
         found = true;
-        if (failed(output.run()))
+        if (weights && failed(output.run()))
+          return failure();
+        Export lse(entry, kind, kind == Kind::Self ? "log_sum_exp" : "cross_log_sum_exp", request);
+        if (logSumExp && failed(lse.runLogSumExp()))
           return failure();
       }
     }

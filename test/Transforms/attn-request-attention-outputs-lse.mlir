@@ -1,0 +1,87 @@
+// RUN: rapt-opt --attn-request-attention-outputs="weights=false log-sum-exp" --split-input-file --verify-diagnostics %s | FileCheck %s
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, hkv, q, dv)>
+
+// Queries need not be packed for log-sum-exp. Its dims have the names of the arguments' dims.
+// CHECK-LABEL: @named
+// CHECK-SAME: -> (tensor<?x4x?x32xf32> {attn.name = "o"}, tensor<?x4x?xf32> {attn.dims = ["rows", "n"], attn.name = "log_sum_exp"})
+func.func @named(%q: tensor<?x?x4x32xf32> {attn.name = "q", attn.dims = ["rows", "n"]}, %k: tensor<?x?x4x32xf32> {attn.name = "k", attn.dims = ["rows", "m"]}) -> (tensor<?x4x?x32xf32> {attn.name = "o"}) {
+  %s = arith.constant 0.125 : f32
+  // CHECK: %[[O:.*]], %[[LSE:.*]] = attn.attention {{.*}} log_sum_exp maps
+  // CHECK: return %[[O]], %[[LSE]]
+  %o = attn.attention %q, %k, %k, %s maps [#q, #k, #v, #o] : tensor<?x?x4x32xf32>, tensor<?x?x4x32xf32>, tensor<?x?x4x32xf32> -> tensor<?x4x?x32xf32>
+  return %o : tensor<?x4x?x32xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, hkv, q, dv)>
+
+// Near miss: an op that gives it already stays as it is, and a kernel's dims need no names.
+// CHECK-LABEL: @given
+// CHECK-SAME: tensor<?x4x?xf32>, tensor<?x4x?xf32> {attn.name = "log_sum_exp"})
+func.func @given(%q: tensor<?x?x4x32xf32>, %k: tensor<?x?x4x32xf32>) -> (tensor<?x4x?xf32>) {
+  %s = arith.constant 0.125 : f32
+  // CHECK: %{{.*}}, %[[LSE:.*]] = attn.attention
+  // CHECK: return %[[LSE]], %[[LSE]]
+  %o, %lse = attn.attention %q, %k, %k, %s log_sum_exp maps [#q, #k, #v, #o] : tensor<?x?x4x32xf32>, tensor<?x?x4x32xf32>, tensor<?x?x4x32xf32> -> tensor<?x4x?x32xf32>
+  return %lse : tensor<?x4x?xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, hkv, q, dv)>
+
+func.func @two(%q: tensor<?x?x4x32xf32>, %k: tensor<?x?x4x32xf32>) -> (tensor<?x4x?x32xf32>, tensor<?x4x?x32xf32>) {
+  %s = arith.constant 0.125 : f32
+  %t = arith.constant 0.25 : f32
+  %o = attn.attention %q, %k, %k, %s maps [#q, #k, #v, #o] : tensor<?x?x4x32xf32>, tensor<?x?x4x32xf32>, tensor<?x?x4x32xf32> -> tensor<?x4x?x32xf32>
+  // expected-error@+1 {{log_sum_exp is asked for of one attention, found two}}
+  %p = attn.attention %q, %k, %k, %t maps [#q, #k, #v, #o] : tensor<?x?x4x32xf32>, tensor<?x?x4x32xf32>, tensor<?x?x4x32xf32> -> tensor<?x4x?x32xf32>
+  return %o, %p : tensor<?x4x?x32xf32>, tensor<?x4x?x32xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dv)>
+// expected-error@+1 {{log_sum_exp is asked for, and all attention of layers is in loops, of which each iteration has its own}}
+func.func @layers(%q: tensor<?x?x4x32xf32>, %k: tensor<?x?x4x32xf32>) -> tensor<?x?x4x32xf32> {
+  %s = arith.constant 0.125 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %o = scf.for %i = %c0 to %c3 step %c1 iter_args(%x = %q) -> tensor<?x?x4x32xf32> {
+    %y = attn.attention %x, %k, %k, %s maps [#q, #k, #v, #o] : tensor<?x?x4x32xf32>, tensor<?x?x4x32xf32>, tensor<?x?x4x32xf32> -> tensor<?x?x4x32xf32>
+    scf.yield %y : tensor<?x?x4x32xf32>
+  }
+  return %o : tensor<?x?x4x32xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, hkv, q, dv)>
+
+module attributes {attn.model = {positions = 24 : i64}} {
+  func.func @made(%n: index {attn.name = "n"}, %k: tensor<?x?x4x32xf32> {attn.name = "k"}) -> (tensor<?x4x?x32xf32> {attn.name = "o"}) attributes {attn.entry} {
+    %s = arith.constant 0.125 : f32
+    %q = tensor.empty(%n, %n) : tensor<?x?x4x32xf32>
+    // expected-error@+1 {{log_sum_exp needs extents that arguments of made have}}
+    %o = attn.attention %q, %k, %k, %s maps [#q, #k, #v, #o] : tensor<?x?x4x32xf32>, tensor<?x?x4x32xf32>, tensor<?x?x4x32xf32> -> tensor<?x4x?x32xf32>
+    return %o : tensor<?x4x?x32xf32>
+  }
+}
