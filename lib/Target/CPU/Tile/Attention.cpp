@@ -14,6 +14,9 @@
 // Paired attention reads keys and values in pairs of bf16, of a cache where they lie. For instructions on tiles a task
 // has 256 queries in tiles of 32, or fewer than 32 in tiles of 16, of which the last one's may repeat.
 //
+// Log-sum-exp is made of the same state. Its max must be natural then, which a score region that changes nothing keeps it.
+// Weights are a grid of scalar loops of their own (AttentionWeights.cpp).
+//
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/CacheLayout.h"
