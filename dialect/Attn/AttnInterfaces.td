@@ -60,6 +60,8 @@ def Attn_ChannelsOpInterface : OpInterface<"ChannelsOpInterface"> {
 }
 class Attn_HasChannels<list<string> own = []> : DeclareOpInterfaceMethods<Attn_ChannelsOpInterface, own>;
 
+/// Result 0 has the element type of operand 0.
+def Attn_KeepsElementType : NativeOpTrait<"KeepsElementType"> { let cppNamespace = "::rapt::attn"; }
 def Attn_StaysInTiles : NativeOpTrait<"StaysInTiles"> { let cppNamespace = "::rapt::attn"; }
 def Attn_StaysInHostProgram : NativeOpTrait<"StaysInHostProgram"> { let cppNamespace = "::rapt::attn"; }
 

@@ -32,6 +32,8 @@ bool haveSameShapes(mlir::TypeRange first, mlir::TypeRange second);
 } // namespace rapt::attn
 
 namespace rapt::attn {
+/// An op whose first result has the element type of its first operand.
+template <typename Op> class KeepsElementType : public mlir::OpTrait::TraitBase<Op, KeepsElementType> {};
 /// An op that the stage tiled may still have, as it is: a declaration, or an op on tiles.
 template <typename Op> class StaysInTiles : public mlir::OpTrait::TraitBase<Op, StaysInTiles> {};
 /// An op that the stage backend may still have, as it is.

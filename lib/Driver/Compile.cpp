@@ -61,6 +61,7 @@ private:
   bool checkUserPasses();
   bool read();
   bool checkFiles();
+  bool selectActivations();
   bool requestAttention();
   bool storeCache();
   bool writeStage();
@@ -187,7 +188,7 @@ bool Compilation::read() {
   if (input.kind == InputKind::MLIR)
     if (Status fits = checkStage(*input.module, variants.front(), options); !fits)
       return failOf(fits);
-  if (!requestAttention() || !storeCache())
+  if (!selectActivations() || !requestAttention() || !storeCache())
     return false;
   paths = OutputPaths::choose(options, emit, input.name);
   if (!checkFiles())
@@ -230,6 +231,17 @@ bool Compilation::requestAttention() {
     return success(isReason);
   });
   return succeeded(passes.run(*input.module)) || fail(WrongInput, "--attention-weights: " + why);
+}
+
+/// The type of activations at the stage imported, which the evaluator runs, too.
+bool Compilation::selectActivations() {
+  if (options.activations.empty())
+    return true;
+  AttnSelectActivationsOptions activations;
+  activations.dtype = options.activations;
+  PassManager passes(&first().context, ModuleOp::getOperationName());
+  passes.addPass(createAttnSelectActivations(activations));
+  return succeeded(passes.run(*input.module)) || failInternally("cannot set the type of activations");
 }
 
 /// The cache's type at the stage imported, which the evaluator runs, too. Text has its type unless one is asked for.

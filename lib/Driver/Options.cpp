@@ -21,6 +21,7 @@ constexpr std::string_view targets[] = {
 #include "lib/Target/Targets.def"
 };
 constexpr std::string_view weightTypes[] = {"auto", "f32", "bf16", "f16"};
+constexpr std::string_view activationTypes[] = {"f32", "bf16", "f16"};
 constexpr std::string_view cacheTypes[] = {"auto", "f32", "bf16", "f16", "int8"};
 constexpr std::string_view quantizations[] = {"none", "w8a8", "w8", "w4"};
 constexpr std::string_view groupSizes[] = {"32", "64", "128"};
@@ -157,6 +158,8 @@ constexpr Option table[] = {
     {{"mattr", "", "LIST", "+feature,-feature,..."}, setText<&Options::attributes>},
     {{"dtype", "", "TYPE", "storage of the weights: auto (the checkpoint's), f32, bf16, f16"},
      setChoice<&Options::dtype, weightTypes>},
+    {{"activations", "", "TYPE", "element type of activations: f32 (default), bf16, f16"},
+     setChoice<&Options::activations, activationTypes>},
     {{"cache-dtype", "", "TYPE",
       "storage of the KV cache: auto (bf16 or f16 where the weights are, else f32), f32, bf16, f16, int8"},
      setChoice<&Options::cacheDtype, cacheTypes>},

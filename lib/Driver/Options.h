@@ -12,8 +12,8 @@ struct Options {
   std::string program; ///< argv[0]
   std::string input, output;
   std::string emit; ///< a stage's name, or asm, obj, so, a; never empty after parsing
-  std::string target = "cpu", triple, attributes, dtype = "auto", cacheDtype = "auto", quantize = "none", weights,
-              saveWeights, prefix, dumpDirectory, remarks, progress = "auto";
+  std::string target = "cpu", triple, attributes, dtype = "auto", cacheDtype = "auto", activations, quantize = "none",
+              weights, saveWeights, prefix, dumpDirectory, remarks, progress = "auto";
   std::vector<std::string> cpus; ///< one variant of the code for each; empty: the default of the triple
   std::string emulate;           ///< amx or bf16, or empty
   std::string fault;             ///< KIND@PLACE, see FaultInjection.h

@@ -25,6 +25,7 @@ Status checkOptions(Stage stage, const Options &options) {
   const std::tuple<bool, const char *, const char *> ofImported[] = {
       {options.quantize != "none", "--quantize", stored},
       {options.dtype != "auto", "--dtype", stored},
+      {!options.activations.empty(), "--activations", "activations have their type"},
       {options.attentionWeights, "--attention-weights", "entries have their outputs"}};
   for (const auto &[given, name, reason] : ofImported)
     if (given && stage >= Stage::Canonical)

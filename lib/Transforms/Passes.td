@@ -244,6 +244,28 @@ def AttnSetStage : Pass<"attn-set-stage", "::mlir::ModuleOp"> {
   let options = [Option<"stage", "stage", "std::string", "\"canonical\"", "Name of the stage">];
 }
 
+def AttnSelectActivations : Pass<"attn-select-activations", "::mlir::ModuleOp"> {
+  let summary = "sets the element type of activations";
+  let description = [{
+    Activations of f32 become the given type, in functions, loops and calls alike. Arguments and results of entries keep theirs: an
+    op that can gives a result of an entry in f32, else there is an `attn.cast`. These stay f32, too: parameters and the cache, whose
+    storage is another choice (`attn-select-storage`), tables of rotary embedding, states that are updated in their place,
+    attention's weights, and extra operands of attention. Runs on the stage imported, whose text the reference evaluates.
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32> {attn.name = "x"}, %w: tensor<64x64xf32> {attn.name = "w"}) -> (tensor<?x64xf32> {attn.name = "y"})
+        attributes {attn.entry} {
+      %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+      %1 = attn.activation silu %0 : tensor<?x64xf32>
+      %2 = attn.linear %1, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+      return %2 : tensor<?x64xf32>
+    }
+    ```
+    With `dtype=bf16`, `%0` and `%1` are `tensor<?x64xbf16>`; the last matmul reads bf16 and gives f32.
+  }];
+  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "f32, bf16 or f16">];
+}
+
 def AttnSelectStorage : Pass<"attn-select-storage", "::mlir::ModuleOp"> {
   let summary = "sets the storage types of weight matrices and of the cache";
   let description = [{

@@ -485,9 +485,10 @@ std::optional<unsigned> AttentionOp::getChannelsDim(Value tensor) {
 
 /// Tables and the vector of an additive similarity may be weights, which are read by element.
 std::optional<WeightUse> AttentionOp::getWeightUse(OpOperand &operand) {
-  unsigned first = getExtras().getBeginOperandIndex(), number = operand.getOperandNumber();
-  bool isExtra = number >= first && number < first + getExtras().size();
-  bool isRead = isExtra ? isTable(number - first) : operand.get() == getAdditive();
+  bool isRead = operand.get() == getAdditive();
+  for (auto [i, extra] : llvm::enumerate(getExtrasMutable()))
+    if (&extra == &operand)
+      isRead = isTable(i);
   return isRead ? std::optional<WeightUse>(std::in_place) : std::nullopt;
 }
 

@@ -30,7 +30,7 @@ def Attn_EmbeddingOp : Attn_TensorOp<"embedding", [Attn_HasChannels<["getWeightU
                             [{ build($_builder, $_state, result, ids, table, /*scale=*/nullptr); }]>];
 }
 
-def Attn_SelectRowsOp : Attn_TensorOp<"select_rows", [Attn_HasChannels<["getRowAccess"]>, Pure, Attn_HasCosts, InferTypeOpAdaptor]> {
+def Attn_SelectRowsOp : Attn_TensorOp<"select_rows", [Attn_KeepsElementType, Attn_HasChannels<["getRowAccess"]>, Pure, Attn_HasCosts, InferTypeOpAdaptor]> {
   let summary = "selects rows of an activation";
   let description = [{
     `result[i, :] = input[rows[i], :]`: the positions whose logits are wanted. With a layer, the input is [slots, layers, columns],
@@ -51,7 +51,7 @@ def Attn_SelectRowsOp : Attn_TensorOp<"select_rows", [Attn_HasChannels<["getRowA
                             [{ build($_builder, $_state, result, input, /*layer=*/nullptr, rows); }]>];
 }
 
-def Attn_ColumnOp : Attn_TensorOp<"column", [Pure, Attn_MovesAll, AllElementTypesMatch<["input", "result"]>]> {
+def Attn_ColumnOp : Attn_TensorOp<"column", [Attn_KeepsElementType, Pure, Attn_MovesAll, AllElementTypesMatch<["input", "result"]>]> {
   let summary = "one column of an activation";
   let description = [{
     `result[i] = input[i, column]`: the start of a span from a head that gives start and end.

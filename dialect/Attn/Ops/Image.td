@@ -99,7 +99,7 @@ def Attn_EqualRowsOp : Attn_TensorOp<"equal_rows", [Pure, Attn_MovesAll]> {
   let hasVerifier = 1;
 }
 
-def Attn_UnpackRowsOp : Attn_TensorOp<"unpack_rows", [Pure, Attn_MovesAll, AllElementTypesMatch<["input", "result"]>]> {
+def Attn_UnpackRowsOp : Attn_TensorOp<"unpack_rows", [Attn_KeepsElementType, Pure, Attn_MovesAll, AllElementTypesMatch<["input", "result"]>]> {
   let summary = "packed rows that are all of one length, as a dim of their own";
   let description = [{
     `result[r, t, ...] = input[r length + t, ...]`, where the result is [rows, length, columns] or has other dims before the columns.

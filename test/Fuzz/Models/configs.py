@@ -179,6 +179,8 @@ def draw(seed, index, target=None):
     drawn = "generic" if r.random() < GENERIC else "cpu"
     case["target"] = target or drawn
     case["attention"] = has_attention(config) and r.random() < 0.2
+    own = randoms.Random(f"activations {seed} {index}")  # so that other draws stay what they were
+    case["activations"] = own.choice(("bf16", "f16")) if own.random() < 0.25 else "f32"
     return case
 
 
@@ -187,6 +189,7 @@ def flags(case):
     chosen = [f"--random-weights={case['seed']}"]
     if case["cache"]:
         chosen.append(f"--cache-dtype={case['cache']}")
+    chosen += [f"--activations={case['activations']}"] * (case["activations"] != "f32")
     return chosen + ["--attention-weights"] * case["attention"]
 
 
@@ -200,7 +203,7 @@ def compile_flags(case):
 
 def smaller(case):
     """Simpler cases by one step, those that save most first; not all of them are models."""
-    for name, plain in (("target", "cpu"), ("attention", False), ("processor", "native"), ("quantize", "none"), ("cache", None), ("dtype", "f32"), ("zeros", False), ("group", 32)):
+    for name, plain in (("target", "cpu"), ("attention", False), ("activations", "f32"), ("processor", "native"), ("quantize", "none"), ("cache", None), ("dtype", "f32"), ("zeros", False), ("group", 32)):
         if case[name] != plain:
             yield {**case, name: plain, **({"zeros": False} if name == "quantize" else {})}
     for name in ("lengths", "targets"):

@@ -36,6 +36,7 @@ MOST_REFUSED = 0.2
 REFUSALS = (r"cannot be quantized", r"has no matrix that can be quantized", r"there is no cache")
 # A code of a quantized activation may be another one, as last bits differ (test/Execute/quantized_models.py).
 PAIRS, CODES = 1.5e-2, 3e-2
+ROUNDED = {"f32": 0, "bf16": 2e-2, "f16": 2e-3}  # activations, of which one that is rounded to another neighbor moves those behind it
 # A relative error is one of this many numbers at least: a model may have a single logit, whose error, which is that of the states it is the sum of,
 # has no bound relative to the logit itself, since that may be any number near zero.
 ENOUGH = 32
@@ -63,6 +64,7 @@ def tolerance(case):
     allowed = cachetypes.TOLERANCE[cache]
     if pairs and "bf16" in (case["dtype"], cache):
         allowed = PAIRS
+    allowed = max(allowed, ROUNDED[case["activations"]])
     return max(allowed, CODES) if case["quantize"] != "none" else allowed
 
 

@@ -1,0 +1,256 @@
+//===- SelectActivations.cpp - The element type of activations ---------------------------===//
+//
+// Values that must have one type are one class: what a loop carries or a call passes, operands
+// and result of an op that gives the type it takes. A class that is updated in its place, or
+// whose elements a region or an op of another dialect reads, stays f32. Arguments and results of entries stay, too.
+//
+//===----------------------------------------------------------------------===//
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Transforms/Passes.h"
+#include "lib/Transforms/StageContract.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNSELECTACTIVATIONS
+#include "lib/Transforms/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+bool isF32(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getElementType().isF32();
+}
+
+Type withElement(Type type, Type element) {
+  return RankedTensorType::get(cast<RankedTensorType>(type).getShape(), element);
+}
+
+bool isEntry(Operation *function) { return function->hasAttr(attn::AttnDialect::entryAttr); }
+
+/// The operands of an op that have its first result's element type.
+SmallVector<OpOperand *> sameTyped(Operation *op) {
+  SmallVector<OpOperand *> operands;
+  if (op->hasTrait<OpTrait::SameOperandsAndResultType>() || isa<attn::ConcatOp>(op))
+    for (OpOperand &operand : op->getOpOperands())
+      operands.push_back(&operand);
+  else if (op->hasTrait<attn::KeepsElementType>())
+    operands.push_back(&op->getOpOperand(0));
+  return operands;
+}
+
+class Classes {
+public:
+  explicit Classes(ModuleOp module) : symbols(module) {
+    module.walk([&](Operation *op) { relate(op); });
+  }
+
+  /// Whether `value` is an activation whose type may be chosen.
+  bool isChosen(Value value) const {
+    auto it = classes.findLeader(value.getAsOpaquePointer());
+    return it != classes.member_end() && !kept.contains(*it);
+  }
+
+  /// Values whose types may be chosen.
+  SmallVector<Value> chosen() const {
+    SmallVector<Value> values;
+    for (Value value : all)
+      if (isChosen(value))
+        values.push_back(value);
+    return values;
+  }
+
+private:
+  /// Whether a value has a type of its own: not one of a caller, a parameter, a constant or the cache.
+  static bool isActivation(Value value) {
+    if (!isF32(value.getType()))
+      return false;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+      return function ? !isEntry(function) && !function.isExternal()
+                      : isa<scf::ForOp>(argument.getOwner()->getParentOp());
+    }
+    Operation *op = value.getDefiningOp();
+    if (isa<scf::ForOp, func::CallOp>(op))
+      return true;
+    return isa<attn::AttnDialect>(op->getDialect()) &&
+           !isa<attn::ParameterSliceOp, attn::KVViewOp, attn::RotaryTableOp, attn::CastOp>(op);
+  }
+
+  void add(Value value) {
+    if (isActivation(value) && !classes.contains(value.getAsOpaquePointer())) {
+      classes.insert(value.getAsOpaquePointer());
+      all.push_back(value);
+    }
+  }
+
+  void unite(Value a, Value b) {
+    add(a), add(b);
+    if (!isActivation(a) || !isActivation(b))
+      return;
+    const bool isKept = keeps(a) || keeps(b);
+    classes.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
+    if (isKept)
+      keep(a);
+  }
+
+  bool keeps(Value value) { return kept.contains(classes.getLeaderValue(value.getAsOpaquePointer())); }
+
+  void keep(Value value) {
+    add(value);
+    if (isActivation(value))
+      kept.insert(classes.getLeaderValue(value.getAsOpaquePointer()));
+  }
+
+  void relate(Operation *op) {
+    for (Value result : op->getResults())
+      add(result);
+    if (!isa<attn::AttnDialect>(op->getDialect()) &&
+        !isa<scf::ForOp, scf::YieldOp, func::CallOp, func::ReturnOp, tensor::DimOp>(op))
+      llvm::for_each(op->getOperands(), [&](Value operand) { keep(operand); }); // their types are their own
+    if (isa<attn::AttnDialect>(op->getDialect()))
+      for (OpOperand *operand : sameTyped(op))
+        unite(operand->get(), op->getResult(0));
+    llvm::TypeSwitch<Operation *>(op)
+        .Case([&](scf::ForOp loop) {
+          for (auto [init, argument, yielded, result] :
+               llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getYieldedValues(), loop.getResults())) {
+            unite(argument, result);
+            unite(init, result);
+            unite(yielded, result);
+          }
+        })
+        .Case([&](func::CallOp call) { relateCall(call); })
+        .Case([&](attn::SplitHeadsOp split) {
+          for (Value head : split.getHeads())
+            unite(split.getInput(), head);
+        })
+        .Case([&](attn::RecurrenceOp cell) {
+          for (auto [i, state] : llvm::enumerate(cell.getStates()))
+            unite(cell.getInitial().empty() ? Value(cell.getGates()) : cell.getInitial()[i], state);
+          for (Value initial : cell.getInitial()) // all of one type
+            unite(initial, cell.getInitial()[0]);
+        })
+        .Case([&](attn::KVAppendOp append) { unite(append.getKey(), append.getValue()); })
+        .Case<attn::UpdateRowsOp, attn::AttentionWeightsOp>([&](auto update) {
+          unite(update->getOperand(0), update.getResult());
+          keep(update->getOperand(0));
+          keep(update.getResult());
+        })
+        .Case([&](func::ReturnOp end) { relateReturn(end); });
+    if (auto channels = dyn_cast<attn::ChannelsOpInterface>(op))
+      for (OpOperand &operand : op->getOpOperands())
+        if (isa<BlockArgument>(operand.get()) && isMatrix(channels, operand))
+          keep(operand.get());
+    if (auto attention = dyn_cast<attn::AttentionOp>(op))
+      llvm::for_each(attention.getExtras(), [&](Value extra) { keep(extra); });
+    if (auto weights = dyn_cast<attn::AttentionWeightsOp>(op))
+      llvm::for_each(weights.getExtras(), [&](Value extra) { keep(extra); });
+  }
+
+  /// A matmul's weight, which a function got.
+  static bool isMatrix(attn::ChannelsOpInterface op, OpOperand &operand) {
+    std::optional<attn::WeightUse> use = op.getWeightUse(operand);
+    return use && use->contracted;
+  }
+
+  void relateCall(func::CallOp call) {
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    if (!callee || callee.isExternal())
+      return;
+    for (auto [operand, argument] : llvm::zip(call.getOperands(), callee.getArguments()))
+      unite(operand, argument);
+    for (auto [result, returned] : llvm::zip(call.getResults(), callee.front().getTerminator()->getOperands()))
+      unite(result, returned);
+  }
+
+  /// A result of an entry that its op can give in f32 is not rounded.
+  void relateReturn(func::ReturnOp end) {
+    if (!isEntry(end->getParentOp()))
+      return;
+    for (Value value : end.getOperands())
+      if (Operation *op = value.getDefiningOp();
+          op && value.hasOneUse() && isa<attn::AttnDialect>(op->getDialect()) && sameTyped(op).empty())
+        keep(value);
+  }
+
+  SymbolTable symbols;
+  llvm::EquivalenceClasses<const void *> classes;
+  llvm::DenseSet<const void *> kept; ///< leaders of classes that stay f32
+  SmallVector<Value> all;            ///< activations, in the order of the text
+};
+
+struct SelectActivations : rapt::impl::AttnSelectActivationsBase<SelectActivations> {
+  using AttnSelectActivationsBase::AttnSelectActivationsBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (failed(checkStage(*this, module, Stage::Imported)))
+      return signalPassFailure();
+    Type element = llvm::StringSwitch<Type>(dtype)
+                       .Case("f32", Float32Type::get(&getContext()))
+                       .Case("bf16", BFloat16Type::get(&getContext()))
+                       .Case("f16", Float16Type::get(&getContext()))
+                       .Default({});
+    if (!element) {
+      module.emitError() << "activations must be f32, bf16 or f16, found '" << dtype << "'";
+      return signalPassFailure();
+    }
+    if (element.isF32())
+      return;
+    for (Value value : Classes(module).chosen())
+      value.setType(withElement(value.getType(), element));
+    module.walk([](Operation *op) { castOperands(op); });
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isExternal())
+        function.setFunctionType(FunctionType::get(&getContext(), function.front().getArgumentTypes(),
+                                                   function.front().getTerminator()->getOperandTypes()));
+  }
+
+  static void castTo(OpOperand &operand, Type type) {
+    if (operand.get().getType() == type || !isa<RankedTensorType>(type))
+      return;
+    OpBuilder b(operand.getOwner());
+    auto own = cast<RankedTensorType>(operand.get().getType());
+    operand.set(attn::CastOp::create(b, operand.getOwner()->getLoc(),
+                                     withElement(own, cast<RankedTensorType>(type).getElementType()), operand.get()));
+  }
+
+  /// Makes operands fit whose own types were not chosen, as those that a caller gives.
+  static void castOperands(Operation *op) {
+    if (isa<attn::AttnDialect>(op->getDialect()))
+      for (OpOperand *operand : sameTyped(op))
+        castTo(*operand, op->getResult(0).getType());
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      for (auto [init, argument] : llvm::zip(loop.getInitArgsMutable(), loop.getRegionIterArgs()))
+        castTo(init, argument.getType());
+      Operation *yield = loop.getBody()->getTerminator();
+      for (auto [yielded, argument] : llvm::zip(yield->getOpOperands(), loop.getRegionIterArgs()))
+        castTo(yielded, argument.getType());
+    } else if (auto call = dyn_cast<func::CallOp>(op)) {
+      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
+      for (auto [operand, argument] : llvm::zip(call->getOpOperands(), callee.getArguments()))
+        castTo(operand, argument.getType());
+    } else if (auto cell = dyn_cast<attn::RecurrenceOp>(op)) {
+      for (auto [initial, state] : llvm::zip(cell.getInitialMutable(), cell.getStates()))
+        castTo(initial, state.getType());
+    } else if (auto append = dyn_cast<attn::KVAppendOp>(op)) {
+      castTo(append.getValueMutable(), append.getKey().getType());
+    } else if (isa<func::ReturnOp>(op) && isEntry(op->getParentOp())) {
+      auto function = cast<func::FuncOp>(op->getParentOp());
+      for (auto [operand, type] : llvm::zip(op->getOpOperands(), function.getResultTypes()))
+        castTo(operand, type);
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,93 @@
+// RUN: rapt-opt %s --attn-select-activations=dtype=bf16 --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-select-activations=dtype=f32 --split-input-file | FileCheck %s --check-prefix=SAME
+// RUN: not rapt-opt %s --attn-select-activations=dtype=f64 --split-input-file 2>&1 | FileCheck %s --check-prefix=WRONG
+// SAME-NOT: bf16
+// WRONG: error: activations must be f32, bf16 or f16, found 'f64'
+
+// A loop carries bf16, and a call passes it; a caller's arrays and a weight stay f32, and a matmul gives the output in f32.
+// CHECK-LABEL: func.func private @block(%{{.*}}: tensor<?x64xbf16>, %{{.*}}: tensor<64x64xf32>) -> tensor<?x64xbf16>
+func.func private @block(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
+  // CHECK: attn.linear {{.*}} : tensor<?x64xbf16>, tensor<64x64xf32> -> tensor<?x64xbf16>
+  // CHECK: attn.add {{.*}} : tensor<?x64xbf16>
+  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %z = attn.add %x, %y : tensor<?x64xf32>
+  return %z : tensor<?x64xf32>
+}
+// CHECK-LABEL: @entry
+// CHECK-SAME: %[[X:.*]]: tensor<?x64xf32> {{.*}}, %[[W:.*]]: tensor<64x64xf32> {{.*}}) -> (tensor<?x64xf32> {attn.name = "y"}, tensor<?x64xf32> {attn.name = "z"})
+func.func @entry(%x: tensor<?x64xf32> {attn.name = "x"}, %w: tensor<64x64xf32> {attn.name = "w"}) -> (tensor<?x64xf32> {attn.name = "y"}, tensor<?x64xf32> {attn.name = "z"}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  // CHECK: %[[IN:.*]] = attn.cast %[[X]] : tensor<?x64xf32> -> tensor<?x64xbf16>
+  // CHECK: %[[LOOP:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[IN]]) -> (tensor<?x64xbf16>)
+  %0 = scf.for %i = %c0 to %c4 step %c1 iter_args(%carried = %x) -> (tensor<?x64xf32>) {
+    // CHECK: func.call @block(%{{.*}}, %[[W]]) : (tensor<?x64xbf16>, tensor<64x64xf32>) -> tensor<?x64xbf16>
+    %1 = func.call @block(%carried, %w) : (tensor<?x64xf32>, tensor<64x64xf32>) -> tensor<?x64xf32>
+    scf.yield %1 : tensor<?x64xf32>
+  }
+  // CHECK: %[[Y:.*]] = attn.linear %[[LOOP]], %[[W]] : tensor<?x64xbf16>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %y = attn.linear %0, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  // A sum that is an output is rounded as every sum, and widened.
+  // CHECK: %[[SUM:.*]] = attn.add %[[LOOP]], %[[LOOP]] : tensor<?x64xbf16>
+  // CHECK: %[[Z:.*]] = attn.cast %[[SUM]] : tensor<?x64xbf16> -> tensor<?x64xf32>
+  %z = attn.add %0, %0 : tensor<?x64xf32>
+  // CHECK: return %[[Y]], %[[Z]]
+  return %y, %z : tensor<?x64xf32>, tensor<?x64xf32>
+}
+
+// -----
+
+// Near misses: parameters, rotary tables, a state that is updated in its place with what is selected from it, and extra operands of attention.
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#e = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, kv)>
+attn.parameter @w : tensor<64x192xf32> from [#attn.source<"w">]
+// CHECK-LABEL: @kept
+func.func @kept(%ids: tensor<?xi32>, %table: tensor<8x192xf32>, %begin: tensor<?xi32>, %state: tensor<?x64xf32>, %slots: tensor<?xi32>, %u: tensor<64x64xf32>)
+    -> (tensor<?x64xf32>, tensor<?x2x32xf32>) attributes {attn.entry} {
+  // CHECK: attn.embedding {{.*}} -> tensor<?x192xbf16>
+  %gates = attn.embedding %ids, %table : tensor<?xi32>, tensor<8x192xf32> -> tensor<?x192xf32>
+  // CHECK: attn.parameter_slice @w : tensor<64x192xf32>
+  %w = attn.parameter_slice @w : tensor<64x192xf32>
+  // CHECK: attn.select_rows {{.*}} -> tensor<?x64xf32>
+  %h = attn.select_rows %state, %slots : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
+  // CHECK: %[[Y:.*]], %[[LAST:.*]] = attn.recurrence gru {{.*}} : tensor<?x192xbf16>, tensor<64x192xf32>, tensor<?xi32>, tensor<?x64xf32>
+  %y, %last = attn.recurrence gru %gates, %w rows(%begin) init(%h) : tensor<?x192xf32>, tensor<64x192xf32>, tensor<?xi32>, tensor<?x64xf32>
+  // CHECK: attn.update_rows %{{.*}}, %[[LAST]], {{.*}} : tensor<?x64xf32>, tensor<?x64xf32>
+  %new = attn.update_rows %state, %last, %slots : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?xi32>
+  %heads = attn.split_heads %y : tensor<?x64xf32> -> tensor<?x2x32xf32>
+  // CHECK: attn.rotary_table {{.*}} -> tensor<?x16xf32>
+  %cos, %sin = attn.rotary_table %ids frequencies [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.09, 0.08, 0.07, 0.06, 0.05, 0.04] : tensor<?xi32> -> tensor<?x16xf32>
+  // CHECK: attn.rope {{.*}} : tensor<?x2x32xbf16>, tensor<?x16xf32>
+  %q = attn.rope %heads, %cos, %sin : tensor<?x2x32xf32>, tensor<?x16xf32>
+  // CHECK: attn.linear {{.*}} -> tensor<?x64xf32>
+  %bias = attn.linear %y, %u : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %scale = arith.constant 1.0 : f32
+  // CHECK: attn.attention {{.*}} : tensor<?x2x32xbf16>, tensor<?x2x32xbf16>, tensor<?x2x32xbf16> -> tensor<?x2x32xf32>
+  %o = attn.attention %q, %q, %heads, %scale extras(%bias : tensor<?x64xf32>) maps [#q, #k, #v, #o, #e] : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %head: index, %i: index, %j: index, %x: f32):
+      %r = arith.addf %s, %x : f32
+      attn.yield %r : f32
+    }
+  return %new, %o : tensor<?x64xf32>, tensor<?x2x32xf32>
+}
+
+// -----
+
+// An op of another dialect computes in the type that its text says.
+// CHECK-LABEL: @upstream
+func.func @upstream(%x: tensor<?x64xf32> {attn.name = "x"}, %w: tensor<64x64xf32> {attn.name = "w"}) -> (tensor<?x64xf32> {attn.name = "y"}) attributes {attn.entry} {
+  // CHECK: %[[A:.*]] = attn.linear {{.*}} -> tensor<?x64xf32>
+  %a = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  // CHECK: %[[B:.*]] = math.sqrt %[[A]] : tensor<?x64xf32>
+  %b = math.sqrt %a : tensor<?x64xf32>
+  // CHECK: %[[C:.*]] = attn.linear %[[B]], {{.*}} -> tensor<?x64xbf16>
+  %c = attn.linear %b, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  // CHECK: attn.linear %[[C]], {{.*}} : tensor<?x64xbf16>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %y = attn.linear %c, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
