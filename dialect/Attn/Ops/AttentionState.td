@@ -54,7 +54,7 @@ def Attn_AttentionStateOp : Attn_StateOp<"attention_state", [
     ```
   }];
   let arguments = (ins RankedTensorOf<[F32, BF16, F16]>:$query, RankedTensorOf<[F32, BF16, F16]>:$key, RankedTensorOf<[F32, BF16, F16]>:$value, F32:$scale,
-                       Index:$b, Index:$h, Index:$q, Index:$kv, Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<1DTensorOf<[F32]>>:$additive,
+                       Index:$b, Index:$h, Index:$q, Index:$kv, Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<1DTensorOf<[F32, BF16, F16]>>:$additive,
                        RankedTensorOf<[F32]>:$acc, 1DTensorOf<[F32]>:$max, 1DTensorOf<[F32]>:$sum, OptionalAttr<AffineMapArrayAttr>:$extra_maps);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{
