@@ -141,9 +141,8 @@ private:
             unite(initial, cell.getInitial()[0]);
         })
         .Case([&](attn::KVAppendOp append) { unite(append.getKey(), append.getValue()); })
-        .Case<attn::UpdateRowsOp, attn::AttentionWeightsOp>([&](auto update) {
-          unite(update->getOperand(0), update.getResult());
-          keep(update->getOperand(0));
+        .Case([&](attn::UpdateRowsOp update) {
+          unite(update.getState(), update.getResult());
           keep(update.getResult());
         })
         .Case([&](func::ReturnOp end) { relateReturn(end); });
@@ -151,10 +150,15 @@ private:
       for (OpOperand &operand : op->getOpOperands())
         if (isa<BlockArgument>(operand.get()) && isMatrix(channels, operand))
           keep(operand.get());
-    if (auto attention = dyn_cast<attn::AttentionOp>(op))
+    if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
       llvm::for_each(attention.getExtras(), [&](Value extra) { keep(extra); });
-    if (auto weights = dyn_cast<attn::AttentionWeightsOp>(op))
-      llvm::for_each(weights.getExtras(), [&](Value extra) { keep(extra); });
+      if (attention.getWeights()) {
+        unite(attention.getWeights(), attention.getNewWeights());
+        keep(attention.getWeights());
+      }
+      if (attention.getLse())
+        keep(attention.getLse());
+    }
   }
 
   /// A matmul's weight, which a function got.
