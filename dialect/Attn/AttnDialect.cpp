@@ -33,10 +33,21 @@ struct AttnInlinerInterface : DialectInlinerInterface {
   bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final { return true; }
   bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final { return true; }
 };
+
+/// Ops of one kind have the same schedule: text names it once.
+struct ScheduleAliases : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+  AliasResult getAlias(Attribute attribute, raw_ostream &os) const final {
+    if (!isa<ScheduleAttr>(attribute))
+      return AliasResult::NoAlias;
+    os << "schedule";
+    return AliasResult::FinalAlias;
+  }
+};
 } // namespace
 
 void AttnDialect::initialize() {
-  addInterfaces<AttnInlinerInterface>();
+  addInterfaces<AttnInlinerInterface, ScheduleAliases>();
   registerTypes();
   registerAttributes();
   addOperations<
@@ -146,6 +157,8 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   }
   if (name == modelAttr || name == targetAttr)
     return check(isa<ModuleOp>(op) && isa<DictionaryAttr>(value), "is a dictionary of a module");
+  if (name == scheduleAttr)
+    return check(isa<ScheduleAttr>(value), "is a #attn.schedule");
   // A lowered kernel names the dims that its C function takes.
   if (name == dimsAttr && isa<FunctionOpInterface>(op)) {
     auto dims = dyn_cast<ArrayAttr>(value);

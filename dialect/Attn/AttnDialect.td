@@ -47,6 +47,8 @@ def Attn_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral opAttr = "attn.op";
     /// An `attn.parallel_for` has its number, an i64; a function has for each number the `attn.op`, -1 for none.
     static constexpr ::llvm::StringLiteral regionAttr = "attn.region";
+    /// Attribute of an op or module from the stage laid-out on: how the target's code does it (`#attn.schedule`).
+    static constexpr ::llvm::StringLiteral scheduleAttr = "attn.schedule";
     /// On a function of the stage backend or later: LLVM vectorizes its loops, which are over scalars.
     static constexpr ::llvm::StringLiteral scalarLoopsAttr = "attn.scalar_loops";
 

@@ -8,8 +8,8 @@ def AttnToLinalg : Pass<"attn-to-linalg"> {
   let summary = "attn ops become linalg, tensor and scf on tensors";
   let description = [{
     Every op of attn is decomposed without knowledge of a target, on logical shapes: elementwise ops, norms, look-ups and positions become
-    `linalg.generic`, a matmul zeros, sums and its epilogue; attention becomes a grid (`scf.forall`) over tiles of 16 queries of each sequence and head with a
-    loop over KV blocks of online softmax, so that its memory is that of a tile; a recurrence becomes a grid over sequences with a loop over time. Declarations, parameter slices and `attn.dim_size` stay.
+    `linalg.generic`, a matmul zeros, sums and its epilogue; attention becomes a grid (`scf.forall`) over tiles of queries of each sequence and head with a
+    loop over KV blocks of online softmax, so that its memory is that of a tile, both of the sizes of its schedule (`attn.schedule` with `queries` and `keys`); a recurrence becomes a grid over sequences with a loop over time. Declarations, parameter slices and `attn.dim_size` stay.
     Ops on the cache need its layout, which a target's own pass gives; without it they are refused.
 
     ```mlir
@@ -31,16 +31,19 @@ def AttnToLinalg : Pass<"attn-to-linalg"> {
 def AttnTileLinalg : Pass<"attn-tile-linalg"> {
   let summary = "linalg ops become parallel grids of tiles";
   let description = [{
-    Every linalg op outside of a grid becomes an `scf.forall` over tiles of its last two parallel loops, of at most 16 x 256 points, and over the other ones
-    point by point. Reductions stay whole, so that sums are in one order. Sizes are constants: results have the same bits for any number of threads.
+    Every linalg op outside of a grid becomes an `scf.forall` over tiles of its last two parallel loops, of at most as many points as `linalg = <columns = .., rows = ..>` of the
+    module's `attn.schedule` says, and over the other ones
+    point by point. Reductions stay whole, so that sums are in one order. Sizes are numbers of the text: results have the same bits for any number of threads.
 
     A tensor that a loop carries and an iteration makes elsewhere is copied back at its end, and extents are those of the entry's arguments.
 
     ```mlir
-    func.func @zero(%x: tensor<?x1024xf32>) -> tensor<?x1024xf32> {
-      %f0 = arith.constant 0.0 : f32
-      %y = linalg.fill ins(%f0 : f32) outs(%x : tensor<?x1024xf32>) -> tensor<?x1024xf32>
-      return %y : tensor<?x1024xf32>
+    module attributes {attn.schedule = #attn.schedule<linalg = <columns = 256, rows = 16>>} {
+      func.func @zero(%x: tensor<?x1024xf32>) -> tensor<?x1024xf32> {
+        %f0 = arith.constant 0.0 : f32
+        %y = linalg.fill ins(%f0 : f32) outs(%x : tensor<?x1024xf32>) -> tensor<?x1024xf32>
+        return %y : tensor<?x1024xf32>
+      }
     }
     ```
   }];

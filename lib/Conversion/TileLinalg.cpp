@@ -1,6 +1,7 @@
 //===- TileLinalg.cpp - linalg ops as parallel grids of tiles --------------------------------===//
 #include "dialect/Attn/AttnDialect.h"
 #include "lib/Conversion/Passes.h"
+#include "lib/Conversion/Schedule.h"
 #include "lib/Conversion/Tensors.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -22,18 +23,15 @@ using namespace rapt;
 
 namespace {
 
-/// Points of a tile along its last two parallel loops.
-constexpr int64_t kRows = 16, kColumns = 256;
-
-/// A tile's extent along each loop; 0: whole.
-SmallVector<OpFoldResult> tileOf(linalg::LinalgOp op) {
+/// A tile's extent along each loop, along its last two parallel loops that of `tiles`; 0: whole.
+SmallVector<OpFoldResult> tileOf(linalg::LinalgOp op, const neutral::LinalgTiles &tiles) {
   Builder b(op.getContext());
   SmallVector<OpFoldResult> sizes;
   int64_t next = 0; // parallel loops seen, from the last
   for (utils::IteratorType loop : llvm::reverse(op.getIteratorTypesArray())) {
     int64_t size = 0;
     if (loop == utils::IteratorType::parallel)
-      size = next == 0 ? kColumns : next == 1 ? kRows : 1, ++next;
+      size = next == 0 ? tiles.columns : next == 1 ? tiles.rows : 1, ++next;
     sizes.push_back(b.getIndexAttr(size));
   }
   std::reverse(sizes.begin(), sizes.end());
@@ -62,7 +60,7 @@ scf::ForallOp normalized(IRRewriter &rewriter, scf::ForallOp grid) {
   return result;
 }
 
-LogicalResult tileByGrid(linalg::LinalgOp op) {
+LogicalResult tileByGrid(linalg::LinalgOp op, const neutral::LinalgTiles &tiles) {
   IRRewriter rewriter(op.getContext());
   // Without points an op leaves its destinations as they are; upstream's tiling takes an extent of 0 for that of no
   // tile.
@@ -72,7 +70,7 @@ LogicalResult tileByGrid(linalg::LinalgOp op) {
   }
   rewriter.setInsertionPoint(op);
   scf::SCFTilingOptions options;
-  options.setTileSizes(tileOf(op)).setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
+  options.setTileSizes(tileOf(op, tiles)).setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
   FailureOr<scf::SCFTilingResult> tiled =
       scf::tileUsingSCF(rewriter, cast<TilingInterface>(op.getOperation()), options);
   if (failed(tiled))
@@ -177,9 +175,11 @@ struct TileLinalg : rapt::impl::AttnTileLinalgBase<TileLinalg> {
       if (!op->getParentOfType<scf::ForallOp>() && op.getNumParallelLoops() > 0)
         ops.push_back(op);
     });
-    for (linalg::LinalgOp op : ops)
-      if (failed(tileByGrid(op)))
+    for (linalg::LinalgOp op : ops) {
+      auto module = op->getParentOfType<ModuleOp>();
+      if (failed(neutral::verifyLinalgTiles(module)) || failed(tileByGrid(op, neutral::LinalgTiles::of(module))))
         return signalPassFailure();
+    }
     SmallVector<tensor::DimOp> dims;
     getOperation()->walk([&](tensor::DimOp dim) { dims.push_back(dim); });
     llvm::for_each(dims, resolve);

@@ -1,33 +1,37 @@
 // RUN: rapt-opt %s --attn-tile-linalg --canonicalize --cse --split-input-file | FileCheck %s
 
-// CHECK-DAG: #[[$ROWS:.*]] = affine_map<()[s0] -> (s0 ceildiv 16)>
-// CHECK-DAG: #[[$FIRST_ROW:.*]] = affine_map<()[s0] -> (s0 * 16)>
-// CHECK-DAG: #[[$FIRST_COLUMN:.*]] = affine_map<()[s0] -> (s0 * 256)>
+// CHECK-DAG: #[[$ROWS:.*]] = affine_map<()[s0] -> (s0 ceildiv 8)>
+// CHECK-DAG: #[[$FIRST_ROW:.*]] = affine_map<()[s0] -> (s0 * 8)>
+// CHECK-DAG: #[[$FIRST_COLUMN:.*]] = affine_map<()[s0] -> (s0 * 64)>
 
-// A tile has 16 x 256 points; tasks are counted from 0 by 1, as an executor counts them. The result is in the destination's place.
+// A tile has as many points as the schedule says; tasks are counted from 0 by 1, as an executor counts them. The result is in the destination's place.
+module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
 // CHECK-LABEL: @fill
 // CHECK-SAME: %[[X:.*]]: tensor<?x1024xf32>
 func.func @fill(%x: tensor<?x1024xf32>) -> tensor<?x1024xf32> {
   %f0 = arith.constant 0.0 : f32
   // CHECK: %[[COUNT:.*]] = affine.apply #[[$ROWS]]
-  // CHECK: scf.forall (%[[I:.*]], %[[J:.*]]) in (%[[COUNT]], 4) shared_outs(%[[OUT:.*]] = %[[X]])
+  // CHECK: scf.forall (%[[I:.*]], %[[J:.*]]) in (%[[COUNT]], 16) shared_outs(%[[OUT:.*]] = %[[X]])
   // CHECK-DAG: %[[ROW:.*]] = affine.apply #[[$FIRST_ROW]]()[%[[I]]]
   // CHECK-DAG: %[[COLUMN:.*]] = affine.apply #[[$FIRST_COLUMN]]()[%[[J]]]
-  // CHECK: tensor.extract_slice %[[OUT]][%[[ROW]], %[[COLUMN]]] [%{{.*}}, 256] [1, 1]
+  // CHECK: tensor.extract_slice %[[OUT]][%[[ROW]], %[[COLUMN]]] [%{{.*}}, 64] [1, 1]
   %y = linalg.fill ins(%f0 : f32) outs(%x : tensor<?x1024xf32>) -> tensor<?x1024xf32>
   return %y : tensor<?x1024xf32>
+}
 }
 
 // -----
 
 // Other loops are taken point by point.
+module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
 // CHECK-LABEL: @cube
 func.func @cube(%x: tensor<5x32x512xf32>) -> tensor<5x32x512xf32> {
   %f0 = arith.constant 0.0 : f32
-  // CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) in (5, 2, 2)
-  // CHECK: tensor.extract_slice {{.*}} [1, 16, 256] [1, 1, 1]
+  // CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) in (5, 4, 8)
+  // CHECK: tensor.extract_slice {{.*}} [1, 8, 64] [1, 1, 1]
   %y = linalg.fill ins(%f0 : f32) outs(%x : tensor<5x32x512xf32>) -> tensor<5x32x512xf32>
   return %y : tensor<5x32x512xf32>
+}
 }
 
 // -----
@@ -36,6 +40,7 @@ func.func @cube(%x: tensor<5x32x512xf32>) -> tensor<5x32x512xf32> {
 #row = affine_map<(d0, d1) -> (d0)>
 
 // A sum stays whole, so that its order is one for any number of threads. The grid keeps the number of the op that it computes.
+module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
 // CHECK-LABEL: @reduction
 func.func @reduction(%x: tensor<?x800xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
   // CHECK: scf.forall (%{{.*}}) in
@@ -49,6 +54,7 @@ func.func @reduction(%x: tensor<?x800xf32>, %y: tensor<?xf32>) -> tensor<?xf32> 
   } -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+}
 
 // -----
 
@@ -56,6 +62,7 @@ func.func @reduction(%x: tensor<?x800xf32>, %y: tensor<?xf32>) -> tensor<?xf32> 
 #none = affine_map<(d0) -> ()>
 
 // Near miss: without a parallel loop there is no grid.
+module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
 // CHECK-LABEL: @one_sum
 func.func @one_sum(%x: tensor<800xf32>, %y: tensor<f32>) -> tensor<f32> {
   // CHECK-NOT: scf.forall
@@ -67,11 +74,13 @@ func.func @one_sum(%x: tensor<800xf32>, %y: tensor<f32>) -> tensor<f32> {
   } -> tensor<f32>
   return %0 : tensor<f32>
 }
+}
 
 // -----
 
 // A tensor that an iteration makes elsewhere is copied back, and its extents are those of the entry's argument, so that no allocation
 // depends on the loop.
+module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
 // CHECK-LABEL: @carried
 // CHECK-SAME: %[[X:.*]]: tensor<?x80xf32>, %{{.*}}: tensor<?x80xf32>
 func.func @carried(%x: tensor<?x80xf32>, %w: tensor<?x80xf32>, %n: index) -> tensor<?x80xf32> {
@@ -94,10 +103,12 @@ func.func @carried(%x: tensor<?x80xf32>, %w: tensor<?x80xf32>, %n: index) -> ten
   }
   return %0 : tensor<?x80xf32>
 }
+}
 
 // -----
 
 // Near miss: what is made in the place of the carried tensor needs no copy.
+module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
 // CHECK-LABEL: @in_place
 func.func @in_place(%x: tensor<?x80xf32>, %n: index) -> tensor<?x80xf32> {
   %c0 = arith.constant 0 : index
@@ -113,10 +124,12 @@ func.func @in_place(%x: tensor<?x80xf32>, %n: index) -> tensor<?x80xf32> {
   }
   return %0 : tensor<?x80xf32>
 }
+}
 
 // -----
 
 // An op that a task computes already gets no grid of its own.
+module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
 // CHECK-LABEL: @inside
 func.func @inside(%x: tensor<64x80xf32>) -> tensor<64x80xf32> {
   %f0 = arith.constant 0.0 : f32
@@ -131,4 +144,5 @@ func.func @inside(%x: tensor<64x80xf32>) -> tensor<64x80xf32> {
     }
   }
   return %0 : tensor<64x80xf32>
+}
 }

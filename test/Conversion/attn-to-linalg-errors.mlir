@@ -43,19 +43,21 @@ func.func @recurrence(%x: tensor<?x256xf32>, %w: tensor<8x33x32xf32>, %begin: te
 
 // -----
 
+#tiles = #attn.schedule<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @channels(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %v: tensor<?x4x?xf32>, %scale: f32) -> tensor<?x4x?xf32> {
   // expected-error@+1 {{'attn.attention' op has no neutral decomposition: the number of the value's channels is not static}}
-  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
+  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o] {attn.schedule = #tiles}
     : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x?xf32> -> tensor<?x4x?xf32>
   return %o : tensor<?x4x?xf32>
 }
 
 // -----
 
+#tiles = #attn.schedule<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -64,13 +66,14 @@ func.func @two_caches(%cache: tensor<?x2x4x2x64x64xf32>, %layer: index, %table: 
   %keys, %v0 = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x64x64xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
   %k1, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x64x64xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
   // expected-error@+1 {{'attn.attention' op has no neutral decomposition: keys and values are not of one cache}}
-  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o]
+  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #tiles}
     : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
   return %o : tensor<?x4x64xf32>
 }
 
 // -----
 
+#tiles = #attn.schedule<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -78,7 +81,7 @@ func.func @two_caches(%cache: tensor<?x2x4x2x64x64xf32>, %layer: index, %table: 
 func.func @cached_values(%cache: tensor<?x2x4x2x64x64xf32>, %layer: index, %table: tensor<?x?xi32>, %keys: tensor<?x?x4x64xf32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
   %k1, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x64x64xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
   // expected-error@+1 {{'attn.attention' op has no neutral decomposition: values are in a cache, and keys are not}}
-  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o]
+  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #tiles}
     : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
   return %o : tensor<?x4x64xf32>
 }

@@ -44,7 +44,7 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
     if (o.qBegin) // queries behind the last row's give 0
       init = filled(b, 0, init);
     SmallVector<OpFoldResult> extents{o.extentOf(b, Dim::B), o.extentOf(b, Dim::HKV), o.extentOf(b, Dim::G),
-                                      affineOf(b, b.getAffineDimExpr(0).ceilDiv(kQueries), {queries})};
+                                      affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.queries), {queries})};
     SmallVector<Value> inits{init};
     if (lse) // queries behind the last row's have no keys
       inits.push_back(o.qBegin ? filled(b, -std::numeric_limits<double>::infinity(), lse) : lse);

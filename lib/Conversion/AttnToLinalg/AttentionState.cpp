@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/OnlineSoftmax.h"
 #include "lib/Conversion/AttnToLinalg/Patterns.h"
+#include "lib/Conversion/Schedule.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -66,27 +67,29 @@ struct DecomposeState : OpRewritePattern<attn::AttentionStateOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::AttentionStateOp op, PatternRewriter &rewriter) const override {
+    const auto tiling = AttentionTiles::of(op);
     // A part of a grid is one task's.
     if (op->getParentOfType<scf::ForallOp>()) {
-      rewriter.replaceOp(op, overKeys(rewriter, op, kKeys));
+      rewriter.replaceOp(op, overKeys(rewriter, op, tiling.keys));
       return success();
     }
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     OpFoldResult queries = extent(b, op.getQuery(), 0);
-    OpFoldResult tiles = affineOf(b, b.getAffineDimExpr(0).ceilDiv(kQueries), {queries});
+    OpFoldResult tiles = affineOf(b, b.getAffineDimExpr(0).ceilDiv(tiling.queries), {queries});
     rewriter.replaceOp(
         op, grid(b, {tiles}, op.getDpsInits(), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-          return updateTile(b, rewriter, op, ids[0], queries, dests);
+          return updateTile(b, rewriter, op, tiling, ids[0], queries, dests);
         }));
     return success();
   }
 
   static SmallVector<Insertion> updateTile(ImplicitLocOpBuilder &b, RewriterBase &rewriter, attn::AttentionStateOp op,
-                                           Value nth, OpFoldResult queries, ValueRange dests) {
-    OpFoldResult first = affineOf(b, b.getAffineDimExpr(0) * kQueries, {OpFoldResult(nth)}),
+                                           const AttentionTiles &tiling, Value nth, OpFoldResult queries,
+                                           ValueRange dests) {
+    OpFoldResult first = affineOf(b, b.getAffineDimExpr(0) * tiling.queries, {OpFoldResult(nth)}),
                  rest = affineOf(b, b.getAffineDimExpr(0) - b.getAffineDimExpr(1), {queries, first});
     SmallVector<OpFoldResult> offsets{first, b.getIndexAttr(0)},
-        sizes{affineMin(b, {b.getIndexAttr(kQueries), rest}), extent(b, op.getKey(), 0)};
+        sizes{affineMin(b, {b.getIndexAttr(tiling.queries), rest}), extent(b, op.getKey(), 0)};
     auto tile = cast<attn::AttentionStateOp>(op.getTiledImplementation(b, offsets, sizes)->tiledOps[0]);
     SmallVector<Insertion> insertions(3);
     SmallVector<Value> before(tile.getDpsInits());
@@ -99,7 +102,7 @@ struct DecomposeState : OpRewritePattern<attn::AttentionStateOp> {
     }
     eraseDead(rewriter, before);
     b.setInsertionPointAfter(tile);
-    for (auto [insertion, result] : llvm::zip_equal(insertions, overKeys(rewriter, tile, kKeys)))
+    for (auto [insertion, result] : llvm::zip_equal(insertions, overKeys(rewriter, tile, tiling.keys)))
       insertion.tile = result;
     eraseDead(rewriter, tile.getResult(0));
     return insertions;

@@ -9,7 +9,7 @@ using Dim = AttentionOperands::Dim;
 AttentionOperands::AttentionOperands(attn::AttentionOp op)
     : op(op), query(op.getQuery()), key(op.getKey()), value(op.getValue()), scale(op.getScale()),
       qBegin(op.getQBegin()), qOffset(op.getQOffset()), kvBegin(op.getKvBegin()), kvLength(op.getKvLength()),
-      additive(op.getAdditive()), extras(op.getExtras()), score(&op.getScore()), mask(&op.getMask()) {
+      additive(op.getAdditive()), extras(op.getExtras()), score(&op.getScore()), mask(&op.getMask()), tiles(AttentionTiles::of(op)) {
   for (unsigned i = 0; i < op.getMaps().size(); ++i)
     maps.push_back(op.getMap(i));
 }
@@ -81,11 +81,11 @@ QueryTile neutral::queryTile(ImplicitLocOpBuilder &b, const AttentionOperands &o
     begin = readIndex(b, o.qBegin, row);
     queries = arith::SubIOp::create(b, readIndex(b, o.qBegin, next), begin);
   }
-  Value start = arith::MulIOp::create(b, nth, index(b, kQueries));
+  Value start = arith::MulIOp::create(b, nth, index(b, o.tiles.queries));
   tile.inRow = arith::MinSIOp::create(b, start, queries);
   tile.first = arith::AddIOp::create(b, begin, tile.inRow);
   Value rest = arith::SubIOp::create(b, queries, tile.inRow);
-  tile.size = affineMin(b, {b.getIndexAttr(kQueries), OpFoldResult(rest)});
+  tile.size = affineMin(b, {b.getIndexAttr(o.tiles.queries), OpFoldResult(rest)});
   Value offset = o.qOffset ? readIndex(b, o.qOffset, row) : zero;
   tile.position = arith::AddIOp::create(b, offset, tile.inRow);
 
@@ -143,7 +143,7 @@ KeyRange neutral::keyRange(ImplicitLocOpBuilder &b, const AttentionOperands &o, 
                            const QueryTile &tile) {
   attn::KVViewOp view = o.view();
   if (!view)
-    return {tile.from, tile.to, kKeys};
+    return {tile.from, tile.to, o.tiles.keys};
   const int64_t channels = cast<RankedTensorType>(view.getKeys().getType()).getDimSize(3),
                 step = cache->blockOf(cast<RankedTensorType>(view.getCache().getType()), channels);
   Value block = arith::DivUIOp::create(b, tile.from, index(b, step));

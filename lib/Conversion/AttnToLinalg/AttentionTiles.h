@@ -3,6 +3,7 @@
 #include "lib/Analysis/Mask.h"
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "lib/Conversion/AttnToLinalg/OnlineSoftmax.h"
+#include "lib/Conversion/Schedule.h"
 
 namespace rapt::neutral {
 
@@ -19,6 +20,7 @@ struct AttentionOperands {
   llvm::SmallVector<Value> extras;
   llvm::SmallVector<AffineMap> maps; ///< query, key, value, result, extras
   mlir::Region *score, *mask;
+  AttentionTiles tiles; ///< queries of a task, and keys of a block that is not a cache's
 
   /// The tensor with map `i`, but the result; null where none is read.
   Value operand(unsigned i) const;
@@ -37,7 +39,7 @@ struct QueryTile {
   Value first;       ///< its first query in the dim q
   Value inRow;       ///< its first query, counted from the row's first
   Value position;    ///< absolute, of its first query
-  OpFoldResult size; ///< queries, at most kQueries
+  OpFoldResult size; ///< queries, at most those of the schedule
   Value firstKey;    ///< of the row, in the dim kv of plain tensors
   Value from, to;    ///< keys that one of the queries may see, counted from the row's first
 };

@@ -2,6 +2,7 @@
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "lib/Conversion/AttnToLinalg/Patterns.h"
 #include "lib/Conversion/Passes.h"
+#include "lib/Conversion/Schedule.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -71,6 +72,12 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
       if (isOpTriviallyDead(op))
         op->erase();
     });
+    const WalkResult schedules = getOperation()->walk([](Operation *op) {
+      return neutral::hasAttentionTiles(op) && failed(neutral::verifyAttentionTiles(op)) ? WalkResult::interrupt()
+                                                                                         : WalkResult::advance();
+    });
+    if (schedules.wasInterrupted())
+      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     populateAttnToLinalgPatterns(patterns, cache);
     neutral::populateKVCache(patterns, cache);

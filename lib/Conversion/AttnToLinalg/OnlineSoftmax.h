@@ -4,9 +4,6 @@
 
 namespace rapt::neutral {
 
-/// Queries of a tile, and keys of a KV block that is not a cache's.
-inline constexpr int64_t kQueries = 16, kKeys = 64;
-
 /// Queries [m, d] and keys [n, d] of one row and head, with what their scores depend on, as attn.attention_state has
 /// them.
 struct ScoreTile {

@@ -11,6 +11,8 @@
 #include "lib/Host/Passes.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Layout/Passes.h"
+#include "lib/Target/CPU/Schedule/Passes.h"
+#include "lib/Target/CPU/Schedule/Schedule.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "lib/Target/Target.h"
 #include "lib/Transforms/Passes.h"
@@ -41,6 +43,7 @@ void addLaidOut(OpPassManager &passes) {
   passes.addPass(createAttnMaterializeLayouts());
   passes.addPass(createAttnRoundRows());
   passes.addPass(createAttnPairAttention());
+  passes.addPass(createAttnCPUSchedule());
 }
 
 void addTiled(OpPassManager &passes) {
@@ -112,7 +115,7 @@ public:
     return info;
   }
 
-  int64_t recurrenceTile() const override { return cpu::kRecurrenceTile; }
+  int64_t recurrenceTile() const override { return cpu::recurrenceRows(); }
 
   std::optional<CacheFormat> cacheFormat(ShapedType pool, int64_t headDim) const override {
     std::optional<attn_cpu::CacheLayout> layout = attn_cpu::CacheLayout::of(pool, attn_cpu::padToPanel(headDim));
@@ -157,6 +160,7 @@ public:
 
   void registerPasses() const override {
     registerCPULayoutPasses();
+    registerCPUSchedulePasses();
     registerCPUTilePasses();
     registerCPUCodegenPasses();
   }

@@ -43,6 +43,7 @@ public:
   void addPasses(OpPassManager &passes, Stage stage) const override {
     if (stage == Stage::LaidOut) {
       passes.addPass(createAttnGenericLayout());
+      passes.addPass(createAttnGenericSchedule());
     } else if (stage == Stage::Tiled) {
       passes.addPass(createAttnToLinalg(&generic::rowCache()));
       passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());

@@ -26,10 +26,37 @@ def AttnGenericLayout : Pass<"attn-generic-layout", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def AttnGenericSchedule : Pass<"attn-generic-schedule", "::mlir::ModuleOp"> {
+  let summary = "sizes of tiles for the neutral decompositions";
+  let description = [{
+    Sets `attn.schedule`: of each attention op the queries of a tile and the keys of a KV block, of the module the tiles of its linalg ops.
+
+    ```mlir
+    #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+    #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+    #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+    #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+    module {
+      func.func @f(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %scale: f32) -> tensor<?x12x64xf32> {
+        %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o]
+          : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+        return %o : tensor<?x12x64xf32>
+      }
+    }
+    ```
+    becomes
+    ```
+    module attributes {attn.schedule = #attn.schedule<linalg = <columns = 256, rows = 16>>} {
+        %o = attn.attention ... {attn.schedule = #attn.schedule<keys = 64, queries = 16>} ...
+    ```
+  }];
+}
+
 def AttnVerifyGeneric : Pass<"attn-verify-generic", "::mlir::ModuleOp"> {
   let summary = "checks the contracts of the generic target's stages `laid-out` and `tiled`";
   let description = [{
-    The module has its target (`attn.target`), every parameter its layout, offset and stride, and the cache its layout. With `tiled`, no attn op is left but
+    The module has its target (`attn.target`) and the schedule of linalg ops, every parameter its layout, offset and stride, the cache its layout, and an
+    attention op its schedule. With `tiled`, no attn op is left but
     declarations and parameter slices.
   }];
   let options = [Option<"tiled", "tiled", "bool", "false", "The stage is tiled, else laid-out">];

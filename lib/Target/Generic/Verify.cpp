@@ -1,5 +1,6 @@
 //===- Verify.cpp - Contracts of the generic target's stages -----------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Conversion/Schedule.h"
 #include "lib/Target/Generic/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -32,7 +33,8 @@ struct VerifyGeneric : rapt::impl::AttnVerifyGenericBase<VerifyGeneric> {
                                     << " stage promises";
       return signalPassFailure();
     }
-    if (failed(verifyEach(getOperation(), [&](Operation *op) { return verify(op, stage); })))
+    if (failed(verifyEach(getOperation(), [&](Operation *op) { return verify(op, stage); })) ||
+        (!tiled && failed(neutral::verifyLinalgTiles(getOperation()))))
       signalPassFailure();
   }
 
@@ -47,6 +49,8 @@ struct VerifyGeneric : rapt::impl::AttnVerifyGenericBase<VerifyGeneric> {
     if (tiled && isa<attn::AttnDialect>(op->getDialect()) &&
         !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp>(op))
       return op->emitOpError("is left whole: the tiled stage promises tiles");
+    if (neutral::hasAttentionTiles(op) && failed(neutral::verifyAttentionTiles(op)))
+      return failure();
     return verifyDialects<attn::AttnDialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
                           linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>(op, stage);
   }

@@ -1,7 +1,8 @@
 // RUN: rapt-opt %s --attn-to-linalg --split-input-file | FileCheck %s
 
-// A state outside of a grid is cut into tiles of 16 queries, by its own interface: positions and slices move with the tile. Each tile goes through its keys
-// in blocks of 64, which the loop carries acc, max and sum through.
+#tiles = #attn.schedule<keys = 24, queries = 8>
+// A state outside of a grid is cut into tiles of 8 queries, by its own interface: positions and slices move with the tile. Each tile goes through its keys
+// in blocks of 24, which the loop carries acc, max and sum through.
 // CHECK-LABEL: @whole
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<?x20xf32>, %[[K:[a-z0-9]+]]: tensor<?x20xbf16>, %[[V:[a-z0-9]+]]: tensor<?x24xf32>
 // CHECK-SAME: %[[BIAS:[a-z0-9]+]]: tensor<?x1x?xf32>, %[[ACC:[a-z0-9]+]]: tensor<?x24xf32>, %[[M:[a-z0-9]+]]: tensor<?xf32>, %[[L:[a-z0-9]+]]: tensor<?xf32>
@@ -14,7 +15,7 @@ func.func @whole(%q: tensor<?x20xf32>, %k: tensor<?x20xbf16>, %v: tensor<?x24xf3
   // CHECK: %[[A0:.*]] = tensor.extract_slice %[[A]]
   // CHECK: %[[B0:.*]] = tensor.extract_slice %[[B]]
   // CHECK: %[[C0:.*]] = tensor.extract_slice %[[C]]
-  // CHECK: %[[STATE:.*]]:3 = scf.for %{{.*}} step %c64 iter_args(%{{.*}} = %[[A0]], %[[MAX:.*]] = %[[B0]], %{{.*}} = %[[C0]])
+  // CHECK: %[[STATE:.*]]:3 = scf.for %{{.*}} step %c24 iter_args(%{{.*}} = %[[A0]], %[[MAX:.*]] = %[[B0]], %{{.*}} = %[[C0]])
   // CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<?x20xbf16>) outs(%{{.*}} : tensor<20x?xf32>)
   // CHECK: arith.extf
   // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?x?xf32>, tensor<?x1x?xf32>)
@@ -24,7 +25,7 @@ func.func @whole(%q: tensor<?x20xf32>, %k: tensor<?x20xbf16>, %v: tensor<?x24xf3
   // CHECK: tensor.parallel_insert_slice %[[STATE]]#1 into %[[B]]
   // CHECK: tensor.parallel_insert_slice %[[STATE]]#2 into %[[C]]
   // CHECK: return %[[RESULT]]#0, %[[RESULT]]#1, %[[RESULT]]#2
-  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) extras(%bias : tensor<?x1x?xf32>) maps [affine_map<(q, kv) -> (kv, 0, q)>] init(%acc, %m, %l)
+  %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) extras(%bias : tensor<?x1x?xf32>) maps [affine_map<(q, kv) -> (kv, 0, q)>] init(%acc, %m, %l) {attn.schedule = #tiles}
     : tensor<?x20xf32>, tensor<?x20xbf16>, tensor<?x24xf32>, tensor<?x24xf32>, tensor<?xf32>, tensor<?xf32>
     score {
     ^bb0(%x: f32, %b: index, %h: index, %y: index, %z: index, %e: f32):
@@ -36,6 +37,7 @@ func.func @whole(%q: tensor<?x20xf32>, %k: tensor<?x20xbf16>, %v: tensor<?x24xf3
 
 // -----
 
+#tiles = #attn.schedule<keys = 24, queries = 8>
 // Near miss: in a grid a state is a task's, which another grid cannot be in.
 // CHECK-LABEL: @task
 func.func @task(%q: tensor<8x20xf32>, %k: tensor<?x20xf32>, %v: tensor<?x24xf32>, %s: f32, %i: index, %acc: tensor<8x24xf32>, %m: tensor<8xf32>,
@@ -44,7 +46,7 @@ func.func @task(%q: tensor<8x20xf32>, %k: tensor<?x20xf32>, %v: tensor<?x24xf32>
   // CHECK-NOT: scf.forall (
   // CHECK: scf.for
   %r = scf.forall (%t) in (1) shared_outs(%o = %acc) -> tensor<8x24xf32> {
-    %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%o, %m, %l)
+    %0:3 = attn.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%o, %m, %l) {attn.schedule = #tiles}
       : tensor<8x20xf32>, tensor<?x20xf32>, tensor<?x24xf32>, tensor<8x24xf32>, tensor<8xf32>, tensor<8xf32>
     scf.forall.in_parallel {
       tensor.parallel_insert_slice %0#0 into %o[0, 0] [8, 24] [1, 1] : tensor<8x24xf32> into tensor<8x24xf32>

@@ -1,13 +1,14 @@
 // RUN: rapt-opt %s --attn-to-linalg --split-input-file | FileCheck %s
 
+#tiles = #attn.schedule<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// CHECK-DAG: #[[$TILES:.*]] = affine_map<()[s0] -> (s0 ceildiv 16)>
-// CHECK-DAG: #[[$TILE:.*]] = affine_map<(d0) -> (16, d0)>
-// CHECK-DAG: #[[$BLOCK:.*]] = affine_map<(d0)[s0] -> (-d0 + s0, 64)>
+// CHECK-DAG: #[[$TILES:.*]] = affine_map<()[s0] -> (s0 ceildiv 8)>
+// CHECK-DAG: #[[$TILE:.*]] = affine_map<(d0) -> (8, d0)>
+// CHECK-DAG: #[[$BLOCK:.*]] = affine_map<(d0)[s0] -> (-d0 + s0, 24)>
 // CHECK-DAG: #[[$TRANSPOSED:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-DAG: #[[$SECOND:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
 // CHECK-DAG: #[[$FIRST:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
@@ -36,7 +37,7 @@ func.func @causal(%q: tensor<?x3x20xf32>, %k: tensor<?x3x20xf32>, %v: tensor<?x3
   // CHECK: %[[SEEN_KEYS:.*]] = arith.maxsi %[[RANGE]], %c0
   // CHECK: %[[QUERY:.*]] = tensor.extract_slice %[[Q]][%{{.*}}, %[[HEAD]], 0] [%[[SIZE]], 1, 20] [1, 1, 1] : tensor<?x3x20xf32> to tensor<?x20xf32>
   // CHECK: arith.constant -3.40282347E+38
-  // CHECK: scf.for %[[BEGIN:.*]] = %{{.*}} to %[[SEEN_KEYS]] step %c64 iter_args(%[[SUMS:.*]] = %{{.*}}, %[[MAX:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}}) -> (tensor<?x24xf32>, tensor<?xf32>, tensor<?xf32>)
+  // CHECK: scf.for %[[BEGIN:.*]] = %{{.*}} to %[[SEEN_KEYS]] step %c24 iter_args(%[[SUMS:.*]] = %{{.*}}, %[[MAX:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}}) -> (tensor<?x24xf32>, tensor<?xf32>, tensor<?xf32>)
   // CHECK: affine.min #[[$BLOCK]](%[[BEGIN]])[%[[SEEN_KEYS]]]
   // CHECK: %[[KEY:.*]] = tensor.extract_slice %[[K]]
   // CHECK: %[[VALUE:.*]] = tensor.extract_slice %[[V]]
@@ -69,7 +70,7 @@ func.func @causal(%q: tensor<?x3x20xf32>, %k: tensor<?x3x20xf32>, %v: tensor<?x3
   // CHECK: %[[MEAN:.*]] = arith.divf
   // CHECK: arith.select %[[EMPTY]], %{{.*}}, %[[MEAN]]
   // CHECK: tensor.parallel_insert_slice %{{.*}} into %[[OUT]][%{{.*}}, %[[HEAD]], 0] [%[[SIZE]], 1, 24] [1, 1, 1]
-  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
+  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o] {attn.schedule = #tiles}
     : tensor<?x3x20xf32>, tensor<?x3x20xf32>, tensor<?x3x24xf32> -> tensor<?x3x24xf32>
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -81,6 +82,7 @@ func.func @causal(%q: tensor<?x3x20xf32>, %k: tensor<?x3x20xf32>, %v: tensor<?x3
 
 // -----
 
+#tiles = #attn.schedule<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -95,16 +97,17 @@ func.func @unmasked(%q: tensor<?x3x20xf32>, %k: tensor<?x3x20xf32>, %scale: f32)
   // CHECK: %[[END:.*]] = arith.select %{{.*}}, %{{.*}}, %[[KEYS]]
   // CHECK: %[[RANGE:.*]] = arith.subi %[[END]], %{{.*}}
   // CHECK: %[[COUNT:.*]] = arith.maxsi %[[RANGE]], %{{.*}}
-  // CHECK: scf.for %{{.*}} = %{{.*}} to %[[COUNT]] step %c64
+  // CHECK: scf.for %{{.*}} = %{{.*}} to %[[COUNT]] step %c24
   // CHECK-NOT: i8
   // CHECK: scf.forall.in_parallel
-  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o]
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #tiles}
     : tensor<?x3x20xf32>, tensor<?x3x20xf32>, tensor<?x3x20xf32> -> tensor<?x3x20xf32>
   return %o : tensor<?x3x20xf32>
 }
 
 // -----
 
+#tiles = #attn.schedule<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -118,9 +121,9 @@ func.func @window(%q: tensor<?x1x20xf32>, %k: tensor<?x1x20xf32>, %scale: f32) -
   // CHECK: %[[FROM:.*]] = arith.maxsi %{{.*}}, %[[LOWER]]
   // CHECK: %[[RANGE:.*]] = arith.subi %{{.*}}, %[[FROM]]
   // CHECK: %[[COUNT:.*]] = arith.maxsi %[[RANGE]], %{{.*}}
-  // CHECK: scf.for %[[NTH:.*]] = %{{.*}} to %[[COUNT]] step %c64
+  // CHECK: scf.for %[[NTH:.*]] = %{{.*}} to %[[COUNT]] step %c24
   // CHECK: arith.addi %[[FROM]], %[[NTH]]
-  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o]
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #tiles}
     : tensor<?x1x20xf32>, tensor<?x1x20xf32>, tensor<?x1x20xf32> -> tensor<?x1x20xf32>
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -136,6 +139,7 @@ func.func @window(%q: tensor<?x1x20xf32>, %k: tensor<?x1x20xf32>, %scale: f32) -
 
 // -----
 
+#tiles = #attn.schedule<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -156,7 +160,7 @@ func.func @packed(%q: tensor<?x2x3x20xf32>, %k: tensor<?x2x20xf32>, %scale: f32,
   // CHECK: ^bb0(%[[SCORE:.*]]: f32, %[[ADDED:.*]]: f32, %{{.*}}: f32):
   // CHECK: %[[SCALED:.*]] = arith.mulf %[[SCORE]]
   // CHECK: arith.addf %[[SCALED]], %[[ADDED]]
-  %o = attn.attention %q, %k, %k, %scale q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>) extras(%bias : tensor<2x3xf32>) maps [#q, #k, #v, #o, #bias]
+  %o = attn.attention %q, %k, %k, %scale q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>) extras(%bias : tensor<2x3xf32>) maps [#q, #k, #v, #o, #bias] {attn.schedule = #tiles}
     : tensor<?x2x3x20xf32>, tensor<?x2x20xf32>, tensor<?x2x20xf32> -> tensor<?x2x3x20xf32>
     score {
     ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %e: f32):
@@ -168,6 +172,7 @@ func.func @packed(%q: tensor<?x2x3x20xf32>, %k: tensor<?x2x20xf32>, %scale: f32,
 
 // -----
 
+#tiles = #attn.schedule<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -177,13 +182,14 @@ func.func @packed(%q: tensor<?x2x3x20xf32>, %k: tensor<?x2x20xf32>, %scale: f32,
 // CHECK-LABEL: @dynamic
 func.func @dynamic(%q: tensor<?x3x?xf32>, %k: tensor<?x3x?xf32>, %v: tensor<?x3x20xf32>, %scale: f32) -> tensor<?x3x20xf32> {
   // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]
-  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
+  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o] {attn.schedule = #tiles}
     : tensor<?x3x?xf32>, tensor<?x3x?xf32>, tensor<?x3x20xf32> -> tensor<?x3x20xf32>
   return %o : tensor<?x3x20xf32>
 }
 
 // -----
 
+#tiles = #attn.schedule<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, dqk, kv)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -199,7 +205,7 @@ func.func @transposed(%q: tensor<?x3x20xf32>, %k: tensor<3x20x?xf32>, %v: tensor
   // CHECK: %[[SIZE:.*]] = affine.min #[[$BLOCK]]
   // CHECK: %[[KEY:.*]] = tensor.extract_slice %[[K]][{{.*}}] [1, 20, %[[SIZE]]] [1, 1, 1] : tensor<3x20x?xf32> to tensor<20x?xf32>
   // CHECK: linalg.generic {indexing_maps = [#[[$TRANSPOSED]], #[[$BOTH]]], {{.*}} ins(%[[KEY]] :
-  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
+  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o] {attn.schedule = #tiles}
     : tensor<?x3x20xf32>, tensor<3x20x?xf32>, tensor<?x3x24xf32> -> tensor<?x3x24xf32>
   return %o : tensor<?x3x24xf32>
 }

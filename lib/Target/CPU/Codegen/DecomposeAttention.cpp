@@ -14,8 +14,9 @@
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Codegen/RegisterTile.h"
 #include "lib/Target/CPU/Codegen/ScoreRegions.h"
+#include "lib/Target/CPU/Schedule/Fields.h"
+#include "lib/Target/CPU/Schedule/Verify.h"
 #include "lib/Target/CPU/Tile/Rows.h"
-#include "lib/TargetInfo/TargetInfo.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -130,7 +131,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
     Value rows = columnsOf(b, probabilities, first, count);
     if (multipliesTiles(op)) {
       Value start = fromZero ? zeros(b, acc) : acc;
-      return attn_cpu::VnniMatmulOp::create(b, acc.getType(), rows, values, start).getResult()[0];
+      return withKernel(attn_cpu::VnniMatmulOp::create(b, acc.getType(), rows, values, start), kernelIn(op));
     }
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto type = cast<RankedTensorType>(values.getType());
@@ -151,7 +152,9 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
   }
 
   /// Whether products are one op of all panels, which instructions on tiles take two at a time.
-  static bool multipliesTiles(attn_cpu::AttentionStateOp op) { return op.getPaired() && TargetInfo::of(op).amxBf16; }
+  static bool multipliesTiles(attn_cpu::AttentionStateOp op) { return op.getPaired() && kernelIn(op).matrixRows; }
+  /// The micro-kernel of its products.
+  static MicroKernel kernelIn(attn_cpu::AttentionStateOp op) { return scheduleOf<MicroKernel>(op); }
 
   /// The factor of the query: scores are in base-2 units where they are linear in it.
   static Value factorOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) {
@@ -171,7 +174,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
       return false;
     Value query = op.getQuery();
     while (true) {
-      if (rowsAlias(cast<RankedTensorType>(query.getType())))
+      if (rowsAlias(op, cast<RankedTensorType>(query.getType())))
         return false;
       Operation *from = query.getDefiningOp();
       if (!isa_and_present<tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
@@ -209,9 +212,9 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
         bounds.push_back(boundAhead(b, op, asValue(b, affineOf(b, b.getAffineDimExpr(0) + more, {nth})), count,
                                     extent(b, ahead.back(), 0)));
     }
-    return attn_cpu::PanelMatmulOp::create(b, dest.getType(), rows, panel, ahead, bounds, dest,
-                                           isSecond && !ahead.empty())
-        .getResult()[0];
+    return withKernel(attn_cpu::PanelMatmulOp::create(b, dest.getType(), rows, panel, ahead, bounds, dest,
+                                                      isSecond && !ahead.empty()),
+                      kernelIn(op));
   }
 
   /// The row of `rows` at which part `nth` of `count` of the step's part of what lies ahead begins.
@@ -267,7 +270,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
   static Value dotScores(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value query, Value keys,
                          Value scores) {
     forParts(op.getKey(), 0, getAsOpFoldResult(keys), [&](Value part, int64_t first, OpFoldResult count) {
-      scores = multipliesTiles(op) ? tileScores(b, query, part, first, count, scores)
+      scores = multipliesTiles(op) ? tileScores(b, op, query, part, first, count, scores)
                                    : panelScores(b, op, query, part, first, count, scores);
     });
     return scores;
@@ -278,10 +281,10 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
   }
 
   /// Scores of keys [first, first + count), one op.
-  static Value tileScores(ImplicitLocOpBuilder &b, Value query, Value keys, int64_t first, OpFoldResult count,
-                          Value scores) {
+  static Value tileScores(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value query, Value keys,
+                          int64_t first, OpFoldResult count, Value scores) {
     Value start = zeros(b, columnsOf(b, scores, first, count));
-    Value product = attn_cpu::VnniMatmulOp::create(b, start.getType(), query, keys, start).getResult()[0];
+    Value product = withKernel(attn_cpu::VnniMatmulOp::create(b, start.getType(), query, keys, start), kernelIn(op));
     int64_t m = cast<RankedTensorType>(query.getType()).getDimSize(0);
     return insert(b, product, scores, {b.getIndexAttr(0), b.getIndexAttr(first)}, {b.getIndexAttr(m), count});
   }
@@ -401,6 +404,7 @@ attn_cpu::AttentionStateOp sliceQueries(ImplicitLocOpBuilder &b, attn_cpu::Atten
                                                  op.getH(), position, op.getKv(), op.getLimit(), extras,
                                                  op.getAdditive(), ValueRange(), Value(), Value(), acc, max, sum,
                                                  op.getExtraMapsAttr(), op.getOnePosition(), op.getPaired());
+  step->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   IRMapping mapping;
   op.getScore().cloneInto(&step.getScore(), mapping);
   op.getMask().cloneInto(&step.getMask(), mapping);
@@ -442,6 +446,11 @@ void takeInTurn(attn_cpu::AttentionStateOp op, Decompose::Scores &scores) {
 struct DecomposeAttention : rapt::impl::AttnDecomposeAttentionBase<DecomposeAttention> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
+      return signalPassFailure();
+    const WalkResult kernels = getOperation()->walk([](attn_cpu::AttentionStateOp op) {
+      return failed(kernelOf(op)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (kernels.wasInterrupted())
       return signalPassFailure();
     SmallVector<attn_cpu::AttentionStateOp> wide;
     getOperation()->walk([&](attn_cpu::AttentionStateOp op) {

@@ -3,6 +3,7 @@
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Conversion/Copies.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,6 +20,8 @@ namespace rapt {
 using namespace mlir;
 using rapt::kLineBytes;
 using rapt::attn_cpu::kPanel;
+using rapt::cpu::CopySchedule;
+using rapt::cpu::moduleSchedule;
 
 namespace {
 
@@ -27,10 +30,6 @@ bool hasPanels(MemRefType source, MemRefType target) {
   return source.getRank() > 0 && !source.isDynamicDim(source.getRank() - 1) && source.getShape().back() % kPanel == 0 &&
          source.isLastDimUnitStride() && target.isLastDimUnitStride();
 }
-
-/// Bytes of a row from which on it is fetched ahead, and how far: longer than memory takes to answer. The processor by
-/// itself fetches what is read no further than a page's end, and nothing of what is only written.
-constexpr int64_t kLongRow = 4096, kBytesAhead = 2048;
 
 struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
   void runOnOperation() override {
@@ -41,13 +40,14 @@ struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
     for (memref::CopyOp copy : copies) {
       if (!rapt::isOntoItself(copy)) {
         ImplicitLocOpBuilder b(copy.getLoc(), copy);
-        lower(b, copy.getSource(), copy.getTarget());
+        lower(b, moduleSchedule<CopySchedule>(copy->getParentOfType<ModuleOp>(), rapt::cpu::kCopies), copy.getSource(),
+              copy.getTarget());
       }
       copy.erase();
     }
   }
 
-  static void lower(ImplicitLocOpBuilder &b, Value source, Value target) {
+  static void lower(ImplicitLocOpBuilder &b, const std::optional<CopySchedule> &schedule, Value source, Value target) {
     auto type = cast<MemRefType>(source.getType());
     const bool byPanels = hasPanels(type, cast<MemRefType>(target.getType()));
     Value zero = arith::ConstantIndexOp::create(b, 0);
@@ -60,8 +60,10 @@ struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
       b.setInsertionPointToStart(loop.getBody());
     }
     if (byPanels) {
-      fetchAhead(b, source, indices, /*isWrite=*/false);
-      fetchAhead(b, target, indices, /*isWrite=*/true);
+      if (schedule) {
+        fetchAhead(b, *schedule, source, indices, /*isWrite=*/false);
+        fetchAhead(b, *schedule, target, indices, /*isWrite=*/true);
+      }
       auto panel = VectorType::get({kPanel}, type.getElementType());
       Value elements = vector::LoadOp::create(b, panel, source, indices);
       vector::StoreOp::create(b, elements, target, indices);
@@ -72,14 +74,15 @@ struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
   }
 
   /// Fetches the lines of a panel that follows the one at `indices`, of long rows.
-  static void fetchAhead(ImplicitLocOpBuilder &b, Value buffer, SmallVector<Value> indices, bool isWrite) {
+  static void fetchAhead(ImplicitLocOpBuilder &b, const CopySchedule &schedule, Value buffer,
+                         SmallVector<Value> indices, bool isWrite) {
     auto type = cast<MemRefType>(buffer.getType());
     const int64_t bytes = type.getElementType().isIndex() ? 8 : llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-    if (type.isDynamicDim(type.getRank() - 1) || type.getShape().back() * bytes < kLongRow)
+    if (type.isDynamicDim(type.getRank() - 1) || type.getShape().back() * bytes < schedule.rowBytes)
       return;
     Value column = indices.back();
     for (int64_t line = 0; line < kPanel * bytes; line += kLineBytes) {
-      Value ahead = arith::ConstantIndexOp::create(b, (kBytesAhead + line) / bytes);
+      Value ahead = arith::ConstantIndexOp::create(b, (schedule.aheadBytes + line) / bytes);
       indices.back() = arith::AddIOp::create(b, column, ahead);
       memref::PrefetchOp::create(b, buffer, indices, isWrite, /*localityHint=*/3, /*isDataCache=*/true);
     }

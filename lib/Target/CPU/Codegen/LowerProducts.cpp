@@ -4,6 +4,7 @@
 #include "lib/Target/CPU/Codegen/MatrixTiles.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Codegen/RegisterTile.h"
+#include "lib/Target/CPU/Schedule/Verify.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "lib/Transforms/StageContract.h"
@@ -43,7 +44,7 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
       return signalPassFailure();
-    TargetInfo target = TargetInfo::of(getOperation());
+    const TargetInfo target = TargetInfo::of(getOperation());
     WalkResult result = getOperation()->walk([&](Operation *op) {
       if (auto product = dyn_cast<linalg::MatmulOp>(op))
         return lower({op, product.getInputs()[0], product.getInputs()[1], product.getOutputs()[0]}, kPanel, target);
@@ -81,21 +82,31 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
       op->emitOpError("is not a tile of whole panels of static shape in memory");
       return WalkResult::interrupt();
     }
+    const FailureOr<cpu::MicroKernel> kernel = cpu::kernelOf(op);
+    if (failed(kernel))
+      return WalkResult::interrupt();
+    const ProductStep step = width == kPanel                                 ? ProductStep::Single
+                             : target.bf16Dot && a.getElementType().isBF16() ? ProductStep::Dot
+                                                                             : ProductStep::Pair;
+    if (step == ProductStep::Pair && !kernel->pairRows) {
+      op->emitOpError("has a schedule without 'pair_rows', which it needs where VNNI-packed panels are widened");
+      return WalkResult::interrupt();
+    }
     ImplicitLocOpBuilder b(op->getLoc(), op);
     linalg::FillOp fill = zeroFill(op, dest);
     const bool byTiles =
-        target.amxBf16 && a.getElementType().isBF16() && width == 2 * kPanel && a.getDimSize(0) % kMatrixTileRows == 0;
+        isa<attn_cpu::VnniMatmulOp>(op) && a.getElementType().isBF16() && kernel->takesMatrix(a.getDimSize(0));
     auto multiply = [&](ArrayRef<Value> panels, Value dest) {
       if (byTiles)
         cpu::multiplyByTiles(b, rows, panels, dest, a.getDimSize(1), fill != nullptr);
       else
-        multiplyByVectors(b, {op, rows, panels[0], dest, product.ahead, product.aheadIsWritten}, width, fill != nullptr,
-                          target);
+        multiplyByVectors(b, {op, rows, panels[0], dest, product.ahead, product.aheadIsWritten}, step, *kernel,
+                          fill != nullptr);
     };
     if (w.getRank() == 2)
       multiply(panel, dest);
     else
-      overPanels(b, panel, dest, byTiles && a.getDimSize(0) == kMatrixTileRows ? 2 : 1, multiply);
+      overPanels(b, panel, dest, byTiles && a.getDimSize(0) == *kernel->matrixRows ? 2 : 1, multiply);
     if (fill)
       fill.erase();
     op->erase();
@@ -137,20 +148,16 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
       some(index(b, rest), 1);
   }
 
-  static void multiplyByVectors(ImplicitLocOpBuilder &b, const Product &product, int64_t width, bool fromZero,
-                                const TargetInfo &target) {
+  static void multiplyByVectors(ImplicitLocOpBuilder &b, const Product &product, ProductStep kind,
+                                const cpu::MicroKernel &kernel, bool fromZero) {
     auto a = cast<MemRefType>(product.a.getType()), w = cast<MemRefType>(product.w.getType());
-    ProductStep kind = width == kPanel                                 ? ProductStep::Single
-                       : target.bf16Dot && a.getElementType().isBF16() ? ProductStep::Dot
-                                                                       : ProductStep::Pair;
-    int64_t m = a.getDimSize(0), lanes = target.lanesF32(), columns = 2 * lanes;
-    // As many rows as the accumulators allow, in parts of nearly one size. Pairs are widened to four vectors and need a
-    // mask.
-    int64_t parts = llvm::divideCeil(m, (target.vectorRegisters - (kind == ProductStep::Pair ? 6 : 3)) / 2);
-    for (int64_t column = 0; column < w.getDimSize(1) / width * kPanel; column += columns)
+    const int64_t m = a.getDimSize(0), width = kind == ProductStep::Single ? kPanel : 2 * kPanel;
+    // In parts of nearly one size.
+    const int64_t parts = llvm::divideCeil(m, kind == ProductStep::Pair ? *kernel.pairRows : kernel.rows);
+    for (int64_t column = 0; column < w.getDimSize(1) / width * kPanel; column += kernel.columns)
       for (int64_t part = 0; part < parts; ++part) {
         int64_t row = m * part / parts, end = m * (part + 1) / parts;
-        RegisterTile{product, kind, fromZero, row, end - row, column, lanes}.emit(b);
+        RegisterTile{product, kind, fromZero, row, end - row, column, kernel}.emit(b);
       }
   }
 };

@@ -10,6 +10,7 @@
 #include "lib/Target/CPU/Codegen/MatrixTiles.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Codegen/ProductPrefetch.h"
+#include "lib/Target/CPU/Schedule/Verify.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "lib/Transforms/StageContract.h"
@@ -31,33 +32,23 @@ using attn_cpu::kPanel;
 
 namespace {
 
-/// Rows from which on the sums of several do not wait for one another: two chains each, of a dot instruction's latency.
-constexpr int64_t kLeastRows = 5;
-/// Chains of accumulators of a single row whose groups are long.
-constexpr int64_t kChains = 4;
-/// Steps of a group that a single row takes without a loop.
-constexpr int64_t kMostUnrolled = 32;
 /// Rows of the weight that several rows are multiplied with at a time, between which they read ahead: the least group.
 constexpr int64_t kChunk = 32;
 
 /// Rows by two vectors of columns of one product.
 class Emitter {
 public:
-  Emitter(attn_cpu::QuantizedMatmulOp op, const TargetInfo &target)
-      : op(op), type(cast<attn::QuantizedType>(op.getWeight())), depth(op.getDepth()), lanes(target.lanesF32()),
-        registers(target.vectorRegisters), hasDot(target.byteDot), hasTiles(target.amxInt8) {}
+  Emitter(attn_cpu::QuantizedMatmulOp op, const MicroKernel &kernel, bool hasDot)
+      : op(op), type(cast<attn::QuantizedType>(op.getWeight())), depth(op.getDepth()), kernel(kernel),
+        lanes(kernel.columns / 2), hasDot(hasDot) {}
 
   void emit(ImplicitLocOpBuilder &b) {
     int64_t m = tileRows();
-    if (hasTiles && m % kMatrixTileRows == 0 && type.bits() == 8 && type.groups(depth) == 1)
+    if (kernel.takesMatrix(m) && type.bits() == 8 && type.groups(depth) == 1)
       return emitByTiles(b, m);
-    if (scf::ForOp tiles = loopOverRows(op, op.getPanel(), m))
-      nextPanel.emplace(b, tiles, type.groupBytes(depth) / stepsOfGroup(), /*bytes=*/1);
-    // Beside the accumulators lie two vectors of the panel and one of the row; without a dot instruction, its pieces.
-    int64_t most = (registers - (hasDot ? 3 : 8)) / 2;
-    if (type.groups(depth) > 1 && hasDot && mostOfGroups() >= kLeastRows)
-      most = mostOfGroups();
-    int64_t parts = llvm::divideCeil(m, most);
+    if (scf::ForOp tiles = kernel.prefetch.steps ? loopOverRows(op, op.getPanel(), m) : scf::ForOp())
+      nextPanel.emplace(b, tiles, *kernel.prefetch.tiles, type.groupBytes(depth) / stepsOfGroup(), /*bytes=*/1);
+    const int64_t parts = llvm::divideCeil(m, kernel.rows);
     for (column = 0; column < kPanel; column += 2 * lanes)
       for (int64_t part = 0; part < parts; ++part) {
         row = m * part / parts;
@@ -85,9 +76,6 @@ private:
   }
 
   int64_t tileRows() { return cast<MemRefType>(op.getDest().getType()).getDimSize(0); }
-  /// Rows whose sums lie in registers as integers of a group and in f32: faster than the latter in memory and twice as
-  /// many rows, though a panel is read twice as often.
-  int64_t mostOfGroups() const { return std::max<int64_t>((registers - 4) / 4, 1); }
 
   Value rowAt(ImplicitLocOpBuilder &b, int64_t r) { return part ? add(b, part, row + r) : index(b, row + r); }
 
@@ -188,7 +176,7 @@ private:
     Value inRow = arith::DivUIOp::create(b, at, index(b, kPanel * type.bits() / 8));
     inRow = arith::AddIOp::create(b, inRow, times(b, group, type.groupDepth(depth)));
     Value chunk = arith::DivUIOp::create(b, inRow, index(b, kChunk));
-    if (rows * depth > kResidentBytes)
+    if (rows * depth > *kernel.prefetch.residentBytes)
       readRowsAhead(b, chunk, inRow);
     if (row == 0)
       readEpilogueAhead(b, chunk);
@@ -224,15 +212,17 @@ private:
   /// Scales and zeros, behind the codes of a group.
   int64_t groupTail() const { return type.groupBytes(depth) - type.codeBytes(depth); }
 
-  /// Prefetches the panel for a few rows, kStreamBytes ahead of the step at byte `at` of its group, for all columns.
+  /// Prefetches the panel for a few rows, `stream_bytes` ahead of the step at byte `at` of its group, for all columns.
   void readStream(ImplicitLocOpBuilder &b, Value group, Value at) {
+    if (!kernel.prefetch.steps)
+      return;
     for (int64_t line = 0; line < 4 * kPanel && column == 0; line += kLineBytes)
-      prefetchByte(b, op.getPanel(), group, add(b, at, kStreamBytes + line), kFirstLevel);
+      prefetchByte(b, op.getPanel(), group, add(b, at, *kernel.prefetch.streamBytes + line), kFirstLevel);
   }
 
   /// Steps [first, first + count) of a group; several rows read ahead.
   void emitChunk(ImplicitLocOpBuilder &b, Value group, Value first, int64_t count, MutableArrayRef<Value> sums) {
-    const bool isAhead = rows >= kLeastRowsToPrefetch;
+    const bool isAhead = kernel.prefetch.steps && rows >= *kernel.prefetch.streamRows;
     if (isAhead)
       readAhead(b, group, times(b, first, 4 * kPanel));
     for (int64_t step = 0; step < count; ++step) {
@@ -349,19 +339,19 @@ private:
       return;
     }
     SmallVector<Value> sums = beginSums(b, group);
-    int64_t steps = type.paddedDepth(depth) * type.bits() / 32;
-    sums.append(2 * (kChains - 1), splatOf(b, wordsType(b), 0));
-    sums = loop(b, index(b, 0), index(b, steps), kChains, sums,
+    const int64_t steps = type.paddedDepth(depth) * type.bits() / 32, chains = kernel.chains.value_or(1);
+    sums.append(2 * (chains - 1), splatOf(b, wordsType(b), 0));
+    sums = loop(b, index(b, 0), index(b, steps), chains, sums,
                 [&](ImplicitLocOpBuilder &b, Value step, ValueRange carried) {
                   SmallVector<Value> next(carried);
-                  for (int64_t chain = 0; chain < kChains; ++chain) {
+                  for (int64_t chain = 0; chain < chains; ++chain) {
                     Value nth = add(b, step, chain);
                     readStream(b, group, times(b, nth, 4 * kPanel));
                     emitStep(b, group, nth, MutableArrayRef(next).slice(2 * chain, 2));
                   }
                   return next;
                 });
-    for (int64_t i = 2; i < 2 * kChains; ++i)
+    for (int64_t i = 2; i < 2 * chains; ++i)
       sums[i % 2] = arith::AddIOp::create(b, sums[i % 2], sums[i]);
     store(b, scale(b, group, ValueRange(sums).take_front(2), nullptr));
   }
@@ -369,7 +359,7 @@ private:
   SmallVector<Value> groupSums(ImplicitLocOpBuilder &b, Value group) {
     SmallVector<Value> sums = beginSums(b, group);
     int64_t steps = type.groupDepth(depth) * type.bits() / 32;
-    int64_t chunk = rows == 1 && steps <= kMostUnrolled ? steps : kChunk * type.bits() / 32;
+    int64_t chunk = rows == 1 && steps <= kernel.unrolledSteps.value_or(0) ? steps : kChunk * type.bits() / 32;
     if (steps == chunk) {
       emitChunk(b, group, index(b, 0), steps, sums);
       return sums;
@@ -386,7 +376,7 @@ private:
     SmallVector<Value> zeros(2 * rows, arith::ConstantOp::create(b, b.getZeroAttr(floatsType(b))));
     Value none = index(b, 0), count = index(b, type.groups(depth));
     // Integers and f32 both in registers, or the latter in the destination.
-    if (rows <= mostOfGroups()) {
+    if (rows <= *kernel.groupRows) {
       store(b, loop(b, none, count, 1, zeros, [&](ImplicitLocOpBuilder &b, Value group, ValueRange carried) {
               return scale(b, group, groupSums(b, group),
                            [&](ImplicitLocOpBuilder &, int64_t r, int64_t half) { return carried[2 * r + half]; });
@@ -405,8 +395,10 @@ private:
 
   attn_cpu::QuantizedMatmulOp op;
   attn::QuantizedType type;
-  int64_t depth, lanes, registers;
-  bool hasDot, hasTiles;
+  int64_t depth;
+  MicroKernel kernel;
+  int64_t lanes;
+  bool hasDot; ///< whether an instruction multiplies bytes
   int64_t row = 0, rows = 0, column = 0;
   /// Where rows are a loop: the first one.
   Value part;
@@ -442,16 +434,24 @@ struct LowerQuantizedProducts : rapt::impl::AttnLowerQuantizedProductsBase<Lower
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
       return signalPassFailure();
-    TargetInfo target = TargetInfo::of(getOperation());
+    const TargetInfo target = TargetInfo::of(getOperation());
     WalkResult result = getOperation()->walk([&](attn_cpu::QuantizedMatmulOp op) {
       auto dest = dyn_cast<MemRefType>(op.getDest().getType());
       if (!dest || !dest.hasStaticShape()) {
         op.emitOpError("is not a tile of static shape in memory");
         return WalkResult::interrupt();
       }
+      const FailureOr<MicroKernel> kernel = kernelOf(op);
+      if (failed(kernel))
+        return WalkResult::interrupt();
+      const bool hasGroups = cast<attn::QuantizedType>(op.getWeight()).groups(op.getDepth()) > 1;
+      if (hasGroups && !kernel->groupRows) {
+        op.emitOpError("has a schedule without 'group_rows', which it needs for weights in quantized groups");
+        return WalkResult::interrupt();
+      }
       moveViewsBefore(op, dest.getShape());
       ImplicitLocOpBuilder b(op.getLoc(), op);
-      Emitter(op, target).emit(b);
+      Emitter(op, *kernel, target.byteDot).emit(b);
       op.erase();
       return WalkResult::skip();
     });

@@ -14,7 +14,7 @@ using attn_cpu::kPanel;
 namespace {
 
 /// Rows of a tile, and lines of 64 bytes of its second operand.
-constexpr int64_t kRows = kMatrixTileRows;
+constexpr int64_t kRows = 16;
 /// Columns of a product of two tiles.
 constexpr int64_t kColumns = 16;
 

@@ -20,7 +20,7 @@ def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
     ```mlir
     func.func @step(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
                     %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
-      %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+      %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>}
         : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
       return %0#0 : tensor<8x64xf32>
     }
@@ -36,7 +36,7 @@ def AttnLowerProducts : Pass<"attn-lower-products"> {
     Runs on buffers: bufferization has a product to look at, not a chain of writes for each row.
 
     A `linalg.matmul` on [m, k] x [k, 32] of static shape becomes a loop over k whose carried values are the accumulators: as
-    many rows by two vectors as the registers hold. Each step is two loads of the panel, a broadcast per row and
+    many rows by two vectors as its micro-kernel says (`attn.schedule`). Each step is two loads of the panel, a broadcast per row and
     multiply-adds. Where the result starts from a zero fill it is never read. A single row has four chains of
     accumulators, so that it is not bound by the latency of one. 16-bit operands are widened as they are loaded. Tiles of at
     least 5 rows walk k in chunks of 16 steps and fetch ahead: the panel's next steps, the rows' next lines, the panel after this
@@ -45,12 +45,12 @@ def AttnLowerProducts : Pass<"attn-lower-products"> {
     `attn_cpu.panel_matmul` is lowered likewise, two steps at a time, before which a line of each matrix `ahead` is fetched.
 
     `attn_cpu.vnni_matmul` is lowered likewise, in steps of a pair. Both halves of a pair are widened by a shift and a mask, or rows
-    of bf16 are multiplied by `vdpbf16ps` where the target has it (`bf16_dot`); several rows by instructions on tiles (`amx_bf16`,
+    of bf16 are multiplied by `vdpbf16ps` where the target has it (`bf16_dot`); several rows by instructions on tiles (`matrix_rows` of the schedule,
     MatrixTiles.h). Several panels, whose number or depth may be dynamic, are a loop; 16 rows take two of them at once by tiles.
 
     ```mlir
     func.func @tile(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %c: memref<8x32xf32>) {
-      linalg.matmul ins(%a, %b : memref<8x64xf32>, memref<64x32xf32>) outs(%c : memref<8x32xf32>)
+      linalg.matmul {attn.schedule = #attn.schedule<columns = 16, rows = 6>} ins(%a, %b : memref<8x64xf32>, memref<64x32xf32>) outs(%c : memref<8x32xf32>)
       return
     }
     ```
@@ -66,11 +66,11 @@ def AttnLowerQuantizedProducts : Pass<"attn-lower-quantized-products"> {
     panel, a broadcast of four codes per row, and dot products: `vpdpbusd` where the target has it (`byte_dot`), else products of
     16-bit pairs, which LLVM makes `pmaddwd`. Sums of a group are integers, that begin at minus zero times the sum of the row's
     codes; scaled, they are added in f32, in registers of few rows, else in the destination. With one group of all rows only the last
-    step has scales, and several rows of bytes are multiplied by instructions on tiles where the target has them (`amx_int8`). A rounding to integers becomes one instruction as well.
+    step has scales, and several rows of bytes are multiplied by instructions on tiles where the schedule says so (`matrix_rows`). A rounding to integers becomes one instruction as well.
 
     ```mlir
     func.func @tile(%rows: memref<4x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<4x32xf32>) {
-      attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+      attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0> {attn.schedule = #attn.schedule<columns = 16, group_rows = 3, rows = 4>}
         : memref<4x128xi8>, memref<2x1088xi8>, memref<4x32xf32>
       return
     }
@@ -105,14 +105,16 @@ def AttnEmulateMatrixInstructions : Pass<"attn-emulate-matrix-instructions"> {
 def AttnVectorize : Pass<"attn-vectorize"> {
   let summary = "elementwise tiles become vectors";
   let description = [{
-    `linalg.generic` and `linalg.fill` of static shape become vector code, two rows at a time, so that what is live fits the
+    `linalg.generic` and `linalg.fill` of static shape become vector code, as many rows at a time as `elementwise` of the module's schedule says, so that what is live fits the
     registers. A fill that only products start from is left to them.
 
     ```mlir
-    func.func @zero(%t: tensor<8x32xf32>) -> tensor<8x32xf32> {
-      %f0 = arith.constant 0.0 : f32
-      %0 = linalg.fill ins(%f0 : f32) outs(%t : tensor<8x32xf32>) -> tensor<8x32xf32>
-      return %0 : tensor<8x32xf32>
+    module attributes {attn.schedule = #attn.schedule<elementwise = <rows = 2>>} {
+      func.func @zero(%t: tensor<8x32xf32>) -> tensor<8x32xf32> {
+        %f0 = arith.constant 0.0 : f32
+        %0 = linalg.fill ins(%f0 : f32) outs(%t : tensor<8x32xf32>) -> tensor<8x32xf32>
+        return %0 : tensor<8x32xf32>
+      }
     }
     ```
   }];
@@ -161,7 +163,7 @@ def AttnLowerVectors : Pass<"attn-lower-vectors"> {
 def AttnLowerCopies : Pass<"attn-lower-copies"> {
   let summary = "memref.copy becomes loops";
   let description = [{
-    Copies that bufferization left become loops over vectors of 32 elements where rows are whole panels, which prefetch long rows, and over
+    Copies that bufferization left become loops over vectors of 32 elements where rows are whole panels, which prefetch long rows as `copies` of the module's schedule says, and over
     elements elsewhere; a copy of a buffer onto itself goes away. LLVM's own lowering of a strided copy would call a function of MLIR's runner library.
 
     ```mlir

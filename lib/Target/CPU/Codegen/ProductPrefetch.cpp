@@ -12,10 +12,6 @@ using tile::index;
 
 namespace {
 
-/// Steps of k that the panel is read ahead: at two multiply-adds a cycle and 14 rows they last 112 cycles, longer than
-/// a second-level cache takes to answer.
-constexpr int64_t kStepsAhead = 8;
-
 /// Where the next panel of [k, 32] lies, seen from `panel`: so many rows or columns on. A packed weight is
 /// [n/32, k, 32], a plain one [k, n].
 ProductPrefetch::Distance distanceOf(Value panel) {
@@ -84,12 +80,13 @@ Value cpu::nthTile(ImplicitLocOpBuilder &b, scf::ForOp tiles) {
   return arith::DivUIOp::create(b, tiles.getInductionVar(), index(b, *getConstantIntValue(tiles.getStep())));
 }
 
-NextPanel::NextPanel(ImplicitLocOpBuilder &b, scf::ForOp tiles, int64_t elements, int64_t bytes) : tiles(tiles) {
+NextPanel::NextPanel(ImplicitLocOpBuilder &b, scf::ForOp tiles, int64_t most, int64_t elements, int64_t bytes)
+    : tiles(tiles) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(tiles);
   Value count = arith::CeilDivUIOp::create(b, tiles.getUpperBound(), index(b, *getConstantIntValue(tiles.getStep())));
   count = arith::MaxUIOp::create(b, count, index(b, std::max<int64_t>(elements * bytes / kLineBytes, 1)));
-  count = arith::MinUIOp::create(b, count, index(b, kTilesAPanel));
+  count = arith::MinUIOp::create(b, count, index(b, most));
   last = arith::SubIOp::create(b, count, index(b, 1));
   share = arith::DivUIOp::create(b, index(b, elements), count);
 }
@@ -99,16 +96,17 @@ Value NextPanel::at(ImplicitLocOpBuilder &b, Value step, int64_t steps) const {
   return arith::MulIOp::create(b, arith::AddIOp::create(b, done, step), share);
 }
 
-ProductPrefetch::ProductPrefetch(Operation *product, Value input, Value panel, int64_t row, int64_t rows,
-                                 int64_t column, int64_t columns, int64_t rowsOfStep)
-    : input(input), panel(panel), row(row), rows(rows), column(column), columns(columns), rowsOfStep(rowsOfStep) {
+ProductPrefetch::ProductPrefetch(Operation *product, const Prefetch &sizes, Value input, Value panel, int64_t row,
+                                 int64_t rows, int64_t column, int64_t columns, int64_t rowsOfStep)
+    : sizes(sizes), input(input), panel(panel), row(row), rows(rows), column(column), columns(columns),
+      rowsOfStep(rowsOfStep) {
   auto type = cast<MemRefType>(panel.getType());
   // One that is not known has whole chunks.
   depth = type.isDynamicDim(0) ? kChunk : type.getDimSize(0);
   panelBytes = type.getElementTypeBitWidth() / 8;
   inputBytes = cast<MemRefType>(input.getType()).getElementTypeBitWidth() / 8;
   int64_t all = cast<MemRefType>(input.getType()).getDimSize(0), width = type.getDimSize(1) / rowsOfStep;
-  isOfFewQueries = isa<attn_cpu::PanelMatmulOp>(product) && all < kLeastRowsToPrefetch;
+  isOfFewQueries = isa<attn_cpu::PanelMatmulOp>(product) && all < sizes.streamRows.value_or(1);
   rowLoop = loopOverRows(product, panel, all);
   stored = storedPanel(panel, rowLoop);
   next = distanceOf(stored);
@@ -120,16 +118,18 @@ ProductPrefetch::ProductPrefetch(Operation *product, Value input, Value panel, i
 
 int64_t ProductPrefetch::panelColumn(int64_t byte) const { return column * rowsOfStep + byte / panelBytes; }
 
-bool ProductPrefetch::streams() const { return rows < kLeastRowsToPrefetch; }
+bool ProductPrefetch::streams() const { return rows < *sizes.streamRows; }
 
 bool ProductPrefetch::isUseful(bool isWidened) const {
+  if (!sizes.steps)
+    return false;
   const bool isWhole = columns * rowsOfStep == cast<MemRefType>(panel.getType()).getDimSize(1);
   return (rows > 1 || (isWidened && isWhole)) && (streams() || depth % kChunk == 0);
 }
 
 bool ProductPrefetch::hasChunks() const { return !streams() && (readsRowsAhead() || rowLoop); }
 
-bool ProductPrefetch::readsRowsAhead() const { return rows * depth * rowsOfStep * inputBytes > kResidentBytes; }
+bool ProductPrefetch::readsRowsAhead() const { return rows * depth * rowsOfStep * inputBytes > *sizes.residentBytes; }
 
 void ProductPrefetch::prefetch(ImplicitLocOpBuilder &b, Value buffer, Value row, Value column, bool isWrite,
                                unsigned locality) {
@@ -157,7 +157,8 @@ Value ProductPrefetch::distanceToNext(ImplicitLocOpBuilder &b) const {
 
 Value ProductPrefetch::beginSpread(ImplicitLocOpBuilder &b, Value k) {
   auto type = cast<MemRefType>(stored.getType());
-  NextPanel shared(b, rowLoop, llvm::divideCeil(type.getNumElements(), depth), type.getElementTypeBitWidth() / 8);
+  NextPanel shared(b, rowLoop, *sizes.tiles, llvm::divideCeil(type.getNumElements(), depth),
+                   type.getElementTypeBitWidth() / 8);
   spread = shared.spread();
   {
     OpBuilder::InsertionGuard guard(b);
@@ -169,9 +170,8 @@ Value ProductPrefetch::beginSpread(ImplicitLocOpBuilder &b, Value k) {
 
 void ProductPrefetch::prefetchBeside(ImplicitLocOpBuilder &b, Value k) {
   // Steps [(nth tile * depth + k) / tiles, + chunk / tiles).
-  static_assert(kChunk % kTilesAPanel == 0);
-  constexpr int64_t steps = kChunk / kTilesAPanel;
-  auto divide = [&](Value x) { return arith::DivUIOp::create(b, x, index(b, kTilesAPanel)); };
+  const int64_t steps = kChunk / *sizes.tiles;
+  auto divide = [&](Value x) { return arith::DivUIOp::create(b, x, index(b, *sizes.tiles)); };
   Value done = divide(arith::MulIOp::create(b, nthTile(b, rowLoop), index(b, depth)));
   Value from = arith::MinUIOp::create(b, arith::AddIOp::create(b, done, divide(k)), index(b, depth - steps));
   for (int64_t step = 0; step < steps; ++step)
@@ -212,7 +212,7 @@ Value ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
 
 void ProductPrefetch::atStep(ImplicitLocOpBuilder &b, Value panel, Value k) {
   const int64_t lineBytes = columns * rowsOfStep * panelBytes;
-  Value ahead = arith::AddIOp::create(b, k, index(b, streams() ? kStreamBytes / lineBytes : kStepsAhead));
+  Value ahead = arith::AddIOp::create(b, k, index(b, streams() ? *sizes.streamBytes / lineBytes : *sizes.steps));
   for (int64_t c = 0; c < lineBytes; c += kLineBytes)
     prefetch(b, panel, ahead, index(b, panelColumn(c)), /*isWrite=*/false, isOfFewQueries ? kSecondLevel : kFirstLevel);
 }

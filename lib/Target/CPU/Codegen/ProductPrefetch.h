@@ -1,5 +1,6 @@
 //===- ProductPrefetch.h - Prefetches of a register tile ----------------------------*- C++ -*-===//
 #pragma once
+#include "lib/Target/CPU/Schedule/Schedule.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -9,18 +10,8 @@
 
 namespace rapt::cpu {
 
-/// Tiles with fewer rows are bound by memory: all that they fetch is the panel, which is read once, so far ahead; keys
-/// and values into the second-level cache. A single row of f32, or of bf16 for dot products, has so few instructions a
-/// line that the processor has as many lines under way by itself.
-inline constexpr int64_t kLeastRowsToPrefetch = 5, kStreamBytes = 16 * 1024;
-/// After this many tiles of rows the next panel is in the second-level cache, or after the last one where there are
-/// fewer: of few tiles a step fetches one line, as more are no faster, and of f32 one tile alone half of the panel.
-inline constexpr int64_t kTilesAPanel = 8;
 /// Localities of a prefetch: into the first- or the second-level cache.
 inline constexpr unsigned kFirstLevel = 3, kSecondLevel = 2;
-
-/// An input tile of at most this many bytes stays in the first-level cache from its first reading on.
-inline constexpr int64_t kResidentBytes = 16 * 1024;
 
 /// Views of [rows, columns] beside the product's own, in its block before it, which the epilogue touches.
 llvm::SmallVector<mlir::memref::SubViewOp> viewsOfEpilogue(mlir::Operation *product, int64_t rows, int64_t columns);
@@ -32,8 +23,9 @@ mlir::scf::ForOp loopOverRows(mlir::Operation *product, mlir::Value panel, int64
 /// The panel after the one that the tiles of a loop over rows share, of which each tile fetches some, in order.
 class NextPanel {
 public:
-  /// A step of a tile has `elements` of it, of `bytes` each; what is the same for all tiles comes before their loop.
-  NextPanel(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp tiles, int64_t elements, int64_t bytes);
+  /// A step of a tile has `elements` of it, of `bytes` each, spread over at most `most` tiles; what is the same for all
+  /// tiles comes before their loop.
+  NextPanel(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp tiles, int64_t most, int64_t elements, int64_t bytes);
   /// The first of the `spread()` elements that `step` of the tile's `steps` prefetches.
   mlir::Value at(mlir::ImplicitLocOpBuilder &b, mlir::Value step, int64_t steps) const;
   mlir::Value spread() const { return share; }
@@ -66,8 +58,8 @@ public:
 
   /// For rows [row, row + rows) and columns [column, column + columns) of `product`, a tile of `input` times `panel`,
   /// on buffers, whose steps take `rowsOfStep` rows of the panel: side by side in it, and in the input.
-  ProductPrefetch(mlir::Operation *product, mlir::Value input, mlir::Value panel, int64_t row, int64_t rows,
-                  int64_t column, int64_t columns, int64_t rowsOfStep);
+  ProductPrefetch(mlir::Operation *product, const Prefetch &sizes, mlir::Value input, mlir::Value panel, int64_t row,
+                  int64_t rows, int64_t column, int64_t columns, int64_t rowsOfStep);
 
   /// Whether prefetching pays for the tile: it is bound by memory, or has whole chunks. A tile of a single row is when
   /// it reads the panel only once and widens it.
@@ -102,6 +94,7 @@ private:
   void prefetch(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer, mlir::Value row, mlir::Value column, bool isWrite,
                 unsigned locality);
 
+  Prefetch sizes;
   mlir::Value input, panel;
   int64_t row, rows, column, columns, rowsOfStep;
   int64_t depth; ///< steps

@@ -12,9 +12,6 @@ using namespace rapt::tile;
 
 namespace {
 
-/// Steps of k for each line of something else that is prefetched.
-constexpr int64_t kGroup = 2;
-
 /// Extent k of the rows; of one that is not known what it is a multiple of.
 int64_t depthOf(Value rows) {
   int64_t k = cast<MemRefType>(rows.getType()).getDimSize(1);
@@ -146,20 +143,21 @@ struct Emitter : RegisterTile {
     SmallVector<LinesAhead> lines;
     for (const Ahead &rows : ahead)
       lines.push_back(linesOf(b, rows, steps));
-    return loop(b, index(b, 0), steps, kGroup, start(b, 1), [&](ImplicitLocOpBuilder &b, Value first, ValueRange init) {
-      for (auto [rows, shares] : llvm::zip(ahead, lines))
-        prefetchLine(b, rows, shares, first);
-      SmallVector<Value> sums(init);
-      for (int64_t nth = 0; nth < kGroup; ++nth) {
-        Value k = nth > 0 ? arith::AddIOp::create(b, first, index(b, nth)) : first;
-        if (panel)
-          panel->atStep(b, w, k);
-        SmallVector<Value> next;
-        step(b, k, sums, next);
-        sums = std::move(next);
-      }
-      return sums;
-    });
+    return loop(b, index(b, 0), steps, *kernel.lineSteps, start(b, 1),
+                [&](ImplicitLocOpBuilder &b, Value first, ValueRange init) {
+                  for (auto [rows, shares] : llvm::zip(ahead, lines))
+                    prefetchLine(b, rows, shares, first);
+                  SmallVector<Value> sums(init);
+                  for (int64_t nth = 0; nth < *kernel.lineSteps; ++nth) {
+                    Value k = nth > 0 ? arith::AddIOp::create(b, first, index(b, nth)) : first;
+                    if (panel)
+                      panel->atStep(b, w, k);
+                    SmallVector<Value> next;
+                    step(b, k, sums, next);
+                    sums = std::move(next);
+                  }
+                  return sums;
+                });
   }
 
   /// Lines of a row of `elements`, and those of all rows for each of the product's steps, in 65536ths.
@@ -225,13 +223,15 @@ struct Emitter : RegisterTile {
 
   void emit(ImplicitLocOpBuilder &b) const {
     int64_t k = depthOf(a), steps = k / rowsOfStep();
-    int64_t most = kStepsTogether / rowsOfStep(), chains = rows == 1 && steps % most == 0 ? most : 1;
+    const int64_t most = std::max<int64_t>(kernel.chains.value_or(1) / rowsOfStep(), 1),
+                  chains = rows == 1 && steps % most == 0 ? most : 1;
     bool isStatic = cast<MemRefType>(a.getType()).hasStaticShape();
     Value count = isStatic ? index(b, steps) : Value(memref::DimOp::create(b, w, 0));
-    ProductPrefetch ahead(op, a, w, row, rows, column, 2 * lanes, rowsOfStep());
+    ProductPrefetch ahead(op, kernel.prefetch, a, w, row, rows, column, 2 * lanes, rowsOfStep());
     bool isUseful =
         ahead.isUseful(/*isWidened=*/kind != ProductStep::Dot && !getElementTypeOrSelf(w.getType()).isF32());
-    bool isGrouped = !this->ahead.empty() && rows > 1 && row == 0 && column == 0 && steps % kGroup == 0;
+    bool isGrouped = !this->ahead.empty() && rows > 1 && row == 0 && column == 0 && kernel.lineSteps &&
+                     steps % *kernel.lineSteps == 0;
     SmallVector<Value> sums = isGrouped ? groupedLoop(b, count, isUseful ? &ahead : nullptr)
                               : isUseful && isStatic && ahead.hasChunks() && steps % ProductPrefetch::kChunk == 0
                                   ? chunkedLoop(b, steps, ahead)

@@ -1,11 +1,12 @@
 //===- RegisterTile.h - The part of a matrix product that registers hold ----------*- C++ -*-===//
 #pragma once
+#include "lib/Target/CPU/Schedule/Schedule.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace rapt::cpu {
 
-/// An extent of k that is not known is a multiple of this: chains of accumulators of a single row take so many steps
-/// together.
+/// An extent of k that is not known is a multiple of this: the most chains of accumulators of a single row take so many
+/// steps together.
 inline constexpr int64_t kStepsTogether = 4;
 
 /// The elements that a step of the loop over k takes.
@@ -32,7 +33,9 @@ struct Product {
 struct RegisterTile : Product {
   ProductStep kind;
   bool fromZero;
-  int64_t row, rows, column, lanes;
+  int64_t row, rows, column;
+  const MicroKernel &kernel;
+  int64_t lanes = kernel.columns / 2;
 
   /// Emits the loop over k whose carried values are the accumulators, on buffers.
   void emit(mlir::ImplicitLocOpBuilder &b) const;

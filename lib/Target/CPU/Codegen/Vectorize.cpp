@@ -1,6 +1,7 @@
 //===- Vectorize.cpp - Elementwise tiles on vectors --------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Tile/PanelCache.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -20,9 +21,6 @@ using namespace mlir;
 
 namespace {
 
-/// Rows of a tile that are handled together.
-constexpr int64_t kRows = 2;
-
 struct Vectorize : rapt::impl::AttnVectorizeBase<Vectorize> {
   void runOnOperation() override {
     if (failed(rapt::checkStage(*this, getOperation(), rapt::Stage::Tiled)))
@@ -40,10 +38,12 @@ struct Vectorize : rapt::impl::AttnVectorizeBase<Vectorize> {
     IRRewriter rewriter(&getContext());
     for (linalg::LinalgOp op : ops) {
       rewriter.setInsertionPoint(op);
+      const auto schedule = rapt::cpu::moduleSchedule<rapt::cpu::ElementwiseSchedule>(op->getParentOfType<ModuleOp>(),
+                                                                                      rapt::cpu::kElementwise);
       SmallVector<int64_t> extents = op.getStaticLoopRanges();
-      if (extents.size() == 2 && extents[0] > kRows && extents[0] % kRows == 0) {
+      if (schedule && extents.size() == 2 && extents[0] > schedule->rows && extents[0] % schedule->rows == 0) {
         linalg::LinalgTilingOptions options;
-        options.setTileSizes(SmallVector<int64_t>{kRows, 0});
+        options.setTileSizes(SmallVector<int64_t>{schedule->rows, 0});
         FailureOr<linalg::TiledLinalgOp> tiled = linalg::tileLinalgOp(rewriter, op, options);
         if (failed(tiled)) {
           op.emitOpError("cannot be tiled by rows");

@@ -109,12 +109,4 @@ def AttnPairAttention : Pass<"attn-pair-attention", "::mlir::ModuleOp"> {
   let dependentDialects = ["::rapt::attn_cpu::AttnCPUDialect"];
 }
 
-def AttnVerifyLaidOut : Pass<"attn-verify-laid-out", "::mlir::ModuleOp"> {
-  let summary = "checks the contract of the stage `laid-out`";
-  let description = [{
-    The module has its target (`attn.target`). Every parameter has its layout, and its offset and stride in the weight file. A cache has its
-    layout in memory. No op is a tile yet. The dialects are attn, arith, func, linalg, math, scf and tensor.
-  }];
-}
-
 #endif

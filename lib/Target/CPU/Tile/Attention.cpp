@@ -2,31 +2,30 @@
 //
 // Where keys are not in a cache, which holds them as products read them, a grid of its own
 // packs them first; of a cache in fewer bits a task widens some blocks before it uses them. The
-// grid of the op itself is (row, key/value head, query head of its group, block of at most 252
+// grid of the op itself is (row, key/value head, query head of its group, block of
 // queries), so that tasks with the same keys follow one another. A task takes some blocks of
-// keys at a time, which stay in the second-level cache while tiles of 14 queries use them; the
+// keys at a time, which stay in the second-level cache while tiles of queries use them; the
 // state of online softmax of all its queries is in scratch. Blocks that the mask excludes are
 // not visited, those that it keeps whole are visited without it; where they are packed or
-// widened a step takes 128 keys, the last one what is left. Meanwhile what the next tile reads
+// widened a step takes several of them, the last one what is left. Meanwhile what the next tile reads
 // and this one writes is brought near. The last tile begins earlier, and computes some queries
-// again, if the queries are no whole tiles; fewer than 14 go one by one.
+// again, if the queries are no whole tiles; fewer than a tile go one by one.
 //
 // Paired attention reads keys and values in pairs of bf16, of a cache where they lie. For instructions on tiles a task
-// has 256 queries in tiles of 32, or fewer than 32 in tiles of 16, of which the last one's may repeat.
+// has two tiles of 16 in turn, or fewer queries in tiles of 16, of which the last one's may repeat.
 //
 // Log-sum-exp is made of the same state. Its max must be natural then, which a score region that changes nothing keeps it.
 // Weights are a grid of scalar loops of their own (AttentionWeights.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
-#include "dialect/AttnCPU/CacheLayout.h"
 #include "dialect/AttnCPU/Panels.h"
-#include "lib/Target/CPU/Layout/Neutral.h"
 #include "lib/Target/CPU/Layout/Rounding.h"
+#include "lib/Target/CPU/Schedule/Choices.h"
+#include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Tile/AttentionSteps.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
-#include "lib/TargetInfo/TargetInfo.h"
 #include <limits>
 
 using namespace mlir;
@@ -37,36 +36,12 @@ using attn_cpu::kPanel;
 
 namespace {
 
-/// Most queries of a task: enough of them to use blocks of keys, which the first of them brings from a shared cache,
-/// many times; few enough for many tasks and for a state that stays in the second-level cache.
-constexpr int64_t kTaskQueries = 18 * kTileRows;
-/// Most queries of a task with AMX tiles, which it takes as two of 16 queries in turn.
-constexpr int64_t kMatrixTaskQueries = 8 * 2 * kMatrixTileRows;
-constexpr int64_t kMatrixTiles[] = {2 * kMatrixTileRows, kMatrixTileRows, 1};
-
-int64_t taskQueries(const AttentionTask &task) {
-  return task.tiles.front() == kTileRows ? kTaskQueries : kMatrixTaskQueries;
-}
-
-/// How the queries of tasks are cut into tiles: fewer than 16 fill up one of instructions on tiles, unless extra
-/// operands have elements of each query.
-void chooseTiles(AttentionTask &task) {
-  AttentionOp op = task.op;
-  if (!attn_cpu::isPaired(op) || !TargetInfo::of(op).amxBf16)
-    return;
-  task.repeatsQueries = llvm::none_of(llvm::seq<unsigned>(0, op.getExtras().size()),
-                                      [&](unsigned i) { return op.dimOf(4 + i, AttentionOp::Q).has_value(); });
-  task.tiles = ArrayRef(kMatrixTiles).drop_back(task.repeatsQueries);
-}
-
 /// The description that all tasks share.
 AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int64_t valueChannels) {
   AttentionTask task{op, analyzeMask(op.getMask()), view};
-  task.channels = channels, task.valueChannels = valueChannels,
-  task.block = attn_cpu::isPaired(op) ? kPairedBlock : kBlock;
-  chooseTiles(task);
-  if (view)
-    task.block = attn_cpu::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), channels)->block;
+  task.channels = channels, task.valueChannels = valueChannels;
+  task.schedule = cpu::scheduleOf<cpu::AttentionSchedule>(op);
+  task.block = view ? cpu::cacheBlockOf(op) : *task.schedule.packedKeys;
   return task;
 }
 
@@ -91,7 +66,7 @@ Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Valu
   placeRows(b, task, m, r, offsets, sizes);
   int64_t rows = m;
   Value own = index(b, m);
-  if (task.repeatsQueries && m == task.tiles.back()) {
+  if (task.repeatsQueries() && m == task.schedule.queries.back()) {
     own = arith::MinSIOp::create(b, own, count);
     sizes[*op.dimOf(3, AttentionOp::Q)] = own;
     rows = ShapedType::kDynamic;
@@ -128,9 +103,15 @@ SmallVector<Value> aheadOf(ImplicitLocOpBuilder &b, const AttentionTask &task, i
           extract(b, dest, offsets, sizes, {m, resultWidth(task.op)})};
 }
 
+/// Whether a tile of `m` queries of its own, which vectors multiply, reads ahead for the next one.
+bool readsAhead(const AttentionTask &task, int64_t m) {
+  return m >= task.schedule.wideQueries && !task.schedule.kernel.matrixRows &&
+         !(task.repeatsQueries() && m == task.schedule.queries.back());
+}
+
 /// Whether `count` queries of a task fill a tile of the largest size.
 Value isTiled(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, task.tiles.front()));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, task.schedule.queries.front()));
 }
 
 /// The `count` queries of a task in tiles of one size: `body` gets a tile's rows, where its state is and its first
@@ -140,7 +121,7 @@ overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count, Value
           function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, int64_t m, Value at, Value query, ValueRange)> body) {
   Value zero = index(b, 0), left = count; // 0 once a size has taken them
   SmallVector<Value> state(init);
-  for (int64_t m : task.tiles.drop_back()) {
+  for (int64_t m : ArrayRef(task.schedule.queries).drop_back()) {
     Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, left, index(b, m));
     Value tiled = arith::SelectOp::create(b, some, left, zero);
     left = arith::SelectOp::create(b, some, zero, left);
@@ -149,7 +130,7 @@ overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count, Value
       return body(b, m, at, arith::MinSIOp::create(b, at, last), carried);
     });
   }
-  int64_t m = task.tiles.back();
+  int64_t m = task.schedule.queries.back();
   return loop(b, zero, left, m, state, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
     Value query = at;
     if (m > 1) {
@@ -174,16 +155,14 @@ SmallVector<Value> withState(ImplicitLocOpBuilder &b, const AttentionTask &task,
           insert(b, state[2], states[2], {OpFoldResult(r)}, {rows})};
 }
 
-/// Blocks of keys that a task uses for all its tiles before it goes on: 256 KiB of keys and values.
-int64_t blocksTogether(const AttentionTask &task) {
-  return std::max<int64_t>(1, (1 << 16) * task.together() / task.block / (task.channels + task.valueChannels));
-}
+/// Blocks of keys that a task uses for all its tiles before it goes on.
+int64_t blocksTogether(const AttentionTask &task) { return task.schedule.taskKeys / task.block; }
 
 /// Queries [first, first + count) of the row into `dests`, the task's slices of the results.
 SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count,
                             ValueRange dests) {
   // The last tile's state is beside that of the queries which it has in common with the tile before.
-  SmallVector<Value> states = stateRoom(b, task, taskQueries(task));
+  SmallVector<Value> states = stateRoom(b, task, task.schedule.taskQueries);
   states =
       overTiles(b, task, count, states, [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value, ValueRange carried) {
         return withState(b, task, carried, m, at, emptyState(b, stateOf(b, task, carried, m, at)));
@@ -200,10 +179,10 @@ SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
       some.widened = widenKeys(b, task, begin, end, blocksTogether(task));
     auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
       Value last;
-      if (task.repeatsQueries && m == task.tiles.back())
+      if (task.repeatsQueries() && m == task.schedule.queries.back())
         last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, count), index(b, 1));
       QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query), last);
-      if (m == kTileRows)
+      if (readsAhead(task, m))
         tile.ahead = aheadOf(b, task, m, first, count, query, dests[0]);
       KeyBlocks range = blocksOf(b, task, tile.position, index(b, m));
       for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
@@ -256,12 +235,12 @@ SmallVector<Value> destinationsOf(ImplicitLocOpBuilder &b, AttentionOp op, attn_
   return dests;
 }
 
-/// Tokens of no sequence have the result 0, and as they have no keys the log-sum-exp -infinity.
-void fillRests(ImplicitLocOpBuilder &b, AttentionOp op, SmallVector<Value> &dests) {
+/// Tokens of no sequence have the result 0, and as they have no keys the log-sum-exp -infinity; a task fills `each`.
+void fillRests(ImplicitLocOpBuilder &b, AttentionOp op, int64_t each, SmallVector<Value> &dests) {
   const unsigned q = *op.dimOf(3, AttentionOp::Q);
-  dests[0] = fillRest(b, op.getQBegin(), q, dests[0]);
+  dests[0] = fillRest(b, op.getQBegin(), q, each, dests[0]);
   if (dests.size() > 1)
-    dests[1] = fillRest(b, op.getQBegin(), q, dests[1],
+    dests[1] = fillRest(b, op.getQBegin(), q, each, dests[1],
                         arith::ConstantOp::create(b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity())));
 }
 
@@ -286,42 +265,14 @@ void replace(PatternRewriter &rewriter, AttentionOp op, attn_cpu::CastRowsOp rou
 struct TileAttention : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  /// Refuses operands that have no tiled form.
-  static LogicalResult checkOperands(AttentionOp op, PatternRewriter &rewriter) {
-    for (Value extra : op.getExtras())
-      if (Type element = getElementTypeOrSelf(extra.getType());
-          !element.isF32() && !element.isInteger(32) && !element.isInteger(64))
-        return rewriter.notifyMatchFailure(op, "extra operands are f32, i32 or i64");
-    if (op->hasAttr(cpu::kNeutralAttr))
-      return rewriter.notifyMatchFailure(op, "channels that fill no panel are not the last dim");
-    if (op.getWeights() && !op.getWeights().getType().getElementType().isF32())
-      return rewriter.notifyMatchFailure(op, "its weights are not f32");
-    auto order = [&](unsigned i, AttentionOp::Dim first, AttentionOp::Dim second) {
-      return *op.dimOf(i, first) < *op.dimOf(i, second);
-    };
-    if (!order(0, AttentionOp::Q, AttentionOp::DQK) || !order(3, AttentionOp::Q, AttentionOp::DV))
-      return rewriter.notifyMatchFailure(op, "query or result is transposed");
-    auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
-    auto cache = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
-    if (view && (op.getValue() != view.getValues() || !cache))
-      return rewriter.notifyMatchFailure(op, "keys and values are not of one materialized cache");
-    if (cache && attn_cpu::isPaired(op) && !cache.getElementType().isBF16())
-      return rewriter.notifyMatchFailure(op, "it is paired, and the cache is not");
-    return success();
-  }
-
   LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
     auto query = cast<RankedTensorType>(op.getQuery().getType()),
          value = cast<RankedTensorType>(op.getValue().getType());
-    if (failed(checkOperands(op, rewriter)))
-      return failure();
+    if (std::string reason = cpu::whyNotTiled(op); !reason.empty())
+      return rewriter.notifyMatchFailure(op, reason);
     int64_t channels = query.getDimSize(*op.dimOf(0, AttentionOp::DQK));
     int64_t valueChannels = value.getDimSize(*op.dimOf(2, AttentionOp::DV));
-    if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels))
-      return rewriter.notifyMatchFailure(op, "head dimensions are dynamic");
     auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
-    if (view && (channels % kPanel != 0 || valueChannels % kPanel != 0))
-      return rewriter.notifyMatchFailure(op, "head dimensions of a cache are not padded");
     // Arguments of a kernel have exact strides: its tiles are padded as they are read.
     channels = attn_cpu::padToPanel(channels), valueChannels = attn_cpu::padToPanel(valueChannels);
     AttentionTask prototype = taskOf(op, view, channels, valueChannels);
@@ -338,7 +289,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     OpFoldResult groups = extentOf(AttentionOp::G), queries = extentOf(AttentionOp::Q),
                  keys = extentOf(AttentionOp::KV);
     OpFoldResult longest = longestRow(b, op.getQBegin(), rows, queries);
-    auto share = shareRows(b, longest, taskQueries(prototype), prototype.tiles.front());
+    auto share = shareRows(b, longest, prototype.schedule.taskQueries, prototype.schedule.queries.front());
     OpFoldResult tasks = share.first;
     Value together = share.second;
     SmallVector<OpFoldResult> resultExtents;
@@ -353,11 +304,11 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       return success();
     }
     if (op.getQBegin() && !coverAllRows(op.getQBegin()))
-      fillRests(b, op, dests);
+      fillRests(b, op, *prototype.schedule.restRows, dests);
     if (!view)
       prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys);
     // Rows of one query each over a cache have grids of their own.
-    bool splits = view && op.getQBegin() && getConstantIntValue(groups);
+    const std::optional<int64_t> splits = cpu::splitGroupsOf(op);
     Value isDecode = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, longest), index(b, 1));
     OpFoldResult here =
         splits ? OpFoldResult(arith::SelectOp::create(b, isDecode, index(b, 0), asValue(b, rows)).getResult()) : rows;
@@ -379,7 +330,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
           return attend(b, task, first, count, dests);
         });
     if (splits)
-      results = attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), groups, queries, keys, isDecode, results);
+      results = attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), *splits, queries, keys, isDecode, results);
     if (op.getWeights())
       results.push_back(weigh(b, op));
     replace(rewriter, op, rounding, results);

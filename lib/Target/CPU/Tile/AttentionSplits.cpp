@@ -17,11 +17,6 @@ using attn::AttentionOp;
 
 namespace {
 
-/// Least blocks of a split: reading them takes much longer than merging their state does.
-constexpr int64_t kSplitBlocks = 4;
-/// Most splits of a row, whatever its length, so that the room for their states is bounded.
-constexpr int64_t kMostSplits = 16;
-
 struct SplitAttention {
   AttentionTask prototype;
   OpFoldResult rows, keyHeads, queries, keys;
@@ -41,11 +36,13 @@ struct SplitAttention {
   }
 
   /// Blocks of each split of a row that sees those before `end`, and how many splits it has.
-  static Value splitSize(ImplicitLocOpBuilder &b, Value end) {
-    Value share = asValue(b, affineOf(b, b.getAffineDimExpr(0).ceilDiv(kMostSplits), {OpFoldResult(end)}));
-    return arith::MaxSIOp::create(b, share, index(b, kSplitBlocks));
+  Value splitSize(ImplicitLocOpBuilder &b, Value end) const {
+    Value share = asValue(b, affineOf(b, b.getAffineDimExpr(0).ceilDiv(mostOfRow()), {OpFoldResult(end)}));
+    return arith::MaxSIOp::create(b, share, index(b, leastBlocks()));
   }
-  static Value splitsTo(ImplicitLocOpBuilder &b, Value end) {
+  int64_t mostOfRow() const { return *prototype.schedule.splits; }
+  int64_t leastBlocks() const { return *prototype.schedule.splitKeys / prototype.block; }
+  Value splitsTo(ImplicitLocOpBuilder &b, Value end) const {
     return arith::CeilDivUIOp::create(b, end, splitSize(b, end));
   }
 
@@ -86,8 +83,8 @@ struct SplitAttention {
   /// The states of all splits: acc [rows, key heads, tiles, splits, heads, channels], max and sum without channels.
   SmallVector<Value> partialStates(ImplicitLocOpBuilder &b, OpFoldResult activeRows, OpFoldResult splits) const {
     attn::KVViewOp view = prototype.view;
-    OpFoldResult least = affineOf(b, b.getAffineDimExpr(0).ceilDiv(kSplitBlocks), {extent(b, view.getTable(), 1)}),
-                 most = affineMin(b, {least, b.getIndexAttr(kMostSplits)});
+    OpFoldResult least = affineOf(b, b.getAffineDimExpr(0).ceilDiv(leastBlocks()), {extent(b, view.getTable(), 1)}),
+                 most = affineMin(b, {least, b.getIndexAttr(mostOfRow())});
     OpFoldResult tiles = b.getIndexAttr(groups / heads), count = b.getIndexAttr(heads),
                  channels = b.getIndexAttr(prototype.valueChannels);
     auto room = [&](SmallVector<OpFoldResult> extents) -> Value {
@@ -217,10 +214,9 @@ struct SplitAttention {
 } // namespace
 
 SmallVector<Value> tile::attendSplit(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
-                                     OpFoldResult keyHeads, OpFoldResult groups, OpFoldResult queries,
-                                     OpFoldResult keys, Value isDecode, ValueRange results) {
-  int64_t count = *getConstantIntValue(groups), heads = allowsGroups(prototype.op, count) ? count : 1;
-  SplitAttention split{prototype, rows, keyHeads, queries, keys, count, heads};
+                                     OpFoldResult keyHeads, int64_t groups, OpFoldResult queries, OpFoldResult keys,
+                                     Value isDecode, ValueRange results) {
+  SplitAttention split{prototype, rows, keyHeads, queries, keys, groups, *prototype.schedule.heads};
   OpFoldResult active = Value(arith::SelectOp::create(b, isDecode, asValue(b, rows), index(b, 0)));
   SmallVector<Value> partial = split.partialStates(b, active, split.mostSplits(b, isDecode));
   return split.merge(b, active, partial, results);

@@ -2,6 +2,7 @@
 #include "lib/Target/CPU/Tile/AttentionSteps.h"
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Schedule/Fields.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
@@ -13,9 +14,6 @@ using namespace rapt::tile;
 using attn::AttentionOp;
 using attn_cpu::kPanel;
 
-/// Keys of one step of online softmax where they lie together. Twice as many would be no faster, and leave more of a
-/// short row to the masked steps.
-static constexpr int64_t kStepKeys = 128;
 /// The running maximum starts here: finite, so that a masked score minus it is -infinity and not NaN.
 static constexpr float kFloor = std::numeric_limits<float>::lowest();
 
@@ -83,6 +81,7 @@ static SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTas
         part.first, part.second, state[0], state[1], state[2],
         tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps), tile.isGroup,
         task.pairs(extentOf(tile.query, 0)));
+    cpu::withKernel(step, task.schedule.kernel);
     if (op.getScore().empty() && isNatural(op))
       addNaturalScore(b, op, step.getScore(), tile.extras);
     else
@@ -233,10 +232,10 @@ SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &ta
                                 const KeyBlocks &range, ValueRange init) {
   SmallVector<Value> state(init);
   Value maskedFrom = range.from;
-  const bool takesParts = m >= kTileRows && task.pairs(m);
-  const int64_t together = liesTogether(task) || takesParts ? kStepKeys / task.block : 1,
-                masked = liesTogether(task) && m <= kTileRows ? together : 1;
-  if (task.bounds.exact && (task.view || m >= kTileRows)) {
+  const bool isWide = m >= task.schedule.wideQueries;
+  const int64_t together = liesTogether(task) || (isWide && task.pairs(m)) ? task.schedule.keys / task.block : 1,
+                masked = liesTogether(task) && !task.schedule.kernel.takesMatrix(m) ? together : 1;
+  if (task.bounds.exact && (task.view || isWide)) {
     if (task.bounds.lower)
       state = overBlocks(b, task, tile, range.from, range.wholeFrom, masked, range.keyEnd, state);
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
@@ -246,20 +245,6 @@ SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &ta
     state = overBlocks(b, task, tile, range.wholeFrom, maskedFrom, together, /*limit=*/Value(), state);
   }
   return overBlocks(b, task, tile, maskedFrom, range.end, masked, range.keyEnd, state);
-}
-
-bool tile::allowsGroups(AttentionOp op, int64_t groups) {
-  if (groups < 2 || groups > kTileRows || !op.getExtras().empty() || op.getAdditive())
-    return false;
-  for (unsigned i : {0u, 3u}) {
-    std::optional<unsigned> group = op.dimOf(i, AttentionOp::G);
-    if (!group || *group > *op.dimOf(i, i == 0 ? AttentionOp::DQK : AttentionOp::DV))
-      return false;
-  }
-  auto isUsed = [](Region &region, unsigned argument) {
-    return !region.empty() && !region.getArgument(argument).use_empty();
-  };
-  return !isUsed(op.getScore(), 2) && !isUsed(op.getMask(), 1);
 }
 
 QueryTile tile::groupTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m) {

@@ -25,8 +25,6 @@ Value queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, V
 /// Queries [inRow, inRow + m) of the row as a tile; those beyond the query `last`, if it is given, repeat that.
 QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow, Value last = Value());
 
-/// Whether the heads of a group can be a tile: nothing about them differs but the query.
-bool allowsGroups(attn::AttentionOp op, int64_t groups);
 /// The row's first query in all `m` heads of its group.
 QueryTile groupTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m);
 
@@ -58,11 +56,11 @@ Insertion withoutChannels(attn::AttentionOp op, Insertion of);
 Value extractLse(ImplicitLocOpBuilder &b, Value lse, const Insertion &place);
 
 /// Rows of one query each, after the general grid, which has left them alone: `results` (of the op, and log-sum-exp
-/// where it has that) with theirs in it. `rows`, `keyHeads` and `groups` are extents; `isDecode` is whether all rows
-/// are such, else there is nothing to do.
+/// where it has that) with theirs in it. `rows` and `keyHeads` are extents, `groups` the query heads of a key/value
+/// head; `isDecode` is whether all rows are such, else there is nothing to do.
 llvm::SmallVector<Value> attendSplit(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
-                                     OpFoldResult keyHeads, OpFoldResult groups, OpFoldResult queries,
-                                     OpFoldResult keys, Value isDecode, ValueRange results);
+                                     OpFoldResult keyHeads, int64_t groups, OpFoldResult queries, OpFoldResult keys,
+                                     Value isDecode, ValueRange results);
 
 /// The attention weights that the op updates, with those of its heads and layer in them.
 Value weigh(ImplicitLocOpBuilder &b, attn::AttentionOp op);

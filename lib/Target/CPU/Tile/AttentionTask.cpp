@@ -4,7 +4,6 @@
 #include "lib/Target/CPU/Tile/CacheBlock.h"
 #include "lib/Target/CPU/Tile/Pairs.h"
 #include "lib/Target/CPU/Tile/Transpose.h"
-#include "lib/TargetInfo/TargetInfo.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -80,7 +79,7 @@ static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Attenti
 
 // Fewer rows than a tile's are multiplied by vectors, for which the dot product of pairs is slow where there are tiles.
 bool AttentionTask::pairs(int64_t m) const {
-  return together() > 1 && (m % kMatrixTileRows == 0 || !TargetInfo::of(op).amxBf16);
+  return together() > 1 && (!schedule.kernel.matrixRows || schedule.kernel.takesMatrix(m));
 }
 
 /// Keys and values of `count` consecutive blocks; several are not copied, as matmuls take them one by one.

@@ -2,16 +2,10 @@
 #pragma once
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Analysis/Mask.h"
+#include "lib/Target/CPU/Schedule/Schedule.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 
 namespace rapt::tile {
-
-/// Keys of a block where they are not in a cache: a panel, or two where products are of pairs.
-inline constexpr int64_t kBlock = 32, kPairedBlock = 64;
-
-/// Queries of the tiles that a task is cut into, largest first: of a task with fewer than the largest ones, those that
-/// come after.
-inline constexpr int64_t kQueryTiles[] = {kTileRows, 1};
 
 /// Keys [heads, all/32, channels, 32] and values [heads, value channels/32, all, 32]: a step takes any number of a
 /// head's blocks, which lie one after another. (Those of several heads in turn would be on the same lines of a cache.)
@@ -39,10 +33,12 @@ struct AttentionTask {
   Value firstKey = {};   ///< of the row, in the dim kv of plain tensors
   Value keyCount = {};
   Value firstBlock = {}; ///< of the row, in what is packed
-  llvm::ArrayRef<int64_t> tiles = kQueryTiles;
-  /// Whether queries of a tile of the last size that there are not repeat the last one.
-  bool repeatsQueries = false;
+  /// Its `queries` are those of the tiles that a task is cut into: of a task with fewer than the largest ones, those
+  /// that come after.
+  cpu::AttentionSchedule schedule = {};
 
+  /// Whether queries of a tile of the last size that there are not repeat the last one.
+  bool repeatsQueries() const { return schedule.queries.back() > 1; }
   /// Lines of 32 keys' channels, or of values, that lie in one where they are packed.
   int64_t together() const { return attn_cpu::isPaired(attn::AttentionOp(op)) ? 2 : 1; }
   /// Whether the products of a tile of `m` queries are of pairs.

@@ -1,18 +1,20 @@
 //===- Linear.cpp - attn.linear as a grid of register tiles ----------------------------===//
 //
-// The grid is (blocks of at most 210 rows, panels of 32 columns). A residual that nothing
+// The grid is (blocks of rows, panels of 32 columns). A residual that nothing
 // reads afterwards is the destination, so it is updated in place. Where the result's heads
 // are rotated next, a task has the panels of one head and rotates its rows when they are
 // made. Where the epilogue reads another product of the same rows, as that of a gated linear
 // unit, a task makes the same panel of both.
 //
-// A task reads its rows of the input once a panel. Where k is so large that 210 of them do
-// not stay in the second-level cache, a task has several panels and takes k in parts: a part
+// A task reads its rows of the input once a panel. Where k is so large that they do not stay
+// in the second-level cache, a task has several panels and takes k in parts: a part
 // of the rows is read for all its panels, and sums are in scratch until the last part. Few
 // rows stay in any case, and leave more tasks.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Schedule/Choices.h"
+#include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Tile/Companion.h"
 #include "lib/Target/CPU/Tile/LinearTiles.h"
 #include "lib/Target/CPU/Tile/Quantization.h"
@@ -27,31 +29,6 @@ using namespace rapt::tile;
 using attn_cpu::kPanel;
 
 namespace {
-
-/// Least bytes of a row of the input from which on k is taken in parts: 210 rows of them take 1.3 MB.
-constexpr int64_t kLeastRowBytes = 6144;
-/// A part of a row has at most so many bytes, so that 210 of them take 430 KB, and no less than a quarter of that.
-constexpr int64_t kMostOfPart = 2048, kLeastOfPart = 512;
-/// A part is whole cache lines of the rows.
-constexpr int64_t kLine = 64;
-/// Panels of a task that takes k in parts, and the rows of an input from which on it takes so many. Two read the rows
-/// from the second-level cache twice as often, which costs a hundredth.
-constexpr int64_t kTaskPanels = 4, kManyRows = 28;
-/// Tasks that a grid should have before they take several panels.
-constexpr int64_t kLeastTasks = 8;
-
-/// Bytes of the rows of a task of integers, which takes k whole, and of two panels: what stays in a second-level cache
-/// while others pass through it. No fewer rows than some tiles.
-constexpr int64_t kNearBytes = 768 * 1024, kLeastRowsOfTask = 56;
-
-/// How deep each of equal parts of k is, whose elements take `bytes`; k where it is taken whole.
-int64_t depthOfPart(int64_t k, int64_t bytes) {
-  const int64_t line = kLine / bytes;
-  for (int64_t depth = kMostOfPart / bytes; k * bytes >= kLeastRowBytes && depth >= kLeastOfPart / bytes; depth -= line)
-    if (k % depth == 0)
-      return depth;
-  return k;
-}
 
 /// The rotation of the heads that the result is cut into, which nothing else reads: a task that makes whole heads
 /// rotates them where they lie. Null where there is none.
@@ -93,22 +70,15 @@ struct Product {
   int64_t k, depth; ///< of the parts of k, or k
   int64_t columns;
   attn::QuantizedType quantized;
-  ArrayRef<int64_t> tileRows;
+  cpu::LinearSchedule schedule;
   bool inPairs;
   attn::RopeOp rope = nullptr;        ///< what the tasks rotate, or null
   int64_t unit = kPanel;              ///< columns that a task has no part of: those of a rotated head, or of a panel
   const Product *companion = nullptr; ///< which the tasks make as well, or null
 
   int64_t panelsOfUnit() const { return unit / kPanel; }
-  int64_t mostRows() const { return llvm::alignTo(taskRows(), tileRows[0]); } ///< of a task
+  int64_t mostRows() const { return schedule.taskRows; } ///< of a task
   bool isWhole() const { return depth == k; }
-  /// Most rows of a task, before they are whole tiles.
-  int64_t taskRows() const {
-    if (!quantized)
-      return kTaskRows;
-    const int64_t twoPanels = 2 * quantized.groups(k) * quantized.groupBytes(k);
-    return std::clamp((kNearBytes - twoPanels) / quantized.ofRows().rowBytes(k), kLeastRowsOfTask, kTaskRows);
-  }
 };
 
 /// A block of rows as one task sees it.
@@ -161,7 +131,7 @@ Value weightOf(ImplicitLocOpBuilder &b, const Product &product, Value nth, OpFol
 LinearTask taskOf(ImplicitLocOpBuilder &b, const Product &product, Value nth, const RowBlock &rows) {
   LinearTask task;
   task.op = product.op, task.input = product.input, task.inPlace = product.inPlace;
-  task.tileRows = product.tileRows, task.quantized = product.quantized, task.inPairs = product.inPairs;
+  task.schedule = &product.schedule, task.quantized = product.quantized, task.inPairs = product.inPairs;
   task.k = product.depth;
   task.rowExtent = product.quantized ? product.quantized.ofRows().rowBytes(product.k) : product.depth;
   task.firstRow = rows.first;
@@ -262,28 +232,29 @@ Value emitUnits(ImplicitLocOpBuilder &b, const Product &product, int64_t mostUni
 }
 
 /// A product whose weight's extents are static.
-Product describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, int64_t k) {
-  attn::QuantizedType quantized = quantizedPanels(op.getWeight());
+Product describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, const cpu::LinearSchedule &schedule) {
+  attn::QuantizedType quantized = cpu::quantizedPanels(op.getWeight());
   Value panels = quantized ? bytesOf(b, op.getWeight()) : Value(op.getWeight());
-  const bool inParts = op.isPacked() && !quantized;
+  const int64_t k = cpu::depthOf(op);
   return {op,
           input,
           panels,
           overwritable(op),
           k,
-          inParts ? depthOfPart(k, cast<RankedTensorType>(input.getType()).getElementTypeBitWidth() / 8) : k,
+          schedule.depth.value_or(k),
           op.getResult().getType().getDimSize(1),
           quantized,
-          tileRowsOf(op, quantized),
+          schedule,
           op.isPacked() && attn_cpu::isInPairs(op.getWeight().getType())};
 }
 
 /// How many of `units` one task takes when k is blocked.
-Value unitsTogether(ImplicitLocOpBuilder &b, OpFoldResult rows, OpFoldResult blocks, int64_t units, int64_t most) {
+Value unitsTogether(ImplicitLocOpBuilder &b, const cpu::LinearSchedule &schedule, OpFoldResult rows,
+                    OpFoldResult blocks, int64_t units, int64_t most) {
   AffineExpr d0 = b.getAffineDimExpr(0);
-  OpFoldResult shared = affineOf(b, (d0 * units).floorDiv(kLeastTasks), {blocks});
+  OpFoldResult shared = affineOf(b, (d0 * units).floorDiv(*schedule.tasks), {blocks});
   shared = affineMax(b, {affineMin(b, {shared, b.getIndexAttr(most)}), b.getIndexAttr(1)});
-  Value many = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, asValue(b, rows), index(b, kManyRows));
+  Value many = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, asValue(b, rows), index(b, *schedule.manyRows));
   return arith::SelectOp::create(b, many, asValue(b, shared), index(b, 1));
 }
 
@@ -291,26 +262,16 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::LinearOp op, PatternRewriter &rewriter) const override {
-    RankedTensorType weight = op.getWeight().getType();
-    // A kernel's weight [k, n] is read where it lies.
-    const bool packed = op.isPacked();
-    if (!packed && (op.getTransposed() || weight.isDynamicDim(1) || weight.getDimSize(1) % kPanel != 0))
-      return rewriter.notifyMatchFailure(op, "the weight is not in panels");
-    // The row that fills the last pair is not read of an input that ends before it.
-    const int64_t k = packed && attn_cpu::isInPairs(weight)
-                          ? std::min(op.getDepth(), op.getInput().getType().getDimSize(1))
-                          : op.getDepth();
-    if (ShapedType::isDynamic(k) || op.getResult().getType().isDynamicDim(1))
-      return rewriter.notifyMatchFailure(op, "the weight's extents are not static");
-    if (k == 0)
-      return rewriter.notifyMatchFailure(op, "the depth is 0");
+    if (std::string reason = cpu::whyNotTiled(op); !reason.empty())
+      return rewriter.notifyMatchFailure(op, reason);
     if (isMadeByReader(op))
       return rewriter.notifyMatchFailure(op, "the op that reads it makes it");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value input = inputOf(b, op);
-    Product product = describe(b, op, input, k), beside;
+    auto schedule = cpu::scheduleOf<cpu::LinearSchedule>(op);
+    Product product = describe(b, op, input, schedule), beside;
     if (attn::LinearOp companion = tiledCompanionOf(op)) {
-      beside = describe(b, companion, input, k);
+      beside = describe(b, companion, input, schedule);
       product.companion = &beside;
     }
     if (attn::RopeOp rope = rotationOf(op)) {
@@ -345,12 +306,12 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     const int64_t unit = product.unit, units = llvm::divideCeil(product.columns, unit),
                   panelsOfUnit = product.panelsOfUnit() * (product.companion ? 2 : 1),
-                  mostUnits = product.isWhole() ? 1 : std::max<int64_t>(1, kTaskPanels / panelsOfUnit);
-    auto share = shareRows(b, rows, product.taskRows(), product.tileRows[0]);
+                  mostUnits = std::max<int64_t>(1, product.schedule.panels.value_or(1) / panelsOfUnit);
+    auto share = shareRows(b, rows, product.schedule.taskRows, product.schedule.rows[0]);
     OpFoldResult blocks = share.first, tasks = b.getIndexAttr(units);
     Value each = share.second, together;
     if (!product.isWhole()) {
-      together = unitsTogether(b, rows, blocks, units, mostUnits);
+      together = unitsTogether(b, product.schedule, rows, blocks, units, mostUnits);
       tasks = Value(arith::CeilDivUIOp::create(b, index(b, units), together));
     }
     return grid(b, {blocks, tasks}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {

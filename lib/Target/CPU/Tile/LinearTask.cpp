@@ -36,7 +36,7 @@ Value tile::inputOf(ImplicitLocOpBuilder &b, attn::LinearOp op) {
       });
     });
   }
-  if (!isa<BlockArgument>(input) || !isReadOnly(input) || !rowsAlias(type) || !isPadded(input))
+  if (!isa<BlockArgument>(input) || !isReadOnly(input) || !rowsAlias(op, type) || !isPadded(input))
     return input;
   int64_t columns = type.getDimSize(1);
   Value apart = emptyApart(b, type, {extent(b, input, 0), b.getIndexAttr(columns)});
@@ -66,14 +66,13 @@ Value tile::overRowTiles(ImplicitLocOpBuilder &b, ArrayRef<int64_t> tileRows, Va
                          function_ref<Value(ImplicitLocOpBuilder &, int64_t, Value, Value, Value)> body) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   Value from = index(b, 0);
-  for (int64_t m : tileRows) {
+  for (auto [i, m] : llvm::enumerate(tileRows)) {
     // As many tiles of m rows as are left; a tile of one row takes the rest.
     Value to = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(m) * m, {OpFoldResult(from), OpFoldResult(rows)}));
-    if (m == kTileRows && llvm::is_contained(tileRows, 8)) {
-      static_assert(kTileRows + 2 == 2 * 8);
+    if (const int64_t rest = i + 1 < tileRows.size() ? 2 * tileRows[i + 1] - m : 0; rest > 0) {
       Value left = arith::SubIOp::create(b, rows, to), fits = arith::SubIOp::create(b, to, index(b, m));
-      Value isTwo = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, left, index(b, 2));
-      to = arith::MaxSIOp::create(b, arith::SelectOp::create(b, isTwo, fits, to), from);
+      Value isRest = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, left, index(b, rest));
+      to = arith::MaxSIOp::create(b, arith::SelectOp::create(b, isRest, fits, to), from);
     }
     if (m == tileRows.front() && least > m) {
       Value isMany = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, rows, index(b, least));

@@ -1,15 +1,9 @@
 //===- LinearTask.h - attn.linear as one task sees it ---------------------------*- C++ -*-===//
 #pragma once
+#include "lib/Target/CPU/Schedule/Schedule.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 
 namespace rapt::tile {
-
-/// Most rows of one task. Fewer would read a panel, which comes from memory or a last-level cache, more often; 56 and
-/// 112 were slower at k = 768 and k = 3072 alike.
-inline constexpr int64_t kTaskRows = 210;
-/// Rows of a register tile, largest first. 14 x 2 vectors of accumulators are what 32 registers hold beside two vectors
-/// of the panel and one of the input. The more rows, the less often a panel is read.
-inline constexpr int64_t kProductRows[] = {kTileRows, 8, 4, 1};
 
 /// The operands of an attn.linear, cut to one panel.
 struct LinearTask {
@@ -21,19 +15,19 @@ struct LinearTask {
 
   attn::LinearOp op;
   Value input;
-  std::optional<unsigned> inPlace;  ///< the extra operand that is the destination, too
-  llvm::ArrayRef<int64_t> tileRows; ///< rows of its tiles, largest first
-  Value weight;                     ///< [k, 32]
-  llvm::SmallVector<Value> extras;  ///< rank 1: [32] of this panel; rank 2: the whole, but for `local`
-  std::optional<unsigned> local;    ///< the extra operand, [rows of the task, 32], that the task has made
-  OpFoldResult firstRow, column;    ///< of the task
-  int64_t k;                        ///< rows of `weight`
-  std::optional<Part> part;         ///< where k is one of several
-  OpFoldResult width;               ///< columns of the panel that the result has
-  bool narrow;                      ///< width may be below 32
-  attn::QuantizedType quantized;    ///< of the weight, or null
-  int64_t rowExtent;                ///< of the input as it lies: k, or a quantized row's bytes
-  bool inPairs;                     ///< the weight is [k/2, 64]
+  std::optional<unsigned> inPlace; ///< the extra operand that is the destination, too
+  const cpu::LinearSchedule *schedule;
+  Value weight;                    ///< [k, 32]
+  llvm::SmallVector<Value> extras; ///< rank 1: [32] of this panel; rank 2: the whole, but for `local`
+  std::optional<unsigned> local;   ///< the extra operand, [rows of the task, 32], that the task has made
+  OpFoldResult firstRow, column;   ///< of the task
+  int64_t k;                       ///< rows of `weight`
+  std::optional<Part> part;        ///< where k is one of several
+  OpFoldResult width;              ///< columns of the panel that the result has
+  bool narrow;                     ///< width may be below 32
+  attn::QuantizedType quantized;   ///< of the weight, or null
+  int64_t rowExtent;               ///< of the input as it lies: k, or a quantized row's bytes
+  bool inPairs;                    ///< the weight is [k/2, 64]
 };
 
 /// The extra operand that can be overwritten: of the type that the result is written in, and read last by this op.
@@ -49,9 +43,9 @@ OpFoldResult widthOf(ImplicitLocOpBuilder &b, int64_t columns, OpFoldResult colu
 /// The extra operands and the width of the panel at `task.column`, of a result of `columns`.
 void cutToPanel(ImplicitLocOpBuilder &b, LinearTask &task, int64_t columns);
 
-/// Tiles of `tileRows` rows, largest first, over `rows` rows; the last of those has one row. Where two rows would be
-/// left after tiles of 14 and there are tiles of 8, two of these take the place of the last one and both rows. With
-/// fewer rows than `least` there is no tile of the largest size.
+/// Tiles of `tileRows` rows, largest first, over `rows` rows; the last of those has one row. Where as many rows would
+/// be left as two tiles of the next size have beyond one, these take the place of the last one and the rest: 8 and 8
+/// rows of 14 and 2. With fewer rows than `least` there is no tile of the largest size.
 Value overRowTiles(
     ImplicitLocOpBuilder &b, llvm::ArrayRef<int64_t> tileRows, Value rows, int64_t least, Value init,
     llvm::function_ref<Value(ImplicitLocOpBuilder &, int64_t m, Value from, Value to, Value carried)> body);

@@ -1,15 +1,15 @@
 //===- LinearTiles.cpp - Tiles of rows of one panel of attn.linear ------------------------===//
 //
-// A task walks tiles of 14 rows, then of 8, of 4, and single rows, each [rows, k] x [k, 32]
-// followed by the epilogue, or by nothing where k is a part whose products are added to sums.
-// A panel of 16 bits is widened once for all tiles of 14 rows, where the target does not
-// multiply it as it is; one of pairs only for some of them.
+// A task walks tiles of each number of rows of its schedule, the last one of single rows, each
+// [rows, k] x [k, 32] followed by the epilogue, or by nothing where k is a part whose products
+// are added to sums. A panel of 16 bits is widened once for all tiles of the most rows, where
+// the target does not multiply it as it is; one of pairs only for some of them.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Tile/LinearTiles.h"
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
-#include "lib/TargetInfo/TargetInfo.h"
+#include "lib/Target/CPU/Schedule/Fields.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;
@@ -18,17 +18,6 @@ using namespace rapt::tile;
 using attn_cpu::kPanel;
 
 namespace {
-
-/// Rows of register tiles, largest first, of weights of 4 bits, where words, their nibbles and a mask take 5 registers.
-constexpr int64_t kNibbleRows[] = {12, 4, 1};
-/// Rows of register tiles with AMX, which multiplies 16 rows at once, two such tiles with a panel. The rest of at least
-/// 16 rows is a tile of 16 that overlaps the one before.
-constexpr int64_t kMatrixRows[] = {32, kMatrixTileRows, 4, 1};
-/// Rows that pay for widening a panel of pairs, for each 16 bytes of a vector: narrower ones widen pairs in registers
-/// once for every few columns.
-constexpr int64_t kLeastRowsToWiden = 14;
-/// Rows that get their epilogue together once their sums are complete: no registers are kept for them meanwhile.
-constexpr int64_t kFinishedRows[] = {8, 1};
 
 Value fillWithZero(ImplicitLocOpBuilder &b, Value tile) {
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
@@ -39,15 +28,17 @@ Value fillWithZero(ImplicitLocOpBuilder &b, Value tile) {
 Value addProducts(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Value sums) {
   Type type = sums.getType();
   if (task.inPairs)
-    return attn_cpu::VnniMatmulOp::create(b, type, input, task.weight, sums).getResult()[0];
-  return linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}).getResult(0);
+    return cpu::withKernel(attn_cpu::VnniMatmulOp::create(b, type, input, task.weight, sums), task.schedule->kernel);
+  return cpu::withKernel(linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}),
+                         task.schedule->kernel);
 }
 
 /// The products alone, in a tile like `init`.
 Value emitProducts(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Value init) {
   if (task.quantized)
-    return attn_cpu::QuantizedMatmulOp::create(b, init.getType(), input, task.weight, init, task.k, task.quantized)
-        .getResult()[0];
+    return cpu::withKernel(
+        attn_cpu::QuantizedMatmulOp::create(b, init.getType(), input, task.weight, init, task.k, task.quantized),
+        task.schedule->kernel);
   return addProducts(b, task, input, fillWithZero(b, init));
 }
 
@@ -136,16 +127,17 @@ Value emitRow(ImplicitLocOpBuilder &b, const LinearTask &task, Value r, Value ow
 /// those that are not done go on.
 Value emitLastRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value from, Value count, Value dest) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), all = b.getIndexAttr(kMatrixTileRows),
+  const int64_t m = *task.schedule->kernel.matrixRows;
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), all = b.getIndexAttr(m),
                panel = b.getIndexAttr(kPanel);
   Value left = arith::MinSIOp::create(b, arith::SubIOp::create(b, count, from), index(b, 1));
-  Value fits = arith::DivUIOp::create(b, count, index(b, kMatrixTileRows));
+  Value fits = arith::DivUIOp::create(b, count, index(b, m));
   return loop(b, index(b, 0), arith::MinSIOp::create(b, left, fits), 1, dest,
               [&](ImplicitLocOpBuilder &b, Value, Value carried) {
-                Value first = arith::SubIOp::create(b, count, index(b, kMatrixTileRows));
+                Value first = arith::SubIOp::create(b, count, index(b, m));
                 OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, OpFoldResult(first)});
-                Value sums = empty(b, RankedTensorType::get({kMatrixTileRows, kPanel}, b.getF32Type()), {all, panel});
-                sums = emitProducts(b, task, inputRows(b, task, kMatrixTileRows, row), sums);
+                Value sums = empty(b, RankedTensorType::get({m, kPanel}, b.getF32Type()), {all, panel});
+                sums = emitProducts(b, task, inputRows(b, task, m, row), sums);
                 return loop(b, from, count, 1, carried, [&](ImplicitLocOpBuilder &b, Value r, Value rows) {
                   OpFoldResult place = affineOf(b, d0 - d1, {OpFoldResult(r), OpFoldResult(first)});
                   Value own = extract(b, sums, {place, zero}, {one, panel}, {1, kPanel});
@@ -158,12 +150,12 @@ Value emitLastRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value from, 
 Value emitByMatrix(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value dest) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   Value from = index(b, 0);
-  for (int64_t m : kMatrixRows) {
+  for (int64_t m : task.schedule->rows) {
     Value to = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(m) * m, {OpFoldResult(from), OpFoldResult(count)}));
     dest = emitTiles(b, task, m, from, to, dest);
-    if (m == kMatrixTileRows) {
+    if (m == *task.schedule->kernel.matrixRows) {
       dest = emitLastRows(b, task, to, count, dest);
-      Value isDone = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, kMatrixTileRows));
+      Value isDone = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, m));
       to = arith::SelectOp::create(b, isDone, count, to);
     }
     from = to;
@@ -173,31 +165,23 @@ Value emitByMatrix(ImplicitLocOpBuilder &b, const LinearTask &task, Value count,
 
 } // namespace
 
-ArrayRef<int64_t> tile::tileRowsOf(attn::LinearOp op, attn::QuantizedType quantized) {
-  TargetInfo target = TargetInfo::of(op);
-  bool byMatrix = quantized ? target.amxInt8 && quantized.bits() == 8 && quantized.getGroup() == 0
-                            : target.amxBf16 && op.getInput().getType().getElementType().isBF16();
-  if (byMatrix)
-    return kMatrixRows;
-  return quantized && quantized.bits() == 4 ? ArrayRef(kNibbleRows) : ArrayRef(kProductRows);
-}
-
 Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value dest) {
-  if (task.tileRows == ArrayRef(kMatrixRows))
+  if (task.schedule->kernel.matrixRows)
     return emitByMatrix(b, task, count, dest);
   // A matmul of f32 rows widens a panel of 16 bits.
   const bool isWidened = getElementTypeOrSelf(task.input.getType()).isF32() &&
                          getElementTypeOrSelf(task.weight.getType()).getIntOrFloatBitWidth() == 16;
-  const int64_t least = isWidened && task.inPairs ? kLeastRowsToWiden * TargetInfo::of(task.op).vectorBytes / 16 : 0;
-  return overRowTiles(b, task.tileRows, count, least, dest,
+  const int64_t least = isWidened && task.inPairs ? *task.schedule->widenRows : 0;
+  return overRowTiles(b, task.schedule->rows, count, least, dest,
                       [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
-                        return m == task.tileRows.front() && isWidened ? emitWidened(b, task, m, from, to, carried)
-                                                                       : emitTiles(b, task, m, from, to, carried);
+                        return m == task.schedule->rows.front() && isWidened
+                                   ? emitWidened(b, task, m, from, to, carried)
+                                   : emitTiles(b, task, m, from, to, carried);
                       });
 }
 
 Value tile::finishRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value sums, Value dest) {
-  return overRowTiles(b, kFinishedRows, count, /*least=*/0, dest,
+  return overRowTiles(b, task.schedule->finish, count, /*least=*/0, dest,
                       [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
                         return loop(b, from, to, m, carried, [&](ImplicitLocOpBuilder &b, Value r, Value inner) {
                           OpFoldResult rows = b.getIndexAttr(m), zero = b.getIndexAttr(0),

@@ -4,9 +4,6 @@
 
 namespace rapt::tile {
 
-/// Rows of the tiles of a product's tasks, largest first.
-llvm::ArrayRef<int64_t> tileRowsOf(attn::LinearOp op, attn::QuantizedType quantized);
-
 /// The products of rows [0, count) of the task with its panel: with the epilogue into `dest`, [rows of the task, 32 or
 /// width]; of a part of k onto the sums that `dest` is, [rows, 32].
 Value multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value dest);

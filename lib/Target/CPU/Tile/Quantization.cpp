@@ -1,6 +1,7 @@
 //===- Quantization.cpp - Rows of integers and tables of integers -------------------------===//
 #include "lib/Target/CPU/Tile/Quantization.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -10,15 +11,10 @@ using namespace rapt;
 using namespace rapt::tile;
 using attn_cpu::kPanel;
 
-attn::QuantizedType tile::quantizedPanels(Value slice) {
-  auto type = cast<RankedTensorType>(slice.getType());
-  return type.getRank() == 3 ? dyn_cast<attn::QuantizedType>(type.getElementType()) : attn::QuantizedType();
-}
-
 Value tile::bytesOf(ImplicitLocOpBuilder &b, Value slice) {
   auto op = slice.getDefiningOp<attn::ParameterSliceOp>();
   auto type = cast<RankedTensorType>(slice.getType());
-  auto bytes = quantizedPanels(slice).panelBytes(type.getDimSize(0), type.getDimSize(1));
+  auto bytes = cpu::quantizedPanels(slice).panelBytes(type.getDimSize(0), type.getDimSize(1));
   // Beside the slice, so that no task holds it.
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfter(op);

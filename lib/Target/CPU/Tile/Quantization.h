@@ -4,9 +4,6 @@
 
 namespace rapt::tile {
 
-/// The quantized type of a parameter's slice in panels [n/32, k, 32], or null of any other value.
-attn::QuantizedType quantizedPanels(Value slice);
-
 /// The same slice as bytes, [n/32, groups, bytes of a group].
 Value bytesOf(ImplicitLocOpBuilder &b, Value slice);
 

@@ -9,6 +9,8 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Schedule/Choices.h"
+#include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -21,10 +23,6 @@ using attn::RecurrenceKind;
 using attn_cpu::kPanel;
 
 namespace {
-
-/// Rows that advance together. Reading the weight from a third-level cache takes longer than multiplying it by this
-/// many.
-constexpr int64_t kRows = cpu::kRecurrenceTile;
 
 using Values = SmallVector<Value>;
 using LoopBody = function_ref<Values(ImplicitLocOpBuilder &, Value i, ValueRange carried)>;
@@ -88,6 +86,7 @@ Value fillRows(ImplicitLocOpBuilder &b, Value from, Value to, int64_t columns, V
 struct Task {
   attn::RecurrenceOp op;
   int64_t hidden, parts;
+  cpu::RecurrenceSchedule schedule;
   Value rows;            ///< of all tasks
   Value firstRow, count; ///< this task's
   Value firstToken;
@@ -156,21 +155,24 @@ Value emitProduct(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value part, Va
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value sums = linalg::FillOp::create(b, f0, extract(b, dest, offsets, sizes, {m, kPanel})).getResult(0);
   if (packed && attn_cpu::isInPairs(type))
-    sums = attn_cpu::VnniMatmulOp::create(b, sums.getType(), input, weight, sums).getResult()[0];
+    sums =
+        cpu::withKernel(attn_cpu::VnniMatmulOp::create(b, sums.getType(), input, weight, sums), task.schedule.kernel);
   else
-    sums = linalg::MatmulOp::create(b, sums.getType(), ValueRange{input, weight}, ValueRange{sums}).getResult(0);
+    sums = cpu::withKernel(linalg::MatmulOp::create(b, sums.getType(), ValueRange{input, weight}, ValueRange{sums}),
+                           task.schedule.kernel);
   return insert(b, sums, dest, offsets, sizes);
 }
 
 /// The products of all parts for the 32 columns of the state from `column` on: [parts, rows, 32]. A single row has a
 /// schedule of its own.
 Value emitProducts(ImplicitLocOpBuilder &b, Task &task, Value column, Value h) {
-  Value products = tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.parts, kRows, kPanel}, b.getF32Type());
+  Value products =
+      tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.parts, task.schedule.rows, kPanel}, b.getF32Type());
   Value several = isLess(b, index(b, 1), task.count);
   Value single = arith::XOrIOp::create(b, several, arith::ConstantOp::create(b, b.getBoolAttr(true)));
   return loop(b, index(b, 0), index(b, task.parts), 1, products,
               [&](ImplicitLocOpBuilder &b, Value part, Value carried) {
-                for (auto [condition, m] : {std::pair(several, kRows), std::pair(single, int64_t(1))})
+                for (auto [condition, m] : {std::pair(several, task.schedule.rows), std::pair(single, int64_t(1))})
                   carried = when(b, condition, carried, [&, m = m](ImplicitLocOpBuilder &b, ValueRange inner) {
                     return Values{emitProduct(b, task, m, part, column, h, inner[0])};
                   })[0];
@@ -204,7 +206,7 @@ Values emitStep(ImplicitLocOpBuilder &b, Task &task, Value step, ValueRange stat
   unsigned parts = task.op.getStates().size();
   Value zero = index(b, 0), h = state[0];
   // The products of later panels still need h, so the new one goes elsewhere first.
-  Values next{Value(tensor::EmptyOp::create(b, ArrayRef<int64_t>{kRows, task.hidden}, b.getF32Type()))};
+  Values next{Value(tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.schedule.rows, task.hidden}, b.getF32Type()))};
   llvm::append_range(next, state.slice(1, parts - 1));
   next = loopOver(
       b, zero, index(b, task.hidden), kPanel, next, [&](ImplicitLocOpBuilder &b, Value column, ValueRange carried) {
@@ -238,11 +240,11 @@ Values emitStep(ImplicitLocOpBuilder &b, Task &task, Value step, ValueRange stat
 
 /// The time loop of a task's rows. `dests` are its slices of the results that are used.
 Values emitTile(ImplicitLocOpBuilder &b, Task &task, ValueRange dests) {
-  Value zero = index(b, 0), rows = index(b, kRows);
+  Value zero = index(b, 0), rows = index(b, task.schedule.rows);
   bool given = !task.op.getInitial().empty();
   Values state;
   for (auto [i, result] : llvm::enumerate(task.op.getStates())) {
-    Value into = tensor::EmptyOp::create(b, ArrayRef<int64_t>{kRows, task.hidden}, b.getF32Type());
+    Value into = tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.schedule.rows, task.hidden}, b.getF32Type());
     if (given)
       into = fillRows(b, zero, task.count, task.hidden, into, [&](ImplicitLocOpBuilder &b, Value r, Value column) {
         return readPanel(b, task.op.getInitial()[i], {plus(b, task.firstRow, r), column});
@@ -276,9 +278,9 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::RecurrenceOp op, PatternRewriter &rewriter) const override {
-    if (op.getHidden() % kPanel != 0)
-      return rewriter.notifyMatchFailure(op, "its hidden size " + Twine(op.getHidden()) + " is no multiple of " +
-                                                 Twine(kPanel) + ", as the CPU's code needs");
+    if (std::string reason = cpu::whyNotTiled(op); !reason.empty())
+      return rewriter.notifyMatchFailure(op, reason);
+    const auto schedule = cpu::scheduleOf<cpu::RecurrenceSchedule>(op);
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0);
     int64_t hidden = op.getHidden();
@@ -290,12 +292,12 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     for (Value result : used)
       dests.push_back(destination(b, cast<OpResult>(result), {result == op.getOutput() ? tokens : rows, width}));
     // One task at least: tokens of no row are 0.
-    Value tiles = asValue(b, affineOf(b, d0.ceilDiv(kRows), {rows}));
+    Value tiles = asValue(b, affineOf(b, d0.ceilDiv(schedule.rows), {rows}));
     tiles = arith::MaxSIOp::create(b, tiles, index(b, 1));
     Values results = grid(b, OpFoldResult(tiles), dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange out) {
-      Task task{op, hidden, op.getParts(), asValue(b, rows), {}, {}, {}};
-      task.firstRow = asValue(b, affineOf(b, d0 * kRows, {OpFoldResult(ids[0])}));
-      task.count = arith::MinSIOp::create(b, minus(b, task.rows, task.firstRow), index(b, kRows));
+      Task task{op, hidden, op.getParts(), schedule, asValue(b, rows), {}, {}, {}};
+      task.firstRow = asValue(b, affineOf(b, d0 * schedule.rows, {OpFoldResult(ids[0])}));
+      task.count = arith::MinSIOp::create(b, minus(b, task.rows, task.firstRow), index(b, schedule.rows));
       task.firstToken = readIndex(b, op.getRowBegin(), task.firstRow);
       Value lastRow = plus(b, task.firstRow, task.count);
       Value mine = minus(b, readIndex(b, op.getRowBegin(), lastRow), task.firstToken);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Tile/Quantization.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
@@ -55,7 +56,7 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     auto table = cast<RankedTensorType>(op.getTable().getType());
-    Value bytes = quantizedPanels(op.getTable()) ? bytesOf(b, op.getTable()) : Value();
+    Value bytes = cpu::quantizedPanels(op.getTable()) ? bytesOf(b, op.getTable()) : Value();
     Value result =
         rowGrid(b, rowsLike(b, op.getResult(), op.getIds()), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
           Value id = readIndex(b, op.getIds(), row);
@@ -88,17 +89,17 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
     Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(id)}));
     int64_t k = attn_cpu::isInPairs(type) ? 2 : 1, columns = attn_cpu::depthOfPanels(type);
     Value lane = asValue(b, affineOf(b, d0 % kPanel * k, {OpFoldResult(id)}));
-    dest = loop(b, index(b, 0), index(b, columns), 1, dest,
-                [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
-                  OpFoldResult at[] = {OpFoldResult(column), OpFoldResult(lane)};
-                  Value line = asValue(b, affineOf(b, d0.floorDiv(k), at)),
-                        place = asValue(b, affineOf(b, d0 % k + b.getAffineDimExpr(1), at));
-                  Value element = bytes ? readElement(b, bytes, quantizedPanels(table), columns, panel, column, lane)
-                                        : Value(tensor::ExtractOp::create(b, table, ValueRange{panel, line, place}));
-                  if (!element.getType().isF32())
-                    element = arith::ExtFOp::create(b, b.getF32Type(), element);
-                  return tensor::InsertOp::create(b, scaled(b, op, element), carried, column);
-                });
+    dest = loop(
+        b, index(b, 0), index(b, columns), 1, dest, [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
+          OpFoldResult at[] = {OpFoldResult(column), OpFoldResult(lane)};
+          Value line = asValue(b, affineOf(b, d0.floorDiv(k), at)),
+                place = asValue(b, affineOf(b, d0 % k + b.getAffineDimExpr(1), at));
+          Value element = bytes ? readElement(b, bytes, cpu::quantizedPanels(table), columns, panel, column, lane)
+                                : Value(tensor::ExtractOp::create(b, table, ValueRange{panel, line, place}));
+          if (!element.getType().isF32())
+            element = arith::ExtFOp::create(b, b.getF32Type(), element);
+          return tensor::InsertOp::create(b, scaled(b, op, element), carried, column);
+        });
     int64_t width = cast<RankedTensorType>(dest.getType()).getDimSize(0);
     Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
     return loop(b, index(b, columns), index(b, width), 1, dest,

@@ -72,14 +72,10 @@ static Value fill(ImplicitLocOpBuilder &b, Value dest, Value element, SmallVecto
   return tile::loop(b, tile::index(b, 0), end, isLast && !element ? kPanel : 1, dest, body);
 }
 
-/// Rows of a task that fills them.
-static constexpr int64_t kRestRows = 256;
-
-Value tile::fillRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, Value dest, Value element) {
+Value tile::fillRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, int64_t each, Value dest, Value element) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   Value first = restOf(b, begin);
-  OpFoldResult end = extent(b, dest, dim),
-               tasks = affineOf(b, (d0 - d1).ceilDiv(kRestRows), {end, OpFoldResult(first)});
+  OpFoldResult end = extent(b, dest, dim), tasks = affineOf(b, (d0 - d1).ceilDiv(each), {end, OpFoldResult(first)});
   auto body = [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
     Insertion out;
     SmallVector<int64_t> shape(cast<RankedTensorType>(dest.getType()).getShape());
@@ -87,8 +83,8 @@ Value tile::fillRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, Value d
       out.offsets.push_back(b.getIndexAttr(0));
       out.sizes.push_back(extent(b, dest, i));
     }
-    out.offsets[dim] = affineOf(b, d0 + d1 * kRestRows, {OpFoldResult(first), OpFoldResult(ids[0])});
-    out.sizes[dim] = affineMin(b, {affineOf(b, d0 - d1, {end, out.offsets[dim]}), b.getIndexAttr(kRestRows)});
+    out.offsets[dim] = affineOf(b, d0 + d1 * each, {OpFoldResult(first), OpFoldResult(ids[0])});
+    out.sizes[dim] = affineMin(b, {affineOf(b, d0 - d1, {end, out.offsets[dim]}), b.getIndexAttr(each)});
     shape[dim] = ShapedType::kDynamic;
     out.tile = fill(b, extract(b, dests[0], out.offsets, out.sizes, shape), element, {});
     return SmallVector<Insertion>{out};

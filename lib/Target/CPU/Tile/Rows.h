@@ -26,8 +26,9 @@ bool coverAllRows(Value begin);
 /// The row behind the last packed sequence.
 Value restOf(ImplicitLocOpBuilder &b, Value begin);
 
-/// `dest` with zeros, or `element`, in the rows along dim `dim` that are behind the last packed sequence.
-Value fillRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, Value dest, Value element = {});
+/// `dest` with zeros, or `element`, in the rows along dim `dim` that are behind the last packed sequence, a task `each`
+/// of them.
+Value fillRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, int64_t each, Value dest, Value element = {});
 
 /// Where an op writes its rows: for what reads them as f32, for the products that read them rounded
 /// (lib/Target/CPU/Layout/Rounding.h), or for both, in this order.

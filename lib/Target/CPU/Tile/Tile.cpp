@@ -1,21 +1,24 @@
 //===- Tile.cpp - Building blocks of tiled code -------------------------------------===//
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Schedule/Fields.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace rapt;
 
-/// Rows whose distance is a multiple of this many bytes lie on the same few lines of a first-level cache.
-constexpr int64_t kAliasingBytes = 2048;
+static std::optional<cpu::RowSchedule> rowsOf(Operation *op) {
+  return cpu::moduleSchedule<cpu::RowSchedule>(op->getParentOfType<ModuleOp>(), cpu::kRows);
+}
 
-bool tile::rowsAlias(RankedTensorType type) {
-  if (type.getRank() < 2 || !type.isDynamicDim(0) || !isa<FloatType>(type.getElementType()))
+bool tile::rowsAlias(Operation *op, RankedTensorType type) {
+  const std::optional<cpu::RowSchedule> schedule = rowsOf(op);
+  if (!schedule || type.getRank() < 2 || !type.isDynamicDim(0) || !isa<FloatType>(type.getElementType()))
     return false;
   ArrayRef<int64_t> row = type.getShape().drop_front();
   return llvm::none_of(row, ShapedType::isDynamic) && llvm::product_of(row) > 0 &&
-         llvm::product_of(row) * type.getElementTypeBitWidth() / 8 % kAliasingBytes == 0;
+         llvm::product_of(row) * type.getElementTypeBitWidth() / 8 % schedule->aliasBytes == 0;
 }
 
 Value tile::destination(ImplicitLocOpBuilder &b, Value result, OFRs extents, Type element) {
@@ -24,12 +27,14 @@ Value tile::destination(ImplicitLocOpBuilder &b, Value result, OFRs extents, Typ
     type = RankedTensorType::get(type.getShape(), element);
   bool isOutput =
       llvm::any_of(result.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::ReturnLike>(); });
-  return isOutput || !rowsAlias(type) ? empty(b, type, extents) : emptyApart(b, type, extents);
+  return isOutput || !rowsAlias(b.getInsertionBlock()->getParentOp(), type) ? empty(b, type, extents)
+                                                                            : emptyApart(b, type, extents);
 }
 
 Value tile::emptyApart(ImplicitLocOpBuilder &b, RankedTensorType type, OFRs extents) {
   const int64_t inner = llvm::product_of(type.getShape().drop_front(2)),
-                line = std::max<int64_t>(1, 512 / type.getElementTypeBitWidth() / inner);
+                line = std::max<int64_t>(1, 8 * rowsOf(b.getInsertionBlock()->getParentOp())->apartBytes /
+                                                type.getElementTypeBitWidth() / inner);
   SmallVector<OpFoldResult> wider(extents), zeros(extents.size(), b.getIndexAttr(0));
   wider[1] = b.getIndexAttr(type.getDimSize(1) + line);
   return extract(b, empty(b, type, wider), zeros, extents, type.getShape());

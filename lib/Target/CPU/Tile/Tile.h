@@ -5,14 +5,9 @@
 
 namespace rapt::tile {
 
-/// Rows of a register tile of a product, and queries of a tile of attention.
-inline constexpr int64_t kTileRows = 14;
-/// Rows of a product by instructions on tiles.
-inline constexpr int64_t kMatrixTileRows = 16;
-
-/// Whether rows of this type, one after another, push one another out of a cache: a product reads one element of each
-/// of 14 rows at a time.
-bool rowsAlias(mlir::RankedTensorType type);
+/// Whether rows of this type, one after another, push one another out of a cache, as the schedule of the op's module
+/// says: a matmul reads one element of each of a tile's rows at a time.
+bool rowsAlias(mlir::Operation *op, mlir::RankedTensorType type);
 /// An empty tensor of `type` whose rows are kept a line apart: a slice of one that is wider.
 Value emptyApart(ImplicitLocOpBuilder &b, mlir::RankedTensorType type, OFRs extents);
 /// An empty tensor for what becomes `result`, of its elements or of `element`, with rows apart where they would alias.

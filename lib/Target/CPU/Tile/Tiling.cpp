@@ -1,6 +1,7 @@
 //===- Tiling.cpp - The pass around the tiling patterns ------------------------------===//
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "lib/Target/CPU/Schedule/Verify.h"
 #include "lib/Target/CPU/Tile/PanelCache.h"
 #include "lib/Transforms/Fusion/Remarks.h"
 #include "lib/Transforms/StageContract.h"
@@ -138,6 +139,8 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
               return failed(verifyQuantized(op)) ? WalkResult::interrupt() : WalkResult::advance();
             })
             .wasInterrupted())
+      return signalPassFailure();
+    if (failed(cpu::verifySchedules(getOperation())))
       return signalPassFailure();
     markForLoops(getOperation());
     // Dead ops go first: the patterns must not count their operands as used.

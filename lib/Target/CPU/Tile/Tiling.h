@@ -8,11 +8,6 @@ class RewritePatternSet;
 } // namespace mlir
 
 namespace rapt {
-namespace cpu {
-/// Sequences of a recurrence that one tile takes through time together.
-inline constexpr int64_t kRecurrenceTile = 8;
-} // namespace cpu
-
 void populateQuantizationTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateLinearTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateRowWiseTilingPatterns(mlir::RewritePatternSet &patterns);

@@ -1,5 +1,6 @@
 // RUN: rapt-opt %s --attn-decompose-attention --split-input-file | FileCheck %s
 
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
 // Two products around a softmax. Without a mask no score is compared with anything. A value per row (running max, running sum,
 // factor) is a lane of a vector: 8 rows' partial maxima become one in 4 rounds, and so do the sums.
 // CHECK-LABEL: @plain
@@ -13,13 +14,14 @@ func.func @plain(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x
   // CHECK: math.exp2 %{{.*}} {nonpositive} : vector<32xf32>
   // CHECK-COUNT-30: vector.shuffle
   // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0, %0#1, %0#2 : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
 // -----
 
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
 // Score region, limit and mask on 32 keys at once, with 32-bit indices; what is masked becomes -inf.
 // CHECK-LABEL: @regions
 func.func @regions(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index,
@@ -28,7 +30,7 @@ func.func @regions(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x3
   // CHECK: arith.cmpi slt, {{.*}} : vector<32xi32>
   // CHECK: arith.cmpi sle, {{.*}} : vector<32xi32>
   // CHECK: arith.select {{.*}} : vector<32xi1>, vector<32xf32>
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%i) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%i) init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<1x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x32xf32>, tensor<1xf32>, tensor<1xf32>
     score {
     ^bb0(%s: f32, %b: index, %h: index, %x: index, %y: index):
@@ -44,6 +46,7 @@ func.func @regions(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x3
 
 // -----
 
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
 // Rows of an extra are read 32 keys at a time, its columns too; a table by a gather with 32-bit indices, or as one element.
 // CHECK-LABEL: @extras
 func.func @extras(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index, %acc: tensor<1x32xf32>,
@@ -58,7 +61,7 @@ func.func @extras(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32
   // CHECK-NOT: xi64
   %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i)
     extras(%rows, %columns, %one, %table : tensor<1x?xf32>, tensor<?x1xf32>, tensor<1xf32>, tensor<4x32xf32>)
-    maps [affine_map<(q, kv) -> (q, kv)>, affine_map<(q, kv) -> (kv, q)>, affine_map<(q, kv) -> (q)>, affine_map<(q, kv) -> ()>] init(%acc, %m, %l)
+    maps [affine_map<(q, kv) -> (q, kv)>, affine_map<(q, kv) -> (kv, q)>, affine_map<(q, kv) -> (q)>, affine_map<(q, kv) -> ()>] init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<1x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x32xf32>, tensor<1xf32>, tensor<1xf32>
     score {
     ^bb0(%s: f32, %b: index, %h: index, %x: index, %y: index, %a: f32, %c: f32, %d: f32, %t: tensor<4x32xf32>):
@@ -75,6 +78,7 @@ func.func @extras(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32
 
 // -----
 
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
 // An additive similarity is no product: tanh of 32 keys at once for each element of the vector.
 // CHECK-LABEL: @additive
 func.func @additive(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
@@ -84,13 +88,14 @@ func.func @additive(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x
   // CHECK: math.tanh %{{.*}} : vector<32xf32>
   // CHECK: math.exp2 %{{.*}} {nonpositive} : vector<32xf32>
   // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) additive(%w : tensor<40xf32>) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) additive(%w : tensor<40xf32>) init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x64xf32>
 }
 
 // -----
 
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
 // Scores of a constant positive scale are multiplied by it after the largest is subtracted: the query is read where it lies.
 // CHECK-LABEL: @scaled
 func.func @scaled(%all: tensor<?x768xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<8x64xf32>,
@@ -103,51 +108,14 @@ func.func @scaled(%all: tensor<?x768xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2
   // CHECK: %[[BELOW:.*]] = arith.subf %{{.*}} : vector<32xf32>
   // CHECK: %[[SCALED:.*]] = vector.fma %[[BELOW]], %{{.*}} : vector<32xf32>
   // CHECK-NEXT: math.exp2 %[[SCALED]] {nonpositive}
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x64xf32>
 }
 
 // -----
 
-// Rows of 4 KiB push one another out of the cache: their scaled copy does not.
-// CHECK-LABEL: @aliasing
-func.func @aliasing(%all: tensor<?x1024xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<8x64xf32>,
-                    %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
-  // CHECK: tensor.extract_slice
-  // CHECK: arith.mulf %{{.*}} : vector<32xf32>
-  // CHECK: attn_cpu.panel_matmul
-  // CHECK-NOT: arith.mulf %{{.*}} : vector<32xf32>
-  // CHECK: %[[BELOW:.*]] = arith.subf %{{.*}} : vector<32xf32>
-  // CHECK-NEXT: math.exp2 %[[BELOW]]
-  // CHECK: attn_cpu.panel_matmul
-  %scale = arith.constant 0.125 : f32
-  %q = tensor.extract_slice %all[%i, 64] [8, 64] [1, 1] : tensor<?x1024xf32> to tensor<8x64xf32>
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
-    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
-  return %0#0 : tensor<8x64xf32>
-}
-
-// -----
-
-// The largest score times a negative scale is not the largest one.
-// CHECK-LABEL: @negative
-func.func @negative(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<8x64xf32>,
-                    %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
-  // CHECK: arith.mulf %{{.*}} : vector<32xf32>
-  // CHECK: attn_cpu.panel_matmul
-  // CHECK-NOT: arith.mulf %{{.*}} : vector<32xf32>
-  // CHECK: %[[BELOW:.*]] = arith.subf %{{.*}} : vector<32xf32>
-  // CHECK-NEXT: math.exp2 %[[BELOW]]
-  // CHECK: attn_cpu.panel_matmul
-  %scale = arith.constant -0.125 : f32
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
-    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
-  return %0#0 : tensor<8x64xf32>
-}
-
-// -----
-
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
 // The number of keys is not known: the second matmul takes those before the limit, four at a time.
 // CHECK: affine_map<()[s0, s1] -> (((s0 - s1) ceildiv 4) * 4)>
 // CHECK-LABEL: @before_limit
@@ -166,13 +134,14 @@ func.func @before_limit(%n: index, %q: tensor<14x64xf32>, %ks: tensor<4x64x32xf3
   // CHECK: %[[ROWS:.*]] = tensor.extract_slice %{{.*}}[0, 0] [14, %[[COUNT]]]
   // CHECK: %[[VALUES:.*]] = tensor.extract_slice %{{.*}}[0, 0] [%[[COUNT]], 32]
   // CHECK: attn_cpu.panel_matmul %[[ROWS]], %[[VALUES]]
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<14x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
   return %0#0 : tensor<14x64xf32>
 }
 
 // -----
 
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
 // The scaled query does not depend on the block of keys: it is computed before the loop.
 // CHECK-LABEL: @blocks
 func.func @blocks(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %n: index, %i: index,
@@ -183,7 +152,7 @@ func.func @blocks(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64
   // CHECK: scf.for {{.*}} to %arg4
   // CHECK-NOT: vector.transfer_read %arg0
   %0:3 = scf.for %b = %c0 to %n step %c1 iter_args(%a = %acc, %x = %m, %y = %l) -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) {
-    %1:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %b) init(%a, %x, %y)
+    %1:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %b) init(%a, %x, %y) {attn.schedule = #kernel}
       : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
     scf.yield %1#0, %1#1, %1#2 : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   }
@@ -192,6 +161,7 @@ func.func @blocks(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64
 
 // -----
 
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
 // Keys and values in pairs go into products that widen them as they read; heads of a group stand at one position, so that
 // no row is added to it.
 // CHECK-LABEL: @group
@@ -202,7 +172,7 @@ func.func @group(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x32x64xbf16>, %v: 
   // CHECK: scf.for %[[ROW:[a-z0-9]+]] =
   // CHECK-NOT: arith.addi %[[Q]], %[[ROW]]
   // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {one_position}
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel, one_position}
     : tensor<4x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<4x64xf32>, tensor<4xf32>, tensor<4xf32>
     mask {
     ^bb0(%b: index, %h: index, %x: index, %y: index):
@@ -214,6 +184,7 @@ func.func @group(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x32x64xbf16>, %v: 
 
 // -----
 
+#kernel = #attn.schedule<columns = 32, pair_rows = 13, rows = 14>
 // In a paired step the scaled query is bf16 before the loop, and so are the probabilities, for which a short polynomial is enough. The sum is
 // that of what is rounded, here by a product with ones.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -233,7 +204,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: vector.transfer_write %[[ROUNDED]], %{{.*}} : vector<32xbf16>, tensor<14x64xbf16>
     // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>, tensor<14x32xf32>
     %0:3 = scf.for %b = %c0 to %n step %c1 iter_args(%a = %acc, %x = %m, %y = %l) -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>) {
-      %1:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %b) init(%a, %x, %y) {paired}
+      %1:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %b) init(%a, %x, %y) {attn.schedule = #kernel, paired}
         : tensor<14x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
       scf.yield %1#0, %1#1, %1#2 : tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
     }
@@ -243,6 +214,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
+#kernel = #attn.schedule<columns = 32, pair_rows = 13, rows = 14>
 // The rest of the keys before the limit, four at a time, VNNI-packed; blocks of a paged cache are taken one after another.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @paired_rest
@@ -259,7 +231,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: %[[LINES:.*]] = affine.apply #{{.*}}()[%[[COUNT]]]
     // CHECK: %[[VALUES:.*]] = tensor.extract_slice %{{.*}}[0, 0] [%[[LINES]], 64]
     // CHECK: attn_cpu.panel_matmul %[[ROWS]], %[[VALUES]], {{.*}} : tensor<14x?xbf16>, tensor<?x64xbf16>
-    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l) {paired}
+    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l) {attn.schedule = #kernel, paired}
       : tensor<14x64xf32>, tensor<?x32x64xbf16>, tensor<2x?x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
     return %0#0 : tensor<14x64xf32>
   }
@@ -279,7 +251,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: tensor.extract_slice %{{.*}}[0, 64] [14, 64] [1, 1] : tensor<14x128xbf16>
     // CHECK: tensor.extract_slice %arg4
     // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
-    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
+    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel, paired}
       : tensor<14x64xf32>, tensor<4x32x64xbf16>, tensor<2x64x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
     return %0#0 : tensor<14x64xf32>
   }
@@ -287,6 +259,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
+#kernel = #attn.schedule<columns = 32, matrix_rows = 16, pair_rows = 13, rows = 14>
 // Two tiles of 16 queries in turn: the scores of both, then softmax and second product of each. The mask is that of the queries'
 // own positions.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -306,7 +279,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: math.exp2 {{.*}} : vector<32xf32>
     // CHECK: attn_cpu.vnni_matmul
     // CHECK-NOT: attn_cpu.vnni_matmul
-    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
+    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel, paired}
       : tensor<32x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<32x64xf32>, tensor<32xf32>, tensor<32xf32>
       mask {
       ^bb0(%b: index, %h: index, %x: index, %y: index):
@@ -319,6 +292,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
 // At most four panels of keys: scores have room for all, and loops go over those there are.
 // CHECK-LABEL: @some
 func.func @some(%q: tensor<8x64xf32>, %k: tensor<9x64x32xf32>, %v: tensor<2x288x32xf32>, %scale: f32, %i: index, %n: index,
@@ -334,13 +308,14 @@ func.func @some(%q: tensor<8x64xf32>, %k: tensor<9x64x32xf32>, %v: tensor<2x288x
   // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<8x?xf32>, tensor<?x32xf32>, tensor<8x32xf32>
   %ks = tensor.extract_slice %k[0, 0, 0] [%count, 64, 32] [1, 1, 1] : tensor<9x64x32xf32> to tensor<?x64x32xf32>
   %vs = tensor.extract_slice %v[0, 0, 0] [2, %keys, 32] [1, 1, 1] : tensor<2x288x32xf32> to tensor<2x?x32xf32>
-  %0:3 = attn_cpu.attention_state %q, %ks, %vs, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %ks, %vs, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<8x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x64xf32>
 }
 
 // -----
 
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
 // The first matmul prefetches the next queries, the second the output lines: a part for each of 2 panels and of 1 panel.
 // CHECK-LABEL: @ahead
 // CHECK-SAME: %[[NEXT:[a-z0-9]+]]: tensor<8x64xf32>, %[[RESULT:[a-z0-9]+]]: tensor<8x32xf32>
@@ -348,16 +323,17 @@ func.func @ahead(%next: tensor<8x64xf32>, %result: tensor<8x32xf32>, %q: tensor<
                  %scale: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x32xf32> {
   %c0 = arith.constant 0 : index
   %all = arith.constant 65536 : index
-  // CHECK: attn_cpu.panel_matmul %{{.*}} ahead(%[[NEXT]] : tensor<8x64xf32>) rows(%{{.*}}, %{{.*}}) : tensor<8x64xf32>
-  // CHECK: attn_cpu.panel_matmul %{{.*}} ahead(%[[RESULT]] : tensor<8x32xf32>) rows(%{{.*}}, %{{.*}}) write : tensor<8x64xf32>
+  // CHECK: attn_cpu.panel_matmul %{{.*}} ahead(%[[NEXT]] : tensor<8x64xf32>) rows(%{{.*}}, %{{.*}}) {{.*}} : tensor<8x64xf32>
+  // CHECK: attn_cpu.panel_matmul %{{.*}} ahead(%[[RESULT]] : tensor<8x32xf32>) rows(%{{.*}}, %{{.*}}) write {{.*}} : tensor<8x64xf32>
   %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i)
-    ahead(%next, %result : tensor<8x64xf32>, tensor<8x32xf32>) rows(%c0, %all) init(%acc, %m, %l)
+    ahead(%next, %result : tensor<8x64xf32>, tensor<8x32xf32>) rows(%c0, %all) init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x32xf32>
 }
 
 // -----
 
+#kernel = #attn.schedule<columns = 32, matrix_rows = 16, pair_rows = 13, rows = 14>
 // Keys and values that lie apart are multiplied one after another, between which all scores have one softmax; nothing puts them together.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @apart
@@ -377,7 +353,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: attn_cpu.vnni_matmul %{{.*}}, %[[V1]],
     %k = tensor.concat dim(0) %k0, %k1 : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<4x32x64xbf16>
     %v = tensor.concat dim(1) %v0, %v1 : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<2x64x64xbf16>
-    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {paired}
+    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel, paired}
       : tensor<32x64xf32>, tensor<4x32x64xbf16>, tensor<2x64x64xbf16>, tensor<32x64xf32>, tensor<32xf32>, tensor<32xf32>
     return %0#0 : tensor<32x64xf32>
   }
@@ -385,6 +361,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
 // Probabilities times values of keys that may be masked are summed from zero. Where such a sum is not finite, which 0 times it shows,
 // what is not masked is summed key by key. Either is added to the rescaled accumulators.
 // CHECK-LABEL: @masked_values
@@ -410,13 +387,14 @@ func.func @masked_values(%q: tensor<8x32xf32>, %k: tensor<1x32x32xf32>, %v: tens
   // CHECK: vector.transfer_read %[[EXACT]]
   // CHECK: vector.fma
   // CHECK: return %[[RESULT]]
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<8x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x32xf32>
 }
 
 // -----
 
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
 // Indices are 64-bit integers: lanes have 64 bits where 32 would not do, and a scalar that they are compared with becomes the nearest
 // of 32 bits.
 // CHECK-LABEL: @wide_indices
@@ -430,7 +408,7 @@ func.func @wide_indices(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tenso
   // CHECK: %[[NEAREST:.*]] = arith.minsi %[[LOW]], %{{.*}} : index
   // CHECK: arith.index_cast %[[NEAREST]] : index to i32
   // CHECK: arith.cmpi slt, {{.*}} : vector<32xi32>
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<1x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x32xf32>, tensor<1xf32>, tensor<1xf32>
     score {
     ^bb0(%s: f32, %b: index, %h: index, %x: index, %y: index):
@@ -453,6 +431,7 @@ func.func @wide_indices(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tenso
 
 // -----
 
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
 // The maximum is subtracted from a score region's result before it is multiplied by log2 e, as the largest floats times it are
 // infinite; so it is when such states are combined.
 // CHECK-LABEL: @natural
@@ -465,7 +444,7 @@ func.func @natural(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x3
   // CHECK: %[[BELOW:.*]] = arith.subf {{.*}} : vector<32xf32>
   // CHECK: %[[UNITS:.*]] = arith.mulf %[[BELOW]], %{{.*}} : vector<32xf32>
   // CHECK: math.exp2 %[[UNITS]] {nonpositive} : vector<32xf32>
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l)
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<1x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x32xf32>, tensor<1xf32>, tensor<1xf32>
     score {
     ^bb0(%s: f32, %b: index, %h: index, %x: index, %y: index):

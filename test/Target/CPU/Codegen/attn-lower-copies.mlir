@@ -1,5 +1,6 @@
 // RUN: rapt-opt %s --attn-lower-copies | FileCheck %s
 
+module attributes {attn.schedule = #attn.schedule<copies = <ahead_bytes = 2048, row_bytes = 4096>>} {
 // CHECK-LABEL: @strided
 func.func @strided(%x: memref<4x?xf32, strided<[?, 1]>>, %y: memref<4x?xf32, strided<[?, 1]>>) {
   // CHECK: scf.for
@@ -71,4 +72,5 @@ func.func @apart(%x: memref<8x32xf32>, %y: memref<8x32xf32, strided<[64, 2]>>) {
   // CHECK: memref.load %arg0
   memref.copy %x, %y : memref<8x32xf32> to memref<8x32xf32, strided<[64, 2]>>
   return
+}
 }

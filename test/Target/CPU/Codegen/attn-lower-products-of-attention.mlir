@@ -1,5 +1,6 @@
 // RUN: rapt-opt %s --attn-lower-products --split-input-file | FileCheck %s
 
+#kernel = #attn.schedule<chains = 4, columns = 32, line_steps = 2, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // Keys and values 16 KiB ahead may be read much later: they are prefetched into L2.
   // CHECK-LABEL: @few_queries
@@ -9,13 +10,14 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK-COUNT-2: memref.prefetch %arg1[%[[AHEAD]], {{.*}}], read, locality<2>
     // CHECK-NOT: memref.prefetch
     // CHECK: return
-    attn_cpu.panel_matmul %a, %b, %c : memref<4x64xf32>, memref<64x32xf32>, memref<4x32xf32>
+    attn_cpu.panel_matmul %a, %b, %c {attn.schedule = #kernel} : memref<4x64xf32>, memref<64x32xf32>, memref<4x32xf32>
     return
   }
 }
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 16, line_steps = 2, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 6, stream_bytes = 16384, stream_rows = 5>
 // Near miss: 14 queries, of which 16 registers hold 4 or 5 at a time.
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @parts_of_queries
@@ -23,13 +25,14 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
     // CHECK: memref.prefetch %arg1{{.*}}, read, locality<3>
     // CHECK-NOT: memref.prefetch {{.*}}locality<2>
     // CHECK: return
-    attn_cpu.panel_matmul %a, %b, %c : memref<14x64xf32>, memref<64x32xf32>, memref<14x32xf32>
+    attn_cpu.panel_matmul %a, %b, %c {attn.schedule = #kernel} : memref<14x64xf32>, memref<64x32xf32>, memref<14x32xf32>
     return
   }
 }
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 32, line_steps = 2, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
 // A number of keys that is known only here: two steps at a time, before which a line of what comes next
 // is brought near. 14 rows of 4 lines make 56, spread over the steps there are.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -45,7 +48,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: memref.prefetch %[[NEXT]][{{.*}}], write, locality<3>, data
     // CHECK-COUNT-56: vector.fma
     // CHECK-NOT: vector.fma
-    attn_cpu.panel_matmul %a, %b, %c ahead(%next : memref<14x64xf32>) rows(%from, %to) write : memref<14x?xf32>, memref<?x32xf32>, memref<14x32xf32>
+    attn_cpu.panel_matmul %a, %b, %c ahead(%next : memref<14x64xf32>) rows(%from, %to) write {attn.schedule = #kernel} : memref<14x?xf32>, memref<?x32xf32>, memref<14x32xf32>
     return
   }
 }

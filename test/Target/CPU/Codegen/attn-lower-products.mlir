@@ -1,5 +1,6 @@
 // RUN: rapt-opt %s --attn-lower-products --split-input-file | FileCheck %s
 
+#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
 // 512-bit registers, 32 of them: all 8 rows by two vectors at once, started from zero without a read of the result.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @wide
@@ -12,13 +13,14 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK-COUNT-16: vector.fma {{.*}} : vector<16xf32>
     // CHECK-NOT: vector.fma
     linalg.fill ins(%f0 : f32) outs(%c : memref<8x32xf32>)
-    linalg.matmul ins(%a, %b : memref<8x64xf32>, memref<64x32xf32>) outs(%c : memref<8x32xf32>)
+    linalg.matmul {attn.schedule = #kernel} ins(%a, %b : memref<8x64xf32>, memref<64x32xf32>) outs(%c : memref<8x32xf32>)
     return
   }
 }
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 6, stream_bytes = 16384, stream_rows = 5>
 // 256-bit registers, 16 of them: 4 rows by two vectors, four times; the result is read because nothing says it is zero.
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @narrow
@@ -31,13 +33,14 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
     // CHECK: scf.for
     // CHECK: scf.for
     // CHECK: scf.for
-    linalg.matmul ins(%a, %b : memref<8x64xf32>, memref<64x32xf32>) outs(%c : memref<8x32xf32>)
+    linalg.matmul {attn.schedule = #kernel} ins(%a, %b : memref<8x64xf32>, memref<64x32xf32>) outs(%c : memref<8x32xf32>)
     return
   }
 }
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 32, pair_rows = 13, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
 // One row: four chains, and 16-bit weights widened as they are loaded.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @row
@@ -46,13 +49,14 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: vector.transfer_read %arg1{{.*}} vector<16xbf16>
     // CHECK: arith.extf {{.*}} : vector<16xbf16> to vector<16xf32>
     // CHECK-COUNT-8: vector.fma
-    linalg.matmul ins(%a, %b : memref<1x64xf32>, memref<64x32xbf16>) outs(%c : memref<1x32xf32>)
+    linalg.matmul {attn.schedule = #kernel} ins(%a, %b : memref<1x64xf32>, memref<64x32xbf16>) outs(%c : memref<1x32xf32>)
     return
   }
 }
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
 // A fill that the product does not start from directly becomes vectors, and the result is read.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @written_between
@@ -64,7 +68,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: scf.for
     linalg.fill ins(%f0 : f32) outs(%c : memref<2x32xf32>)
     memref.store %x, %c[%i, %i] : memref<2x32xf32>
-    linalg.matmul ins(%a, %b : memref<2x64xf32>, memref<64x32xf32>) outs(%c : memref<2x32xf32>)
+    linalg.matmul {attn.schedule = #kernel} ins(%a, %b : memref<2x64xf32>, memref<64x32xf32>) outs(%c : memref<2x32xf32>)
     return
   }
 
@@ -75,13 +79,14 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: vector.transfer_write {{.*}} vector<2x32xf32>, memref<2x32xf32>
     // CHECK-COUNT-4: vector.transfer_read %arg2
     linalg.fill ins(%f1 : f32) outs(%c : memref<2x32xf32>)
-    linalg.matmul ins(%a, %b : memref<2x64xf32>, memref<64x32xf32>) outs(%c : memref<2x32xf32>)
+    linalg.matmul {attn.schedule = #kernel} ins(%a, %b : memref<2x64xf32>, memref<64x32xf32>) outs(%c : memref<2x32xf32>)
     return
   }
 }
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 32, pair_rows = 13, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
 // Tiles of at least 5 rows read ahead: the panel's next steps at every step, and the panel that follows this one in memory,
 // 64 rows of [k, 32] on, as many elements a step as all tiles of rows need to reach its end; once in 16 steps a row of what
 // the epilogue works on.
@@ -119,7 +124,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
       // CHECK: arith.addi %[[AT]], %[[SPREAD]]
       // CHECK-NOT: memref.prefetch
       // CHECK-COUNT-28: vector.fma
-      linalg.matmul ins(%rows, %panel : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32, strided<[32, 1], offset: ?>>) outs(%sums : memref<14x32xf32>)
+      linalg.matmul {attn.schedule = #kernel} ins(%rows, %panel : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32, strided<[32, 1], offset: ?>>) outs(%sums : memref<14x32xf32>)
       %s = memref.load %sums[%c0, %c0] : memref<14x32xf32>
       memref.store %s, %out[%c0, %c0] : memref<14x32xf32, strided<[32, 1], offset: ?>>
     }
@@ -159,7 +164,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
         scf.for %r = %c0 to %c56 step %c14 {
           %rows = memref.subview %x[%r, %from] [14, 64] [1, 1] : memref<56x128xf32> to memref<14x64xf32, strided<[128, 1], offset: ?>>
           %out = memref.subview %y[%r, %column] [14, 32] [1, 1] : memref<56x128xf32> to memref<14x32xf32, strided<[128, 1], offset: ?>>
-          linalg.matmul ins(%rows, %panel : memref<14x64xf32, strided<[128, 1], offset: ?>>, memref<64x32xf32, strided<[32, 1], offset: ?>>) outs(%out : memref<14x32xf32, strided<[128, 1], offset: ?>>)
+          linalg.matmul {attn.schedule = #kernel} ins(%rows, %panel : memref<14x64xf32, strided<[128, 1], offset: ?>>, memref<64x32xf32, strided<[32, 1], offset: ?>>) outs(%out : memref<14x32xf32, strided<[128, 1], offset: ?>>)
         }
       }
     }
@@ -191,7 +196,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     scf.for %r = %c0 to %c56 step %c14 {
       %rows = memref.subview %x[%r, 0] [14, 64] [1, 1] : memref<56x64xf32> to memref<14x64xf32, strided<[64, 1], offset: ?>>
       %out = memref.subview %y[%r, 0] [14, 32] [1, 1] : memref<56x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
-      linalg.matmul ins(%rows, %wide : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32>) outs(%out : memref<14x32xf32, strided<[32, 1], offset: ?>>)
+      linalg.matmul {attn.schedule = #kernel} ins(%rows, %wide : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32>) outs(%out : memref<14x32xf32, strided<[32, 1], offset: ?>>)
     }
     return
   }
@@ -217,7 +222,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     scf.for %r = %c0 to %c56 step %c14 {
       %rows = memref.subview %x[%r, 0] [14, 64] [1, 1] : memref<56x64xf32> to memref<14x64xf32, strided<[64, 1], offset: ?>>
       %out = memref.subview %y[%r, 0] [14, 32] [1, 1] : memref<56x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
-      linalg.matmul ins(%rows, %wide : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32>) outs(%out : memref<14x32xf32, strided<[32, 1], offset: ?>>)
+      linalg.matmul {attn.schedule = #kernel} ins(%rows, %wide : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32>) outs(%out : memref<14x32xf32, strided<[32, 1], offset: ?>>)
     }
     return
   }
@@ -240,7 +245,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
       // CHECK: scf.for {{.*}} %c16{{.*}} step %c1
       // CHECK-NOT: memref.prefetch {{.*}}, read, locality<2>
       // CHECK: vector.fma
-      linalg.matmul ins(%rows, %panel : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32, strided<[256, 1], offset: ?>>) outs(%out : memref<14x32xf32, strided<[32, 1], offset: ?>>)
+      linalg.matmul {attn.schedule = #kernel} ins(%rows, %panel : memref<14x64xf32, strided<[64, 1], offset: ?>>, memref<64x32xf32, strided<[256, 1], offset: ?>>) outs(%out : memref<14x32xf32, strided<[32, 1], offset: ?>>)
     }
     return
   }
@@ -257,7 +262,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: scf.for %[[NTH:[a-z0-9]*]]
     // CHECK: memref.prefetch %[[CHUNK]]
     // CHECK: memref.prefetch %[[ROWS]][%[[NTH]], %c0{{.*}}], read, locality<3>
-    linalg.matmul ins(%a, %b : memref<8x1024xf32>, memref<1024x32xf32>) outs(%c : memref<8x32xf32>)
+    linalg.matmul {attn.schedule = #kernel} ins(%a, %b : memref<8x1024xf32>, memref<1024x32xf32>) outs(%c : memref<8x32xf32>)
     return
   }
 
@@ -271,8 +276,8 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: memref.prefetch %arg1[%[[AHEAD]], %c16{{.*}}], read, locality<3>
     // CHECK-NOT: memref.prefetch
     // CHECK: return
-    linalg.matmul ins(%a, %b : memref<4x40xf32>, memref<40x32xf32>) outs(%c : memref<4x32xf32>)
-    linalg.matmul ins(%one, %b : memref<1x40xf32>, memref<40x32xf32>) outs(%d : memref<1x32xf32>)
+    linalg.matmul {attn.schedule = #kernel} ins(%a, %b : memref<4x40xf32>, memref<40x32xf32>) outs(%c : memref<4x32xf32>)
+    linalg.matmul {attn.schedule = #kernel} ins(%one, %b : memref<1x40xf32>, memref<40x32xf32>) outs(%d : memref<1x32xf32>)
     return
   }
 
@@ -281,13 +286,14 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
   func.func @ragged_depth(%a: memref<8x40xf32>, %b: memref<40x32xf32>, %c: memref<8x32xf32>) {
     // CHECK-NOT: memref.prefetch
     // CHECK: return
-    linalg.matmul ins(%a, %b : memref<8x40xf32>, memref<40x32xf32>) outs(%c : memref<8x32xf32>)
+    linalg.matmul {attn.schedule = #kernel} ins(%a, %b : memref<8x40xf32>, memref<40x32xf32>) outs(%c : memref<8x32xf32>)
     return
   }
 }
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 32, pair_rows = 13, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
 // Pairs of rows are widened by a shift and a mask: 4 multiply-adds a row and step.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @pairs
@@ -302,7 +308,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK-COUNT-16: vector.fma
     // CHECK-NOT: vector.fma
     linalg.fill ins(%f0 : f32) outs(%c : memref<4x32xf32>)
-    attn_cpu.vnni_matmul %a, %b, %c : memref<4x64xf32>, memref<32x64xbf16>, memref<4x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #kernel} : memref<4x64xf32>, memref<32x64xbf16>, memref<4x32xf32>
     return
   }
 
@@ -319,7 +325,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: scf.yield
     // CHECK-COUNT-2: vector.fma
     // CHECK-NOT: vector.fma
-    attn_cpu.vnni_matmul %a, %b, %c : memref<1x65xf32>, memref<33x64xbf16>, memref<1x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #kernel} : memref<1x65xf32>, memref<33x64xbf16>, memref<1x32xf32>
     return
   }
 
@@ -331,13 +337,14 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: vector.fma
     // CHECK: scf.for
     // CHECK-NOT: scf.for
-    attn_cpu.vnni_matmul %a, %b, %c : memref<14x64xbf16>, memref<32x64xbf16>, memref<14x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #kernel} : memref<14x64xbf16>, memref<32x64xbf16>, memref<14x32xf32>
     return
   }
 }
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 32, pair_rows = 13, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
 // Where there is a dot product of pairs: two loads, 14 broadcasts of 32 bits and 28 dot products a step.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @dot
@@ -350,7 +357,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-COUNT-28: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
     // CHECK-NOT: dpbf16ps
     linalg.fill ins(%f0 : f32) outs(%c : memref<14x32xf32>)
-    attn_cpu.vnni_matmul %a, %b, %c : memref<14x64xbf16>, memref<32x64xbf16>, memref<14x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #kernel} : memref<14x64xbf16>, memref<32x64xbf16>, memref<14x32xf32>
     return
   }
 
@@ -359,13 +366,14 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
   func.func @not_rounded(%a: memref<4x64xf32>, %b: memref<32x64xbf16>, %c: memref<4x32xf32>) {
     // CHECK-NOT: dpbf16ps
     // CHECK-COUNT-16: vector.fma
-    attn_cpu.vnni_matmul %a, %b, %c : memref<4x64xf32>, memref<32x64xbf16>, memref<4x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #kernel} : memref<4x64xf32>, memref<32x64xbf16>, memref<4x32xf32>
     return
   }
 }
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 32, matrix_rows = 16, pair_rows = 13, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
 // Tiles of 16 rows by 64 bytes: two of rows times both halves of the panel; what is left of the depth, 3 pairs, is a step of
 // copies that are filled with zeros.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -386,7 +394,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK-COUNT-4: amx.tile_store %arg2
     // CHECK-NOT: vector.fma
     linalg.fill ins(%f0 : f32) outs(%c : memref<32x32xf32>)
-    attn_cpu.vnni_matmul %a, %b, %c : memref<32x70xbf16>, memref<35x64xbf16>, memref<32x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #kernel} : memref<32x70xbf16>, memref<35x64xbf16>, memref<32x32xf32>
     return
   }
 
@@ -395,8 +403,8 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
   func.func @few(%a: memref<4x64xbf16>, %b: memref<32x64xbf16>, %c: memref<4x32xf32>, %d: memref<16x64xf32>, %e: memref<16x32xf32>) {
     // CHECK-NOT: amx
     // CHECK: vector.fma
-    attn_cpu.vnni_matmul %a, %b, %c : memref<4x64xbf16>, memref<32x64xbf16>, memref<4x32xf32>
-    attn_cpu.vnni_matmul %d, %b, %e : memref<16x64xf32>, memref<32x64xbf16>, memref<16x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #kernel} : memref<4x64xbf16>, memref<32x64xbf16>, memref<4x32xf32>
+    attn_cpu.vnni_matmul %d, %b, %e {attn.schedule = #kernel} : memref<16x64xf32>, memref<32x64xbf16>, memref<16x32xf32>
     return
   }
 
@@ -405,13 +413,14 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
   func.func @added(%a: memref<16x64xbf16>, %b: memref<32x64xbf16>, %c: memref<16x32xf32>) {
     // CHECK-COUNT-2: amx.tile_load %arg2
     // CHECK-NOT: amx.tile_zero
-    attn_cpu.vnni_matmul %a, %b, %c : memref<16x64xbf16>, memref<32x64xbf16>, memref<16x32xf32>
+    attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #kernel} : memref<16x64xbf16>, memref<32x64xbf16>, memref<16x32xf32>
     return
   }
 }
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 32, matrix_rows = 16, pair_rows = 13, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
 // Several panels: a loop over them, or over two by tiles of 16 rows, whose four sums share what is loaded of the rows; the odd one
 // is alone.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -428,7 +437,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: scf.for {{.*}} iter_args
     // CHECK-COUNT-2: amx.tile_mulf
     // CHECK-NOT: amx.tile_mulf
-    attn_cpu.vnni_matmul %a, %b, %c : memref<16x64xbf16>, memref<3x32x64xbf16>, memref<16x96xf32>
+    attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #kernel} : memref<16x64xbf16>, memref<3x32x64xbf16>, memref<16x96xf32>
     return
   }
 
@@ -438,13 +447,14 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: scf.for {{.*}} to %c2{{.*}} step %c1
     // CHECK-COUNT-2: amx.tile_load %arg0
     // CHECK: scf.yield
-    attn_cpu.vnni_matmul %a, %b, %c : memref<32x64xbf16>, memref<2x32x64xbf16>, memref<32x64xf32>
+    attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #kernel} : memref<32x64xbf16>, memref<2x32x64xbf16>, memref<32x64xf32>
     return
   }
 }
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 32, pair_rows = 13, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @dot_panels
   func.func @dot_panels(%a: memref<14x64xbf16>, %b: memref<4x32x64xbf16>, %c: memref<14x128xf32>) {
@@ -455,7 +465,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-COUNT-28: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
     // CHECK-NOT: dpbf16ps
     linalg.fill ins(%f0 : f32) outs(%c : memref<14x128xf32>)
-    attn_cpu.vnni_matmul %a, %b, %c : memref<14x64xbf16>, memref<4x32x64xbf16>, memref<14x128xf32>
+    attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #kernel} : memref<14x64xbf16>, memref<4x32x64xbf16>, memref<14x128xf32>
     return
   }
 }

@@ -1,5 +1,6 @@
 // RUN: rapt-opt %s --attn-lower-quantized-products --split-input-file | FileCheck %s
 
+#kernel = #attn.schedule<chains = 4, columns = 32, group_rows = 7, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 7, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
 // 14 rows by two vectors, of which registers hold 7 as integers of a group and in f32: two loops over groups, whose 8 steps are two loads of
 // the panel and a dot instruction for each vector. The next group is read ahead: its scales, then a line at each of the 16 steps.
 module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -25,7 +26,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-COUNT-112: vpdpbusd
     // CHECK-NOT: vpdpbusd
     // CHECK-COUNT-14: vector.store
-    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0> {attn.schedule = #kernel}
       : memref<14x128xi8>, memref<2x1088xi8>, memref<14x32xf32>
     return
   }
@@ -33,6 +34,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 16, group_rows = 3, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 6, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
 // Where registers would hold three such rows, whose sums would wait for one another, sums in f32 lie in the destination.
 module attributes {attn.target = {byte_dot, vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @few_registers
@@ -43,7 +45,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 32 : i64, vector_regi
     // CHECK-COUNT-8: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"
     // CHECK: vector.load %arg2
     // CHECK: vector.fma
-    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0> {attn.schedule = #kernel}
       : memref<14x128xi8>, memref<2x1088xi8>, memref<14x32xf32>
     return
   }
@@ -51,6 +53,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 32 : i64, vector_regi
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
 // Tiles of 14 rows that share a panel: before a chunk of 8 steps a row of the output, at each step two lines of the panel and a share
 // of the next one. Rows that stay in the first-level cache are not fetched; of longer ones half, of which a chunk reads half a line.
 module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -72,7 +75,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-COUNT-28: vpdpbusd
     scf.for %i = %c0 to %c56 step %c14 {
       %tile = memref.subview %rows[%i, 0] [14, 832] [1, 1] : memref<56x832xi8> to memref<14x832xi8, strided<[832, 1], offset: ?>>
-      attn_cpu.quantized_matmul %tile, %panel, %dest depth 768 of !attn.quantized<u8 group 0 axis 0>
+      attn_cpu.quantized_matmul %tile, %panel, %dest depth 768 of !attn.quantized<u8 group 0 axis 0> {attn.schedule = #kernel}
         : memref<14x832xi8, strided<[832, 1], offset: ?>>, memref<1x24640xi8>, memref<14x32xf32>
       %written = memref.subview %output[%i, 0] [14, 32] [1, 1] : memref<56x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
       memref.copy %dest, %written : memref<14x32xf32> to memref<14x32xf32, strided<[32, 1], offset: ?>>
@@ -92,7 +95,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: vpdpbusd
     scf.for %i = %c0 to %c56 step %c14 {
       %tile = memref.subview %rows[%i, 0] [14, 1600] [1, 1] : memref<56x1600xi8> to memref<14x1600xi8, strided<[1600, 1], offset: ?>>
-      attn_cpu.quantized_matmul %tile, %panel, %dest depth 1536 of !attn.quantized<u8 group 0 axis 0>
+      attn_cpu.quantized_matmul %tile, %panel, %dest depth 1536 of !attn.quantized<u8 group 0 axis 0> {attn.schedule = #kernel}
         : memref<14x1600xi8, strided<[1600, 1], offset: ?>>, memref<1x49216xi8>, memref<14x32xf32>
     }
     return
@@ -101,6 +104,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
 // One group of all rows: integers to the end, four chains of a single row, then scales.
 module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @chains
@@ -110,7 +114,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-NOT: vpdpbusd
     // CHECK: arith.sitofp
     // CHECK-NOT: vector.fma
-    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0> {attn.schedule = #kernel}
       : memref<1x128xi8>, memref<1x2112xi8>, memref<1x32xf32>
     return
   }
@@ -118,6 +122,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 32, group_rows = 7, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 7, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
 // Words of nibbles: high ones by an AND, low ones by a shift as well; a group of a single row without a loop.
 module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @nibbles
@@ -130,7 +135,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: arith.andi {{.*}} : vector<16xi32>
     // CHECK-COUNT-16: vpdpbusd
     // CHECK: arith.sitofp
-    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u4 group 32 axis 0 zero_points = true>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u4 group 32 axis 0 zero_points = true> {attn.schedule = #kernel}
       : memref<1x128xi8>, memref<2x640xi8>, memref<1x32xf32>
     return
   }
@@ -138,6 +143,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 8, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 4, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
 // Without an instruction for bytes: pairs of 16 bits, in vectors of 128 bits.
 module attributes {attn.target = {vector_bytes = 16 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @pairs
@@ -146,7 +152,7 @@ module attributes {attn.target = {vector_bytes = 16 : i64, vector_registers = 16
     // CHECK: arith.extsi {{.*}} : vector<8xi16> to vector<8xi32>
     // CHECK: vector.shuffle {{.*}} [0, 2, 4, 6]
     // CHECK: vector.shuffle {{.*}} [1, 3, 5, 7]
-    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0> {attn.schedule = #kernel}
       : memref<1x128xi8>, memref<1x2112xi8>, memref<1x32xf32>
     return
   }
@@ -165,6 +171,7 @@ module attributes {attn.target = {vector_bytes = 16 : i64, vector_registers = 16
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 32, group_rows = 7, matrix_rows = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 7, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
 // Tiles where the target has them: signed rows times the unsigned panel, whose lines lie 128 bytes apart; scales then, a row at a
 // time.
 module attributes {attn.target = {amx_int8, byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -178,7 +185,7 @@ module attributes {attn.target = {amx_int8, byte_dot, vector_bytes = 64 : i64, v
     // CHECK: scf.for
     // CHECK: vector.load %[[SUMS]]
     // CHECK-NOT: vpdpbusd
-    attn_cpu.quantized_matmul %rows, %panel, %dest depth 128 of !attn.quantized<u8 group 0 axis 0>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 128 of !attn.quantized<u8 group 0 axis 0> {attn.schedule = #kernel}
       : memref<16x192xi8>, memref<1x4160xi8>, memref<16x32xf32>
     return
   }
@@ -187,7 +194,7 @@ module attributes {attn.target = {amx_int8, byte_dot, vector_bytes = 64 : i64, v
   // CHECK-LABEL: @grouped
   func.func @grouped(%rows: memref<16x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<16x32xf32>) {
     // CHECK-NOT: amx
-    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0> {attn.schedule = #kernel}
       : memref<16x128xi8>, memref<2x1088xi8>, memref<16x32xf32>
     return
   }
@@ -195,6 +202,7 @@ module attributes {attn.target = {amx_int8, byte_dot, vector_bytes = 64 : i64, v
 
 // -----
 
+#kernel = #attn.schedule<chains = 4, columns = 32, group_rows = 7, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 7, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
 // A single row reads the panel as a stream: each step fetches its two lines 16 KiB ahead.
 module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @stream
@@ -206,7 +214,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: memref.prefetch %arg1[%[[GROUP]], %[[SECOND]]], read, locality<3>
     // CHECK-COUNT-6: memref.prefetch %arg1
     // CHECK-NOT: memref.prefetch
-    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u4 group 32 axis 0>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u4 group 32 axis 0> {attn.schedule = #kernel}
       : memref<1x128xi8>, memref<2x576xi8>, memref<1x32xf32>
     return
   }

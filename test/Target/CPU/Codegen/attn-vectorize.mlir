@@ -1,6 +1,7 @@
 // RUN: rapt-opt %s --attn-vectorize | FileCheck %s
 
-// Two rows at a time.
+// The schedule says two rows at a time.
+module attributes {attn.schedule = #attn.schedule<elementwise = <rows = 2>>} {
 // CHECK-LABEL: @epilogue
 func.func @epilogue(%x: tensor<8x32xf32>, %b: tensor<32xf32>, %t: tensor<8x32xf32>) -> tensor<8x32xf32> {
   // CHECK: scf.for {{.*}} step %c2
@@ -25,4 +26,5 @@ func.func @product(%a: tensor<2x64xf32>, %b: tensor<64x32xf32>, %c: tensor<2x32x
   %z = linalg.fill ins(%f0 : f32) outs(%c : tensor<2x32xf32>) -> tensor<2x32xf32>
   %0 = linalg.matmul ins(%a, %b : tensor<2x64xf32>, tensor<64x32xf32>) outs(%z : tensor<2x32xf32>) -> tensor<2x32xf32>
   return %0 : tensor<2x32xf32>
+}
 }

@@ -1,5 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
+#attention = #attn.schedule<heads = 3, kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 128, queries = [6, 1], rest_rows = 5, split_keys = 128, splits = 3, task_keys = 256, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -15,17 +16,18 @@ func.func @pairs(%cache: tensor<?x2x4x2x64x64xbf16>, %layer: index, %table: tens
   // CHECK: attn_cpu.attention_state {{.*}} : tensor<{{[0-9]+}}x64xf32>, tensor<{{[24]}}x64x32xf32>
   // CHECK: scf.forall (%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) in (%{{.*}}, 4, 1, %{{.*}}) shared_outs(%{{.*}}, %{{.*}}, %{{.*}}) -> (tensor<?x4x1x?x3x64xf32>, tensor<?x4x1x?x3xf32>, tensor<?x4x1x?x3xf32>)
   // CHECK-NOT: arith.shli
-  // CHECK: attn_cpu.attention_state {{.*}} {one_position} : tensor<3x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>
+  // CHECK: attn_cpu.attention_state {{.*}}, one_position} : tensor<3x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>
   // CHECK: scf.forall (%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) in (%{{.*}}, 4, 1)
   // CHECK: attn_cpu.attention_merge {{.*}} : tensor<?x3x64xf32>
   %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
-  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o]
+  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention}
     : tensor<?x4x3x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x3x64xf32>
   return %o : tensor<?x4x3x64xf32>
 }
 
 // -----
 
+#attention = #attn.schedule<heads = 1, kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 128, queries = [6, 1], rest_rows = 5, split_keys = 128, splits = 3, task_keys = 256, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -41,7 +43,7 @@ func.func @codes(%cache: tensor<?x2x4x2x136x32xi8>, %layer: index, %table: tenso
   // CHECK-NOT: one_position
   // CHECK: scf.forall {{.*}} in (%{{.*}}, 4, 3)
   %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x136x32xi8>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
-  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o]
+  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention}
     : tensor<?x4x3x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x3x64xf32>
     score {
     ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):

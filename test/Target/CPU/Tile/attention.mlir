@@ -1,13 +1,14 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
+#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
 // Keys and values are packed once, 32 of all heads at a time: keys are turned in squares of 16. Then online softmax over
-// blocks of 32, 16 at a time; the only state between blocks is (acc, max, sum), of 252 queries in tiles of 14. Blocks below
-// the diagonal are visited without the mask, four in a step, the rest with it, up to four in a step. Meanwhile the next
+// blocks of 32, 4 at a time; the only state between blocks is (acc, max, sum), of 12 queries in tiles of 6. Blocks below
+// the diagonal are visited without the mask, two in a step, the rest with it, up to two in a step. Meanwhile the next
 // tile's queries and the place of this one's result are brought near.
 // CHECK-LABEL: @causal
 func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>) -> tensor<?x12x64xf32> {
@@ -19,23 +20,23 @@ func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?
   // CHECK-COUNT-128: vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
   // CHECK: vector.transfer_read %arg2
   // CHECK: scf.forall
-  // CHECK: scf.for {{.*}} -> (tensor<252x64xf32>, tensor<252xf32>, tensor<252xf32>)
-  // CHECK: scf.for {{.*}} step %c16
-  // CHECK: scf.for %[[NTH:.*]] = {{.*}} step %c4{{.*}} iter_args({{.*}}) -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
-  // CHECK: tensor.extract_slice %[[PACKED]]#0{{.*}} tensor<12x?x64x32xf32> to tensor<4x64x32xf32>
-  // CHECK: tensor.extract_slice %[[PACKED]]#1{{.*}} tensor<12x2x?x32xf32> to tensor<2x128x32xf32>
+  // CHECK: scf.for {{.*}} -> (tensor<12x64xf32>, tensor<12xf32>, tensor<12xf32>)
+  // CHECK: scf.for {{.*}} step %c4
+  // CHECK: scf.for %[[NTH:.*]] = {{.*}} step %c2{{.*}} iter_args({{.*}}) -> (tensor<6x64xf32>, tensor<6xf32>, tensor<6xf32>)
+  // CHECK: tensor.extract_slice %[[PACKED]]#0{{.*}} tensor<12x?x64x32xf32> to tensor<2x64x32xf32>
+  // CHECK: tensor.extract_slice %[[PACKED]]#1{{.*}} tensor<12x2x?x32xf32> to tensor<2x64x32xf32>
   // CHECK: arith.muli %[[NTH]], %{{.*}} : index
   // CHECK: attn_cpu.attention_state
-  // CHECK-SAME: ahead(%{{.*}}, %{{.*}} : tensor<14x64xf32>, tensor<14x64xf32>) rows(%{{.*}}, %{{.*}})
-  // CHECK-SAME: : tensor<14x64xf32>, tensor<4x64x32xf32>, tensor<2x128x32xf32>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
+  // CHECK-SAME: ahead(%{{.*}}, %{{.*}} : tensor<6x64xf32>, tensor<6x64xf32>) rows(%{{.*}}, %{{.*}})
+  // CHECK-SAME: : tensor<6x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<6x64xf32>, tensor<6xf32>, tensor<6xf32>
   // CHECK-NOT: limit
   // CHECK-NOT: mask {
-  // CHECK: scf.for {{.*}} -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
+  // CHECK: scf.for {{.*}} -> (tensor<6x64xf32>, tensor<6xf32>, tensor<6xf32>)
   // CHECK: affine.min
-  // CHECK: attn_cpu.attention_state {{.*}} limit({{.*}} : tensor<14x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>,
+  // CHECK: attn_cpu.attention_state {{.*}} limit({{.*}} : tensor<6x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>,
   // CHECK: mask {
   // CHECK: arith.cmpi sle
-  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
+  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o] {attn.schedule = #attention}
     : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -47,18 +48,19 @@ func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?
 
 // -----
 
+#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// A window has a partial block at both ends: three loops for tiles of 14 queries.
+// A window has a partial block at both ends: three loops for tiles of 6 queries.
 // CHECK-LABEL: @window
 func.func @window(%q: tensor<?x1x64xf32>, %k: tensor<?x1x64xf32>, %v: tensor<?x1x64xf32>) -> tensor<?x1x64xf32> {
   %scale = arith.constant 0.125 : f32
-  // CHECK-COUNT-3: -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>)
+  // CHECK-COUNT-3: -> (tensor<6x64xf32>, tensor<6xf32>, tensor<6xf32>)
   // CHECK: -> (tensor<1x64xf32>, tensor<1xf32>, tensor<1xf32>)
-  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o]
+  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o] {attn.schedule = #attention}
     : tensor<?x1x64xf32>, tensor<?x1x64xf32>, tensor<?x1x64xf32> -> tensor<?x1x64xf32>
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -74,6 +76,7 @@ func.func @window(%q: tensor<?x1x64xf32>, %k: tensor<?x1x64xf32>, %v: tensor<?x1
 
 // -----
 
+#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -88,11 +91,11 @@ func.func @window(%q: tensor<?x1x64xf32>, %k: tensor<?x1x64xf32>, %v: tensor<?x1
 func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4x?x?xf32>, %table: tensor<4x32xf32>) -> tensor<?x4x64xf32> {
   %scale = arith.constant 0.125 : f32
   // CHECK: %[[SLOPE:.*]] = tensor.extract %{{.*}} : tensor<4xf32>
-  // CHECK: %[[BIAS:.*]] = tensor.extract_slice %{{.*}} : tensor<4x?x?xf32> to tensor<14x?xf32>
-  // CHECK: attn_cpu.attention_state {{.*}} extras(%[[BIAS]], %[[TABLE]] : tensor<14x?xf32>, tensor<4x32xf32>)
+  // CHECK: %[[BIAS:.*]] = tensor.extract_slice %{{.*}} : tensor<4x?x?xf32> to tensor<6x?xf32>
+  // CHECK: attn_cpu.attention_state {{.*}} extras(%[[BIAS]], %[[TABLE]] : tensor<6x?xf32>, tensor<4x32xf32>)
   // CHECK: ^bb0(%[[S:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: f32, %{{.*}}: tensor<4x32xf32>)
   // CHECK: arith.mulf %[[S]], %[[SLOPE]] : f32
-  %o = attn.attention %q, %q, %q, %scale extras(%slope, %bias, %table : tensor<4xf32>, tensor<4x?x?xf32>, tensor<4x32xf32>) maps [#q, #k, #v, #o, #slope, #bias, #table]
+  %o = attn.attention %q, %q, %q, %scale extras(%slope, %bias, %table : tensor<4xf32>, tensor<4x?x?xf32>, tensor<4x32xf32>) maps [#q, #k, #v, #o, #slope, #bias, #table] {attn.schedule = #attention}
     : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
     score {
     ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %m: f32, %a: f32, %t: tensor<4x32xf32>):
@@ -107,6 +110,7 @@ func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4
 
 // -----
 
+#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -116,15 +120,16 @@ func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4
 // CHECK-LABEL: @narrow
 func.func @narrow(%q: tensor<?x4x20xf32>) -> tensor<?x4x20xf32> {
   %scale = arith.constant 0.125 : f32
-  // CHECK: vector.transfer_read {{.*}} : tensor<14x20xf32>, vector<32xf32>
-  // CHECK: attn_cpu.attention_state {{.*}} : tensor<14x32xf32>
-  // CHECK: vector.transfer_write {{.*}} : vector<32xf32>, tensor<14x20xf32>
-  %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
+  // CHECK: vector.transfer_read {{.*}} : tensor<6x20xf32>, vector<32xf32>
+  // CHECK: attn_cpu.attention_state {{.*}} : tensor<6x32xf32>
+  // CHECK: vector.transfer_write {{.*}} : vector<32xf32>, tensor<6x20xf32>
+  %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attention} : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
   return %o : tensor<?x4x20xf32>
 }
 
 // -----
 
+#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -138,11 +143,11 @@ func.func @narrow(%q: tensor<?x4x20xf32>) -> tensor<?x4x20xf32> {
 // CHECK-LABEL: @heads_last
 func.func @heads_last(%q: tensor<?x4x64xf32>, %bias: tensor<?x?x4xf32>, %keys: tensor<1x?x1x4xf32>) -> tensor<?x4x64xf32> {
   %scale = arith.constant 0.125 : f32
-  // CHECK: tensor.extract_slice %{{.*}} : tensor<?x?x4xf32> to tensor<14x?x1xf32>
+  // CHECK: tensor.extract_slice %{{.*}} : tensor<?x?x4xf32> to tensor<6x?x1xf32>
   // CHECK: tensor.extract_slice %{{.*}} : tensor<1x?x1x4xf32> to tensor<?x1x1xf32>
   // CHECK: attn_cpu.attention_state {{.*}} maps [#[[$BIAS]], #[[$KEYS]]]
   // CHECK: tensor.extract_slice %{{.*}} : tensor<?x?x4xf32> to tensor<1x?x1xf32>
-  %o = attn.attention %q, %q, %q, %scale extras(%bias, %keys : tensor<?x?x4xf32>, tensor<1x?x1x4xf32>) maps [#q, #k, #v, #o, #bias, #keys]
+  %o = attn.attention %q, %q, %q, %scale extras(%bias, %keys : tensor<?x?x4xf32>, tensor<1x?x1x4xf32>) maps [#q, #k, #v, #o, #bias, #keys] {attn.schedule = #attention}
     : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
     score {
     ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: f32, %y: f32):
@@ -167,6 +172,7 @@ func.func @no_rows(%x: tensor<0x7xf32>, %w: tensor<7xf32>) -> tensor<0x7xf32> {
 
 // -----
 
+#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -177,12 +183,13 @@ func.func @no_queries(%q: tensor<?x0x4x64xf32>, %k: tensor<?x?x4x64xf32>) -> ten
   %scale = arith.constant 0.125 : f32
   // CHECK-NOT: scf.forall
   // CHECK: return
-  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] : tensor<?x0x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x0x4x64xf32>
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attention} : tensor<?x0x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x0x4x64xf32>
   return %o : tensor<?x0x4x64xf32>
 }
 
 // -----
 
+#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -195,13 +202,14 @@ func.func @five(%q: tensor<5x2x32xf32>, %k: tensor<?x2x32xf32>) -> (tensor<?x2x3
   // CHECK: %[[FIRST:.*]] = tensor.cast %{{.*}} : tensor<5x2x32xf32> to tensor<?x2x32xf32>
   // CHECK: %[[SECOND:.*]] = tensor.cast %{{.*}} : tensor<?x2x32xf32> to tensor<5x2x32xf32>
   // CHECK: return %[[FIRST]], %[[SECOND]]
-  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] : tensor<5x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
-  %p = attn.attention %k, %k, %k, %scale maps [#q, #k, #v, #o] : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<5x2x32xf32>
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attention} : tensor<5x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+  %p = attn.attention %k, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attention} : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<5x2x32xf32>
   return %o, %p : tensor<?x2x32xf32>, tensor<5x2x32xf32>
 }
 
 // -----
 
+#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], rest_rows = 5, task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -220,13 +228,14 @@ func.func @rest(%q: tensor<?x2x32xf32>, %begin: tensor<?xi32>) -> tensor<?x2x32x
   // CHECK: vector.transfer_write %{{.*}} : vector<32xf32>, tensor<?x2x32xf32>
   // CHECK: scf.forall.in_parallel
   // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[ZEROED]])
-  %o = attn.attention %q, %q, %q, %scale q_begin(%begin : tensor<?xi32>) maps [#q, #k, #v, #o]
+  %o = attn.attention %q, %q, %q, %scale q_begin(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention}
     : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
   return %o : tensor<?x2x32xf32>
 }
 
 // -----
 
+#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], rest_rows = 5, task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -240,7 +249,7 @@ module attributes {attn.model = {}} {
   // CHECK-NOT: scf.forall.in_parallel
   func.func @packed(%q: tensor<?x2x32xf32>, %begin: tensor<?xi32> {attn.name = "row_begin"}) -> tensor<?x2x32xf32> {
     %scale = arith.constant 0.125 : f32
-    %o = attn.attention %q, %q, %q, %scale q_begin(%begin : tensor<?xi32>) maps [#q, #k, #v, #o]
+    %o = attn.attention %q, %q, %q, %scale q_begin(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention}
       : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
     return %o : tensor<?x2x32xf32>
   }
@@ -248,7 +257,7 @@ module attributes {attn.model = {}} {
   // CHECK-COUNT-3: scf.forall.in_parallel
   func.func @named(%q: tensor<?x2x32xf32>, %begin: tensor<?xi32> {attn.name = "parts"}) -> tensor<?x2x32xf32> {
     %scale = arith.constant 0.125 : f32
-    %o = attn.attention %q, %q, %q, %scale q_begin(%begin : tensor<?xi32>) maps [#q, #k, #v, #o]
+    %o = attn.attention %q, %q, %q, %scale q_begin(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention}
       : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
     return %o : tensor<?x2x32xf32>
   }

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cpu-tile --verify-diagnostics --split-input-file
+// RUN: rapt-opt %s --attn-cpu-schedule --attn-cpu-tile --verify-diagnostics --split-input-file
 
 // Quantized elements that no pass has laid out, or that come from elsewhere than a parameter.
 

@@ -1,23 +1,25 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-// A grid over blocks of at most 210 rows and panels, tiles of 14 rows, of 8, of 4, then single rows; the bias in one generic.
-// Where 2 rows would be left after tiles of 14, two tiles of 8 take the place of the last.
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+
+// A grid over blocks of rows and panels, tiles of 6 rows, of 4, of 2, then single rows, as the schedule says; the bias in one generic.
+// Where 2 rows would be left after tiles of 6, two tiles of 4 take the place of the last.
 // CHECK-LABEL: @bias
 func.func @bias(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>, %b: tensor<64xf32>) -> tensor<?x64xf32> {
   // CHECK: scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, 2) shared_outs
   // CHECK: %[[TWO:.*]] = arith.cmpi eq, %{{.*}}, %c2
   // CHECK: arith.select %[[TWO]]
   // CHECK: scf.for
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x64xf32>, tensor<64x32xf32>)
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<6x64xf32>, tensor<64x32xf32>)
   // CHECK: linalg.generic
   // CHECK: arith.addf
   // CHECK: scf.for
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>)
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<4x64xf32>, tensor<64x32xf32>)
   // CHECK: scf.for
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<4x64xf32>
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<2x64xf32>
   // CHECK: scf.for
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<1x64xf32>, tensor<64x32xf32>)
-  %y = attn.linear %x, %w, (%b) : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<64xf32>) -> tensor<?x64xf32> {
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<1x64xf32>, tensor<64x32xf32>)
+  %y = attn.linear %x, %w, (%b) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %bias: f32):
     %0 = arith.addf %sum, %bias : f32
     attn.yield %0 : f32
@@ -27,12 +29,14 @@ func.func @bias(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>, %b: tensor<64xf32
 
 // -----
 
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+
 // A residual that nothing reads afterwards is the destination: no tensor is made for the result.
 // CHECK-LABEL: @in_place
 // CHECK-SAME: %[[R:[a-z0-9]+]]: tensor<?x32xf32>
 func.func @in_place(%r: tensor<?x32xf32>, %x: tensor<?x64xf32>, %w: tensor<1x64x32xf32>) -> tensor<?x32xf32> {
   // CHECK: shared_outs(%{{.*}} = %[[R]])
-  %y = attn.linear %x, %w, (%r) : tensor<?x64xf32>, tensor<1x64x32xf32>, (tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %y = attn.linear %x, %w, (%r) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<1x64x32xf32>, (tensor<?x32xf32>) -> tensor<?x32xf32> {
   ^bb0(%sum: f32, %old: f32):
     %0 = arith.addf %sum, %old : f32
     attn.yield %0 : f32
@@ -42,13 +46,15 @@ func.func @in_place(%r: tensor<?x32xf32>, %x: tensor<?x64xf32>, %w: tensor<1x64x
 
 // -----
 
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+
 // Near miss: the residual is read again, so it must stay.
 // CHECK-LABEL: @read_again
 // CHECK-SAME: %[[R:[a-z0-9]+]]: tensor<?x32xf32>
 func.func @read_again(%r: tensor<?x32xf32>, %x: tensor<?x64xf32>, %w: tensor<1x64x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
   // CHECK: %[[E:.*]] = tensor.empty
   // CHECK: shared_outs(%{{.*}} = %[[E]])
-  %y = attn.linear %x, %w, (%r) : tensor<?x64xf32>, tensor<1x64x32xf32>, (tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %y = attn.linear %x, %w, (%r) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<1x64x32xf32>, (tensor<?x32xf32>) -> tensor<?x32xf32> {
   ^bb0(%sum: f32, %old: f32):
     %0 = arith.addf %sum, %old : f32
     attn.yield %0 : f32
@@ -58,34 +64,45 @@ func.func @read_again(%r: tensor<?x32xf32>, %x: tensor<?x64xf32>, %w: tensor<1x6
 
 // -----
 
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+
 // Rows of 2 KiB would fall on one another in the cache: what a product reads has rows a line longer. An output has not.
+module attributes {attn.schedule = #attn.schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 // CHECK-LABEL: @rows_apart
 func.func @rows_apart(%x: tensor<?x64xf32>, %w: tensor<16x64x32xf32>, %v: tensor<16x512x32xf32>) -> tensor<?x512xf32> {
   // CHECK: %[[WIDE:.*]] = tensor.empty(%{{.*}}) : tensor<?x528xf32>
   // CHECK: %[[ROWS:.*]] = tensor.extract_slice %[[WIDE]][0, 0] [%{{.*}}, 512] [1, 1] : tensor<?x528xf32> to tensor<?x512xf32>
   // CHECK: shared_outs(%{{.*}} = %[[ROWS]])
-  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<16x64x32xf32> -> tensor<?x512xf32>
+  %y = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x64xf32>, tensor<16x64x32xf32> -> tensor<?x512xf32>
   // CHECK: %[[OUT:.*]] = tensor.empty(%{{.*}}) : tensor<?x512xf32>
   // CHECK: shared_outs(%{{.*}} = %[[OUT]])
-  %z = attn.linear %y, %v : tensor<?x512xf32>, tensor<16x512x32xf32> -> tensor<?x512xf32>
+  %z = attn.linear %y, %v {attn.schedule = #linear} : tensor<?x512xf32>, tensor<16x512x32xf32> -> tensor<?x512xf32>
   return %z : tensor<?x512xf32>
+}
 }
 
 // -----
 
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+
 // Near miss: rows of 1,920 bytes.
+module attributes {attn.schedule = #attn.schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 // CHECK-LABEL: @rows_close
 func.func @rows_close(%x: tensor<?x64xf32>, %w: tensor<15x64x32xf32>, %v: tensor<1x480x32xf32>) -> tensor<?x32xf32> {
   // CHECK: tensor.empty(%{{.*}}) : tensor<?x480xf32>
-  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<15x64x32xf32> -> tensor<?x480xf32>
-  %z = attn.linear %y, %v : tensor<?x480xf32>, tensor<1x480x32xf32> -> tensor<?x32xf32>
+  %y = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x64xf32>, tensor<15x64x32xf32> -> tensor<?x480xf32>
+  %z = attn.linear %y, %v {attn.schedule = #linear} : tensor<?x480xf32>, tensor<1x480x32xf32> -> tensor<?x32xf32>
   return %z : tensor<?x32xf32>
+}
 }
 
 // -----
 
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+
 // Rows of the caller whose distance is a multiple of 2 KiB lie on the same lines of a cache: they are copied into rows
 // that are a line apart.
+module attributes {attn.schedule = #attn.schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 // CHECK-LABEL: @aliasing
 func.func @aliasing(%x: tensor<?x512xf32> {attn.name = "x", attn.dims = ["rows"]}, %w: tensor<1x512x32xf32> {attn.name = "w"})
     -> (tensor<?x32xf32> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
@@ -96,29 +113,36 @@ func.func @aliasing(%x: tensor<?x512xf32> {attn.name = "x", attn.dims = ["rows"]
   // CHECK: tensor.parallel_insert_slice %[[ROW]]
   // CHECK: scf.forall
   // CHECK: tensor.extract_slice %[[APART]]
-  %y = attn.linear %x, %w : tensor<?x512xf32>, tensor<1x512x32xf32> -> tensor<?x32xf32>
+  %y = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x512xf32>, tensor<1x512x32xf32> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
+}
 }
 
 // -----
 
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+
 // Near miss: 480 columns do not alias.
+module attributes {attn.schedule = #attn.schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 // CHECK-LABEL: @apart
 func.func @apart(%x: tensor<?x480xf32> {attn.name = "x", attn.dims = ["rows"]}, %w: tensor<1x480x32xf32> {attn.name = "w"})
     -> (tensor<?x32xf32> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
   // CHECK: scf.forall (
   // CHECK-NOT: scf.forall (
   // CHECK: return
-  %y = attn.linear %x, %w : tensor<?x480xf32>, tensor<1x480x32xf32> -> tensor<?x32xf32>
+  %y = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x480xf32>, tensor<1x480x32xf32> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
+}
 }
 
 // -----
 
-// 16 bits: from 28 rows on (with vectors of 32 bytes) tiles of 14 read a panel that was widened for all of them; fewer rows read it as it is.
+#linear = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12, widen_rows = 9>
+
+// 16 bits: from `widen_rows` on tiles of 6 read a panel that was widened for all of them; fewer rows read it as it is.
 // CHECK-LABEL: @pairs
 func.func @pairs(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64xf32> {
-  // CHECK: %[[MANY:.*]] = arith.cmpi uge, %{{.*}}, %c28
+  // CHECK: %[[MANY:.*]] = arith.cmpi uge, %{{.*}}, %c9
   // CHECK: arith.select %[[MANY]]
   // CHECK: %[[TRIPS:.*]] = arith.minsi %{{.*}}, %c1
   // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[TRIPS]]
@@ -127,25 +151,29 @@ func.func @pairs(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64x
   // CHECK: arith.shli
   // CHECK: arith.andi
   // CHECK: %[[PANEL:.*]] = tensor.extract_slice %[[WIDE]][0, 0] [35, 32]
-  // CHECK: linalg.matmul ins(%{{.*}}, %[[PANEL]] : tensor<14x35xf32>, tensor<35x32xf32>)
-  // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<4x35xf32>, tensor<18x64xbf16>, tensor<4x32xf32>
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}}, %[[PANEL]] : tensor<6x35xf32>, tensor<35x32xf32>)
+  // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<2x35xf32>, tensor<18x64xbf16>, tensor<2x32xf32>
   // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<1x35xf32>, tensor<18x64xbf16>, tensor<1x32xf32>
-  %y = attn.linear %x, %w : tensor<?x35xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
+  %y = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x35xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 
 // -----
+
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // CHECK-LABEL: @half
 func.func @half(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf16>) -> tensor<?x64xf32> {
   // CHECK: %[[WIDE:.*]] = scf.for {{.*}} -> (tensor<64x32xf32>)
-  // CHECK: linalg.matmul ins({{.*}} : tensor<14x64xf32>, tensor<64x32xf32>)
-  // CHECK: linalg.matmul ins({{.*}} : tensor<4x64xf32>, tensor<64x32xf16>)
-  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x64x32xf16> -> tensor<?x64xf32>
+  // CHECK: linalg.matmul {{.*}}ins({{.*}} : tensor<6x64xf32>, tensor<64x32xf32>)
+  // CHECK: linalg.matmul {{.*}}ins({{.*}} : tensor<2x64xf32>, tensor<64x32xf16>)
+  %y = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf16> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 
 // -----
+
+#linear = #attn.schedule<kernel = <columns = 32, pair_rows = 13, rows = 14>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Rows that are rounded, a panel at a time, are multiplied with panels as they are.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -155,13 +183,15 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: arith.truncf {{.*}} vector<32xf32> to vector<32xbf16>
     %r = attn_cpu.cast_rows %x : tensor<?x35xf32> -> tensor<?x64xbf16>
     // CHECK-NOT: linalg.matmul
-    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<14x36xbf16>, tensor<18x64xbf16>
-    %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
+    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<6x36xbf16>, tensor<18x64xbf16>
+    %y = attn.linear %r, %w {attn.schedule = #linear} : tensor<?x64xbf16>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
     return %y : tensor<?x64xf32>
   }
 }
 
 // -----
+
+#linear = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12, widen_rows = 9>
 
 // Near miss: where nothing multiplies pairs, rows of bf16 are widened once; the products are those of rows in f32.
 // CHECK-LABEL: @widened_rows
@@ -170,13 +200,15 @@ func.func @widened_rows(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tens
   // CHECK: arith.extf {{.*}} vector<32xbf16> to vector<32xf32>
   // CHECK: scf.forall (
   // CHECK: tensor.extract_slice %[[ROWS]]
-  // CHECK: linalg.matmul {{.*}} tensor<14x64xf32>, tensor<64x32xf32>
-  // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<4x64xf32>, tensor<32x64xbf16>
-  %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+  // CHECK: linalg.matmul {{.*}} tensor<6x64xf32>, tensor<64x32xf32>
+  // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<2x64xf32>, tensor<32x64xbf16>
+  %y = attn.linear %r, %w {attn.schedule = #linear} : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 
 // -----
+
+#linear = #attn.schedule<kernel = <columns = 32, matrix_rows = 16, pair_rows = 13, rows = 14>, rows = [32, 16, 4, 1], task_rows = 64>
 
 // With AMX, tiles have 32 and 16 rows. The rest of at least 16 rows is a tile of 16 that overlaps the one before: a row
 // of their products each. Fewer rows are tiles of 4 and single rows.
@@ -191,7 +223,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: tensor.extract_slice %[[LAST]][%{{.*}}, 0] [1, 32]
     // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<4x64xbf16>
     // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<1x64xbf16>
-    %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+    %y = attn.linear %r, %w {attn.schedule = #linear} : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     return %y : tensor<?x64xf32>
   }
 }
@@ -212,6 +244,8 @@ func.func @gather(%ids: tensor<?xi32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64x
 
 // -----
 
+#linear = #attn.schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5>
+
 // 210 rows of 3,072 columns do not stay in a cache: k is taken in parts of 512, for up to four panels, with sums in scratch,
 // those of a panel after those of another;
 // epilogues come after the last part. Few rows, and fewer than eight tasks, leave a task for each panel.
@@ -219,20 +253,20 @@ func.func @gather(%ids: tensor<?xi32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64x
 func.func @deep(%x: tensor<?x3072xf32>, %w: tensor<24x3072x32xf32>, %b: tensor<768xf32>) -> tensor<?x768xf32> {
   // CHECK: %[[SHARED:.*]] = affine.min #map{{[0-9]*}}()[
   // CHECK: %[[SOME:.*]] = affine.max #map{{[0-9]*}}()[%[[SHARED]]]
-  // CHECK: %[[MANY:.*]] = arith.cmpi uge, %{{.*}}, %c28
+  // CHECK: %[[MANY:.*]] = arith.cmpi uge, %{{.*}}, %c7
   // CHECK: %[[TOGETHER:.*]] = arith.select %[[MANY]], %[[SOME]], %c1
   // CHECK: scf.forall
-  // CHECK: %[[ROOM:.*]] = tensor.empty() : tensor<840x32xf32>
-  // CHECK: scf.for {{.*}} to %c3072{{.*}} step %c512{{.*}} -> (tensor<840x32xf32>)
+  // CHECK: %[[ROOM:.*]] = tensor.empty() : tensor<48x32xf32>
+  // CHECK: scf.for {{.*}} to %c3072{{.*}} step %c512{{.*}} -> (tensor<48x32xf32>)
   // CHECK: tensor.extract_slice %{{.*}} : tensor<24x3072x32xf32> to tensor<512x32xf32>
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x512xf32>, tensor<512x32xf32>)
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<6x512xf32>, tensor<512x32xf32>)
   // CHECK-NOT: linalg.generic
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<8x512xf32>
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<4x512xf32>
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<1x512xf32>
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<4x512xf32>
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<2x512xf32>
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<1x512xf32>
   // CHECK: linalg.generic
   // CHECK: arith.addf
-  %y = attn.linear %x, %w, (%b) : tensor<?x3072xf32>, tensor<24x3072x32xf32>, (tensor<768xf32>) -> tensor<?x768xf32> {
+  %y = attn.linear %x, %w, (%b) {attn.schedule = #linear} : tensor<?x3072xf32>, tensor<24x3072x32xf32>, (tensor<768xf32>) -> tensor<?x768xf32> {
   ^bb0(%sum: f32, %bias: f32):
     %0 = arith.addf %sum, %bias : f32
     attn.yield %0 : f32
@@ -242,34 +276,38 @@ func.func @deep(%x: tensor<?x3072xf32>, %w: tensor<24x3072x32xf32>, %b: tensor<7
 
 // -----
 
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+
 // Near misses: k has no equal parts of whole lines, or is small enough.
 // CHECK-LABEL: @not_deep
 func.func @not_deep(%x: tensor<?x1552xf32>, %v: tensor<2x1552x32xf32>, %z: tensor<?x1504xf32>, %w: tensor<2x1504x32xf32>)
     -> (tensor<?x64xf32>, tensor<?x64xf32>) {
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x1552xf32>
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x1504xf32>
-  %a = attn.linear %x, %v : tensor<?x1552xf32>, tensor<2x1552x32xf32> -> tensor<?x64xf32>
-  %c = attn.linear %z, %w : tensor<?x1504xf32>, tensor<2x1504x32xf32> -> tensor<?x64xf32>
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<6x1552xf32>
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<6x1504xf32>
+  %a = attn.linear %x, %v {attn.schedule = #linear} : tensor<?x1552xf32>, tensor<2x1552x32xf32> -> tensor<?x64xf32>
+  %c = attn.linear %z, %w {attn.schedule = #linear} : tensor<?x1504xf32>, tensor<2x1504x32xf32> -> tensor<?x64xf32>
   return %a, %c : tensor<?x64xf32>, tensor<?x64xf32>
 }
 
 // -----
+
+#linear = #attn.schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5>
 
 // A task has two rotated heads of 64 columns, or one with few rows. They are rotated in the result's buffer.
 // CHECK-LABEL: @deep_heads
 func.func @deep_heads(%x: tensor<?x2048xf32>, %w: tensor<10x2048x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>) -> tensor<?x320xf32> {
   // CHECK: arith.select %{{.*}}, %{{.*}}, %c1
   // CHECK: scf.forall
-  // CHECK: tensor.empty() : tensor<840x32xf32>
+  // CHECK: tensor.empty() : tensor<48x32xf32>
   // CHECK: scf.for {{.*}} to %c2048{{.*}} step %c512
-  // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x512xf32>, tensor<512x32xf32>)
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<6x512xf32>, tensor<512x32xf32>)
   // CHECK: vector.transfer_read %arg2
   // CHECK: vector.transfer_read %arg3
   // CHECK: math.fma
   // CHECK: scf.forall.in_parallel
   // CHECK-NOT: math.fma
   // CHECK: return
-  %0 = attn.linear %x, %w : tensor<?x2048xf32>, tensor<10x2048x32xf32> -> tensor<?x320xf32>
+  %0 = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x2048xf32>, tensor<10x2048x32xf32> -> tensor<?x320xf32>
   %1 = attn.split_heads %0 : tensor<?x320xf32> -> tensor<?x5x64xf32>
   %2 = attn.rope %1, %c, %s heads 3 : tensor<?x5x64xf32>, tensor<?x32xf32>
   %y = attn.merge_heads %2 : tensor<?x5x64xf32> -> tensor<?x320xf32>
@@ -277,6 +315,9 @@ func.func @deep_heads(%x: tensor<?x2048xf32>, %w: tensor<10x2048x32xf32>, %c: te
 }
 
 // -----
+
+#linear = #attn.schedule<depth = 512, finish = [4, 1], kernel = <columns = 32, pair_rows = 13, rows = 14>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5, widen_rows = 9>
+#linear1 = #attn.schedule<depth = 1024, finish = [4, 1], kernel = <columns = 32, pair_rows = 13, rows = 14>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5>
 
 // Parts of panels of 16 bits are widened for tiles of 14 rows; the rows of the input decide how deep they are.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -286,24 +327,26 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: scf.for {{.*}} to %c3072{{.*}} step %c512
     // CHECK: tensor.extract_slice %arg2{{.*}} : tensor<8x1536x64xbf16> to tensor<256x64xbf16>
     // CHECK: scf.for {{.*}} -> (tensor<512x32xf32>)
-    // CHECK: linalg.matmul ins(%{{.*}} : tensor<14x512xf32>, tensor<512x32xf32>)
-    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<8x512xf32>, tensor<256x64xbf16>
-    %y = attn.linear %x, %w : tensor<?x3072xf32>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
+    // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<6x512xf32>, tensor<512x32xf32>)
+    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<4x512xf32>, tensor<256x64xbf16>
+    %y = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x3072xf32>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
     // CHECK: scf.for {{.*}} to %c3072{{.*}} step %c1024
-    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<14x1024xbf16>, tensor<512x64xbf16>
-    %z = attn.linear %r, %w : tensor<?x3072xbf16>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
+    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<6x1024xbf16>, tensor<512x64xbf16>
+    %z = attn.linear %r, %w {attn.schedule = #linear1} : tensor<?x3072xbf16>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
     return %y, %z : tensor<?x256xf32>, tensor<?x256xf32>
   }
 }
 
 // -----
 
+#linear = #attn.schedule<kernel = <columns = 32, pair_rows = 13, rows = 14>, rows = [6, 4, 2, 1], task_rows = 12>
+
 // Near miss: 2,048 columns of bf16 stay.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @not_deep_pairs
   func.func @not_deep_pairs(%r: tensor<?x2048xbf16>, %w: tensor<8x1024x64xbf16>) -> tensor<?x256xf32> {
-    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<14x2048xbf16>, tensor<1024x64xbf16>
-    %y = attn.linear %r, %w : tensor<?x2048xbf16>, tensor<8x1024x64xbf16> -> tensor<?x256xf32>
+    // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<6x2048xbf16>, tensor<1024x64xbf16>
+    %y = attn.linear %r, %w {attn.schedule = #linear} : tensor<?x2048xbf16>, tensor<8x1024x64xbf16> -> tensor<?x256xf32>
     return %y : tensor<?x256xf32>
   }
 }

@@ -35,6 +35,7 @@ func.func @concat(%x: tensor<?x50xf32>) -> tensor<?x100xf32> {
 
 // -----
 
+#attention = #attn.schedule<keys = 64, queries = 16>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -42,12 +43,14 @@ func.func @concat(%x: tensor<?x50xf32>) -> tensor<?x100xf32> {
 // CHECK: its neutral decomposition is compiled, since it is paired, and the cache is not
 func.func @not_pairs(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
   %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
-  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn_cpu.paired}
+  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention, attn_cpu.paired}
     : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
   return %o : tensor<?x4x64xf32>
 }
 
 // -----
+
+#attention = #attn.schedule<keys = 64, queries = 16>
 
 // Ops that no pattern takes: each reason is told.
 
@@ -58,20 +61,21 @@ func.func @not_pairs(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: 
 #x = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q)>
 // CHECK: its neutral decomposition is compiled, since extra operands are f32, i32 or i64
 func.func @extra(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %scale: f32, %e: tensor<?xf16>) -> tensor<?x4x32xf32> {
-  %o = attn.attention %q, %k, %k, %scale extras(%e : tensor<?xf16>) maps [#q, #k, #v, #o, #x]
+  %o = attn.attention %q, %k, %k, %scale extras(%e : tensor<?xf16>) maps [#q, #k, #v, #o, #x] {attn.schedule = #attention}
     : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
   return %o : tensor<?x4x32xf32>
 }
 
 // -----
 
+#attention = #attn.schedule<keys = 64, queries = 16>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, dqk, q)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 // CHECK: its neutral decomposition is compiled, since query or result is transposed
 func.func @transposed(%q: tensor<4x32x?xf32>, %k: tensor<?x4x32xf32>, %scale: f32) -> tensor<?x4x32xf32> {
-  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o]
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attention}
     : tensor<4x32x?xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
   return %o : tensor<?x4x32xf32>
 }
@@ -86,13 +90,14 @@ func.func @columns(%state: tensor<?x?xf32>, %values: tensor<?x?xf32>, %rows: ten
 
 // -----
 
+#weights = #attn.schedule<keys = 64, queries = 16>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 // CHECK: its neutral decomposition is compiled, since head dimensions are dynamic
 func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x?xf32>, %v: tensor<?x4x32xf32>, %s: f32) -> (tensor<?x4xf32>, tensor<?x1x1x64xf32>) {
-  %o, %lse, %0 = attn.attention %q, %q, %v, %s weights(%w[%l] heads [3] : tensor<?x1x1x64xf32>) log_sum_exp maps [#q, #k, #v, #o] : tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
+  %o, %lse, %0 = attn.attention %q, %q, %v, %s weights(%w[%l] heads [3] : tensor<?x1x1x64xf32>) log_sum_exp maps [#q, #k, #v, #o] {attn.schedule = #weights} : tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
   return %lse, %0 : tensor<?x4xf32>, tensor<?x1x1x64xf32>
 }
 
@@ -104,19 +109,20 @@ func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x?xf32>, %
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 // Near miss: what has no queries is no matter for any schedule.
 func.func @no_queries(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<0x4x32xf32>, %s: f32) -> (tensor<0x4xf32>, tensor<?x1x1x64xf32>) {
-  %o, %lse, %0 = attn.attention %q, %q, %q, %s weights(%w[%l] heads [3] : tensor<?x1x1x64xf32>) log_sum_exp maps [#q, #k, #v, #o] : tensor<0x4x32xf32>, tensor<0x4x32xf32>, tensor<0x4x32xf32> -> tensor<0x4x32xf32>
+  %o, %lse, %0 = attn.attention %q, %q, %q, %s weights(%w[%l] heads [3] : tensor<?x1x1x64xf32>) log_sum_exp maps [#q, #k, #v, #o] {attn.schedule = #weights} : tensor<0x4x32xf32>, tensor<0x4x32xf32>, tensor<0x4x32xf32> -> tensor<0x4x32xf32>
   return %lse, %0 : tensor<0x4xf32>, tensor<?x1x1x64xf32>
 }
 
 // -----
 
+#attention = #attn.schedule<keys = 64, queries = 16>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 // CHECK: its neutral decomposition is compiled, since channels that fill no panel are not the last dim
 func.func @marked(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %scale: f32) -> tensor<?x4x32xf32> {
-  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn_cpu.neutral}
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attention, attn_cpu.neutral}
     : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
   return %o : tensor<?x4x32xf32>
 }
@@ -131,6 +137,7 @@ func.func @narrow_state(%s: tensor<?x32xbf16>, %v: tensor<?x32xf32>, %rows: tens
 
 // -----
 
+#weights = #attn.schedule<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -138,6 +145,6 @@ func.func @narrow_state(%s: tensor<?x32xbf16>, %v: tensor<?x32xf32>, %rows: tens
 // CHECK: its neutral decomposition is compiled, since its weights are not f32
 func.func @narrow_weights(%w: tensor<?x1x1x64xf16>, %q: tensor<?x4x32xf32>, %begin: tensor<?xi32>, %layer: index, %scale: f32) -> tensor<?x1x1x64xf16> {
   %o, %new = attn.attention %q, %q, %q, %scale q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>)
-    weights(%w[%layer] heads [0] : tensor<?x1x1x64xf16>) maps [#q, #k, #v, #o] : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
+    weights(%w[%layer] heads [0] : tensor<?x1x1x64xf16>) maps [#q, #k, #v, #o] {attn.schedule = #weights} : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
   return %new : tensor<?x1x1x64xf16>
 }

@@ -78,6 +78,8 @@ func.func @long(%x: tensor<?x1x2147483647xf32>, %c: tensor<?x1073741823xf32>, %s
 
 // -----
 
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+
 // A product's task has the two panels of a head and rotates its rows in place, of the first 3 heads of 5. No grid is the rotation's own.
 // CHECK-LABEL: @of_product
 func.func @of_product(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>) -> tensor<?x320xf32> {
@@ -89,7 +91,7 @@ func.func @of_product(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>, %c: tensor
   // CHECK: scf.for %{{.*}} = %{{.*}} to %[[END]] {{.*}} iter_args(%{{.*}} = %[[TILE]])
   // CHECK-COUNT-2: vector.transfer_write {{.*}} : vector<32xf32>, tensor<?x64xf32>
   // CHECK-NOT: scf.forall (
-  %0 = attn.linear %x, %w : tensor<?x48xf32>, tensor<10x48x32xf32> -> tensor<?x320xf32>
+  %0 = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x48xf32>, tensor<10x48x32xf32> -> tensor<?x320xf32>
   %1 = attn.split_heads %0 : tensor<?x320xf32> -> tensor<?x5x64xf32>
   %2 = attn.rope %1, %c, %s heads 3 : tensor<?x5x64xf32>, tensor<?x32xf32>
   %y = attn.merge_heads %2 : tensor<?x5x64xf32> -> tensor<?x320xf32>
@@ -98,13 +100,15 @@ func.func @of_product(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>, %c: tensor
 
 // -----
 
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+
 // Near miss: the heads before the rotation are read as well, so it has a grid of its own.
 // CHECK-LABEL: @beside_product
 func.func @beside_product(%x: tensor<?x48xf32>, %w: tensor<4x48x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>)
     -> (tensor<?x2x64xf32>, tensor<?x2x64xf32>) {
   // CHECK: scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, 4)
   // CHECK: scf.forall (%{{.*}}) in
-  %0 = attn.linear %x, %w : tensor<?x48xf32>, tensor<4x48x32xf32> -> tensor<?x128xf32>
+  %0 = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x48xf32>, tensor<4x48x32xf32> -> tensor<?x128xf32>
   %1 = attn.split_heads %0 : tensor<?x128xf32> -> tensor<?x2x64xf32>
   %2 = attn.rope %1, %c, %s : tensor<?x2x64xf32>, tensor<?x32xf32>
   return %1, %2 : tensor<?x2x64xf32>, tensor<?x2x64xf32>

@@ -1,7 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile | FileCheck %s
 
-// CHECK-DAG: #[[$MOST:.*]] = affine_map<()[s0] -> (s0 ceildiv 210)>
-// CHECK-DAG: #[[$FEWER:.*]] = affine_map<()[s0] -> (s0 ceildiv 126)>
+#linear = #attn.schedule<kernel = <columns = 16, group_rows = 3, rows = 4>, rows = [6, 2, 1], task_rows = 12>
 
 attn.parameter @w : tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w">]
   {layout = #attn.layout<panels, shape = [64, 64], column_group = 0, row_group = 0, k = 8>, offset = 0 : i64, stride = 2304 : i64}
@@ -21,10 +20,10 @@ func.func @product(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   // CHECK-NOT: attn.parameter_slice @w : tensor<2x64x32
   %w = attn.parameter_slice @w : tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>>
   // CHECK: scf.forall
-  // CHECK: attn_cpu.quantized_matmul {{.*}} depth 64 of !attn.quantized<u4 group 32 axis 0> : tensor<12x128xi8>, tensor<2x576xi8>, tensor<12x32xf32> -> tensor<12x32xf32>
-  // CHECK: attn_cpu.quantized_matmul {{.*}} tensor<4x32xf32>
+  // CHECK: attn_cpu.quantized_matmul {{.*}} depth 64 of !attn.quantized<u4 group 32 axis 0> {{.*}} : tensor<6x128xi8>, tensor<2x576xi8>, tensor<6x32xf32> -> tensor<6x32xf32>
+  // CHECK: attn_cpu.quantized_matmul {{.*}} tensor<2x32xf32>
   // CHECK: attn_cpu.quantized_matmul {{.*}} tensor<1x32xf32>
-  %y = attn.linear %q, %w : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x64xf32>
+  %y = attn.linear %q, %w {attn.schedule = #linear} : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 
@@ -37,24 +36,4 @@ func.func @embedding(%ids: tensor<?xi32>) -> tensor<?x64xf32> {
   // CHECK: arith.bitcast %{{.*}} : i32 to f32
   %x = attn.embedding %ids, %w : tensor<?xi32>, tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x64xf32>
   return %x : tensor<?x64xf32>
-}
-
-// Rows of a task and two panels stay in the second-level cache: where k is long, tasks have fewer than the 210 rows of others.
-attn.parameter @deep : tensor<2x4096x32x!attn.quantized<u8 group 0 axis 0>> from [#attn.source<"deep">]
-  {layout = #attn.layout<panels, shape = [4096, 64], column_group = 0, row_group = 0, k = 4096>, offset = 0 : i64, stride = 262272 : i64}
-attn.parameter @flat : tensor<2x768x32x!attn.quantized<u8 group 0 axis 0>> from [#attn.source<"flat">]
-  {layout = #attn.layout<panels, shape = [768, 64], column_group = 0, row_group = 0, k = 768>, offset = 0 : i64, stride = 49280 : i64}
-// CHECK-LABEL: @rows_of_tasks
-func.func @rows_of_tasks(%x: tensor<?x4096xf32>, %z: tensor<?x768xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
-  %q = attn.quantize_rows %x : tensor<?x4096xf32> -> tensor<?x4096x!attn.quantized<s8 group 0 axis 1>>
-  %w = attn.parameter_slice @deep : tensor<2x4096x32x!attn.quantized<u8 group 0 axis 0>>
-  // CHECK: affine.apply #[[$FEWER]]()
-  // CHECK: attn_cpu.quantized_matmul {{.*}} depth 4096
-  %y = attn.linear %q, %w : tensor<?x4096x!attn.quantized<s8 group 0 axis 1>>, tensor<2x4096x32x!attn.quantized<u8 group 0 axis 0>> -> tensor<?x64xf32>
-  %r = attn.quantize_rows %z : tensor<?x768xf32> -> tensor<?x768x!attn.quantized<s8 group 0 axis 1>>
-  %v = attn.parameter_slice @flat : tensor<2x768x32x!attn.quantized<u8 group 0 axis 0>>
-  // CHECK: affine.apply #[[$MOST]]()
-  // CHECK: attn_cpu.quantized_matmul {{.*}} depth 768
-  %u = attn.linear %r, %v : tensor<?x768x!attn.quantized<s8 group 0 axis 1>>, tensor<2x768x32x!attn.quantized<u8 group 0 axis 0>> -> tensor<?x64xf32>
-  return %y, %u : tensor<?x64xf32>, tensor<?x64xf32>
 }

@@ -1,16 +1,18 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-// Tiles of 8 rows, at least one. A step reads the weight once for all rows: a loop over the panels of the state, one over the
-// parts (8 rows at once, or one), then the cell of each row that still has tokens. States that nothing reads get no memory.
-// CHECK: affine_map<()[s0] -> ((s0 - 1) ceildiv 8)>
+#recurrence = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = 3>
+
+// Tiles of 3 rows, at least one. A step reads the weight once for all rows: a loop over the panels of the state, one over the
+// parts (3 rows at once, or one), then the cell of each row that still has tokens. States that nothing reads get no memory.
+// CHECK: affine_map<()[s0] -> ((s0 - 1) ceildiv 3)>
 // CHECK-LABEL: @lstm
 func.func @lstm(%x: tensor<?x256xf32>, %w: tensor<8x33x32xbf16>, %begin: tensor<?xi32>, %h: tensor<?x64xf32>)
     -> (tensor<?x64xf32>, tensor<?x64xf32>) {
   // CHECK: %[[TILES:.*]] = affine.apply #map1()
   // CHECK: %[[GRID:.*]] = arith.maxsi %[[TILES]]
   // CHECK: scf.forall (%{{.*}}) in (%[[GRID]])
-  // CHECK: linalg.matmul ins(%{{.*}}, %{{.*}} : tensor<8x33xf32>, tensor<33x32xbf16>)
-  // CHECK: linalg.matmul ins(%{{.*}}, %{{.*}} : tensor<1x33xf32>, tensor<33x32xbf16>)
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}}, %{{.*}} : tensor<3x33xf32>, tensor<33x32xbf16>)
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}}, %{{.*}} : tensor<1x33xf32>, tensor<33x32xbf16>)
   // CHECK: %[[LEFT:.*]] = arith.cmpi slt
   // CHECK: %[[TRIPS:.*]] = arith.index_castui %[[LEFT]] : i1 to index
   // CHECK: scf.for %{{.*}} = %{{.*}} to %[[TRIPS]]
@@ -22,18 +24,20 @@ func.func @lstm(%x: tensor<?x256xf32>, %w: tensor<8x33x32xbf16>, %begin: tensor<
   // CHECK: scf.forall.in_parallel
   // CHECK-COUNT-2: tensor.parallel_insert_slice
   // CHECK-NOT: tensor.parallel_insert_slice
-  %y, %last:2 = attn.recurrence lstm %x, %w rows(%begin) init(%h, %h) : tensor<?x256xf32>, tensor<8x33x32xbf16>, tensor<?xi32>, tensor<?x64xf32>, tensor<?x64xf32>
+  %y, %last:2 = attn.recurrence lstm %x, %w rows(%begin) init(%h, %h) {attn.schedule = #recurrence} : tensor<?x256xf32>, tensor<8x33x32xbf16>, tensor<?xi32>, tensor<?x64xf32>, tensor<?x64xf32>
   return %y, %last#1 : tensor<?x64xf32>, tensor<?x64xf32>
 }
 
 // -----
+
+#recurrence = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = 3>
 
 // A weight of whole panels may lie in rows.
 // CHECK-LABEL: @rows
 func.func @rows(%x: tensor<?x32xf32>, %w: tensor<32x32xf32>, %begin: tensor<?xi32>, %h: tensor<?x32xf32>) -> tensor<?x32xf32> {
   // CHECK: tensor.extract_slice %{{.*}}[0, %{{.*}}] [32, 32] [1, 1] : tensor<32x32xf32> to tensor<32x32xf32>
   // CHECK: linalg.matmul
-  %y, %last = attn.recurrence rnn_tanh %x, %w rows(%begin) init(%h) reverse : tensor<?x32xf32>, tensor<32x32xf32>, tensor<?xi32>, tensor<?x32xf32>
+  %y, %last = attn.recurrence rnn_tanh %x, %w rows(%begin) init(%h) reverse {attn.schedule = #recurrence} : tensor<?x32xf32>, tensor<32x32xf32>, tensor<?xi32>, tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
 
@@ -63,6 +67,9 @@ func.func @concat(%x: tensor<?x64xf32>, %y: tensor<?x32xf32>) -> tensor<?x96xf32
 
 // -----
 
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#recurrence = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = 3>
+
 // A layer writes over the stream that the loop carries, once it has been read.
 // CHECK-LABEL: @stack
 func.func @stack(%x: tensor<?x32xf32>, %wi: tensor<1x32x32xf32>, %w: tensor<1x32x32xf32>, %begin: tensor<?xi32>, %n: index) -> tensor<?x32xf32> {
@@ -70,15 +77,17 @@ func.func @stack(%x: tensor<?x32xf32>, %wi: tensor<1x32x32xf32>, %w: tensor<1x32
   %c1 = arith.constant 1 : index
   // CHECK: scf.for {{.*}} iter_args(%[[STREAM:.*]] = %{{.*}})
   %0 = scf.for %l = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?x32xf32>) {
-    %g = attn.linear %a, %wi : tensor<?x32xf32>, tensor<1x32x32xf32> -> tensor<?x32xf32>
+    %g = attn.linear %a, %wi {attn.schedule = #linear} : tensor<?x32xf32>, tensor<1x32x32xf32> -> tensor<?x32xf32>
     // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[STREAM]])
-    %y, %last = attn.recurrence rnn_tanh %g, %w rows(%begin) : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+    %y, %last = attn.recurrence rnn_tanh %g, %w rows(%begin) {attn.schedule = #recurrence} : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
     scf.yield %y : tensor<?x32xf32>
   }
   return %0 : tensor<?x32xf32>
 }
 
 // -----
+
+#recurrence = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = 3>
 
 // Near miss: the gates are the stream itself, which later steps still read.
 // CHECK-LABEL: @gates_are_stream
@@ -88,7 +97,7 @@ func.func @gates_are_stream(%x: tensor<?x32xf32>, %w: tensor<1x32x32xf32>, %begi
   // CHECK: %[[NEW:.*]] = tensor.empty
   // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[NEW]])
   %0 = scf.for %l = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?x32xf32>) {
-    %y, %last = attn.recurrence rnn_tanh %a, %w rows(%begin) : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+    %y, %last = attn.recurrence rnn_tanh %a, %w rows(%begin) {attn.schedule = #recurrence} : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
     scf.yield %y : tensor<?x32xf32>
   }
   return %0 : tensor<?x32xf32>

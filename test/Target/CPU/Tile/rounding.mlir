@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-set-target=capabilities=vector_bytes=64,bf16_dot --attn-cpu-tile --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-set-target=capabilities=vector_bytes=64,bf16_dot --attn-cpu-schedule --attn-cpu-tile --split-input-file | FileCheck %s
 
 // A norm that products alone read writes its rows rounded, once.
 // CHECK-LABEL: @norm

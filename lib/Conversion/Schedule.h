@@ -1,0 +1,41 @@
+//===- Schedule.h - Schedules of neutral decompositions ---------------------------*- C++ -*-===//
+//
+// A target that uses the decompositions chooses, in attn.schedule: `queries` of a tile and
+// `keys` of a KV block of an attention op; `rows` and `columns` of the tiles of linalg ops, in the
+// schedule `linalg` of the module.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "dialect/Attn/AttnOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace rapt::neutral {
+
+/// The schedule of an attention op.
+struct AttentionTiles {
+  int64_t queries, keys;
+
+  attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
+  /// That of an op whose schedule was verified.
+  static AttentionTiles of(mlir::Operation *op);
+};
+/// Whether the decomposition of an op has such tiles: attention, its weights, and the state of attention.
+bool hasAttentionTiles(mlir::Operation *op);
+/// Reports an attention op without a schedule that its decomposition can follow.
+mlir::LogicalResult verifyAttentionTiles(mlir::Operation *op);
+
+/// The module's schedule of linalg ops: points of a tile along the last two parallel loops.
+struct LinalgTiles {
+  int64_t rows, columns;
+
+  attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
+  /// As an entry of a module's schedule.
+  mlir::NamedAttribute toEntry(mlir::MLIRContext *context) const;
+  static LinalgTiles of(mlir::ModuleOp module);
+};
+mlir::LogicalResult verifyLinalgTiles(mlir::ModuleOp module);
+
+/// #attn.schedule of some entries.
+attn::ScheduleAttr scheduleOf(mlir::MLIRContext *context, llvm::ArrayRef<mlir::NamedAttribute> entries);
+
+} // namespace rapt::neutral

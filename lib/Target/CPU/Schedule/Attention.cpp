@@ -1,0 +1,229 @@
+//===- Attention.cpp - Schedules of attn.attention ---------------------------------------===//
+//
+// Sizes are those that were fastest on machines with AVX2, AVX-512 and AMX
+// (docs/Decisions/0008 and 0011).
+//
+//===----------------------------------------------------------------------===//
+#include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/CacheLayout.h"
+#include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Layout/Neutral.h"
+#include "lib/Target/CPU/Schedule/Choices.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::cpu;
+using attn::AttentionOp;
+using attn_cpu::kPanel;
+
+namespace {
+
+/// Queries of tiles, largest first; by AMX two tiles in turn.
+constexpr int64_t kQueries[] = {14, 1}, kMatrixQueries[] = {32, 16, 1};
+/// Most queries of a task: enough of them to use blocks of keys, which the first of them brings from a shared cache,
+/// many times; few enough for many tasks and for a state that stays in the second-level cache.
+constexpr int64_t kTaskQueries = 18 * 14, kMatrixTaskQueries = 8 * 32;
+/// Tiles of fewer queries are made for short code: one loop over KV blocks, all of which have the mask.
+constexpr int64_t kWideQueries = 14;
+/// Keys of a KV block where they are contiguous. Twice as many would be no faster, and leave more of a short row to the
+/// masked blocks.
+constexpr int64_t kKeys = 128;
+/// Elements of keys and values that all tiles of a task use before they go on: 256 KiB of them in f32.
+constexpr int64_t kTaskElements = 1 << 16;
+/// Keys of a packed block where they are not in a cache: a panel, or two where they are VNNI-packed.
+constexpr int64_t kPackedKeys = 32, kPackedPairs = 64;
+/// Rows of a task that fills those behind the last sequence with zeros.
+constexpr int64_t kRestRows = 256;
+/// Least blocks of a split: reading them takes much longer than merging their state does. Most splits of a sequence,
+/// whatever its length, so that the buffer for their states is bounded.
+constexpr int64_t kSplitBlocks = 4, kSplits = 16;
+/// Steps of k for each line of the next queries and of the result that is fetched.
+constexpr int64_t kLineSteps = 2;
+/// Most query heads of a group that are one tile.
+constexpr int64_t kHeads = 14;
+
+/// Limits of the code: the softmax of a tile has a row in each lane of a vector of 16, AMX takes several such
+/// tiles in turn; buffers of a task have static sizes.
+constexpr int64_t kMostTiles = 4, kMostQueries = 16, kMostMatrixQueries = 64, kMostTaskQueries = 1024, kMostKeys = 1024,
+                  kMostTaskKeys = 1 << 16, kMostSplits = 1024;
+
+attn::KVViewOp viewOf(AttentionOp op) { return op.getKey().getDefiningOp<attn::KVViewOp>(); }
+
+int64_t extentOf(Value tensor, unsigned dim) { return cast<RankedTensorType>(tensor.getType()).getDimSize(dim); }
+int64_t channelsOf(AttentionOp op) { return extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK)); }
+int64_t valueChannelsOf(AttentionOp op) { return extentOf(op.getValue(), *op.dimOf(2, AttentionOp::DV)); }
+
+/// Whether queries of a tile may repeat: no extra operand has elements of each of them.
+bool mayRepeat(AttentionOp op) {
+  return llvm::none_of(llvm::seq<unsigned>(0, op.getExtras().size()),
+                       [&](unsigned i) { return op.dimOf(4 + i, AttentionOp::Q).has_value(); });
+}
+
+bool mayTakeMatrix(AttentionOp op, const TargetInfo &target) { return attn_cpu::isPaired(op) && target.amxBf16; }
+
+std::optional<attn_cpu::CacheLayout> layoutOf(AttentionOp op) {
+  attn::KVViewOp view = viewOf(op);
+  auto pool = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
+  if (!pool || !llvm::all_of(pool.getShape().drop_front(), [](int64_t extent) { return extent > 0; }))
+    return std::nullopt;
+  return attn_cpu::CacheLayout::of(pool, attn_cpu::padToPanel(channelsOf(op)));
+}
+
+LogicalResult verifyQueries(AttentionOp op, const AttentionSchedule &schedule) {
+  ArrayRef<int64_t> queries = schedule.queries;
+  bool falls = !queries.empty() && queries.size() <= kMostTiles;
+  for (size_t i = 1; i < queries.size(); ++i)
+    falls &= queries[i] < queries[i - 1];
+  for (int64_t m : queries)
+    falls &= m <= kMostQueries || (schedule.kernel.takesMatrix(m) && m <= kMostMatrixQueries);
+  if (!falls)
+    return faultOf(op, "queries") << "be at most " << kMostTiles << " numbers that fall from at most " << kMostQueries
+                                  << ", or from multiples of 'matrix_rows' of at most " << kMostMatrixQueries
+                                  << ", found [" << queries << "]";
+  if (queries.back() > 1 && !mayRepeat(op))
+    return faultOf(op, "queries") << "end with 1, as an extra operand has elements of each query, found [" << queries
+                                  << "]";
+  const bool isMultiple = llvm::all_of(queries, [&](int64_t m) { return schedule.taskQueries % m == 0; });
+  if (schedule.taskQueries > kMostTaskQueries || !isMultiple)
+    return faultOf(op, "task_queries") << "be a multiple of each of 'queries' and at most " << kMostTaskQueries
+                                       << ", found " << schedule.taskQueries;
+  return success();
+}
+
+/// Reports a number of keys that are no whole blocks.
+LogicalResult verifyKeys(AttentionOp op, StringRef name, int64_t keys, int64_t block, int64_t most) {
+  if (keys >= 1 && keys % block == 0 && keys <= std::max(most, block))
+    return success();
+  return faultOf(op, name) << "be a multiple of " << block << " and at most " << most << ", found " << keys;
+}
+
+LogicalResult verifySplits(AttentionOp op, const AttentionSchedule &schedule, int64_t block) {
+  const std::optional<int64_t> groups = splitGroupsOf(op);
+  constexpr llvm::StringLiteral when = "for packed queries over a cache";
+  if (failed(verifyPresence(op, "splits", schedule.splits.has_value(), groups.has_value(), when)) ||
+      failed(verifyPresence(op, "split_keys", schedule.splitKeys.has_value(), groups.has_value(), when)) ||
+      failed(verifyPresence(op, "heads", schedule.heads.has_value(), groups.has_value(), when)))
+    return failure();
+  if (!groups)
+    return success();
+  if (failed(verifyMost(op, "splits", *schedule.splits, kMostSplits)) ||
+      failed(verifyKeys(op, "split_keys", *schedule.splitKeys, block, kMostTaskKeys)))
+    return failure();
+  if (*schedule.heads > kMostQueries || *groups % *schedule.heads != 0)
+    return faultOf(op, "heads") << "be at most " << kMostQueries << " and divide the " << *groups
+                                << " query heads of a group, found " << *schedule.heads;
+  if (*schedule.heads > 1 && !allowsGroups(op))
+    return faultOf(op, "heads") << "be 1, as the heads of a group differ in more than their queries, found "
+                                << *schedule.heads;
+  return success();
+}
+
+} // namespace
+
+std::string cpu::whyNotTiled(AttentionOp op) {
+  for (Value extra : op.getExtras())
+    if (Type element = getElementTypeOrSelf(extra.getType());
+        !element.isF32() && !element.isInteger(32) && !element.isInteger(64))
+      return "extra operands are f32, i32 or i64";
+  if (op->hasAttr(cpu::kNeutralAttr))
+    return "channels that fill no panel are not the last dim";
+  if (op.getWeights() && !op.getWeights().getType().getElementType().isF32())
+    return "its weights are not f32";
+  auto order = [&](unsigned i, AttentionOp::Dim first, AttentionOp::Dim second) {
+    return *op.dimOf(i, first) < *op.dimOf(i, second);
+  };
+  if (!order(0, AttentionOp::Q, AttentionOp::DQK) || !order(3, AttentionOp::Q, AttentionOp::DV))
+    return "query or result is transposed";
+  attn::KVViewOp view = viewOf(op);
+  auto cache = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
+  if (view && (op.getValue() != view.getValues() || !cache))
+    return "keys and values are not of one materialized cache";
+  if (cache && attn_cpu::isPaired(op) && !cache.getElementType().isBF16())
+    return "it is paired, and the cache is not";
+  const int64_t channels = channelsOf(op), valueChannels = valueChannelsOf(op);
+  if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels))
+    return "head dimensions are dynamic";
+  if (view && (channels % kPanel != 0 || valueChannels % kPanel != 0))
+    return "head dimensions of a cache are not padded";
+  if (view && (!layoutOf(op) || layoutOf(op)->block < kPanel || layoutOf(op)->block % kPanel != 0))
+    return "keys and values are not of one materialized cache";
+  return "";
+}
+
+int64_t cpu::cacheBlockOf(AttentionOp op) {
+  std::optional<attn_cpu::CacheLayout> layout = layoutOf(op);
+  return layout ? layout->block : 0;
+}
+
+std::optional<int64_t> cpu::splitGroupsOf(AttentionOp op) {
+  attn::KVViewOp view = viewOf(op);
+  if (!view || !op.getQBegin())
+    return std::nullopt;
+  if (std::optional<unsigned> group = op.dimOf(0, AttentionOp::G)) {
+    const int64_t groups = extentOf(op.getQuery(), *group);
+    return ShapedType::isDynamic(groups) ? std::nullopt : std::optional(groups);
+  }
+  return 1;
+}
+
+bool cpu::allowsGroups(AttentionOp op) {
+  if (!op.getExtras().empty() || op.getAdditive())
+    return false;
+  for (unsigned i : {0u, 3u}) {
+    std::optional<unsigned> group = op.dimOf(i, AttentionOp::G);
+    if (!group || *group > *op.dimOf(i, i == 0 ? AttentionOp::DQK : AttentionOp::DV))
+      return false;
+  }
+  auto isUsed = [](Region &region, unsigned argument) {
+    return !region.empty() && !region.getArgument(argument).use_empty();
+  };
+  return !isUsed(op.getScore(), 2) && !isUsed(op.getMask(), 1);
+}
+
+AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target) {
+  AttentionSchedule schedule;
+  schedule.kernel = chooseKernel(target, /*widensPairs=*/true);
+  schedule.kernel.lineSteps = kLineSteps;
+  schedule.queries = Sizes(ArrayRef(kQueries));
+  schedule.taskQueries = kTaskQueries;
+  if (mayTakeMatrix(op, target)) {
+    // Fewer than 16 queries fill up a tile.
+    schedule.queries = Sizes(ArrayRef(kMatrixQueries).drop_back(mayRepeat(op)));
+    schedule.taskQueries = kMatrixTaskQueries;
+    schedule.kernel.matrixRows = kMatrixQueries[1];
+  }
+  schedule.wideQueries = kWideQueries;
+  int64_t block = cacheBlockOf(op);
+  if (!block)
+    schedule.packedKeys = block = attn_cpu::isPaired(op) ? kPackedPairs : kPackedKeys;
+  const int64_t channels = attn_cpu::padToPanel(channelsOf(op)) + attn_cpu::padToPanel(valueChannelsOf(op)),
+                elements = kTaskElements * (attn_cpu::isPaired(op) ? 2 : 1);
+  schedule.keys = std::max(kKeys / block, int64_t(1)) * block;
+  schedule.taskKeys = std::max(elements / block / std::max<int64_t>(channels, kPanel), int64_t(1)) * block;
+  if (op.getQBegin())
+    schedule.restRows = kRestRows;
+  if (std::optional<int64_t> groups = splitGroupsOf(op)) {
+    schedule.splits = kSplits;
+    schedule.splitKeys = kSplitBlocks * block;
+    schedule.heads = *groups > 1 && *groups <= kHeads && allowsGroups(op) ? *groups : 1;
+  }
+  return schedule;
+}
+
+LogicalResult cpu::verifyAttention(AttentionOp op, const AttentionSchedule &schedule, const TargetInfo &target) {
+  if (failed(verifyKernel(op, schedule.kernel, {.pairs = true, .matrix = mayTakeMatrix(op, target)}, target)) ||
+      failed(verifyQueries(op, schedule)))
+    return failure();
+  const int64_t ofCache = cacheBlockOf(op);
+  if (failed(verifyPresence(op, "packed_keys", schedule.packedKeys.has_value(), ofCache == 0,
+                            "for keys that are not in a cache")) ||
+      failed(
+          verifyPresence(op, "rest_rows", schedule.restRows.has_value(), bool(op.getQBegin()), "for packed queries")))
+    return failure();
+  const int64_t block = ofCache ? ofCache : *schedule.packedKeys;
+  if (failed(verifyKeys(op, "packed_keys", schedule.packedKeys.value_or(kPanel), kPanel, kMostKeys)) ||
+      failed(verifyKeys(op, "keys", schedule.keys, block, kMostKeys)) ||
+      failed(verifyKeys(op, "task_keys", schedule.taskKeys, block, kMostTaskKeys)))
+    return failure();
+  return verifySplits(op, schedule, block);
+}

@@ -1,0 +1,113 @@
+//===- Kernel.cpp - Schedules of micro-kernels -----------------------------------------===//
+#include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Schedule/Choices.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::cpu;
+using attn_cpu::kPanel;
+
+/// Registers beside the accumulators: two vectors of the panel and one of the rows; pairs are widened to four vectors
+/// and need a mask.
+constexpr int64_t kOperands = 3, kPairOperands = 6;
+/// Rows of an AMX tile.
+constexpr int64_t kMatrixRows = 16;
+/// Most rows of a micro-kernel: code grows with them.
+constexpr int64_t kMostRows = 32;
+/// Chains of accumulators of a single row: as many as a multiply-add has latency for two vectors of each.
+constexpr int64_t kChains = 4;
+
+/// Steps of k that the panel is read ahead: at two multiply-adds a cycle and 14 rows they last 112 cycles, longer than
+/// a second-level cache takes to answer.
+constexpr int64_t kStepsAhead = 8;
+/// After this many tiles of rows the next panel is in the second-level cache, or after the last one where there are
+/// fewer: of few tiles a step fetches one line, as more are no faster, and of f32 one tile alone half of the panel.
+constexpr int64_t kTilesAPanel = 8;
+/// An input tile of at most this many bytes stays in the first-level cache from its first reading on.
+constexpr int64_t kResidentBytes = 16 * 1024;
+/// Tiles with fewer rows are bound by memory: all that they fetch is the panel, which is read once, so far ahead; keys
+/// and values into the second-level cache. A single row of f32, or of bf16 for dot products, has so few instructions a
+/// line that the processor has as many lines under way by itself.
+constexpr int64_t kLeastRowsToPrefetch = 5, kStreamBytes = 16 * 1024;
+
+/// Most steps of k for each line of what is ahead, and of a group without a loop: code grows with them.
+constexpr int64_t kMostLineSteps = 16, kMostUnrolledSteps = 128;
+/// Limits of prefetches: addresses may lie behind a buffer, by less than the offsets of instructions reach.
+constexpr int64_t kMostSteps = 1024, kMostBytes = 1 << 20;
+/// Steps of k between which a micro-kernel fetches ahead, whole cache lines of rows in f32.
+constexpr int64_t kChunk = 16;
+
+InFlightDiagnostic cpu::faultOf(Operation *op, StringRef name) {
+  return op->emitOpError("has a schedule whose '") << name << "' must ";
+}
+
+LogicalResult cpu::verifyMost(Operation *op, StringRef name, int64_t value, int64_t most) {
+  if (value >= 1 && value <= most)
+    return success();
+  return faultOf(op, name) << "be from 1 to " << most << ", found " << value;
+}
+
+LogicalResult cpu::verifyPresence(Operation *op, StringRef name, bool isThere, bool isNeeded, StringRef when) {
+  if (isThere == isNeeded)
+    return success();
+  return op->emitOpError("has a schedule ")
+         << (isThere ? "with '" : "without '") << name << "', which it needs " << (isThere ? "only " : "") << when;
+}
+
+static LogicalResult verifyPrefetch(Operation *op, const Prefetch &prefetch) {
+  const bool isThere = prefetch.steps.has_value();
+  constexpr llvm::StringLiteral when = "with 'prefetch_steps'";
+  if (failed(verifyPresence(op, "prefetch_tiles", prefetch.tiles.has_value(), isThere, when)) ||
+      failed(verifyPresence(op, "resident_bytes", prefetch.residentBytes.has_value(), isThere, when)) ||
+      failed(verifyPresence(op, "stream_rows", prefetch.streamRows.has_value(), isThere, when)) ||
+      failed(verifyPresence(op, "stream_bytes", prefetch.streamBytes.has_value(), isThere, when)))
+    return failure();
+  if (!isThere)
+    return success();
+  if (kChunk % *prefetch.tiles != 0)
+    return faultOf(op, "prefetch_tiles") << "divide " << kChunk << ", found " << *prefetch.tiles;
+  return success(succeeded(verifyMost(op, "prefetch_steps", *prefetch.steps, kMostSteps)) &&
+                 succeeded(verifyMost(op, "stream_bytes", *prefetch.streamBytes, kMostBytes)));
+}
+
+MicroKernel cpu::chooseKernel(const TargetInfo &target, bool widensPairs) {
+  auto rowsBeside = [&](int64_t operands) {
+    return std::clamp<int64_t>((target.vectorRegisters - operands) / 2, 1, kMostRows);
+  };
+  MicroKernel kernel;
+  kernel.rows = rowsBeside(kOperands);
+  if (widensPairs)
+    kernel.pairRows = rowsBeside(kPairOperands);
+  kernel.columns = std::clamp<int64_t>(2 * target.lanesF32(), 1, kPanel);
+  kernel.chains = kChains;
+  kernel.prefetch = {kStepsAhead, kTilesAPanel, kResidentBytes, kLeastRowsToPrefetch, kStreamBytes};
+  return kernel;
+}
+
+LogicalResult cpu::verifyKernel(Operation *op, const MicroKernel &kernel, KernelNeeds needs, const TargetInfo &target) {
+  if (failed(verifyMost(op, "rows", kernel.rows, kMostRows)))
+    return failure();
+  const int64_t most = std::min(2 * target.lanesF32(), kPanel);
+  if ((kernel.columns != 8 && kernel.columns != 16 && kernel.columns != 32) || kernel.columns > most)
+    return faultOf(op, "columns") << "be 8, 16 or 32, and at most two of the target's vectors, " << most << ", found "
+                                  << kernel.columns;
+  if (failed(verifyPresence(op, "pair_rows", kernel.pairRows.has_value(), needs.pairs,
+                            "where VNNI-packed panels are widened")) ||
+      failed(verifyPresence(op, "group_rows", kernel.groupRows.has_value(), needs.groups,
+                            "for weights in quantized groups")) ||
+      failed(verifyMost(op, "pair_rows", kernel.pairRows.value_or(1), kMostRows)) ||
+      failed(verifyMost(op, "group_rows", kernel.groupRows.value_or(1), kMostRows)))
+    return failure();
+  if (failed(verifyPrefetch(op, kernel.prefetch)))
+    return failure();
+  if (failed(verifyMost(op, "line_steps", kernel.lineSteps.value_or(1), kMostLineSteps)) ||
+      failed(verifyMost(op, "unrolled_steps", kernel.unrolledSteps.value_or(1), kMostUnrolledSteps)))
+    return failure();
+  if (kernel.chains && *kernel.chains > 2 && *kernel.chains != kChains)
+    return faultOf(op, "chains") << "be 1, 2 or " << kChains << ", found " << *kernel.chains;
+  if (kernel.matrixRows && (*kernel.matrixRows != kMatrixRows || !needs.matrix))
+    return op->emitOpError("has a schedule with 'matrix_rows = ")
+           << *kernel.matrixRows << "', which is " << kMatrixRows
+           << " for matmuls of bf16 or int8 on a target that multiplies tiles of them (amx_bf16, amx_int8)";
+  return success();
+}

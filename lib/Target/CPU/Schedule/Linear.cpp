@@ -1,0 +1,206 @@
+//===- Linear.cpp - Schedules of attn.linear --------------------------------------------===//
+//
+// Sizes are those that were fastest on machines with AVX2, AVX-512 and AMX
+// (docs/Decisions/0001, 0006, 0007 and 0009).
+//
+//===----------------------------------------------------------------------===//
+#include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Schedule/Choices.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::cpu;
+using attn_cpu::kPanel;
+
+namespace {
+
+/// Rows of tiles, largest first. 14 x 2 vectors of accumulators are what 32 registers hold beside two vectors of the
+/// panel and one of the input. The more rows, the less often a panel is read.
+constexpr int64_t kRows[] = {14, 8, 4, 1};
+/// Those for weights of 4 bits, where words, their nibbles and a mask take 5 registers.
+constexpr int64_t kNibbleRows[] = {12, 4, 1};
+/// Those with AMX, which multiplies 16 rows at once, two such tiles with a panel. The rest of at least 16 rows is a
+/// tile of 16 that overlaps the one before.
+constexpr int64_t kMatrixRows[] = {32, 16, 4, 1};
+/// Rows that get their epilogue together once their sums are complete: no registers are kept for them meanwhile.
+constexpr int64_t kFinishedRows[] = {8, 1};
+/// Rows that pay for widening a panel of pairs, for each 16 bytes of a vector: narrower ones widen pairs in registers
+/// once for every few columns.
+constexpr int64_t kLeastRowsToWiden = 14;
+
+/// Most rows of one task. Fewer would read a panel, which comes from memory or a last-level cache, more often; 56 and
+/// 112 were slower at k = 768 and k = 3072 alike.
+constexpr int64_t kTaskRows = 210;
+/// Bytes of the rows of a task of integers, which takes k whole, and of two panels: what stays in a second-level cache
+/// while others pass through it. No fewer rows than some tiles.
+constexpr int64_t kNearBytes = 768 * 1024, kLeastRowsOfTask = 56;
+
+/// Least bytes of a row of the input from which on k is blocked: 210 rows of them take 1.3 MB.
+constexpr int64_t kLeastRowBytes = 6144;
+/// A k block of a row has at most so many bytes, so that 210 of them take 430 KB, and no less than a quarter of that.
+constexpr int64_t kMostOfBlock = 2048, kLeastOfBlock = 512;
+/// Panels of a task that blocks k, and the rows of an input from which on it takes so many. Two read the rows from the
+/// second-level cache twice as often, which costs a hundredth.
+constexpr int64_t kTaskPanels = 4, kManyRows = 28;
+/// Tasks that a grid should have before they take several panels.
+constexpr int64_t kLeastTasks = 8;
+
+/// Rows from which on the sums of several do not wait for one another: two chains each, of a dot instruction's latency.
+constexpr int64_t kLeastGroupRows = 5;
+/// Steps of a group that a single row takes without a loop.
+constexpr int64_t kUnrolledSteps = 32;
+/// Registers beside the accumulators of integers: without a dot instruction its pieces.
+constexpr int64_t kDotOperands = 3, kPieceOperands = 8, kGroupOperands = 4;
+
+/// Limits of the code: tiles are unrolled, and partial sums of a task are in one buffer of static size.
+constexpr int64_t kMostTiles = 8, kMostTileRows = 64, kMostTaskRows = 1024, kMostPanels = 32;
+
+/// The largest depth of equal k blocks of whole cache lines, whose elements take `bytes`; none where k is taken whole.
+std::optional<int64_t> depthOfBlock(int64_t k, int64_t bytes) {
+  const int64_t line = kLineBytes / bytes;
+  for (int64_t depth = kMostOfBlock / bytes; k * bytes >= kLeastRowBytes && depth >= kLeastOfBlock / bytes;
+       depth -= line)
+    if (k % depth == 0)
+      return depth < k ? std::optional(depth) : std::nullopt;
+  return std::nullopt;
+}
+
+bool isPaired(attn::LinearOp op) { return op.isPacked() && attn_cpu::isInPairs(op.getWeight().getType()); }
+
+/// Whether rows are multiplied in bf16; others are, or become, f32.
+bool readsBf16(attn::LinearOp op, const TargetInfo &target) {
+  return op.getInput().getType().getElementType().isBF16() && target.multipliesPairs();
+}
+
+/// Whether tiles of many rows read a panel that was widened before.
+bool widensPanels(attn::LinearOp op, const TargetInfo &target) {
+  return isPaired(op) && !readsBf16(op, target) && !quantizedPanels(op.getWeight());
+}
+
+/// Whether AMX can multiply the op's tiles.
+bool mayTakeMatrix(attn::LinearOp op, const TargetInfo &target) {
+  if (attn::QuantizedType quantized = quantizedPanels(op.getWeight()))
+    return target.amxInt8 && quantized.bits() == 8 && quantized.getGroup() == 0;
+  return target.amxBf16 && op.getInput().getType().getElementType().isBF16();
+}
+
+int64_t groupsOf(attn::LinearOp op) {
+  attn::QuantizedType quantized = quantizedPanels(op.getWeight());
+  return quantized ? quantized.groups(depthOf(op)) : 1;
+}
+
+/// The micro-kernel of integers.
+MicroKernel chooseQuantizedKernel(attn::LinearOp op, const TargetInfo &target) {
+  MicroKernel kernel = chooseKernel(target, /*widensPairs=*/false);
+  const int64_t operands = target.byteDot ? kDotOperands : kPieceOperands;
+  kernel.rows = std::max<int64_t>((target.vectorRegisters - operands) / 2, 1);
+  kernel.unrolledSteps = kUnrolledSteps;
+  if (groupsOf(op) == 1)
+    return kernel;
+  // Rows whose sums lie in registers as integers of a group and in f32: faster than the latter in memory and twice as
+  // many rows, though a panel is read twice as often.
+  kernel.groupRows = std::max<int64_t>((target.vectorRegisters - kGroupOperands) / 4, 1);
+  if (target.byteDot && *kernel.groupRows >= kLeastGroupRows)
+    kernel.rows = *kernel.groupRows;
+  return kernel;
+}
+
+LogicalResult verifyRows(attn::LinearOp op, StringRef name, ArrayRef<int64_t> rows) {
+  bool falls = !rows.empty() && rows.size() <= kMostTiles && rows.back() == 1 && rows.front() <= kMostTileRows;
+  for (size_t i = 1; i < rows.size(); ++i)
+    falls &= rows[i] < rows[i - 1];
+  if (falls)
+    return success();
+  return faultOf(op, name) << "be at most " << kMostTiles << " numbers that fall from at most " << kMostTileRows
+                           << " to 1, found [" << rows << "]";
+}
+
+/// Tasks of whole tiles share rows so that the last one has some.
+LogicalResult verifyTaskRows(attn::LinearOp op, const LinearSchedule &schedule) {
+  const int64_t tile = schedule.rows.front();
+  if (schedule.taskRows % tile == 0 && schedule.taskRows <= kMostTaskRows)
+    return success();
+  return faultOf(op, "task_rows") << "be a multiple of " << tile << ", the most of 'rows', and at most "
+                                  << kMostTaskRows << ", found " << schedule.taskRows;
+}
+
+LogicalResult verifyBlocks(attn::LinearOp op, const LinearSchedule &schedule) {
+  const bool isBlocked = schedule.depth.has_value();
+  constexpr llvm::StringLiteral when = "with 'depth'";
+  if (failed(verifyPresence(op, "panels", schedule.panels.has_value(), isBlocked, when)) ||
+      failed(verifyPresence(op, "many_rows", schedule.manyRows.has_value(), isBlocked, when)) ||
+      failed(verifyPresence(op, "tasks", schedule.tasks.has_value(), isBlocked, when)) ||
+      failed(verifyPresence(op, "finish", !schedule.finish.empty(), isBlocked, when)))
+    return failure();
+  if (!isBlocked)
+    return success();
+  if (!op.isPacked() || quantizedPanels(op.getWeight()))
+    return op.emitOpError("has a schedule with 'depth', but only packed panels of floats are taken in k blocks");
+  const int64_t k = depthOf(op), depth = *schedule.depth;
+  if (depth >= k || k % depth != 0 || (isPaired(op) && depth % 2 != 0))
+    return faultOf(op, "depth") << "divide the depth " << k << (isPaired(op) ? " into whole pairs of rows" : "")
+                                << ", found " << depth;
+  if (failed(verifyMost(op, "panels", *schedule.panels, kMostPanels)))
+    return failure();
+  return verifyRows(op, "finish", schedule.finish);
+}
+
+} // namespace
+
+attn::QuantizedType cpu::quantizedPanels(Value weight) {
+  auto type = cast<RankedTensorType>(weight.getType());
+  return type.getRank() == 3 ? dyn_cast<attn::QuantizedType>(type.getElementType()) : attn::QuantizedType();
+}
+
+int64_t cpu::depthOf(attn::LinearOp op) {
+  return isPaired(op) ? std::min(op.getDepth(), op.getInput().getType().getDimSize(1)) : op.getDepth();
+}
+
+std::string cpu::whyNotTiled(attn::LinearOp op) {
+  RankedTensorType weight = op.getWeight().getType();
+  // A kernel's weight [k, n] is read where it lies.
+  if (!op.isPacked() && (op.getTransposed() || weight.isDynamicDim(1) || weight.getDimSize(1) % kPanel != 0))
+    return "the weight is not in panels";
+  if (ShapedType::isDynamic(depthOf(op)) || op.getResult().getType().isDynamicDim(1))
+    return "the weight's extents are not static";
+  if (depthOf(op) > attn::ScheduleAttr::kMost)
+    return "the depth is above " + std::to_string(attn::ScheduleAttr::kMost);
+  return depthOf(op) == 0 ? "the depth is 0" : "";
+}
+
+LinearSchedule cpu::chooseLinear(attn::LinearOp op, const TargetInfo &target) {
+  attn::QuantizedType quantized = quantizedPanels(op.getWeight());
+  const int64_t k = depthOf(op);
+  LinearSchedule schedule;
+  schedule.kernel = quantized ? chooseQuantizedKernel(op, target) : chooseKernel(target, isPaired(op));
+  ArrayRef<int64_t> rows = quantized && quantized.bits() == 4 ? ArrayRef(kNibbleRows) : ArrayRef(kRows);
+  if (mayTakeMatrix(op, target)) {
+    rows = kMatrixRows;
+    schedule.kernel.matrixRows = kMatrixRows[1];
+  }
+  schedule.rows = Sizes(rows);
+  int64_t taskRows = kTaskRows;
+  if (quantized) {
+    const int64_t twoPanels = 2 * quantized.groups(k) * quantized.groupBytes(k);
+    taskRows = std::clamp((kNearBytes - twoPanels) / quantized.ofRows().rowBytes(k), kLeastRowsOfTask, kTaskRows);
+  } else if (op.isPacked()) {
+    schedule.depth = depthOfBlock(k, readsBf16(op, target) ? 2 : 4);
+  }
+  schedule.taskRows = llvm::alignTo(taskRows, schedule.rows.front());
+  if (schedule.depth)
+    schedule.panels = kTaskPanels, schedule.manyRows = kManyRows, schedule.tasks = kLeastTasks,
+    schedule.finish = Sizes(ArrayRef(kFinishedRows));
+  if (widensPanels(op, target))
+    schedule.widenRows = std::max<int64_t>(kLeastRowsToWiden * target.vectorBytes / 16, 1);
+  return schedule;
+}
+
+LogicalResult cpu::verifyLinear(attn::LinearOp op, const LinearSchedule &schedule, const TargetInfo &target) {
+  if (failed(verifyRows(op, "rows", schedule.rows)) || failed(verifyTaskRows(op, schedule)) ||
+      failed(verifyBlocks(op, schedule)) ||
+      failed(verifyPresence(op, "widen_rows", schedule.widenRows.has_value(), widensPanels(op, target),
+                            "where a VNNI-packed panel is widened for rows of f32")))
+    return failure();
+  const KernelNeeds needs{isPaired(op), groupsOf(op) > 1, mayTakeMatrix(op, target)};
+  return verifyKernel(op, schedule.kernel, needs, target);
+}

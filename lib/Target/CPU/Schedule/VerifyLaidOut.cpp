@@ -1,0 +1,52 @@
+//===- VerifyLaidOut.cpp - Contract of the stage laid-out --------------------------===//
+#include "dialect/AttnCPU/AttnCPU.h"
+#include "lib/Target/CPU/Schedule/Passes.h"
+#include "lib/Target/CPU/Schedule/Verify.h"
+#include "lib/Transforms/StageContract.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNVERIFYLAIDOUT
+#include "lib/Target/CPU/Schedule/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+struct VerifyLaidOut : rapt::impl::AttnVerifyLaidOutBase<VerifyLaidOut> {
+  void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), {Stage::Canonical, Stage::LaidOut})))
+      return signalPassFailure();
+    if (!getOperation()->hasAttr(attn::AttnDialect::targetAttr)) {
+      getOperation()->emitOpError() << "has no " << attn::AttnDialect::targetAttr
+                                    << ", which the laid-out stage promises";
+      return signalPassFailure();
+    }
+    if (failed(verifyEach(
+            getOperation(),
+            [](Operation *op) -> LogicalResult {
+              auto parameter = dyn_cast<attn::ParameterOp>(op);
+              if (parameter && (!parameter.getLayout() || !parameter.getOffset() || !parameter.getStride()))
+                return op->emitOpError("has no layout, offset and stride, which the laid-out stage promises");
+              if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<attn::KVCacheType>))
+                return op->emitOpError("gives a cache without a layout, which the laid-out stage promises");
+              if ((isa<attn_cpu::AttnCPUDialect>(op->getDialect()) && !isa<attn_cpu::CastRowsOp>(op)) ||
+                  isa<attn::ParallelForOp>(op))
+                return op->emitOpError("is a tile: the laid-out stage promises whole ops");
+              return verifyDialects<attn::AttnDialect, attn_cpu::AttnCPUDialect, arith::ArithDialect, func::FuncDialect,
+                                    linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>(
+                  op, Stage::LaidOut);
+            })) ||
+        failed(cpu::verifyModuleSchedule(getOperation())) || failed(cpu::verifySchedules(getOperation())))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,41 @@
+// RUN: rapt-opt %s --attn-decompose-attention --split-input-file | FileCheck %s
+
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
+// Rows of 4 KiB push one another out of the cache: their scaled copy does not.
+module attributes {attn.schedule = #attn.schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+// CHECK-LABEL: @aliasing
+func.func @aliasing(%all: tensor<?x1024xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<8x64xf32>,
+                    %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
+  // CHECK: tensor.extract_slice
+  // CHECK: arith.mulf %{{.*}} : vector<32xf32>
+  // CHECK: attn_cpu.panel_matmul
+  // CHECK-NOT: arith.mulf %{{.*}} : vector<32xf32>
+  // CHECK: %[[BELOW:.*]] = arith.subf %{{.*}} : vector<32xf32>
+  // CHECK-NEXT: math.exp2 %[[BELOW]]
+  // CHECK: attn_cpu.panel_matmul
+  %scale = arith.constant 0.125 : f32
+  %q = tensor.extract_slice %all[%i, 64] [8, 64] [1, 1] : tensor<?x1024xf32> to tensor<8x64xf32>
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel}
+    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x64xf32>
+}
+}
+
+// -----
+
+#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
+// The largest score times a negative scale is not the largest one.
+// CHECK-LABEL: @negative
+func.func @negative(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<8x64xf32>,
+                    %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
+  // CHECK: arith.mulf %{{.*}} : vector<32xf32>
+  // CHECK: attn_cpu.panel_matmul
+  // CHECK-NOT: arith.mulf %{{.*}} : vector<32xf32>
+  // CHECK: %[[BELOW:.*]] = arith.subf %{{.*}} : vector<32xf32>
+  // CHECK-NEXT: math.exp2 %[[BELOW]]
+  // CHECK: attn_cpu.panel_matmul
+  %scale = arith.constant -0.125 : f32
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel}
+    : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8x64xf32>
+}

@@ -1,0 +1,90 @@
+// RUN: rapt-opt %s --attn-verify-laid-out --verify-diagnostics --split-input-file
+
+module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <ahead_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+// A module that keeps the contract.
+attn.parameter @w : tensor<2x64x32xf32> from [#attn.source<"w">] {layout = #attn.layout<panels, shape = [64, 64], column_group = 0, row_group = 0, k = 1>, offset = 0 : i64, stride = 16384 : i64}
+}
+
+// -----
+
+module attributes {attn.target = {target = "cpu"}} {
+// expected-error@+1 {{has no layout, offset and stride, which the laid-out stage promises}}
+attn.parameter @w : tensor<64x64xf32> from [#attn.source<"w">]
+}
+
+// -----
+
+module attributes {attn.target = {target = "cpu"}} {
+func.func @append(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32>, %l: index, %k: tensor<?x1x32xf32>, %r: tensor<?xi32>, %t: tensor<?x?xi32>) {
+  // expected-error@+1 {{gives a cache without a layout, which the laid-out stage promises}}
+  %n = attn.kv_append %c[%l], %k, %k rows(%r, %r, %t)
+    : !attn.kv_cache<1 x 1 x 32, block = 64, f32>, tensor<?x1x32xf32>, tensor<?x1x32xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  return
+}
+}
+
+// -----
+
+// expected-error@+1 {{'builtin.module' op has no attn.target, which the laid-out stage promises}}
+module {
+}
+
+// -----
+
+module attributes {attn.target = {target = "cpu"}} {
+func.func @tile(%rows: memref<4x64xbf16>, %panel: memref<32x64xbf16>, %dest: memref<4x32xf32>) {
+  // expected-error@+1 {{'attn_cpu.vnni_matmul' op is a tile: the laid-out stage promises whole ops}}
+  attn_cpu.vnni_matmul %rows, %panel, %dest : memref<4x64xbf16>, memref<32x64xbf16>, memref<4x32xf32>
+  return
+}
+}
+
+// -----
+
+module attributes {attn.target = {target = "cpu"}} {
+func.func @vectors() {
+  // expected-error@+1 {{'ub.poison' op is not of the stage laid-out, whose dialects are builtin, attn, attn_cpu, arith, func, linalg, math, scf, tensor}}
+  %p = ub.poison : f32
+  return
+}
+}
+
+// -----
+
+// expected-error@+1 {{'builtin.module' op has no attn.schedule with 'linalg'}}
+module attributes {attn.target = {target = "cpu"}} {
+}
+
+// -----
+
+module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <ahead_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+func.func @linear(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
+  // expected-error@+1 {{'attn.linear' op has no attn.schedule, which attn-cpu-schedule sets}}
+  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+}
+
+// -----
+
+// expected-error@+1 {{'builtin.module' op has no attn.schedule with 'copies', which attn-cpu-schedule sets}}
+module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <row_bytes = 64>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+}
+
+// -----
+
+// expected-error@+1 {{has a schedule whose 'rows' must be from 1 to 32, found 33}}
+module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <ahead_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 33>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+}
+
+// -----
+
+// expected-error@+1 {{has a schedule whose 'ahead_bytes' must be from 1 to 1048576, found 1048577}}
+module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <ahead_bytes = 1048577, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+}
+
+// -----
+
+// expected-error@+1 {{has a schedule whose 'apart_bytes' must be from 1 to 4096, found 4097}}
+module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <ahead_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 4097>>} {
+}
