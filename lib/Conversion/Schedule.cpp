@@ -50,9 +50,7 @@ AttentionTiles AttentionTiles::of(Operation *op) {
   return {*schedule.getNumber(kQueries), *schedule.getNumber(kKeys)};
 }
 
-bool neutral::hasAttentionTiles(Operation *op) {
-  return isa<attn::AttentionOp, attn::AttentionStateOp>(op);
-}
+bool neutral::hasAttentionTiles(Operation *op) { return isa<attn::AttentionOp, attn::AttentionStateOp>(op); }
 
 LogicalResult neutral::verifyAttentionTiles(Operation *op) {
   ScheduleAttr schedule = ScheduleAttr::of(op);

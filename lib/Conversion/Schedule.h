@@ -19,7 +19,7 @@ struct AttentionTiles {
   /// That of an op whose schedule was verified.
   static AttentionTiles of(mlir::Operation *op);
 };
-/// Whether the decomposition of an op has such tiles: attention, its weights, and the state of attention.
+/// Whether the decomposition of an op has such tiles: attention, and its state.
 bool hasAttentionTiles(mlir::Operation *op);
 /// Reports an attention op without a schedule that its decomposition can follow.
 mlir::LogicalResult verifyAttentionTiles(mlir::Operation *op);

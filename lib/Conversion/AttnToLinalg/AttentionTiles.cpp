@@ -9,7 +9,8 @@ using Dim = AttentionOperands::Dim;
 AttentionOperands::AttentionOperands(attn::AttentionOp op)
     : op(op), query(op.getQuery()), key(op.getKey()), value(op.getValue()), scale(op.getScale()),
       qBegin(op.getQBegin()), qOffset(op.getQOffset()), kvBegin(op.getKvBegin()), kvLength(op.getKvLength()),
-      additive(op.getAdditive()), extras(op.getExtras()), score(&op.getScore()), mask(&op.getMask()), tiles(AttentionTiles::of(op)) {
+      additive(op.getAdditive()), extras(op.getExtras()), score(&op.getScore()), mask(&op.getMask()),
+      tiles(AttentionTiles::of(op)) {
   for (unsigned i = 0; i < op.getMaps().size(); ++i)
     maps.push_back(op.getMap(i));
 }

@@ -82,8 +82,9 @@ Value neutral::weigh(ImplicitLocOpBuilder &b, AttentionOperands o, const CacheRe
   auto type = RankedTensorType::get({int64_t(asked.size())}, b.getI64Type());
   Value heads = arith::ConstantOp::create(b, DenseElementsAttr::get(type, asked));
   Value groups = asValue(b, o.extentOf(b, Dim::G));
-  SmallVector<OpFoldResult> extents{counted, b.getIndexAttr(asked.size()),
-                                    affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.queries), {o.extentOf(b, Dim::Q)})};
+  SmallVector<OpFoldResult> extents{
+      counted, b.getIndexAttr(asked.size()),
+      affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.queries), {o.extentOf(b, Dim::Q)})};
   return grid(b, extents, weights, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
     Value head = readIndex(b, heads, ids[1]);
     Value keyHead = arith::DivUIOp::create(b, head, groups), group = arith::RemUIOp::create(b, head, groups);

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-to-linalg --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-generic-schedule --attn-to-linalg --split-input-file | FileCheck %s
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>

@@ -9,14 +9,12 @@
 // CHECK: #[[LINALG:.*]] = #attn.schedule<linalg = <columns = 256, rows = 16>>
 // CHECK: #[[TILES:.*]] = #attn.schedule<keys = 64, queries = 16>
 // CHECK: module attributes {attn.schedule = #[[LINALG]]}
-// CHECK: attn.attention_weights {{.*}} {attn.schedule = #[[TILES]]}
 // CHECK: attn.attention {{.*}} {attn.schedule = #[[TILES]]}
 // CHECK: attn.activation relu %{{[a-z0-9]+}} : tensor
 module {
-  func.func @f(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x20xf32>, %s: f32, %x: tensor<?x64xf32>) -> (tensor<?x1x1x64xf32>, tensor<?x4x20xf32>, tensor<?x64xf32>) {
-    %0 = attn.attention_weights %w[%l], %q, %q, %s heads [3] maps [#q, #k] : tensor<?x1x1x64xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32>
-    %1 = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
-    %2 = attn.activation relu %x : tensor<?x64xf32>
-    return %0, %1, %2 : tensor<?x1x1x64xf32>, tensor<?x4x20xf32>, tensor<?x64xf32>
+  func.func @f(%q: tensor<?x4x20xf32>, %s: f32, %x: tensor<?x64xf32>) -> (tensor<?x4x20xf32>, tensor<?x64xf32>) {
+    %0 = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
+    %1 = attn.activation relu %x : tensor<?x64xf32>
+    return %0, %1 : tensor<?x4x20xf32>, tensor<?x64xf32>
   }
 }

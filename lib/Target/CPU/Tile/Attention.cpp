@@ -14,8 +14,8 @@
 // Paired attention reads keys and values in pairs of bf16, of a cache where they lie. For instructions on tiles a task
 // has two tiles of 16 in turn, or fewer queries in tiles of 16, of which the last one's may repeat.
 //
-// Log-sum-exp is made of the same state. Its max must be natural then, which a score region that changes nothing keeps it.
-// Weights are a grid of scalar loops of their own (AttentionWeights.cpp).
+// Log-sum-exp is made of the same state. Its max must be natural then, which a score region that changes nothing keeps
+// it. Weights are a grid of scalar loops of their own (AttentionWeights.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
@@ -79,7 +79,7 @@ Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Valu
 Value finishLse(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, Value count, ValueRange state,
                 Value dest) {
   Value own = index(b, m);
-  if (task.repeatsQueries && m == task.tiles.back())
+  if (task.repeatsQueries() && m == task.schedule.queries.back())
     own = arith::MinSIOp::create(b, own, count);
   AttentionOp op = task.op;
   const unsigned q = *op.dimOf(3, AttentionOp::Q);
@@ -235,7 +235,7 @@ SmallVector<Value> destinationsOf(ImplicitLocOpBuilder &b, AttentionOp op, attn_
   return dests;
 }
 
-/// Tokens of no sequence have the result 0, and as they have no keys the log-sum-exp -infinity; a task fills `each`.
+/// Tokens of no sequence have the result 0, and as they have no keys the log-sum-exp -infinity.
 void fillRests(ImplicitLocOpBuilder &b, AttentionOp op, int64_t each, SmallVector<Value> &dests) {
   const unsigned q = *op.dimOf(3, AttentionOp::Q);
   dests[0] = fillRest(b, op.getQBegin(), q, each, dests[0]);

@@ -56,8 +56,8 @@ Insertion withoutChannels(attn::AttentionOp op, Insertion of);
 Value extractLse(ImplicitLocOpBuilder &b, Value lse, const Insertion &place);
 
 /// Rows of one query each, after the general grid, which has left them alone: `results` (of the op, and log-sum-exp
-/// where it has that) with theirs in it. `rows` and `keyHeads` are extents, `groups` the query heads of a key/value
-/// head; `isDecode` is whether all rows are such, else there is nothing to do.
+/// where it has that) with theirs in it. `rows` and `keyHeads` are extents, `groups` the query heads of a
+/// key/value head; `isDecode` is whether all rows are such, else there is nothing to do.
 llvm::SmallVector<Value> attendSplit(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
                                      OpFoldResult keyHeads, int64_t groups, OpFoldResult queries, OpFoldResult keys,
                                      Value isDecode, ValueRange results);

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-cpu-schedule --attn-cpu-tile --split-input-file | FileCheck %s
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>

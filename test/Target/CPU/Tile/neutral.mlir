@@ -107,9 +107,10 @@ func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x?xf32>, %
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 // Near miss: what has no queries is no matter for any schedule.
 func.func @no_queries(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<0x4x32xf32>, %s: f32) -> (tensor<0x4xf32>, tensor<?x1x1x64xf32>) {
-  %o, %lse, %0 = attn.attention %q, %q, %q, %s weights(%w[%l] heads [3] : tensor<?x1x1x64xf32>) log_sum_exp maps [#q, #k, #v, #o] {attn.schedule = #weights} : tensor<0x4x32xf32>, tensor<0x4x32xf32>, tensor<0x4x32xf32> -> tensor<0x4x32xf32>
+  %o, %lse, %0 = attn.attention %q, %q, %q, %s weights(%w[%l] heads [3] : tensor<?x1x1x64xf32>) log_sum_exp maps [#q, #k, #v, #o] {attn.schedule = #attention} : tensor<0x4x32xf32>, tensor<0x4x32xf32>, tensor<0x4x32xf32> -> tensor<0x4x32xf32>
   return %lse, %0 : tensor<0x4xf32>, tensor<?x1x1x64xf32>
 }
 
