@@ -54,7 +54,7 @@ module attributes {attn.target = {target = "cpu"}} {
 // -----
 
 func.func @cast(%x: tensor<?x64xf32>) -> tensor<?x64xbf16> {
-  // expected-error@+1 {{'attn_cpu.cast_rows' op is not of the stage canonical, whose dialects are builtin, attn, arith, func, math, scf, tensor}}
+  // expected-error@+1 {{'attn_cpu.cast_rows' op is not of the stage canonical, whose dialects are builtin, attn, arith, func, linalg, math, scf, tensor}}
   %y = attn_cpu.cast_rows %x : tensor<?x64xf32> -> tensor<?x64xbf16>
   return %y : tensor<?x64xbf16>
 }
@@ -63,7 +63,7 @@ func.func @cast(%x: tensor<?x64xf32>) -> tensor<?x64xbf16> {
 
 func.func @memory(%x: memref<8xf32>) {
   %c0 = arith.constant 0 : index
-  // expected-error@+1 {{'memref.load' op is not of the stage canonical, whose dialects are builtin, attn, arith, func, math, scf, tensor}}
+  // expected-error@+1 {{'memref.load' op is not of the stage canonical, whose dialects are builtin, attn, arith, func, linalg, math, scf, tensor}}
   %0 = memref.load %x[%c0] : memref<8xf32>
   return
 }

@@ -68,7 +68,7 @@ install(FILES tools/cmake/RaptAddModel.cmake DESTINATION ${package} COMPONENT Co
 if(RAPT_BUILD_COMPILER)
   set(compiler_headers ${CMAKE_INSTALL_INCLUDEDIR}/rapt-compiler)
   foreach(tree ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-    foreach(folder dialect lib/Analysis lib/Support lib/TargetInfo lib/Transforms)
+    foreach(folder dialect lib/Analysis lib/Artifact lib/Support lib/TargetInfo lib/Transforms)
       if(EXISTS ${tree}/${folder})
         get_filename_component(parent ${compiler_headers}/${folder} DIRECTORY)
         install(DIRECTORY ${tree}/${folder} DESTINATION ${parent} COMPONENT Development

@@ -329,11 +329,12 @@ void adaptYield(scf::ForOp loop) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop.getBody()->getTerminator());
   for (auto [argument, operand] :
        llvm::zip_equal(loop.getRegionIterArgs(), loop.getBody()->getTerminator()->getOpOperands())) {
-    auto type = dyn_cast<RankedTensorType>(argument.getType());
-    if (!type || type == operand.get().getType())
+    auto type = dyn_cast<RankedTensorType>(argument.getType()),
+         made = dyn_cast<RankedTensorType>(operand.get().getType());
+    if (!type || !made || type == made)
       continue;
-    bool isWider = cast<RankedTensorType>(operand.get().getType()).getShape().back() > type.getShape().back();
-    operand.set(isWider ? cpu::cutTo(b, operand.get(), type) : cpu::padTo(b, operand.get(), type.getShape().back()));
+    operand.set(made.getShape().back() > type.getShape().back() ? cpu::cutTo(b, operand.get(), type)
+                                                                : cpu::padTo(b, operand.get(), type.getShape().back()));
   }
 }
 
