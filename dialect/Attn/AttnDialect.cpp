@@ -17,6 +17,7 @@
 using namespace mlir;
 using namespace rapt::attn;
 
+#include "dialect/Attn/AttnAttrInterfaces.cpp.inc"
 #include "dialect/Attn/AttnDialect.cpp.inc"
 #include "dialect/Attn/AttnEnums.cpp.inc"
 #include "dialect/Attn/AttnInterfaces.cpp.inc"

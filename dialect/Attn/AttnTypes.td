@@ -46,8 +46,8 @@ def Attn_QuantizedType : Attn_Type<"Quantized", "quantized"> {
   let description = [{
     The element type of a matrix whose values are scale * (code - zero). Scale and zero belong to `group` neighbors along dim
     `axis`, the one that products sum over; 0 is one group of all. With `period` the groups begin anew after as many
-    elements: heads whose channels fill no panel are padded each. The zero is 0 of s8, 128 of u8 and 8 of u4, or a
-    number of each group with `zero_points`. How codes, scales and zeros lie in memory: `panelBytes` and `rowBytes`.
+    elements: heads that the weight file pads each. The zero is 0 of s8, 128 of u8 and 8 of u4, or a
+    number of each group with `zero_points`. How codes, scales and zeros lie in memory is for the weight file and a target to say.
 
     Weights are unsigned and activations signed, as the dot instructions of x86 take them (`vpdpbusd`).
 
@@ -64,27 +64,12 @@ def Attn_QuantizedType : Attn_Type<"Quantized", "quantized"> {
     int64_t bits() const { return getCode() == QuantizedCode::u4 ? 4 : 8; }
     /// The zero of all groups where they have none of their own.
     int64_t zero() const { return getCode() == QuantizedCode::s8 ? 0 : int64_t(1) << (bits() - 1); }
-    /// Elements along the axis with those that fill the last group; the codes of these are zeros.
-    int64_t paddedDepth(int64_t depth) const;
-    int64_t groups(int64_t depth) const { return getGroup() == 0 ? 1 : paddedDepth(depth) / getGroup(); }
-    /// Elements of a group.
-    int64_t groupDepth(int64_t depth) const { return getGroup() == 0 ? paddedDepth(depth) : getGroup(); }
-    /// Bytes of the codes of one group of a panel of 32 columns: u8 [group/4][32][4]; u4 [group/8][32] words of 8
-    /// nibbles, in byte i of which lie rows i (low nibble) and 4 + i, so that one AND, and one shift and AND, give the
-    /// four rows of a word that a dot instruction takes.
-    int64_t codeBytes(int64_t depth) const;
-    /// Bytes of a group of a panel: its codes, 32 scales in bf16, and 32 zeros of a byte each (with zero_points), padded
-    /// to 64.
-    int64_t groupBytes(int64_t depth) const;
+    /// Groups along the axis.
+    int64_t groups(int64_t depth) const {
+      return getGroup() == 0 ? 1 : ::llvm::divideCeil(depth, getGroup());
+    }
     /// Bytes of a matrix of `depth` rows and `columns` columns, without padding: values, scales in bf16, and zero points of a byte.
     int64_t matrixBytes(int64_t depth, int64_t columns) const;
-    /// A weight of `panels` panels in memory: [panels, groups, groupBytes].
-    ::mlir::RankedTensorType panelBytes(int64_t panels, int64_t depth) const;
-    /// Bytes of one row of activations: codes, then of each group its scale (f32), then -128 times the sum of
-    /// its codes (i32).
-    int64_t rowBytes(int64_t depth) const;
-    int64_t rowScale(int64_t depth, int64_t group) const { return paddedDepth(depth) + 4 * group; }
-    int64_t rowSum(int64_t depth, int64_t group) const { return rowScale(depth, groups(depth) + group); }
     /// The rows that a product with this weight takes.
     QuantizedType ofRows() const;
     /// This type with another axis.

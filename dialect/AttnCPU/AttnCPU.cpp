@@ -2,6 +2,9 @@
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/Attn/Ops/Assembly.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "dialect/AttnCPU/QuantizedLayout.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -12,10 +15,16 @@ using rapt::attn::QuantizedCode;
 using rapt::attn::QuantizedType;
 
 #include "dialect/AttnCPU/AttnCPUDialect.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialect/AttnCPU/AttnCPUAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialect/AttnCPU/AttnCPUOps.cpp.inc"
 
 void AttnCPUDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialect/AttnCPU/AttnCPUAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "dialect/AttnCPU/AttnCPUOps.cpp.inc"
@@ -31,6 +40,54 @@ LogicalResult AttnCPUDialect::verifyOperationAttribute(Operation *op, NamedAttri
   if (attention.getAdditive())
     return op->emitOpError("is paired, and an additive similarity is no product");
   return success();
+}
+
+LogicalResult PanelsAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t width, int64_t interleave) {
+  if (width != kPanel || (interleave != 1 && interleave != 2))
+    return emitError() << "panels have " << kPanel << " columns, and 1 or 2 rows side by side, found " << width
+                       << " columns and " << interleave << " rows";
+  return success();
+}
+
+PanelsAttr PanelsAttr::of(MLIRContext *context, int64_t interleave) { return get(context, kPanel, interleave); }
+
+PanelsAttr PanelsAttr::of(Type element) { return of(element.getContext(), element.isBF16() ? 2 : 1); }
+
+bool PanelsAttr::isWeight(ShapedType weight) const {
+  return weight.getRank() == 3 && weight.getDimSize(2) == getWidth() * getInterleave() &&
+         (getInterleave() == 1 || weight.getElementType().isBF16());
+}
+
+// Panels are rounded up without counting their columns, which may overflow.
+bool PanelsAttr::isMatrix(ShapedType weight, int64_t rows, int64_t columns) const {
+  auto panelsOf = [](int64_t count, int64_t of) { return count / of + (count % of != 0); };
+  return isWeight(weight) && weight.getDimSize(0) == panelsOf(columns, getWidth()) &&
+         weight.getDimSize(1) <= panelsOf(rows, getInterleave());
+}
+
+int64_t PanelsAttr::getRows(ShapedType weight) const {
+  const int64_t units = weight.getDimSize(1);
+  return weight.isDynamicDim(1) ? units : std::min(units, INT64_MAX / 4) * getInterleave();
+}
+
+int64_t PanelsAttr::getColumns(ShapedType weight) const { return weight.getDimSize(0) * getWidth(); }
+
+int64_t PanelsAttr::getWidthOfRows(ShapedType weight) const {
+  return weight.isDynamicDim(1) ? ShapedType::kDynamic : padToPanel(getRows(weight));
+}
+
+int64_t PanelsAttr::getOffset(ShapedType weight, int64_t row, int64_t column) const {
+  const int64_t k = getInterleave(), width = getWidth();
+  return (column / width * weight.getDimSize(1) + row / k) * width * k + column % width * k + row % k;
+}
+
+bool PanelsAttr::takesRows(Type element, int64_t columns) const {
+  return !isa<FloatType>(element) || element.isF32() || (element.isBF16() && getInterleave() == 2 && columns % 2 == 0);
+}
+
+bool rapt::attn_cpu::isInterleaved(std::optional<attn::WeightLayoutInterface> layout) {
+  auto panels = layout ? dyn_cast<PanelsAttr>(*layout) : PanelsAttr();
+  return panels && panels.getInterleave() == 2;
 }
 
 bool rapt::attn_cpu::isPaired(Operation *attention) { return attention->hasAttr(AttnCPUDialect::pairedAttr); }
@@ -122,8 +179,9 @@ LogicalResult QuantizedMatmulOp::verify() {
   if (type.getCode() == QuantizedCode::s8 || depth < 1 || depth > (int64_t(1) << 32))
     return emitOpError() << "needs a weight of u8 or u4 with at least one row, found " << type << " of depth " << depth;
   if (rows.getRank() != 2 || panel.getRank() != 2 || dest.getRank() != 2 || dest.getDimSize(1) != kPanel ||
-      rows.getDimSize(0) != dest.getDimSize(0) || rows.getDimSize(1) != type.ofRows().rowBytes(depth) ||
-      panel.getShape() != type.panelBytes(1, depth).getShape().drop_front())
+      rows.getDimSize(0) != dest.getDimSize(0) ||
+      rows.getDimSize(1) != QuantizedLayout(type.ofRows(), depth).rowBytes() ||
+      panel.getShape() != QuantizedLayout(type, depth).panelBytes(1).getShape().drop_front())
     return emitOpError() << "rows " << rows << ", panel " << panel << " and dest " << dest << " do not fit depth "
                          << depth << " of " << type;
   bool onTensors = isa<RankedTensorType>(dest);

@@ -3,10 +3,14 @@
 #include "dialect/Attn/AttnOps.h"
 
 #include "dialect/AttnCPU/AttnCPUDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialect/AttnCPU/AttnCPUAttrs.h.inc"
 #define GET_OP_CLASSES
 #include "dialect/AttnCPU/AttnCPUOps.h.inc"
 
 namespace rapt::attn_cpu {
+/// Whether a weight's layout is panels that are VNNI-interleaved by 2; false without a layout.
+bool isInterleaved(std::optional<attn::WeightLayoutInterface> layout);
 /// Whether the matmuls of an attn.attention are bf16 dot products.
 bool isPaired(mlir::Operation *attention);
 } // namespace rapt::attn_cpu

@@ -2,8 +2,10 @@
 #ifndef RAPT_ATTNCPU_OPS_TD
 #define RAPT_ATTNCPU_OPS_TD
 
+include "dialect/Attn/AttnAttrInterfaces.td"
 include "dialect/Attn/AttnInterfaces.td"
 include "dialect/Attn/AttnTypes.td"
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -21,9 +23,29 @@ def AttnCPU_Dialect : Dialect {
     whose sum is that of the rounded ones. `attn-pair-attention` sets it.
   }];
   let hasOperationAttrVerify = 1;
+  let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
     /// Attribute of `attn.attention`: its matmuls are bf16 dot products.
     static constexpr ::llvm::StringLiteral pairedAttr = "attn_cpu.paired";
+  }];
+}
+
+def AttnCPU_PanelsAttr : AttrDef<AttnCPU_Dialect, "Panels", [DeclareAttrInterfaceMethods<Attn_WeightLayoutInterface>]> {
+  let mnemonic = "panels";
+  let summary = "a weight in packed panels";
+  let description = [{
+    A matrix of k rows and n columns is a tensor [n/columns, k, columns]. With `interleave` 2 (VNNI) two rows of a column lie side by side, [n/columns, k/2, 2 columns].
+    The panels are those of the weight file, of 32 columns.
+
+    Example: `#attn_cpu.panels<columns = 32, interleave = 2>`
+  }];
+  let parameters = (ins "int64_t":$width, "int64_t":$interleave);
+  let assemblyFormat = "`<` `columns` `=` $width `,` `interleave` `=` $interleave `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The layout of panels of an element type: of bf16 they are interleaved.
+    static PanelsAttr of(::mlir::Type element);
+    static PanelsAttr of(::mlir::MLIRContext *context, int64_t interleave);
   }];
 }
 

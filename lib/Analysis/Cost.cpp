@@ -79,7 +79,7 @@ Polynomial EntryModel::bytes(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   auto quantized = type ? dyn_cast<attn::QuantizedType>(type.getElementType()) : attn::QuantizedType();
   if (quantized && quantized.getCode() == attn::QuantizedCode::s8)
-    return shapes.dim(value, 0) * Polynomial(quantized.rowBytes(type.getDimSize(1)));
+    return shapes.dim(value, 0) * Polynomial(type.getDimSize(1) + 4 * quantized.groups(type.getDimSize(1)));
   if (quantized && type.getRank() == 2 && type.hasStaticShape())
     return Polynomial(
         quantized.matrixBytes(type.getDimSize(quantized.getAxis()), type.getDimSize(1 - quantized.getAxis())));

@@ -157,11 +157,6 @@ int firstNotFinite(const float *panel, int64_t rows) {
 
 } // namespace
 
-int64_t Quantization::paddedRows(int64_t rows) const {
-  const int64_t unit = group == 0 ? 32 : group;
-  return (rows + unit - 1) / unit * unit;
-}
-
 int quantize(const float *panel, int64_t rows, const Quantization &how, QuantizedGroup &group) {
   if (int column = firstNotFinite(panel, rows); column >= 0)
     return column;

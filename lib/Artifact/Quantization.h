@@ -24,7 +24,10 @@ struct Quantization {
 
   int64_t zero() const { return int64_t(1) << (bits - 1); }
   /// Rows with those that fill the last group.
-  int64_t paddedRows(int64_t rows) const;
+  int64_t paddedRows(int64_t rows) const {
+    const int64_t unit = group == 0 ? panelWidth : group;
+    return (rows + unit - 1) / unit * unit;
+  }
   int64_t groups(int64_t rows) const { return group == 0 ? 1 : paddedRows(rows) / group; }
   int64_t groupRows(int64_t rows) const { return group == 0 ? paddedRows(rows) : group; }
   /// Bytes of a group of a panel of 32 columns: codes, 32 scales in bf16, and 64 bytes of zeros where it has them.

@@ -55,8 +55,8 @@ Expected<artifact::Parameter> describe(attn::ParameterOp op) {
   uint64_t bytes = artifact::packedExtents(parameter).bytes, typed = artifact::sizeOf(*storage);
   for (int64_t extent : op.getSliceType().getShape())
     typed *= extent;
-  if (RankedTensorType stored = op.getSliceBytes())
-    typed = stored.getNumElements();
+  if (ArrayRef<int64_t> panels = op.getSliceType().getShape(); parameter.quantization && panels.size() == 3)
+    typed = panels[0] * parameter.quantization.groups(panels[1]) * parameter.quantization.groupBytes(panels[1]);
   if (bytes != typed || llvm::alignTo(bytes, 64) != parameter.layerStride)
     return wrong("takes " + std::to_string(bytes) + " bytes a layer by its layout, " + std::to_string(typed) +
                  " by its type, and has a stride of " + std::to_string(parameter.layerStride));

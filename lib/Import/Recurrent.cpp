@@ -71,7 +71,8 @@ static LayerOutput runLayer(const Scope &scope, const RecurrentStack &stack, Str
   Value gates = project(scope, x, scope.weight(input), input, biasOf("bias_ih"));
   auto recurrence = attn::RecurrenceOp::create(
       builder, scope.at(state), attn::RecurrenceKindAttr::get(builder.getContext(), stack.cell), gates,
-      scope.weight(state), biasOf("bias_hh"), rowBegin, initial, reverse ? builder.getUnitAttr() : UnitAttr());
+      scope.weight(state), biasOf("bias_hh"), rowBegin, initial, reverse ? builder.getUnitAttr() : UnitAttr(),
+      /*layout=*/attn::WeightLayoutInterface());
   return {recurrence.getOutput(), llvm::to_vector_of<Value, 2>(recurrence.getStates())};
 }
 

@@ -6,10 +6,10 @@ namespace rapt::reference {
 
 template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &ids, const Tensor<S> &table) {
   auto type = RankedTensorType::get(table.shape, op.getTable().getType().getElementType());
-  bool packed = table.shape.size() == 3; // [rows/32, columns, 32], or in pairs
-  int64_t rows = packed ? table.dim(0) * attn::kPanel : table.dim(0);
-  int64_t columns = packed ? attn::depthOfPanels(type) : table.dim(1);
-  int64_t width = packed ? attn::padToPanel(columns) : columns;
+  std::optional<attn::WeightLayoutInterface> layout = op.getLayout(); // of the transposed table
+  int64_t rows = layout ? layout->getColumns(type) : table.dim(0);
+  int64_t columns = layout ? layout->getRows(type) : table.dim(1);
+  int64_t width = layout ? layout->getWidthOfRows(type) : columns;
   Result<S> result = makeTensor<S>(op, {ids.dim(0), width});
   if (failed(result))
     return failure();
@@ -19,8 +19,7 @@ template <typename S> Result<S> evaluate(attn::EmbeddingOp op, const Tensor<S> &
     if (id < 0 || id >= rows)
       return op.emitOpError() << "looks id " << id << " (element " << i << ") up in a table of " << rows << " rows";
     for (int64_t c = 0; c < columns; ++c)
-      result->floats[i * width + c] =
-          scale * table.floats[packed ? attn::placeInPanels(type, c, id) : id * columns + c];
+      result->floats[i * width + c] = scale * table.floats[layout ? layout->getOffset(type, c, id) : id * columns + c];
   }
   return result;
 }

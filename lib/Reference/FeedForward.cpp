@@ -8,16 +8,17 @@ namespace rapt::reference {
 
 namespace {
 
-/// The weight as [k, n] whatever its form: transposed, or in panels of 32 columns.
+/// The weight as [k, n] whatever its form: transposed, or in a layout.
 template <typename S> std::vector<S> plainWeight(attn::LinearOp op, const Tensor<S> &weight, int64_t k, int64_t n) {
-  if (!op.isPacked() && !op.getTransposed())
+  std::optional<attn::WeightLayoutInterface> layout = op.getLayout();
+  if (!layout && !op.getTransposed())
     return weight.floats;
   std::vector<S> plain(k * n);
   auto type = RankedTensorType::get(weight.shape, op.getWeight().getType().getElementType());
-  int64_t rows = std::min(k, op.isPacked() ? attn::depthOfPanels(type) : k);
+  int64_t rows = std::min(k, layout ? layout->getRows(type) : k);
   for (int64_t j = 0; j < n; ++j)
     for (int64_t i = 0; i < rows; ++i)
-      plain[i * n + j] = weight.floats[op.isPacked() ? attn::placeInPanels(type, i, j) : j * k + i];
+      plain[i * n + j] = weight.floats[layout ? layout->getOffset(type, i, j) : j * k + i];
   return plain;
 }
 
@@ -48,8 +49,8 @@ Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &w
                    ScalarProgram<S> *epilogue) {
   int64_t rows = input.dim(0), k = input.dim(1), n = op.getResult().getType().getDimSize(1);
   if (ShapedType::isDynamic(n))
-    n = op.isPacked() ? weight.dim(0) * attn::kPanel : weight.dim(op.getTransposed() ? 0 : 1);
-  if (!op.isPacked() && weight.dim(op.getTransposed() ? 1 : 0) != k)
+    n = op.getLayout() ? op.getLayout()->getColumns(op.getWeight().getType()) : weight.dim(op.getTransposed() ? 0 : 1);
+  if (!op.getLayout() && weight.dim(op.getTransposed() ? 1 : 0) != k)
     return op.emitOpError() << "sums over " << k << " columns of the input and "
                             << weight.dim(op.getTransposed() ? 1 : 0) << " rows of the weight";
   for (const Tensor<S> *extra : extras)
@@ -60,7 +61,7 @@ Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &w
   if (failed(result))
     return failure();
   std::vector<S> plain;
-  if (op.isQuantized() && op.isPacked())
+  if (op.isQuantized() && op.getLayout())
     return op.emitOpError("has a weight in panels of integers, which is of a later stage than is evaluated");
   if (op.isQuantized())
     result->floats = quantizedSums(op, input, weight, n);

@@ -46,11 +46,12 @@ FailureOr<SmallVector<Tensor<S>>> evaluate(attn::RecurrenceOp op, const Tensor<S
   Result<S> output = makeTensor<S>(op, {gates.dim(0), hidden});
   if (failed(output))
     return failure();
-  // In panels, rows beyond k are those of padding.
+  // In a layout, rows beyond k are those of padding.
   auto type = RankedTensorType::get(weight.shape, op.getWeight().getType().getElementType());
-  int64_t k = op.isPacked() ? attn::depthOfPanels(type) : hidden;
+  std::optional<attn::WeightLayoutInterface> layout = op.getLayout();
+  int64_t k = layout ? layout->getRows(type) : hidden;
   auto weightAt = [&](int64_t i, int64_t j) {
-    return weight.floats[op.isPacked() ? attn::placeInPanels(type, i, j) : i * columns + j];
+    return weight.floats[layout ? layout->getOffset(type, i, j) : i * columns + j];
   };
   SmallVector<Tensor<S>> results{std::move(*output)};
   for (const Tensor<S> *state : initial)

@@ -182,9 +182,9 @@ def AttnAnnotateCosts : Pass<"attn-annotate-costs", "::mlir::ModuleOp"> {
 
     ```mlir
     attn.dim @tokens min 1 max 64
-    func.func @forward(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]}, %w: tensor<2x64x32xf32> {attn.name = "w"})
+    func.func @forward(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]}, %w: tensor<64x64xf32> {attn.name = "w"})
         -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
-      %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+      %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
       return %y : tensor<?x64xf32>
     }
     ```

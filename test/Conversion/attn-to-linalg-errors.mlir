@@ -4,7 +4,7 @@
 
 func.func @packed(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>) -> tensor<?x320xf32> {
   // expected-error@+1 {{'attn.linear' op has no neutral decomposition: the weight is no matrix of floats}}
-  %0 = attn.linear %x, %w : tensor<?x48xf32>, tensor<10x48x32xf32> -> tensor<?x320xf32>
+  %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x48xf32>, tensor<10x48x32xf32> -> tensor<?x320xf32>
   return %0 : tensor<?x320xf32>
 }
 
@@ -20,7 +20,7 @@ func.func @table(%ids: tensor<?xi32>, %t: tensor<99x64x!attn.quantized<u8 group 
 
 func.func @panels(%ids: tensor<?xi32>, %t: tensor<4x40x32xf32>) -> tensor<?x64xf32> {
   // expected-error@+1 {{'attn.embedding' op has no neutral decomposition: the table is no matrix of floats}}
-  %x = attn.embedding %ids, %t : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
+  %x = attn.embedding %ids, %t {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
   return %x : tensor<?x64xf32>
 }
 
@@ -37,7 +37,7 @@ func.func @quantized(%x: tensor<?x64xf32>, %w: tensor<64x96x!attn.quantized<u4 g
 
 func.func @recurrence(%x: tensor<?x256xf32>, %w: tensor<8x33x32xf32>, %begin: tensor<?xi32>) -> tensor<?x64xf32> {
   // expected-error@+1 {{'attn.recurrence' op has no neutral decomposition: the weight is no matrix}}
-  %y, %last:2 = attn.recurrence lstm %x, %w rows(%begin) : tensor<?x256xf32>, tensor<8x33x32xf32>, tensor<?xi32>
+  %y, %last:2 = attn.recurrence lstm %x, %w rows(%begin) {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x256xf32>, tensor<8x33x32xf32>, tensor<?xi32>
   return %y : tensor<?x64xf32>
 }
 

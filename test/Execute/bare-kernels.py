@@ -366,7 +366,7 @@ of_rows("pooled", """func.func @pooled(%x: tensor<?x64xf32>, %begin: tensor<?xi3
 """, lambda tokens, begin: [normal(tokens, 64), begin],
         lambda x, begin: np.array([x[a:b].max(0) if b > a else np.zeros(64) for a, b in zip(begin, begin[1:])]).reshape(-1, 64))
 of_rows("states", """func.func @states(%x: tensor<?x32xf32>, %w: tensor<1x32x32xf32>, %begin: tensor<?xi32>) -> tensor<?x32xf32> {
-  %y, %h = attn.recurrence rnn_tanh %x, %w rows(%begin) : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+  %y, %h = attn.recurrence rnn_tanh %x, %w rows(%begin) {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
   return %h : tensor<?x32xf32>
 }
 """, lambda tokens, begin: [normal(tokens, 32), normal(1, 32, 32) / np.float32(8), begin], last_states)

@@ -35,7 +35,7 @@ def rotatedEntry(k, heads, width, rotated):
     return f"""
 func.func @rotated({says("x", rows)}, {says("w", panel)}, {says("c", table)}, {says("s", table)})
     -> ({result} {{attn.name = "y", attn.dims = ["rows"]}}) attributes {{attn.entry}} {{
-  %0 = attn.linear %x, %w : {rows}, {panel} -> {result}
+  %0 = attn.linear %x, %w {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {rows}, {panel} -> {result}
   %1 = attn.split_heads %0 : {result} -> {apart}
   %2 = attn.rope %1, %c, %s heads {rotated} : {apart}, {table}
   %y = attn.merge_heads %2 : {apart} -> {result}
@@ -50,12 +50,12 @@ def gatedEntry(k, n):
     return f"""
 func.func @gated_{k}({says("x", rows)}, {says("v", panel)}, {says("w", panel)}, {says("b", f"tensor<{n}xf32>")})
     -> ({result} {{attn.name = "y", attn.dims = ["rows"]}}) attributes {{attn.entry}} {{
-  %h = attn.linear %x, %v, (%b) : {rows}, {panel}, (tensor<{n}xf32>) -> {result} {{
+  %h = attn.linear %x, %v, (%b) {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {rows}, {panel}, (tensor<{n}xf32>) -> {result} {{
   ^bb0(%sum: f32, %bias: f32):
     %0 = arith.addf %sum, %bias : f32
     attn.yield %0 : f32
   }}
-  %y = attn.linear %x, %w, (%h) : {rows}, {panel}, ({result}) -> {result} {{
+  %y = attn.linear %x, %w, (%h) {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {rows}, {panel}, ({result}) -> {result} {{
   ^bb0(%sum: f32, %other: f32):
     %0 = arith.mulf %sum, %other : f32
     attn.yield %0 : f32
@@ -77,7 +77,7 @@ def entry(k, n):
     """x . v + bias, on which x . w is added, with all columns of the panels; x . w with its own."""
     width = -(-n // 32) * 32
     rows, panel, wide, result = f"tensor<?x{k}xf32>", f"tensor<{width // 32}x{k}x32xf32>", f"tensor<?x{width}xf32>", f"tensor<?x{n}xf32>"
-    product = lambda weight, extra, extraType, type_: f"""attn.linear %x, %{weight}, (%{extra}) : {rows}, {panel}, ({extraType}) -> {type_} {{
+    product = lambda weight, extra, extraType, type_: f"""attn.linear %x, %{weight}, (%{extra}) {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {rows}, {panel}, ({extraType}) -> {type_} {{
   ^bb0(%sum: f32, %extra: f32):
     %0 = arith.addf %sum, %extra : f32
     attn.yield %0 : f32
@@ -87,7 +87,7 @@ func.func @deep_{k}_{n}({says("x", rows)}, {says("v", panel)}, {says("w", panel)
     -> ({wide} {{attn.name = "sum", attn.dims = ["rows"]}}, {result} {{attn.name = "y", attn.dims = ["rows"]}}) attributes {{attn.entry}} {{
   %h = {product("v", "b", f"tensor<{width}xf32>", wide)}
   %s = {product("w", "h", wide, wide)}
-  %y = attn.linear %x, %w : {rows}, {panel} -> {result}
+  %y = attn.linear %x, %w {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {rows}, {panel} -> {result}
   return %s, %y : {wide}, {result}
 }}
 """

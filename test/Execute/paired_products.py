@@ -51,7 +51,7 @@ def entry(k, n):
     return f"""
 func.func @product_{k}_{n}({says("x", rows)}, {says("w", panel)}, {says("b", bias)})
     -> ({result} {{attn.name = "y", attn.dims = ["rows"]}}) attributes {{attn.entry}} {{
-  %y = attn.linear %x, %w, (%b) : {rows}, {panel}, ({bias}) -> {result} {{
+  %y = attn.linear %x, %w, (%b) {{layout = #attn_cpu.panels<columns = 32, interleave = 2>}} : {rows}, {panel}, ({bias}) -> {result} {{
   ^bb0(%sum: f32, %bias: f32):
     %0 = arith.addf %sum, %bias : f32
     attn.yield %0 : f32
@@ -67,7 +67,7 @@ def rounded_entry(k, n):
     return f"""
 func.func @rounded_{k}_{n}(%x: {rows} {{attn.name = "x", attn.dims = ["rows"]}}, %w: {panel} {{attn.name = "w"}})
     -> ({result} {{attn.name = "y", attn.dims = ["rows"]}}) attributes {{attn.entry}} {{
-  %y = attn.linear %x, %w : {rows}, {panel} -> {result}
+  %y = attn.linear %x, %w {{layout = #attn_cpu.panels<columns = 32, interleave = 2>}} : {rows}, {panel} -> {result}
   return %y : {result}
 }}
 """
@@ -85,23 +85,23 @@ def block(name, others):
 func.func @{name}({says("x", rows)}, {says("n", "tensor<64xf32>")}, {says("g", square)}, {says("u", square)}, {says("d", panel)},
     {says("b", "tensor<96xf32>")}) -> ({", ".join(gives(*result) for result in results.items())}) attributes {{attn.entry}} {{
   %a = attn.rms_norm %x, %n epsilon 1.0e-5 : {rows}, tensor<64xf32>
-  %up = attn.linear %a, %u, (%b) : {rows}, {square}, (tensor<96xf32>) -> {wide} {{
+  %up = attn.linear %a, %u, (%b) {{layout = #attn_cpu.panels<columns = 32, interleave = 2>}} : {rows}, {square}, (tensor<96xf32>) -> {wide} {{
   ^bb0(%sum: f32, %bias: f32):
     %0 = arith.addf %sum, %bias : f32
     attn.yield %0 : f32
   }}
-  %h = attn.linear %a, %g, (%up) : {rows}, {square}, ({wide}) -> {wide} {{
+  %h = attn.linear %a, %g, (%up) {{layout = #attn_cpu.panels<columns = 32, interleave = 2>}} : {rows}, {square}, ({wide}) -> {wide} {{
   ^bb0(%sum: f32, %other: f32):
     %0 = arith.mulf %sum, %other : f32
     attn.yield %0 : f32
   }}
-  %y = attn.linear %h, %d, (%a) : {wide}, {panel}, ({rows}) -> {rows} {{
+  %y = attn.linear %h, %d, (%a) {{layout = #attn_cpu.panels<columns = 32, interleave = 2>}} : {wide}, {panel}, ({rows}) -> {rows} {{
   ^bb0(%sum: f32, %other: f32):
     %0 = arith.addf %sum, %other : f32
     attn.yield %0 : f32
   }}
   %s = attn.add %y, %x : {rows}
-  %z = attn.linear %s, %g : {rows}, {square} -> {wide}
+  %z = attn.linear %s, %g {{layout = #attn_cpu.panels<columns = 32, interleave = 2>}} : {rows}, {square} -> {wide}
   return {", ".join(names[key] for key in results)} : {", ".join(results.values())}
 }}
 """

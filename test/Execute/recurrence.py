@@ -60,7 +60,7 @@ def cell(kind, h, bias, backwards, dtype):
 func.func @{name_of(kind, h, bias, backwards, dtype)}({", ".join(show(*a, f"%{a[0]}: ") for a in arguments)})
     -> ({", ".join(show(*r, "") for r in results)}) attributes {{attn.entry}} {{
   %y, %s:{len(states)} = attn.recurrence {kind} %x, %w {f"bias(%b : {tensor(parts * width)})" if bias else ""} rows(%begin)
-    {f"init({', '.join('%' + s for s in initial)})" if initial else ""} {"reverse" if backwards else ""}
+    {f"init({', '.join('%' + s for s in initial)})" if initial else ""} {"reverse" if backwards else ""} {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}}
     : {", ".join([arguments[0][1], arguments[1][1], "tensor<?xi32>"] + [state] * len(initial))}
   return %y, {", ".join(f"%s#{i}" for i in range(len(states)))} : {", ".join([state] * (1 + len(states)))}
 }}
@@ -126,7 +126,7 @@ def check_cell(kind, h, bias, backwards, dtype, lengths):
 # Kernels that keep the last states alone, a stack of three bidirectional layers that share their weights, and states.
 STATE = """
 func.func @last(%x: tensor<?x32xf32> {attn.name = "x", attn.dims = ["tokens"]}, %w: tensor<1x20x32xf32> {attn.name = "w"}, %begin: tensor<?xi32> {attn.name = "begin", attn.dims = ["rows+1"]}) -> (tensor<?x32xf32> {attn.name = "h", attn.dims = ["rows"]}) attributes {attn.entry} {
-  %y, %h = attn.recurrence rnn_tanh %x, %w rows(%begin) : tensor<?x32xf32>, tensor<1x20x32xf32>, tensor<?xi32>
+  %y, %h = attn.recurrence rnn_tanh %x, %w rows(%begin) {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x32xf32>, tensor<1x20x32xf32>, tensor<?xi32>
   return %h : tensor<?x32xf32>
 }
 func.func @stack(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]}, %wi: tensor<1x64x32xf32> {attn.name = "wi"}, %w: tensor<1x32x32xf32> {attn.name = "w"}, %begin: tensor<?xi32> {attn.name = "begin", attn.dims = ["rows+1"]}) -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
@@ -134,9 +134,9 @@ func.func @stack(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]},
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
   %0 = scf.for %layer = %c0 to %c3 step %c1 iter_args(%a = %x) -> (tensor<?x64xf32>) {
-    %g = attn.linear %a, %wi : tensor<?x64xf32>, tensor<1x64x32xf32> -> tensor<?x32xf32>
-    %y, %h = attn.recurrence rnn_tanh %g, %w rows(%begin) : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
-    %z, %k = attn.recurrence rnn_tanh %g, %w rows(%begin) reverse : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+    %g = attn.linear %a, %wi {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<1x64x32xf32> -> tensor<?x32xf32>
+    %y, %h = attn.recurrence rnn_tanh %g, %w rows(%begin) {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+    %z, %k = attn.recurrence rnn_tanh %g, %w rows(%begin) reverse {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
     %both = attn.concat %y, %z : tensor<?x32xf32>, tensor<?x32xf32>
     scf.yield %both : tensor<?x64xf32>
   }

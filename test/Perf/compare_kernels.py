@@ -32,7 +32,7 @@ def product(n, k, paired):
     rows, panels = (f"tensor<?x{k}xbf16>", f"tensor<{n // 32}x{k // 2}x64xbf16>") if paired else (f"tensor<?x{k}xf32>", f"tensor<{n // 32}x{k}x32xf32>")
     result = f"tensor<?x{n}xf32>"
     return entry(f"{'paired_' if paired else ''}product_{n}_{k}", {"x": (rows, "rows"), "w": (panels, "")}, result,
-                 f"  %y = attn.linear %x, %w : {rows}, {panels} -> {result}\n")
+                 f"  %y = attn.linear %x, %w {{layout = #attn_cpu.panels<columns = 32, interleave = {2 if paired else 1}>}} : {rows}, {panels} -> {result}\n")
 
 
 def attention(kind, size, paired):
@@ -41,14 +41,14 @@ def attention(kind, size, paired):
     return entry(f"{'paired_' if paired else ''}attention_{kind}_{size}", inputs, heads,
                  f"  %scale = arith.constant {size**-0.5} : f32\n"
                  "  %y = attn.attention %q, %k, %v, %scale q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>)"
-                 f" maps [#q, #k, #v, #o]{' {paired}' if paired else ''} : {heads}, {heads}, {heads} -> {heads}{CAUSAL if kind == 'causal' else ''}\n")
+                 f" maps [#q, #k, #v, #o]{' {attn_cpu.paired}' if paired else ''} : {heads}, {heads}, {heads} -> {heads}{CAUSAL if kind == 'causal' else ''}\n")
 
 
 def lstm():
     wide, gates, panels, begins = "tensor<?x512xf32>", "tensor<?x2048xf32>", "tensor<64x512x32xf32>", "tensor<?xi32>"
     return entry("lstm", {"x": (wide, "rows"), "v": (panels, ""), "w": (panels, ""), "begin": (begins, "sequences+1")}, wide,
-                 f"  %gates = attn.linear %x, %v : {wide}, {panels} -> {gates}\n"
-                 f"  %y, %state:2 = attn.recurrence lstm %gates, %w rows(%begin) : {gates}, {panels}, {begins}\n")
+                 f"  %gates = attn.linear %x, %v {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {wide}, {panels} -> {gates}\n"
+                 f"  %y, %state:2 = attn.recurrence lstm %gates, %w rows(%begin) {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {gates}, {panels}, {begins}\n")
 
 
 def kernels():

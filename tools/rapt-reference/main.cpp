@@ -1,4 +1,5 @@
 //===- main.cpp - rapt-reference: evaluates the imported stage ----------------===//
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Driver/Diagnostics.h"
 #include "lib/Reference/Options.h"
 #include "lib/Reference/ParameterReader.h"
@@ -69,6 +70,9 @@ int main(int argc, char **argv) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
                       math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
+  DialectRegistry layouts; // of weights
+  layouts.insert<attn_cpu::AttnCPUDialect>();
+  context.appendDialectRegistry(layouts);
   driver::Diagnostics diagnostics(context, /*verbose=*/false, "rapt-reference");
   OwningOpRef<ModuleOp> module = readModule(context, diagnostics, options->request.ir);
   if (!module)

@@ -9,11 +9,9 @@ LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
                                             SmallVectorImpl<Type> &types) {
   auto ids = cast<RankedTensorType>(adaptor.getIds().getType());
   auto table = cast<RankedTensorType>(adaptor.getTable().getType());
-  if (ids.getRank() != 1 || (table.getRank() != 2 && table.getRank() != 3))
+  if (ids.getRank() != 1 || (adaptor.getLayout() ? !adaptor.getLayout()->isWeight(table) : table.getRank() != 2))
     return emitOptionalError(loc, "no embedding of ids ", ids, " in a table ", table);
-  int64_t columns = table.getDimSize(1);
-  if (table.getRank() == 3 && !ShapedType::isDynamic(columns))
-    columns = padToPanel(depthOfPanels(table));
+  int64_t columns = adaptor.getLayout() ? adaptor.getLayout()->getWidthOfRows(table) : table.getDimSize(1);
   types.push_back(RankedTensorType::get({ids.getDimSize(0), columns}, Float32Type::get(ids.getContext())));
   return success();
 }
@@ -25,14 +23,12 @@ LogicalResult EmbeddingOp::verify() {
     return emitOpError() << "needs ids of rank 1, found " << ids;
   if (getScale() && !getScale()->isFinite())
     return emitOpError("needs a finite scale");
-  if (table.getRank() != 2 && table.getRank() != 3)
-    return emitOpError() << "needs a table of rank 2, or 3 in panels, found " << table;
-  if (table.getRank() == 3 && table.getDimSize(2) != kPanel && !isInPairs(table))
-    return emitOpError() << "needs panels of " << kPanel << " rows, or of " << 2 * kPanel << " of bf16 in pairs, found "
-                         << table;
-  if (result.getRank() != 2 || result.getDimSize(0) != ids.getDimSize(0) ||
-      (table.getRank() == 2 ? result.getDimSize(1) != table.getDimSize(1)
-                            : result.getDimSize(1) != padToPanel(depthOfPanels(table))))
+  if (!getLayout() && table.getRank() != 2)
+    return emitOpError() << "needs a table of rank 2, or a layout, found " << table;
+  if (getLayout() && !getLayout()->isWeight(table))
+    return emitOpError() << "needs a table in the layout " << *getLayout() << ", found " << table;
+  const int64_t columns = getLayout() ? getLayout()->getWidthOfRows(table) : table.getDimSize(1);
+  if (result.getRank() != 2 || result.getDimSize(0) != ids.getDimSize(0) || result.getDimSize(1) != columns)
     return emitOpError() << "result " << result << " does not fit ids " << ids << " and table " << table;
   return success();
 }
@@ -79,7 +75,7 @@ LogicalResult ColumnOp::verify() {
 
 void EmbeddingOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), 0, getIds(), 0);
-  if (cast<RankedTensorType>(getTable().getType()).getRank() == 2)
+  if (!getLayout())
     dims.equal(getResult(), 1, getTable(), 1);
 }
 
@@ -102,8 +98,7 @@ void SelectRowsOp::addCosts(CostModel &model) {
 }
 
 std::optional<unsigned> EmbeddingOp::getChannelsDim(Value tensor) {
-  // In panels, rows are the last dim.
-  return tensor == getTable() && getTable().getType().getRank() != 2 ? std::nullopt : lastDim(tensor);
+  return tensor == getTable() && getLayout() ? std::nullopt : lastDim(tensor);
 }
 
 RowAccess EmbeddingOp::getRowAccess() { return RowAccess::gather; }

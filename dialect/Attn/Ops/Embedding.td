@@ -2,6 +2,7 @@
 #ifndef RAPT_ATTN_EMBEDDING_TD
 #define RAPT_ATTN_EMBEDDING_TD
 
+include "dialect/Attn/AttnAttrInterfaces.td"
 include "dialect/Attn/AttnDialect.td"
 include "dialect/Attn/AttnInterfaces.td"
 include "dialect/Attn/AttnTypes.td"
@@ -12,8 +13,7 @@ def Attn_EmbeddingOp : Attn_TensorOp<"embedding", [Attn_HasChannels<["getWeightU
   let summary = "looks rows of a table up by id";
   let description = [{
     `result[i, :] = scale * table[ids[i], :]`, where there is a scale. An id outside the table is the caller's error: entries check ids before they run.
-    The table is [rows, columns]; after `attn-materialize-layouts` it may be in panels, [rows/32, columns, 32], VNNI-packed bf16, [rows/32, columns/2, 64]. A
-    quantized table gives its dequantized values.
+    The table is [rows, columns], or transposed in a target's `layout`. A quantized table gives its dequantized values.
 
     ```mlir
     func.func @embed(%ids: tensor<?xi32>, %wte: tensor<50257x768xf32>) -> tensor<?x768xf32> {
@@ -22,12 +22,13 @@ def Attn_EmbeddingOp : Attn_TensorOp<"embedding", [Attn_HasChannels<["getWeightU
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[I32]>:$ids, RankedTensorOf<!listconcat(Attn_Floats, [Attn_QuantizedType])>:$table, OptionalAttr<F32Attr>:$scale);
+  let arguments = (ins RankedTensorOf<[I32]>:$ids, RankedTensorOf<!listconcat(Attn_Floats, [Attn_QuantizedType])>:$table, OptionalAttr<F32Attr>:$scale,
+                       OptionalAttr<Attn_WeightLayoutInterface>:$layout);
   let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$ids `,` $table (`scale` $scale^)? attr-dict `:` type($ids) `,` type($table) `->` type($result)";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$ids, "::mlir::Value":$table),
-                            [{ build($_builder, $_state, result, ids, table, /*scale=*/nullptr); }]>];
+                            [{ build($_builder, $_state, result, ids, table, /*scale=*/nullptr, /*layout=*/nullptr); }]>];
 }
 
 def Attn_SelectRowsOp : Attn_TensorOp<"select_rows", [Attn_KeepsElementType, Attn_HasChannels<["getRowAccess"]>, Pure, Attn_HasCosts, InferTypeOpAdaptor]> {

@@ -57,7 +57,7 @@ Value rapt::attn::emitActivation(OpBuilder &b, Location loc, ActivationKind kind
 }
 
 void LinearOp::build(OpBuilder &builder, OperationState &state, Type result, Value input, Value weight) {
-  build(builder, state, result, input, weight, ValueRange(), /*transposed=*/UnitAttr());
+  build(builder, state, result, input, weight, ValueRange(), /*transposed=*/UnitAttr(), WeightLayoutInterface());
 }
 
 Block *LinearOp::ensureEpilogue(OpBuilder &builder) {
@@ -79,7 +79,7 @@ Value LinearOp::getUnquantizedInput() {
 
 int64_t LinearOp::getDepth() {
   RankedTensorType weight = getWeight().getType();
-  return isPacked() ? depthOfPanels(weight) : weight.getDimSize(getTransposed() ? 1 : 0);
+  return getLayout() ? getLayout()->getRows(weight) : weight.getDimSize(getTransposed() ? 1 : 0);
 }
 
 /// Rows and weight are both quantized, in the same groups, or neither.
@@ -111,28 +111,17 @@ LogicalResult LinearOp::verify() {
     return failure();
   if (input.getRank() != 2 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0))
     return emitOpError() << "needs an input [m, k] and a result [m, n], found " << input << " and " << result;
-  bool inPairs = isInPairs(weight);
-  if (isPacked() && isa<FloatType>(input.getElementType()) && !input.getElementType().isF32() &&
-      (!input.getElementType().isBF16() || !inPairs || input.getDimSize(1) % 2 != 0))
-    return emitOpError() << "takes rows of f32 with a weight in panels, or whole pairs of bf16 where the weight is in "
-                            "pairs, found "
-                         << input << " and " << weight;
-  if (isPacked()) {
+  if (std::optional<WeightLayoutInterface> layout = getLayout()) {
     if (getTransposed())
-      return emitOpError("cannot be transposed when the weight is in panels");
-    if (weight.getDimSize(2) != kPanel && !inPairs)
-      return emitOpError() << "needs panels of " << kPanel << " columns, or of " << 2 * kPanel
-                           << " of bf16 in pairs, found " << weight;
-    // The result's columns end in the last panel; panels are rounded up without counting their columns, which may
-    // overflow.
-    // Rows are counted without what fills the last pair.
-    int64_t columns = result.getDimSize(1), panels = columns / kPanel + (columns % kPanel != 0), k = inPairs ? 2 : 1;
-    int64_t units = input.getDimSize(1) / k + (input.getDimSize(1) % k != 0);
-    if (weight.getDimSize(1) > units || weight.getDimSize(0) != panels)
-      return emitOpError() << "weight panels " << weight << " do not fit input " << input << " and result " << result;
+      return emitOpError("cannot be transposed when the weight has a layout");
+    if (!layout->takesRows(input.getElementType(), input.getDimSize(1)))
+      return emitOpError() << "takes no rows " << input << " with a weight in the layout " << *layout;
+    if (!layout->isMatrix(weight, input.getDimSize(1), result.getDimSize(1)))
+      return emitOpError() << "weight " << weight << " in the layout " << *layout << " does not fit input " << input
+                           << " and result " << result;
   } else {
     if (weight.getRank() != 2)
-      return emitOpError() << "needs a weight of rank 2, or 3 in panels, found " << weight;
+      return emitOpError() << "needs a weight of rank 2, or a layout, found " << weight;
     int64_t k = weight.getDimSize(getTransposed() ? 1 : 0), n = weight.getDimSize(getTransposed() ? 0 : 1);
     if (k != input.getDimSize(1) || n != result.getDimSize(1))
       return emitOpError() << "weight " << weight << (getTransposed() ? " transposed" : "") << " does not fit input "
@@ -193,7 +182,7 @@ Value AddOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
 
 void LinearOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), 0, getInput(), 0);
-  if (!isPacked()) {
+  if (!getLayout()) {
     dims.equal(getResult(), 1, getWeight(), getTransposed() ? 0 : 1);
     dims.equal(getWeight(), getTransposed() ? 1 : 0, getInput(), 1);
   }

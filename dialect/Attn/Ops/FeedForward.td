@@ -2,6 +2,7 @@
 #ifndef RAPT_ATTN_FEEDFORWARD_TD
 #define RAPT_ATTN_FEEDFORWARD_TD
 
+include "dialect/Attn/AttnAttrInterfaces.td"
 include "dialect/Attn/AttnAttrs.td"
 include "dialect/Attn/AttnDialect.td"
 include "dialect/Attn/AttnInterfaces.td"
@@ -17,12 +18,10 @@ def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_ComputesElements, Attn_HasChan
   let description = [{
     `result[m, n] = epilogue(sum_k input[m, k] * weight[k, n], extra...)`. Sums are f32. The optional region maps the sum and
     one f32 of each extra operand to the result; an extra operand of rank 1 is read at n (a bias), one of rank 2 at
-    (m, n) (a residual, a gate). `transposed` says that the weight is [n, k] (a tied embedding). After
-    `attn-materialize-layouts` the weight is in panels, [n/32, k, 32], of bf16 in panels of pairs, [n/32, k/2, 64] (column
-    j's rows 2i and 2i + 1 side by side at [j/32, i, 2 (j mod 32)]), and n is padded with zeros. How
-    many columns of the last panel the result has is for its type to say: it is not inferred. A quantized weight
-    takes quantized rows of the same groups, and sums are those of docs/Semantics.md; a weight in pairs takes rows in
-    bf16 as well.
+    (m, n) (a residual, a gate). `transposed` says that the weight is [n, k] (a tied embedding). A target's
+    `layout` says how the weight lies, which is not a matrix of two dims then; the input may have zeros behind the weight's rows. How many
+    of the layout's columns the result has is for its type to say: it is not inferred. A quantized weight
+    takes quantized rows of the same groups, and sums are those of docs/Semantics.md.
 
     ```mlir
     func.func @up(%x: tensor<?x768xf32>, %w: tensor<768x3072xf32>, %b: tensor<3072xf32>) -> tensor<?x3072xf32> {
@@ -36,7 +35,8 @@ def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_ComputesElements, Attn_HasChan
     ```
   }];
   let arguments = (ins RankedTensorOf<!listconcat(Attn_Floats, [Attn_QuantizedType])>:$input, RankedTensorOf<!listconcat(Attn_Floats, [Attn_QuantizedType])>:$weight,
-                       Variadic<Attn_RankedTensor>:$extras, UnitAttr:$transposed);
+                       Variadic<Attn_RankedTensor>:$extras, UnitAttr:$transposed,
+                       OptionalAttr<Attn_WeightLayoutInterface>:$layout);
   let results = (outs Attn_RankedTensor:$result);
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{
@@ -47,11 +47,10 @@ def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_ComputesElements, Attn_HasChan
   let hasRegionVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$weight)>];
   let extraClassDeclaration = [{
-    bool isPacked() { return getWeight().getType().getRank() == 3; }
     bool isQuantized() { return ::mlir::isa<QuantizedType>(getWeight().getType().getElementType()); }
     /// The input before its rows are quantized.
     ::mlir::Value getUnquantizedInput();
-    /// Rows of the weight, with what fills the last pair of a packed one.
+    /// Rows of the weight, with those that fill up one with a layout.
     int64_t getDepth();
     /// The region's block, made with an identity body when there is none.
     ::mlir::Block *ensureEpilogue(::mlir::OpBuilder &builder);

@@ -105,7 +105,8 @@ void UnpackRowsOp::relateDims(DimRelations &dims) {
 }
 
 bool PatchesOp::isPadded() {
-  return getResult().getType().getDimSize(1) != getSize() * getSize() * getPixels().getType().getDimSize(1);
+  const int64_t size = getSize();
+  return getResult().getType().getDimSize(1) != size * size * getPixels().getType().getDimSize(1);
 }
 
 std::optional<unsigned> PatchesOp::getChannelsDim(Value tensor) {

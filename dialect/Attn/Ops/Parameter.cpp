@@ -35,12 +35,9 @@ RankedTensorType ParameterOp::getSliceType() {
   return RankedTensorType::get(type.getShape().drop_front(), type.getElementType());
 }
 
-RankedTensorType ParameterOp::getSliceBytes() {
-  RankedTensorType slice = getSliceType();
-  auto quantized = dyn_cast<QuantizedType>(slice.getElementType());
-  if (!quantized || slice.getRank() != 3)
-    return {};
-  return quantized.panelBytes(slice.getDimSize(0), slice.getDimSize(1));
+bool ParameterOp::isReadAsBytes(RankedTensorType type) {
+  return getLayout() && isa<QuantizedType>(getSliceType().getElementType()) && type.hasStaticShape() &&
+         type.getElementType().isInteger(8);
 }
 
 LogicalResult ParameterOp::verify() {
@@ -88,7 +85,7 @@ LogicalResult ParameterSliceOp::verifySymbolUses(SymbolTableCollection &symbols)
   if (parameter.getLayers().has_value() != static_cast<bool>(getLayer()))
     return emitOpError() << (getLayer() ? "gives a layer, but '" : "needs a layer, because '") << getParameter()
                          << (getLayer() ? "' is not stacked" : "' is stacked");
-  if (parameter.getSliceType() != getValue().getType() && parameter.getSliceBytes() != getValue().getType())
+  if (parameter.getSliceType() != getValue().getType() && !parameter.isReadAsBytes(getValue().getType()))
     return emitOpError() << "has type " << getValue().getType() << ", but '" << getParameter() << "' gives "
                          << parameter.getSliceType();
   return success();

@@ -63,8 +63,8 @@ def Attn_ParameterOp : Attn_Op<"parameter", [Attn_StaysInTiles, Attn_StaysInHost
   let extraClassDeclaration = [{
     /// The type of one layer's slice.
     ::mlir::RankedTensorType getSliceType();
-    /// A slice as tiles read it, where the parameter is quantized and in panels: its bytes. Null of any other.
-    ::mlir::RankedTensorType getSliceBytes();
+    /// Whether tiles may read a slice as a tensor of `type`: as bytes, where the parameter is quantized and has a layout.
+    bool isReadAsBytes(::mlir::RankedTensorType type);
   }];
 }
 

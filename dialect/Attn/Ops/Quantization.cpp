@@ -16,25 +16,9 @@ LogicalResult QuantizedType::verify(function_ref<InFlightDiagnostic()> emitError
   return success();
 }
 
-int64_t QuantizedType::paddedDepth(int64_t depth) const {
-  return llvm::alignTo(depth, getGroup() == 0 ? kPanel : getGroup());
-}
-
 int64_t QuantizedType::matrixBytes(int64_t depth, int64_t columns) const {
   return columns * (llvm::divideCeil(depth * bits(), 8) + groups(depth) * (getZeroPoints() ? 3 : 2));
 }
-
-int64_t QuantizedType::codeBytes(int64_t depth) const { return groupDepth(depth) * kPanel * bits() / 8; }
-
-int64_t QuantizedType::groupBytes(int64_t depth) const {
-  return codeBytes(depth) + 2 * kPanel + (getZeroPoints() ? 64 : 0);
-}
-
-RankedTensorType QuantizedType::panelBytes(int64_t panels, int64_t depth) const {
-  return RankedTensorType::get({panels, groups(depth), groupBytes(depth)}, IntegerType::get(getContext(), 8));
-}
-
-int64_t QuantizedType::rowBytes(int64_t depth) const { return llvm::alignTo(rowSum(depth, groups(depth)), 64); }
 
 QuantizedType QuantizedType::ofRows() const {
   return get(getContext(), QuantizedCode::s8, getGroup(), 1, getPeriod(), false);

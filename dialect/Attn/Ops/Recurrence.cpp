@@ -51,11 +51,10 @@ LogicalResult RecurrenceOp::verify() {
   }
   if (getBias() && cast<RankedTensorType>(getBias().getType()).getDimSize(0) != columns)
     return emitOpError() << "bias " << getBias().getType() << " does not fit gates " << gates;
-  if (isPacked() ? hidden % kPanel != 0 || weight.getDimSize(0) != columns / kPanel ||
-                       (weight.getDimSize(2) != kPanel && !isInPairs(weight)) || weight.isDynamicDim(1) ||
-                       depthOfPanels(weight) > hidden
-                 : weight.getShape() != ArrayRef<int64_t>{hidden, columns})
-    return emitOpError() << "weight " << weight << (isPacked() ? " in panels" : "") << " does not fit gates " << gates
+  std::optional<WeightLayoutInterface> layout = getLayout();
+  if (layout ? !weight.hasStaticShape() || !layout->isMatrix(weight, hidden, columns)
+             : weight.getShape() != ArrayRef<int64_t>{hidden, columns})
+    return emitOpError() << "weight " << weight << (layout ? " in a layout" : "") << " does not fit gates " << gates
                          << " of " << getParts() << " times " << hidden << " columns";
   return success();
 }

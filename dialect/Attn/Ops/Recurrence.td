@@ -2,6 +2,7 @@
 #ifndef RAPT_ATTN_RECURRENCE_TD
 #define RAPT_ATTN_RECURRENCE_TD
 
+include "dialect/Attn/AttnAttrInterfaces.td"
 include "dialect/Attn/AttnAttrs.td"
 include "dialect/Attn/AttnDialect.td"
 include "dialect/Attn/AttnInterfaces.td"
@@ -19,8 +20,7 @@ def Attn_RecurrenceOp : Attn_TensorOp<"recurrence", [Attn_KeepsElementType, Attn
     - `gru` (r, z, n): r = sigma(gates_r + p_r), z = sigma(gates_z + p_z), n = tanh(gates_n + r p_n), h' = (1 - z) n + z h.
     - `lstm` (i, f, g, o): c' = sigma(f) c + sigma(i) tanh(g), h' = sigma(o) tanh(c'), each of gates + p.
 
-    The weight is [h, parts h]; after `attn-materialize-layouts` it is in panels, [parts h/32, k, 32] with k <= h, or of bf16 in pairs, [parts h/32, k/2, 64], and every part
-    is padded to h, a multiple of 32, with zeros. `init` is h of each row, for an lstm then c; zeros without it. Results are h' at each
+    The weight is [h, parts h], or lies in a target's `layout`, whose rows beyond the weight's count as zeros. `init` is h of each row, for an lstm then c; zeros without it. Results are h' at each
     token, and the state after each row's last step: of a row without tokens, the initial one.
 
     ```mlir
@@ -34,7 +34,7 @@ def Attn_RecurrenceOp : Attn_TensorOp<"recurrence", [Attn_KeepsElementType, Attn
   }];
   let arguments = (ins Attn_RecurrenceAttr:$kind, Attn_Matrix:$gates, Attn_RankedTensor:$weight,
                        Optional<Attn_Vector>:$bias, 1DTensorOf<[I32]>:$row_begin, Variadic<Attn_Matrix>:$initial,
-                       UnitAttr:$reverse);
+                       UnitAttr:$reverse, OptionalAttr<Attn_WeightLayoutInterface>:$layout);
   let results = (outs Attn_Matrix:$output, Variadic<Attn_Matrix>:$states);
   let assemblyFormat = [{
     $kind $gates `,` $weight (`bias` `(` $bias^ `:` type($bias) `)`)? `rows` `(` $row_begin `)` (`init` `(` $initial^ `)`)?
@@ -42,7 +42,6 @@ def Attn_RecurrenceOp : Attn_TensorOp<"recurrence", [Attn_KeepsElementType, Attn
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    bool isPacked() { return getWeight().getType().getRank() == 3; }
     /// Columns of the state.
     int64_t getHidden() { return getOutput().getType().getDimSize(1); }
     /// Parts of the pre-activations: 1, for a gru 3, for an lstm 4.

@@ -35,7 +35,7 @@ struct DecomposeLinear : OpRewritePattern<attn::LinearOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::LinearOp op, PatternRewriter &rewriter) const override {
-    if (op.isQuantized() || op.isPacked())
+    if (op.isQuantized() || op.getLayout())
       return rewriter.notifyMatchFailure(op, "the weight is no matrix of floats");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value input = op.getInput(), weight = op.getWeight();

@@ -54,7 +54,7 @@ struct DecomposeRecurrence : OpRewritePattern<attn::RecurrenceOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::RecurrenceOp op, PatternRewriter &rewriter) const override {
-    if (op.isPacked())
+    if (op.getLayout())
       return rewriter.notifyMatchFailure(op, "the weight is no matrix");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     OpFoldResult columns = b.getIndexAttr(op.getHidden());

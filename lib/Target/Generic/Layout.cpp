@@ -4,7 +4,7 @@
 // a quantized matrix has one layout in all weight files, panels, and is dequantized.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Artifact/Panels.h"
+#include "lib/Artifact/Quantization.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Target/Generic/Passes.h"
 #include "lib/Target/Generic/RowCache.h"
@@ -37,6 +37,18 @@ attn::ParameterOp parameterOf(attn::ParameterSliceOp slice) {
   return SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(slice, slice.getParameterAttr());
 }
 
+/// How the weight file quantizes a matrix.
+artifact::Quantization inFile(attn::QuantizedType type) {
+  return {uint8_t(type.bits()), type.getGroup(), type.getZeroPoints()};
+}
+
+/// The bytes of a quantized matrix in panels [panels, rows, columns].
+RankedTensorType bytesOf(attn::QuantizedType type, ArrayRef<int64_t> panels) {
+  const artifact::Quantization file = inFile(type);
+  return RankedTensorType::get({panels[0], file.groups(panels[1]), file.groupBytes(panels[1])},
+                               IntegerType::get(type.getContext(), 8));
+}
+
 /// Sets layout, physical type and place; returns the end of the parameter in the weight file.
 int64_t assign(attn::ParameterOp parameter, int64_t offset) {
   MLIRContext *context = parameter.getContext();
@@ -59,7 +71,7 @@ int64_t assign(attn::ParameterOp parameter, int64_t offset) {
     physical = {padToPanel(shape[1]) / panelWidth, storedDepth(quantized, shape[0]), panelWidth};
     element = quantized.along(0);
     k = 32 / quantized.bits(); // a word of 32 bits in each column
-    bytes = quantized.panelBytes(physical[0], physical[1]).getNumElements();
+    bytes = bytesOf(quantized, physical).getNumElements();
   } else {
     physical.back() = padToPanel(shape.back());
     bytes = llvm::product_of(physical) * element.getIntOrFloatBitWidth() / 8;
@@ -94,7 +106,8 @@ struct QuantizedMatrix {
     AffineExpr stored = r;
     if (const int64_t period = type.getPeriod())
       stored = r.floorDiv(period) * padToPanel(period) + r % period;
-    const int64_t ofGroup = type.groupDepth(depth), codes = type.codeBytes(depth), rows = 32 / type.bits();
+    const artifact::Quantization file = inFile(type);
+    const int64_t ofGroup = file.groupRows(depth), codes = file.codeBytes(depth), rows = 32 / type.bits();
     AffineExpr nth = stored % ofGroup, lane = c % panelWidth;
     Value panel = place(c.floorDiv(panelWidth)), group = place(stored.floorDiv(ofGroup));
     // A word of four bytes in each column has 4 rows, or 8 of half a byte: the second four are the high halves.
@@ -144,8 +157,8 @@ LogicalResult lowerQuantized(attn::ParameterSliceOp slice) {
   ImplicitLocOpBuilder b(slice.getLoc(), slice);
   b.setInsertionPointAfter(slice);
   SmallVector<Operation *> users(slice->getUsers());
-  auto bytes =
-      attn::ParameterSliceOp::create(b, parameterOf(slice).getSliceBytes(), slice.getParameterAttr(), slice.getLayer());
+  auto bytes = attn::ParameterSliceOp::create(b, bytesOf(type, parameterOf(slice).getSliceType().getShape()),
+                                              slice.getParameterAttr(), slice.getLayer());
   QuantizedMatrix matrix{bytes.getValue(), type, storedDepth(type, shape[0])};
   for (Operation *user : users) {
     b.setInsertionPoint(user);

@@ -50,7 +50,7 @@ struct FuseIntoLinear : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
         extras.push_back(operand.get());
     auto fused = attn::LinearOp::create(rewriter, rewriter.getFusedLoc({linear.getLoc(), op->getLoc()}),
                                         cast<RankedTensorType>(op->getResult(0).getType()), linear.getInput(),
-                                        linear.getWeight(), extras, linear.getTransposedAttr());
+                                        linear.getWeight(), extras, linear.getTransposedAttr(), linear.getLayoutAttr());
     Block *epilogue = fused.ensureEpilogue(rewriter);
     Operation *yield = &epilogue->back();
     rewriter.setInsertionPoint(yield);

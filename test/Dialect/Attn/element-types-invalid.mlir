@@ -101,8 +101,8 @@ func.func @embedding(%ids: tensor<?xi32>, %table: tensor<8x64xf32>) {
 
 // Panels take f32, and those of pairs bf16 as well.
 func.func @halves(%x: tensor<?x64xf16>, %w: tensor<3x32x64xbf16>) {
-  // expected-error@+1 {{takes rows of f32 with a weight in panels, or whole pairs of bf16 where the weight is in pairs, found 'tensor<?x64xf16>'}}
-  %0 = attn.linear %x, %w : tensor<?x64xf16>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
+  // expected-error@+1 {{takes no rows 'tensor<?x64xf16>' with a weight in the layout #attn_cpu.panels<columns = 32, interleave = 2>}}
+  %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf16>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
   return
 }
 

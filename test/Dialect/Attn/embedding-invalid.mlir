@@ -17,7 +17,7 @@ func.func @ids_type(%ids: tensor<?xi64>, %table: tensor<97x64xf32>) {
 // -----
 
 func.func @table_rank(%ids: tensor<?xi32>, %table: tensor<97xf32>) {
-  // expected-error@+1 {{needs a table of rank 2, or 3 in panels, found 'tensor<97xf32>'}}
+  // expected-error@+1 {{needs a table of rank 2, or a layout, found 'tensor<97xf32>'}}
   %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<97xf32> -> tensor<?x64xf32>
   return
 }
@@ -25,8 +25,8 @@ func.func @table_rank(%ids: tensor<?xi32>, %table: tensor<97xf32>) {
 // -----
 
 func.func @panel(%ids: tensor<?xi32>, %table: tensor<4x40x16xf32>) {
-  // expected-error@+1 {{needs panels of 32 rows, or of 64 of bf16 in pairs, found 'tensor<4x40x16xf32>'}}
-  %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<4x40x16xf32> -> tensor<?x64xf32>
+  // expected-error@+1 {{needs a table in the layout #attn_cpu.panels<columns = 32, interleave = 1>, found 'tensor<4x40x16xf32>'}}
+  %0 = attn.embedding %ids, %table {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?xi32>, tensor<4x40x16xf32> -> tensor<?x64xf32>
   return
 }
 
@@ -50,7 +50,7 @@ func.func @result_rows(%ids: tensor<3xi32>, %table: tensor<97x64xf32>) {
 
 func.func @result_unpadded(%ids: tensor<?xi32>, %table: tensor<4x40x32xf32>) {
   // expected-error@+1 {{result 'tensor<?x40xf32>' does not fit}}
-  %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x40xf32>
+  %0 = attn.embedding %ids, %table {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x40xf32>
   return
 }
 

@@ -5,8 +5,8 @@
 func.func @embed(%ids: tensor<?xi32>, %table: tensor<97x64xbf16>, %packed: tensor<4x40x32xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
   // CHECK: attn.embedding %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<97x64xbf16> -> tensor<?x64xf32>
   %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<97x64xbf16> -> tensor<?x64xf32>
-  // CHECK: attn.embedding %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
-  %1 = attn.embedding %ids, %packed : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
+  // CHECK: attn.embedding %{{.*}}, %{{.*}} {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
+  %1 = attn.embedding %ids, %packed {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
   // CHECK: attn.embedding %{{.*}}, %{{.*}} scale 8.000000e+00 : tensor<?xi32>, tensor<97x64xbf16> -> tensor<?x64xf32>
   %2 = attn.embedding %ids, %table scale 8.0 : tensor<?xi32>, tensor<97x64xbf16> -> tensor<?x64xf32>
   return %0, %1 : tensor<?x64xf32>, tensor<?x64xf32>
@@ -29,6 +29,6 @@ func.func @column(%x: tensor<?x2xf32>) -> tensor<?xf32> {
 // CHECK-LABEL: @paired_table
 func.func @paired_table(%ids: tensor<?xi32>, %w: tensor<2x20x64xbf16>) -> tensor<?x64xf32> {
   // CHECK: attn.embedding {{.*}} tensor<2x20x64xbf16> -> tensor<?x64xf32>
-  %0 = attn.embedding %ids, %w : tensor<?xi32>, tensor<2x20x64xbf16> -> tensor<?x64xf32>
+  %0 = attn.embedding %ids, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?xi32>, tensor<2x20x64xbf16> -> tensor<?x64xf32>
   return %0 : tensor<?x64xf32>
 }

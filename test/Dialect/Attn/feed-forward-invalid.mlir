@@ -17,39 +17,39 @@ func.func @rows(%x: tensor<3x64xf32>, %w: tensor<64x96xf32>) {
 // -----
 
 func.func @packed_transposed(%x: tensor<?x64xf32>, %w: tensor<3x64x32xf32>) {
-  // expected-error@+1 {{cannot be transposed when the weight is in panels}}
-  %0 = attn.linear %x, %w transposed : tensor<?x64xf32>, tensor<3x64x32xf32> -> tensor<?x96xf32>
+  // expected-error@+1 {{cannot be transposed when the weight has a layout}}
+  %0 = attn.linear %x, %w transposed {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<3x64x32xf32> -> tensor<?x96xf32>
   return
 }
 
 // -----
 
 func.func @panel(%x: tensor<?x64xf32>, %w: tensor<3x64x16xf32>) {
-  // expected-error@+1 {{needs panels of 32 columns, or of 64 of bf16 in pairs, found 'tensor<3x64x16xf32>'}}
-  %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<3x64x16xf32> -> tensor<?x48xf32>
+  // expected-error@+1 {{weight 'tensor<3x64x16xf32>' in the layout #attn_cpu.panels<columns = 32, interleave = 1> does not fit input 'tensor<?x64xf32>' and result 'tensor<?x48xf32>'}}
+  %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<3x64x16xf32> -> tensor<?x48xf32>
   return
 }
 
 // -----
 
 func.func @panels_columns(%x: tensor<?x64xf32>, %w: tensor<3x64x32xf32>) {
-  // expected-error@+1 {{weight panels 'tensor<3x64x32xf32>' do not fit input 'tensor<?x64xf32>' and result 'tensor<?x64xf32>'}}
-  %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<3x64x32xf32> -> tensor<?x64xf32>
+  // expected-error@+1 {{weight 'tensor<3x64x32xf32>' in the layout #attn_cpu.panels<columns = 32, interleave = 1> does not fit input 'tensor<?x64xf32>' and result 'tensor<?x64xf32>'}}
+  %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<3x64x32xf32> -> tensor<?x64xf32>
   return
 }
 
 // -----
 
 func.func @panels_rows(%x: tensor<?x63xf32>, %w: tensor<3x64x32xf32>) {
-  // expected-error@+1 {{do not fit input 'tensor<?x63xf32>'}}
-  %0 = attn.linear %x, %w : tensor<?x63xf32>, tensor<3x64x32xf32> -> tensor<?x96xf32>
+  // expected-error@+1 {{does not fit input 'tensor<?x63xf32>'}}
+  %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x63xf32>, tensor<3x64x32xf32> -> tensor<?x96xf32>
   return
 }
 
 // -----
 
 func.func @weight_rank(%x: tensor<?x64xf32>, %w: tensor<64xf32>) {
-  // expected-error@+1 {{needs a weight of rank 2, or 3 in panels, found 'tensor<64xf32>'}}
+  // expected-error@+1 {{needs a weight of rank 2, or a layout, found 'tensor<64xf32>'}}
   %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x1xf32>
   return
 }
@@ -168,23 +168,23 @@ func.func @kind(%x: tensor<?x64xf32>) {
 
 // Panels of pairs are of bf16 alone.
 func.func @pairs_of_f16(%x: tensor<?x64xf32>, %w: tensor<3x32x64xf16>) {
-  // expected-error@+1 {{needs panels of 32 columns, or of 64 of bf16 in pairs, found 'tensor<3x32x64xf16>'}}
-  %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<3x32x64xf16> -> tensor<?x96xf32>
+  // expected-error@+1 {{weight 'tensor<3x32x64xf16>' in the layout #attn_cpu.panels<columns = 32, interleave = 1> does not fit input 'tensor<?x64xf32>' and result 'tensor<?x96xf32>'}}
+  %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<3x32x64xf16> -> tensor<?x96xf32>
   return
 }
 
 // -----
 
 func.func @more_pairs_than_columns(%x: tensor<?x63xf32>, %w: tensor<3x33x64xbf16>) {
-  // expected-error@+1 {{weight panels 'tensor<3x33x64xbf16>' do not fit input 'tensor<?x63xf32>' and result 'tensor<?x96xf32>'}}
-  %0 = attn.linear %x, %w : tensor<?x63xf32>, tensor<3x33x64xbf16> -> tensor<?x96xf32>
+  // expected-error@+1 {{weight 'tensor<3x33x64xbf16>' in the layout #attn_cpu.panels<columns = 32, interleave = 2> does not fit input 'tensor<?x63xf32>' and result 'tensor<?x96xf32>'}}
+  %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x63xf32>, tensor<3x33x64xbf16> -> tensor<?x96xf32>
   return
 }
 
 // -----
 
 func.func @rounded_rows(%x: tensor<?x64xbf16>, %w: tensor<3x64x32xbf16>) {
-  // expected-error@+1 {{takes rows of f32 with a weight in panels, or whole pairs of bf16 where the weight is in pairs, found 'tensor<?x64xbf16>' and 'tensor<3x64x32xbf16>'}}
-  %0 = attn.linear %x, %w : tensor<?x64xbf16>, tensor<3x64x32xbf16> -> tensor<?x96xf32>
+  // expected-error@+1 {{takes no rows 'tensor<?x64xbf16>' with a weight in the layout #attn_cpu.panels<columns = 32, interleave = 1>}}
+  %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xbf16>, tensor<3x64x32xbf16> -> tensor<?x96xf32>
   return
 }

@@ -8,8 +8,8 @@ func.func @linear(%x: tensor<?x64xf32>, %w: tensor<64x96xbf16>, %t: tensor<96x64
   %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x96xbf16> -> tensor<?x96xf32>
   // CHECK: attn.linear %{{.*}}, %{{.*}} transposed : tensor<?x64xf32>, tensor<96x64xf32> -> tensor<?x96xf32>
   %1 = attn.linear %x, %t transposed : tensor<?x64xf32>, tensor<96x64xf32> -> tensor<?x96xf32>
-  // CHECK: attn.linear %{{.*}}, %{{.*}} : tensor<?x64xf32>, tensor<3x48x32xf32> -> tensor<?x70xf32>
-  %2 = attn.linear %x, %p : tensor<?x64xf32>, tensor<3x48x32xf32> -> tensor<?x70xf32>
+  // CHECK: attn.linear %{{.*}}, %{{.*}} {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<3x48x32xf32> -> tensor<?x70xf32>
+  %2 = attn.linear %x, %p {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<3x48x32xf32> -> tensor<?x70xf32>
   // CHECK: attn.linear %{{.*}}, %{{.*}}, (%{{.*}}, %{{.*}}) : tensor<?x64xf32>, tensor<64x96xbf16>, (tensor<96xf32>, tensor<?x96xf32>) -> tensor<?x96xf32> {
   // CHECK-NEXT: ^bb0(%[[SUM:.*]]: f32, %[[BIAS:.*]]: f32, %[[REST:.*]]: f32):
   // CHECK-NEXT: %[[A:.*]] = arith.addf %[[SUM]], %[[BIAS]] : f32
@@ -50,9 +50,9 @@ func.func @elementwise(%x: tensor<?x96xf32>, %y: tensor<?x96xf32>) -> tensor<?x9
 
 // CHECK-LABEL: @pairs
 func.func @pairs(%x: tensor<?x63xf32>, %r: tensor<?x64xbf16>, %w: tensor<3x32x64xbf16>) -> (tensor<?x96xf32>, tensor<?x96xf32>) {
-  // CHECK: attn.linear %{{.*}}, %{{.*}} : tensor<?x63xf32>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
-  %0 = attn.linear %x, %w : tensor<?x63xf32>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
-  // CHECK: attn.linear %{{.*}}, %{{.*}} : tensor<?x64xbf16>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
-  %2 = attn.linear %r, %w : tensor<?x64xbf16>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
+  // CHECK: attn.linear %{{.*}}, %{{.*}} {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x63xf32>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
+  %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x63xf32>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
+  // CHECK: attn.linear %{{.*}}, %{{.*}} {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
+  %2 = attn.linear %r, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<3x32x64xbf16> -> tensor<?x96xf32>
   return %0, %2 : tensor<?x96xf32>, tensor<?x96xf32>
 }

@@ -97,8 +97,8 @@ func.func @weight(%x: tensor<?x6xf32>, %w: tensor<6x2xf32>, %begin: tensor<?xi32
 // -----
 
 func.func @panels(%x: tensor<?x96xf32>, %w: tensor<3x33x32xf32>, %begin: tensor<?xi32>, %h: tensor<?x32xf32>) {
-  // expected-error@+1 {{weight 'tensor<3x33x32xf32>' in panels does not fit gates 'tensor<?x96xf32>' of 3 times 32 columns}}
-  %y, %l = attn.recurrence gru %x, %w rows(%begin) init(%h) : tensor<?x96xf32>, tensor<3x33x32xf32>, tensor<?xi32>, tensor<?x32xf32>
+  // expected-error@+1 {{weight 'tensor<3x33x32xf32>' in a layout does not fit gates 'tensor<?x96xf32>' of 3 times 32 columns}}
+  %y, %l = attn.recurrence gru %x, %w rows(%begin) init(%h) {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x96xf32>, tensor<3x33x32xf32>, tensor<?xi32>, tensor<?x32xf32>
   return
 }
 

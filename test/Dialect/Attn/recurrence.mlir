@@ -14,8 +14,8 @@ func.func @cells(%x: tensor<?x7xf32>, %w: tensor<7x7xbf16>, %begin: tensor<4xi32
 // In panels: k is below the state's columns.
 // CHECK-LABEL: @panels
 func.func @panels(%x: tensor<?x192xf32>, %w: tensor<6x33x32xf32>, %b: tensor<192xf32>, %begin: tensor<?xi32>, %h: tensor<?x64xf32>) -> tensor<?x64xf32> {
-  // CHECK: attn.recurrence gru %{{.*}}, %{{.*}} bias(%{{.*}} : tensor<192xf32>) rows(%{{.*}}) init(%{{.*}}) : tensor<?x192xf32>, tensor<6x33x32xf32>, tensor<?xi32>, tensor<?x64xf32>
-  %y, %last = attn.recurrence gru %x, %w bias(%b : tensor<192xf32>) rows(%begin) init(%h) : tensor<?x192xf32>, tensor<6x33x32xf32>, tensor<?xi32>, tensor<?x64xf32>
+  // CHECK: attn.recurrence gru %{{.*}}, %{{.*}} bias(%{{.*}} : tensor<192xf32>) rows(%{{.*}}) init(%{{.*}}) {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x192xf32>, tensor<6x33x32xf32>, tensor<?xi32>, tensor<?x64xf32>
+  %y, %last = attn.recurrence gru %x, %w bias(%b : tensor<192xf32>) rows(%begin) init(%h) {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x192xf32>, tensor<6x33x32xf32>, tensor<?xi32>, tensor<?x64xf32>
   return %last : tensor<?x64xf32>
 }
 

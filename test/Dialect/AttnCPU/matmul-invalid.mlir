@@ -114,3 +114,8 @@ func.func @unranked(%q: tensor<8x16xf32>, %p: tensor<*xf32>, %d: tensor<8x32xf32
   %0 = attn_cpu.panel_matmul %q, %p, %d : tensor<8x16xf32>, tensor<*xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{panels have 32 columns, and 1 or 2 rows side by side, found 16 columns and 4 rows}}
+func.func private @panels() attributes {attn_cpu.layout = #attn_cpu.panels<columns = 16, interleave = 4>}

@@ -8,7 +8,7 @@ func.func @embed_bf16(%ids: tensor<?xi32> {attn.name = "ids"}, %table: tensor<11
   return %0 : tensor<?x7xf32>
 }
 func.func @embed_panels(%ids: tensor<?xi32> {attn.name = "ids"}, %table: tensor<2x7x32xf32> {attn.name = "table"}) -> tensor<?x32xf32> {
-  %0 = attn.embedding %ids, %table : tensor<?xi32>, tensor<2x7x32xf32> -> tensor<?x32xf32>
+  %0 = attn.embedding %ids, %table {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?xi32>, tensor<2x7x32xf32> -> tensor<?x32xf32>
   return %0 : tensor<?x32xf32>
 }
 func.func @select(%x: tensor<?x5xf32> {attn.name = "x"}, %rows: tensor<?xi32> {attn.name = "rows"}) -> tensor<?x5xf32> {

@@ -8,11 +8,11 @@ func.func @transposed(%x: tensor<?x7xf32> {attn.name = "x"}, %w: tensor<5x7xf16>
   return %0 : tensor<?x5xf32>
 }
 func.func @panels(%x: tensor<?x9xf32> {attn.name = "x"}, %w: tensor<2x7x32xf32> {attn.name = "w"}) -> tensor<?x37xf32> {
-  %0 = attn.linear %x, %w : tensor<?x9xf32>, tensor<2x7x32xf32> -> tensor<?x37xf32>
+  %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x9xf32>, tensor<2x7x32xf32> -> tensor<?x37xf32>
   return %0 : tensor<?x37xf32>
 }
 func.func @pairs(%x: tensor<?x7xf32> {attn.name = "x"}, %w: tensor<2x4x64xbf16> {attn.name = "w"}) -> tensor<?x37xf32> {
-  %0 = attn.linear %x, %w : tensor<?x7xf32>, tensor<2x4x64xbf16> -> tensor<?x37xf32>
+  %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x7xf32>, tensor<2x4x64xbf16> -> tensor<?x37xf32>
   return %0 : tensor<?x37xf32>
 }
 func.func @epilogue(%x: tensor<?x7xf32> {attn.name = "x"}, %w: tensor<7x5xf32> {attn.name = "w"}, %b: tensor<5xf32> {attn.name = "b"},

@@ -44,7 +44,7 @@ func.func @zeros(%x: tensor<?x20xf32> {attn.name = "x"}, %w: tensor<5x20xf32> {a
   return %y, %last#0, %last#1 : tensor<?x5xf32>, tensor<?x5xf32>, tensor<?x5xf32>
 }
 func.func @panels(%x: tensor<?x96xf32> {attn.name = "x"}, %w: tensor<3x5x32xf32> {attn.name = "w"}, %begin: tensor<?xi32> {attn.name = "begin"}, %h: tensor<?x32xf32> {attn.name = "h"}) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
-  %y, %last = attn.recurrence gru %x, %w rows(%begin) init(%h) : tensor<?x96xf32>, tensor<3x5x32xf32>, tensor<?xi32>, tensor<?x32xf32>
+  %y, %last = attn.recurrence gru %x, %w rows(%begin) init(%h) {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x96xf32>, tensor<3x5x32xf32>, tensor<?xi32>, tensor<?x32xf32>
   return %y, %last : tensor<?x32xf32>, tensor<?x32xf32>
 }
 func.func @update(%s: tensor<?x4xf32> {attn.name = "s"}, %v: tensor<?x4xf32> {attn.name = "v"}, %rows: tensor<?xi32> {attn.name = "rows"}) -> (tensor<?x4xf32>, tensor<?x4xf32>) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Target/CPU/Codegen/MatrixTiles.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Codegen/ProductPrefetch.h"
@@ -44,16 +45,17 @@ public:
 
   void emit(ImplicitLocOpBuilder &b) {
     int64_t m = tileRows();
-    if (kernel.takesMatrix(m) && type.bits() == 8 && type.groups(depth) == 1)
+    if (kernel.takesMatrix(m) && type.bits() == 8 && attn_cpu::QuantizedLayout(type, depth).groups() == 1)
       return emitByTiles(b, m);
     if (scf::ForOp tiles = kernel.prefetch.steps ? loopOverRows(op, op.getPanel(), m) : scf::ForOp())
-      nextPanel.emplace(b, tiles, *kernel.prefetch.tiles, type.groupBytes(depth) / stepsOfGroup(), /*bytes=*/1);
+      nextPanel.emplace(b, tiles, *kernel.prefetch.tiles,
+                        attn_cpu::QuantizedLayout(type, depth).groupBytes() / stepsOfGroup(), /*bytes=*/1);
     const int64_t parts = llvm::divideCeil(m, kernel.rows);
     for (column = 0; column < kPanel; column += 2 * lanes)
       for (int64_t part = 0; part < parts; ++part) {
         row = m * part / parts;
         rows = m * (part + 1) / parts - row;
-        if (type.groups(depth) == 1)
+        if (attn_cpu::QuantizedLayout(type, depth).groups() == 1)
           emitOneGroup(b);
         else
           emitGroups(b);
@@ -130,7 +132,7 @@ private:
   /// One word of each column of group `group`, 4 or 8 rows of the weight from its row `first` on, to `sums`.
   void emitStep(ImplicitLocOpBuilder &b, Value group, Value step, MutableArrayRef<Value> sums) {
     Value at = times(b, step, 4 * kPanel), inRow = times(b, step, 32 / type.bits());
-    inRow = arith::AddIOp::create(b, inRow, times(b, group, type.groupDepth(depth)));
+    inRow = arith::AddIOp::create(b, inRow, times(b, group, attn_cpu::QuantizedLayout(type, depth).groupDepth()));
     Value words[2] = {loadCodes(b, group, at, 0), loadCodes(b, group, at, 1)};
     for (int64_t nibble = 0; nibble < 8 / type.bits(); ++nibble) {
       Value panels[2];
@@ -154,27 +156,31 @@ private:
 
   /// Whether what is taken is the first of the tile's parts: what belongs to all of them is read ahead once.
   bool isFirst() const { return row == 0 && column == 0; }
-  int64_t stepsOfGroup() const { return type.groupDepth(depth) * type.bits() / 32; }
+  int64_t stepsOfGroup() const { return attn_cpu::QuantizedLayout(type, depth).groupDepth() * type.bits() / 32; }
 
   /// At step `nth` of a group: a line of the next panel.
   void readNextPanel(ImplicitLocOpBuilder &b, Value group, Value nth) {
-    const int64_t groups = type.groups(depth);
+    const int64_t groups = attn_cpu::QuantizedLayout(type, depth).groups();
     Value step = arith::AddIOp::create(b, nth, times(b, group, stepsOfGroup()));
     Value place = nextPanel->at(b, step, groups * stepsOfGroup());
-    prefetchByte(b, op.getPanel(), index(b, 0), add(b, place, groups * type.groupBytes(depth)), kSecondLevel);
+    prefetchByte(b, op.getPanel(), index(b, 0),
+                 add(b, place, groups * attn_cpu::QuantizedLayout(type, depth).groupBytes()), kSecondLevel);
   }
 
   /// Prefetches behind the chunk that begins at byte `at` of its group: the next group's scales; where rows do not stay
   /// in the first-level cache, the line after the next of half of them; a row that the epilogue writes. A prefetch may
   /// lie behind a buffer's end.
   void readAhead(ImplicitLocOpBuilder &b, Value group, Value at) {
-    for (int64_t tail = type.codeBytes(depth); type.groups(depth) > 1 && tail < type.groupBytes(depth);
+    for (int64_t tail = attn_cpu::QuantizedLayout(type, depth).codeBytes();
+         attn_cpu::QuantizedLayout(type, depth).groups() > 1 &&
+         tail < attn_cpu::QuantizedLayout(type, depth).groupBytes();
          tail += kLineBytes)
-      prefetchByte(b, op.getPanel(), group, add(b, at, type.groupBytes(depth) + tail), kFirstLevel);
+      prefetchByte(b, op.getPanel(), group, add(b, at, attn_cpu::QuantizedLayout(type, depth).groupBytes() + tail),
+                   kFirstLevel);
     if (!nextPanel)
       return;
     Value inRow = arith::DivUIOp::create(b, at, index(b, kPanel * type.bits() / 8));
-    inRow = arith::AddIOp::create(b, inRow, times(b, group, type.groupDepth(depth)));
+    inRow = arith::AddIOp::create(b, inRow, times(b, group, attn_cpu::QuantizedLayout(type, depth).groupDepth()));
     Value chunk = arith::DivUIOp::create(b, inRow, index(b, kChunk));
     if (rows * depth > *kernel.prefetch.residentBytes)
       readRowsAhead(b, chunk, inRow);
@@ -185,7 +191,7 @@ private:
   /// A row a chunk, so that the last chunk has the last row. Into the second-level cache, as rows whose distance is a
   /// multiple of 4 KiB would push each other out of the first.
   void readEpilogueAhead(ImplicitLocOpBuilder &b, Value chunk) {
-    int64_t late = std::max<int64_t>(type.paddedDepth(depth) / kChunk - tileRows(), 0);
+    int64_t late = std::max<int64_t>(attn_cpu::QuantizedLayout(type, depth).paddedDepth() / kChunk - tileRows(), 0);
     Value written = arith::MaxUIOp::create(b, chunk, index(b, late));
     written = arith::SubIOp::create(b, written, index(b, late));
     for (memref::SubViewOp view : viewsOfEpilogue(op, tileRows(), kPanel))
@@ -204,13 +210,16 @@ private:
   /// The panel's lines a chunk behind the step at byte `at` of its group. At every step: the lines of a chunk at once
   /// would take all places in which the first-level cache waits for lines.
   void readPanelAhead(ImplicitLocOpBuilder &b, Value group, Value at) {
-    Value from = add(b, at, chunkBytes() + 4 * column + (type.groups(depth) > 1 ? groupTail() : 0));
+    Value from =
+        add(b, at, chunkBytes() + 4 * column + (attn_cpu::QuantizedLayout(type, depth).groups() > 1 ? groupTail() : 0));
     for (int64_t line = 0; line < 2 * lanes * 4; line += kLineBytes)
       prefetchByte(b, op.getPanel(), group, add(b, from, line), kFirstLevel);
   }
 
   /// Scales and zeros, behind the codes of a group.
-  int64_t groupTail() const { return type.groupBytes(depth) - type.codeBytes(depth); }
+  int64_t groupTail() const {
+    return attn_cpu::QuantizedLayout(type, depth).groupBytes() - attn_cpu::QuantizedLayout(type, depth).codeBytes();
+  }
 
   /// Prefetches the panel for a few rows, `stream_bytes` ahead of the step at byte `at` of its group, for all columns.
   void readStream(ImplicitLocOpBuilder &b, Value group, Value at) {
@@ -253,7 +262,7 @@ private:
       zeros[half] = loadZeros(b, group, half);
     SmallVector<Value> sums;
     for (int64_t r = 0; r < rows; ++r) {
-      Value at = add(b, times(b, group, 4), type.ofRows().rowSum(depth, 0));
+      Value at = add(b, times(b, group, 4), attn_cpu::QuantizedLayout(type.ofRows(), depth).rowSum(0));
       Value correction = broadcastWord(b, r, at, wordsType(b));
       if (type.getZeroPoints()) // 16 times a zero instead of 128
         correction = arith::ShRSIOp::create(b, correction, splatOf(b, wordsType(b), 3));
@@ -264,14 +273,14 @@ private:
   }
 
   Value loadZeros(ImplicitLocOpBuilder &b, Value group, int64_t half) {
-    Value at = index(b, type.codeBytes(depth) + 2 * kPanel + column + half * lanes);
+    Value at = index(b, attn_cpu::QuantizedLayout(type, depth).codeBytes() + 2 * kPanel + column + half * lanes);
     Value bytes =
         vector::LoadOp::create(b, VectorType::get({lanes}, b.getI8Type()), op.getPanel(), ValueRange{group, at});
     return arith::ExtUIOp::create(b, wordsType(b), bytes);
   }
 
   Value loadScales(ImplicitLocOpBuilder &b, Value group, int64_t half) {
-    Value at = index(b, type.codeBytes(depth) + 2 * (column + half * lanes));
+    Value at = index(b, attn_cpu::QuantizedLayout(type, depth).codeBytes() + 2 * (column + half * lanes));
     Value bytes =
         vector::LoadOp::create(b, VectorType::get({2 * lanes}, b.getI8Type()), op.getPanel(), ValueRange{group, at});
     Value halves = vector::BitCastOp::create(b, VectorType::get({lanes}, b.getI16Type()), bytes);
@@ -290,7 +299,7 @@ private:
     Value scales[2] = {loadScales(b, group, 0), loadScales(b, group, 1)};
     SmallVector<Value> results;
     for (int64_t r = 0; r < rows; ++r) {
-      Value at = add(b, times(b, group, 4), type.ofRows().rowScale(depth, 0));
+      Value at = add(b, times(b, group, 4), attn_cpu::QuantizedLayout(type.ofRows(), depth).rowScale(0));
       Value own = broadcastWord(b, r, at, floatsType(b));
       for (int64_t half = 0; half < 2; ++half) {
         Value sum = arith::SIToFPOp::create(b, floatsType(b), sums[2 * r + half]);
@@ -315,7 +324,8 @@ private:
   /// Integers of all rows by tiles, then their scales, a row at a time.
   void emitByTiles(ImplicitLocOpBuilder &b, int64_t m) {
     Value integers = stackBuffer(b, b.getLoc(), {m, kPanel}, b.getI32Type()), group = index(b, 0);
-    multiplyByTiles(b, op.getRows(), op.getPanel(), integers, type.paddedDepth(depth), /*fromZero=*/true);
+    multiplyByTiles(b, op.getRows(), op.getPanel(), integers, attn_cpu::QuantizedLayout(type, depth).paddedDepth(),
+                    /*fromZero=*/true);
     auto each = scf::ForOp::create(b, index(b, 0), index(b, m), index(b, 1));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(each.getBody());
@@ -339,7 +349,8 @@ private:
       return;
     }
     SmallVector<Value> sums = beginSums(b, group);
-    const int64_t steps = type.paddedDepth(depth) * type.bits() / 32, chains = kernel.chains.value_or(1);
+    const int64_t steps = attn_cpu::QuantizedLayout(type, depth).paddedDepth() * type.bits() / 32,
+                  chains = kernel.chains.value_or(1);
     sums.append(2 * (chains - 1), splatOf(b, wordsType(b), 0));
     sums = loop(b, index(b, 0), index(b, steps), chains, sums,
                 [&](ImplicitLocOpBuilder &b, Value step, ValueRange carried) {
@@ -358,7 +369,7 @@ private:
 
   SmallVector<Value> groupSums(ImplicitLocOpBuilder &b, Value group) {
     SmallVector<Value> sums = beginSums(b, group);
-    int64_t steps = type.groupDepth(depth) * type.bits() / 32;
+    int64_t steps = attn_cpu::QuantizedLayout(type, depth).groupDepth() * type.bits() / 32;
     int64_t chunk = rows == 1 && steps <= kernel.unrolledSteps.value_or(0) ? steps : kChunk * type.bits() / 32;
     if (steps == chunk) {
       emitChunk(b, group, index(b, 0), steps, sums);
@@ -374,7 +385,7 @@ private:
 
   void emitGroups(ImplicitLocOpBuilder &b) {
     SmallVector<Value> zeros(2 * rows, arith::ConstantOp::create(b, b.getZeroAttr(floatsType(b))));
-    Value none = index(b, 0), count = index(b, type.groups(depth));
+    Value none = index(b, 0), count = index(b, attn_cpu::QuantizedLayout(type, depth).groups());
     // Integers and f32 both in registers, or the latter in the destination.
     if (rows <= *kernel.groupRows) {
       store(b, loop(b, none, count, 1, zeros, [&](ImplicitLocOpBuilder &b, Value group, ValueRange carried) {

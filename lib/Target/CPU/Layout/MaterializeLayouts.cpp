@@ -7,8 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/CacheLayout.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Target/CPU/Layout/Columns.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Transforms/ColumnGroups.h"
@@ -114,7 +116,7 @@ int64_t assign(attn::ParameterOp parameter, const LayoutConstraint &constraint, 
   if (auto quantized = dyn_cast<attn::QuantizedType>(element)) {
     element = quantized.along(0);
     k = 32 / quantized.bits(); // a word of 32 bits in each column
-    bytes = quantized.panelBytes(physical[0], physical[1]).getNumElements();
+    bytes = attn_cpu::QuantizedLayout(quantized, physical[1]).panelBytes(physical[0]).getNumElements();
   } else {
     bytes = llvm::product_of(physical) * slice.getElementTypeBitWidth() / 8;
   }
@@ -278,6 +280,23 @@ LogicalResult padOperands(attn::ChannelsOpInterface op) {
   return success();
 }
 
+/// Ops read weights as their parameters lie.
+void setLayout(Operation *op) {
+  auto layoutOf = [](Value weight) {
+    auto slice = weight.getDefiningOp<attn::ParameterSliceOp>();
+    auto parameter =
+        slice ? SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(slice, slice.getParameterAttr()) : nullptr;
+    const bool isPacked = parameter && parameter.getLayout()->getKind() == attn::LayoutKind::panels;
+    return isPacked ? attn_cpu::PanelsAttr::of(slice.getValue().getType().getElementType()) : attn_cpu::PanelsAttr();
+  };
+  if (auto linear = dyn_cast<attn::LinearOp>(op))
+    linear.setLayoutAttr(layoutOf(linear.getWeight()));
+  else if (auto embedding = dyn_cast<attn::EmbeddingOp>(op))
+    embedding.setLayoutAttr(layoutOf(embedding.getTable()));
+  else if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op))
+    recurrence.setLayoutAttr(layoutOf(recurrence.getWeight()));
+}
+
 /// Pads the types of one op's results; operands are done already.
 LogicalResult retype(Operation *op, const ChannelCounts &counts) {
   if (auto slice = dyn_cast<attn::ParameterSliceOp>(op)) {
@@ -287,6 +306,7 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
   auto channels = dyn_cast<attn::ChannelsOpInterface>(op);
   if (!channels)
     return success();
+  setLayout(op);
   if (failed(padOperands(channels)))
     return failure();
   ArrayRef<int64_t> before = counts.find(op)->second;

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Layout/Columns.h"
 #include "lib/Target/CPU/Layout/Neutral.h"
@@ -61,14 +62,17 @@ void widenResult(ImplicitLocOpBuilder &b, Operation *op, int64_t columns) {
 }
 
 void padLinear(ImplicitLocOpBuilder &b, attn::LinearOp op) {
-  if (op.isPacked() || op.getDepth() == 0) // no schedule takes a matmul without terms
+  if (op.getLayout() || op.getDepth() == 0) // no schedule takes a matmul without terms
     return;
   int64_t columns = columnsOf(op.getResult());
   // A product stores its last panel narrow, so its result goes straight into the caller's array; not so where a
   // residual is read by whole panels.
   bool returned = llvm::all_of(op->getUsers(), llvm::IsaPred<func::ReturnOp>) &&
                   llvm::all_of(op.getExtras(), [](Value extra) { return tensorOf(extra).getRank() == 1; });
-  op.getWeightMutable().assign(packWeight(b, op));
+  if (Value packed = packWeight(b, op); packed != op.getWeight()) {
+    op.getWeightMutable().assign(packed);
+    op.setLayoutAttr(attn_cpu::PanelsAttr::of(b.getContext(), /*interleave=*/1));
+  }
   op.setTransposed(false);
   for (OpOperand &extra : op.getExtrasMutable())
     extra.set(padTo(b, extra.get(), std::max(columnsOf(extra.get()), padToPanel(columns))));

@@ -22,7 +22,7 @@ bool readsPairs(ModuleOp module) {
   bool some = false;
   WalkResult others = module.walk([&](attn::LinearOp product) {
     some = true;
-    bool inPairs = product.isPacked() && attn_cpu::isInPairs(product.getWeight().getType());
+    bool inPairs = attn_cpu::isInterleaved(product.getLayout());
     return inPairs ? WalkResult::advance() : WalkResult::interrupt();
   });
   return some && !others.wasInterrupted();

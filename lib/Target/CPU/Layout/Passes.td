@@ -19,7 +19,7 @@ def AttnPadKernels : Pass<"attn-pad-kernels", "::mlir::ModuleOp"> {
     ```
     Here the norm works on 64 columns of which 33 count.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::rapt::attn_cpu::AttnCPUDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AttnWidenActivations : Pass<"attn-widen-activations", "::mlir::ModuleOp"> {
@@ -61,7 +61,7 @@ def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"
     ```
     Weights of products in bf16 lie in pairs of rows, on every target. Here `@w` becomes `tensor<3x64x32xf32>` with `layout = #attn.layout<panels, shape = [64, 80], column_group = 0, row_group = 0, k = 1>` at offset 0.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::rapt::attn_cpu::AttnCPUDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AttnRoundRows : Pass<"attn-round-rows", "::mlir::ModuleOp"> {
@@ -75,7 +75,7 @@ def AttnRoundRows : Pass<"attn-round-rows", "::mlir::ModuleOp"> {
     ```mlir
     module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
       func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
-        %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+        %y = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
         return %y : tensor<?x64xf32>
       }
     }

@@ -37,8 +37,7 @@ struct RoundRows : rapt::impl::AttnRoundRowsBase<RoundRows> {
     llvm::DenseMap<Value, Value> rounded;
     getOperation().walk([&](attn::LinearOp product) {
       RankedTensorType input = product.getInput().getType();
-      if (!product.isPacked() || !attn_cpu::isInPairs(product.getWeight().getType()) ||
-          !input.getElementType().isF32() || input.isDynamicDim(1))
+      if (!attn_cpu::isInterleaved(product.getLayout()) || !input.getElementType().isF32() || input.isDynamicDim(1))
         return;
       Value &rows = rounded[product.getInput()];
       if (!rows) {

@@ -4,7 +4,9 @@
 // (docs/Decisions/0001, 0006, 0007 and 0009).
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
 
 using namespace mlir;
@@ -65,7 +67,7 @@ std::optional<int64_t> depthOfBlock(int64_t k, int64_t bytes) {
   return std::nullopt;
 }
 
-bool isPaired(attn::LinearOp op) { return op.isPacked() && attn_cpu::isInPairs(op.getWeight().getType()); }
+bool isPaired(attn::LinearOp op) { return attn_cpu::isInterleaved(op.getLayout()); }
 
 /// Whether rows are multiplied in bf16; others are, or become, f32.
 bool readsBf16(attn::LinearOp op, const TargetInfo &target) {
@@ -86,7 +88,7 @@ bool mayTakeMatrix(attn::LinearOp op, const TargetInfo &target) {
 
 int64_t groupsOf(attn::LinearOp op) {
   attn::QuantizedType quantized = quantizedPanels(op.getWeight());
-  return quantized ? quantized.groups(depthOf(op)) : 1;
+  return quantized ? attn_cpu::QuantizedLayout(quantized, depthOf(op)).groups() : 1;
 }
 
 /// The micro-kernel of integers.
@@ -134,7 +136,7 @@ LogicalResult verifyBlocks(attn::LinearOp op, const LinearSchedule &schedule) {
     return failure();
   if (!isBlocked)
     return success();
-  if (!op.isPacked() || quantizedPanels(op.getWeight()))
+  if (!op.getLayout() || quantizedPanels(op.getWeight()))
     return op.emitOpError("has a schedule with 'depth', but only packed panels of floats are taken in k blocks");
   const int64_t k = depthOf(op), depth = *schedule.depth;
   if (depth >= k || k % depth != 0 || (isPaired(op) && depth % 2 != 0))
@@ -159,7 +161,7 @@ int64_t cpu::depthOf(attn::LinearOp op) {
 std::string cpu::whyNotTiled(attn::LinearOp op) {
   RankedTensorType weight = op.getWeight().getType();
   // A kernel's weight [k, n] is read where it lies.
-  if (!op.isPacked() && (op.getTransposed() || weight.isDynamicDim(1) || weight.getDimSize(1) % kPanel != 0))
+  if (!op.getLayout() && (op.getTransposed() || weight.isDynamicDim(1) || weight.getDimSize(1) % kPanel != 0))
     return "the weight is not in panels";
   if (ShapedType::isDynamic(depthOf(op)) || op.getResult().getType().isDynamicDim(1))
     return "the weight's extents are not static";
@@ -181,9 +183,11 @@ LinearSchedule cpu::chooseLinear(attn::LinearOp op, const TargetInfo &target) {
   schedule.rows = Sizes(rows);
   int64_t taskRows = kTaskRows;
   if (quantized) {
-    const int64_t twoPanels = 2 * quantized.groups(k) * quantized.groupBytes(k);
-    taskRows = std::clamp((kNearBytes - twoPanels) / quantized.ofRows().rowBytes(k), kLeastRowsOfTask, kTaskRows);
-  } else if (op.isPacked()) {
+    const int64_t twoPanels =
+        2 * attn_cpu::QuantizedLayout(quantized, k).groups() * attn_cpu::QuantizedLayout(quantized, k).groupBytes();
+    taskRows = std::clamp((kNearBytes - twoPanels) / attn_cpu::QuantizedLayout(quantized.ofRows(), k).rowBytes(),
+                          kLeastRowsOfTask, kTaskRows);
+  } else if (op.getLayout()) {
     schedule.depth = depthOfBlock(k, readsBf16(op, target) ? 2 : 4);
   }
   schedule.taskRows = llvm::alignTo(taskRows, schedule.rows.front());

@@ -15,7 +15,7 @@ def AttnCPUSchedule : Pass<"attn-cpu-schedule", "::mlir::ModuleOp"> {
     ```mlir
     module attributes {attn.target = {target = "cpu", vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
       func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
-        %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+        %y = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
         return %y : tensor<?x64xf32>
       }
     }
@@ -23,7 +23,7 @@ def AttnCPUSchedule : Pass<"attn-cpu-schedule", "::mlir::ModuleOp"> {
     becomes
     ```
     #schedule = #attn.schedule<kernel = <columns = 32, rows = 14>, rows = [14, 8, 4, 1], task_rows = 210>
-        %y = attn.linear %x, %w {attn.schedule = #schedule} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+        %y = attn.linear %x, %w {attn.schedule = #schedule, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
     ```
   }];
 }

@@ -1,5 +1,7 @@
 //===- Recurrence.cpp - Schedules of attn.recurrence ------------------------------------===//
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
 
 using namespace mlir;
@@ -14,7 +16,7 @@ constexpr int64_t kMostRows = 32;
 
 int64_t cpu::recurrenceRows() { return kRows; }
 
-static bool isPaired(attn::RecurrenceOp op) { return op.isPacked() && attn_cpu::isInPairs(op.getWeight().getType()); }
+static bool isPaired(attn::RecurrenceOp op) { return attn_cpu::isInterleaved(op.getLayout()); }
 
 std::string cpu::whyNotTiled(attn::RecurrenceOp op) {
   if (op.getHidden() % attn_cpu::kPanel == 0)

@@ -12,7 +12,9 @@
 // rows stay in any case, and leave more tasks.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Tile/Companion.h"
@@ -114,7 +116,7 @@ private:
 Value weightOf(ImplicitLocOpBuilder &b, const Product &product, Value nth, OpFoldResult from) {
   attn::LinearOp op = product.op;
   OpFoldResult zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
-  if (!op.isPacked())
+  if (!op.getLayout())
     return extract(b, product.panels, {from, affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(nth)})},
                    {b.getIndexAttr(product.depth), panel}, {product.depth, kPanel});
   SmallVector<int64_t> shape(cast<RankedTensorType>(product.panels.getType()).getShape().drop_front());
@@ -133,7 +135,8 @@ LinearTask taskOf(ImplicitLocOpBuilder &b, const Product &product, Value nth, co
   task.op = product.op, task.input = product.input, task.inPlace = product.inPlace;
   task.schedule = &product.schedule, task.quantized = product.quantized, task.inPairs = product.inPairs;
   task.k = product.depth;
-  task.rowExtent = product.quantized ? product.quantized.ofRows().rowBytes(product.k) : product.depth;
+  task.rowExtent =
+      product.quantized ? attn_cpu::QuantizedLayout(product.quantized.ofRows(), product.k).rowBytes() : product.depth;
   task.firstRow = rows.first;
   task.column = affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(nth)});
   return task;
@@ -245,7 +248,7 @@ Product describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, const 
           op.getResult().getType().getDimSize(1),
           quantized,
           schedule,
-          op.isPacked() && attn_cpu::isInPairs(op.getWeight().getType())};
+          attn_cpu::isInterleaved(op.getLayout())};
 }
 
 /// How many of `units` one task takes when k is blocked.

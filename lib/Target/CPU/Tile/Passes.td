@@ -16,7 +16,7 @@ def AttnCPUTile : Pass<"attn-cpu-tile"> {
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
-      %y = attn.linear %x, %w {attn.schedule = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [14, 8, 4, 1], task_rows = 210>}
+      %y = attn.linear %x, %w {attn.schedule = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [14, 8, 4, 1], task_rows = 210>, layout = #attn_cpu.panels<columns = 32, interleave = 1>}
         : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
       return %y : tensor<?x64xf32>
     }

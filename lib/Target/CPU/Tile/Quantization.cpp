@@ -1,6 +1,8 @@
 //===- Quantization.cpp - Rows of integers and tables of integers -------------------------===//
 #include "lib/Target/CPU/Tile/Quantization.h"
+#include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
@@ -14,7 +16,8 @@ using attn_cpu::kPanel;
 Value tile::bytesOf(ImplicitLocOpBuilder &b, Value slice) {
   auto op = slice.getDefiningOp<attn::ParameterSliceOp>();
   auto type = cast<RankedTensorType>(slice.getType());
-  auto bytes = cpu::quantizedPanels(slice).panelBytes(type.getDimSize(0), type.getDimSize(1));
+  auto bytes =
+      attn_cpu::QuantizedLayout(cpu::quantizedPanels(slice), type.getDimSize(1)).panelBytes(type.getDimSize(0));
   // Beside the slice, so that no task holds it.
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfter(op);
@@ -88,7 +91,7 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
   LogicalResult matchAndRewrite(attn::QuantizeRowsOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<attn::QuantizedType>(op.getResult().getType().getElementType());
-    int64_t width = op.getInput().getType().getDimSize(1), bytes = type.rowBytes(width);
+    int64_t width = op.getInput().getType().getDimSize(1), bytes = attn_cpu::QuantizedLayout(type, width).rowBytes();
     OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
     auto result = RankedTensorType::get({ShapedType::kDynamic, bytes}, b.getI8Type());
     Value init = empty(b, result, {extent(b, op.getInput(), 0), b.getIndexAttr(bytes)});
@@ -96,12 +99,13 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
         op, rowGrid(b, init, [&](ImplicitLocOpBuilder &b, Value number, Value dest) -> Value {
           Value row = extract(b, op.getInput(), {OpFoldResult(number), zero}, {one, b.getIndexAttr(width)}, {width});
           // The last group's codes behind the row are zeros.
-          for (int64_t c = attn_cpu::padToPanel(width); c < type.paddedDepth(width); c += kPanel) {
+          for (int64_t c = attn_cpu::padToPanel(width); c < attn_cpu::QuantizedLayout(type, width).paddedDepth();
+               c += kPanel) {
             Value none = arith::ConstantOp::create(b, b.getZeroAttr(VectorType::get({kPanel}, b.getI8Type())));
             dest = vector::TransferWriteOp::create(b, none, dest, ValueRange{index(b, c)}, ArrayRef<bool>{true})
                        .getResult();
           }
-          return loop(b, index(b, 0), index(b, type.groups(width)), 1, dest,
+          return loop(b, index(b, 0), index(b, attn_cpu::QuantizedLayout(type, width).groups()), 1, dest,
                       [&](ImplicitLocOpBuilder &b, Value group, Value carried) {
                         return emitGroup(b, type, width, row, group, carried);
                       });
@@ -112,7 +116,7 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
   static Value emitGroup(ImplicitLocOpBuilder &b, attn::QuantizedType type, int64_t width, Value row, Value group,
                          Value dest) {
     AffineExpr d0 = b.getAffineDimExpr(0);
-    int64_t depth = type.groupDepth(width);
+    int64_t depth = attn_cpu::QuantizedLayout(type, width).groupDepth();
     auto at = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(group)})); };
     Value from = at(d0 * depth);
     Value to =
@@ -135,8 +139,8 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
              });
     // The zero of 8 bits is 128.
     Value sum = shiftedLeft(b, vector::ReductionOp::create(b, vector::CombiningKind::ADD, rounded[1]), 7);
-    dest = writeWord(b, found.scale, rounded[0], at(d0 * 4 + type.rowScale(width, 0)));
-    return writeWord(b, sum, dest, at(d0 * 4 + type.rowSum(width, 0)));
+    dest = writeWord(b, found.scale, rounded[0], at(d0 * 4 + attn_cpu::QuantizedLayout(type, width).rowScale(0)));
+    return writeWord(b, sum, dest, at(d0 * 4 + attn_cpu::QuantizedLayout(type, width).rowSum(0)));
   }
 };
 
@@ -146,7 +150,8 @@ Value tile::readElement(ImplicitLocOpBuilder &b, Value bytes, attn::QuantizedTyp
                         Value row, Value lane) {
   AffineExpr r = b.getAffineDimExpr(0), l = b.getAffineDimExpr(1);
   auto at = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(row), OpFoldResult(lane)})); };
-  int64_t group = type.groupDepth(depth), codes = type.codeBytes(depth), word = 32 / type.bits();
+  int64_t group = attn_cpu::QuantizedLayout(type, depth).groupDepth(),
+          codes = attn_cpu::QuantizedLayout(type, depth).codeBytes(), word = 32 / type.bits();
   Value g = at(r.floorDiv(group));
   AffineExpr inGroup = r % group, inWord = inGroup % word;
   Value code = readByte(b, bytes, {panel, g, at(inGroup.floorDiv(word) * (4 * kPanel) + l * 4 + inWord % 4)});

@@ -138,9 +138,9 @@ Values cell(ImplicitLocOpBuilder &b, RecurrenceKind kind, ArrayRef<Value> x, Arr
 
 /// Rows [0, m) of the product of h with the panel of a part, into `dest`, [parts, rows, 32].
 Value emitProduct(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value part, Value column, Value h, Value dest) {
-  bool packed = task.op.isPacked();
+  const bool packed = task.op.getLayout().has_value();
   RankedTensorType type = task.op.getWeight().getType();
-  int64_t k = packed ? attn_cpu::depthOfPanels(type) : type.getDimSize(0);
+  int64_t k = packed ? task.op.getLayout()->getRows(type) : type.getDimSize(0);
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), rows = b.getIndexAttr(m), depth = b.getIndexAttr(k),
                panel = b.getIndexAttr(kPanel);
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
@@ -154,7 +154,7 @@ Value emitProduct(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value part, Va
   SmallVector<OpFoldResult> offsets{OpFoldResult(part), zero, zero}, sizes{one, rows, panel};
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value sums = linalg::FillOp::create(b, f0, extract(b, dest, offsets, sizes, {m, kPanel})).getResult(0);
-  if (packed && attn_cpu::isInPairs(type))
+  if (attn_cpu::isInterleaved(task.op.getLayout()))
     sums =
         cpu::withKernel(attn_cpu::VnniMatmulOp::create(b, sums.getType(), input, weight, sums), task.schedule.kernel);
   else

@@ -14,14 +14,14 @@ attn.parameter @t : tensor<99x64x!attn.quantized<u8 group 0 axis 1>> from [#attn
 // CHECK-LABEL: @f
 func.func @f(%ids: tensor<?xi32>, %i: index, %q: tensor<?x35x!attn.quantized<s8 group 32 axis 1>>) -> (tensor<?x40xf32>, tensor<?x32xf32>) {
   %t = attn.parameter_slice @t : tensor<99x64x!attn.quantized<u8 group 0 axis 1>>
-  // CHECK: %[[X:.*]] = attn.embedding %{{.*}} : tensor<?xi32>, tensor<4x64x32x!attn.quantized<u8 group 0 axis 0>> -> tensor<?x64xf32>
+  // CHECK: %[[X:.*]] = attn.embedding %{{.*}} {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?xi32>, tensor<4x64x32x!attn.quantized<u8 group 0 axis 0>> -> tensor<?x64xf32>
   %x = attn.embedding %ids, %t : tensor<?xi32>, tensor<99x64x!attn.quantized<u8 group 0 axis 1>> -> tensor<?x64xf32>
   %r = attn.quantize_rows %x : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>>
   %w = attn.parameter_slice @w : tensor<64x40x!attn.quantized<u8 group 32 axis 0>>
-  // CHECK: attn.linear %{{.*}} : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<2x64x32x!attn.quantized<u8 group 32 axis 0>> -> tensor<?x40xf32>
+  // CHECK: attn.linear %{{.*}} {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<2x64x32x!attn.quantized<u8 group 32 axis 0>> -> tensor<?x40xf32>
   %y = attn.linear %r, %w : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<64x40x!attn.quantized<u8 group 32 axis 0>> -> tensor<?x40xf32>
   %z = attn.parameter_slice @z[%i] : tensor<35x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>>
-  // CHECK: attn.linear %{{.*}} : tensor<?x35x!attn.quantized<s8 group 32 axis 1>>, tensor<1x35x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>> -> tensor<?x32xf32>
+  // CHECK: attn.linear %{{.*}} {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x35x!attn.quantized<s8 group 32 axis 1>>, tensor<1x35x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>> -> tensor<?x32xf32>
   %v = attn.linear %q, %z : tensor<?x35x!attn.quantized<s8 group 32 axis 1>>, tensor<35x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>> -> tensor<?x32xf32>
   return %y, %v : tensor<?x40xf32>, tensor<?x32xf32>
 }

@@ -16,7 +16,7 @@ func.func @exact(%ids: tensor<?xi32>) -> tensor<?x80xf32> {
   %x = attn.embedding %ids, %t : tensor<?xi32>, tensor<7x50xf32> -> tensor<?x50xf32>
   // CHECK: attn.rms_norm {{.*}} columns 50 : tensor<?x64xf32>, tensor<64xf32>
   %h = attn.rms_norm %x, %g epsilon 1.0e-6 : tensor<?x50xf32>, tensor<50xf32>
-  // CHECK: attn.linear {{.*}} : tensor<?x64xf32>, tensor<3x50x32xf32> -> tensor<?x80xf32>
+  // CHECK: attn.linear {{.*}} {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<3x50x32xf32> -> tensor<?x80xf32>
   %y = attn.linear %h, %w : tensor<?x50xf32>, tensor<50x80xf32> -> tensor<?x80xf32>
   return %y : tensor<?x80xf32>
 }
@@ -85,7 +85,7 @@ func.func @tied(%ids: tensor<?xi32>) -> tensor<?x97xf32> {
   %t = attn.parameter_slice @wte : tensor<97x32xf32>
   // CHECK: attn.embedding {{.*}} tensor<4x32x32xf32> -> tensor<?x32xf32>
   %x = attn.embedding %ids, %t : tensor<?xi32>, tensor<97x32xf32> -> tensor<?x32xf32>
-  // CHECK: attn.linear %{{.*}}, %{{.*}} : tensor<?x32xf32>, tensor<4x32x32xf32> -> tensor<?x97xf32>
+  // CHECK: attn.linear %{{.*}}, %{{.*}} {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x32xf32>, tensor<4x32x32xf32> -> tensor<?x97xf32>
   %y = attn.linear %x, %t transposed : tensor<?x32xf32>, tensor<97x32xf32> -> tensor<?x97xf32>
   return %y : tensor<?x97xf32>
 }
@@ -127,14 +127,14 @@ func.func @recurrent(%x: tensor<?x10xf32> {attn.name = "x"}, %state: tensor<?x2x
   }
   // CHECK: attn.select_rows %{{.*}} : tensor<?x2x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
   %h = attn.select_rows %state[%c0], %slots : tensor<?x2x33xf32>, tensor<?xi32> -> tensor<?x33xf32>
-  // CHECK: attn.recurrence gru %{{.*}} bias(%{{.*}} : tensor<192xf32>) rows(%{{.*}}) init(%{{.*}}) : tensor<?x192xf32>, tensor<6x33x32xf32>, tensor<?xi32>, tensor<?x64xf32>
+  // CHECK: attn.recurrence gru %{{.*}} bias(%{{.*}} : tensor<192xf32>) rows(%{{.*}}) init(%{{.*}}) {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x192xf32>, tensor<6x33x32xf32>, tensor<?xi32>, tensor<?x64xf32>
   %y, %last = attn.recurrence gru %gates, %hidden bias(%hidden_bias : tensor<99xf32>) rows(%begin) init(%h) : tensor<?x99xf32>, tensor<33x99xf32>, tensor<?xi32>, tensor<?x33xf32>
   %z, %first = attn.recurrence gru %gates, %hidden bias(%hidden_bias : tensor<99xf32>) rows(%begin) init(%h) reverse : tensor<?x99xf32>, tensor<33x99xf32>, tensor<?xi32>, tensor<?x33xf32>
   // CHECK: attn.update_rows %{{.*}} : tensor<?x2x64xf32>, tensor<?x64xf32>, tensor<?xi32>
   %new = attn.update_rows %state[%c0], %last, %slots : tensor<?x2x33xf32>, tensor<?x33xf32>, tensor<?xi32>
   // CHECK: attn.concat %{{.*}}, %{{.*}} columns [33, 33] width 96 : tensor<?x64xf32>, tensor<?x64xf32>
   %both = attn.concat %y, %z : tensor<?x33xf32>, tensor<?x33xf32>
-  // CHECK: attn.linear %{{.*}} : tensor<?x96xf32>, tensor<1x66x32xf32> -> tensor<?x20xf32>
+  // CHECK: attn.linear %{{.*}} {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x96xf32>, tensor<1x66x32xf32> -> tensor<?x20xf32>
   %result = attn.linear %both, %out : tensor<?x66xf32>, tensor<66x20xf32> -> tensor<?x20xf32>
   // CHECK: return %{{.*}} : tensor<?x20xf32>, tensor<?x2x64xf32>
   return %result, %new : tensor<?x20xf32>, tensor<?x2x33xf32>

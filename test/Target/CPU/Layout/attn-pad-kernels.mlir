@@ -30,7 +30,7 @@ func.func @whole(%x: tensor<?x33xf32>, %w: tensor<33x64xf32>) -> tensor<?x64xf32
 // A product that is returned stores its last panel narrow.
 // CHECK-LABEL: @transposed
 // CHECK: %[[P:.*]] = linalg.pack {{.*}} inner_dims_pos = [0] inner_tiles = [32] into %{{.*}} : tensor<65x7xf32> -> tensor<3x7x32xf32>
-// CHECK: %[[Y:.*]] = attn.linear %{{.*}}, %[[P]] : tensor<?x7xf32>, tensor<3x7x32xf32> -> tensor<?x65xf32>
+// CHECK: %[[Y:.*]] = attn.linear %{{.*}}, %[[P]] {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x7xf32>, tensor<3x7x32xf32> -> tensor<?x65xf32>
 // CHECK: return %[[Y]]
 func.func @transposed(%x: tensor<?x7xf32>, %w: tensor<65x7xf32>) -> tensor<?x65xf32> {
   %y = attn.linear %x, %w transposed : tensor<?x7xf32>, tensor<65x7xf32> -> tensor<?x65xf32>

@@ -46,7 +46,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @encoder
   func.func @encoder(%x: tensor<?x64xf32>, %w: tensor<8x32x64xbf16>, %s: f32) -> tensor<?x4x64xf32> {
-    %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<8x32x64xbf16> -> tensor<?x256xf32>
+    %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<8x32x64xbf16> -> tensor<?x256xf32>
     %q = attn.split_heads %0 : tensor<?x256xf32> -> tensor<?x4x64xf32>
     // CHECK: attn.attention {{.*}} {attn_cpu.paired}
     %1 = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
@@ -65,8 +65,8 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
   // CHECK-LABEL: @mixed
   // CHECK-NOT: paired
   func.func @mixed(%x: tensor<?x64xf32>, %w: tensor<8x32x64xbf16>, %f: tensor<2x64x32xf32>, %s: f32) -> tensor<?x4x64xf32> {
-    %y = attn.linear %x, %f : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
-    %0 = attn.linear %y, %w : tensor<?x64xf32>, tensor<8x32x64xbf16> -> tensor<?x256xf32>
+    %y = attn.linear %x, %f {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+    %0 = attn.linear %y, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<8x32x64xbf16> -> tensor<?x256xf32>
     %q = attn.split_heads %0 : tensor<?x256xf32> -> tensor<?x4x64xf32>
     %1 = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
     return %1 : tensor<?x4x64xf32>

@@ -18,10 +18,10 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
   func.func @shared(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
     // CHECK: %[[ROWS:.*]] = attn_cpu.cast_rows %arg0 : tensor<?x35xf32> -> tensor<?x64xbf16>
     // CHECK-NOT: attn_cpu.cast_rows
-    // CHECK: attn.linear %[[ROWS]], %arg1 : tensor<?x64xbf16>, tensor<2x18x64xbf16>
+    // CHECK: attn.linear %[[ROWS]], %arg1 {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<2x18x64xbf16>
     // CHECK: attn.linear %[[ROWS]], %arg1
-    %0 = attn.linear %x, %w : tensor<?x35xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
-    %1 = attn.linear %x, %w : tensor<?x35xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
+    %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x35xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
+    %1 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x35xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
     return %0, %1 : tensor<?x64xf32>, tensor<?x64xf32>
   }
 
@@ -29,8 +29,8 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
   // CHECK-LABEL: @others
   func.func @others(%x: tensor<?x64xf32>, %a: tensor<2x64x32xf32>, %b: tensor<2x64x32xf16>, %c: tensor<64x64xbf16>) -> (tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>) {
     // CHECK-NOT: attn_cpu.cast_rows
-    %0 = attn.linear %x, %a : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
-    %1 = attn.linear %x, %b : tensor<?x64xf32>, tensor<2x64x32xf16> -> tensor<?x64xf32>
+    %0 = attn.linear %x, %a {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+    %1 = attn.linear %x, %b {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf16> -> tensor<?x64xf32>
     %2 = attn.linear %x, %c : tensor<?x64xf32>, tensor<64x64xbf16> -> tensor<?x64xf32>
     return %0, %1, %2 : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>
   }
@@ -43,7 +43,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
   // CHECK-LABEL: @tiles
   func.func @tiles(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
     // CHECK: attn_cpu.cast_rows
-    %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+    %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     return %0 : tensor<?x64xf32>
   }
 }
@@ -55,7 +55,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
   // CHECK-LABEL: @widened
   func.func @widened(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
     // CHECK-NOT: attn_cpu.cast_rows
-    %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+    %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     return %0 : tensor<?x64xf32>
   }
 }
@@ -73,18 +73,18 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     %scale = arith.constant 0.125 : f32
     %n = attn.rms_norm %x, %g epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
     // CHECK-COUNT-4: attn_cpu.cast_rows
-    %a = attn.linear %n, %w : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+    %a = attn.linear %n, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     %s = attn.add %a, %n : tensor<?x64xf32>
-    %h = attn.linear %s, %w, (%g) : tensor<?x64xf32>, tensor<2x32x64xbf16>, (tensor<64xf32>) -> tensor<?x64xf32> {
+    %h = attn.linear %s, %w, (%g) {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16>, (tensor<64xf32>) -> tensor<?x64xf32> {
     ^bb0(%sum: f32, %bias: f32):
       %0 = arith.addf %sum, %bias : f32
       attn.yield %0 : f32
     }
-    %i = attn.linear %h, %w : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+    %i = attn.linear %h, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     %t = attn.attention %q, %q, %q, %scale maps [#q, #v, #w, #o]
       : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
     %m = attn.merge_heads %t : tensor<?x2x32xf32> -> tensor<?x64xf32>
-    %y = attn.linear %m, %w, (%i) : tensor<?x64xf32>, tensor<2x32x64xbf16>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
+    %y = attn.linear %m, %w, (%i) {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
     ^bb0(%sum: f32, %other: f32):
       %0 = arith.addf %sum, %other : f32
       attn.yield %0 : f32
@@ -97,15 +97,15 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
       -> (tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>) {
     // CHECK-COUNT-4: attn_cpu.cast_rows
     %c = attn.add %x, %x : tensor<?x36xf32>
-    %a = attn.linear %c, %v : tensor<?x36xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
-    %b = attn.linear %a, %w : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+    %a = attn.linear %c, %v {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x36xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
+    %b = attn.linear %a, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     %e = attn.embedding %ids, %table : tensor<?xi32>, tensor<9x64xf32> -> tensor<?x64xf32>
-    %h = attn.linear %e, %w, (%g) : tensor<?x64xf32>, tensor<2x32x64xbf16>, (tensor<64xf32>) -> tensor<?x64xf32> {
+    %h = attn.linear %e, %w, (%g) {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16>, (tensor<64xf32>) -> tensor<?x64xf32> {
     ^bb0(%sum: f32, %bias: f32):
       %0 = arith.addf %sum, %bias : f32
       attn.yield %0 : f32
     }
-    %d = attn.linear %h, %w : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+    %d = attn.linear %h, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     return %b, %h, %d : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>
   }
 }

@@ -12,8 +12,8 @@
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @linear(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>, %y: tensor<?x3072xf32>, %v: tensor<2x3072x32xf32>, %u: tensor<64x33xf32>)
       -> (tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x33xf32>) {
-    %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
-    %1 = attn.linear %y, %v : tensor<?x3072xf32>, tensor<2x3072x32xf32> -> tensor<?x64xf32>
+    %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+    %1 = attn.linear %y, %v {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x3072xf32>, tensor<2x3072x32xf32> -> tensor<?x64xf32>
     %2 = attn.linear %x, %u : tensor<?x64xf32>, tensor<64x33xf32> -> tensor<?x33xf32>
     return %0, %1, %2 : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x33xf32>
   }
@@ -25,7 +25,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 // CHECK: #attn.schedule<kernel = <chains = 4, columns = 16, pair_rows = 5, {{.*}} rows = 6, {{.*}}>, rows = [14, 8, 4, 1], task_rows = 210, widen_rows = 28>
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   func.func @pairs(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
-    %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+    %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     return %0 : tensor<?x64xf32>
   }
 }
@@ -36,7 +36,7 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
 // CHECK: #attn.schedule<kernel = <chains = 4, columns = 32, matrix_rows = 16, pair_rows = 13, {{.*}} rows = 14, {{.*}}>, rows = [32, 16, 4, 1], task_rows = 224>
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @matrix(%x: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
-    %0 = attn.linear %x, %w : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+    %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     return %0 : tensor<?x64xf32>
   }
 }
@@ -47,7 +47,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 // CHECK: #attn.schedule<kernel = <chains = 4, columns = 32, group_rows = 7, {{.*}} rows = 7, {{.*}}>, rows = [12, 4, 1], task_rows = 60>
 module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @integers(%x: tensor<?x8192x!attn.quantized<s8 group 32 axis 1>>, %w: tensor<2x8192x32x!attn.quantized<u4 group 32 axis 0>>) -> tensor<?x64xf32> {
-    %0 = attn.linear %x, %w : tensor<?x8192x!attn.quantized<s8 group 32 axis 1>>, tensor<2x8192x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x64xf32>
+    %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x8192x!attn.quantized<s8 group 32 axis 1>>, tensor<2x8192x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x64xf32>
     return %0 : tensor<?x64xf32>
   }
 }
@@ -58,7 +58,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
 // CHECK: #attn.schedule<kernel = <chains = 4, columns = 32, {{.*}} rows = 14, {{.*}}>, rows = 8>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @recurrence(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>, %begin: tensor<?xi32>) -> tensor<?x64xf32> {
-    %y, %h = attn.recurrence rnn_tanh %x, %w rows(%begin) : tensor<?x64xf32>, tensor<2x64x32xf32>, tensor<?xi32>
+    %y, %h = attn.recurrence rnn_tanh %x, %w rows(%begin) {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32>, tensor<?xi32>
     return %y : tensor<?x64xf32>
   }
 }

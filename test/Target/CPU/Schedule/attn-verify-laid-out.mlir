@@ -60,7 +60,7 @@ module attributes {attn.target = {target = "cpu"}} {
 module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <ahead_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 func.func @linear(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
   // expected-error@+1 {{'attn.linear' op has no attn.schedule, which attn-cpu-schedule sets}}
-  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+  %y = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 }

@@ -28,12 +28,12 @@ func.func @gated(%x: tensor<?x64xf32>, %v: tensor<3x64x32xf32>, %w: tensor<3x64x
   // CHECK: scf.forall.in_parallel
   // CHECK-NOT: scf.forall (
   // CHECK: return
-  %up = attn.linear %x, %v, (%b) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<3x64x32xf32>, (tensor<96xf32>) -> tensor<?x96xf32> {
+  %up = attn.linear %x, %v, (%b) {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<3x64x32xf32>, (tensor<96xf32>) -> tensor<?x96xf32> {
   ^bb0(%sum: f32, %bias: f32):
     %0 = arith.addf %sum, %bias : f32
     attn.yield %0 : f32
   }
-  %y = attn.linear %x, %w, (%up) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<3x64x32xf32>, (tensor<?x96xf32>) -> tensor<?x96xf32> {
+  %y = attn.linear %x, %w, (%up) {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<3x64x32xf32>, (tensor<?x96xf32>) -> tensor<?x96xf32> {
   ^bb0(%sum: f32, %other: f32):
     %0 = arith.mulf %sum, %other : f32
     attn.yield %0 : f32
@@ -57,8 +57,8 @@ func.func @deep(%x: tensor<?x2048xf32>, %v: tensor<3x2048x32xf32>, %w: tensor<3x
   // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<6x512xf32>, tensor<512x32xf32>)
   // CHECK: arith.mulf
   // CHECK: scf.forall.in_parallel
-  %up = attn.linear %x, %v {attn.schedule = #linear} : tensor<?x2048xf32>, tensor<3x2048x32xf32> -> tensor<?x96xf32>
-  %y = attn.linear %x, %w, (%up) {attn.schedule = #linear} : tensor<?x2048xf32>, tensor<3x2048x32xf32>, (tensor<?x96xf32>) -> tensor<?x96xf32> {
+  %up = attn.linear %x, %v {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x2048xf32>, tensor<3x2048x32xf32> -> tensor<?x96xf32>
+  %y = attn.linear %x, %w, (%up) {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x2048xf32>, tensor<3x2048x32xf32>, (tensor<?x96xf32>) -> tensor<?x96xf32> {
   ^bb0(%sum: f32, %other: f32):
     %0 = arith.mulf %sum, %other : f32
     attn.yield %0 : f32
@@ -74,8 +74,8 @@ func.func @deep(%x: tensor<?x2048xf32>, %v: tensor<3x2048x32xf32>, %w: tensor<3x
 // CHECK-LABEL: @other_rows
 func.func @other_rows(%x: tensor<?x64xf32>, %z: tensor<?x64xf32>, %v: tensor<2x64x32xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
   // CHECK-COUNT-2: scf.forall (
-  %up = attn.linear %z, %v {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
-  %y = attn.linear %x, %w, (%up) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %up = attn.linear %z, %v {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+  %y = attn.linear %x, %w, (%up) {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %other: f32):
     %0 = arith.mulf %sum, %other : f32
     attn.yield %0 : f32
@@ -92,8 +92,8 @@ func.func @other_rows(%x: tensor<?x64xf32>, %z: tensor<?x64xf32>, %v: tensor<2x6
 // CHECK-LABEL: @other_type
 func.func @other_type(%x: tensor<?x64xf32>, %v: tensor<2x32x64xbf16>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
   // CHECK-COUNT-2: scf.forall (
-  %up = attn.linear %x, %v {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
-  %y = attn.linear %x, %w, (%up) {attn.schedule = #linear1} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %up = attn.linear %x, %v {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+  %y = attn.linear %x, %w, (%up) {attn.schedule = #linear1, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %other: f32):
     %0 = arith.mulf %sum, %other : f32
     attn.yield %0 : f32
@@ -109,8 +109,8 @@ func.func @other_type(%x: tensor<?x64xf32>, %v: tensor<2x32x64xbf16>, %w: tensor
 // CHECK-LABEL: @narrow
 func.func @narrow(%x: tensor<?x64xf32>, %v: tensor<2x64x32xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x33xf32> {
   // CHECK-COUNT-2: scf.forall (
-  %up = attn.linear %x, %v {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x33xf32>
-  %y = attn.linear %x, %w, (%up) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x33xf32>) -> tensor<?x33xf32> {
+  %up = attn.linear %x, %v {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x33xf32>
+  %y = attn.linear %x, %w, (%up) {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x33xf32>) -> tensor<?x33xf32> {
   ^bb0(%sum: f32, %other: f32):
     %0 = arith.mulf %sum, %other : f32
     attn.yield %0 : f32
@@ -126,12 +126,12 @@ func.func @narrow(%x: tensor<?x64xf32>, %v: tensor<2x64x32xf32>, %w: tensor<2x64
 // CHECK-LABEL: @rows_inside
 func.func @rows_inside(%x: tensor<?x64xf32>, %v: tensor<2x64x32xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
   // CHECK-COUNT-2: scf.forall (
-  %up = attn.linear %x, %v, (%x) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %up = attn.linear %x, %v, (%x) {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %other: f32):
     %0 = arith.addf %sum, %other : f32
     attn.yield %0 : f32
   }
-  %y = attn.linear %x, %w, (%up) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %y = attn.linear %x, %w, (%up) {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %other: f32):
     %0 = arith.mulf %sum, %other : f32
     attn.yield %0 : f32
@@ -147,8 +147,8 @@ func.func @rows_inside(%x: tensor<?x64xf32>, %v: tensor<2x64x32xf32>, %w: tensor
 // CHECK-LABEL: @read_twice
 func.func @read_twice(%x: tensor<?x64xf32>, %v: tensor<2x64x32xf32>, %w: tensor<2x64x32xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
   // CHECK-COUNT-2: scf.forall (
-  %up = attn.linear %x, %v {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
-  %y = attn.linear %x, %w, (%up) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %up = attn.linear %x, %v {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+  %y = attn.linear %x, %w, (%up) {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %other: f32):
     %0 = arith.mulf %sum, %other : f32
     attn.yield %0 : f32
@@ -167,9 +167,9 @@ func.func @before_loop(%x: tensor<?x64xf32>, %v: tensor<2x64x32xf32>, %w: tensor
   // CHECK: scf.forall (
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %up = attn.linear %x, %v {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+  %up = attn.linear %x, %v {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?x64xf32>) {
-    %y = attn.linear %x, %w, (%up) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
+    %y = attn.linear %x, %w, (%up) {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
     ^bb0(%sum: f32, %other: f32):
       %0 = arith.mulf %sum, %other : f32
       attn.yield %0 : f32
@@ -188,9 +188,9 @@ func.func @before_loop(%x: tensor<?x64xf32>, %v: tensor<2x64x32xf32>, %w: tensor
 func.func @two(%x: tensor<?x64xf32>, %u: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
   // CHECK-COUNT-2: scf.forall (
   // CHECK-NOT: scf.forall (
-  %a = attn.linear %x, %u {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
-  %b = attn.linear %x, %v {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
-  %y = attn.linear %x, %w, (%a, %b) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>, tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %a = attn.linear %x, %u {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+  %b = attn.linear %x, %v {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+  %y = attn.linear %x, %w, (%a, %b) {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<?x64xf32>, tensor<?x64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %first: f32, %second: f32):
     %0 = arith.mulf %first, %second : f32
     %1 = arith.mulf %sum, %0 : f32

@@ -25,7 +25,7 @@ attn.parameter @w : tensor<3x64x32x!attn.quantized<u4 group 32 axis 0>> from [#a
 func.func @rows(%q: tensor<?x64x!attn.quantized<s8 group 32 axis 1>>) -> tensor<?x96xf32> {
   %w = attn.parameter_slice @w : tensor<3x64x32x!attn.quantized<u4 group 32 axis 0>>
   // expected-error@+1 {{has no tiled form: it reads 'tensor<?x64x!attn.quantized<s8 group 32 axis 1>>', which is no result of attn.quantize_rows}}
-  %y = attn.linear %q, %w : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<3x64x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x96xf32>
+  %y = attn.linear %q, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<3x64x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>
 }
 

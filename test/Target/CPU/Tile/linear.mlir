@@ -19,7 +19,7 @@ func.func @bias(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>, %b: tensor<64xf32
   // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<2x64xf32>
   // CHECK: scf.for
   // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<1x64xf32>, tensor<64x32xf32>)
-  %y = attn.linear %x, %w, (%b) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<64xf32>) -> tensor<?x64xf32> {
+  %y = attn.linear %x, %w, (%b) {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32>, (tensor<64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %bias: f32):
     %0 = arith.addf %sum, %bias : f32
     attn.yield %0 : f32
@@ -36,7 +36,7 @@ func.func @bias(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>, %b: tensor<64xf32
 // CHECK-SAME: %[[R:[a-z0-9]+]]: tensor<?x32xf32>
 func.func @in_place(%r: tensor<?x32xf32>, %x: tensor<?x64xf32>, %w: tensor<1x64x32xf32>) -> tensor<?x32xf32> {
   // CHECK: shared_outs(%{{.*}} = %[[R]])
-  %y = attn.linear %x, %w, (%r) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<1x64x32xf32>, (tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %y = attn.linear %x, %w, (%r) {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<1x64x32xf32>, (tensor<?x32xf32>) -> tensor<?x32xf32> {
   ^bb0(%sum: f32, %old: f32):
     %0 = arith.addf %sum, %old : f32
     attn.yield %0 : f32
@@ -54,7 +54,7 @@ func.func @in_place(%r: tensor<?x32xf32>, %x: tensor<?x64xf32>, %w: tensor<1x64x
 func.func @read_again(%r: tensor<?x32xf32>, %x: tensor<?x64xf32>, %w: tensor<1x64x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
   // CHECK: %[[E:.*]] = tensor.empty
   // CHECK: shared_outs(%{{.*}} = %[[E]])
-  %y = attn.linear %x, %w, (%r) {attn.schedule = #linear} : tensor<?x64xf32>, tensor<1x64x32xf32>, (tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %y = attn.linear %x, %w, (%r) {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<1x64x32xf32>, (tensor<?x32xf32>) -> tensor<?x32xf32> {
   ^bb0(%sum: f32, %old: f32):
     %0 = arith.addf %sum, %old : f32
     attn.yield %0 : f32
@@ -73,10 +73,10 @@ func.func @rows_apart(%x: tensor<?x64xf32>, %w: tensor<16x64x32xf32>, %v: tensor
   // CHECK: %[[WIDE:.*]] = tensor.empty(%{{.*}}) : tensor<?x528xf32>
   // CHECK: %[[ROWS:.*]] = tensor.extract_slice %[[WIDE]][0, 0] [%{{.*}}, 512] [1, 1] : tensor<?x528xf32> to tensor<?x512xf32>
   // CHECK: shared_outs(%{{.*}} = %[[ROWS]])
-  %y = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x64xf32>, tensor<16x64x32xf32> -> tensor<?x512xf32>
+  %y = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<16x64x32xf32> -> tensor<?x512xf32>
   // CHECK: %[[OUT:.*]] = tensor.empty(%{{.*}}) : tensor<?x512xf32>
   // CHECK: shared_outs(%{{.*}} = %[[OUT]])
-  %z = attn.linear %y, %v {attn.schedule = #linear} : tensor<?x512xf32>, tensor<16x512x32xf32> -> tensor<?x512xf32>
+  %z = attn.linear %y, %v {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x512xf32>, tensor<16x512x32xf32> -> tensor<?x512xf32>
   return %z : tensor<?x512xf32>
 }
 }
@@ -90,8 +90,8 @@ module attributes {attn.schedule = #attn.schedule<rows = <alias_bytes = 2048, ap
 // CHECK-LABEL: @rows_close
 func.func @rows_close(%x: tensor<?x64xf32>, %w: tensor<15x64x32xf32>, %v: tensor<1x480x32xf32>) -> tensor<?x32xf32> {
   // CHECK: tensor.empty(%{{.*}}) : tensor<?x480xf32>
-  %y = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x64xf32>, tensor<15x64x32xf32> -> tensor<?x480xf32>
-  %z = attn.linear %y, %v {attn.schedule = #linear} : tensor<?x480xf32>, tensor<1x480x32xf32> -> tensor<?x32xf32>
+  %y = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<15x64x32xf32> -> tensor<?x480xf32>
+  %z = attn.linear %y, %v {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x480xf32>, tensor<1x480x32xf32> -> tensor<?x32xf32>
   return %z : tensor<?x32xf32>
 }
 }
@@ -113,7 +113,7 @@ func.func @aliasing(%x: tensor<?x512xf32> {attn.name = "x", attn.dims = ["rows"]
   // CHECK: tensor.parallel_insert_slice %[[ROW]]
   // CHECK: scf.forall
   // CHECK: tensor.extract_slice %[[APART]]
-  %y = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x512xf32>, tensor<1x512x32xf32> -> tensor<?x32xf32>
+  %y = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x512xf32>, tensor<1x512x32xf32> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
 }
@@ -130,7 +130,7 @@ func.func @apart(%x: tensor<?x480xf32> {attn.name = "x", attn.dims = ["rows"]}, 
   // CHECK: scf.forall (
   // CHECK-NOT: scf.forall (
   // CHECK: return
-  %y = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x480xf32>, tensor<1x480x32xf32> -> tensor<?x32xf32>
+  %y = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x480xf32>, tensor<1x480x32xf32> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
 }
@@ -154,7 +154,7 @@ func.func @pairs(%x: tensor<?x35xf32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64x
   // CHECK: linalg.matmul {{.*}}ins(%{{.*}}, %[[PANEL]] : tensor<6x35xf32>, tensor<35x32xf32>)
   // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<2x35xf32>, tensor<18x64xbf16>, tensor<2x32xf32>
   // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<1x35xf32>, tensor<18x64xbf16>, tensor<1x32xf32>
-  %y = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x35xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
+  %y = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x35xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 
@@ -167,7 +167,7 @@ func.func @half(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf16>) -> tensor<?x64xf3
   // CHECK: %[[WIDE:.*]] = scf.for {{.*}} -> (tensor<64x32xf32>)
   // CHECK: linalg.matmul {{.*}}ins({{.*}} : tensor<6x64xf32>, tensor<64x32xf32>)
   // CHECK: linalg.matmul {{.*}}ins({{.*}} : tensor<2x64xf32>, tensor<64x32xf16>)
-  %y = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x64xf32>, tensor<2x64x32xf16> -> tensor<?x64xf32>
+  %y = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf16> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 
@@ -184,7 +184,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     %r = attn_cpu.cast_rows %x : tensor<?x35xf32> -> tensor<?x64xbf16>
     // CHECK-NOT: linalg.matmul
     // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<6x36xbf16>, tensor<18x64xbf16>
-    %y = attn.linear %r, %w {attn.schedule = #linear} : tensor<?x64xbf16>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
+    %y = attn.linear %r, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
     return %y : tensor<?x64xf32>
   }
 }
@@ -202,7 +202,7 @@ func.func @widened_rows(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tens
   // CHECK: tensor.extract_slice %[[ROWS]]
   // CHECK: linalg.matmul {{.*}} tensor<6x64xf32>, tensor<64x32xf32>
   // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<2x64xf32>, tensor<32x64xbf16>
-  %y = attn.linear %r, %w {attn.schedule = #linear} : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+  %y = attn.linear %r, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 
@@ -223,7 +223,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: tensor.extract_slice %[[LAST]][%{{.*}}, 0] [1, 32]
     // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<4x64xbf16>
     // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<1x64xbf16>
-    %y = attn.linear %r, %w {attn.schedule = #linear} : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+    %y = attn.linear %r, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     return %y : tensor<?x64xf32>
   }
 }
@@ -238,7 +238,7 @@ func.func @gather(%ids: tensor<?xi32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64x
   // CHECK: %[[PLACE:.*]] = affine.apply #{{.*}}(%[[COLUMN]], %{{.*}})
   // CHECK: tensor.extract %arg1[%{{.*}}, %[[PAIR]], %[[PLACE]]]
   // CHECK: arith.extf
-  %0 = attn.embedding %ids, %w : tensor<?xi32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
+  %0 = attn.embedding %ids, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?xi32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
   return %0 : tensor<?x64xf32>
 }
 
@@ -266,7 +266,7 @@ func.func @deep(%x: tensor<?x3072xf32>, %w: tensor<24x3072x32xf32>, %b: tensor<7
   // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<1x512xf32>
   // CHECK: linalg.generic
   // CHECK: arith.addf
-  %y = attn.linear %x, %w, (%b) {attn.schedule = #linear} : tensor<?x3072xf32>, tensor<24x3072x32xf32>, (tensor<768xf32>) -> tensor<?x768xf32> {
+  %y = attn.linear %x, %w, (%b) {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x3072xf32>, tensor<24x3072x32xf32>, (tensor<768xf32>) -> tensor<?x768xf32> {
   ^bb0(%sum: f32, %bias: f32):
     %0 = arith.addf %sum, %bias : f32
     attn.yield %0 : f32
@@ -284,8 +284,8 @@ func.func @not_deep(%x: tensor<?x1552xf32>, %v: tensor<2x1552x32xf32>, %z: tenso
     -> (tensor<?x64xf32>, tensor<?x64xf32>) {
   // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<6x1552xf32>
   // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<6x1504xf32>
-  %a = attn.linear %x, %v {attn.schedule = #linear} : tensor<?x1552xf32>, tensor<2x1552x32xf32> -> tensor<?x64xf32>
-  %c = attn.linear %z, %w {attn.schedule = #linear} : tensor<?x1504xf32>, tensor<2x1504x32xf32> -> tensor<?x64xf32>
+  %a = attn.linear %x, %v {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x1552xf32>, tensor<2x1552x32xf32> -> tensor<?x64xf32>
+  %c = attn.linear %z, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x1504xf32>, tensor<2x1504x32xf32> -> tensor<?x64xf32>
   return %a, %c : tensor<?x64xf32>, tensor<?x64xf32>
 }
 
@@ -307,7 +307,7 @@ func.func @deep_heads(%x: tensor<?x2048xf32>, %w: tensor<10x2048x32xf32>, %c: te
   // CHECK: scf.forall.in_parallel
   // CHECK-NOT: math.fma
   // CHECK: return
-  %0 = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x2048xf32>, tensor<10x2048x32xf32> -> tensor<?x320xf32>
+  %0 = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x2048xf32>, tensor<10x2048x32xf32> -> tensor<?x320xf32>
   %1 = attn.split_heads %0 : tensor<?x320xf32> -> tensor<?x5x64xf32>
   %2 = attn.rope %1, %c, %s heads 3 : tensor<?x5x64xf32>, tensor<?x32xf32>
   %y = attn.merge_heads %2 : tensor<?x5x64xf32> -> tensor<?x320xf32>
@@ -329,10 +329,10 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: scf.for {{.*}} -> (tensor<512x32xf32>)
     // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<6x512xf32>, tensor<512x32xf32>)
     // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<4x512xf32>, tensor<256x64xbf16>
-    %y = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x3072xf32>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
+    %y = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x3072xf32>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
     // CHECK: scf.for {{.*}} to %c3072{{.*}} step %c1024
     // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<6x1024xbf16>, tensor<512x64xbf16>
-    %z = attn.linear %r, %w {attn.schedule = #linear1} : tensor<?x3072xbf16>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
+    %z = attn.linear %r, %w {attn.schedule = #linear1, layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x3072xbf16>, tensor<8x1536x64xbf16> -> tensor<?x256xf32>
     return %y, %z : tensor<?x256xf32>, tensor<?x256xf32>
   }
 }
@@ -346,7 +346,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
   // CHECK-LABEL: @not_deep_pairs
   func.func @not_deep_pairs(%r: tensor<?x2048xbf16>, %w: tensor<8x1024x64xbf16>) -> tensor<?x256xf32> {
     // CHECK: attn_cpu.vnni_matmul {{.*}} tensor<6x2048xbf16>, tensor<1024x64xbf16>
-    %y = attn.linear %r, %w {attn.schedule = #linear} : tensor<?x2048xbf16>, tensor<8x1024x64xbf16> -> tensor<?x256xf32>
+    %y = attn.linear %r, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x2048xbf16>, tensor<8x1024x64xbf16> -> tensor<?x256xf32>
     return %y : tensor<?x256xf32>
   }
 }

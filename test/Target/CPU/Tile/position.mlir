@@ -91,7 +91,7 @@ func.func @of_product(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>, %c: tensor
   // CHECK: scf.for %{{.*}} = %{{.*}} to %[[END]] {{.*}} iter_args(%{{.*}} = %[[TILE]])
   // CHECK-COUNT-2: vector.transfer_write {{.*}} : vector<32xf32>, tensor<?x64xf32>
   // CHECK-NOT: scf.forall (
-  %0 = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x48xf32>, tensor<10x48x32xf32> -> tensor<?x320xf32>
+  %0 = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x48xf32>, tensor<10x48x32xf32> -> tensor<?x320xf32>
   %1 = attn.split_heads %0 : tensor<?x320xf32> -> tensor<?x5x64xf32>
   %2 = attn.rope %1, %c, %s heads 3 : tensor<?x5x64xf32>, tensor<?x32xf32>
   %y = attn.merge_heads %2 : tensor<?x5x64xf32> -> tensor<?x320xf32>
@@ -108,7 +108,7 @@ func.func @beside_product(%x: tensor<?x48xf32>, %w: tensor<4x48x32xf32>, %c: ten
     -> (tensor<?x2x64xf32>, tensor<?x2x64xf32>) {
   // CHECK: scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, 4)
   // CHECK: scf.forall (%{{.*}}) in
-  %0 = attn.linear %x, %w {attn.schedule = #linear} : tensor<?x48xf32>, tensor<4x48x32xf32> -> tensor<?x128xf32>
+  %0 = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x48xf32>, tensor<4x48x32xf32> -> tensor<?x128xf32>
   %1 = attn.split_heads %0 : tensor<?x128xf32> -> tensor<?x2x64xf32>
   %2 = attn.rope %1, %c, %s : tensor<?x2x64xf32>, tensor<?x32xf32>
   return %1, %2 : tensor<?x2x64xf32>, tensor<?x2x64xf32>
@@ -141,10 +141,10 @@ func.func @scaled(%ids: tensor<?xi32>, %t: tensor<97x64xbf16>, %panels: tensor<4
   %x = attn.embedding %ids, %t scale 8.0 : tensor<?xi32>, tensor<97x64xbf16> -> tensor<?x64xf32>
   // CHECK: %[[ELEMENT:.*]] = tensor.extract %{{.*}} : tensor<4x40x32xf32>
   // CHECK: arith.mulf %[[ELEMENT]], %{{.*}} : f32
-  %y = attn.embedding %ids, %panels scale 8.0 : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
+  %y = attn.embedding %ids, %panels scale 8.0 {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
   // CHECK: tensor<4x40x32xf32>
   // CHECK-NOT: arith.mulf
   // CHECK: return
-  %z = attn.embedding %ids, %panels : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
+  %z = attn.embedding %ids, %panels {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?xi32>, tensor<4x40x32xf32> -> tensor<?x64xf32>
   return %x, %y, %z : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>
 }

@@ -23,7 +23,7 @@ func.func @product(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   // CHECK: attn_cpu.quantized_matmul {{.*}} depth 64 of !attn.quantized<u4 group 32 axis 0> {{.*}} : tensor<6x128xi8>, tensor<2x576xi8>, tensor<6x32xf32> -> tensor<6x32xf32>
   // CHECK: attn_cpu.quantized_matmul {{.*}} tensor<2x32xf32>
   // CHECK: attn_cpu.quantized_matmul {{.*}} tensor<1x32xf32>
-  %y = attn.linear %q, %w {attn.schedule = #linear} : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x64xf32>
+  %y = attn.linear %q, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 
@@ -34,6 +34,6 @@ func.func @embedding(%ids: tensor<?xi32>) -> tensor<?x64xf32> {
   // CHECK: tensor.extract %{{.*}} : tensor<2x2x576xi8>
   // CHECK: arith.subi %{{.*}}, %{{.*}} : i32
   // CHECK: arith.bitcast %{{.*}} : i32 to f32
-  %x = attn.embedding %ids, %w : tensor<?xi32>, tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x64xf32>
+  %x = attn.embedding %ids, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?xi32>, tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x64xf32>
   return %x : tensor<?x64xf32>
 }

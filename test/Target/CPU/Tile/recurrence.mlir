@@ -24,7 +24,7 @@ func.func @lstm(%x: tensor<?x256xf32>, %w: tensor<8x33x32xbf16>, %begin: tensor<
   // CHECK: scf.forall.in_parallel
   // CHECK-COUNT-2: tensor.parallel_insert_slice
   // CHECK-NOT: tensor.parallel_insert_slice
-  %y, %last:2 = attn.recurrence lstm %x, %w rows(%begin) init(%h, %h) {attn.schedule = #recurrence} : tensor<?x256xf32>, tensor<8x33x32xbf16>, tensor<?xi32>, tensor<?x64xf32>, tensor<?x64xf32>
+  %y, %last:2 = attn.recurrence lstm %x, %w rows(%begin) init(%h, %h) {attn.schedule = #recurrence, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x256xf32>, tensor<8x33x32xbf16>, tensor<?xi32>, tensor<?x64xf32>, tensor<?x64xf32>
   return %y, %last#1 : tensor<?x64xf32>, tensor<?x64xf32>
 }
 
@@ -77,9 +77,9 @@ func.func @stack(%x: tensor<?x32xf32>, %wi: tensor<1x32x32xf32>, %w: tensor<1x32
   %c1 = arith.constant 1 : index
   // CHECK: scf.for {{.*}} iter_args(%[[STREAM:.*]] = %{{.*}})
   %0 = scf.for %l = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?x32xf32>) {
-    %g = attn.linear %a, %wi {attn.schedule = #linear} : tensor<?x32xf32>, tensor<1x32x32xf32> -> tensor<?x32xf32>
+    %g = attn.linear %a, %wi {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x32xf32>, tensor<1x32x32xf32> -> tensor<?x32xf32>
     // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[STREAM]])
-    %y, %last = attn.recurrence rnn_tanh %g, %w rows(%begin) {attn.schedule = #recurrence} : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+    %y, %last = attn.recurrence rnn_tanh %g, %w rows(%begin) {attn.schedule = #recurrence, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
     scf.yield %y : tensor<?x32xf32>
   }
   return %0 : tensor<?x32xf32>
@@ -97,7 +97,7 @@ func.func @gates_are_stream(%x: tensor<?x32xf32>, %w: tensor<1x32x32xf32>, %begi
   // CHECK: %[[NEW:.*]] = tensor.empty
   // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[NEW]])
   %0 = scf.for %l = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?x32xf32>) {
-    %y, %last = attn.recurrence rnn_tanh %a, %w rows(%begin) {attn.schedule = #recurrence} : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+    %y, %last = attn.recurrence rnn_tanh %a, %w rows(%begin) {attn.schedule = #recurrence, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
     scf.yield %y : tensor<?x32xf32>
   }
   return %0 : tensor<?x32xf32>

@@ -12,7 +12,7 @@ func.func @norm(%x: tensor<?x64xf32>, %g: tensor<64xf32>, %w: tensor<1x32x64xbf1
   // CHECK: return
   %n = attn.rms_norm %x, %g epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
   %r = attn_cpu.cast_rows %n : tensor<?x64xf32> -> tensor<?x64xbf16>
-  %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
+  %y = attn.linear %r, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
 
@@ -29,7 +29,7 @@ func.func @both(%x: tensor<?x64xf32>, %g: tensor<64xf32>, %b: tensor<64xf32>, %w
   // CHECK: tensor.extract_slice %[[ROWS]]#1
   %n = attn.layer_norm %x, %g, %b epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
   %r = attn_cpu.cast_rows %n : tensor<?x64xf32> -> tensor<?x64xbf16>
-  %y = attn.linear %r, %w, (%n) : tensor<?x64xbf16>, tensor<2x32x64xbf16>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %y = attn.linear %r, %w, (%n) {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<2x32x64xbf16>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %old: f32):
     %0 = arith.addf %sum, %old : f32
     attn.yield %0 : f32
@@ -47,7 +47,7 @@ func.func @sum(%x: tensor<?x64xf32>, %p: tensor<?x64xf32>, %w: tensor<1x32x64xbf
   // CHECK: arith.truncf
   %s = attn.add %x, %p : tensor<?x64xf32>
   %r = attn_cpu.cast_rows %s : tensor<?x64xf32> -> tensor<?x64xbf16>
-  %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
+  %y = attn.linear %r, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
 
@@ -60,13 +60,13 @@ func.func @epilogue(%x: tensor<?x64xbf16>, %v: tensor<2x32x64xbf16>, %b: tensor<
   // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<14x32xbf16>)
   // CHECK: arith.maximumf
   // CHECK: arith.truncf {{.*}} f32 to bf16
-  %h = attn.linear %x, %v, (%b) : tensor<?x64xbf16>, tensor<2x32x64xbf16>, (tensor<64xf32>) -> tensor<?x64xf32> {
+  %h = attn.linear %x, %v, (%b) {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<2x32x64xbf16>, (tensor<64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %bias: f32):
     %0 = arith.maximumf %sum, %bias : f32
     attn.yield %0 : f32
   }
   %r = attn_cpu.cast_rows %h : tensor<?x64xf32> -> tensor<?x64xbf16>
-  %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
+  %y = attn.linear %r, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
 
@@ -90,7 +90,7 @@ func.func @attention(%q: tensor<?x2x32xf32>, %k: tensor<?x2x32xf32>, %v: tensor<
     : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
   %m = attn.merge_heads %a : tensor<?x2x32xf32> -> tensor<?x64xf32>
   %r = attn_cpu.cast_rows %m : tensor<?x64xf32> -> tensor<?x64xbf16>
-  %y = attn.linear %r, %w : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
+  %y = attn.linear %r, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
 
@@ -106,12 +106,12 @@ func.func @read_twice(%x: tensor<?x64xbf16>, %v: tensor<2x32x64xbf16>, %b: tenso
   // CHECK: attn.op = 1
   // CHECK: scf.forall {{.*}} -> (tensor<?x32xf32>)
   // CHECK: attn.op = 1
-  %h = attn.linear %x, %v, (%b) {attn.op = 0 : i64} : tensor<?x64xbf16>, tensor<2x32x64xbf16>, (tensor<64xf32>) -> tensor<?x64xf32> {
+  %h = attn.linear %x, %v, (%b) {attn.op = 0 : i64, layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<2x32x64xbf16>, (tensor<64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %bias: f32):
     %0 = arith.maximumf %sum, %bias : f32
     attn.yield %0 : f32
   }
   %r = attn_cpu.cast_rows %h : tensor<?x64xf32> -> tensor<?x64xbf16>
-  %y = attn.linear %r, %w {attn.op = 1 : i64} : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
+  %y = attn.linear %r, %w {attn.op = 1 : i64, layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %h, %y : tensor<?x64xf32>, tensor<?x32xf32>
 }

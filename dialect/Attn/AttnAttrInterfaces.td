@@ -1,0 +1,31 @@
+//===- AttnAttrInterfaces.td - Interfaces of attributes ----------------*- tablegen -*-===//
+#ifndef RAPT_ATTN_ATTRINTERFACES_TD
+#define RAPT_ATTN_ATTRINTERFACES_TD
+
+include "mlir/IR/Interfaces.td"
+
+def Attn_WeightLayoutInterface : AttrInterface<"WeightLayoutInterface"> {
+  let cppNamespace = "::rapt::attn";
+  let description = [{
+    How a target lays out the weight of an op, which is then a tensor of another shape. An op that has such a layout asks it what
+    the weight is; without one the weight is a plain matrix.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether a tensor has the layout's shape and element type.",
+      "bool", "isWeight", (ins "::mlir::ShapedType":$weight)>,
+    InterfaceMethod<"Whether a tensor holds a matrix of `columns` columns with at most `rows` rows.",
+      "bool", "isMatrix", (ins "::mlir::ShapedType":$weight, "int64_t":$rows, "int64_t":$columns)>,
+    InterfaceMethod<"Rows of the matrix that a tensor holds, with those that fill it up; dynamic where they are.",
+      "int64_t", "getRows", (ins "::mlir::ShapedType":$weight)>,
+    InterfaceMethod<"Where the element (row, column) of a matrix is in its tensor, counted from the first.",
+      "int64_t", "getOffset", (ins "::mlir::ShapedType":$weight, "int64_t":$row, "int64_t":$column)>,
+    InterfaceMethod<"Columns of the matrix that a tensor holds, with those that fill it up.",
+      "int64_t", "getColumns", (ins "::mlir::ShapedType":$weight)>,
+    InterfaceMethod<"Columns of an activation whose rows are columns of such a matrix.",
+      "int64_t", "getWidthOfRows", (ins "::mlir::ShapedType":$weight)>,
+    InterfaceMethod<"Whether a matmul takes rows of an element type and so many columns with such a weight.",
+      "bool", "takesRows", (ins "::mlir::Type":$element, "int64_t":$columns)>
+  ];
+}
+
+#endif
