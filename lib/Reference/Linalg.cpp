@@ -65,8 +65,8 @@ template <typename S> LogicalResult Evaluator<S>::runLinalg(linalg::LinalgOp op,
   const SmallVector<int64_t> extents = loops.compose(ArrayRef<int64_t>(allExtents));
   int64_t points = 1;
   for (int64_t extent : extents)
-    if (extent < 0 || (points != 0 && __builtin_mul_overflow(points, extent, &points)) || points > maxPoints)
-      return op->emitOpError() << "has more than " << maxPoints << " points, or an extent below 0";
+    if ((points != 0 && __builtin_mul_overflow(points, extent, &points)) || points > maxPoints)
+      return op->emitOpError() << "has more than " << maxPoints << " points";
 
   SmallVector<Tensor<S>> results;
   for (mlir::Value init : op.getDpsInits())

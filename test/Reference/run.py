@@ -448,6 +448,7 @@ def upstream():
     error("upstream", "shapes", {"x": x, "first": np.array(4)}, "'tensor.extract' op reads beyond its tensor")
     error("upstream", "shapes", {"x": x, "first": np.array(-1)}, "'tensor.pad' op pads by less than 0, or by more than can be counted")
     error("upstream", "numbered", {"x": x}, "'tensor.pad' op pads with other than one value from outside of its region, which is not evaluated")
+    error("upstream", "points", {"x": normal(5000)}, "'linalg.generic' op has more than 68719476736 points")
     error("upstream", "different", {"x": x, "y": x[1:]}, "'arith.addf' op has operands of different extents")
     error("upstream", "joined", {"x": x, "y": x[1:]}, "'tensor.concat' op joins tensors whose extents of dim 0 differ")
     error("upstream", "beyond", {"x": x, "y": normal(3, 6)}, "'linalg.add' op reads beyond operand 2")

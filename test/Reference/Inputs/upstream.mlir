@@ -105,3 +105,16 @@ func.func @numbered(%x: tensor<?x6xf32> {attn.name = "x"}) -> (tensor<?x7xf32> {
   } : tensor<?x6xf32> to tensor<?x7xf32>
   return %y : tensor<?x7xf32>
 }
+// Points of a space that no operand fills: (i, j, k) of two rows.
+func.func @points(%x: tensor<?xf32> {attn.name = "x"}) -> (tensor<f32> {attn.name = "y"}) {
+  %zero = arith.constant 0.0 : f32
+  %zeros = tensor.splat %zero : tensor<f32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i)>, affine_map<(i, j, k) -> (j)>, affine_map<(i, j, k) -> (k)>, affine_map<(i, j, k) -> ()>],
+                       iterator_types = ["reduction", "reduction", "reduction"]}
+    ins(%x, %x, %x : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) outs(%zeros : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %s: f32):
+    %t = arith.addf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<f32>
+  return %y : tensor<f32>
+}

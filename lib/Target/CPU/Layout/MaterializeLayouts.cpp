@@ -17,6 +17,8 @@
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -50,7 +52,10 @@ struct LayoutConstraint {
 };
 
 /// Whether an op is of a dialect that knows no layouts.
-bool isUpstream(Operation *op) { return op && !isa<attn::AttnDialect>(op->getDialect()); }
+bool isUpstream(Operation *op) {
+  return op &&
+         isa<arith::ArithDialect, linalg::LinalgDialect, math::MathDialect, tensor::TensorDialect>(op->getDialect());
+}
 
 /// Weights of matmuls are read in panels, all others as rows.
 FailureOr<LayoutConstraint> constraintOf(OpOperand &use) {
@@ -265,6 +270,8 @@ LogicalResult padOperands(attn::ChannelsOpInterface op) {
       continue;
     if (linear && &operand == &linear.getWeightMutable()) {
       operand.set(cpu::packWeight(b, linear));
+      if (linear.getWeight().getType().getRank() == 3)
+        linear.setLayoutAttr(attn_cpu::PanelsAttr::of(b.getContext(), /*interleave=*/1));
       continue;
     }
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
@@ -297,6 +304,11 @@ void setLayout(Operation *op) {
     recurrence.setLayoutAttr(layoutOf(recurrence.getWeight()));
 }
 
+/// The columns that a matmul's weight [k, n], or [n/32, k, 32], gives.
+int64_t columnsOf(RankedTensorType weight) {
+  return weight.getRank() == 3 ? weight.getDimSize(0) * kPanel : padToPanel(weight.getDimSize(1));
+}
+
 /// Pads the types of one op's results; operands are done already.
 LogicalResult retype(Operation *op, const ChannelCounts &counts) {
   if (auto slice = dyn_cast<attn::ParameterSliceOp>(op)) {
@@ -324,8 +336,7 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
     linear.setTransposed(false);
     // An entry's output has exact strides: the product stores its last panel narrow.
     if (linear->use_empty() || !llvm::all_of(linear->getUsers(), llvm::IsaPred<func::ReturnOp>))
-      linear.getResult().setType(
-          withLast(linear.getResult().getType(), linear.getWeight().getType().getDimSize(0) * kPanel));
+      linear.getResult().setType(withLast(linear.getResult().getType(), columnsOf(linear.getWeight().getType())));
     return success();
   }
   attn::DimRelations dims(op->getContext());
@@ -344,7 +355,7 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
   return success();
 }
 
-/// What an iteration gives has the columns that the loop carries.
+/// The values that an iteration yields have the columns that the loop carries.
 void adaptYield(scf::ForOp loop) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop.getBody()->getTerminator());
   for (auto [argument, operand] :
@@ -430,6 +441,7 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
     ModuleOp module = getOperation();
+    cpu::forgetCuts(module);
     llvm::MapVector<StringAttr, LayoutConstraint> constraints;
     WalkResult walk = module.walk([&](attn::ParameterSliceOp slice) {
       auto parameter = SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(slice, slice.getParameterAttr());
@@ -471,6 +483,7 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
       entry.setFunctionType(FunctionType::get(&getContext(), entry.getBody().front().getArgumentTypes(),
                                               entry.getBody().front().getTerminator()->getOperandTypes()));
     }
+    cpu::forgetCuts(module);
   }
 };
 

@@ -158,6 +158,7 @@ struct PadKernels : rapt::impl::AttnPadKernelsBase<PadKernels> {
     for (attn::ChannelsOpInterface op : ops)
       if (failed(padOp(op)))
         return signalPassFailure();
+    cpu::forgetCuts(getOperation());
   }
 };
 
