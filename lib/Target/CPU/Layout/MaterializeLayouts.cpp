@@ -213,14 +213,19 @@ ChannelCounts countChannels(ModuleOp module) {
   return counts;
 }
 
-/// The types that tensors have before they are padded.
-using LogicalTypes = llvm::DenseMap<Value, RankedTensorType>;
+/// A tensor before it is padded: its type, and the columns of a part where an op of another dialect reads parts that
+/// are padded each.
+struct Logical {
+  RankedTensorType type;
+  int64_t group = 0;
+};
+using LogicalTypes = llvm::DenseMap<Value, Logical>;
 
 LogicalTypes logicalTypes(ModuleOp module) {
   LogicalTypes types;
   auto take = [&](Value value) {
     if (auto type = dyn_cast<RankedTensorType>(value.getType()))
-      types[value] = type;
+      types[value] = {type, llvm::any_of(value.getUsers(), isUpstream) ? columnGroup(value) : 0};
   };
   module.walk([&](Operation *op) {
     llvm::for_each(op->getResults(), take);
@@ -247,13 +252,13 @@ bool isMadeUpstream(Value value) {
 LogicalResult cutOperands(Operation *op, const LogicalTypes &logical) {
   ImplicitLocOpBuilder b(op->getLoc(), op);
   for (OpOperand &operand : op->getOpOperands()) {
-    RankedTensorType type = logical.lookup(operand.get());
+    auto [type, group] = logical.lookup(operand.get());
     if (!type || type == operand.get().getType())
       continue;
     if (auto dim = dyn_cast<tensor::DimOp>(op))
       if (std::optional<int64_t> i = dim.getConstantIndex(); i && type.isDynamicDim(*i))
         continue;
-    if (int64_t group = columnGroup(operand.get()))
+    if (group)
       return op->emitOpError() << "reads " << type << ", whose columns the CPU pads in groups of " << group
                                << ": read the heads behind attn.split_heads instead";
     operand.set(cpu::cutTo(b, operand.get(), type));
