@@ -140,6 +140,10 @@ private:
           for (Value initial : cell.getInitial()) // all of one type
             unite(initial, cell.getInitial()[0]);
         })
+        .Case([&](attn::SelectRowsOp select) {
+          if (!isActivation(select.getInput())) // rows of a caller's array, which is not rounded as a whole
+            keep(select.getResult());
+        })
         .Case([&](attn::KVAppendOp append) { unite(append.getKey(), append.getValue()); })
         .Case([&](attn::UpdateRowsOp update) {
           unite(update.getState(), update.getResult());
@@ -221,12 +225,12 @@ struct SelectActivations : rapt::impl::AttnSelectActivationsBase<SelectActivatio
   }
 
   static void castTo(OpOperand &operand, Type type) {
-    if (operand.get().getType() == type || !isa<RankedTensorType>(type))
+    auto own = dyn_cast<RankedTensorType>(operand.get().getType()), wanted = dyn_cast<RankedTensorType>(type);
+    if (!own || !wanted || own.getElementType() == wanted.getElementType())
       return;
     OpBuilder b(operand.getOwner());
-    auto own = cast<RankedTensorType>(operand.get().getType());
-    operand.set(attn::CastOp::create(b, operand.getOwner()->getLoc(),
-                                     withElement(own, cast<RankedTensorType>(type).getElementType()), operand.get()));
+    operand.set(attn::CastOp::create(b, operand.getOwner()->getLoc(), withElement(own, wanted.getElementType()),
+                                     operand.get()));
   }
 
   /// Makes operands fit whose own types were not chosen, as those that a caller gives.

@@ -180,9 +180,7 @@ def draw(seed, index, target=None):
     case["target"] = target or drawn
     case["attention"] = has_attention(config) and r.random() < 0.2
     own = randoms.Random(f"activations {seed} {index}")  # so that other draws stay what they were
-    # The CPU target cannot keep a residual stream in its place that a norm ends, as post-norm models have it, and that is rounded.
-    rounds = case["target"] == "generic" or config["model_type"] in ("gpt2", "llama", "mistral", "mt5", "qwen2", "t5", "vit")
-    case["activations"] = own.choice(("bf16", "f16")) if own.random() < 0.25 and rounds else "f32"
+    case["activations"] = own.choice(("bf16", "f16")) if own.random() < 0.25 else "f32"
     return case
 
 
