@@ -34,7 +34,7 @@ def product(k):
     """A matmul on a weight in packed panels, whose epilogue adds a row."""
     types = f"tensor<?x{k}xf32>, tensor<{WIDTH // 32}x{k}x32xf32>, (tensor<?x{WIDTH}xf32>) -> tensor<?x{WIDTH}xf32>"
     return f"""func.func @product{k}({argument("x", "?", k)}, {argument("w", WIDTH // 32, k, 32)}, {argument("r", "?", WIDTH)}) -> {result("?", WIDTH)} {{
-  %y = attn.linear %x, %w, (%r) : {types} {{
+  %y = attn.linear %x, %w, (%r) {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {types} {{
   ^bb0(%s: f32, %e: f32):
     %0 = arith.addf %s, %e : f32
     attn.yield %0 : f32

@@ -6,8 +6,8 @@
 // CHECK-DAG: #[[WHOLE:.*]] = #attn.schedule<kernel = <chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>, rows = [14, 8, 4, 1], task_rows = 210>
 // CHECK-DAG: #[[BLOCKED:.*]] = #attn.schedule<depth = 512, finish = [8, 1], kernel = <chains = 4, columns = 32, {{.*}} rows = 14, {{.*}}>, many_rows = 28, panels = 4, rows = [14, 8, 4, 1], task_rows = 210, tasks = 8>
 // CHECK: module attributes {attn.schedule = #[[LINALG]]
-// CHECK: attn.linear %{{.*}} {attn.schedule = #[[WHOLE]]}
-// CHECK: attn.linear %{{.*}} {attn.schedule = #[[BLOCKED]]}
+// CHECK: attn.linear %{{.*}} {attn.schedule = #[[WHOLE]], layout = {{.*}}}
+// CHECK: attn.linear %{{.*}} {attn.schedule = #[[BLOCKED]], layout = {{.*}}}
 // CHECK: attn.linear %{{[^{]*}} : tensor<?x64xf32>, tensor<64x33xf32>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @linear(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>, %y: tensor<?x3072xf32>, %v: tensor<2x3072x32xf32>, %u: tensor<64x33xf32>)
