@@ -306,9 +306,16 @@ static LogicalResult verifyOutputs(AttentionOp op, const StaticExtents &extents)
   ArrayRef<int64_t> heads = *op.getHeads();
   if (heads.empty() || int64_t(heads.size()) != weights.getDimSize(2))
     return op.emitOpError() << "names " << heads.size() << " heads for the weights " << weights;
+  // Heads are known while the program is compiled: no task checks one.
+  int64_t all = 1;
+  for (AttentionOp::Dim dim : {AttentionOp::HKV, AttentionOp::G}) {
+    if (op.dimOf(3, dim) && extents[dim] < 0)
+      return op.emitOpError() << "updates weights of heads, but the extent of dim " << dimNames[dim]
+                              << " is dynamic; expected a number";
+    all *= op.dimOf(3, dim) ? extents[dim] : 1;
+  }
   for (int64_t head : heads)
-    if (int64_t keyHeads = extents[AttentionOp::HKV], all = keyHeads * std::max<int64_t>(extents[AttentionOp::G], 1);
-        head < 0 || (keyHeads >= 0 && head >= all))
+    if (head < 0 || head >= all)
       return op.emitOpError() << "names head " << head << " of " << all;
   return success();
 }

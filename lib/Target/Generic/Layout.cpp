@@ -174,9 +174,9 @@ LogicalResult lowerQuantized(attn::ParameterSliceOp slice) {
           b, {embedding.getIds()}, init, maps, {Loop::Parallel, Loop::Parallel},
           [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
             Value id = arith::IndexCastOp::create(b, b.getIndexType(), x[0]), y = matrix.at(b, neutral::at(b, 1), id);
-            if (!embedding.getScale())
-              return y;
-            return arith::MulFOp::create(b, y, neutral::number(b, embedding.getScale()->convertToFloat()));
+            if (embedding.getScale())
+              y = arith::MulFOp::create(b, y, neutral::number(b, embedding.getScale()->convertToFloat()));
+            return rounded(b, y, x.back().getType());
           });
       number(rows.getDefiningOp(), embedding);
       embedding.getResult().replaceAllUsesWith(rows);

@@ -210,3 +210,15 @@ func.func @unmapped(%q: tensor<?x2x16xf32>, %s: f32) {
   // expected-error@+1 {{no log-sum-exp of 'tensor<?x2x16xf32>' by the maps: the fourth must be the result's}}
   return
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
+func.func @dynamic_heads(%w: tensor<?x4x1x64xf32>, %l: index, %q: tensor<?x2x?x16xf32>, %k: tensor<?x2x16xf32>, %s: f32) {
+  // expected-error@+1 {{updates weights of heads, but the extent of dim g is dynamic; expected a number}}
+  %o, %new = attn.attention %q, %k, %k, %s weights(%w[%l] heads [0] : tensor<?x4x1x64xf32>) maps [#q, #k, #v, #o] : tensor<?x2x?x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32> -> tensor<?x2x?x16xf32>
+  return
+}

@@ -180,8 +180,8 @@ def draw(seed, index):
 
 
 def draw_weights(r, case):
-    """A request for weights, which packed queries alone have; their array has room for every key."""
-    if "b" in case["maps"]["q"] + case["maps"]["o"]:
+    """A request for weights, which packed queries of static heads alone have; their array has room for every key."""
+    if "b" in case["maps"]["q"] + case["maps"]["o"] or not {"hkv", "g"} <= set(case["static"]):
         return None
     all_heads = case["heads"]["hkv"] * case["heads"]["g"]
     layers, heads = r.choice((1, 1, 3)), r.sample(range(all_heads), r.randint(1, all_heads))
@@ -233,7 +233,7 @@ def repaired(case):
         all_heads = range(case["heads"]["hkv"] * case["heads"]["g"])
         case["weights"]["heads"] = [head for head in case["weights"]["heads"] if head in all_heads] or [0]
         case["weights"]["keys"] = max(1, most_keys(case))
-        if "b" in case["maps"]["q"] + case["maps"]["o"]:
+        if "b" in case["maps"]["q"] + case["maps"]["o"] or not {"hkv", "g"} <= set(case["static"]):
             case["weights"] = None
     return case
 

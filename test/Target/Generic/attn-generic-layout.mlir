@@ -116,3 +116,17 @@ func.func @cache(%c: !attn.kv_cache<2 x 4 x 20, block = 64, f32>, %b: !attn.kv_c
   -> (!attn.kv_cache<2 x 4 x 20, block = 64, f32>, !attn.kv_cache<2 x 4 x 20, block = 64, bf16>, !attn.kv_cache<2 x 4 x 20, block = 32, i8>) {
   return %c, %b, %i : !attn.kv_cache<2 x 4 x 20, block = 64, f32>, !attn.kv_cache<2 x 4 x 20, block = 64, bf16>, !attn.kv_cache<2 x 4 x 20, block = 32, i8>
 }
+
+// -----
+
+// A look-up in a quantized table rounds its rows once, behind the scale.
+attn.parameter @t : tensor<99x64x!attn.quantized<u8 group 0 axis 1>> from [#attn.source<"t">]
+// CHECK-LABEL: @rounded
+func.func @rounded(%ids: tensor<?xi32>) -> tensor<?x64xbf16> {
+  // CHECK: %[[SCALED:.*]] = arith.mulf
+  // CHECK: %[[ROW:.*]] = arith.truncf %{{.*}} : f32 to bf16
+  // CHECK: linalg.yield %[[ROW]] : bf16
+  %t = attn.parameter_slice @t : tensor<99x64x!attn.quantized<u8 group 0 axis 1>>
+  %e = attn.embedding %ids, %t scale 8.0 : tensor<?xi32>, tensor<99x64x!attn.quantized<u8 group 0 axis 1>> -> tensor<?x64xbf16>
+  return %e : tensor<?x64xbf16>
+}
