@@ -104,6 +104,15 @@ static LogicalResult verifyExtents(attn::AttentionStateOp op, const AttentionSta
   return success();
 }
 
+/// Gives the sums of query `m` the maximum `max`, which is no less than theirs.
+template <typename S> static void raise(AttentionState<S> &state, int64_t m, S max) {
+  S alpha = std::exp(std::max(std::numeric_limits<S>::lowest(), state.max.floats[m]) - max);
+  state.max.floats[m] = max;
+  state.sum.floats[m] *= alpha;
+  for (int64_t d = 0, width = state.acc.dim(1); d < width; ++d)
+    state.acc.floats[m * width + d] *= alpha;
+}
+
 template <typename S>
 FailureOr<AttentionState<S>> evaluate(attn::AttentionStateOp op, const AttentionStateOperands<S> &o,
                                       AttentionState<S> state) {
@@ -114,15 +123,11 @@ FailureOr<AttentionState<S>> evaluate(attn::AttentionStateOp op, const Attention
   for (int64_t m = 0; m < o.query->dim(0); ++m) {
     if (failed(row.run(m)))
       return failure();
-    S max = std::max(std::numeric_limits<S>::lowest(), state.max.floats[m]), before = max;
+    S max = std::max(std::numeric_limits<S>::lowest(), state.max.floats[m]);
     for (int64_t j = 0; j < keys; ++j)
       if (row.kept[j])
         max = std::max(max, row.scores[j]);
-    S alpha = std::exp(before - max);
-    state.max.floats[m] = max;
-    state.sum.floats[m] *= alpha;
-    for (int64_t d = 0; d < width; ++d)
-      state.acc.floats[m * width + d] *= alpha;
+    raise(state, m, max);
     for (int64_t j = 0; j < keys; ++j) {
       if (!row.kept[j])
         continue;
@@ -147,14 +152,10 @@ FailureOr<AttentionState<S>> evaluate(attn::AttentionMergeOp op, const Attention
   if (state.max.dim(0) != queries || state.sum.dim(0) != queries)
     return op.emitOpError("has not one max and one sum for each query");
   for (int64_t m = 0; m < queries; ++m) {
-    S max = std::max(std::numeric_limits<S>::lowest(), state.max.floats[m]), before = max;
+    S max = std::max(std::numeric_limits<S>::lowest(), state.max.floats[m]);
     for (int64_t p = 0; p < count; ++p)
       max = std::max(max, parts.max.floats[p * queries + m]);
-    S alpha = std::exp(before - max);
-    state.max.floats[m] = max;
-    state.sum.floats[m] *= alpha;
-    for (int64_t d = 0; d < width; ++d)
-      state.acc.floats[m * width + d] *= alpha;
+    raise(state, m, max);
     for (int64_t p = 0; p < count; ++p) {
       S factor = std::exp(parts.max.floats[p * queries + m] - max);
       state.sum.floats[m] += factor * parts.sum.floats[p * queries + m];
