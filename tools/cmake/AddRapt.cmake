@@ -76,10 +76,21 @@ function(rapt_use_jemalloc name)
   endif()
 endfunction()
 
+# libstdc++ is inside a product, except with ThreadSanitizer: it only sees the guards of local statics in a shared libstdc++, and
+# reports their initialization as a race otherwise.
+set(RAPT_STATIC_LIBSTDCXX -static-libstdc++ -static-libgcc)
+set(RAPT_ARCHIVED_LIBSTDCXX libstdc++.a libgcc_eh.a)
+set(RAPT_SHARED_LIBSTDCXX)
+if(RAPT_SANITIZE STREQUAL "thread")
+  set(RAPT_STATIC_LIBSTDCXX)
+  set(RAPT_ARCHIVED_LIBSTDCXX)
+  set(RAPT_SHARED_LIBSTDCXX stdc++)
+endif()
+
 # The shared library has the C functions of its version script, and libstdc++ inside.
 function(rapt_set_exports name exports)
   set_target_properties(${name} PROPERTIES SOVERSION 1 VERSION ${PROJECT_VERSION} LINKER_LANGUAGE CXX LINK_DEPENDS ${exports})
-  target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--version-script=${exports}
+  target_link_options(${name} PRIVATE ${RAPT_STATIC_LIBSTDCXX} -Wl,--gc-sections -Wl,--version-script=${exports}
                       -Wl,--exclude-libs,ALL)
   if(NOT RAPT_SANITIZE) # their functions are the program's
     target_link_options(${name} PRIVATE -Wl,--no-undefined)
@@ -90,7 +101,7 @@ endfunction()
 # are dissolved for that.
 function(rapt_add_merged_archive name file)
   cmake_parse_arguments(A "" "" "PARTS;INSIDE" ${ARGN})
-  foreach(library libstdc++.a libgcc_eh.a)
+  foreach(library ${RAPT_ARCHIVED_LIBSTDCXX})
     execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${library} OUTPUT_VARIABLE path
                     OUTPUT_STRIP_TRAILING_WHITESPACE)
     list(APPEND A_INSIDE ${path})
@@ -114,6 +125,7 @@ function(rapt_add_merged_archive name file)
     DEPENDS ${A_PARTS} COMMAND_EXPAND_LISTS VERBATIM)
   add_library(${name} STATIC ${whole})
   set_target_properties(${name} PROPERTIES OUTPUT_NAME ${file} LINKER_LANGUAGE C)
+  target_link_libraries(${name} INTERFACE ${RAPT_SHARED_LIBSTDCXX})
 endfunction()
 
 function(rapt_add_unittest name)
