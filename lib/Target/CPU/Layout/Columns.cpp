@@ -15,15 +15,39 @@ static constexpr llvm::StringLiteral kCutAttr = "attn_cpu.cut";
 
 static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-Value cpu::cutTo(ImplicitLocOpBuilder &b, Value value, RankedTensorType type) {
+Value cpu::cutTo(ImplicitLocOpBuilder &b, Value value, RankedTensorType type, bool zerosBehind) {
   SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)), strides(type.getRank(), b.getIndexAttr(1)),
       sizes = tensor::getMixedSizes(b, b.getLoc(), value);
   for (auto [size, extent] : llvm::zip_equal(sizes, type.getShape()))
     if (!ShapedType::isDynamic(extent))
       size = b.getIndexAttr(extent);
   auto cut = tensor::ExtractSliceOp::create(b, type, value, offsets, sizes, strides);
-  cut->setAttr(kCutAttr, b.getUnitAttr());
+  if (zerosBehind)
+    cut->setAttr(kCutAttr, b.getUnitAttr());
   return cut;
+}
+
+Value cpu::cutGroups(ImplicitLocOpBuilder &b, Value value, RankedTensorType type, int64_t group) {
+  if (group == 0)
+    return cutTo(b, value, type);
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), value);
+  sizes.back() = b.getIndexAttr(type.getShape().back());
+  Value dest = tensor::EmptyOp::create(b, sizes, type.getElementType());
+  SmallVector<utils::IteratorType> loops(type.getRank(), utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange) {
+    ImplicitLocOpBuilder b(loc, nested);
+    SmallVector<Value> at;
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      at.push_back(linalg::IndexOp::create(b, i));
+    Value columns = arith::ConstantIndexOp::create(b, group),
+          padded = arith::ConstantIndexOp::create(b, padToPanel(group));
+    Value begin = arith::MulIOp::create(b, arith::DivUIOp::create(b, at.back(), columns), padded);
+    at.back() = arith::AddIOp::create(b, begin, arith::RemUIOp::create(b, at.back(), columns));
+    linalg::YieldOp::create(b, tensor::ExtractOp::create(b, value, at).getResult());
+  };
+  return linalg::GenericOp::create(b, dest.getType(), ValueRange(), dest, b.getMultiDimIdentityMap(type.getRank()),
+                                   loops, body)
+      .getResult(0);
 }
 
 void cpu::forgetCuts(Operation *root) {

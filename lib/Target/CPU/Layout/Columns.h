@@ -5,8 +5,14 @@
 
 namespace rapt::cpu {
 
-/// The first elements of `value` along each dim, as many as `type` has.
-mlir::Value cutTo(mlir::ImplicitLocOpBuilder &b, mlir::Value value, mlir::RankedTensorType type);
+/// The first elements of `value` along each dim, as many as `type` has. Behind them are zeros, if `zerosBehind` is
+/// true.
+mlir::Value cutTo(mlir::ImplicitLocOpBuilder &b, mlir::Value value, mlir::RankedTensorType type,
+                  bool zerosBehind = true);
+
+/// `value` without the padding behind each `group` columns, as `type`; with a group of 0, the first columns as cutTo
+/// gives them.
+mlir::Value cutGroups(mlir::ImplicitLocOpBuilder &b, mlir::Value value, mlir::RankedTensorType type, int64_t group);
 
 /// No slice below `root` is one of cutTo, whatever the text says.
 void forgetCuts(mlir::Operation *root);

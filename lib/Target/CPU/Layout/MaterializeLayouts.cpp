@@ -2,8 +2,8 @@
 //
 // Three steps: decide each parameter's layout from its uses, give it an offset in
 // the weight file, then walk the entries in order and pad the types. Padding is
-// zero and stays zero: weights and biases are zero there, so only normalization
-// has to know how many columns count.
+// zero: weights and biases are zero there, and what an op makes of zeros that is not zero
+// is overwritten. Only normalization has to know how many columns count.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
@@ -13,6 +13,7 @@
 #include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Target/CPU/Layout/Columns.h"
 #include "lib/Target/CPU/Layout/Passes.h"
+#include "lib/Target/CPU/Layout/ZeroPadding.h"
 #include "lib/Transforms/ColumnGroups.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -213,8 +214,9 @@ ChannelCounts countChannels(ModuleOp module) {
   return counts;
 }
 
-/// A tensor before it is padded: its type, and the columns of a part where an op of another dialect reads parts that
-/// are padded each.
+/// A tensor before it is padded: its type, and the columns of a part where parts are padded each. The columns of parts
+/// are only known for what an op of another dialect reads, an op makes that does not keep zeros, or an entry gives
+/// back.
 struct Logical {
   RankedTensorType type;
   int64_t group = 0;
@@ -224,8 +226,14 @@ using LogicalTypes = llvm::DenseMap<Value, Logical>;
 LogicalTypes logicalTypes(ModuleOp module) {
   LogicalTypes types;
   auto take = [&](Value value) {
-    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
-      types[value] = {type, llvm::any_of(value.getUsers(), isUpstream) ? columnGroup(value) : 0};
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      return;
+    Operation *op = value.getDefiningOp();
+    const bool needsGroup = (op && !cpu::keepsZeros(op)) || llvm::any_of(value.getUsers(), [](Operation *user) {
+                              return isUpstream(user) || isa<func::ReturnOp>(user);
+                            });
+    types[value] = {type, needsGroup ? columnGroup(value) : 0};
   };
   module.walk([&](Operation *op) {
     llvm::for_each(op->getResults(), take);
@@ -374,7 +382,29 @@ void adaptYield(scf::ForOp loop) {
   }
 }
 
-LogicalResult retypeBlock(Block &block, const ChannelCounts &counts, const LogicalTypes &logical) {
+/// The padding of a result is zero, whatever its op writes there.
+void zeroPadding(Operation *op, LogicalTypes &logical) {
+  if (op->getNumResults() != 1 || cpu::keepsZeros(op))
+    return;
+  Value result = op->getResult(0);
+  const Logical before = logical.lookup(result);
+  auto type = cast<RankedTensorType>(result.getType());
+  if (type == before.type)
+    return;
+  ImplicitLocOpBuilder b(op->getLoc(), op->getContext());
+  b.setInsertionPointAfter(op);
+  const int64_t columns = type.getShape().back(), group = before.group;
+  Value zeroed = group ? cpu::zeroPadding(b, result, group, padToPanel(group))
+                       : cpu::zeroPadding(b, result, before.type.getShape().back(), columns);
+  if (Attribute number = op->getAttr(attn::AttnDialect::opAttr))
+    zeroed.getDefiningOp()->setAttr(attn::AttnDialect::opAttr, number);
+  result.replaceUsesWithIf(zeroed, [&](OpOperand &use) {
+    return use.getOwner() != zeroed.getDefiningOp() && !isa<tensor::DimOp>(use.getOwner());
+  });
+  logical[zeroed] = before;
+}
+
+LogicalResult retypeBlock(Block &block, const ChannelCounts &counts, LogicalTypes &logical) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       for (auto [init, argument, result] : llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
@@ -389,6 +419,8 @@ LogicalResult retypeBlock(Block &block, const ChannelCounts &counts, const Logic
         return failure();
     } else if (failed(retype(&op, counts))) {
       return failure();
+    } else {
+      zeroPadding(&op, logical);
     }
   }
   return success();
@@ -410,7 +442,7 @@ bool isState(func::FuncOp entry, BlockArgument argument) {
 }
 
 /// Outputs have the strides that their types said before padding: a result that is padded in memory is cut.
-void cutOutputs(func::FuncOp entry, TypeRange declared) {
+void cutOutputs(func::FuncOp entry, TypeRange declared, const LogicalTypes &logical) {
   Operation *end = entry.getBody().front().getTerminator();
   for (auto [operand, type] : llvm::zip(end->getOpOperands(), declared)) {
     auto before = dyn_cast<RankedTensorType>(type), now = dyn_cast<RankedTensorType>(operand.get().getType());
@@ -423,7 +455,7 @@ void cutOutputs(func::FuncOp entry, TypeRange declared) {
     if (isState && isMadeUpstream(operand.get()))
       operand.set(cpu::padTo(b, operand.get(), padToPanel(now.getShape().back())));
     else if (!isState && before.getShape().back() != now.getShape().back())
-      operand.set(cpu::cutTo(b, operand.get(), before));
+      operand.set(cpu::cutGroups(b, operand.get(), before, logical.lookup(operand.get()).group));
   }
 }
 
@@ -464,7 +496,7 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
       return signalPassFailure();
 
     const ChannelCounts counts = countChannels(module);
-    const LogicalTypes logical = logicalTypes(module);
+    LogicalTypes logical = logicalTypes(module);
     int64_t offset = 0;
     for (auto parameter : module.getOps<attn::ParameterOp>())
       offset = assign(parameter, constraints.lookup(parameter.getSymNameAttr()), offset);
@@ -484,7 +516,7 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
       if (!attn::isKernelModule(module) && failed(retypeBlock(entry.getBody().front(), counts, logical)))
         return signalPassFailure();
       if (entry->hasAttr(attn::AttnDialect::entryAttr))
-        cutOutputs(entry, entry.getResultTypes());
+        cutOutputs(entry, entry.getResultTypes(), logical);
       entry.setFunctionType(FunctionType::get(&getContext(), entry.getBody().front().getArgumentTypes(),
                                               entry.getBody().front().getTerminator()->getOperandTypes()));
     }

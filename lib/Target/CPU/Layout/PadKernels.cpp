@@ -12,6 +12,7 @@
 #include "lib/Target/CPU/Layout/Columns.h"
 #include "lib/Target/CPU/Layout/Neutral.h"
 #include "lib/Target/CPU/Layout/Passes.h"
+#include "lib/Target/CPU/Layout/ZeroPadding.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -54,7 +55,7 @@ void widenResult(ImplicitLocOpBuilder &b, Operation *op, int64_t columns) {
     return;
   result.setType(withColumns(type, columns));
   b.setInsertionPointAfter(op);
-  Value cut = cutTo(b, result, type);
+  Value cut = cutTo(b, result, type, cpu::keepsZeros(op));
   SmallPtrSet<Operation *, 8> but{cut.getDefiningOp()};
   for (Value size : cut.getDefiningOp()->getOperands().drop_front())
     but.insert(size.getDefiningOp());

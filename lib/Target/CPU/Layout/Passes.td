@@ -49,7 +49,8 @@ def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"
     stride; its type becomes the physical one. Activations, and a model's states (arguments that are results as well), are padded to
     multiples of 32 columns, each part of a recurrence's gates for itself, heads to multiples of
     32 channels; normalizations learn how many columns count; `!attn.kv_cache` becomes the tensor of its blocks. The
-    padding is zero throughout. Runs after the blocks are inlined.
+    padding is zero throughout: the result of an op that makes another number of zeros (an epilogue, a sigmoid) gets zeros there by a
+    `linalg.generic`. Runs after the blocks are inlined.
 
     ```mlir
     attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]
@@ -61,7 +62,7 @@ def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"
     ```
     Weights of products in bf16 lie in pairs of rows, on every target. Here `@w` becomes `tensor<3x64x32xf32>` with `layout = #attn.layout<panels, shape = [64, 80], column_group = 0, row_group = 0, k = 1>` at offset 0.
   }];
-  let dependentDialects = ["::rapt::attn_cpu::AttnCPUDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::rapt::attn_cpu::AttnCPUDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AttnRoundRows : Pass<"attn-round-rows", "::mlir::ModuleOp"> {

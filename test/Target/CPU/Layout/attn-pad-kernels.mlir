@@ -65,3 +65,21 @@ func.func @cached(%q: tensor<?x?x2x40xf32>, %cache: !attn.kv_cache<1 x 2 x 40, b
       : tensor<?x?x2x40xf32>, tensor<?x?x2x40xf32>, tensor<?x?x2x40xf32> -> tensor<?x?x2x40xf32>
   return %o : tensor<?x?x2x40xf32>
 }
+
+// -----
+
+// A sigmoid makes 0.5 of zeros: the norm reads its columns that count, and zeros behind them. A relu's own zeros stay.
+// CHECK-LABEL: @zeros
+func.func @zeros(%x: tensor<?x20xf32>, %norm: tensor<20xf32>) -> tensor<?x20xf32> {
+  // CHECK: %[[HALVES:.*]] = attn.activation sigmoid %{{.*}} : tensor<?x32xf32>
+  // CHECK: %[[CUT:.*]] = tensor.extract_slice %[[HALVES]]
+  // CHECK: %[[PADDED:.*]] = tensor.pad %[[CUT]]
+  // CHECK: attn.rms_norm %[[PADDED]]
+  // CHECK: %[[RELU:.*]] = attn.activation relu
+  // CHECK: attn.rms_norm %[[RELU]]
+  %a = attn.activation sigmoid %x : tensor<?x20xf32>
+  %b = attn.rms_norm %a, %norm epsilon 1.0e-5 : tensor<?x20xf32>, tensor<20xf32>
+  %c = attn.activation relu %b : tensor<?x20xf32>
+  %d = attn.rms_norm %c, %norm epsilon 1.0e-5 : tensor<?x20xf32>, tensor<20xf32>
+  return %d : tensor<?x20xf32>
+}
