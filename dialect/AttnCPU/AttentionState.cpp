@@ -1,4 +1,4 @@
-//===- AttentionState.cpp - Attention on packed panels --------------------------===//
+//===- AttentionState.cpp - attn_cpu.attention_state and attention_merge --------===//
 #include "dialect/Attn/Ops/Regions.h"
 #include "dialect/Attn/Ops/State.h"
 #include "dialect/AttnCPU/AttnCPU.h"
@@ -6,7 +6,7 @@
 
 using namespace mlir;
 using namespace rapt::attn_cpu;
-using rapt::attn_cpu::depthOfPanels, rapt::attn::fits, rapt::attn::FoldCastsIntoState, rapt::attn_cpu::isInPairs,
+using rapt::attn_cpu::depthOfPanels, rapt::attn::fits, rapt::attn::FoldCastsIntoState, rapt::attn_cpu::isVnniPacked,
     rapt::attn::isTableWith, rapt::attn_cpu::kPanel, rapt::attn_cpu::padToPanel, rapt::attn::verifyMerge,
     rapt::attn::verifyRowsOfState, rapt::attn::verifyStateExtras;
 
@@ -34,7 +34,7 @@ LogicalResult AttentionStateOp::verify() {
                    acc = getAcc().getType();
   if (query.getRank() != 2 || acc.getRank() != 2 || key.getRank() != 3 || value.getRank() != 3)
     return emitOpError("needs query [m, d], key [b/32, d, 32], value [dv/32, b, 32] and acc [m, dv]");
-  auto isPaneled = [](RankedTensorType type) { return type.getDimSize(2) == kPanel || isInPairs(type); };
+  auto isPaneled = [](RankedTensorType type) { return type.getDimSize(2) == kPanel || isVnniPacked(type); };
   if (query.isDynamicDim(1) || key.isDynamicDim(1) || value.isDynamicDim(0) || acc.isDynamicDim(1))
     return emitOpError("needs static numbers of channels");
   if (!isPaneled(key) || !isPaneled(value) || depthOfPanels(key) != query.getDimSize(1) ||
@@ -45,9 +45,10 @@ LogicalResult AttentionStateOp::verify() {
     return failure();
   if (getOnePosition() && !getExtras().empty())
     return emitOpError("has queries at one position, and extra operands");
-  if (getPaired() && (!isInPairs(key) || !isInPairs(value) || getAdditive()))
-    return emitOpError() << "is paired, which keys and values in pairs are and an additive similarity is not, found "
-                         << key << " and " << value;
+  if (getBf16Matmul() && (!isVnniPacked(key) || !isVnniPacked(value) || getAdditive()))
+    return emitOpError()
+           << "has 'bf16_matmul', which needs VNNI-packed keys and values and no additive similarity, found " << key
+           << " and " << value;
   if (failed(verifyStateExtras(*this, query.getDimSize(0), /*keys=*/ShapedType::kDynamic)))
     return failure();
   if (getAdditive()) {
@@ -57,9 +58,10 @@ LogicalResult AttentionStateOp::verify() {
         ShapedType::isDynamic(size) || (size != channels && padToPanel(size) != channels))
       return emitOpError() << "additive vector " << additive << " does not fit query " << query;
   }
-  auto isMatrix = [](Value ahead) { return cast<RankedTensorType>(ahead.getType()).getRank() == 2; };
-  if (!llvm::all_of(getAhead(), isMatrix) || getAhead().empty() != !getFrom() || getAhead().empty() != !getTo())
-    return emitOpError("prefetches the part [from, to) of the rows of matrices");
+  auto isMatrix = [](Value prefetched) { return cast<RankedTensorType>(prefetched.getType()).getRank() == 2; };
+  if (!llvm::all_of(getPrefetched(), isMatrix) || getPrefetched().empty() != !getFrom() ||
+      getPrefetched().empty() != !getTo())
+    return emitOpError("needs 'rows' with matrices that it prefetches, and only with them");
   return success();
 }
 

@@ -1,4 +1,4 @@
-//===- AttnCPU.cpp - The machine dialect of the CPU target -------------------------------===//
+//===- AttnCPU.cpp - The dialect of the CPU target ---------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/Attn/Ops/Assembly.h"
 #include "dialect/AttnCPU/Panels.h"
@@ -32,20 +32,20 @@ void AttnCPUDialect::initialize() {
 }
 
 LogicalResult AttnCPUDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() != pairedAttr)
+  if (attribute.getName() != bf16MatmulAttr)
     return success();
   auto attention = dyn_cast<attn::AttentionOp>(op);
   if (!attention || !isa<UnitAttr>(attribute.getValue()))
-    return op->emitOpError() << "attribute '" << pairedAttr << "' is a unit attribute of attn.attention";
+    return op->emitOpError() << "attribute '" << bf16MatmulAttr << "' is a unit attribute of attn.attention";
   if (attention.getAdditive())
-    return op->emitOpError("is paired, and an additive similarity is no product");
+    return op->emitOpError() << "has '" << bf16MatmulAttr << "' and an additive similarity, which is no matmul";
   return success();
 }
 
 LogicalResult PanelsAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t width, int64_t interleave) {
   if (width != kPanel || (interleave != 1 && interleave != 2))
-    return emitError() << "panels have " << kPanel << " columns, and 1 or 2 rows side by side, found " << width
-                       << " columns and " << interleave << " rows";
+    return emitError() << "expected panels of " << kPanel << " columns with interleave factor 1 or 2, found " << width
+                       << " columns and interleave factor " << interleave;
   return success();
 }
 
@@ -90,7 +90,7 @@ bool rapt::attn_cpu::isInterleaved(std::optional<attn::WeightLayoutInterface> la
   return panels && panels.getInterleave() == 2;
 }
 
-bool rapt::attn_cpu::isPaired(Operation *attention) { return attention->hasAttr(AttnCPUDialect::pairedAttr); }
+bool rapt::attn_cpu::usesBf16Matmul(Operation *attention) { return attention->hasAttr(AttnCPUDialect::bf16MatmulAttr); }
 
 LogicalResult PanelMatmulOp::verify() {
   if (llvm::any_of(getOperandTypes(), llvm::IsaPred<UnrankedTensorType>))
@@ -99,19 +99,19 @@ LogicalResult PanelMatmulOp::verify() {
        dest = cast<ShapedType>(getDest().getType());
   bool fits = rows.getRank() == 2 && panel.getRank() == 2 && dest.getRank() == 2 && dest.getDimSize(1) == kPanel &&
               rows.getDimSize(0) == dest.getDimSize(0);
-  const int64_t together = panel.getElementType().isBF16() ? 2 : 1;
+  const int64_t interleave = panel.getElementType().isBF16() ? 2 : 1;
   if (fits) {
     const int64_t k = rows.getDimSize(1), lines = panel.getDimSize(0);
-    fits = panel.getDimSize(1) == together * kPanel && (together > 1 || rows.getElementType().isF32()) &&
-           (ShapedType::isDynamic(k) ? ShapedType::isDynamic(lines) : k == together * lines);
+    fits = panel.getDimSize(1) == interleave * kPanel && (interleave > 1 || rows.getElementType().isF32()) &&
+           (ShapedType::isDynamic(k) ? ShapedType::isDynamic(lines) : k == interleave * lines);
   }
   if (!fits)
-    return emitOpError() << "needs rows [m, k], a panel [k, " << kPanel << "] or, of pairs of bf16, [k/2, "
+    return emitOpError() << "needs rows [m, k], a panel [k, " << kPanel << "] or, VNNI-packed in bf16, [k/2, "
                          << 2 * kPanel << "], and dest [m, " << kPanel << "], found " << rows << ", " << panel
                          << " and " << dest;
-  auto isMatrix = [](Value ahead) { return cast<ShapedType>(ahead.getType()).getRank() == 2; };
-  if (!llvm::all_of(getAhead(), isMatrix) || getBounds().size() != 2 * getAhead().size())
-    return emitOpError("prefetches rows of matrices, each between two bounds");
+  auto isMatrix = [](Value prefetched) { return cast<ShapedType>(prefetched.getType()).getRank() == 2; };
+  if (!llvm::all_of(getPrefetched(), isMatrix) || getBounds().size() != 2 * getPrefetched().size())
+    return emitOpError("needs two row bounds for each matrix that it prefetches");
   bool onTensors = isa<RankedTensorType>(dest);
   if (getResult().size() != (onTensors ? 1 : 0) || (onTensors && getResult()[0].getType() != dest))
     return emitOpError("gives a tensor of the type of dest, and nothing on memory");
@@ -142,9 +142,9 @@ LogicalResult VnniMatmulOp::verify() {
   else if (fits)
     fits = are(dest.getDimSize(1), kPanel, panel.getDimSize(0)) && are(k, 2, panel.getDimSize(1));
   if (!fits || (rows.getElementType().isBF16() && !ShapedType::isDynamic(k) && k % 2 != 0))
-    return emitOpError() << "needs rows [m, k], whole pairs of them where they are bf16, a panel [k/2, " << 2 * kPanel
-                         << "] and dest [m, " << kPanel << "], or as many panels as dest has times " << kPanel
-                         << " columns, found " << rows << ", " << panel << " and " << dest;
+    return emitOpError() << "needs rows [m, k], with an even k in bf16, a panel [k/2, " << 2 * kPanel
+                         << "] and dest [m, " << kPanel << "], or panels [n/" << kPanel << ", k/2, " << 2 * kPanel
+                         << "] and dest [m, n], found " << rows << ", " << panel << " and " << dest;
   bool onTensors = isa<RankedTensorType>(dest);
   if (getResult().size() != (onTensors ? 1 : 0) || (onTensors && getResult()[0].getType() != dest))
     return emitOpError("gives a tensor of the type of dest, and nothing on memory");
@@ -163,9 +163,9 @@ LogicalResult CastRowsOp::verify() {
   RankedTensorType input = getInput().getType(), result = getResult().getType();
   if (input.getRank() != 2 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0) ||
       input.isDynamicDim(1) || result.isDynamicDim(1) || result.getDimSize(1) < input.getDimSize(1))
-    return emitOpError() << "needs an input [m, k] of static columns and a result of as many rows with no fewer "
-                            "columns, found "
-                         << input << " and " << result;
+    return emitOpError()
+           << "needs an input [m, k] and a result [m, n] with static k and n, where n is at least k, found " << input
+           << " and " << result;
   return success();
 }
 

@@ -1,4 +1,4 @@
-//===- AttnCPU.h - The machine dialect of the CPU target ------------------------*- C++ -*-===//
+//===- AttnCPU.h - The dialect of the CPU target --------------------------------*- C++ -*-===//
 #pragma once
 #include "dialect/Attn/AttnOps.h"
 
@@ -9,8 +9,8 @@
 #include "dialect/AttnCPU/AttnCPUOps.h.inc"
 
 namespace rapt::attn_cpu {
-/// Whether a weight's layout is panels that are VNNI-interleaved by 2; false without a layout.
+/// Whether a weight is VNNI-packed; false without a layout.
 bool isInterleaved(std::optional<attn::WeightLayoutInterface> layout);
-/// Whether the matmuls of an attn.attention are bf16 dot products.
-bool isPaired(mlir::Operation *attention);
+/// Whether the matmuls of an attn.attention are bf16 dot products (`attn_cpu.bf16_matmul`).
+bool usesBf16Matmul(mlir::Operation *attention);
 } // namespace rapt::attn_cpu

@@ -5,19 +5,19 @@
 
 namespace rapt::attn_cpu {
 
-/// Columns of a packed panel, the width that every packed layout is padded to: that of the weight file's panels.
+/// Columns of a packed panel (nr), to which every packed layout is padded; the weight file's panels have as many.
 inline constexpr int64_t kPanel = artifact::panelWidth;
 constexpr int64_t padToPanel(int64_t n) { return artifact::padToPanel(n); }
 
-/// Whether panels [columns/32, rows, 32] are VNNI-interleaved by 2: of bf16, [columns/32, rows/2, 64], where two rows
-/// of a column lie side by side, as instructions on pairs of 16 bits take them.
-inline bool isInPairs(mlir::ShapedType panels) {
+/// Whether panels are VNNI-packed: of bf16, [columns/32, rows/2, 64], with two consecutive elements of a column
+/// interleaved. Other panels are [columns/32, rows, 32].
+inline bool isVnniPacked(mlir::ShapedType panels) {
   return panels.getRank() == 3 && panels.getDimSize(2) == 2 * kPanel && panels.getElementType().isBF16();
 }
-/// Rows of panels, with the one that fills the last pair; where they are dynamic, so is this.
+/// Rows of panels, including the row that pads an odd number in VNNI-packed panels; dynamic where their number is.
 inline int64_t depthOfPanels(mlir::ShapedType panels) {
   int64_t units = panels.getDimSize(1);
-  return panels.isDynamicDim(1) || !isInPairs(panels) ? units : 2 * std::min(units, INT64_MAX / 4);
+  return panels.isDynamicDim(1) || !isVnniPacked(panels) ? units : 2 * std::min(units, INT64_MAX / 4);
 }
 
 } // namespace rapt::attn_cpu

@@ -1,7 +1,7 @@
 //===- TargetInfo.h - Capabilities of a target -------------------------------*- C++ -*-===//
 //
-// Capabilities only, never identity. They live in the IR as the module attribute
-// attn.target, set once by attn-set-target, so that every pass runs from text.
+// Capabilities, never the name of a CPU. attn-set-target writes them into the module as the
+// attribute attn.target, so that every pass runs from text.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,15 +21,15 @@ struct TargetInfo {
 #include "lib/TargetInfo/Capabilities.def"
 
   int64_t lanesF32() const { return vectorBytes / 4; }
-  /// Whether a product of bf16 takes both of its operands in pairs.
-  bool multipliesPairs() const { return bf16Dot || amxBf16; }
+  /// Whether matmuls of bf16 have instructions that take both operands in bf16.
+  bool hasBf16Matmul() const { return bf16Dot || amxBf16; }
   bool operator==(const TargetInfo &) const = default;
 
-  /// The capabilities in which this target differs from `other`, in the words of attn.target: "vector_bytes = 64, no
-  /// byte_dot".
+  /// The capabilities in which this target differs from `other`, by their names in attn.target: "vector_bytes = 64, no
+  /// int8_dot".
   std::string differenceFrom(const TargetInfo &other) const;
 
-  /// The target of the module that holds `op`; the defaults above where it says nothing.
+  /// The target of the module that holds `op`; defaults where the module has none.
   static TargetInfo of(mlir::Operation *op);
   /// Capabilities as text of attn-set-target: "vector_bytes=64", "bf16_dot".
   std::vector<std::string> list() const;

@@ -95,7 +95,7 @@ def entry(name, extras, score, mask):
     return f"""func.func @{name}({arguments}) -> (tensor<?x1x24xf32> {{attn.name = "o", attn.dims = ["queries"]}}) attributes {{attn.entry}} {{
   %scale = arith.constant 0.25 : f32
   %o = attn.attention %q, %k, %v, %scale q_begin(%qb : tensor<?xi32>) q_offset(%at : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>)
-    {given} maps [{", ".join(f"affine_map<{DIMS} -> {m}>" for m in maps)}]{" {attn_cpu.paired}" if name.startswith("paired") else ""}
+    {given} maps [{", ".join(f"affine_map<{DIMS} -> {m}>" for m in maps)}]{" {attn_cpu.bf16_matmul}" if name.startswith("paired") else ""}
     : tensor<{types["q"]}>, tensor<{types["k"]}>, tensor<{types["v"]}> -> tensor<?x1x24xf32>{regions}
   return %o : tensor<?x1x24xf32>
 }}

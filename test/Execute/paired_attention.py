@@ -62,7 +62,7 @@ def entry(name, heads, group, dqk, dv, stored, extra, score, mask, *_):
     return f"""func.func @{name}({arguments}) -> ({result} {{attn.name = "o", attn.dims = ["queries"]}}) attributes {{attn.entry}} {{
   %scale = arith.constant {SCALE} : f32
   %o = attn.attention %q, %k, %v, %scale q_begin(%qb : tensor<?xi32>) q_offset(%at : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>)
-    {f"extras(%x : tensor<{extra[1]}>)" if extra else ""} maps [{", ".join(f"affine_map<{DIMS} -> {m}>" for m in maps)}] {{attn_cpu.paired}}
+    {f"extras(%x : tensor<{extra[1]}>)" if extra else ""} maps [{", ".join(f"affine_map<{DIMS} -> {m}>" for m in maps)}] {{attn_cpu.bf16_matmul}}
     : tensor<{types["q"]}>, tensor<{types["k"]}>, tensor<{types["v"]}> -> {result}{regions}
   return %o : {result}
 }}

@@ -41,7 +41,7 @@ def edited(text, variant):
     def put(into, **numbers):
         into.update((name, value if isinstance(value, list) else [value]) for name, value in numbers.items() if name in into)
 
-    put(kernel, rows=kernel_rows, pair_rows=max(kernel_rows - 1, 1), group_rows=kernel_rows, columns=min(columns, kernel["columns"][0]))
+    put(kernel, rows=kernel_rows, vnni_rows=max(kernel_rows - 1, 1), group_rows=kernel_rows, columns=min(columns, kernel["columns"][0]))
     if variant == "ones":
         kernel = {name: value for name, value in kernel.items() if not name.startswith(("chains", "prefetch", "resident", "stream"))}
     elif variant != "large":

@@ -41,7 +41,7 @@ def attention(kind, size, paired):
     return entry(f"{'paired_' if paired else ''}attention_{kind}_{size}", inputs, heads,
                  f"  %scale = arith.constant {size**-0.5} : f32\n"
                  "  %y = attn.attention %q, %k, %v, %scale q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>)"
-                 f" maps [#q, #k, #v, #o]{' {attn_cpu.paired}' if paired else ''} : {heads}, {heads}, {heads} -> {heads}{CAUSAL if kind == 'causal' else ''}\n")
+                 f" maps [#q, #k, #v, #o]{' {attn_cpu.bf16_matmul}' if paired else ''} : {heads}, {heads}, {heads} -> {heads}{CAUSAL if kind == 'causal' else ''}\n")
 
 
 def lstm():

@@ -67,8 +67,8 @@ void addBackend(OpPassManager &passes) {
   passes.addPass(createAttnOutlineParallel());
   passes.addPass(createAttnPlanMemory());
   passes.addPass(createFolding());
-  passes.addPass(createAttnLowerProducts());
-  passes.addPass(createAttnLowerQuantizedProducts());
+  passes.addPass(createAttnLowerMatmuls());
+  passes.addPass(createAttnLowerQuantizedMatmuls());
   passes.addPass(createAttnLinalgToLoops());
   passes.addPass(createAttnEmulateMatrixInstructions());
 }
@@ -103,15 +103,15 @@ public:
     // multiply-adds; others twice a cycle, twice that rate. The former have arithmetic of f16, which virtual machines
     // show even where they hide AMX.
     info.bf16Dot = machine.has("avx512bf16") && isWide && !machine.has("amx-bf16") && !machine.has("avx512fp16");
-    info.bf16Round = machine.has("avx512bf16") && isWide;
-    info.powerScale = machine.has("avx512dq") && isWide;
+    info.bf16Cast = machine.has("avx512bf16") && isWide;
+    info.scaledReduce = machine.has("avx512dq") && isWide;
     if (!emulated.empty()) {
       info.emulated = true;
-      info.bf16Round = false;
+      info.bf16Cast = false;
       info.amxBf16 = info.amxInt8 = emulated == "amx";
       info.bf16Dot = emulated == "bf16";
     }
-    info.byteDot = isWide ? machine.has("avx512vnni") : info.vectorBytes == 32 && machine.has("avxvnni");
+    info.int8Dot = isWide ? machine.has("avx512vnni") : info.vectorBytes == 32 && machine.has("avxvnni");
     return info;
   }
 

@@ -195,7 +195,7 @@ func.func @one_position(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tenso
 // -----
 
 // Pairs are of bf16 alone, and a line has two channels.
-func.func @pairs(%q: tensor<8x16xf32>, %k: tensor<2x16x64xbf16>, %v: tensor<1x32x64xbf16>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>) {
+func.func @vnni(%q: tensor<8x16xf32>, %k: tensor<2x16x64xbf16>, %v: tensor<1x32x64xbf16>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>) {
   // expected-error@+1 {{key 'tensor<2x16x64xbf16>', value 'tensor<1x32x64xbf16>' and acc 'tensor<8x32xf32>' do not fit query 'tensor<8x16xf32>'}}
   %0:3 = attn_cpu.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%acc, %m, %m) : tensor<8x16xf32>, tensor<2x16x64xbf16>, tensor<1x32x64xbf16>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return
@@ -203,7 +203,7 @@ func.func @pairs(%q: tensor<8x16xf32>, %k: tensor<2x16x64xbf16>, %v: tensor<1x32
 
 // -----
 
-func.func @pairs_f16(%q: tensor<8x16xf32>, %k: tensor<2x8x64xf16>, %v: tensor<1x32x64xf16>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>) {
+func.func @interleaved_f16(%q: tensor<8x16xf32>, %k: tensor<2x8x64xf16>, %v: tensor<1x32x64xf16>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>) {
   // expected-error@+1 {{do not fit query 'tensor<8x16xf32>'}}
   %0:3 = attn_cpu.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%acc, %m, %m) : tensor<8x16xf32>, tensor<2x8x64xf16>, tensor<1x32x64xf16>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return
@@ -211,17 +211,17 @@ func.func @pairs_f16(%q: tensor<8x16xf32>, %k: tensor<2x8x64xf16>, %v: tensor<1x
 
 // -----
 
-func.func @not_pairs(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>) {
-  // expected-error@+1 {{is paired, which keys and values in pairs are and an additive similarity is not, found 'tensor<2x16x32xf32>' and 'tensor<1x64x32xf32>'}}
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%acc, %m, %m) {paired} : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+func.func @not_vnni_packed(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>) {
+  // expected-error@+1 {{has 'bf16_matmul', which needs VNNI-packed keys and values and no additive similarity, found 'tensor<2x16x32xf32>' and 'tensor<1x64x32xf32>'}}
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%acc, %m, %m) {bf16_matmul} : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return
 }
 
 // -----
 
-func.func @ahead(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
-  // expected-error@+1 {{prefetches the part [from, to) of the rows of matrices}}
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) ahead(%k : tensor<2x16x32xf32>) rows(%at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+func.func @prefetch(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{needs 'rows' with matrices that it prefetches, and only with them}}
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) prefetch(%k : tensor<2x16x32xf32>) rows(%at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return
 }
 
@@ -231,16 +231,16 @@ func.func @ahead(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-func.func @paired(%q: tensor<?x4x16xf32>, %s: f32, %v: tensor<16xf32>) {
-  // expected-error@+1 {{is paired, and an additive similarity is no product}}
-  %0 = attn.attention %q, %q, %q, %s additive(%v : tensor<16xf32>) maps [#q, #k, #v, #o] {attn_cpu.paired} : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+func.func @bf16(%q: tensor<?x4x16xf32>, %s: f32, %v: tensor<16xf32>) {
+  // expected-error@+1 {{has 'attn_cpu.bf16_matmul' and an additive similarity, which is no matmul}}
+  %0 = attn.attention %q, %q, %q, %s additive(%v : tensor<16xf32>) maps [#q, #k, #v, #o] {attn_cpu.bf16_matmul} : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
   return
 }
 
 // -----
 
-func.func @paired_matmul(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>) -> tensor<?x96xf32> {
-  // expected-error@+1 {{attribute 'attn_cpu.paired' is a unit attribute of attn.attention}}
-  %y = attn.linear %x, %w {attn_cpu.paired} : tensor<?x64xf32>, tensor<64x96xf32> -> tensor<?x96xf32>
+func.func @bf16_matmul(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>) -> tensor<?x96xf32> {
+  // expected-error@+1 {{attribute 'attn_cpu.bf16_matmul' is a unit attribute of attn.attention}}
+  %y = attn.linear %x, %w {attn_cpu.bf16_matmul} : tensor<?x64xf32>, tensor<64x96xf32> -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>
 }

@@ -1,22 +1,22 @@
 // RUN: rapt-opt %s --verify-diagnostics --split-input-file
 
 func.func @rounded_to_fewer(%x: tensor<?x64xf32>) {
-  // expected-error@+1 {{needs an input [m, k] of static columns and a result of as many rows with no fewer columns, found 'tensor<?x64xf32>' and 'tensor<?x32xbf16>'}}
+  // expected-error@+1 {{needs an input [m, k] and a result [m, n] with static k and n, where n is at least k, found 'tensor<?x64xf32>' and 'tensor<?x32xbf16>'}}
   %0 = attn_cpu.cast_rows %x : tensor<?x64xf32> -> tensor<?x32xbf16>
   return
 }
 
 // -----
 
-func.func @half_a_pair(%x: tensor<4x63xbf16>, %w: tensor<32x64xbf16>, %d: tensor<4x32xf32>) {
-  // expected-error@+1 {{needs rows [m, k], whole pairs of them where they are bf16, a panel [k/2, 64] and dest [m, 32], or as many panels as dest has times 32 columns, found 'tensor<4x63xbf16>', 'tensor<32x64xbf16>' and 'tensor<4x32xf32>'}}
+func.func @odd_depth_in_bf16(%x: tensor<4x63xbf16>, %w: tensor<32x64xbf16>, %d: tensor<4x32xf32>) {
+  // expected-error@+1 {{needs rows [m, k], with an even k in bf16, a panel [k/2, 64] and dest [m, 32], or panels [n/32, k/2, 64] and dest [m, n], found 'tensor<4x63xbf16>', 'tensor<32x64xbf16>' and 'tensor<4x32xf32>'}}
   %0 = attn_cpu.vnni_matmul %x, %w, %d : tensor<4x63xbf16>, tensor<32x64xbf16>, tensor<4x32xf32> -> tensor<4x32xf32>
   return
 }
 
 // -----
 
-func.func @pairs_without_result(%x: tensor<4x64xf32>, %w: tensor<32x64xbf16>, %d: tensor<4x32xf32>) {
+func.func @vnni_without_result(%x: tensor<4x64xf32>, %w: tensor<32x64xbf16>, %d: tensor<4x32xf32>) {
   // expected-error@+1 {{gives a tensor of the type of dest, and nothing on memory}}
   attn_cpu.vnni_matmul %x, %w, %d : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
   return
@@ -25,7 +25,7 @@ func.func @pairs_without_result(%x: tensor<4x64xf32>, %w: tensor<32x64xbf16>, %d
 // -----
 
 func.func @panels(%x: tensor<4x64xbf16>, %w: tensor<3x32x64xbf16>, %d: tensor<4x64xf32>) {
-  // expected-error@+1 {{or as many panels as dest has times 32 columns, found 'tensor<4x64xbf16>', 'tensor<3x32x64xbf16>' and 'tensor<4x64xf32>'}}
+  // expected-error@+1 {{or panels [n/32, k/2, 64] and dest [m, n], found 'tensor<4x64xbf16>', 'tensor<3x32x64xbf16>' and 'tensor<4x64xf32>'}}
   %0 = attn_cpu.vnni_matmul %x, %w, %d : tensor<4x64xbf16>, tensor<3x32x64xbf16>, tensor<4x64xf32> -> tensor<4x64xf32>
   return
 }
@@ -77,7 +77,7 @@ func.func @unranked(%rows: tensor<*xi8>, %panel: tensor<2x1088xi8>, %dest: tenso
 // -----
 
 func.func @product(%q: tensor<8x16xf32>, %p: tensor<17x32xf32>, %d: tensor<8x32xf32>) {
-  // expected-error@+1 {{needs rows [m, k], a panel [k, 32] or, of pairs of bf16, [k/2, 64], and dest [m, 32], found 'tensor<8x16xf32>', 'tensor<17x32xf32>' and 'tensor<8x32xf32>'}}
+  // expected-error@+1 {{needs rows [m, k], a panel [k, 32] or, VNNI-packed in bf16, [k/2, 64], and dest [m, 32], found 'tensor<8x16xf32>', 'tensor<17x32xf32>' and 'tensor<8x32xf32>'}}
   %0 = attn_cpu.panel_matmul %q, %p, %d : tensor<8x16xf32>, tensor<17x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
   return
 }
@@ -85,8 +85,8 @@ func.func @product(%q: tensor<8x16xf32>, %p: tensor<17x32xf32>, %d: tensor<8x32x
 // -----
 
 // Pairs lie in twice as many columns of half as many lines.
-func.func @pairs(%q: tensor<8x16xbf16>, %p: tensor<16x32xbf16>, %d: tensor<8x32xf32>) {
-  // expected-error@+1 {{needs rows [m, k], a panel [k, 32] or, of pairs of bf16, [k/2, 64]}}
+func.func @vnni(%q: tensor<8x16xbf16>, %p: tensor<16x32xbf16>, %d: tensor<8x32xf32>) {
+  // expected-error@+1 {{needs rows [m, k], a panel [k, 32] or, VNNI-packed in bf16, [k/2, 64]}}
   %0 = attn_cpu.panel_matmul %q, %p, %d : tensor<8x16xbf16>, tensor<16x32xbf16>, tensor<8x32xf32> -> tensor<8x32xf32>
   return
 }
@@ -94,8 +94,8 @@ func.func @pairs(%q: tensor<8x16xbf16>, %p: tensor<16x32xbf16>, %d: tensor<8x32x
 // -----
 
 func.func @bounds(%q: tensor<8x16xf32>, %p: tensor<16x32xf32>, %d: tensor<8x32xf32>, %i: index) {
-  // expected-error@+1 {{prefetches rows of matrices, each between two bounds}}
-  %0 = attn_cpu.panel_matmul %q, %p, %d ahead(%q : tensor<8x16xf32>) rows(%i) : tensor<8x16xf32>, tensor<16x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
+  // expected-error@+1 {{needs two row bounds for each matrix that it prefetches}}
+  %0 = attn_cpu.panel_matmul %q, %p, %d prefetch(%q : tensor<8x16xf32>) rows(%i) : tensor<8x16xf32>, tensor<16x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
   return
 }
 
@@ -117,5 +117,5 @@ func.func @unranked(%q: tensor<8x16xf32>, %p: tensor<*xf32>, %d: tensor<8x32xf32
 
 // -----
 
-// expected-error@+1 {{panels have 32 columns, and 1 or 2 rows side by side, found 16 columns and 4 rows}}
+// expected-error@+1 {{expected panels of 32 columns with interleave factor 1 or 2, found 16 columns and interleave factor 4}}
 func.func private @panels() attributes {attn_cpu.layout = #attn_cpu.panels<columns = 16, interleave = 4>}

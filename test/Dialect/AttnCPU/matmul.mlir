@@ -8,15 +8,15 @@ func.func @products(%q: tensor<8x16xf32>, %p: tensor<16x32xf32>, %d: tensor<8x32
   attn_cpu.panel_matmul %m, %h, %e : memref<8x?xf32>, memref<?x32xf16>, memref<8x32xf32>
   // CHECK: attn_cpu.panel_matmul %{{.*}} : memref<8x?xbf16>, memref<?x64xbf16>, memref<8x32xf32>
   attn_cpu.panel_matmul %r, %w, %e : memref<8x?xbf16>, memref<?x64xbf16>, memref<8x32xf32>
-  // CHECK: attn_cpu.panel_matmul %{{.*}}, %{{.*}}, %{{.*}} ahead(%{{.*}}, %{{.*}} : memref<8x32xf32>, memref<?x32xf32>) rows(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) write : memref<8x?xf32>, memref<?x32xf32>, memref<8x32xf32>{{$}}
-  attn_cpu.panel_matmul %m, %n, %e ahead(%e, %n : memref<8x32xf32>, memref<?x32xf32>) rows(%i, %i, %i, %i) write : memref<8x?xf32>, memref<?x32xf32>, memref<8x32xf32>
+  // CHECK: attn_cpu.panel_matmul %{{.*}}, %{{.*}}, %{{.*}} prefetch(%{{.*}}, %{{.*}} : memref<8x32xf32>, memref<?x32xf32>) rows(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) write : memref<8x?xf32>, memref<?x32xf32>, memref<8x32xf32>{{$}}
+  attn_cpu.panel_matmul %m, %n, %e prefetch(%e, %n : memref<8x32xf32>, memref<?x32xf32>) rows(%i, %i, %i, %i) write : memref<8x?xf32>, memref<?x32xf32>, memref<8x32xf32>
   // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<8x16xf32>, tensor<16x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
   %0 = attn_cpu.panel_matmul %q, %p, %d : tensor<8x16xf32>, tensor<16x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
   return %0 : tensor<8x32xf32>
 }
 
-// CHECK-LABEL: @paired_tile
-func.func @paired_tile(%x: tensor<4x63xf32>, %w: tensor<32x64xbf16>, %d: tensor<4x32xf32>, %m: memref<4x64xbf16>, %p: memref<32x64xbf16>, %e: memref<4x32xf32>) -> tensor<4x32xf32> {
+// CHECK-LABEL: @vnni_tile
+func.func @vnni_tile(%x: tensor<4x63xf32>, %w: tensor<32x64xbf16>, %d: tensor<4x32xf32>, %m: memref<4x64xbf16>, %p: memref<32x64xbf16>, %e: memref<4x32xf32>) -> tensor<4x32xf32> {
   // CHECK: attn_cpu.vnni_matmul %{{.*}} : memref<4x64xbf16>, memref<32x64xbf16>, memref<4x32xf32>{{$}}
   attn_cpu.vnni_matmul %m, %p, %e : memref<4x64xbf16>, memref<32x64xbf16>, memref<4x32xf32>
   // CHECK: attn_cpu.vnni_matmul %{{.*}} : tensor<4x63xf32>, tensor<32x64xbf16>, tensor<4x32xf32> -> tensor<4x32xf32>

@@ -1,18 +1,18 @@
-//===- DecomposeAttention.cpp - One step of online softmax on vectors ---------------------===//
+//===- DecomposeAttention.cpp - Lowers one KV block of attention to matmuls and vectors ----===//
 //
-// Between the two products is softmax (OnlineSoftmax.h), of rows one at a time, so that
-// what is live stays small. A masked score is -inf: its probability is exactly 0, and the
-// running maximum starts from a finite floor, so no NaN arises.
+// A KV block is matmul, online softmax (OnlineSoftmax.h), matmul, as in FlashAttention. A
+// masked score is -infinity, so its probability is exactly 0. The running max starts from a
+// finite floor, so no NaN arises.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Codegen/Bf16Instructions.h"
 #include "lib/Target/CPU/Codegen/Lanes.h"
 #include "lib/Target/CPU/Codegen/MaskedValues.h"
+#include "lib/Target/CPU/Codegen/MicroKernelTile.h"
 #include "lib/Target/CPU/Codegen/OnlineSoftmax.h"
-#include "lib/Target/CPU/Codegen/PairInstructions.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
-#include "lib/Target/CPU/Codegen/RegisterTile.h"
 #include "lib/Target/CPU/Codegen/ScoreRegions.h"
 #include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Schedule/Verify.h"
@@ -37,18 +37,18 @@ using attn_cpu::kPanel;
 
 namespace {
 
-/// How many keys a step has, at most `most` of them.
+/// The number of keys of a KV block, and a static bound of it.
 struct KeyCount {
   Value count;
   int64_t most;
 };
 
 struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
-  using Scores = llvm::DenseMap<Operation *, Value>;
-  Decompose(MLIRContext *context, const Scores &made) : OpRewritePattern(context), made(made) {}
+  using ScoresOfOps = llvm::DenseMap<Operation *, Value>;
+  Decompose(MLIRContext *context, const ScoresOfOps &computed) : OpRewritePattern(context), computed(computed) {}
 
-  /// The scores of ops whose products have been made before them.
-  const Scores &made;
+  /// Scores that splitQueries has computed before the op.
+  const ScoresOfOps &computed;
 
   static FailureOr<KeyCount> countKeys(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) {
     auto type = cast<RankedTensorType>(op.getKey().getType());
@@ -67,14 +67,14 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
     FailureOr<KeyCount> keys = countKeys(b, op);
     auto isStatic = [](Value tile) { return cast<RankedTensorType>(tile.getType()).hasStaticShape(); };
     if (failed(keys) || !isStatic(op.getQuery()) || !isStatic(op.getAcc()))
-      return op.emitOpError("works on tiles of static shape, or of at most so many keys, in a CPU program");
+      return op.emitOpError("needs a query and an accumulator of static shape and a bounded number of keys");
     const int64_t m = op.getQuery().getType().getDimSize(0);
     if (m < 1 || m > kLanes)
       return op.emitOpError() << "has " << m << " queries; tiles of a CPU program have at least 1 and at most "
                               << kLanes;
     Type f32 = b.getF32Type();
     bool masked = !op.getMask().empty() || op.getLimit();
-    Value scores = made.lookup(op), factor;
+    Value scores = computed.lookup(op), factor;
     if (!scores) {
       scores = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, keys->most}, f32);
       if (scalesScores(op))
@@ -86,20 +86,20 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
         b, op, {scores, factor, keys->count, op.getScore().empty() ? ScoreUnit::Base2 : ScoreUnit::Natural, masked});
     if (failed(softmax))
       return failure();
-    Value acc = softmax->acc, product = acc;
-    if (masked) // from zero, as nothing of it may be used
-      product = tensor::EmptyOp::create(b, op.getAcc().getType().getShape(), f32);
+    Value acc = softmax->acc, weighted = acc;
+    if (masked) // starts from zero, so that withoutMaskedValues can replace all of it
+      weighted = tensor::EmptyOp::create(b, op.getAcc().getType().getShape(), f32);
     bool fromZero = masked;
-    forParts(op.getValue(), 1, visible(b, op, keys->count), [&](Value values, int64_t first, OpFoldResult count) {
-      product = addValues(b, op, softmax->probabilities, first, values, count, product, fromZero);
+    forEachPart(op.getValue(), 1, visible(b, op, keys->count), [&](Value values, int64_t first, OpFoldResult count) {
+      weighted = addValues(b, op, softmax->probabilities, first, values, count, weighted, fromZero);
       fromZero = false;
     });
-    acc = product;
+    acc = weighted;
     if (masked) {
-      auto overParts = [&](MaskedBlock::Body body) {
-        forParts(op.getValue(), 1, getAsOpFoldResult(keys->count), body);
+      auto forEachValuePart = [&](MaskedBlock::Body body) {
+        forEachPart(op.getValue(), 1, getAsOpFoldResult(keys->count), body);
       };
-      FailureOr<Value> kept = withoutMaskedValues(b, op, {softmax->probabilities, overParts}, product);
+      FailureOr<Value> kept = withoutMaskedValues(b, op, {softmax->probabilities, forEachValuePart}, weighted);
       if (failed(kept))
         return failure();
       acc = rescaledSum(b, softmax->acc, softmax->factors, *kept);
@@ -108,8 +108,8 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
     return success();
   }
 
-  /// Each row of `acc` times its factor, plus that of `product`.
-  static Value rescaledSum(ImplicitLocOpBuilder &b, Value acc, Value factors, Value product) {
+  /// Multiplies each row of `acc` by its factor and adds the row of `weighted`.
+  static Value rescaledSum(ImplicitLocOpBuilder &b, Value acc, Value factors, Value weighted) {
     auto type = cast<RankedTensorType>(acc.getType());
     return loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, acc,
                 [&](ImplicitLocOpBuilder &b, Value r, Value outer) {
@@ -117,26 +117,26 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
                   return loop(b, index(b, 0), index(b, type.getDimSize(1)), kPanel, outer,
                               [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
                                 Value sum = vector::FMAOp::create(b, readPanel(b, inner, {r, c}), factor,
-                                                                  readPanel(b, product, {r, c}));
+                                                                  readPanel(b, weighted, {r, c}));
                                 return writePanel(b, sum, inner, {r, c});
                               });
                 });
   }
 
-  /// acc, or 0 where it is to start `fromZero`, + probabilities [first, first + count) of the step times `values`, of
-  /// which as many count.
+  /// The matmul of probabilities [first, first + count) of the KV block with the first `count` of `values`, added to
+  /// `acc`, or to zero with `fromZero`.
   static Value addValues(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value probabilities, int64_t first,
                          Value values, OpFoldResult count, Value acc, bool fromZero) {
     const int64_t m = op.getQuery().getType().getDimSize(0), panels = op.getAcc().getType().getDimSize(1) / kPanel;
     Value rows = columnsOf(b, probabilities, first, count);
-    if (multipliesTiles(op)) {
+    if (takesAllPanels(op)) {
       Value start = fromZero ? zeros(b, acc) : acc;
       return withKernel(attn_cpu::VnniMatmulOp::create(b, acc.getType(), rows, values, start), kernelIn(op));
     }
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto type = cast<RankedTensorType>(values.getType());
     OpFoldResult zero = b.getIndexAttr(0), height = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
-    OpFoldResult lines = affineOf(b, d0.floorDiv(attn_cpu::isInPairs(type) ? 2 : 1), {count});
+    OpFoldResult lines = affineOf(b, d0.floorDiv(attn_cpu::isVnniPacked(type) ? 2 : 1), {count});
     const int64_t width = type.getDimSize(2), extent = getConstantIntValue(lines).value_or(ShapedType::kDynamic);
     return loop(b, index(b, 0), index(b, panels * kPanel), kPanel, acc,
                 [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
@@ -146,17 +146,17 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
                   Value tile = extract(b, carried, {zero, OpFoldResult(column)}, {height, panel}, {m, kPanel});
                   if (fromZero)
                     tile = zeros(b, tile);
-                  Value product = productOf(b, op, true, nth, panels, rows, value, tile);
-                  return insert(b, product, carried, {zero, OpFoldResult(column)}, {height, panel});
+                  Value matmul = panelMatmul(b, op, true, nth, panels, rows, value, tile);
+                  return insert(b, matmul, carried, {zero, OpFoldResult(column)}, {height, panel});
                 });
   }
 
-  /// Whether products are one op of all panels, which instructions on tiles take two at a time.
-  static bool multipliesTiles(attn_cpu::AttentionStateOp op) { return op.getPaired() && kernelIn(op).matrixRows; }
-  /// The micro-kernel of its products.
+  /// Whether a matmul is one op of all panels, two of which AMX multiplies at a time.
+  static bool takesAllPanels(attn_cpu::AttentionStateOp op) { return op.getBf16Matmul() && kernelIn(op).matrixRows; }
+
   static MicroKernel kernelIn(attn_cpu::AttentionStateOp op) { return scheduleOf<MicroKernel>(op); }
 
-  /// The factor of the query: scores are in base-2 units where they are linear in it.
+  /// The factor of the query. Without a score region it includes log2 e, so that scores are in base-2 units.
   static Value factorOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) {
     if (!op.getScore().empty())
       return op.getScale();
@@ -165,11 +165,11 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
   }
   static Value factorsOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) { return splat(b, factorOf(b, op)); }
 
-  /// Whether the scores are multiplied by the factor, as they are subtracted from, and not the query: matmuls then
-  /// read it where it lies, unless its rows push one another out of the cache.
+  /// Whether softmax scales the scores, so that matmuls read the query in place and no scaled copy is needed. A copy is
+  /// faster where the query's rows alias in L1.
   static bool scalesScores(attn_cpu::AttentionStateOp op) {
     FloatAttr scale;
-    if (op.getPaired() || op.getAdditive() || !op.getScore().empty() ||
+    if (op.getBf16Matmul() || op.getAdditive() || !op.getScore().empty() ||
         !matchPattern(op.getScale(), m_Constant(&scale)) || !(scale.getValueAsDouble() > 0))
       return false;
     Value query = op.getQuery();
@@ -184,17 +184,18 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
     }
   }
 
-  /// Those of `count` keys, possibly fewer than a tile's, that lie before the limit: matmuls take four at a time.
+  /// The number of keys that lie before the limit, of `count` keys, rounded up as matmuls of dynamic depth need it.
   static OpFoldResult visible(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value count) {
     if (!op.getLimit() || getConstantIntValue(count))
       return getAsOpFoldResult(count);
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    Value before = asValue(b, affineOf(b, (d0 - d1).ceilDiv(kStepsTogether) * kStepsTogether,
+    Value before = asValue(b, affineOf(b, (d0 - d1).ceilDiv(kDynamicDepthMultiple) * kDynamicDepthMultiple,
                                        {OpFoldResult(op.getLimit()), OpFoldResult(op.getKv())}));
-    return arith::MinSIOp::create(b, count, arith::MaxSIOp::create(b, before, index(b, kStepsTogether))).getResult();
+    return arith::MinSIOp::create(b, count, arith::MaxSIOp::create(b, before, index(b, kDynamicDepthMultiple)))
+        .getResult();
   }
 
-  /// Panel `nth` of keys or values.
+  /// Slices panel `nth` of keys or values.
   static Value nthPanel(ImplicitLocOpBuilder &b, Value panels, OpFoldResult nth) {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(panels.getType()).getShape().drop_front();
     OpFoldResult first = b.getIndexAttr(0);
@@ -202,34 +203,35 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
                    shape);
   }
 
-  /// dest + rows panel, the `nth` of `count` products of the op's first or second factor.
-  static Value productOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, bool isSecond, OpFoldResult nth,
-                         int64_t count, Value rows, Value panel, Value dest) {
-    SmallVector<Value> ahead, bounds;
-    for (unsigned i = isSecond; i < op.getAhead().size(); i += 2) {
-      ahead.push_back(op.getAhead()[i]);
+  /// The matmul of `rows` with panel `nth` of `count`, added to `dest`: the op's first matmul or, with `isSecond`, its
+  /// second.
+  static Value panelMatmul(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, bool isSecond, OpFoldResult nth,
+                           int64_t count, Value rows, Value panel, Value dest) {
+    SmallVector<Value> prefetched, bounds;
+    for (unsigned i = isSecond; i < op.getPrefetched().size(); i += 2) {
+      prefetched.push_back(op.getPrefetched()[i]);
       for (int64_t more : {0, 1})
-        bounds.push_back(boundAhead(b, op, asValue(b, affineOf(b, b.getAffineDimExpr(0) + more, {nth})), count,
-                                    extent(b, ahead.back(), 0)));
+        bounds.push_back(prefetchBound(b, op, asValue(b, affineOf(b, b.getAffineDimExpr(0) + more, {nth})), count,
+                                       extent(b, prefetched.back(), 0)));
     }
-    return withKernel(attn_cpu::PanelMatmulOp::create(b, dest.getType(), rows, panel, ahead, bounds, dest,
-                                                      isSecond && !ahead.empty()),
+    return withKernel(attn_cpu::PanelMatmulOp::create(b, dest.getType(), rows, panel, prefetched, bounds, dest,
+                                                      isSecond && !prefetched.empty()),
                       kernelIn(op));
   }
 
-  /// The row of `rows` at which part `nth` of `count` of the step's part of what lies ahead begins.
-  static Value boundAhead(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value nth, int64_t count,
-                          OpFoldResult rows) {
+  /// The first row that the matmul of panel `nth` of `count` prefetches, of a matrix of `rows` rows.
+  static Value prefetchBound(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value nth, int64_t count,
+                             OpFoldResult rows) {
     Value step = arith::SubIOp::create(b, op.getTo(), op.getFrom());
     Value part = arith::DivUIOp::create(b, arith::MulIOp::create(b, step, nth), index(b, count));
     part = arith::MulIOp::create(b, asValue(b, rows), arith::AddIOp::create(b, op.getFrom(), part));
     return arith::ShRUIOp::create(b, part, index(b, 16));
   }
 
-  /// The query times its factors, before the loops over blocks of keys; as bf16 where products are of pairs.
+  /// The scaled query, computed before the loops over KV blocks; in bf16 where matmuls are bf16 dot products.
   static Value scaledQuery(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) {
     RankedTensorType type = op.getQuery().getType();
-    Type element = op.getPaired() ? Type(b.getBF16Type()) : b.getF32Type();
+    Type element = op.getBf16Matmul() ? Type(b.getBF16Type()) : b.getF32Type();
     OpBuilder::InsertionGuard guard(b);
     for (auto loop = op->getParentOfType<scf::ForOp>();
          loop && loop.isDefinedOutsideOfLoop(op.getQuery()) && loop.isDefinedOutsideOfLoop(op.getScale());
@@ -239,14 +241,14 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
                     tensor::EmptyOp::create(b, type.getShape(), element),
                     [&](ImplicitLocOpBuilder &b, Value r, Value c, Value carried) {
                       Value x = arith::MulFOp::create(b, readPanel(b, op.getQuery(), {r, c}), factorsOf(b, op));
-                      return writePanel(b, op.getPaired() ? rounded(b, x) : x, carried, {r, c});
+                      return writePanel(b, op.getBf16Matmul() ? castToBf16(b, x) : x, carried, {r, c});
                     });
   }
 
-  /// Keys or values that lie apart, put together along dim `dim`, one after another: `body` gets each with its first
-  /// key and how many it has. Contiguous keys are one part, with the first `count` keys.
-  static void forParts(Value panels, unsigned dim, OpFoldResult count,
-                       function_ref<void(Value part, int64_t first, OpFoldResult count)> body) {
+  /// Calls `body` for each contiguous part of keys or values, which a tensor.concat along `dim` joins, with the part's
+  /// first key and its number of keys. Contiguous keys are one part, with the first `count` keys.
+  static void forEachPart(Value panels, unsigned dim, OpFoldResult count,
+                          function_ref<void(Value part, int64_t first, OpFoldResult count)> body) {
     auto whole = panels.getDefiningOp<tensor::ConcatOp>();
     if (!whole)
       return body(panels, 0, count);
@@ -259,19 +261,19 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
     }
   }
 
-  /// Columns [first, first + count) of a tile.
+  /// Slices columns [first, first + count) of a tile.
   static Value columnsOf(ImplicitLocOpBuilder &b, Value tile, int64_t first, OpFoldResult count) {
     int64_t rows = cast<RankedTensorType>(tile.getType()).getDimSize(0);
     return extract(b, tile, {b.getIndexAttr(0), b.getIndexAttr(first)}, {b.getIndexAttr(rows), count},
                    {rows, getConstantIntValue(count).value_or(ShapedType::kDynamic)});
   }
 
-  /// Scores of all panels into one buffer: products of the query, scaled where the scores are not to be.
+  /// The scores of all keys in one buffer: the matmul of the query with the keys.
   static Value dotScores(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value query, Value keys,
                          Value scores) {
-    forParts(op.getKey(), 0, getAsOpFoldResult(keys), [&](Value part, int64_t first, OpFoldResult count) {
-      scores = multipliesTiles(op) ? tileScores(b, op, query, part, first, count, scores)
-                                   : panelScores(b, op, query, part, first, count, scores);
+    forEachPart(op.getKey(), 0, getAsOpFoldResult(keys), [&](Value part, int64_t first, OpFoldResult count) {
+      scores = takesAllPanels(op) ? allScores(b, op, query, part, first, count, scores)
+                                  : panelScores(b, op, query, part, first, count, scores);
     });
     return scores;
   }
@@ -280,16 +282,16 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
     return linalg::FillOp::create(b, Value(arith::ConstantOp::create(b, b.getF32FloatAttr(0))), tile).getResult(0);
   }
 
-  /// Scores of keys [first, first + count), one op.
-  static Value tileScores(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value query, Value keys,
-                          int64_t first, OpFoldResult count, Value scores) {
+  /// The scores of keys [first, first + count) by one matmul of all panels.
+  static Value allScores(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value query, Value keys, int64_t first,
+                         OpFoldResult count, Value scores) {
     Value start = zeros(b, columnsOf(b, scores, first, count));
-    Value product = withKernel(attn_cpu::VnniMatmulOp::create(b, start.getType(), query, keys, start), kernelIn(op));
+    Value matmul = withKernel(attn_cpu::VnniMatmulOp::create(b, start.getType(), query, keys, start), kernelIn(op));
     int64_t m = cast<RankedTensorType>(query.getType()).getDimSize(0);
-    return insert(b, product, scores, {b.getIndexAttr(0), b.getIndexAttr(first)}, {b.getIndexAttr(m), count});
+    return insert(b, matmul, scores, {b.getIndexAttr(0), b.getIndexAttr(first)}, {b.getIndexAttr(m), count});
   }
 
-  /// The same, a panel at a time.
+  /// The scores of keys [first, first + count) by one matmul per panel.
   static Value panelScores(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value query, Value keys,
                            int64_t first, OpFoldResult count, Value scores) {
     int64_t m = cast<RankedTensorType>(query.getType()).getDimSize(0),
@@ -300,14 +302,14 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
                 [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
                   OpFoldResult key = affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)}),
                                nth = affineOf(b, (d0 + first).floorDiv(kPanel), {OpFoldResult(column)}),
-                               place = affineOf(b, d0 + first, {OpFoldResult(column)});
-                  Value start = zeros(b, extract(b, carried, {zero, place}, {rows, panel}, {m, kPanel}));
-                  Value product = productOf(b, op, false, nth, panels, query, nthPanel(b, keys, key), start);
-                  return insert(b, product, carried, {zero, place}, {rows, panel});
+                               offset = affineOf(b, d0 + first, {OpFoldResult(column)});
+                  Value start = zeros(b, extract(b, carried, {zero, offset}, {rows, panel}, {m, kPanel}));
+                  Value matmul = panelMatmul(b, op, false, nth, panels, query, nthPanel(b, keys, key), start);
+                  return insert(b, matmul, carried, {zero, offset}, {rows, panel});
                 });
   }
 
-  /// v . tanh(query + key): 32 keys at once, channel after channel.
+  /// The scores v . tanh(query + key) of an additive similarity, for vectors of 32 keys.
   static Value additiveScores(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value keys, Value scores) {
     Value factors = factorsOf(b, op);
     int64_t channels = cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0);
@@ -337,14 +339,14 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
   }
 };
 
-/// One part after another into the state.
+/// Lowers attn_cpu.attention_merge to a loop over splits that combines each with the state.
 struct DecomposeMerge : OpRewritePattern<attn_cpu::AttentionMergeOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn_cpu::AttentionMergeOp op, PatternRewriter &rewriter) const override {
     if (op.getAcc().getType().getDimSize(1) % kPanel != 0)
       return op.emitOpError() << "has " << op.getAcc().getType().getDimSize(1)
-                              << " value channels, which are no panels of " << kPanel;
+                              << " value channels, which must be a multiple of " << kPanel;
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value zero = index(b, 0), one = index(b, 1);
     Value queries = asValue(b, extent(b, op.getAcc(), 0)), parts = asValue(b, extent(b, op.getPartialAcc(), 0));
@@ -358,14 +360,14 @@ struct DecomposeMerge : OpRewritePattern<attn_cpu::AttentionMergeOp> {
     return success();
   }
 
-  /// Row r of `state` (acc, max, sum) with that of part p.
+  /// Combines row r of `state` (acc, max, sum) with row r of split p.
   static void mergeRow(ImplicitLocOpBuilder &b, attn_cpu::AttentionMergeOp op, Value p, Value r, ValueRange state) {
     Value old = tensor::ExtractOp::create(b, state[1], r);
     Value other = tensor::ExtractOp::create(b, op.getPartialMax(), ValueRange{p, r});
     Value max = larger(b, other, old);
     const ScoreUnit unit = op.getScored() ? ScoreUnit::Natural : ScoreUnit::Base2;
-    Value alpha = powerOf(b, arith::SubFOp::create(b, old, max), unit);
-    Value beta = powerOf(b, arith::SubFOp::create(b, other, max), unit);
+    Value alpha = expOf(b, arith::SubFOp::create(b, old, max), unit);
+    Value beta = expOf(b, arith::SubFOp::create(b, other, max), unit);
     auto combine = [](ImplicitLocOpBuilder &b, Value x, Value alpha, Value y, Value beta) -> Value {
       return arith::AddFOp::create(b, arith::MulFOp::create(b, x, alpha), arith::MulFOp::create(b, y, beta));
     };
@@ -377,12 +379,13 @@ struct DecomposeMerge : OpRewritePattern<attn_cpu::AttentionMergeOp> {
                        Value x = readPanel(b, carried, {r, c}), y = readPanel(b, op.getPartialAcc(), {p, r, c});
                        return writePanel(b, combine(b, x, alphas, y, betas), carried, {r, c});
                      });
-    Value maxima = tensor::InsertOp::create(b, max, state[1], r), sums = tensor::InsertOp::create(b, sum, state[2], r);
-    scf::YieldOp::create(b, ValueRange{acc, maxima, sums});
+    Value maxResult = tensor::InsertOp::create(b, max, state[1], r),
+          sumResult = tensor::InsertOp::create(b, sum, state[2], r);
+    scf::YieldOp::create(b, ValueRange{acc, maxResult, sumResult});
   }
 };
 
-/// The op on queries [first, first + kLanes) and all keys, from the state before.
+/// The op on queries [first, first + kLanes) of its query, with the same keys.
 attn_cpu::AttentionStateOp sliceQueries(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, int64_t first) {
   OpFoldResult zero = b.getIndexAttr(0), from = b.getIndexAttr(first), count = b.getIndexAttr(kLanes);
   auto rows = [&](Value tensor, unsigned dim = 0) {
@@ -397,13 +400,13 @@ attn_cpu::AttentionStateOp sliceQueries(ImplicitLocOpBuilder &b, attn_cpu::Atten
     position = asValue(b, affineOf(b, b.getAffineDimExpr(0) + first, {OpFoldResult(position)}));
   SmallVector<Value> extras;
   for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
-    std::optional<unsigned> place = op.getExtraMap(i).getResultPosition(b.getAffineDimExpr(0));
-    extras.push_back(place ? rows(extra, *place) : extra);
+    std::optional<unsigned> dim = op.getExtraMap(i).getResultPosition(b.getAffineDimExpr(0));
+    extras.push_back(dim ? rows(extra, *dim) : extra);
   }
   auto step = attn_cpu::AttentionStateOp::create(b, query, op.getKey(), op.getValue(), op.getScale(), op.getB(),
                                                  op.getH(), position, op.getKv(), op.getLimit(), extras,
                                                  op.getAdditive(), ValueRange(), Value(), Value(), acc, max, sum,
-                                                 op.getExtraMapsAttr(), op.getOnePosition(), op.getPaired());
+                                                 op.getExtraMapsAttr(), op.getOnePosition(), op.getBf16Matmul());
   step->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   IRMapping mapping;
   op.getScore().cloneInto(&step.getScore(), mapping);
@@ -411,27 +414,27 @@ attn_cpu::AttentionStateOp sliceQueries(ImplicitLocOpBuilder &b, attn_cpu::Atten
   return step;
 }
 
-/// A paired step of more queries than a vector has lanes becomes steps of so many in turn, of which all `scores` come
-/// first: tiles are multiplied beside the softmax of those before. The step's results are left to the last ones.
-void takeInTurn(attn_cpu::AttentionStateOp op, Decompose::Scores &scores) {
+/// Splits a KV block of bf16 matmuls with more than 16 queries into ops of 16 queries, as a vector has a lane per
+/// query. The scores of all of them are computed first, so that AMX multiplies beside the softmax of the op before.
+void splitQueries(attn_cpu::AttentionStateOp op, Decompose::ScoresOfOps &scores) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   RankedTensorType type = op.getQuery().getType();
   const int64_t m = type.getDimSize(0), channels = type.getDimSize(1),
                 keys = attn_cpu::depthOfPanels(op.getValue().getType());
   OpFoldResult zero = b.getIndexAttr(0), lanes = b.getIndexAttr(kLanes);
   Value query = Decompose::scaledQuery(b, op);
-  SmallVector<Value> products;
+  SmallVector<Value> blocksOfScores;
   for (int64_t r = 0; r < m; r += kLanes) {
     Value rows = extract(b, query, {b.getIndexAttr(r), zero}, {lanes, b.getIndexAttr(channels)}, {kLanes, channels});
-    Value room = tensor::EmptyOp::create(b, ArrayRef<int64_t>{kLanes, keys}, b.getF32Type());
-    products.push_back(Decompose::dotScores(b, op, rows, index(b, keys), room));
+    Value buffer = tensor::EmptyOp::create(b, ArrayRef<int64_t>{kLanes, keys}, b.getF32Type());
+    blocksOfScores.push_back(Decompose::dotScores(b, op, rows, index(b, keys), buffer));
   }
   SmallVector<Value> state(op.getDpsInits());
-  for (auto [nth, product] : llvm::enumerate(products)) {
+  for (auto [nth, scoresOfStep] : llvm::enumerate(blocksOfScores)) {
     op.getDpsInitsMutable().assign(state);
     OpFoldResult first = b.getIndexAttr(nth * kLanes);
     attn_cpu::AttentionStateOp step = sliceQueries(b, op, nth * kLanes);
-    scores[step] = product;
+    scores[step] = scoresOfStep;
     for (auto [i, result] : llvm::enumerate(step.getResults())) {
       SmallVector<OpFoldResult> offsets{first}, sizes{lanes};
       if (i == 0)
@@ -455,14 +458,14 @@ struct DecomposeAttention : rapt::impl::AttnDecomposeAttentionBase<DecomposeAtte
     SmallVector<attn_cpu::AttentionStateOp> wide;
     getOperation()->walk([&](attn_cpu::AttentionStateOp op) {
       RankedTensorType query = op.getQuery().getType();
-      if (op.getPaired() && query.hasStaticShape() && query.getDimSize(0) > kLanes &&
+      if (op.getBf16Matmul() && query.hasStaticShape() && query.getDimSize(0) > kLanes &&
           query.getDimSize(0) % kLanes == 0 && op.getKey().getType().hasStaticShape() &&
           op.getValue().getType().hasStaticShape())
         wide.push_back(op);
     });
-    Decompose::Scores scores;
+    Decompose::ScoresOfOps scores;
     for (attn_cpu::AttentionStateOp op : wide)
-      takeInTurn(op, scores);
+      splitQueries(op, scores);
     RewritePatternSet patterns(&getContext());
     patterns.add<Decompose>(&getContext(), scores);
     patterns.add<DecomposeMerge>(&getContext());

@@ -1,11 +1,11 @@
-//===- EmulateMatrixInstructions.cpp - Vector code for instructions on tiles --------------===//
+//===- EmulateMatrixInstructions.cpp - Emulates AMX and vdpbf16ps by vector code -----------===//
 //
-// A tile becomes a buffer on the stack, and a product is added to its accumulator's buffer in
-// place: an accumulator is used once, by the product that gives its next value.
+// A tile becomes a buffer on the stack. A multiplication updates its accumulator's buffer in
+// place: an accumulator has one use, the multiplication that gives its next value.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/CPU/Codegen/MatrixTiles.h"
-#include "lib/Target/CPU/Codegen/PairInstructions.h"
+#include "lib/Target/CPU/Codegen/AmxMatmul.h"
+#include "lib/Target/CPU/Codegen/Bf16Instructions.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "lib/TargetInfo/TargetInfo.h"
@@ -37,7 +37,7 @@ VectorType rowOf(Value buffer) {
   return VectorType::get({type.getDimSize(1)}, type.getElementType());
 }
 
-/// For each row of a tile's buffer.
+/// Emits a loop over the rows of a tile's buffer.
 void forRows(ImplicitLocOpBuilder &b, Value buffer, function_ref<void(ImplicitLocOpBuilder &, Value row)> body) {
   int64_t rows = cast<MemRefType>(buffer.getType()).getDimSize(0);
   auto each = scf::ForOp::create(b, index(b, 0), index(b, rows), index(b, 1));
@@ -46,7 +46,7 @@ void forRows(ImplicitLocOpBuilder &b, Value buffer, function_ref<void(ImplicitLo
   body(b, each.getInductionVar());
 }
 
-/// A new tile's buffer, whose rows `rowAt` gives.
+/// The buffer of a new tile; `rowAt` emits each of its rows.
 Value makeTile(ImplicitLocOpBuilder &b, Type type,
                function_ref<Value(ImplicitLocOpBuilder &, VectorType, Value row)> rowAt) {
   Value buffer = bufferFor(b, type);
@@ -56,12 +56,12 @@ Value makeTile(ImplicitLocOpBuilder &b, Type type,
   return buffer;
 }
 
-/// Where row `row` of a tile is in memory.
-SmallVector<Value> placeOf(ImplicitLocOpBuilder &b, ValueRange indices, Value stride, Value row) {
-  SmallVector<Value> place(indices);
-  Value &first = stride ? place.back() : place[place.size() - 2];
+/// The indices of row `row` of a tile that a load or store names by its first row.
+SmallVector<Value> indicesOf(ImplicitLocOpBuilder &b, ValueRange indices, Value stride, Value row) {
+  SmallVector<Value> at(indices);
+  Value &first = stride ? at.back() : at[at.size() - 2];
   first = arith::AddIOp::create(b, first, stride ? Value(arith::MulIOp::create(b, row, stride)) : row);
-  return place;
+  return at;
 }
 
 struct ZeroTile : OpConversionPattern<amx::TileZeroOp> {
@@ -83,7 +83,7 @@ struct LoadTile : OpConversionPattern<amx::TileLoadOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto load = [&](ImplicitLocOpBuilder &b, VectorType type, Value row) -> Value {
       return vector::LoadOp::create(b, type, adaptor.getBase(),
-                                    placeOf(b, adaptor.getIndices(), adaptor.getStride(), row));
+                                    indicesOf(b, adaptor.getIndices(), adaptor.getStride(), row));
     };
     rewriter.replaceOp(op, makeTile(b, op.getRes().getType(), load));
     return success();
@@ -98,21 +98,23 @@ struct StoreTile : OpConversionPattern<amx::TileStoreOp> {
     Value buffer = adaptor.getVal();
     forRows(b, buffer, [&](ImplicitLocOpBuilder &b, Value row) {
       Value loaded = vector::LoadOp::create(b, rowOf(buffer), buffer, ValueRange{row, index(b, 0)});
-      vector::StoreOp::create(b, loaded, adaptor.getBase(), placeOf(b, adaptor.getIndices(), adaptor.getStride(), row));
+      vector::StoreOp::create(b, loaded, adaptor.getBase(),
+                              indicesOf(b, adaptor.getIndices(), adaptor.getStride(), row));
     });
     rewriter.eraseOp(op);
     return success();
   }
 };
 
-/// Sums over pairs of bf16: those of all first ones and of all second ones, then both.
+/// One row of a bf16 multiplication: the sum over even k, the sum over odd k, then both.
 Value sumOf(ImplicitLocOpBuilder &b, amx::TileMulFOp, Value rows, Value panel, Value row, VectorType type) {
   auto zero = [&]() -> Value { return arith::ConstantOp::create(b, b.getZeroAttr(type)); };
   int64_t lines = cast<MemRefType>(panel.getType()).getDimSize(0);
   SmallVector<Value> sums =
       loop(b, index(b, 0), index(b, lines), 1, {zero(), zero()},
            [&](ImplicitLocOpBuilder &b, Value line, ValueRange carried) {
-             auto panels = widenPairs(b, vector::LoadOp::create(b, rowOf(panel), panel, ValueRange{line, index(b, 0)}));
+             auto panels =
+                 widenInterleaved(b, vector::LoadOp::create(b, rowOf(panel), panel, ValueRange{line, index(b, 0)}));
              auto product = [&](int64_t nth, Value column, Value sum) -> Value {
                Value at = arith::AddIOp::create(b, arith::MulIOp::create(b, line, index(b, 2)), index(b, nth));
                Value element = memref::LoadOp::create(b, rows, ValueRange{row, at});
@@ -124,7 +126,7 @@ Value sumOf(ImplicitLocOpBuilder &b, amx::TileMulFOp, Value rows, Value panel, V
   return arith::AddFOp::create(b, sums[0], sums[1]);
 }
 
-/// Sums over fours of bytes.
+/// One row of an int8 multiplication.
 Value sumOf(ImplicitLocOpBuilder &b, amx::TileMulIOp op, Value rows, Value panel, Value row, VectorType type) {
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
   int64_t lines = cast<MemRefType>(panel.getType()).getDimSize(0);
@@ -158,27 +160,27 @@ template <typename Op> struct MultiplyTiles : OpConversionPattern<Op> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value sums = adaptor.getAcc();
     forRows(b, sums, [&](ImplicitLocOpBuilder &b, Value row) {
-      SmallVector<Value> place{row, index(b, 0)};
-      Value before = vector::LoadOp::create(b, rowOf(sums), sums, place);
+      SmallVector<Value> at{row, index(b, 0)};
+      Value before = vector::LoadOp::create(b, rowOf(sums), sums, at);
       Value added = sumOf(b, op, adaptor.getLhs(), adaptor.getRhs(), row, rowOf(sums));
       Value sum = isa<FloatType>(rowOf(sums).getElementType()) ? Value(arith::AddFOp::create(b, before, added))
                                                                : Value(arith::AddIOp::create(b, before, added));
-      vector::StoreOp::create(b, sum, sums, place);
+      vector::StoreOp::create(b, sum, sums, at);
     });
     rewriter.replaceOp(op, sums);
     return success();
   }
 };
 
-/// The second of each pair first, as the instruction does.
-struct DotPairs : OpConversionPattern<LLVM::CallIntrinsicOp> {
+/// vdpbf16ps as two multiply-adds, that of odd k first, as the instruction does.
+struct DotBf16 : OpConversionPattern<LLVM::CallIntrinsicOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(LLVM::CallIntrinsicOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (!op.getIntrin().starts_with(cpu::kDotPairs))
+    if (!op.getIntrin().starts_with(cpu::kDotBf16))
       return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto left = widenPairs(b, adaptor.getArgs()[1]), right = widenPairs(b, adaptor.getArgs()[2]);
+    auto left = widenInterleaved(b, adaptor.getArgs()[1]), right = widenInterleaved(b, adaptor.getArgs()[2]);
     Value sum = vector::FMAOp::create(b, left.second, right.second, adaptor.getArgs()[0]);
     rewriter.replaceOpWithNewOp<vector::FMAOp>(op, left.first, right.first, sum);
     return success();
@@ -198,13 +200,13 @@ struct EmulateMatrixInstructions : rapt::impl::AttnEmulateMatrixInstructionsBase
         [](amx::TileType type) -> Type { return MemRefType::get(type.getShape(), type.getElementType()); });
     RewritePatternSet patterns(context);
     patterns
-        .add<ZeroTile, LoadTile, StoreTile, MultiplyTiles<amx::TileMulFOp>, MultiplyTiles<amx::TileMulIOp>, DotPairs>(
+        .add<ZeroTile, LoadTile, StoreTile, MultiplyTiles<amx::TileMulFOp>, MultiplyTiles<amx::TileMulIOp>, DotBf16>(
             converter, context);
     ConversionTarget target(*context);
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
     target.addIllegalDialect<amx::AMXDialect>();
     target.addDynamicallyLegalOp<LLVM::CallIntrinsicOp>(
-        [](LLVM::CallIntrinsicOp op) { return !op.getIntrin().starts_with(cpu::kDotPairs); });
+        [](LLVM::CallIntrinsicOp op) { return !op.getIntrin().starts_with(cpu::kDotBf16); });
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
       signalPassFailure();

@@ -1,7 +1,8 @@
-//===- Lanes.cpp - One number a row in the lanes of a vector --------------------------------===//
+//===- Lanes.cpp - Vectors with one lane per row --------------------------------------------===//
 //
-// Rounds halve the number of vectors, and what is left of two of them shares one. Each
-// row's reduction is a tree: vector.reduction would be a chain of 16 latencies for each.
+// Butterfly shuffles reduce all rows together. Each round halves the number of vectors, as
+// the partial results of two rows share one vector. vector.reduction would be a dependency
+// chain of 16 latencies per row.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Codegen/Lanes.h"
@@ -14,7 +15,7 @@ using namespace rapt::cpu;
 using attn_cpu::kPanel;
 using tile::index;
 
-static_assert(kLanes == tile::kTurned, "exchange() is of vectors of 16");
+static_assert(kLanes == tile::kTransposed, "butterfly() shuffles vectors of 16");
 
 VectorType cpu::lanesOf(OpBuilder &b) { return VectorType::get({kLanes}, b.getF32Type()); }
 
@@ -29,7 +30,7 @@ Value cpu::fold(ImplicitLocOpBuilder &b, Value panel, Combine combine) {
 
 Value cpu::reduceRows(ImplicitLocOpBuilder &b, SmallVector<Value> rows, Combine combine) {
   for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    tile::Exchange lanes = tile::exchange(half);
+    tile::Butterfly lanes = tile::butterfly(half);
     for (int64_t r = 0, count = rows.size(); r < std::min(half, count); ++r) {
       Value other = rows[r + half < count ? r + half : r];
       rows[r] = combine(vector::ShuffleOp::create(b, rows[r], other, lanes.first),

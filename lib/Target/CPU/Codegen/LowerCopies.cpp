@@ -1,4 +1,4 @@
-//===- LowerCopies.cpp - Copies as loops --------------------------------------------------===//
+//===- LowerCopies.cpp - Lowers memref.copy to loops over vectors -------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Conversion/Copies.h"
@@ -25,7 +25,7 @@ using rapt::cpu::moduleSchedule;
 
 namespace {
 
-/// Whether rows of both are whole panels whose elements lie side by side.
+/// Whether the rows of both buffers are contiguous and a multiple of 32 elements.
 bool hasPanels(MemRefType source, MemRefType target) {
   return source.getRank() > 0 && !source.isDynamicDim(source.getRank() - 1) && source.getShape().back() % kPanel == 0 &&
          source.isLastDimUnitStride() && target.isLastDimUnitStride();
@@ -61,8 +61,8 @@ struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
     }
     if (byPanels) {
       if (schedule) {
-        fetchAhead(b, *schedule, source, indices, /*isWrite=*/false);
-        fetchAhead(b, *schedule, target, indices, /*isWrite=*/true);
+        prefetchNext(b, *schedule, source, indices, /*isWrite=*/false);
+        prefetchNext(b, *schedule, target, indices, /*isWrite=*/true);
       }
       auto panel = VectorType::get({kPanel}, type.getElementType());
       Value elements = vector::LoadOp::create(b, panel, source, indices);
@@ -73,17 +73,18 @@ struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
     }
   }
 
-  /// Fetches the lines of a panel that follows the one at `indices`, of long rows.
-  static void fetchAhead(ImplicitLocOpBuilder &b, const CopySchedule &schedule, Value buffer,
-                         SmallVector<Value> indices, bool isWrite) {
+  /// Prefetches the cache lines of 32 elements, as far behind those at `indices` as the schedule says. Rows that are
+  /// shorter than the schedule's `row_bytes` are not prefetched.
+  static void prefetchNext(ImplicitLocOpBuilder &b, const CopySchedule &schedule, Value buffer,
+                           SmallVector<Value> indices, bool isWrite) {
     auto type = cast<MemRefType>(buffer.getType());
     const int64_t bytes = type.getElementType().isIndex() ? 8 : llvm::divideCeil(type.getElementTypeBitWidth(), 8);
     if (type.isDynamicDim(type.getRank() - 1) || type.getShape().back() * bytes < schedule.rowBytes)
       return;
     Value column = indices.back();
     for (int64_t line = 0; line < kPanel * bytes; line += kLineBytes) {
-      Value ahead = arith::ConstantIndexOp::create(b, (schedule.aheadBytes + line) / bytes);
-      indices.back() = arith::AddIOp::create(b, column, ahead);
+      Value distance = arith::ConstantIndexOp::create(b, (schedule.prefetchBytes + line) / bytes);
+      indices.back() = arith::AddIOp::create(b, column, distance);
       memref::PrefetchOp::create(b, buffer, indices, isWrite, /*localityHint=*/3, /*isDataCache=*/true);
     }
   }

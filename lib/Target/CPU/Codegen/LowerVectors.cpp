@@ -1,4 +1,4 @@
-//===- LowerVectors.cpp - Vectors of one dimension on whole buffers ---------------------------===//
+//===- LowerVectors.cpp - Prepares vector code for the llvm dialect ---------------------------===//
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
@@ -41,7 +41,7 @@ struct LowerVectors : rapt::impl::AttnLowerVectorsBase<LowerVectors> {
     vector::populateVectorStepLoweringPatterns(patterns);
     vector::populateVectorTransferLoweringPatterns(patterns, /*maxTransferRank=*/1);
     vector::populateVectorTransposeLoweringPatterns(patterns, vector::VectorTransposeLowering::EltWise);
-    // Patterns see what others made of an op: going over all again, or looking for equal blocks, finds nothing.
+    // One iteration is enough, as patterns visit the ops that other patterns create. Code has no equal blocks to merge.
     (void)applyPatternsGreedily(
         getOperation(), std::move(patterns),
         GreedyRewriteConfig().setMaxIterations(1).setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled));

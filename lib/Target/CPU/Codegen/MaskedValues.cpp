@@ -1,8 +1,8 @@
-//===- MaskedValues.cpp - Values of masked keys take no part -------------------------------===//
+//===- MaskedValues.cpp - Keeps NaN values of masked keys out of results -------------------===//
 //
-// The unused slots of a cache block hold whatever was there before, NaN included, and 0 times
-// NaN is NaN. Looking at the products is cheaper than looking at the values: there are fewer
-// of them, and they are in the first-level cache.
+// Unused positions of a cache block hold old data, NaN included, and 0 times NaN is NaN.
+// Checking the result of the matmul is cheaper than checking its values: the result has fewer
+// elements, and it is in L1.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Codegen/MaskedValues.h"
@@ -21,8 +21,9 @@ namespace {
 
 Value zeros(ImplicitLocOpBuilder &b) { return arith::ConstantOp::create(b, b.getZeroAttr(panelOf(b.getF32Type()))); }
 
-/// Whether some element of a tensor [rows, panels of 32] is NaN or infinite: 0 times it is not 0. Each panel of an even
-/// and of an odd row has a sum of its own, as one sum would be a chain of as many latencies as there are vectors.
+/// Whether some element of a tensor [rows, multiple of 32 columns] is NaN or infinite: sums the elements times 0, which
+/// is NaN for those. Even and odd rows and each panel have a partial sum, as a single one would be a long dependency
+/// chain.
 Value hasNonFinite(ImplicitLocOpBuilder &b, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   const int64_t columns = type.getDimSize(1), step = type.getDimSize(0) % 2 == 0 ? 2 : 1,
@@ -48,26 +49,26 @@ Value hasNonFinite(ImplicitLocOpBuilder &b, Value tensor) {
     sum = arith::AddFOp::create(b, sum, other);
   Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, sum, sum);
   Value some = vector::ReductionOp::create(b, vector::CombiningKind::OR, isNaN);
-  // LLVM takes the loops inside for the function's hottest code otherwise, and gives them the registers.
+  // Without the hint LLVM takes the loops of the slow path for the hottest code and gives them the registers.
   Value expected = arith::ConstantOp::create(b, b.getBoolAttr(false));
   return LLVM::ExpectWithProbabilityOp::create(b, some, expected, b.getF64FloatAttr(1));
 }
 
-/// Channels [channel, channel + 32) of a tile's value `key`.
-Value readValue(ImplicitLocOpBuilder &b, Value values, Value key, Value channel) {
+/// Channels [channel, channel + 32) of value `key` of a packed block.
+Value readValues(ImplicitLocOpBuilder &b, Value values, Value key, Value channel) {
   AffineExpr d0 = b.getAffineDimExpr(0);
-  const bool inPairs = attn_cpu::isInPairs(cast<RankedTensorType>(values.getType()));
+  const bool isInterleaved = attn_cpu::isVnniPacked(cast<RankedTensorType>(values.getType()));
   Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)})),
-        line = asValue(b, affineOf(b, d0.floorDiv(inPairs ? 2 : 1), {OpFoldResult(key)}));
-  if (!inPairs)
+        line = asValue(b, affineOf(b, d0.floorDiv(isInterleaved ? 2 : 1), {OpFoldResult(key)}));
+  if (!isInterleaved)
     return readPanel(b, values, {panel, line, index(b, 0)});
-  auto [even, odd] = readPairs(b, values, {panel, line, index(b, 0)}, kPanel);
+  auto [even, odd] = readInterleaved(b, values, {panel, line, index(b, 0)}, kPanel);
   Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, asValue(b, affineOf(b, d0 % 2, {OpFoldResult(key)})),
                                       index(b, 0));
   return arith::SelectOp::create(b, isOdd, odd, even);
 }
 
-/// Row r of `acc` plus `probability` times a value, whose `key` is kept or not.
+/// Adds `probability` times value `key` to row r of `acc`, or nothing where `isKept` is false.
 Value addValue(ImplicitLocOpBuilder &b, Value acc, Value r, Value probability, Value isKept, Value values, Value key) {
   if (!probability.getType().isF32())
     probability = arith::ExtFOp::create(b, b.getF32Type(), probability);
@@ -75,14 +76,14 @@ Value addValue(ImplicitLocOpBuilder &b, Value acc, Value r, Value probability, V
   int64_t channels = cast<RankedTensorType>(acc.getType()).getDimSize(1);
   return loop(b, index(b, 0), index(b, channels), kPanel, acc,
               [&](ImplicitLocOpBuilder &b, Value channel, Value carried) {
-                Value value = arith::SelectOp::create(b, isKept, readValue(b, values, key, channel), zeros(b));
+                Value value = arith::SelectOp::create(b, isKept, readValues(b, values, key, channel), zeros(b));
                 Value sum = vector::FMAOp::create(b, factor, value, readPanel(b, carried, {r, channel}));
                 return writePanel(b, sum, carried, {r, channel});
               });
 }
 
-/// Row r of `acc` plus the probabilities of a value tile's `count` keys, the first of which is the block's `first`,
-/// times their values.
+/// Adds to row r of `acc` the probabilities times the values of one contiguous part of the block. The part has `count`
+/// keys, from the block's key `first` on.
 FailureOr<Value> addRow(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, const MaskedBlock &block, Value r,
                         Value values, int64_t first, Value count, Value acc) {
   bool fails = false;
@@ -110,19 +111,19 @@ FailureOr<Value> addRow(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, 
 } // namespace
 
 FailureOr<Value> cpu::withoutMaskedValues(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op,
-                                          const MaskedBlock &block, Value product) {
-  auto exact = scf::IfOp::create(b, product.getType(), hasNonFinite(b, product), /*withElseRegion=*/true);
+                                          const MaskedBlock &block, Value weightedValues) {
+  auto exact = scf::IfOp::create(b, weightedValues.getType(), hasNonFinite(b, weightedValues), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(exact.elseBlock());
-  scf::YieldOp::create(b, product);
+  scf::YieldOp::create(b, weightedValues);
   b.setInsertionPointToStart(exact.thenBlock());
-  auto type = cast<RankedTensorType>(product.getType());
+  auto type = cast<RankedTensorType>(weightedValues.getType());
   LogicalResult status = success();
   auto body = [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
     Value acc =
         loop(b, index(b, 0), index(b, type.getDimSize(1)), kPanel, carried,
              [&](ImplicitLocOpBuilder &b, Value c, Value inner) { return writePanel(b, zeros(b), inner, {r, c}); });
-    block.overParts([&](Value values, int64_t first, OpFoldResult count) {
+    block.forEachPart([&](Value values, int64_t first, OpFoldResult count) {
       FailureOr<Value> sum = addRow(b, op, block, r, values, first, asValue(b, count), acc);
       if (failed(sum))
         status = failure();
@@ -130,7 +131,7 @@ FailureOr<Value> cpu::withoutMaskedValues(ImplicitLocOpBuilder &b, attn_cpu::Att
     });
     return acc;
   };
-  Value acc = loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, product, body);
+  Value acc = loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, weightedValues, body);
   scf::YieldOp::create(b, acc);
   if (failed(status))
     return failure();

@@ -1,4 +1,4 @@
-//===- MaskedValues.h - Values of masked keys take no part ---------------------------*- C++ -*-===//
+//===- MaskedValues.h - Keeps NaN values of masked keys out of results ---------------*- C++ -*-===//
 #pragma once
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -10,15 +10,15 @@ struct MaskedBlock {
   using Body = llvm::function_ref<void(mlir::Value values, int64_t first, mlir::OpFoldResult count)>;
 
   mlir::Value probabilities; ///< [M, most keys]
-  /// Calls its body for each of the block's value tiles, with its first key and how many it has.
-  llvm::function_ref<void(Body body)> overParts;
+  /// Calls `body` for each contiguous part of the block's values, with the part's first key and its number of keys.
+  llvm::function_ref<void(Body body)> forEachPart;
 };
 
-/// The block's probabilities times its values, of the keys that are not masked. `product`, [M, channels], is that over
-/// all keys, where a masked one adds 0 times its value: that is right unless the value is NaN or infinite, which shows
-/// in the sum. Only then are the products added up again, key by key. Fails, with a diagnostic, where the mask has no
-/// form on vectors.
+/// The block's probabilities times the values of keys that are not masked. `weightedValues`, [M, channels], is the
+/// matmul over all keys, in which a masked key adds 0 times its value. It is the result unless it is not finite, as 0
+/// times NaN or infinity is NaN. Only then is the sum computed again, key by key without the masked ones. Fails, with a
+/// diagnostic, where the mask region cannot be vectorized.
 mlir::FailureOr<mlir::Value> withoutMaskedValues(mlir::ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op,
-                                                 const MaskedBlock &block, mlir::Value product);
+                                                 const MaskedBlock &block, mlir::Value weightedValues);
 
 } // namespace rapt::cpu

@@ -1,9 +1,9 @@
-//===- OnlineSoftmax.cpp - From scores to probabilities and the state of softmax ------------===//
+//===- OnlineSoftmax.cpp - Online softmax of one KV block ------------------------------------===//
 #include "lib/Target/CPU/Codegen/OnlineSoftmax.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Host/Math.h"
+#include "lib/Target/CPU/Codegen/Bf16Instructions.h"
 #include "lib/Target/CPU/Codegen/Lanes.h"
-#include "lib/Target/CPU/Codegen/PairInstructions.h"
 #include "lib/Target/CPU/Codegen/ScoreRegions.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/TargetInfo/TargetInfo.h"
@@ -16,41 +16,42 @@ using namespace rapt::cpu;
 using namespace rapt::tile;
 using attn_cpu::kPanel;
 
-// maxps with this operand order is one instruction.
+// With this operand order the comparison and the selection are one maxps.
 Value cpu::larger(ImplicitLocOpBuilder &b, Value x, Value floor) {
   return arith::SelectOp::create(b, arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, floor), x, floor);
 }
 
-Value cpu::rounded(ImplicitLocOpBuilder &b, Value numbers) {
+Value cpu::castToBf16(ImplicitLocOpBuilder &b, Value numbers) {
   return arith::TruncFOp::create(b, panelOf(b.getBF16Type()), numbers);
 }
 
-// Only differences are multiplied by log2 e.
-Value cpu::powerOf(ImplicitLocOpBuilder &b, Value difference, ScoreUnit unit, bool isRounded) {
+// Only differences are multiplied by log2 e: the largest floats times it are infinite.
+Value cpu::expOf(ImplicitLocOpBuilder &b, Value difference, ScoreUnit unit, bool isCastToBf16) {
   if (unit == ScoreUnit::Natural) {
     Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(std::numbers::log2e));
     if (auto type = dyn_cast<VectorType>(difference.getType()))
       log2e = vector::BroadcastOp::create(b, type, log2e);
     difference = arith::MulFOp::create(b, difference, log2e);
   }
-  // attn-expand-math has fewer instructions for what is not above zero.
+  // attn-expand-math needs fewer instructions where the operand is not above zero.
   auto exp2 = math::Exp2Op::create(b, difference);
   exp2->setAttr(host::kNonpositiveAttr, b.getUnitAttr());
-  if (isRounded)
+  if (isCastToBf16)
     exp2->setAttr(host::kRoundedAttr, b.getUnitAttr());
   return exp2;
 }
 
 namespace {
 
-/// 16 lanes as row r.
+/// Writes a vector of 16 lanes as row r of `dest`.
 Value writeRow(ImplicitLocOpBuilder &b, Value lanes, Value r, Value dest) {
   return vector::TransferWriteOp::create(b, lanes, dest, ValueRange{r, index(b, 0)}, ArrayRef<bool>{true}).getResult();
 }
 
-/// Each row's largest score, lane by lane, into a row of 16; the regions' results in place of the scores.
-FailureOr<std::pair<Value, Value>> largestScores(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op,
-                                                 const Scores &tile) {
+/// Returns the max of each row's scores as a row of 16 partial results, and the scores after the score and mask
+/// regions, which overwrite them.
+FailureOr<std::pair<Value, Value>> blockMax(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op,
+                                            const Scores &tile) {
   Value scores = tile.tile, keys = tile.keys;
   auto type = cast<RankedTensorType>(scores.getType());
   bool rewrites = tile.masked || !op.getScore().empty();
@@ -91,36 +92,36 @@ FailureOr<std::pair<Value, Value>> largestScores(ImplicitLocOpBuilder &b, attn_c
   return std::make_pair(results[0], rewrites ? results[1] : scores);
 }
 
-/// Where the exponents of scores without their factor begin: each row's largest score in this block, and how far that
-/// score, multiplied, is above the new max.
-struct Reference {
+/// Per row, for scores that are not scaled yet: the block's largest score, and that score, scaled, minus the new max.
+struct BlockMax {
   Value largest, distance;
 };
 
-/// 32 scores less the row's maximum. The block's largest score is subtracted before the multiplication, so that it
-/// gives no more than 0 however large it is: a product less the rounded maximum, which are one multiply-add, would
-/// leave what the maximum was rounded by.
-Value belowMax(ImplicitLocOpBuilder &b, Value score, Value factor, Value max, const Reference &reference, Value r) {
+/// 32 scaled scores minus the row's new max. The block's largest score is subtracted before the scaling, so that no
+/// difference is above 0. A multiply-add of the score, its factor and the new max would be above 0 by the rounding of
+/// that max.
+Value belowMax(ImplicitLocOpBuilder &b, Value score, Value factor, Value max, const BlockMax &block, Value r) {
   if (!factor)
     return arith::SubFOp::create(b, score, max);
   auto ofRow = [&](Value numbers) { return splat(b, tensor::ExtractOp::create(b, numbers, r)); };
-  Value below = arith::SubFOp::create(b, score, ofRow(reference.largest));
-  return vector::FMAOp::create(b, below, splat(b, factor), ofRow(reference.distance));
+  Value below = arith::SubFOp::create(b, score, ofRow(block.largest));
+  return vector::FMAOp::create(b, below, splat(b, factor), ofRow(block.distance));
 }
 
-/// sum + 32 probabilities as they are stored: rounded ones by a product with ones where it `sumsPairs`.
-Value addProbabilities(ImplicitLocOpBuilder &b, Value sum, Value stored, bool sumsPairs) {
+/// Adds 32 probabilities to `sum` in the precision in which they are stored; with `sumsByDot`, by a dot product of bf16
+/// probabilities with ones.
+Value addProbabilities(ImplicitLocOpBuilder &b, Value sum, Value stored, bool sumsByDot) {
   auto type = cast<VectorType>(stored.getType());
-  if (sumsPairs) {
+  if (sumsByDot) {
     Value ones = arith::ConstantOp::create(b, DenseElementsAttr::get(type, b.getFloatAttr(type.getElementType(), 1)));
-    return dotPairs(b, sum, stored, ones);
+    return dotBf16(b, sum, stored, ones);
   }
   if (type.getElementType().isBF16())
     stored = arith::ExtFOp::create(b, panelOf(b.getF32Type()), stored);
   return arith::AddFOp::create(b, sum, stored);
 }
 
-/// Rows of 16 lanes, each reduced, as lanes.
+/// Reduces each row of 16 partial results to one lane of the result.
 Value reduceAll(ImplicitLocOpBuilder &b, Value partial, Combine combine) {
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   SmallVector<Value> rows;
@@ -132,12 +133,12 @@ Value reduceAll(ImplicitLocOpBuilder &b, Value partial, Combine combine) {
 
 } // namespace
 
-// A vector's lanes hold one number of each row (max, sum, factor); loops over scores and channels take one row at a
-// time.
+// Running max, running sum and factors are vectors with one lane per row. Loops over scores and channels take one row
+// at a time, so that few registers are live.
 FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, const Scores &scores) {
   auto type = cast<RankedTensorType>(scores.tile.getType());
   int64_t m = type.getDimSize(0), channels = op.getAcc().getType().getDimSize(1);
-  auto found = largestScores(b, op, scores);
+  auto found = blockMax(b, op, scores);
   if (failed(found))
     return failure();
   auto plus = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, x, y); };
@@ -147,45 +148,46 @@ FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionSt
   Value multiplied = largest;
   if (scores.factor)
     multiplied = arith::MulFOp::create(b, largest, vector::BroadcastOp::create(b, lanesOf(b), scores.factor));
-  // Where all keys are masked the maximum stays what it was, which is finite.
+  // Where all keys are masked, the running max does not change and stays finite.
   Value max = larger(b, multiplied, old);
-  Value alpha = powerOf(b, arith::SubFOp::create(b, old, max), scores.unit);
-  // Rounded probabilities lie apart; the others take the place of the scores.
+  Value alpha = expOf(b, arith::SubFOp::create(b, old, max), scores.unit);
+  // Probabilities in bf16 have a buffer of their own; f32 probabilities overwrite the scores.
   Value target = finished;
-  if (op.getPaired())
+  if (op.getBf16Matmul())
     target = tensor::EmptyOp::create(b, type.getShape(), b.getBF16Type());
-  // Even where the dot product is slow it replaces six instructions.
+  // One dot product replaces six instructions, which pays even where its throughput is low.
   const TargetInfo info = TargetInfo::of(op);
-  const bool sumsPairs = op.getPaired() && (info.bf16Dot || info.bf16Round);
-  auto spread = [&](Value lanes) {
+  const bool sumsByDot = op.getBf16Matmul() && (info.bf16Dot || info.bf16Cast);
+  auto toBuffer = [&](Value lanes) {
     return writeLanes(b, lanes, tensor::EmptyOp::create(b, ArrayRef<int64_t>{kLanes}, b.getF32Type()));
   };
-  Value maxima = spread(max), alphas = spread(alpha);
-  Reference reference;
+  Value maxBuffer = toBuffer(max), alphaBuffer = toBuffer(alpha);
+  BlockMax block;
   if (scores.factor) {
-    // Finite where all keys are masked, as what is masked is infinitely far below.
+    // The clamp keeps the largest score finite where all keys are masked: -infinity minus -infinity would be NaN.
     auto lowest = DenseElementsAttr::get(lanesOf(b), std::numeric_limits<float>::lowest());
-    reference = {spread(larger(b, largest, arith::ConstantOp::create(b, lowest))),
-                 spread(arith::SubFOp::create(b, multiplied, max))};
+    block = {toBuffer(larger(b, largest, arith::ConstantOp::create(b, lowest))),
+             toBuffer(arith::SubFOp::create(b, multiplied, max))};
   }
   SmallVector<Value> inits{target, partial};
   if (!scores.masked)
     inits.push_back(op.getAcc());
   SmallVector<Value> rows =
       loop(b, index(b, 0), index(b, m), 1, inits, [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
-        Value newMax = splat(b, tensor::ExtractOp::create(b, maxima, r)),
-              factor = splat(b, tensor::ExtractOp::create(b, alphas, r)),
-              none = arith::ConstantOp::create(b, b.getZeroAttr(sumsPairs ? lanesOf(b) : panelOf(b.getF32Type())));
+        Value newMax = splat(b, tensor::ExtractOp::create(b, maxBuffer, r)),
+              factor = splat(b, tensor::ExtractOp::create(b, alphaBuffer, r)),
+              none = arith::ConstantOp::create(b, b.getZeroAttr(sumsByDot ? lanesOf(b) : panelOf(b.getF32Type())));
         SmallVector<Value> row = loop(b, index(b, 0), scores.keys, kPanel, ValueRange{none, carried[0]},
                                       [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
-                                        Value score = readPanel(b, op.getPaired() ? finished : inner[1], {r, column});
-                                        Value below = belowMax(b, score, scores.factor, newMax, reference, r);
-                                        Value e = powerOf(b, below, scores.unit, op.getPaired());
-                                        Value stored = op.getPaired() ? rounded(b, e) : e;
-                                        return SmallVector<Value>{addProbabilities(b, inner[0], stored, sumsPairs),
+                                        Value score =
+                                            readPanel(b, op.getBf16Matmul() ? finished : inner[1], {r, column});
+                                        Value below = belowMax(b, score, scores.factor, newMax, block, r);
+                                        Value e = expOf(b, below, scores.unit, op.getBf16Matmul());
+                                        Value stored = op.getBf16Matmul() ? castToBf16(b, e) : e;
+                                        return SmallVector<Value>{addProbabilities(b, inner[0], stored, sumsByDot),
                                                                   writePanel(b, stored, inner[1], {r, column})};
                                       });
-        Value total = sumsPairs ? row[0] : fold(b, row[0], plus);
+        Value total = sumsByDot ? row[0] : fold(b, row[0], plus);
         SmallVector<Value> results{row[1], writeRow(b, total, r, carried[1])};
         if (!scores.masked)
           results.push_back(loop(b, index(b, 0), index(b, channels), kPanel, carried[2],
@@ -198,5 +200,5 @@ FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionSt
   Value sum =
       arith::AddFOp::create(b, arith::MulFOp::create(b, readLanes(b, op.getSum()), alpha), reduceAll(b, rows[1], plus));
   return Softmax{rows[0], scores.masked ? op.getAcc() : rows[2], writeLanes(b, max, op.getMax()),
-                 writeLanes(b, sum, op.getSum()), alphas};
+                 writeLanes(b, sum, op.getSum()), alphaBuffer};
 }

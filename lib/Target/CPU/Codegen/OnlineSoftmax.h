@@ -1,41 +1,48 @@
-//===- OnlineSoftmax.h - From scores to probabilities and the state of softmax ----*- C++ -*-===//
+//===- OnlineSoftmax.h - Online softmax of one KV block ---------------------------*- C++ -*-===//
+//
+// The running max and running sum of FlashAttention: a KV block's scores become
+// probabilities, and the accumulators and the running sum are rescaled to the new max.
+//
+//===----------------------------------------------------------------------===//
 #pragma once
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace rapt::cpu {
 
-/// The larger of two floats, or vectors of them; `floor` where x is NaN.
+/// The larger of two floats or vectors of floats; `floor` where x is NaN.
 mlir::Value larger(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value floor);
 
-/// 32 numbers of f32 as bf16.
-mlir::Value rounded(mlir::ImplicitLocOpBuilder &b, mlir::Value numbers);
+/// Casts a vector of 32 f32 elements to bf16.
+mlir::Value castToBf16(mlir::ImplicitLocOpBuilder &b, mlir::Value numbers);
 
-/// The unit of scores and of the state's maximum. Without a score region the factor of a score may have log2 e in it. A
-/// region's results are natural: multiplied by log2 e, the largest floats would be infinite.
+/// The unit of scores and of the running max. Without a score region the scale of the scores includes log2 e. Results
+/// of a score region are natural: the largest floats times log2 e would be infinite.
 enum class ScoreUnit { Natural, Base2 };
 
-/// e to the power of a difference of scores, which is not above zero; `isRounded` where the result becomes bf16.
-mlir::Value powerOf(mlir::ImplicitLocOpBuilder &b, mlir::Value difference, ScoreUnit unit, bool isRounded = false);
+/// The exponential of a difference of scores that is not above zero; `isCastToBf16` where the result becomes bf16.
+mlir::Value expOf(mlir::ImplicitLocOpBuilder &b, mlir::Value difference, ScoreUnit unit, bool isCastToBf16 = false);
 
-/// Softmax of a KV block of M queries: probabilities [M, most keys], in bf16 where the step is paired; the running max;
-/// the running sum, rescaled to that max, with the block's probabilities. `acc` is rescaled unless keys may be masked:
-/// the block's product is then made first, and `factors` are the numbers, one of each row, to multiply acc by.
+/// The state of M queries after a KV block.
 struct Softmax {
-  mlir::Value probabilities, acc, max, sum, factors;
+  mlir::Value probabilities; ///< [M, most keys]; bf16 where matmuls are bf16 dot products
+  mlir::Value acc;           ///< rescaled to the new max, unless keys may be masked: then it is unchanged
+  mlir::Value max, sum;      ///< running max; running sum with this block's probabilities
+  mlir::Value factors;       ///< exp(old max - new max) per row, which rescales acc
 };
 
-/// The scores [M, most] of a KV block, of which `keys` columns count, in base-2 units once they are multiplied by
-/// `factor`, a positive number; null where they are in `unit` as they stand or as the region makes them. `masked` where
-/// a limit or a mask applies.
+/// The scores of M queries and a KV block.
 struct Scores {
-  mlir::Value tile, factor, keys;
-  ScoreUnit unit;
-  bool masked;
+  mlir::Value tile; ///< [M, most keys]
+  mlir::Value
+      factor; ///< positive; scores times it are in base-2 units. Null where scores are scaled, or a region does it
+  mlir::Value keys; ///< columns of `tile` that the block has
+  ScoreUnit unit;   ///< of scaled scores
+  bool masked;      ///< whether a limit or a mask region applies
 };
 
-/// Probabilities in place of the scores. Max is overwritten last, which lets the state bufferize in place. Fails, with
-/// a diagnostic, where a region has no form on vectors.
+/// Overwrites scores by probabilities. Writes max last, which lets the state bufferize in place. Fails, with a
+/// diagnostic, where a region cannot be vectorized.
 mlir::FailureOr<Softmax> softmaxOf(mlir::ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, const Scores &scores);
 
 } // namespace rapt::cpu

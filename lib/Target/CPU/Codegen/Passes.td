@@ -1,4 +1,4 @@
-//===- Passes.td - From tiles to machine code for CPUs ----------------*- tablegen -*-===//
+//===- Passes.td - Lowers tiles to vector code for CPUs ---------------*- tablegen -*-===//
 #ifndef RAPT_TARGET_CPU_CODEGEN_PASSES_TD
 #define RAPT_TARGET_CPU_CODEGEN_PASSES_TD
 
@@ -7,22 +7,41 @@ include "mlir/Pass/PassBase.td"
 def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
   let summary = "lowers attn_cpu.attention_state to matmul, softmax, matmul";
   let description = [{
-    `attn_cpu.attention_state` becomes: scores by `linalg.matmul` on each panel of 32 keys; per row, in vectors of 32, the score and
-    mask regions, the block's maximum, `exp2` and the sum; probabilities times values by `linalg.matmul`. Scores and
-    probabilities share one buffer of [m, block]. Units are base-2 logarithms: scale times log2(e) goes into the query,
-    or, with a score region, into its result.
+    `attn_cpu.attention_state` becomes matmul, online softmax, matmul. The scores are an `attn_cpu.panel_matmul` for each panel of 32 keys. Softmax works
+    row by row on vectors of 32: score and mask regions, running max, `exp2`, running sum. The values are an `attn_cpu.panel_matmul` for each panel of 32 channels.
+    Scores and probabilities share one buffer of [m, keys]. Scores are in base-2 units: the scale is multiplied by log2(e), unless the op has a score region.
 
-    In a `paired` step both products are one `attn_cpu.vnni_matmul` over all panels, or one for each part of keys and values that lie apart, which a
-    `tensor.concat` puts together for the op alone: the scaled query becomes bf16 once, before the loops over
-    keys, and so do the probabilities, of which the sum is taken as they are then. A tile of 32 queries, for instructions on tiles, is taken as two of 16 in turn,
-    so that a core can multiply tiles of one while the vectors of the other go through softmax: the scores of both come first.
+    With `bf16_matmul` the scaled query is cast to bf16 once, before the loops over KV blocks, and so are the probabilities; the running sum is that of
+    the cast probabilities. With `matrix_rows` both matmuls are one `attn_cpu.vnni_matmul` each, for AMX; keys that are not contiguous (a `tensor.concat`) have one matmul per part.
+    A tile of 32 queries becomes two of 16, whose scores come first: AMX multiplies the second tile while vector units do the softmax of the first.
 
     ```mlir
     func.func @step(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
                     %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
-      %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>}
+      %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>}
         : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
       return %0#0 : tensor<8x64xf32>
+    }
+    ```
+    becomes (softmax, in vectors of 32 scores, is left out)
+    ```
+    %scores = scf.for %column = %c0 to %c64 step %c32 iter_args(%block = %empty) -> (tensor<8x64xf32>) {
+      %nth = affine.apply affine_map<(d0) -> (d0 floordiv 32)>(%column)
+      %tile = tensor.extract_slice %block[0, %column] [8, 32] [1, 1] : tensor<8x64xf32> to tensor<8x32xf32>
+      %zero = linalg.fill ins(%f0 : f32) outs(%tile : tensor<8x32xf32>) -> tensor<8x32xf32>
+      %keys = tensor.extract_slice %k[%nth, 0, 0] [1, 64, 32] [1, 1, 1] : tensor<2x64x32xf32> to tensor<64x32xf32>
+      %y = attn_cpu.panel_matmul %scaled, %keys, %zero {attn.schedule = #schedule} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
+      %next = tensor.insert_slice %y into %block[0, %column] [8, 32] [1, 1] : tensor<8x32xf32> into tensor<8x64xf32>
+      scf.yield %next : tensor<8x64xf32>
+    }
+    ...
+    %newAcc = scf.for %channel = %c0 to %c64 step %c32 iter_args(%out = %rescaled) -> (tensor<8x64xf32>) {
+      %nth = affine.apply affine_map<(d0) -> (d0 floordiv 32)>(%channel)
+      %values = tensor.extract_slice %v[%nth, 0, 0] [1, 64, 32] [1, 1, 1] : tensor<2x64x32xf32> to tensor<64x32xf32>
+      %tile = tensor.extract_slice %out[0, %channel] [8, 32] [1, 1] : tensor<8x64xf32> to tensor<8x32xf32>
+      %y = attn_cpu.panel_matmul %probabilities, %values, %tile {attn.schedule = #schedule} : tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
+      %next = tensor.insert_slice %y into %out[0, %channel] [8, 32] [1, 1] : tensor<8x32xf32> into tensor<8x64xf32>
+      scf.yield %next : tensor<8x64xf32>
     }
     ```
   }];
@@ -30,23 +49,24 @@ def AttnDecomposeAttention : Pass<"attn-decompose-attention"> {
                            "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
 }
 
-def AttnLowerProducts : Pass<"attn-lower-products"> {
-  let summary = "matmul tiles become register tiles";
+def AttnLowerMatmuls : Pass<"attn-lower-matmuls"> {
+  let summary = "lowers matmuls of f32 and bf16 tiles to micro-kernels";
   let description = [{
-    Runs on buffers: bufferization has a product to look at, not a chain of writes for each row.
+    Runs on buffers, so that bufferization sees one matmul and not a chain of writes for each row.
 
-    A `linalg.matmul` on [m, k] x [k, 32] of static shape becomes a loop over k whose carried values are the accumulators: as
-    many rows by two vectors as its micro-kernel says (`attn.schedule`). Each step is two loads of the panel, a broadcast per row and
-    multiply-adds. Where the result starts from a zero fill it is never read. A single row has four chains of
-    accumulators, so that it is not bound by the latency of one. 16-bit operands are widened as they are loaded. Tiles of at
-    least 5 rows walk k in chunks of 16 steps and fetch ahead: the panel's next steps, the rows' next lines, the panel after this
-    one (as it is stored, if a loop before has widened it) and what the epilogue touches (ProductPrefetch.h).
+    A `linalg.matmul` on [m, k] x [k, 32] of static shape becomes micro-kernel tiles of mr rows by two vectors, as its schedule says (`attn.schedule`). A tile
+    is a loop over k that carries the accumulators. Each step loads two vectors of the panel, broadcasts an element of each row and does multiply-adds.
+    - A result that starts from a zero fill is never read.
+    - A single row has four chains of accumulators, as one chain would wait for its own latency.
+    - 16-bit operands are widened as they are loaded.
+    - Tiles of at least `stream_rows` rows walk k in chunks of 16 steps. They prefetch the panel's next steps, the rows' next cache lines, the next panel and what the
+      epilogue reads and writes (MatmulPrefetch.h).
 
-    `attn_cpu.panel_matmul` is lowered likewise, two steps at a time, before which a line of each matrix `ahead` is fetched.
+    `attn_cpu.panel_matmul` is lowered likewise. Every `line_steps` steps prefetch one cache line of each matrix of `prefetch`.
 
-    `attn_cpu.vnni_matmul` is lowered likewise, in steps of a pair. Both halves of a pair are widened by a shift and a mask, or rows
-    of bf16 are multiplied by `vdpbf16ps` where the target has it (`bf16_dot`); several rows by instructions on tiles (`matrix_rows` of the schedule,
-    MatrixTiles.h). Several panels, whose number or depth may be dynamic, are a loop; 16 rows take two of them at once by tiles.
+    `attn_cpu.vnni_matmul` is lowered likewise; a step takes two interleaved rows of the panel. Rows of bf16 are multiplied by `vdpbf16ps` where the target
+    has it (`bf16_dot`), and by AMX where the schedule has `matrix_rows` (AmxMatmul.h). Otherwise panels are widened by a shift and a mask.
+    Several panels are a loop over them; AMX takes two at a time for 16 rows.
 
     ```mlir
     func.func @tile(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %c: memref<8x32xf32>) {
@@ -54,19 +74,38 @@ def AttnLowerProducts : Pass<"attn-lower-products"> {
       return
     }
     ```
+    becomes four tiles of 4 rows by 16 columns, the first of which begins with
+    ```
+    %0 = vector.transfer_read %c[%c0, %c0], %f0 {in_bounds = [true]} : memref<8x32xf32>, vector<8xf32>
+    %1 = vector.transfer_read %c[%c0, %c8], %f0 {in_bounds = [true]} : memref<8x32xf32>, vector<8xf32>
+    ...
+    %8:8 = scf.for %k = %c0 to %c64 step %c1 iter_args(%acc0 = %0, %acc1 = %1, ...) -> (vector<8xf32>, vector<8xf32>, ...) {
+      %left = vector.transfer_read %b[%k, %c0], %f0 {in_bounds = [true]} : memref<64x32xf32>, vector<8xf32>
+      %right = vector.transfer_read %b[%k, %c8], %f0 {in_bounds = [true]} : memref<64x32xf32>, vector<8xf32>
+      %element = memref.load %a[%c0, %k] : memref<8x64xf32>
+      %factor = vector.broadcast %element : f32 to vector<8xf32>
+      %next0 = vector.fma %factor, %left, %acc0 : vector<8xf32>
+      %next1 = vector.fma %factor, %right, %acc1 : vector<8xf32>
+      ...
+      scf.yield %next0, %next1, ... : vector<8xf32>, vector<8xf32>, ...
+    }
+    vector.transfer_write %8#0, %c[%c0, %c0] {in_bounds = [true]} : vector<8xf32>, memref<8x32xf32>
+    ```
   }];
   let dependentDialects = ["::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
-def AttnLowerQuantizedProducts : Pass<"attn-lower-quantized-products"> {
-  let summary = "tiles of integers become register tiles";
+def AttnLowerQuantizedMatmuls : Pass<"attn-lower-quantized-matmuls"> {
+  let summary = "lowers int8 matmuls of tiles to micro-kernels";
   let description = [{
-    `attn_cpu.quantized_matmul` on memory becomes loops over groups and over words of a group's codes. A step is two loads of the
-    panel, a broadcast of four codes per row, and dot products: `vpdpbusd` where the target has it (`byte_dot`), else products of
-    16-bit pairs, which LLVM makes `pmaddwd`. Sums of a group are integers, that begin at minus zero times the sum of the row's
-    codes; scaled, they are added in f32, in registers of few rows, else in the destination. With one group of all rows only the last
-    step has scales, and several rows of bytes are multiplied by instructions on tiles where the schedule says so (`matrix_rows`). A rounding to integers becomes one instruction as well.
+    `attn_cpu.quantized_matmul` on buffers becomes loops over quantized groups and over steps of four k. A step loads two vectors of the panel, broadcasts four
+    values of each row and does int8 dot products: `vpdpbusd` where the target has it (`int8_dot`), else `pmaddwd` on 16-bit integers.
+    - The accumulators of a group are integers. They start from minus the zero point times the sum of the row's values.
+    - After each group they are scaled and added in f32: in registers for at most `group_rows` rows, else in the destination.
+    - One group of the whole depth is scaled once, at the end. AMX multiplies several rows of it where the schedule has `matrix_rows`.
+
+    `math.roundeven` before a cast to integers is fused with the cast, as one instruction does both.
 
     ```mlir
     func.func @tile(%rows: memref<4x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<4x32xf32>) {
@@ -75,17 +114,33 @@ def AttnLowerQuantizedProducts : Pass<"attn-lower-quantized-products"> {
       return
     }
     ```
+    becomes two tiles of 4 rows by 16 columns, whose f32 sums are in the destination, as 4 rows are more than `group_rows`:
+    ```
+    vector.store %zeros, %dest[%c0, %c0] : memref<4x32xf32>, vector<8xf32>
+    ...
+    scf.for %group = %c0 to %c2 step %c1 {
+      ...
+      %weights = vector.load %panel[%group, %byte] : memref<2x1088xi8>, vector<32xi8>
+      %values = vector.load %rows[%c0, %k] : memref<4x128xi8>, vector<4xi8>
+      ...
+      %sum = arith.sitofp %accumulator : vector<8xi32> to vector<8xf32>
+      %scaled = arith.mulf %sum, %scales : vector<8xf32>
+      %before = vector.load %dest[%c0, %c0] : memref<4x32xf32>, vector<8xf32>
+      %after = vector.fma %scaled, %rowScale, %before : vector<8xf32>
+      vector.store %after, %dest[%c0, %c0] : memref<4x32xf32>, vector<8xf32>
+      ...
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 def AttnEmulateMatrixInstructions : Pass<"attn-emulate-matrix-instructions"> {
-  let summary = "vector code in the place of matrix instructions";
+  let summary = "emulates AMX and bf16 dot products by vector code";
   let description = [{
-    Where the target's instructions on pairs and tiles are emulated (`emulated`), ops of the amx dialect and the dot product of bf16 become
-    vector code that gives the same numbers, so that their schedules run on any machine. Tiles are buffers on the stack.
-    Numbers below 2^-126, which the instructions flush to zero, are kept.
+    On a target with `emulated`, ops of the amx dialect and `vdpbf16ps` become vector code with the same results, so that tests run schedules for AMX on any machine.
+    Tiles become buffers on the stack. Denormal numbers, which the instructions flush to zero, are kept.
 
     ```mlir
     module attributes {attn.target = {amx_bf16, emulated, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -97,16 +152,30 @@ def AttnEmulateMatrixInstructions : Pass<"attn-emulate-matrix-instructions"> {
       }
     }
     ```
+    becomes
+    ```
+    %tile = memref.alloca() {alignment = 64 : i64} : memref<16x32xbf16>
+    scf.for %row = %c0 to %c16 step %c1 {
+      %0 = arith.addi %c0, %row : index
+      %1 = vector.load %x[%0, %c0] : memref<16x32xbf16>, vector<32xbf16>
+      vector.store %1, %tile[%row, %c0] : memref<16x32xbf16>, vector<32xbf16>
+    }
+    scf.for %row = %c0 to %c16 step %c1 {
+      %0 = vector.load %tile[%row, %c0] : memref<16x32xbf16>, vector<32xbf16>
+      %1 = arith.addi %c0, %row : index
+      vector.store %0, %y[%1, %c0] : memref<16x32xbf16>, vector<32xbf16>
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
 }
 
 def AttnVectorize : Pass<"attn-vectorize"> {
-  let summary = "elementwise tiles become vectors";
+  let summary = "vectorizes elementwise tiles";
   let description = [{
-    `linalg.generic` and `linalg.fill` of static shape become vector code, as many rows at a time as `elementwise` of the module's schedule says, so that what is live fits the
-    registers. A fill that only products start from is left to them.
+    `linalg.generic` and `linalg.fill` of static shape become vector code. The module's schedule (`elementwise`) says how many rows are vectorized at a time, so that live values fit
+    the registers. A fill whose only users are matmuls stays for attn-lower-matmuls.
 
     ```mlir
     module attributes {attn.schedule = #attn.schedule<elementwise = <rows = 2>>} {
@@ -117,37 +186,55 @@ def AttnVectorize : Pass<"attn-vectorize"> {
       }
     }
     ```
+    becomes
+    ```
+    %0 = scf.for %row = %c0 to %c8 step %c2 iter_args(%out = %t) -> (tensor<8x32xf32>) {
+      %tile = tensor.extract_slice %out[%row, 0] [2, 32] [1, 1] : tensor<8x32xf32> to tensor<2x32xf32>
+      %1 = vector.transfer_write %zeros, %tile[%c0, %c0] : vector<2x32xf32>, tensor<2x32xf32>
+      %next = tensor.insert_slice %1 into %out[%row, 0] [2, 32] [1, 1] : tensor<2x32xf32> into tensor<8x32xf32>
+      scf.yield %next : tensor<8x32xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
 }
 
 def AttnCPUMathInstructions : Pass<"attn-cpu-math-instructions"> {
-  let summary = "powers of two and roundings to bf16 by instructions, for targets that have them";
+  let summary = "lowers exp2 and casts to bf16 to AVX-512 instructions";
   let description = [{
-    Where the target has instructions for powers of two (`power_scale`), `vreduceps` and `vscalefps`, exp2 of what is not above zero
-    (`nonpositive`) takes 8 instructions, not the 11 of `attn-expand-math`; its error is at most 4 ulp, and what would be below 2^-126 is
-    something below it. One that is `rounded`, to bf16, has a polynomial of four terms, whose relative error is 7.5e-5. Where it has
-    `vcvtne2ps2bf16` (`bf16_round`), 32 numbers are rounded by that. Elsewhere nothing changes.
+    On a target with `vreduceps` and `vscalefps` (`scaled_reduce`), `math.exp2` of operands that are not above zero (`nonpositive`) becomes 8 instructions; `attn-expand-math` would
+    emit 11. The error is at most 4 ulp; denormal results are 0. An exp2 whose result is cast to bf16 (`rounded`) has a polynomial of four terms
+    with a relative error of 7.5e-5. On a target with `vcvtne2ps2bf16` (`bf16_cast`), `arith.truncf` of rows of 32 elements becomes that instruction.
 
     ```mlir
-    module attributes {attn.target = {power_scale, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+    module attributes {attn.target = {scaled_reduce, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
       func.func @e(%x: vector<16xf32>) -> vector<16xf32> {
         %0 = math.exp2 %x {nonpositive} : vector<16xf32>
         return %0 : vector<16xf32>
       }
     }
     ```
+    becomes
+    ```
+    %fraction = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%x, %floor, %zeros, %all, %rounding) : (vector<16xf32>, i32, vector<16xf32>, i16, i32) -> vector<16xf32>
+    %1 = arith.cmpf uge, %x, %least : vector<16xf32>
+    %2 = vector.bitcast %1 : vector<16xi1> to vector<1xi16>
+    %mask = vector.extract %2[0] : i16 from vector<1xi16>
+    %3 = math.fma %c5, %fraction, %c4 : vector<16xf32>
+    ...
+    %7 = math.fma %6, %fraction, %c0 : vector<16xf32>
+    %8 = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%7, %x, %zeros, %mask, %rounding) : (vector<16xf32>, vector<16xf32>, vector<16xf32>, i16, i32) -> vector<16xf32>
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"];
 }
 
 def AttnLowerVectors : Pass<"attn-lower-vectors"> {
-  let summary = "vectors of several dimensions become vectors of one, views of buffers arithmetic on offsets";
+  let summary = "prepares vector code for its conversion to the llvm dialect";
   let description = [{
-    Prepares vector code for its conversion to the llvm dialect: transfers of several dimensions are unrolled into those of one, which become
-    loads and stores, masked where they may leave the buffer; slices, transpositions and interleavings become shuffles; `memref.subview` becomes
-    the offset that it stands for. All patterns go over the code once, together.
+    Transfers of several dims are unrolled into transfers of one dim. These become loads and stores, masked where they may leave the buffer. Slices, transposes
+    and interleaves become shuffles. `memref.subview` becomes arithmetic on offsets. All patterns run in one traversal.
 
     ```mlir
     func.func @copy(%x: memref<2x16xf32>, %v: vector<2x16xf32>, %i: index) {
@@ -155,21 +242,39 @@ def AttnLowerVectors : Pass<"attn-lower-vectors"> {
       return
     }
     ```
+    becomes
+    ```
+    %0 = vector.extract %v[0] : vector<16xf32> from vector<2x16xf32>
+    vector.store %0, %x[%i, %i] : memref<2x16xf32>, vector<16xf32>
+    %1 = affine.apply affine_map<()[s0] -> (s0 + 1)>()[%i]
+    %2 = vector.extract %v[1] : vector<16xf32> from vector<2x16xf32>
+    vector.store %2, %x[%1, %i] : memref<2x16xf32>, vector<16xf32>
+    ```
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 def AttnLowerCopies : Pass<"attn-lower-copies"> {
-  let summary = "memref.copy becomes loops";
+  let summary = "lowers memref.copy to loops";
   let description = [{
-    Copies that bufferization left become loops over vectors of 32 elements where rows are whole panels, which prefetch long rows as `copies` of the module's schedule says, and over
-    elements elsewhere; a copy of a buffer onto itself goes away. LLVM's own lowering of a strided copy would call a function of MLIR's runner library.
+    Copies that bufferization left become loops over vectors of 32 elements, or over elements where rows are no multiple of 32. Long rows are prefetched as the module's schedule
+    says (`copies`). A copy of a buffer onto itself is erased. The upstream lowering of a strided copy would call a function of MLIR's runner library.
 
     ```mlir
     func.func @f(%x: memref<4x?xf32, strided<[?, 1]>>, %y: memref<4x?xf32, strided<[?, 1]>>) {
       memref.copy %x, %y : memref<4x?xf32, strided<[?, 1]>> to memref<4x?xf32, strided<[?, 1]>>
       return
+    }
+    ```
+    becomes
+    ```
+    scf.for %row = %c0 to %c4 step %c1 {
+      %columns = memref.dim %x, %c1 : memref<4x?xf32, strided<[?, 1]>>
+      scf.for %column = %c0 to %columns step %c1 {
+        %0 = memref.load %x[%row, %column] : memref<4x?xf32, strided<[?, 1]>>
+        memref.store %0, %y[%row, %column] : memref<4x?xf32, strided<[?, 1]>>
+      }
     }
     ```
   }];

@@ -1,8 +1,8 @@
-//===- ScoreRegions.cpp - Score and mask regions on 32 keys at once --------------------------===//
+//===- ScoreRegions.cpp - Vectorizes score and mask regions over 32 keys ---------------------===//
 //
-// Values that depend on the score or on kv are vectors, the rest stays scalar. Indices are 64-bit
-// integers. Their vectors have lanes of 32 bits, two vectors of AVX-512 for 32 keys, where the
-// range of every operand and result says that these hold all that 64 would.
+// Values that depend on the score or on kv become vectors; the rest stays scalar. Indices are
+// 64-bit integers. Their vectors have lanes of 32 bits, two AVX-512 vectors for 32 keys, where
+// integer ranges prove that all operands and results fit.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Codegen/ScoreRegions.h"
@@ -24,7 +24,7 @@ namespace {
 
 bool isVector(Value value) { return isa<VectorType>(value.getType()); }
 
-/// An index, or lanes of indices in 32 or 64 bits, as integers of `type`, which hold its value or its low bits.
+/// Casts an index, or a vector of indices in 32 or 64 bits, to integers of `type`; high bits that do not fit are cut.
 Value toInteger(ImplicitLocOpBuilder &b, Value value, Type type) {
   if (value.getType().isIndex())
     return arith::IndexCastOp::create(b, type, value);
@@ -36,8 +36,8 @@ Value toInteger(ImplicitLocOpBuilder &b, Value value, Type type) {
   return from < to ? Value(arith::ExtSIOp::create(b, type, value)) : arith::TruncIOp::create(b, type, value);
 }
 
-/// attn.lookup at indices of which any may be lanes, in the table as one row: clamped to the table, which 32 bits
-/// count.
+/// attn.lookup whose indices are scalars or vectors. Indices are clamped to the table, which is read as one row; its
+/// number of elements fits 32 bits.
 Value lookUp(ImplicitLocOpBuilder &b, Value table, ArrayRef<Value> indices) {
   auto type = cast<RankedTensorType>(table.getType());
   const bool some = llvm::any_of(indices, isVector);
@@ -71,7 +71,7 @@ Value lookUp(ImplicitLocOpBuilder &b, Value table, ArrayRef<Value> indices) {
   return vector::GatherOp::create(b, panel, table, ValueRange{index(b, 0)}, at, every, none);
 }
 
-/// A score or mask region on 32 keys at once.
+/// Rewrites the ops of a score or mask region for 32 keys.
 struct RegionOnLanes {
   ImplicitLocOpBuilder &b;
   IntegerRanges ranges;
@@ -79,12 +79,12 @@ struct RegionOnLanes {
 
   bool isLanes(Value value) { return isVector(mapping.lookupOrDefault(value)); }
 
-  /// Whether lanes of 32 bits do for the indices of `op`.
+  /// Whether 32-bit lanes are enough for the indices of `op`.
   bool fitsInt32(Operation &op) const {
     auto fits = [&](Value value) { return !value.getType().isIndex() || ranges.fitsInt32(value); };
     if (!llvm::all_of(op.getOperands(), fits) || !llvm::all_of(op.getResults(), fits))
       return false;
-    // Bits above the sign are its copies, which order, sums and bits survive and these do not.
+    // Sign extension commutes with comparisons, sums and bit operations, but not with unsigned division and shifts.
     auto isNonNegative = [&](Value value) { return !value.getType().isIndex() || ranges.isNonNegative(value); };
     if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp, arith::ShRUIOp, arith::UIToFPOp>(op) &&
         !llvm::all_of(op.getOperands(), isNonNegative))
@@ -92,7 +92,7 @@ struct RegionOnLanes {
     return !isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op) || ranges.of(op.getOperand(1)).umax().ult(32);
   }
 
-  /// Casts between lanes of indices and of integers.
+  /// Casts between vectors of indices and of integers.
   void cast(Operation &op) {
     Value operand = op.getOperand(0), source = mapping.lookup(operand);
     Type type = op.getResult(0).getType();
@@ -104,8 +104,8 @@ struct RegionOnLanes {
     mapping.map(op.getResult(0), toInteger(b, source, type));
   }
 
-  /// A comparison of indices of which one is a scalar beyond 32 bits, and the other is not: the nearest number of 32
-  /// bits compares as that scalar does. Returns whether the op is one.
+  /// Handles a comparison of a vector that fits 32 bits with a scalar that may not: the scalar is clamped to 32 bits,
+  /// which does not change the result. Returns whether the op is such a comparison.
   bool compareWithScalar(Operation &op) {
     auto compare = dyn_cast<arith::CmpIOp>(op);
     if (!compare || !compare.getLhs().getType().isIndex() || compare.getPredicate() > arith::CmpIPredicate::sge)
@@ -127,7 +127,7 @@ struct RegionOnLanes {
     return true;
   }
 
-  /// An elementwise op of which some operand is lanes.
+  /// Handles an elementwise op that has a vector operand.
   void onLanes(Operation &op) {
     Type index = fitsInt32(op) ? b.getI32Type() : b.getI64Type();
     SmallVector<Value> operands;
@@ -165,7 +165,7 @@ struct RegionOnLanes {
   }
 };
 
-/// Inlines a region and gives the value that it yields. `first` of its arguments come before the four indices.
+/// Inlines a region and returns the value that it yields. `first` is the number of arguments before the four indices.
 FailureOr<Value> applyRegion(ImplicitLocOpBuilder &b, Region &region, unsigned first, ArrayRef<Value> arguments) {
   Block &block = region.front();
   RegionOnLanes lanes{b, IntegerRanges(region, first), {}};
@@ -177,7 +177,7 @@ FailureOr<Value> applyRegion(ImplicitLocOpBuilder &b, Region &region, unsigned f
   return splat(b, lanes.mapping.lookupOrDefault(block.back().getOperand(0)));
 }
 
-/// The regions' arguments for the extras at query r of the tile and 32 keys from `key` on: elements, or a table.
+/// The region arguments for the extra operands at query r of the tile and 32 keys from `key` on: elements, or a table.
 SmallVector<Value> readExtras(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value r, Value key) {
   SmallVector<Value> values;
   for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
@@ -210,10 +210,10 @@ SmallVector<Value> readExtras(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateO
 } // namespace
 
 namespace {
-/// Query r of the tile and 32 keys from `column` on, as the regions see them.
+/// The region arguments for query r of the tile and 32 keys from `column` on.
 struct Elements {
   SmallVector<Value> arguments; ///< b, h, q, kv, extras
-  Value kv;                     ///< lanes of 32 bits, as positions have
+  Value kv;                     ///< a vector of i32: positions fit 32 bits
 };
 
 Elements elementsAt(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value r, Value column) {
@@ -228,7 +228,7 @@ Elements elementsAt(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Valu
   return elements;
 }
 
-/// The vector that tells which of these keys are kept; null where nothing masks any.
+/// The mask of these keys, true where a key is kept; null where the op has neither limit nor mask region.
 FailureOr<Value> keptAt(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, const Elements &elements) {
   Value keep;
   if (op.getLimit())

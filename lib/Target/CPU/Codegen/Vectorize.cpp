@@ -1,4 +1,4 @@
-//===- Vectorize.cpp - Elementwise tiles on vectors --------------------------------------===//
+//===- Vectorize.cpp - Vectorizes elementwise tiles --------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Schedule/Fields.h"
@@ -27,7 +27,7 @@ struct Vectorize : rapt::impl::AttnVectorizeBase<Vectorize> {
       return signalPassFailure();
     SmallVector<linalg::LinalgOp> ops;
     getOperation()->walk([&](linalg::LinalgOp op) {
-      // A fill that a product starts from goes with the product.
+      // A fill whose only users are matmuls is folded into them.
       bool alone =
           isa<linalg::FillOp>(op) &&
           !llvm::all_of(op->getUsers(),

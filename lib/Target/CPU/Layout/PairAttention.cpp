@@ -32,7 +32,7 @@ struct PairAttention : rapt::impl::AttnPairAttentionBase<PairAttention> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
-    if (!TargetInfo::of(getOperation()).multipliesPairs())
+    if (!TargetInfo::of(getOperation()).hasBf16Matmul())
       return;
     const bool ofPairs = readsPairs(getOperation());
     getOperation().walk([&](attn::AttentionOp op) {
@@ -40,7 +40,7 @@ struct PairAttention : rapt::impl::AttnPairAttentionBase<PairAttention> {
       bool isStored = getElementTypeOrSelf(op.getKey().getType()).isBF16() &&
                       getElementTypeOrSelf(op.getValue().getType()).isBF16();
       if (!op.getAdditive() && (isStored || (!cached && ofPairs)))
-        op->setAttr(attn_cpu::AttnCPUDialect::pairedAttr, UnitAttr::get(&getContext()));
+        op->setAttr(attn_cpu::AttnCPUDialect::bf16MatmulAttr, UnitAttr::get(&getContext()));
     });
   }
 };

@@ -88,7 +88,7 @@ def AttnRoundRows : Pass<"attn-round-rows", "::mlir::ModuleOp"> {
 def AttnPairAttention : Pass<"attn-pair-attention", "::mlir::ModuleOp"> {
   let summary = "attention multiplies pairs of bf16, for targets that do";
   let description = [{
-    Where the target has instructions on pairs of bf16 (`bf16_dot`, `amx_bf16`), `attn.attention` gets `attn_cpu.paired` if its keys are stored in
+    Where the target has instructions on pairs of bf16 (`bf16_dot`, `amx_bf16`), `attn.attention` gets `attn_cpu.bf16_matmul` if its keys are stored in
     bf16, or if they are not in a cache and all weights that products of the program read are in panels of pairs. An additive
     similarity is no product, and stays as it is. Elsewhere nothing changes. Runs after layouts are materialized.
 

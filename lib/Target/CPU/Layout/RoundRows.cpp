@@ -32,7 +32,7 @@ struct RoundRows : rapt::impl::AttnRoundRowsBase<RoundRows> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
-    if (!TargetInfo::of(getOperation()).multipliesPairs())
+    if (!TargetInfo::of(getOperation()).hasBf16Matmul())
       return;
     llvm::DenseMap<Value, Value> rounded;
     getOperation().walk([&](attn::LinearOp product) {

@@ -31,7 +31,7 @@ constexpr int64_t kKeys = 128;
 /// Elements of keys and values that all tiles of a task use before they go on: 256 KiB of them in f32.
 constexpr int64_t kTaskElements = 1 << 16;
 /// Keys of a packed block where they are not in a cache: a panel, or two where they are VNNI-packed.
-constexpr int64_t kPackedKeys = 32, kPackedPairs = 64;
+constexpr int64_t kPackedKeys = 32, kVnniPackedKeys = 64;
 /// Rows of a task that fills those behind the last sequence with zeros.
 constexpr int64_t kRestRows = 256;
 /// Least blocks of a split: reading them takes much longer than merging their state does. Most splits of a sequence,
@@ -59,7 +59,7 @@ bool mayRepeat(AttentionOp op) {
                        [&](unsigned i) { return op.dimOf(4 + i, AttentionOp::Q).has_value(); });
 }
 
-bool mayTakeMatrix(AttentionOp op, const TargetInfo &target) { return attn_cpu::isPaired(op) && target.amxBf16; }
+bool mayTakeMatrix(AttentionOp op, const TargetInfo &target) { return attn_cpu::usesBf16Matmul(op) && target.amxBf16; }
 
 std::optional<attn_cpu::CacheLayout> layoutOf(AttentionOp op) {
   attn::KVViewOp view = viewOf(op);
@@ -138,7 +138,7 @@ std::string cpu::whyNotTiled(AttentionOp op) {
   auto cache = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
   if (view && (op.getValue() != view.getValues() || !cache))
     return "keys and values are not of one materialized cache";
-  if (cache && attn_cpu::isPaired(op) && !cache.getElementType().isBF16())
+  if (cache && attn_cpu::usesBf16Matmul(op) && !cache.getElementType().isBF16())
     return "it is paired, and the cache is not";
   const int64_t channels = channelsOf(op), valueChannels = valueChannelsOf(op);
   if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels))
@@ -182,7 +182,7 @@ bool cpu::allowsGroups(AttentionOp op) {
 
 AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target) {
   AttentionSchedule schedule;
-  schedule.kernel = chooseKernel(target, /*widensPairs=*/true);
+  schedule.kernel = chooseKernel(target, /*widensVnni=*/true);
   schedule.kernel.lineSteps = kLineSteps;
   schedule.queries = Sizes(ArrayRef(kQueries));
   schedule.taskQueries = kTaskQueries;
@@ -195,9 +195,9 @@ AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target)
   schedule.wideQueries = kWideQueries;
   int64_t block = cacheBlockOf(op);
   if (!block)
-    schedule.packedKeys = block = attn_cpu::isPaired(op) ? kPackedPairs : kPackedKeys;
+    schedule.packedKeys = block = attn_cpu::usesBf16Matmul(op) ? kVnniPackedKeys : kPackedKeys;
   const int64_t channels = attn_cpu::padToPanel(channelsOf(op)) + attn_cpu::padToPanel(valueChannelsOf(op)),
-                elements = kTaskElements * (attn_cpu::isPaired(op) ? 2 : 1);
+                elements = kTaskElements * (attn_cpu::usesBf16Matmul(op) ? 2 : 1);
   schedule.keys = std::max(kKeys / block, int64_t(1)) * block;
   schedule.taskKeys = std::max(elements / block / std::max<int64_t>(channels, kPanel), int64_t(1)) * block;
   if (op.getQBegin())
@@ -211,7 +211,7 @@ AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target)
 }
 
 LogicalResult cpu::verifyAttention(AttentionOp op, const AttentionSchedule &schedule, const TargetInfo &target) {
-  if (failed(verifyKernel(op, schedule.kernel, {.pairs = true, .matrix = mayTakeMatrix(op, target)}, target)) ||
+  if (failed(verifyKernel(op, schedule.kernel, {.vnni = true, .matrix = mayTakeMatrix(op, target)}, target)) ||
       failed(verifyQueries(op, schedule)))
     return failure();
   const int64_t ofCache = cacheBlockOf(op);

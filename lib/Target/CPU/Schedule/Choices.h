@@ -34,8 +34,8 @@ bool allowsGroups(attn::AttentionOp op);
 LinearSchedule chooseLinear(attn::LinearOp op, const TargetInfo &target);
 AttentionSchedule chooseAttention(attn::AttentionOp op, const TargetInfo &target);
 RecurrenceSchedule chooseRecurrence(attn::RecurrenceOp op, const TargetInfo &target);
-/// The micro-kernel by vectors; `widensPairs` where it may widen a VNNI-packed panel.
-MicroKernel chooseKernel(const TargetInfo &target, bool widensPairs);
+/// The micro-kernel by vectors; `widensVnni` where it may widen a VNNI-packed panel.
+MicroKernel chooseKernel(const TargetInfo &target, bool widensVnni);
 
 mlir::LogicalResult verifyLinear(attn::LinearOp op, const LinearSchedule &schedule, const TargetInfo &target);
 mlir::LogicalResult verifyAttention(attn::AttentionOp op, const AttentionSchedule &schedule, const TargetInfo &target);
@@ -44,8 +44,8 @@ mlir::LogicalResult verifyRecurrence(attn::RecurrenceOp op, const RecurrenceSche
 
 /// Members that an op asks of its micro-kernel.
 struct KernelNeeds {
-  bool pairs = false, groups = false; ///< pair_rows, group_rows
-  bool matrix = false;                ///< matrix_rows may be there
+  bool vnni = false, groups = false; ///< vnni_rows, group_rows
+  bool matrix = false;               ///< matrix_rows may be there
 };
 mlir::LogicalResult verifyKernel(mlir::Operation *op, const MicroKernel &kernel, KernelNeeds needs,
                                  const TargetInfo &target);

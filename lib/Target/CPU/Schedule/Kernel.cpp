@@ -9,7 +9,7 @@ using attn_cpu::kPanel;
 
 /// Registers beside the accumulators: two vectors of the panel and one of the rows; pairs are widened to four vectors
 /// and need a mask.
-constexpr int64_t kOperands = 3, kPairOperands = 6;
+constexpr int64_t kOperands = 3, kVnniOperands = 6;
 /// Rows of an AMX tile.
 constexpr int64_t kMatrixRows = 16;
 /// Most rows of a micro-kernel: code grows with them.
@@ -70,14 +70,14 @@ static LogicalResult verifyPrefetch(Operation *op, const Prefetch &prefetch) {
                  succeeded(verifyMost(op, "stream_bytes", *prefetch.streamBytes, kMostBytes)));
 }
 
-MicroKernel cpu::chooseKernel(const TargetInfo &target, bool widensPairs) {
+MicroKernel cpu::chooseKernel(const TargetInfo &target, bool widensVnni) {
   auto rowsBeside = [&](int64_t operands) {
     return std::clamp<int64_t>((target.vectorRegisters - operands) / 2, 1, kMostRows);
   };
   MicroKernel kernel;
   kernel.rows = rowsBeside(kOperands);
-  if (widensPairs)
-    kernel.pairRows = rowsBeside(kPairOperands);
+  if (widensVnni)
+    kernel.vnniRows = rowsBeside(kVnniOperands);
   kernel.columns = std::clamp<int64_t>(2 * target.lanesF32(), 1, kPanel);
   kernel.chains = kChains;
   kernel.prefetch = {kStepsAhead, kTilesAPanel, kResidentBytes, kLeastRowsToPrefetch, kStreamBytes};
@@ -91,11 +91,11 @@ LogicalResult cpu::verifyKernel(Operation *op, const MicroKernel &kernel, Kernel
   if ((kernel.columns != 8 && kernel.columns != 16 && kernel.columns != 32) || kernel.columns > most)
     return faultOf(op, "columns") << "be 8, 16 or 32, and at most two of the target's vectors, " << most << ", found "
                                   << kernel.columns;
-  if (failed(verifyPresence(op, "pair_rows", kernel.pairRows.has_value(), needs.pairs,
+  if (failed(verifyPresence(op, "vnni_rows", kernel.vnniRows.has_value(), needs.vnni,
                             "where VNNI-packed panels are widened")) ||
       failed(verifyPresence(op, "group_rows", kernel.groupRows.has_value(), needs.groups,
                             "for weights in quantized groups")) ||
-      failed(verifyMost(op, "pair_rows", kernel.pairRows.value_or(1), kMostRows)) ||
+      failed(verifyMost(op, "vnni_rows", kernel.vnniRows.value_or(1), kMostRows)) ||
       failed(verifyMost(op, "group_rows", kernel.groupRows.value_or(1), kMostRows)))
     return failure();
   if (failed(verifyPrefetch(op, kernel.prefetch)))

@@ -67,16 +67,16 @@ std::optional<int64_t> depthOfBlock(int64_t k, int64_t bytes) {
   return std::nullopt;
 }
 
-bool isPaired(attn::LinearOp op) { return attn_cpu::isInterleaved(op.getLayout()); }
+bool hasVnniWeight(attn::LinearOp op) { return attn_cpu::isInterleaved(op.getLayout()); }
 
 /// Whether rows are multiplied in bf16; others are, or become, f32.
 bool readsBf16(attn::LinearOp op, const TargetInfo &target) {
-  return op.getInput().getType().getElementType().isBF16() && target.multipliesPairs();
+  return op.getInput().getType().getElementType().isBF16() && target.hasBf16Matmul();
 }
 
 /// Whether tiles of many rows read a panel that was widened before.
 bool widensPanels(attn::LinearOp op, const TargetInfo &target) {
-  return isPaired(op) && !readsBf16(op, target) && !quantizedPanels(op.getWeight());
+  return hasVnniWeight(op) && !readsBf16(op, target) && !quantizedPanels(op.getWeight());
 }
 
 /// Whether AMX can multiply the op's tiles.
@@ -93,8 +93,8 @@ int64_t groupsOf(attn::LinearOp op) {
 
 /// The micro-kernel of integers.
 MicroKernel chooseQuantizedKernel(attn::LinearOp op, const TargetInfo &target) {
-  MicroKernel kernel = chooseKernel(target, /*widensPairs=*/false);
-  const int64_t operands = target.byteDot ? kDotOperands : kPieceOperands;
+  MicroKernel kernel = chooseKernel(target, /*widensVnni=*/false);
+  const int64_t operands = target.int8Dot ? kDotOperands : kPieceOperands;
   kernel.rows = std::max<int64_t>((target.vectorRegisters - operands) / 2, 1);
   kernel.unrolledSteps = kUnrolledSteps;
   if (groupsOf(op) == 1)
@@ -102,7 +102,7 @@ MicroKernel chooseQuantizedKernel(attn::LinearOp op, const TargetInfo &target) {
   // Rows whose sums lie in registers as integers of a group and in f32: faster than the latter in memory and twice as
   // many rows, though a panel is read twice as often.
   kernel.groupRows = std::max<int64_t>((target.vectorRegisters - kGroupOperands) / 4, 1);
-  if (target.byteDot && *kernel.groupRows >= kLeastGroupRows)
+  if (target.int8Dot && *kernel.groupRows >= kLeastGroupRows)
     kernel.rows = *kernel.groupRows;
   return kernel;
 }
@@ -139,8 +139,8 @@ LogicalResult verifyBlocks(attn::LinearOp op, const LinearSchedule &schedule) {
   if (!op.getLayout() || quantizedPanels(op.getWeight()))
     return op.emitOpError("has a schedule with 'depth', but only packed panels of floats are taken in k blocks");
   const int64_t k = depthOf(op), depth = *schedule.depth;
-  if (depth >= k || k % depth != 0 || (isPaired(op) && depth % 2 != 0))
-    return faultOf(op, "depth") << "divide the depth " << k << (isPaired(op) ? " into whole pairs of rows" : "")
+  if (depth >= k || k % depth != 0 || (hasVnniWeight(op) && depth % 2 != 0))
+    return faultOf(op, "depth") << "divide the depth " << k << (hasVnniWeight(op) ? " into whole pairs of rows" : "")
                                 << ", found " << depth;
   if (failed(verifyMost(op, "panels", *schedule.panels, kMostPanels)))
     return failure();
@@ -155,7 +155,7 @@ attn::QuantizedType cpu::quantizedPanels(Value weight) {
 }
 
 int64_t cpu::depthOf(attn::LinearOp op) {
-  return isPaired(op) ? std::min(op.getDepth(), op.getInput().getType().getDimSize(1)) : op.getDepth();
+  return hasVnniWeight(op) ? std::min(op.getDepth(), op.getInput().getType().getDimSize(1)) : op.getDepth();
 }
 
 std::string cpu::whyNotTiled(attn::LinearOp op) {
@@ -174,7 +174,7 @@ LinearSchedule cpu::chooseLinear(attn::LinearOp op, const TargetInfo &target) {
   attn::QuantizedType quantized = quantizedPanels(op.getWeight());
   const int64_t k = depthOf(op);
   LinearSchedule schedule;
-  schedule.kernel = quantized ? chooseQuantizedKernel(op, target) : chooseKernel(target, isPaired(op));
+  schedule.kernel = quantized ? chooseQuantizedKernel(op, target) : chooseKernel(target, hasVnniWeight(op));
   ArrayRef<int64_t> rows = quantized && quantized.bits() == 4 ? ArrayRef(kNibbleRows) : ArrayRef(kRows);
   if (mayTakeMatrix(op, target)) {
     rows = kMatrixRows;
@@ -205,6 +205,6 @@ LogicalResult cpu::verifyLinear(attn::LinearOp op, const LinearSchedule &schedul
       failed(verifyPresence(op, "widen_rows", schedule.widenRows.has_value(), widensPanels(op, target),
                             "where a VNNI-packed panel is widened for rows of f32")))
     return failure();
-  const KernelNeeds needs{isPaired(op), groupsOf(op) > 1, mayTakeMatrix(op, target)};
+  const KernelNeeds needs{hasVnniWeight(op), groupsOf(op) > 1, mayTakeMatrix(op, target)};
   return verifyKernel(op, schedule.kernel, needs, target);
 }

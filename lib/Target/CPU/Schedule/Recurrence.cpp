@@ -16,7 +16,7 @@ constexpr int64_t kMostRows = 32;
 
 int64_t cpu::recurrenceRows() { return kRows; }
 
-static bool isPaired(attn::RecurrenceOp op) { return attn_cpu::isInterleaved(op.getLayout()); }
+static bool hasVnniWeight(attn::RecurrenceOp op) { return attn_cpu::isInterleaved(op.getLayout()); }
 
 std::string cpu::whyNotTiled(attn::RecurrenceOp op) {
   if (op.getHidden() % attn_cpu::kPanel == 0)
@@ -26,12 +26,12 @@ std::string cpu::whyNotTiled(attn::RecurrenceOp op) {
 }
 
 RecurrenceSchedule cpu::chooseRecurrence(attn::RecurrenceOp op, const TargetInfo &target) {
-  return {kRows, chooseKernel(target, isPaired(op))};
+  return {kRows, chooseKernel(target, hasVnniWeight(op))};
 }
 
 LogicalResult cpu::verifyRecurrence(attn::RecurrenceOp op, const RecurrenceSchedule &schedule,
                                     const TargetInfo &target) {
   if (failed(verifyMost(op, "rows", schedule.rows, kMostRows)))
     return failure();
-  return verifyKernel(op, schedule.kernel, {.pairs = isPaired(op)}, target);
+  return verifyKernel(op, schedule.kernel, {.vnni = hasVnniWeight(op)}, target);
 }

@@ -30,7 +30,7 @@ struct Prefetch {
 struct MicroKernel {
   int64_t rows = 0;                     ///< most rows at a time
   int64_t columns = 0;                  ///< of two vectors
-  std::optional<int64_t> pairRows;      ///< most rows where a VNNI-packed panel is widened, to four vectors
+  std::optional<int64_t> vnniRows;      ///< most rows where a VNNI-packed panel is widened, to four vectors
   std::optional<int64_t> groupRows;     ///< most rows whose sums of a quantized group are beside those in f32
   std::optional<int64_t> matrixRows;    ///< rows of an AMX tile; none: vectors alone
   std::optional<int64_t> chains;        ///< of accumulators of a single row, which wait for one another less; none: one
@@ -42,7 +42,7 @@ struct MicroKernel {
   bool takesMatrix(int64_t m) const { return matrixRows && m % *matrixRows == 0; }
 
   template <typename Visitor> void visit(Visitor &&v) {
-    v("rows", rows), v("columns", columns), v("pair_rows", pairRows), v("group_rows", groupRows),
+    v("rows", rows), v("columns", columns), v("vnni_rows", vnniRows), v("group_rows", groupRows),
         v("matrix_rows", matrixRows), v("chains", chains), v("unrolled_steps", unrolledSteps),
         v("line_steps", lineSteps);
     prefetch.visit(v);
@@ -99,10 +99,10 @@ struct RecurrenceSchedule {
 
 /// Schedules of no single op, which the module has beside the tiles of linalg ops (lib/Conversion/Schedule.h).
 struct CopySchedule {
-  int64_t rowBytes = 0;   ///< shorter rows are not fetched ahead
-  int64_t aheadBytes = 0; ///< how far longer ones are
+  int64_t rowBytes = 0;      ///< shorter rows are not fetched ahead
+  int64_t prefetchBytes = 0; ///< how far longer ones are
 
-  template <typename Visitor> void visit(Visitor &&v) { v("row_bytes", rowBytes), v("ahead_bytes", aheadBytes); }
+  template <typename Visitor> void visit(Visitor &&v) { v("row_bytes", rowBytes), v("prefetch_bytes", prefetchBytes); }
 };
 struct RowSchedule {
   int64_t aliasBytes = 0; ///< rows at multiples of this distance push one another out of L1

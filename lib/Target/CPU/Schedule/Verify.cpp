@@ -13,7 +13,7 @@ using attn::ScheduleAttr;
 
 namespace {
 
-constexpr int64_t kMostAheadBytes = 1 << 20, kMostApartBytes = 4096, kMostElementwiseRows = 32;
+constexpr int64_t kMostPrefetchBytes = 1 << 20, kMostApartBytes = 4096, kMostElementwiseRows = 32;
 
 /// The members of an op's schedule; reports one that is missing or not well-formed.
 template <typename Schedule> FailureOr<Schedule> read(Operation *op) {
@@ -76,7 +76,7 @@ LogicalResult cpu::verifyModuleSchedule(ModuleOp module) {
                                std::pair(kRows, rows.has_value())})
     if (!isThere)
       return module.emitOpError("has no attn.schedule with '") << name << "', which attn-cpu-schedule sets";
-  return success(succeeded(verifyMost(module, "ahead_bytes", copies->aheadBytes, kMostAheadBytes)) &&
+  return success(succeeded(verifyMost(module, "prefetch_bytes", copies->prefetchBytes, kMostPrefetchBytes)) &&
                  succeeded(verifyMost(module, "apart_bytes", rows->apartBytes, kMostApartBytes)) &&
                  succeeded(verifyMost(module, "rows", elementwise->rows, kMostElementwiseRows)));
 }
@@ -93,7 +93,7 @@ FailureOr<MicroKernel> cpu::kernelOf(Operation *tile) {
   if (failed(kernel))
     return failure();
   const TargetInfo target = TargetInfo::of(tile);
-  const KernelNeeds needs{kernel->pairRows.has_value(), kernel->groupRows.has_value(),
+  const KernelNeeds needs{kernel->vnniRows.has_value(), kernel->groupRows.has_value(),
                           isa<attn_cpu::QuantizedMatmulOp>(tile) ? target.amxInt8 : target.amxBf16};
   if (failed(verifyKernel(tile, *kernel, needs, target)))
     return failure();

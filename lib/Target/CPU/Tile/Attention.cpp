@@ -23,7 +23,7 @@
 #include "lib/Target/CPU/Layout/Rounding.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Schedule/Fields.h"
-#include "lib/Target/CPU/Tile/AttentionSteps.h"
+#include "lib/Target/CPU/Tile/AttentionBlocks.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include <limits>
@@ -162,7 +162,7 @@ int64_t blocksTogether(const AttentionTask &task) { return task.schedule.taskKey
 SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count,
                             ValueRange dests) {
   // The last tile's state is beside that of the queries which it has in common with the tile before.
-  SmallVector<Value> states = stateRoom(b, task, task.schedule.taskQueries);
+  SmallVector<Value> states = stateBuffers(b, task, task.schedule.taskQueries);
   states =
       overTiles(b, task, count, states, [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value, ValueRange carried) {
         return withState(b, task, carried, m, at, emptyState(b, stateOf(b, task, carried, m, at)));

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/CacheLayout.h"
-#include "lib/Target/CPU/Tile/AttentionSteps.h"
+#include "lib/Target/CPU/Tile/AttentionBlocks.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -63,7 +63,7 @@ struct SplitAttention {
   /// The state after blocks of `range`; those that products cannot read are widened one by one.
   SmallVector<Value> attend(ImplicitLocOpBuilder &b, const AttentionTask &task, const KeyBlocks &range) const {
     QueryTile tile = query(b, task);
-    SmallVector<Value> state = emptyState(b, stateRoom(b, task, heads));
+    SmallVector<Value> state = emptyState(b, stateBuffers(b, task, heads));
     if (!needsWidening(task) || readsInRegisters(task))
       return update(b, task, tile, heads, range, state);
     return loop(b, range.from, range.end, 1, state, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
@@ -159,7 +159,7 @@ struct SplitAttention {
         Insertion at = place(b, i, ids, index(b, 0), parts);
         slices.push_back(extract(b, partial[i], at.offsets, at.sizes, shapeOf(i)));
       }
-      SmallVector<Value> state = emptyState(b, stateRoom(b, task, heads));
+      SmallVector<Value> state = emptyState(b, stateBuffers(b, task, heads));
       AttentionOp op = task.op;
       auto merged = attn_cpu::AttentionMergeOp::create(b, state[0].getType(), state[1].getType(), state[2].getType(),
                                                        slices[0], slices[1], slices[2], state[0], state[1], state[2],

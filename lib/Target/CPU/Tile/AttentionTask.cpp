@@ -2,8 +2,8 @@
 #include "lib/Target/CPU/Tile/AttentionTask.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/CacheBlock.h"
-#include "lib/Target/CPU/Tile/Pairs.h"
 #include "lib/Target/CPU/Tile/Transpose.h"
+#include "lib/Target/CPU/Tile/Vnni.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -178,7 +178,7 @@ static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigne
 /// 32 keys from `first` on into `dest`, [1, 1, channels, 32], or in pairs.
 static Value packKeyPanel(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value dest) {
   Value zero = index(b, 0);
-  return loop(b, zero, index(b, kPanel), kTurned, dest, [&](ImplicitLocOpBuilder &b, Value lane, Value outer) {
+  return loop(b, zero, index(b, kPanel), kTransposed, dest, [&](ImplicitLocOpBuilder &b, Value lane, Value outer) {
     Value from = arith::AddIOp::create(b, first, lane);
     Value column = asValue(b, affineOf(b, b.getAffineDimExpr(0) * task.together(), {OpFoldResult(lane)}));
     return loop(
@@ -193,7 +193,7 @@ static Value packKeyPanel(ImplicitLocOpBuilder &b, const AttentionTask &task, Va
                                                    ArrayRef<bool>{true})
                 .getResult();
           };
-          return writeTurned(b, task.together() > 1, read, write, inner);
+          return writeTransposed(b, task.together() > 1, read, write, inner);
         });
   });
 }
@@ -210,7 +210,7 @@ static Value packValuePanels(ImplicitLocOpBuilder &b, AttentionTask task, Value 
     if (task.together() == 1)
       return writePanel(b, values, dest, {task.kvHead, panel, place, zero});
     Value next = readKey(b, task, 2, arith::AddIOp::create(b, from, index(b, 1)), channel);
-    Value pairs = roundedInTurn(b, values, next);
+    Value pairs = castInterleaved(b, values, next);
     Value line = asValue(b, affineOf(b, d0.floorDiv(2), {OpFoldResult(place)}));
     return vector::TransferWriteOp::create(b, pairs, dest, ValueRange{task.kvHead, panel, line, zero},
                                            ArrayRef<bool>{true})

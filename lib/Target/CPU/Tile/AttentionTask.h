@@ -40,7 +40,7 @@ struct AttentionTask {
   /// Whether queries of a tile of the last size that there are not repeat the last one.
   bool repeatsQueries() const { return schedule.queries.back() > 1; }
   /// Lines of 32 keys' channels, or of values, that lie in one where they are packed.
-  int64_t together() const { return attn_cpu::isPaired(attn::AttentionOp(op)) ? 2 : 1; }
+  int64_t together() const { return attn_cpu::usesBf16Matmul(attn::AttentionOp(op)) ? 2 : 1; }
   /// Whether the products of a tile of `m` queries are of pairs.
   bool pairs(int64_t m) const;
 };

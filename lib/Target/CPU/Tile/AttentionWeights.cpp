@@ -5,7 +5,7 @@
 // weights there.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/CPU/Tile/AttentionSteps.h"
+#include "lib/Target/CPU/Tile/AttentionBlocks.h"
 #include "lib/Target/CPU/Tile/CacheBlock.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"

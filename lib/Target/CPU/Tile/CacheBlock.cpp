@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Tile/CacheBlock.h"
 #include "dialect/AttnCPU/Panels.h"
-#include "lib/Target/CPU/Tile/Pairs.h"
 #include "lib/Target/CPU/Tile/Quantization.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Transpose.h"
+#include "lib/Target/CPU/Tile/Vnni.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -110,7 +110,7 @@ Value CacheBlock::roundedKey(ImplicitLocOpBuilder &b, Read read, Value inverse) 
               [&](ImplicitLocOpBuilder &b, Value channel, Value carried) {
                 Value numbers = read(b, channel);
                 Value nth = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(together), {OpFoldResult(channel)}));
-                Value made = together > 1 ? roundedNeighbors(b, numbers) : stored(b, numbers, inverse);
+                Value made = together > 1 ? castNeighbors(b, numbers) : stored(b, numbers, inverse);
                 return writeColumn(b, made, carried, nth, 0);
               });
 }
@@ -124,29 +124,29 @@ Value CacheBlock::writeKey(ImplicitLocOpBuilder &b, Value place, Read read, Valu
   Value inverse = inverses ? splat(b, tensor::ExtractOp::create(b, inverses, ValueRange{part, place})) : Value();
   Value key = roundedKey(b, read, inverse);
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  auto lanes = VectorType::get({kTurned}, b.getI32Type());
-  Value lane = asValue(b, affineOf(b, d0 % kTurned, {OpFoldResult(place)}));
-  SmallVector<int32_t> numbers = llvm::to_vector(llvm::seq<int32_t>(0, kTurned));
+  auto lanes = VectorType::get({kTransposed}, b.getI32Type());
+  Value lane = asValue(b, affineOf(b, d0 % kTransposed, {OpFoldResult(place)}));
+  SmallVector<int32_t> numbers = llvm::to_vector(llvm::seq<int32_t>(0, kTransposed));
   Value isPlace = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                         arith::ConstantOp::create(b, DenseElementsAttr::get(lanes, ArrayRef(numbers))),
-                                        inLanes(b, arith::IndexCastOp::create(b, b.getI32Type(), lane), kTurned));
-  AffineExpr around = (d0 % kPanel).floorDiv(kTurned) * (kTurned * together);
+                                        inLanes(b, arith::IndexCastOp::create(b, b.getI32Type(), lane), kTransposed));
+  AffineExpr around = (d0 % kPanel).floorDiv(kTransposed) * (kTransposed * together);
   Value first = keyLine(b, place, zero), column = asValue(b, affineOf(b, around, {OpFoldResult(place)}));
   return loop(b, zero, index(b, layout.channels / together), 1, dest,
               [&](ImplicitLocOpBuilder &b, Value nth, Value carried) -> Value {
                 Value at[] = {part, asValue(b, affineOf(b, d0 + d1, {OpFoldResult(first), OpFoldResult(nth)})), column};
-                Value positions = readRow(b, carried, at, together * kTurned);
+                Value positions = readRow(b, carried, at, together * kTransposed);
                 if (inPairs)
                   positions = vector::BitCastOp::create(b, lanes, positions);
-                Value element = inLanes(b, tensor::ExtractOp::create(b, key, nth), kTurned);
+                Value element = inLanes(b, tensor::ExtractOp::create(b, key, nth), kTransposed);
                 positions = arith::SelectOp::create(b, isPlace, element, positions);
-                return writeColumn(b, inPairs ? asPairs(b, positions) : positions, carried, at, 2);
+                return writeColumn(b, inPairs ? asBf16(b, positions) : positions, carried, at, 2);
               });
 }
 
 Value CacheBlock::writeKeys(ImplicitLocOpBuilder &b, Value place, ReadNth read, Value inverses, Value dest) const {
   Value column = keyColumn(b, place), part = index(b, Keys);
-  Value inverse = inverses ? readRow(b, inverses, {part, place}, kTurned) : Value();
+  Value inverse = inverses ? readRow(b, inverses, {part, place}, kTransposed) : Value();
   const bool inPairs = layout.together() > 1;
   return loop(b, index(b, 0), index(b, layout.channels), kPanel, dest,
               [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
@@ -156,7 +156,7 @@ Value CacheBlock::writeKeys(ImplicitLocOpBuilder &b, Value place, ReadNth read, 
                   return writeColumn(b, inPairs ? keys : stored(b, keys, inverse), dest,
                                      {part, keyLine(b, place, first), column}, 2);
                 };
-                return writeTurned(b, inPairs, readKey, write, carried);
+                return writeTransposed(b, inPairs, readKey, write, carried);
               });
 }
 
@@ -177,12 +177,12 @@ Value CacheBlock::writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Va
                   return writeColumn(b, stored(b, numbers, inverse), carried, at, 2);
                 Value lower = words(b, kPanel, 0xffff), upper = words(b, kPanel, 0xffff0000);
                 Value old = vector::BitCastOp::create(b, lower.getType(), readRow(b, carried, at, 2 * kPanel));
-                Value bits = roundedWords(b, numbers);
+                Value bits = bf16Words(b, numbers);
                 Value first = arith::OrIOp::create(b, arith::AndIOp::create(b, old, upper),
                                                    arith::ShRUIOp::create(b, bits, words(b, kPanel, 16)));
                 Value second = arith::OrIOp::create(b, arith::AndIOp::create(b, old, lower), bits);
                 Value changed = arith::SelectOp::create(b, isSecond, second, first);
-                return writeColumn(b, asPairs(b, changed), carried, at, 2);
+                return writeColumn(b, asBf16(b, changed), carried, at, 2);
               });
 }
 
@@ -227,7 +227,7 @@ SmallVector<Value> CacheBlock::widened(ImplicitLocOpBuilder &b, Value block, Val
   }
   if (layout.together() == 1)
     return {readPanel(b, block, at)};
-  auto [first, second] = readPairs(b, block, at, kPanel);
+  auto [first, second] = readInterleaved(b, block, at, kPanel);
   return {first, second};
 }
 

@@ -102,15 +102,15 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
       dest = scaled[0], inverses = scaled[1];
     }
     auto aligned = [&](AffineExpr expr, Value place) {
-      return asValue(b, affineOf(b, expr * kTurned, {OpFoldResult(place)}));
+      return asValue(b, affineOf(b, expr * kTransposed, {OpFoldResult(place)}));
     };
-    Value runs = arith::MinSIOp::create(b, aligned(d0.ceilDiv(kTurned), start), stop);
-    Value rest = arith::MaxSIOp::create(b, aligned(d0.floorDiv(kTurned), stop), runs);
+    Value runs = arith::MinSIOp::create(b, aligned(d0.ceilDiv(kTransposed), start), stop);
+    Value rest = arith::MaxSIOp::create(b, aligned(d0.floorDiv(kTransposed), stop), runs);
     auto keyByKey = [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
       return block.writeKey(b, place, reader(Keys, place), inverses, carried);
     };
     dest = loop(b, start, runs, 1, dest, keyByKey);
-    dest = loop(b, runs, rest, kTurned, dest, [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
+    dest = loop(b, runs, rest, kTransposed, dest, [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
       auto read = [&](ImplicitLocOpBuilder &b, int64_t i, Value channel) {
         return source.read(b, Keys, arith::AddIOp::create(b, place, index(b, i)), channel);
       };

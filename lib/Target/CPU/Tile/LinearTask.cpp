@@ -28,7 +28,7 @@ std::optional<unsigned> tile::overwritable(attn::LinearOp op) {
 Value tile::inputOf(ImplicitLocOpBuilder &b, attn::LinearOp op) {
   Value input = op.getInput();
   RankedTensorType type = op.getInput().getType();
-  if (type.getElementType().isBF16() && !TargetInfo::of(op).multipliesPairs()) {
+  if (type.getElementType().isBF16() && !TargetInfo::of(op).hasBf16Matmul()) {
     Value rows = destination(b, input, {extent(b, input, 0), extent(b, input, 1)}, b.getF32Type());
     return rowGrid(b, rows, [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
       return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {

@@ -92,7 +92,7 @@ Value widenPanel(ImplicitLocOpBuilder &b, Value weight, bool inPairs) {
       loop(b, index(b, 0), index(b, units), 1, wide, [&](ImplicitLocOpBuilder &b, Value unit, Value carried) -> Value {
         if (!inPairs)
           return writePanel(b, readPanel(b, weight, {unit, index(b, 0)}), carried, {unit, index(b, 0)});
-        auto [even, odd] = readPairs(b, weight, {unit, index(b, 0)}, kPanel);
+        auto [even, odd] = readInterleaved(b, weight, {unit, index(b, 0)}, kPanel);
         Value first = arith::MulIOp::create(b, unit, index(b, 2)),
               second = arith::AddIOp::create(b, first, index(b, 1));
         return writePanel(b, odd, writePanel(b, even, carried, {first, index(b, 0)}), {second, index(b, 0)});

@@ -87,7 +87,7 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
     auto type = cast<RankedTensorType>(table.getType());
     AffineExpr d0 = b.getAffineDimExpr(0);
     Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(id)}));
-    int64_t k = attn_cpu::isInPairs(type) ? 2 : 1, columns = attn_cpu::depthOfPanels(type);
+    int64_t k = attn_cpu::isVnniPacked(type) ? 2 : 1, columns = attn_cpu::depthOfPanels(type);
     Value lane = asValue(b, affineOf(b, d0 % kPanel * k, {OpFoldResult(id)}));
     dest = loop(
         b, index(b, 0), index(b, columns), 1, dest, [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {

@@ -71,14 +71,15 @@ Value tile::writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, Value
   return vector::TransferWriteOp::create(b, panel, tensor, indices, ArrayRef<bool>{isPadded(tensor)}).getResult();
 }
 
-std::pair<Value, Value> tile::readPairs(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t columns) {
+std::pair<Value, Value> tile::readInterleaved(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices,
+                                              int64_t columns) {
   Type element = getElementTypeOrSelf(tensor.getType());
   Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
-  return widenPairs(b, vector::TransferReadOp::create(b, VectorType::get({2 * columns}, element), tensor, indices,
-                                                      padding, ArrayRef<bool>{true}));
+  return widenInterleaved(b, vector::TransferReadOp::create(b, VectorType::get({2 * columns}, element), tensor, indices,
+                                                            padding, ArrayRef<bool>{true}));
 }
 
-std::pair<Value, Value> tile::widenPairs(ImplicitLocOpBuilder &b, Value pairs) {
+std::pair<Value, Value> tile::widenInterleaved(ImplicitLocOpBuilder &b, Value pairs) {
   int64_t count = cast<VectorType>(pairs.getType()).getDimSize(0) / 2;
   auto words = VectorType::get({count}, b.getI32Type()), floats = VectorType::get({count}, b.getF32Type());
   // A bf16 is the upper half of its f32; the first of a pair is the lower half of a word.

@@ -24,8 +24,8 @@ Value readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices);
 Value writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange indices);
 /// `columns` pairs of bf16 from `indices` on, of which each pair is one beside the other: all first ones and all second
 /// ones, as f32.
-std::pair<Value, Value> readPairs(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t columns);
+std::pair<Value, Value> readInterleaved(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t columns);
 /// The first and the second elements of a vector of pairs, as f32.
-std::pair<Value, Value> widenPairs(ImplicitLocOpBuilder &b, Value pairs);
+std::pair<Value, Value> widenInterleaved(ImplicitLocOpBuilder &b, Value pairs);
 
 } // namespace rapt::tile

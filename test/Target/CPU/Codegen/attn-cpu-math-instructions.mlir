@@ -1,8 +1,8 @@
 // RUN: rapt-opt %s --attn-cpu-math-instructions --split-input-file | FileCheck %s
 
-// Where the target has an instruction for it, 32 numbers are rounded at once, the last 16 of which are its first operand, and so
-// are rows of as many. Other vectors are not.
-module attributes {attn.target = {bf16_round, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+// On a target with vcvtne2ps2bf16, 32 elements or rows of 32 are cast to bf16 by one instruction, whose first operand is the upper half. Near
+// miss: vectors of other sizes.
+module attributes {attn.target = {bf16_cast, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: func.func @instruction
   func.func @instruction(%x: vector<32xf32>, %y: vector<16xf32>, %z: vector<2x32xf32>) -> (vector<32xbf16>, vector<16xbf16>, vector<2x32xbf16>) {
     // CHECK: %[[LAST:.*]] = vector.extract_strided_slice %arg0 {offsets = [16]
@@ -20,9 +20,9 @@ module attributes {attn.target = {bf16_round, vector_bytes = 64 : i64, vector_re
 
 // -----
 
-// Where the target has instructions for powers of two, what is not above zero needs no limit but that of what becomes 0; 32
-// numbers are two vectors. Near misses: any argument, and a vector that is not whole.
-module attributes {attn.target = {power_scale, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+// On a target with vreduceps and vscalefps, exp2 of nonpositive operands needs no clamp but the mask of results that become 0; 32 elements are two
+// vectors. Near misses: an operand of any sign, and a vector that is no multiple of 16.
+module attributes {attn.target = {scaled_reduce, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: func.func @powers
   func.func @powers(%x: vector<32xf32>, %y: vector<16xf32>, %z: vector<8xf32>) -> (vector<32xf32>, vector<16xf32>, vector<8xf32>) {
     // CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
@@ -40,7 +40,7 @@ module attributes {attn.target = {power_scale, vector_bytes = 64 : i64, vector_r
     return %0, %1, %2 : vector<32xf32>, vector<16xf32>, vector<8xf32>
   }
 
-  // A result that is rounded to bf16 needs two multiply-adds less.
+  // A result that is cast to bf16 needs two multiply-adds fewer.
   // CHECK-LABEL: func.func @coarse
   func.func @coarse(%x: vector<16xf32>) -> vector<16xf32> {
     // CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"

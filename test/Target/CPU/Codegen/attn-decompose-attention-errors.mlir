@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-decompose-attention --verify-diagnostics --split-input-file
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
 func.func private @f(f32) -> f32
 func.func @call(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index,
                   %acc: tensor<1x32xf32>, %m: tensor<1xf32>, %l: tensor<1xf32>) -> tensor<1x32xf32> {
@@ -17,7 +17,7 @@ func.func @call(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x3
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
 func.func @too_many_queries(%q: tensor<17x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
                             %acc: tensor<17x64xf32>, %m: tensor<17xf32>, %l: tensor<17xf32>) -> tensor<17x64xf32> {
   // expected-error @+1 {{has 17 queries; tiles of a CPU program have at least 1 and at most 16}}
@@ -28,10 +28,10 @@ func.func @too_many_queries(%q: tensor<17x64xf32>, %k: tensor<2x64x32xf32>, %v: 
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
 func.func @any_number_of_keys(%q: tensor<8x64xf32>, %k: tensor<?x64x32xf32>, %v: tensor<2x?x32xf32>, %scale: f32, %i: index,
                               %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
-  // expected-error @+1 {{works on tiles of static shape, or of at most so many keys, in a CPU program}}
+  // expected-error @+1 {{needs a query and an accumulator of static shape and a bounded number of keys}}
   %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<8x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x64xf32>
@@ -40,14 +40,14 @@ func.func @any_number_of_keys(%q: tensor<8x64xf32>, %k: tensor<?x64x32xf32>, %v:
 // -----
 
 func.func @merge(%as: tensor<4x8x20xf32>, %ms: tensor<4x8xf32>, %ls: tensor<4x8xf32>, %a: tensor<8x20xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x20xf32> {
-  // expected-error@+1 {{has 20 value channels, which are no panels of 32}}
+  // expected-error@+1 {{has 20 value channels, which must be a multiple of 32}}
   %0:3 = attn_cpu.attention_merge %as, %ms, %ls init(%a, %m, %l) : tensor<4x8x20xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<8x20xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x20xf32>
 }
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
 func.func @no_queries(%q: tensor<0x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
                       %acc: tensor<0x64xf32>, %m: tensor<0xf32>, %l: tensor<0xf32>) -> tensor<0x64xf32> {
   // expected-error@+1 {{has 0 queries; tiles of a CPU program have at least 1 and at most 16}}

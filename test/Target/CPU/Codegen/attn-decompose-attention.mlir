@@ -1,8 +1,8 @@
 // RUN: rapt-opt %s --attn-decompose-attention --split-input-file | FileCheck %s
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
-// Two products around a softmax. Without a mask no score is compared with anything. A value per row (running max, running sum,
-// factor) is a lane of a vector: 8 rows' partial maxima become one in 4 rounds, and so do the sums.
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// Matmul, softmax, matmul. Without a mask no score is compared with a limit. Running max, running sum and factor have one lane per row: butterfly
+// shuffles reduce the partial results of 8 rows in 4 rounds.
 // CHECK-LABEL: @plain
 func.func @plain(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
                  %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>)
@@ -21,8 +21,8 @@ func.func @plain(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
-// Score region, limit and mask on 32 keys at once, with 32-bit indices; what is masked becomes -inf.
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// Score region, limit and mask are vectors of 32 keys, with 32-bit indices; masked scores become -infinity.
 // CHECK-LABEL: @regions
 func.func @regions(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index,
                    %acc: tensor<1x32xf32>, %m: tensor<1xf32>, %l: tensor<1xf32>) -> tensor<1x32xf32> {
@@ -46,8 +46,8 @@ func.func @regions(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x3
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
-// Rows of an extra are read 32 keys at a time, its columns too; a table by a gather with 32-bit indices, or as one element.
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// An extra operand is read 32 keys at a time along rows or columns; a table by a gather with 32-bit indices, or as one element.
 // CHECK-LABEL: @extras
 func.func @extras(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index, %acc: tensor<1x32xf32>,
                   %m: tensor<1xf32>, %l: tensor<1xf32>, %rows: tensor<1x?xf32>, %columns: tensor<?x1xf32>, %one: tensor<1xf32>, %table: tensor<4x32xf32>) -> tensor<1x32xf32> {
@@ -78,8 +78,8 @@ func.func @extras(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
-// An additive similarity is no product: tanh of 32 keys at once for each element of the vector.
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// An additive similarity is no matmul: a loop over channels computes tanh for vectors of 32 keys.
 // CHECK-LABEL: @additive
 func.func @additive(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %i: index,
                     %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %w: tensor<40xf32>) -> tensor<8x64xf32> {
@@ -95,8 +95,8 @@ func.func @additive(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
-// Scores of a constant positive scale are multiplied by it after the largest is subtracted: the query is read where it lies.
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// With a constant positive scale, softmax scales the scores after subtracting the largest one, so matmuls read the query in place.
 // CHECK-LABEL: @scaled
 func.func @scaled(%all: tensor<?x768xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<8x64xf32>,
                   %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
@@ -115,8 +115,8 @@ func.func @scaled(%all: tensor<?x768xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
-// The number of keys is not known: the second matmul takes those before the limit, four at a time.
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// With a dynamic number of keys, the depth of the second matmul is the number of keys before the limit, rounded up to a multiple of 4.
 // CHECK: affine_map<()[s0, s1] -> (((s0 - s1) ceildiv 4) * 4)>
 // CHECK-LABEL: @before_limit
 // CHECK-SAME: %[[FROM:[a-z0-9]+]]: index, %[[END:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: tensor<14x64xf32>
@@ -141,8 +141,8 @@ func.func @before_limit(%n: index, %q: tensor<14x64xf32>, %ks: tensor<4x64x32xf3
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
-// The scaled query does not depend on the block of keys: it is computed before the loop.
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// The scaled query does not depend on the KV block: it is computed before the loop.
 // CHECK-LABEL: @blocks
 func.func @blocks(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %n: index, %i: index,
                   %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
@@ -161,9 +161,8 @@ func.func @blocks(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
-// Keys and values in pairs go into products that widen them as they read; heads of a group stand at one position, so that
-// no row is added to it.
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// Without bf16_matmul, VNNI-packed keys and values are widened in registers. With one_position all rows have the same position.
 // CHECK-LABEL: @group
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: index
 func.func @group(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x32x64xbf16>, %v: tensor<2x32x64xbf16>, %scale: f32,
@@ -184,12 +183,12 @@ func.func @group(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x32x64xbf16>, %v: 
 
 // -----
 
-#kernel = #attn.schedule<columns = 32, pair_rows = 13, rows = 14>
-// In a paired step the scaled query is bf16 before the loop, and so are the probabilities, for which a short polynomial is enough. The sum is
-// that of what is rounded, here by a product with ones.
+#kernel = #attn.schedule<columns = 32, rows = 14, vnni_rows = 13>
+// With bf16_matmul the scaled query is cast to bf16 before the loop, and so are the probabilities, for which a short polynomial is enough. The running
+// sum is that of the cast probabilities, by a dot product with ones.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
-  // CHECK-LABEL: @paired
-  func.func @paired(%q: tensor<14x64xf32>, %k: tensor<2x32x64xbf16>, %v: tensor<2x32x64xbf16>, %scale: f32, %n: index, %i: index,
+  // CHECK-LABEL: @bf16
+  func.func @bf16(%q: tensor<14x64xf32>, %k: tensor<2x32x64xbf16>, %v: tensor<2x32x64xbf16>, %scale: f32, %n: index, %i: index,
                     %acc: tensor<14x64xf32>, %m: tensor<14xf32>, %l: tensor<14xf32>) -> tensor<14x64xf32> {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -204,7 +203,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: vector.transfer_write %[[ROUNDED]], %{{.*}} : vector<32xbf16>, tensor<14x64xbf16>
     // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>, tensor<14x32xf32>
     %0:3 = scf.for %b = %c0 to %n step %c1 iter_args(%a = %acc, %x = %m, %y = %l) -> (tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>) {
-      %1:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %b) init(%a, %x, %y) {attn.schedule = #kernel, paired}
+      %1:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %b) init(%a, %x, %y) {attn.schedule = #kernel, bf16_matmul}
         : tensor<14x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
       scf.yield %1#0, %1#1, %1#2 : tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
     }
@@ -214,8 +213,8 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<columns = 32, pair_rows = 13, rows = 14>
-// The rest of the keys before the limit, four at a time, VNNI-packed; blocks of a paged cache are taken one after another.
+#kernel = #attn.schedule<columns = 32, rows = 14, vnni_rows = 13>
+// The depth of VNNI-packed keys before the limit is a multiple of 4, too; blocks of a paged cache are multiplied one after another.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @paired_rest
   func.func @paired_rest(%q: tensor<14x64xf32>, %ks: tensor<4x32x64xbf16>, %vs: tensor<2x64x64xbf16>, %scale: f32, %n: index, %i: index, %end: index,
@@ -231,7 +230,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: %[[LINES:.*]] = affine.apply #{{.*}}()[%[[COUNT]]]
     // CHECK: %[[VALUES:.*]] = tensor.extract_slice %{{.*}}[0, 0] [%[[LINES]], 64]
     // CHECK: attn_cpu.panel_matmul %[[ROWS]], %[[VALUES]], {{.*}} : tensor<14x?xbf16>, tensor<?x64xbf16>
-    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l) {attn.schedule = #kernel, paired}
+    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) limit(%end) init(%acc, %m, %l) {attn.schedule = #kernel, bf16_matmul}
       : tensor<14x64xf32>, tensor<?x32x64xbf16>, tensor<2x?x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
     return %0#0 : tensor<14x64xf32>
   }
@@ -251,7 +250,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: tensor.extract_slice %{{.*}}[0, 64] [14, 64] [1, 1] : tensor<14x128xbf16>
     // CHECK: tensor.extract_slice %arg4
     // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<14x64xbf16>, tensor<32x64xbf16>
-    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel, paired}
+    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel, bf16_matmul}
       : tensor<14x64xf32>, tensor<4x32x64xbf16>, tensor<2x64x64xbf16>, tensor<14x64xf32>, tensor<14xf32>, tensor<14xf32>
     return %0#0 : tensor<14x64xf32>
   }
@@ -259,9 +258,8 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<columns = 32, matrix_rows = 16, pair_rows = 13, rows = 14>
-// Two tiles of 16 queries in turn: the scores of both, then softmax and second product of each. The mask is that of the queries'
-// own positions.
+#kernel = #attn.schedule<columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>
+// 32 queries become two tiles of 16: the scores of both, then softmax and second matmul of each. Masks use the positions of each tile.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @turns
   // CHECK-SAME: %[[Q:[a-z0-9]+]]: index
@@ -279,7 +277,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: math.exp2 {{.*}} : vector<32xf32>
     // CHECK: attn_cpu.vnni_matmul
     // CHECK-NOT: attn_cpu.vnni_matmul
-    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel, paired}
+    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel, bf16_matmul}
       : tensor<32x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<32x64xf32>, tensor<32xf32>, tensor<32xf32>
       mask {
       ^bb0(%b: index, %h: index, %x: index, %y: index):
@@ -292,8 +290,8 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
-// At most four panels of keys: scores have room for all, and loops go over those there are.
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// A dynamic number of at most four panels of keys: the buffer of scores is static, and loops have dynamic bounds.
 // CHECK-LABEL: @some
 func.func @some(%q: tensor<8x64xf32>, %k: tensor<9x64x32xf32>, %v: tensor<2x288x32xf32>, %scale: f32, %i: index, %n: index,
                 %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
@@ -315,26 +313,26 @@ func.func @some(%q: tensor<8x64xf32>, %k: tensor<9x64x32xf32>, %v: tensor<2x288x
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
-// The first matmul prefetches the next queries, the second the output lines: a part for each of 2 panels and of 1 panel.
-// CHECK-LABEL: @ahead
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// The first matmul prefetches the next queries, split over its 2 panels; the second prefetches the output rows.
+// CHECK-LABEL: @prefetch
 // CHECK-SAME: %[[NEXT:[a-z0-9]+]]: tensor<8x64xf32>, %[[RESULT:[a-z0-9]+]]: tensor<8x32xf32>
-func.func @ahead(%next: tensor<8x64xf32>, %result: tensor<8x32xf32>, %q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<1x64x32xf32>,
+func.func @prefetch(%next: tensor<8x64xf32>, %result: tensor<8x32xf32>, %q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<1x64x32xf32>,
                  %scale: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x32xf32> {
   %c0 = arith.constant 0 : index
   %all = arith.constant 65536 : index
-  // CHECK: attn_cpu.panel_matmul %{{.*}} ahead(%[[NEXT]] : tensor<8x64xf32>) rows(%{{.*}}, %{{.*}}) {{.*}} : tensor<8x64xf32>
-  // CHECK: attn_cpu.panel_matmul %{{.*}} ahead(%[[RESULT]] : tensor<8x32xf32>) rows(%{{.*}}, %{{.*}}) write {{.*}} : tensor<8x64xf32>
+  // CHECK: attn_cpu.panel_matmul %{{.*}} prefetch(%[[NEXT]] : tensor<8x64xf32>) rows(%{{.*}}, %{{.*}}) {{.*}} : tensor<8x64xf32>
+  // CHECK: attn_cpu.panel_matmul %{{.*}} prefetch(%[[RESULT]] : tensor<8x32xf32>) rows(%{{.*}}, %{{.*}}) write {{.*}} : tensor<8x64xf32>
   %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i)
-    ahead(%next, %result : tensor<8x64xf32>, tensor<8x32xf32>) rows(%c0, %all) init(%acc, %m, %l) {attn.schedule = #kernel}
+    prefetch(%next, %result : tensor<8x64xf32>, tensor<8x32xf32>) rows(%c0, %all) init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<8x64xf32>, tensor<2x64x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x32xf32>
 }
 
 // -----
 
-#kernel = #attn.schedule<columns = 32, matrix_rows = 16, pair_rows = 13, rows = 14>
-// Keys and values that lie apart are multiplied one after another, between which all scores have one softmax; nothing puts them together.
+#kernel = #attn.schedule<columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>
+// Keys and values that are not contiguous have one matmul per part and one softmax of all scores; no copy joins them.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @apart
   // CHECK-SAME: %[[K0:[a-z0-9]+]]: tensor<2x32x64xbf16>, %[[K1:[a-z0-9]+]]: tensor<2x32x64xbf16>, %[[V0:[a-z0-9]+]]: tensor<2x32x64xbf16>, %[[V1:[a-z0-9]+]]: tensor<2x32x64xbf16>
@@ -353,7 +351,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: attn_cpu.vnni_matmul %{{.*}}, %[[V1]],
     %k = tensor.concat dim(0) %k0, %k1 : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<4x32x64xbf16>
     %v = tensor.concat dim(1) %v0, %v1 : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<2x64x64xbf16>
-    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel, paired}
+    %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel, bf16_matmul}
       : tensor<32x64xf32>, tensor<4x32x64xbf16>, tensor<2x64x64xbf16>, tensor<32x64xf32>, tensor<32xf32>, tensor<32xf32>
     return %0#0 : tensor<32x64xf32>
   }
@@ -361,9 +359,9 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
-// Probabilities times values of keys that may be masked are summed from zero. Where such a sum is not finite, which 0 times it shows,
-// what is not masked is summed key by key. Either is added to the rescaled accumulators.
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// With masked keys, probabilities times values start from zero. Where the result is not finite, values of unmasked keys are added key by key. The result
+// is added to the rescaled accumulators.
 // CHECK-LABEL: @masked_values
 func.func @masked_values(%q: tensor<8x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index, %end: index,
                          %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x32xf32> {
@@ -394,9 +392,8 @@ func.func @masked_values(%q: tensor<8x32xf32>, %k: tensor<1x32x32xf32>, %v: tens
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
-// Indices are 64-bit integers: lanes have 64 bits where 32 would not do, and a scalar that they are compared with becomes the nearest
-// of 32 bits.
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// Indices are 64-bit integers: lanes have 64 bits where 32 bits are not enough, and a scalar that 32-bit lanes are compared with is clamped to 32 bits.
 // CHECK-LABEL: @wide_indices
 func.func @wide_indices(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index,
                         %acc: tensor<1x32xf32>, %m: tensor<1xf32>, %l: tensor<1xf32>) -> tensor<1x32xf32> {
@@ -431,9 +428,9 @@ func.func @wide_indices(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tenso
 
 // -----
 
-#kernel = #attn.schedule<columns = 16, pair_rows = 5, rows = 6>
-// The maximum is subtracted from a score region's result before it is multiplied by log2 e, as the largest floats times it are
-// infinite; so it is when such states are combined.
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// The max is subtracted from a score region's result before the multiplication by log2 e, as the largest floats times it are infinite; so it is when
+// states are combined.
 // CHECK-LABEL: @natural
 func.func @natural(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %scale: f32, %i: index, %as: tensor<4x1x32xf32>,
                    %ms: tensor<4x1xf32>, %ls: tensor<4x1xf32>, %acc: tensor<1x32xf32>, %m: tensor<1xf32>, %l: tensor<1xf32>) -> tensor<1x32xf32> {

@@ -1,10 +1,10 @@
 // RUN: rapt-opt %s --attn-emulate-matrix-instructions --split-input-file | FileCheck %s
 
-// A tile is a buffer, and a product is added to its accumulator's in place, also where a loop carries it.
+// A tile becomes a buffer, and a multiplication updates its accumulator's buffer in place, also where a loop carries the accumulator.
 module attributes {attn.target = {amx_bf16, emulated, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
-  // CHECK-LABEL: @product
+  // CHECK-LABEL: @matmul
   // CHECK-NOT: amx
-  func.func @product(%x: memref<16x64xbf16>, %w: memref<32x64xbf16>, %y: memref<16x32xf32>) {
+  func.func @matmul(%x: memref<16x64xbf16>, %w: memref<32x64xbf16>, %y: memref<16x32xf32>) {
     %c0 = arith.constant 0 : index
     %c16 = arith.constant 16 : index
     %c32 = arith.constant 32 : index
@@ -30,7 +30,7 @@ module attributes {attn.target = {amx_bf16, emulated, vector_bytes = 64 : i64, v
     return
   }
 
-  // Bytes: of each word four, those of the rows signed, the others not.
+  // int8: four bytes per lane, signed in the rows and unsigned in the panel.
   // CHECK-LABEL: @bytes
   func.func @bytes(%x: memref<16x64xi8>, %w: memref<1x2048xi8>, %y: memref<16x32xi32>) {
     %c0 = arith.constant 0 : index
@@ -45,7 +45,7 @@ module attributes {attn.target = {amx_bf16, emulated, vector_bytes = 64 : i64, v
     return
   }
 
-  // The second element of each pair is added first.
+  // The product of odd k is added first.
   // CHECK-LABEL: @dot
   func.func @dot(%sum: vector<16xf32>, %a: vector<32xbf16>, %b: vector<32xbf16>) -> vector<16xf32> {
     // CHECK: %[[SECOND:.*]] = vector.fma %{{.*}}, %{{.*}}, %arg0

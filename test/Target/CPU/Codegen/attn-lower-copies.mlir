@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-lower-copies | FileCheck %s
 
-module attributes {attn.schedule = #attn.schedule<copies = <ahead_bytes = 2048, row_bytes = 4096>>} {
+module attributes {attn.schedule = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>>} {
 // CHECK-LABEL: @strided
 func.func @strided(%x: memref<4x?xf32, strided<[?, 1]>>, %y: memref<4x?xf32, strided<[?, 1]>>) {
   // CHECK: scf.for
@@ -22,7 +22,7 @@ func.func @onto_itself(%x: memref<8xf32>) {
   return
 }
 
-// Rows of whole panels are copied 32 elements at a time.
+// Rows of a multiple of 32 elements are copied 32 elements at a time.
 // CHECK-LABEL: @panels
 func.func @panels(%x: memref<8x64xf32, strided<[128, 1], offset: ?>>, %y: memref<8x64xf32, strided<[?, 1], offset: ?>>) {
   // CHECK: scf.for {{.*}} to %c8 step %c1
@@ -33,7 +33,7 @@ func.func @panels(%x: memref<8x64xf32, strided<[128, 1], offset: ?>>, %y: memref
   return
 }
 
-// Long rows are fetched ahead, both what is read and what is written: 2 KiB, two lines a panel.
+// Long rows are prefetched in source and destination: 2 KiB ahead, two cache lines per 32 elements.
 // CHECK-LABEL: @long
 func.func @long(%x: memref<1024xf32>, %y: memref<1024xf32>) {
   // CHECK: scf.for %[[I:.*]] = %c0 to %c1024 step %c32
@@ -47,7 +47,7 @@ func.func @long(%x: memref<1024xf32>, %y: memref<1024xf32>) {
   return
 }
 
-// Near miss: shorter ones are not.
+// Near miss: shorter rows.
 // CHECK-LABEL: @short
 func.func @short(%x: memref<992xf32>, %y: memref<992xf32>) {
   // CHECK-NOT: memref.prefetch
@@ -56,7 +56,7 @@ func.func @short(%x: memref<992xf32>, %y: memref<992xf32>) {
   return
 }
 
-// Near miss: the last row would end in a part of a panel.
+// Near miss: rows that are no multiple of 32 elements.
 // CHECK-LABEL: @ragged
 func.func @ragged(%x: memref<8x48xf32>, %y: memref<8x48xf32>) {
   // CHECK-NOT: vector.load
@@ -65,7 +65,7 @@ func.func @ragged(%x: memref<8x48xf32>, %y: memref<8x48xf32>) {
   return
 }
 
-// Near miss: elements of one side do not lie side by side.
+// Near miss: elements of one side are not contiguous.
 // CHECK-LABEL: @apart
 func.func @apart(%x: memref<8x32xf32>, %y: memref<8x32xf32, strided<[64, 2]>>) {
   // CHECK-NOT: vector.load

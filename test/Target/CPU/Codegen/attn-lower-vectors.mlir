@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-lower-vectors | FileCheck %s
 
-// Rows that the buffer has for certain become stores, and a view the offset it stands for.
+// Transfers in bounds become stores, and a view becomes an offset.
 // CHECK-LABEL: func @rows
 // CHECK-SAME: (%[[BUFFER:.*]]: memref<8x64xf32>, %[[ROWS:.*]]: vector<2x16xf32>, %[[AT:.*]]: index)
 // CHECK-NOT: memref.subview
@@ -18,7 +18,7 @@ func.func @rows(%buffer: memref<8x64xf32>, %rows: vector<2x16xf32>, %at: index) 
   return
 }
 
-// Lanes that may lie behind the buffer's end are masked.
+// Lanes that may be behind the buffer's end are masked.
 // CHECK-LABEL: func @edge
 // CHECK: %[[MASK:.*]] = arith.cmpi
 // CHECK: vector.maskedload %{{.*}}, %[[MASK]]
@@ -30,7 +30,7 @@ func.func @edge(%buffer: memref<?xf32>, %at: index) -> vector<16xf32> {
   return %read : vector<16xf32>
 }
 
-// A slice and an interleaving become shuffles.
+// A slice and an interleave become shuffles.
 // CHECK-LABEL: func @shuffles
 // CHECK: vector.shuffle
 // CHECK-NOT: vector.extract_strided_slice

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-vectorize | FileCheck %s
 
-// The schedule says two rows at a time.
+// The schedule vectorizes two rows at a time.
 module attributes {attn.schedule = #attn.schedule<elementwise = <rows = 2>>} {
 // CHECK-LABEL: @epilogue
 func.func @epilogue(%x: tensor<8x32xf32>, %b: tensor<32xf32>, %t: tensor<8x32xf32>) -> tensor<8x32xf32> {
@@ -17,11 +17,11 @@ func.func @epilogue(%x: tensor<8x32xf32>, %b: tensor<32xf32>, %t: tensor<8x32xf3
   return %0 : tensor<8x32xf32>
 }
 
-// A product starts from its zero fill without a read of the result: the fill stays for attn-lower-products.
-// CHECK-LABEL: @product
+// A fill whose only user is a matmul stays for attn-lower-matmuls.
+// CHECK-LABEL: @matmul
 // CHECK: linalg.fill
 // CHECK: linalg.matmul
-func.func @product(%a: tensor<2x64xf32>, %b: tensor<64x32xf32>, %c: tensor<2x32xf32>) -> tensor<2x32xf32> {
+func.func @matmul(%a: tensor<2x64xf32>, %b: tensor<64x32xf32>, %c: tensor<2x32xf32>) -> tensor<2x32xf32> {
   %f0 = arith.constant 0.0 : f32
   %z = linalg.fill ins(%f0 : f32) outs(%c : tensor<2x32xf32>) -> tensor<2x32xf32>
   %0 = linalg.matmul ins(%a, %b : tensor<2x64xf32>, tensor<64x32xf32>) outs(%z : tensor<2x32xf32>) -> tensor<2x32xf32>

@@ -2,7 +2,7 @@
 
 // 32 registers of 16 floats hold 14 x 2 accumulators beside the operands. A deep matmul takes k in blocks; one that nothing can tile has
 // no schedule.
-// CHECK-DAG: #[[LINALG:.*]] = #attn.schedule<copies = <ahead_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>
+// CHECK-DAG: #[[LINALG:.*]] = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>
 // CHECK-DAG: #[[WHOLE:.*]] = #attn.schedule<kernel = <chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>, rows = [14, 8, 4, 1], task_rows = 210>
 // CHECK-DAG: #[[BLOCKED:.*]] = #attn.schedule<depth = 512, finish = [8, 1], kernel = <chains = 4, columns = 32, {{.*}} rows = 14, {{.*}}>, many_rows = 28, panels = 4, rows = [14, 8, 4, 1], task_rows = 210, tasks = 8>
 // CHECK: module attributes {attn.schedule = #[[LINALG]]
@@ -22,7 +22,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 // -----
 
 // Pairs of bf16: without an instruction for them panels are widened, in registers for few rows.
-// CHECK: #attn.schedule<kernel = <chains = 4, columns = 16, pair_rows = 5, {{.*}} rows = 6, {{.*}}>, rows = [14, 8, 4, 1], task_rows = 210, widen_rows = 28>
+// CHECK: #attn.schedule<kernel = <chains = 4, columns = 16, {{.*}} rows = 6, {{.*}}, vnni_rows = 5>, rows = [14, 8, 4, 1], task_rows = 210, widen_rows = 28>
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   func.func @pairs(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
     %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
@@ -33,7 +33,7 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
 // -----
 
 // AMX multiplies tiles of 16 rows, two at once.
-// CHECK: #attn.schedule<kernel = <chains = 4, columns = 32, matrix_rows = 16, pair_rows = 13, {{.*}} rows = 14, {{.*}}>, rows = [32, 16, 4, 1], task_rows = 224>
+// CHECK: #attn.schedule<kernel = <chains = 4, columns = 32, matrix_rows = 16, {{.*}} rows = 14, {{.*}}, vnni_rows = 13>, rows = [32, 16, 4, 1], task_rows = 224>
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @matrix(%x: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
     %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
@@ -45,7 +45,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // Weights of 4 bits in groups: fewer rows, whose sums of a group are in registers beside those in f32. A task's rows stay near.
 // CHECK: #attn.schedule<kernel = <chains = 4, columns = 32, group_rows = 7, {{.*}} rows = 7, {{.*}}>, rows = [12, 4, 1], task_rows = 60>
-module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @integers(%x: tensor<?x8192x!attn.quantized<s8 group 32 axis 1>>, %w: tensor<2x8192x32x!attn.quantized<u4 group 32 axis 0>>) -> tensor<?x64xf32> {
     %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x8192x!attn.quantized<s8 group 32 axis 1>>, tensor<2x8192x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x64xf32>
     return %0 : tensor<?x64xf32>
@@ -70,7 +70,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-// CHECK: #attn.schedule<kernel = <chains = 4, columns = 32, {{.*}}pair_rows = 13, {{.*}} rows = 14, {{.*}}>, keys = 128, packed_keys = 32, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14>
+// CHECK: #attn.schedule<kernel = <chains = 4, columns = 32, {{.*}} rows = 14, {{.*}}, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @plain(%q: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
     %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
@@ -86,11 +86,11 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
-// CHECK: #attn.schedule<heads = 3, kernel = <chains = 4, columns = 32, {{.*}}matrix_rows = 16, pair_rows = 13, {{.*}} rows = 14, {{.*}}>, keys = 128, queries = [32, 16], rest_rows = 256, split_keys = 256, splits = 16, task_keys = 1024, task_queries = 256, wide_queries = 14>
+// CHECK: #attn.schedule<heads = 3, kernel = <chains = 4, columns = 32, {{.*}}matrix_rows = 16, {{.*}} rows = 14, {{.*}}, vnni_rows = 13>, keys = 128, queries = [32, 16], rest_rows = 256, split_keys = 256, splits = 16, task_keys = 1024, task_queries = 256, wide_queries = 14>
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @cache(%cache: tensor<?x1x4x2x64x64xbf16>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x3x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x4x3x64xf32> {
     %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
-    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn_cpu.paired}
+    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn_cpu.bf16_matmul}
       : tensor<?x4x3x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x3x64xf32>
     return %o : tensor<?x4x3x64xf32>
   }

@@ -223,8 +223,8 @@ module attributes {attn.target = {vector_bytes = 32 : i64}} {
 
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
-    // expected-error@+1 {{has a schedule with 'pair_rows', which it needs only where VNNI-packed panels are widened}}
-    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<rows = [14, 1], task_rows = 210, kernel = <columns = 32, rows = 14, pair_rows = 13>>, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+    // expected-error@+1 {{has a schedule with 'vnni_rows', which it needs only where VNNI-packed panels are widened}}
+    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<rows = [14, 1], task_rows = 210, kernel = <columns = 32, rows = 14, vnni_rows = 13>>, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
     return %y : tensor<?x64xf32>
   }
 }
@@ -275,7 +275,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%x: tensor<?x66xf32>, %w: tensor<2x33x64xbf16>) -> tensor<?x64xf32> {
-    // expected-error@+1 {{has a schedule without 'pair_rows', which it needs where VNNI-packed panels are widened}}
+    // expected-error@+1 {{has a schedule without 'vnni_rows', which it needs where VNNI-packed panels are widened}}
     %y = attn.linear %x, %w {attn.schedule = #attn.schedule<widen_rows = 56, rows = [14, 1], task_rows = 210, kernel = <columns = 32, rows = 14>>, layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x66xf32>, tensor<2x33x64xbf16> -> tensor<?x64xf32>
     return %y : tensor<?x64xf32>
   }

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-#attention = #attn.schedule<heads = 3, kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 128, queries = [6, 1], rest_rows = 5, split_keys = 128, splits = 3, task_keys = 256, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<heads = 3, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 128, queries = [6, 1], rest_rows = 5, split_keys = 128, splits = 3, task_keys = 256, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -27,7 +27,7 @@ func.func @pairs(%cache: tensor<?x2x4x2x64x64xbf16>, %layer: index, %table: tens
 
 // -----
 
-#attention = #attn.schedule<heads = 1, kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 128, queries = [6, 1], rest_rows = 5, split_keys = 128, splits = 3, task_keys = 256, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<heads = 1, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 128, queries = [6, 1], rest_rows = 5, split_keys = 128, splits = 3, task_keys = 256, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -27,7 +27,7 @@ func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?
   // CHECK: tensor.extract_slice %[[PACKED]]#1{{.*}} tensor<12x2x?x32xf32> to tensor<2x64x32xf32>
   // CHECK: arith.muli %[[NTH]], %{{.*}} : index
   // CHECK: attn_cpu.attention_state
-  // CHECK-SAME: ahead(%{{.*}}, %{{.*}} : tensor<6x64xf32>, tensor<6x64xf32>) rows(%{{.*}}, %{{.*}})
+  // CHECK-SAME: prefetch(%{{.*}}, %{{.*}} : tensor<6x64xf32>, tensor<6x64xf32>) rows(%{{.*}}, %{{.*}})
   // CHECK-SAME: : tensor<6x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<6x64xf32>, tensor<6xf32>, tensor<6xf32>
   // CHECK-NOT: limit
   // CHECK-NOT: mask {
@@ -48,7 +48,7 @@ func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?
 
 // -----
 
-#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -76,7 +76,7 @@ func.func @window(%q: tensor<?x1x64xf32>, %k: tensor<?x1x64xf32>, %v: tensor<?x1
 
 // -----
 
-#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -110,7 +110,7 @@ func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4
 
 // -----
 
-#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -129,7 +129,7 @@ func.func @narrow(%q: tensor<?x4x20xf32>) -> tensor<?x4x20xf32> {
 
 // -----
 
-#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -172,7 +172,7 @@ func.func @no_rows(%x: tensor<0x7xf32>, %w: tensor<7xf32>) -> tensor<0x7xf32> {
 
 // -----
 
-#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -189,7 +189,7 @@ func.func @no_queries(%q: tensor<?x0x4x64xf32>, %k: tensor<?x?x4x64xf32>) -> ten
 
 // -----
 
-#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -209,7 +209,7 @@ func.func @five(%q: tensor<5x2x32xf32>, %k: tensor<?x2x32xf32>) -> (tensor<?x2x3
 
 // -----
 
-#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], rest_rows = 5, task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], rest_rows = 5, task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -235,7 +235,7 @@ func.func @rest(%q: tensor<?x2x32xf32>, %begin: tensor<?xi32>) -> tensor<?x2x32x
 
 // -----
 
-#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], rest_rows = 5, task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], rest_rows = 5, task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>

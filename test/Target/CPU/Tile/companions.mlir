@@ -85,7 +85,7 @@ func.func @other_rows(%x: tensor<?x64xf32>, %z: tensor<?x64xf32>, %v: tensor<2x6
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12, widen_rows = 9>
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, rows = [6, 4, 2, 1], task_rows = 12, widen_rows = 9>
 #linear1 = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Near miss: weights of two types.

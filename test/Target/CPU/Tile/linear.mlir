@@ -137,7 +137,7 @@ func.func @apart(%x: tensor<?x480xf32> {attn.name = "x", attn.dims = ["rows"]}, 
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12, widen_rows = 9>
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, rows = [6, 4, 2, 1], task_rows = 12, widen_rows = 9>
 
 // 16 bits: from `widen_rows` on tiles of 6 read a panel that was widened for all of them; fewer rows read it as it is.
 // CHECK-LABEL: @pairs
@@ -173,7 +173,7 @@ func.func @half(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf16>) -> tensor<?x64xf3
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 32, pair_rows = 13, rows = 14>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Rows that are rounded, a panel at a time, are multiplied with panels as they are.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -191,7 +191,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12, widen_rows = 9>
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, rows = [6, 4, 2, 1], task_rows = 12, widen_rows = 9>
 
 // Near miss: where nothing multiplies pairs, rows of bf16 are widened once; the products are those of rows in f32.
 // CHECK-LABEL: @widened_rows
@@ -208,7 +208,7 @@ func.func @widened_rows(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tens
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 32, matrix_rows = 16, pair_rows = 13, rows = 14>, rows = [32, 16, 4, 1], task_rows = 64>
+#linear = #attn.schedule<kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, rows = [32, 16, 4, 1], task_rows = 64>
 
 // With AMX, tiles have 32 and 16 rows. The rest of at least 16 rows is a tile of 16 that overlaps the one before: a row
 // of their products each. Fewer rows are tiles of 4 and single rows.
@@ -316,8 +316,8 @@ func.func @deep_heads(%x: tensor<?x2048xf32>, %w: tensor<10x2048x32xf32>, %c: te
 
 // -----
 
-#linear = #attn.schedule<depth = 512, finish = [4, 1], kernel = <columns = 32, pair_rows = 13, rows = 14>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5, widen_rows = 9>
-#linear1 = #attn.schedule<depth = 1024, finish = [4, 1], kernel = <columns = 32, pair_rows = 13, rows = 14>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5>
+#linear = #attn.schedule<depth = 512, finish = [4, 1], kernel = <columns = 32, rows = 14, vnni_rows = 13>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5, widen_rows = 9>
+#linear1 = #attn.schedule<depth = 1024, finish = [4, 1], kernel = <columns = 32, rows = 14, vnni_rows = 13>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5>
 
 // Parts of panels of 16 bits are widened for tiles of 14 rows; the rows of the input decide how deep they are.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -339,7 +339,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#linear = #attn.schedule<kernel = <columns = 32, pair_rows = 13, rows = 14>, rows = [6, 4, 2, 1], task_rows = 12>
+#linear = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Near miss: 2,048 columns of bf16 stay.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {

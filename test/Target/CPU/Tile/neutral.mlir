@@ -43,7 +43,7 @@ func.func @concat(%x: tensor<?x50xf32>) -> tensor<?x100xf32> {
 // CHECK: its neutral decomposition is compiled, since it is paired, and the cache is not
 func.func @not_pairs(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
   %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
-  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention, attn_cpu.paired}
+  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention, attn_cpu.bf16_matmul}
     : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
   return %o : tensor<?x4x64xf32>
 }
@@ -107,7 +107,7 @@ func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x?xf32>, %
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-#attention = #attn.schedule<kernel = <columns = 16, pair_rows = 5, rows = 6>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 // Near miss: what has no queries is no matter for any schedule.
 func.func @no_queries(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<0x4x32xf32>, %s: f32) -> (tensor<0x4xf32>, tensor<?x1x1x64xf32>) {
   %o, %lse, %0 = attn.attention %q, %q, %q, %s weights(%w[%l] heads [3] : tensor<?x1x1x64xf32>) log_sum_exp maps [#q, #k, #v, #o] {attn.schedule = #attention} : tensor<0x4x32xf32>, tensor<0x4x32xf32>, tensor<0x4x32xf32> -> tensor<0x4x32xf32>

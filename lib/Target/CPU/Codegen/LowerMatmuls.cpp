@@ -1,9 +1,9 @@
-//===- LowerProducts.cpp - Register tiles of matrix products --------------------------------===//
+//===- LowerMatmuls.cpp - Lowers matmuls of f32 and bf16 tiles to micro-kernels ------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
-#include "lib/Target/CPU/Codegen/MatrixTiles.h"
+#include "lib/Target/CPU/Codegen/AmxMatmul.h"
+#include "lib/Target/CPU/Codegen/MicroKernelTile.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
-#include "lib/Target/CPU/Codegen/RegisterTile.h"
 #include "lib/Target/CPU/Schedule/Verify.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "lib/TargetInfo/TargetInfo.h"
@@ -16,7 +16,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace rapt {
-#define GEN_PASS_DEF_ATTNLOWERPRODUCTS
+#define GEN_PASS_DEF_ATTNLOWERMATMULS
 #include "lib/Target/CPU/Codegen/Passes.h.inc"
 } // namespace rapt
 
@@ -24,13 +24,13 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::tile;
 using attn_cpu::kPanel;
-using cpu::Product;
-using cpu::ProductStep;
-using cpu::RegisterTile;
+using cpu::MatmulStep;
+using cpu::MicroKernelTile;
+using cpu::TileMatmul;
 
 namespace {
 
-/// The zero fill that `op` adds to, if nothing reads or writes memory between them.
+/// The zero fill of the destination that `op` accumulates onto, if no op between them reads or writes memory.
 linalg::FillOp zeroFill(Operation *op, Value dest) {
   Operation *before = op->getPrevNode();
   while (before && isMemoryEffectFree(before))
@@ -40,18 +40,18 @@ linalg::FillOp zeroFill(Operation *op, Value dest) {
   return same ? fill : linalg::FillOp();
 }
 
-struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
+struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
       return signalPassFailure();
     const TargetInfo target = TargetInfo::of(getOperation());
     WalkResult result = getOperation()->walk([&](Operation *op) {
-      if (auto product = dyn_cast<linalg::MatmulOp>(op))
-        return lower({op, product.getInputs()[0], product.getInputs()[1], product.getOutputs()[0]}, kPanel, target);
-      if (auto product = dyn_cast<attn_cpu::PanelMatmulOp>(op))
-        return lower(withAhead(product), cast<ShapedType>(product.getPanel().getType()).getDimSize(1), target);
-      if (auto product = dyn_cast<attn_cpu::VnniMatmulOp>(op))
-        return lower({op, product.getRows(), product.getPanel(), product.getDest()}, 2 * kPanel, target);
+      if (auto matmul = dyn_cast<linalg::MatmulOp>(op))
+        return lower({op, matmul.getInputs()[0], matmul.getInputs()[1], matmul.getOutputs()[0]}, kPanel, target);
+      if (auto matmul = dyn_cast<attn_cpu::PanelMatmulOp>(op))
+        return lower(withPrefetch(matmul), cast<ShapedType>(matmul.getPanel().getType()).getDimSize(1), target);
+      if (auto matmul = dyn_cast<attn_cpu::VnniMatmulOp>(op))
+        return lower({op, matmul.getRows(), matmul.getPanel(), matmul.getDest()}, 2 * kPanel, target);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
@@ -66,15 +66,15 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
     });
   }
 
-  static Product withAhead(attn_cpu::PanelMatmulOp op) {
-    Product product{op, op.getRows(), op.getPanel(), op.getDest(), {}, op.getWrite()};
-    for (auto [i, matrix] : llvm::enumerate(op.getAhead()))
-      product.ahead.push_back({matrix, op.getBounds()[2 * i], op.getBounds()[2 * i + 1]});
-    return product;
+  static TileMatmul withPrefetch(attn_cpu::PanelMatmulOp op) {
+    TileMatmul matmul{op, op.getRows(), op.getPanel(), op.getDest(), {}, op.getWrite()};
+    for (auto [i, matrix] : llvm::enumerate(op.getPrefetched()))
+      matmul.prefetched.push_back({matrix, op.getBounds()[2 * i], op.getBounds()[2 * i + 1]});
+    return matmul;
   }
 
-  WalkResult lower(const Product &product, int64_t width, const TargetInfo &target) {
-    auto [op, rows, panel, dest] = std::tie(product.op, product.a, product.w, product.dest);
+  WalkResult lower(const TileMatmul &matmul, int64_t width, const TargetInfo &target) {
+    auto [op, rows, panel, dest] = std::tie(matmul.op, matmul.a, matmul.w, matmul.dest);
     auto a = dyn_cast<MemRefType>(rows.getType()), w = dyn_cast<MemRefType>(panel.getType());
     const bool isInMemory = a && w && isa<MemRefType>(dest.getType());
     const bool mayVary = isa<attn_cpu::PanelMatmulOp>(op);
@@ -85,11 +85,11 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
     const FailureOr<cpu::MicroKernel> kernel = cpu::kernelOf(op);
     if (failed(kernel))
       return WalkResult::interrupt();
-    const ProductStep step = width == kPanel                                 ? ProductStep::Single
-                             : target.bf16Dot && a.getElementType().isBF16() ? ProductStep::Dot
-                                                                             : ProductStep::Pair;
-    if (step == ProductStep::Pair && !kernel->pairRows) {
-      op->emitOpError("has a schedule without 'pair_rows', which it needs where VNNI-packed panels are widened");
+    const MatmulStep step = width == kPanel                                 ? MatmulStep::Single
+                            : target.bf16Dot && a.getElementType().isBF16() ? MatmulStep::Dot
+                                                                            : MatmulStep::Vnni;
+    if (step == MatmulStep::Vnni && !kernel->vnniRows) {
+      op->emitOpError("has a schedule without 'vnni_rows', which it needs where VNNI-packed panels are widened");
       return WalkResult::interrupt();
     }
     ImplicitLocOpBuilder b(op->getLoc(), op);
@@ -98,24 +98,24 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
         isa<attn_cpu::VnniMatmulOp>(op) && a.getElementType().isBF16() && kernel->takesMatrix(a.getDimSize(0));
     auto multiply = [&](ArrayRef<Value> panels, Value dest) {
       if (byTiles)
-        cpu::multiplyByTiles(b, rows, panels, dest, a.getDimSize(1), fill != nullptr);
+        cpu::amxMatmul(b, rows, panels, dest, a.getDimSize(1), fill != nullptr);
       else
-        multiplyByVectors(b, {op, rows, panels[0], dest, product.ahead, product.aheadIsWritten}, step, *kernel,
+        multiplyByVectors(b, {op, rows, panels[0], dest, matmul.prefetched, matmul.prefetchesForWrite}, step, *kernel,
                           fill != nullptr);
     };
     if (w.getRank() == 2)
       multiply(panel, dest);
     else
-      overPanels(b, panel, dest, byTiles && a.getDimSize(0) == *kernel->matrixRows ? 2 : 1, multiply);
+      forEachPanel(b, panel, dest, byTiles && a.getDimSize(0) == *kernel->matrixRows ? 2 : 1, multiply);
     if (fill)
       fill.erase();
     op->erase();
     return WalkResult::skip();
   }
 
-  /// `multiply` for each of several panels, or of so many `together`, with their columns of `dest`.
-  static void overPanels(ImplicitLocOpBuilder &b, Value panels, Value dest, int64_t together,
-                         function_ref<void(ArrayRef<Value>, Value)> multiply) {
+  /// Calls `multiply` for all panels, `panelsAtOnce` of them at a time, with their columns of `dest`.
+  static void forEachPanel(ImplicitLocOpBuilder &b, Value panels, Value dest, int64_t panelsAtOnce,
+                           function_ref<void(ArrayRef<Value>, Value)> multiply) {
     auto type = cast<MemRefType>(panels.getType());
     OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), lines = b.getIndexAttr(type.getDimSize(1)),
                  width = b.getIndexAttr(type.getDimSize(2)),
@@ -127,7 +127,7 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
                                                                       sizes, strides);
       return memref::SubViewOp::create(b, view, from, offsets, sizes, strides);
     };
-    auto some = [&](Value first, int64_t count) {
+    auto multiplyNext = [&](Value first, int64_t count) {
       SmallVector<Value> parts;
       for (int64_t i = 0; i < count; ++i) {
         OpFoldResult nth(i > 0 ? Value(arith::AddIOp::create(b, first, index(b, i))) : first);
@@ -137,27 +137,27 @@ struct LowerProducts : rapt::impl::AttnLowerProductsBase<LowerProducts> {
       multiply(parts, slice(dest, {zero, OpFoldResult(column)}, {rows, b.getIndexAttr(count * kPanel)},
                             {cast<MemRefType>(dest.getType()).getDimSize(0), count * kPanel}));
     };
-    int64_t count = type.getDimSize(0), whole = count / together * together;
-    auto each = scf::ForOp::create(b, index(b, 0), index(b, whole), index(b, together));
+    int64_t count = type.getDimSize(0), whole = count / panelsAtOnce * panelsAtOnce;
+    auto each = scf::ForOp::create(b, index(b, 0), index(b, whole), index(b, panelsAtOnce));
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(each.getBody());
-      some(each.getInductionVar(), together);
+      multiplyNext(each.getInductionVar(), panelsAtOnce);
     }
     for (int64_t rest = whole; rest < count; ++rest)
-      some(index(b, rest), 1);
+      multiplyNext(index(b, rest), 1);
   }
 
-  static void multiplyByVectors(ImplicitLocOpBuilder &b, const Product &product, ProductStep kind,
+  static void multiplyByVectors(ImplicitLocOpBuilder &b, const TileMatmul &matmul, MatmulStep kind,
                                 const cpu::MicroKernel &kernel, bool fromZero) {
-    auto a = cast<MemRefType>(product.a.getType()), w = cast<MemRefType>(product.w.getType());
-    const int64_t m = a.getDimSize(0), width = kind == ProductStep::Single ? kPanel : 2 * kPanel;
-    // In parts of nearly one size.
-    const int64_t parts = llvm::divideCeil(m, kind == ProductStep::Pair ? *kernel.pairRows : kernel.rows);
+    auto a = cast<MemRefType>(matmul.a.getType()), w = cast<MemRefType>(matmul.w.getType());
+    const int64_t m = a.getDimSize(0), width = kind == MatmulStep::Single ? kPanel : 2 * kPanel;
+    // Rows are split evenly: 7 and 7 rather than 12 and 2.
+    const int64_t parts = llvm::divideCeil(m, kind == MatmulStep::Vnni ? *kernel.vnniRows : kernel.rows);
     for (int64_t column = 0; column < w.getDimSize(1) / width * kPanel; column += kernel.columns)
       for (int64_t part = 0; part < parts; ++part) {
         int64_t row = m * part / parts, end = m * (part + 1) / parts;
-        RegisterTile{product, kind, fromZero, row, end - row, column, kernel}.emit(b);
+        MicroKernelTile{matmul, kind, fromZero, row, end - row, column, kernel}.emit(b);
       }
   }
 };

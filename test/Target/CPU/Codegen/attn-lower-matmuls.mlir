@@ -1,7 +1,7 @@
-// RUN: rapt-opt %s --attn-lower-products --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-lower-matmuls --split-input-file | FileCheck %s
 
 #kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
-// 512-bit registers, 32 of them: all 8 rows by two vectors at once, started from zero without a read of the result.
+// 32 registers of 512 bits: one tile of 8 rows by two vectors, which starts from zero without a read of the result.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @wide
   func.func @wide(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %c: memref<8x32xf32>) {
@@ -21,7 +21,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 // -----
 
 #kernel = #attn.schedule<chains = 4, columns = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 6, stream_bytes = 16384, stream_rows = 5>
-// 256-bit registers, 16 of them: 4 rows by two vectors, four times; the result is read because nothing says it is zero.
+// 16 registers of 256 bits: four tiles of 4 rows by two vectors; without a fill the result is read.
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @narrow
   func.func @narrow(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %c: memref<8x32xf32>) {
@@ -40,8 +40,8 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, pair_rows = 13, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
-// One row: four chains, and 16-bit weights widened as they are loaded.
+#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, vnni_rows = 13>
+// One row: four chains of accumulators, and 16-bit weights widened as they are loaded.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @row
   func.func @row(%a: memref<1x64xf32>, %b: memref<64x32xbf16>, %c: memref<1x32xf32>) {
@@ -57,7 +57,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 // -----
 
 #kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
-// A fill that the product does not start from directly becomes vectors, and the result is read.
+// A fill that does not directly precede the matmul becomes vectors, and the result is read.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @written_between
   func.func @written_between(%a: memref<2x64xf32>, %b: memref<64x32xf32>, %c: memref<2x32xf32>, %x: f32, %i: index) {
@@ -72,7 +72,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
-  // So it is with a fill of another number.
+  // A fill that is not zero becomes vectors, too.
   // CHECK-LABEL: @from_one
   func.func @from_one(%a: memref<2x64xf32>, %b: memref<64x32xf32>, %c: memref<2x32xf32>) {
     %f1 = arith.constant 1.0 : f32
@@ -86,13 +86,12 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, pair_rows = 13, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
-// Tiles of at least 5 rows read ahead: the panel's next steps at every step, and the panel that follows this one in memory,
-// 64 rows of [k, 32] on, as many elements a step as all tiles of rows need to reach its end; once in 16 steps a row of what
-// the epilogue works on.
+#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, vnni_rows = 13>
+// Tiles of at least 5 rows prefetch. Every step prefetches the panel's steps to come and a share of the next panel, 64 rows of [k, 32] later, so that all tiles
+// of rows together reach its end. Every 16 steps prefetch one row of the epilogue's operand.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
-  // CHECK-LABEL: @ahead
-  func.func @ahead(%x: memref<56x64xf32>, %w: memref<4x64x32xf32>, %y: memref<56x32xf32>, %n: index) {
+  // CHECK-LABEL: @prefetch
+  func.func @prefetch(%x: memref<56x64xf32>, %w: memref<4x64x32xf32>, %y: memref<56x32xf32>, %n: index) {
     %c0 = arith.constant 0 : index
     %c14 = arith.constant 14 : index
     %c56 = arith.constant 56 : index
@@ -131,8 +130,8 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
-  // With k-blocking the same part of the next panel is prefetched; behind the last panel of the task the next part of its first,
-  // behind the last part the panel of the next task.
+  // With k-blocking the next panel's block of the same k is prefetched; behind the task's last panel the next k block of its first one; behind the last k
+  // block the panel of the next task.
   // CHECK-LABEL: @parts
   func.func @parts(%x: memref<56x128xf32>, %w: memref<4x128x32xf32>, %y: memref<56x128xf32>, %n: index) {
     %c0 = arith.constant 0 : index
@@ -171,7 +170,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
-  // The panel behind a widened one is prefetched as it is stored, a line per step of one tile alone.
+  // The panel after a widened one is prefetched in its storage type: one tile alone prefetches a line per step.
   // CHECK-LABEL: @widened
   func.func @widened(%x: memref<56x64xf32>, %w: memref<4x32x64xbf16>, %y: memref<56x32xf32>, %n: index) {
     %c0 = arith.constant 0 : index
@@ -201,7 +200,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
-  // Near miss: what is widened is no whole panel, but a view of each of its lines.
+  // Near miss: the widening loop reads views of lines, not the panel.
   // CHECK-LABEL: @widened_by_line
   func.func @widened_by_line(%x: memref<56x64xf32>, %w: memref<32x64xbf16>, %y: memref<56x32xf32>) {
     %c0 = arith.constant 0 : index
@@ -227,7 +226,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
-  // The panel beside this one in a plain matrix: two of its rows once in 16 steps.
+  // The next panel of a row-major matrix: every 16 steps prefetch two of its rows.
   // CHECK-LABEL: @plain
   func.func @plain(%x: memref<56x64xf32>, %w: memref<64x256xf32>, %y: memref<56x32xf32>, %n: index) {
     %c0 = arith.constant 0 : index
@@ -250,8 +249,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
-  // A tile of the input that does not stay in the first-level cache is read ahead, too, and behind its rows' end the next
-  // tile's.
+  // An input tile that does not stay in L1 is prefetched, too; behind the end of its rows, the rows of the next tile.
   // CHECK-LABEL: @long_rows
   func.func @long_rows(%a: memref<8x1024xf32>, %b: memref<1024x32xf32>, %c: memref<8x32xf32>) {
     // CHECK: %[[ENDS:.*]] = arith.cmpi sge, %{{.*}}, %c1024
@@ -266,8 +264,8 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
-  // With four rows memory sets the pace: the panel is fetched 16 KiB ahead, whatever the depth. Near miss: one row has so few
-  // instructions a line that it needs no help.
+  // Four rows are bound by memory: the panel is prefetched 16 KiB ahead, whatever the depth. Near miss: one row, whose loads run far enough ahead by
+  // themselves.
   // CHECK-LABEL: @few_rows
   func.func @few_rows(%a: memref<4x40xf32>, %b: memref<40x32xf32>, %c: memref<4x32xf32>, %one: memref<1x40xf32>, %d: memref<1x32xf32>) {
     // CHECK: scf.for %[[K:[a-z0-9]*]]
@@ -293,8 +291,8 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, pair_rows = 13, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
-// Pairs of rows are widened by a shift and a mask: 4 multiply-adds a row and step.
+#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, vnni_rows = 13>
+// VNNI-packed panels are widened by a shift and a mask: 4 multiply-adds per row and step.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @pairs
   func.func @pairs(%a: memref<4x64xf32>, %b: memref<32x64xbf16>, %c: memref<4x32xf32>) {
@@ -312,8 +310,8 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
-  // One row of an odd number of columns: two chains of pairs, then the first half of the last pair. The result is read. Widening
-  // leaves it no time to have enough lines under way by itself.
+  // One row of odd depth: two chains of accumulators, then the first half of the last line. The result is read. Widening makes one row slow enough to
+  // need prefetches.
   // CHECK-LABEL: @half_a_pair
   func.func @half_a_pair(%a: memref<1x65xf32>, %b: memref<33x64xbf16>, %c: memref<1x32xf32>) {
     // CHECK-COUNT-2: vector.transfer_read %arg2
@@ -329,7 +327,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 
-  // Widening takes registers: 14 rows in two parts. Rows of bf16 are widened, too, without an instruction for them.
+  // Widening takes registers, so 14 rows are two tiles of 7. Without a bf16 dot product, rows of bf16 are widened, too.
   // CHECK-LABEL: @parts
   func.func @parts(%a: memref<14x64xbf16>, %b: memref<32x64xbf16>, %c: memref<14x32xf32>) {
     // CHECK: scf.for
@@ -344,8 +342,8 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, pair_rows = 13, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
-// Where there is a dot product of pairs: two loads, 14 broadcasts of 32 bits and 28 dot products a step.
+#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, vnni_rows = 13>
+// With bf16 dot products: two loads, 14 broadcasts of 32 bits and 28 dot products per step.
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @dot
   func.func @dot(%a: memref<14x64xbf16>, %b: memref<32x64xbf16>, %c: memref<14x32xf32>) {
@@ -361,7 +359,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     return
   }
 
-  // Near miss: rows of f32 are widened, as are the panels.
+  // Near miss: with rows of f32, panels are widened.
   // CHECK-LABEL: @not_rounded
   func.func @not_rounded(%a: memref<4x64xf32>, %b: memref<32x64xbf16>, %c: memref<4x32xf32>) {
     // CHECK-NOT: dpbf16ps
@@ -373,9 +371,8 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, matrix_rows = 16, pair_rows = 13, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
-// Tiles of 16 rows by 64 bytes: two of rows times both halves of the panel; what is left of the depth, 3 pairs, is a step of
-// copies that are filled with zeros.
+#kernel = #attn.schedule<chains = 4, columns = 32, matrix_rows = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, vnni_rows = 13>
+// AMX tiles of 16 rows by 64 bytes: two of rows times both halves of the panel. The rest of the depth, 3 lines, is a step on copies that zeros fill up.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @tiles
   func.func @tiles(%a: memref<32x70xbf16>, %b: memref<35x64xbf16>, %c: memref<32x32xf32>) {
@@ -398,7 +395,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     return
   }
 
-  // Near misses: rows that fill no tile, and rows of f32. Both are widened.
+  // Near misses: a number of rows that is no multiple of 16, and rows of f32. Panels are widened for both.
   // CHECK-LABEL: @few
   func.func @few(%a: memref<4x64xbf16>, %b: memref<32x64xbf16>, %c: memref<4x32xf32>, %d: memref<16x64xf32>, %e: memref<16x32xf32>) {
     // CHECK-NOT: amx
@@ -408,7 +405,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     return
   }
 
-  // A result that nothing says is zero is where the tiles begin.
+  // Without a fill, accumulator tiles are loaded from the result.
   // CHECK-LABEL: @added
   func.func @added(%a: memref<16x64xbf16>, %b: memref<32x64xbf16>, %c: memref<16x32xf32>) {
     // CHECK-COUNT-2: amx.tile_load %arg2
@@ -420,9 +417,9 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, matrix_rows = 16, pair_rows = 13, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
-// Several panels: a loop over them, or over two by tiles of 16 rows, whose four sums share what is loaded of the rows; the odd one
-// is alone.
+#kernel = #attn.schedule<chains = 4, columns = 32, matrix_rows = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, vnni_rows = 13>
+// Several panels are a loop over panels; AMX takes two at a time for 16 rows, whose four accumulators share the loaded tile of rows. An odd panel is
+// alone.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @tile_panels
   func.func @tile_panels(%a: memref<16x64xbf16>, %b: memref<3x32x64xbf16>, %c: memref<16x96xf32>) {
@@ -441,7 +438,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     return
   }
 
-  // Two tiles of rows have four sums with one panel.
+  // Two tiles of rows have four accumulators with one panel.
   // CHECK-LABEL: @more_rows
   func.func @more_rows(%a: memref<32x64xbf16>, %b: memref<2x32x64xbf16>, %c: memref<32x64xf32>) {
     // CHECK: scf.for {{.*}} to %c2{{.*}} step %c1
@@ -454,7 +451,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 32, pair_rows = 13, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
+#kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, vnni_rows = 13>
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @dot_panels
   func.func @dot_panels(%a: memref<14x64xbf16>, %b: memref<4x32x64xbf16>, %c: memref<14x128xf32>) {

@@ -1,5 +1,5 @@
-//===- AttentionSteps.cpp - Tiles of queries over blocks of keys -----------------------===//
-#include "lib/Target/CPU/Tile/AttentionSteps.h"
+//===- AttentionBlocks.cpp - Tiles of queries over blocks of keys -----------------------===//
+#include "lib/Target/CPU/Tile/AttentionBlocks.h"
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Schedule/Fields.h"
@@ -188,7 +188,7 @@ SmallVector<Value> tile::emptyState(ImplicitLocOpBuilder &b, ValueRange dest) {
   return {fill(0, dest[0]), fill(kFloor, dest[1]), fill(0, dest[2])};
 }
 
-SmallVector<Value> tile::stateRoom(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m) {
+SmallVector<Value> tile::stateBuffers(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m) {
   SmallVector<Value> room;
   for (SmallVector<int64_t> shape : {SmallVector<int64_t>{m, task.valueChannels}, {m}, {m}})
     room.push_back(tensor::EmptyOp::create(b, shape, b.getF32Type()));

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-#attention = #attn.schedule<kernel = <columns = 32, pair_rows = 13, rows = 14>, keys = 128, packed_keys = 64, queries = [6, 1], task_keys = 256, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 64, queries = [6, 1], task_keys = 256, task_queries = 12, wide_queries = 6>
 
 // Keys and values become pairs of bf16 as they are packed: half the bytes. Tiles have as many queries as those of f32.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
@@ -14,16 +14,16 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: tensor.empty({{.*}}) : tensor<12x2x?x64xbf16>
     // CHECK: vector.transfer_write {{.*}} : vector<32xbf16>, tensor<1x1x32x64xbf16>
     // CHECK: vector.transfer_write {{.*}} : vector<64xbf16>, tensor<?x2x16x64xbf16>
-    // CHECK: attn_cpu.attention_state {{.*}}, paired} : tensor<6x64xf32>, tensor<{{[0-9?]+}}x32x64xbf16>, tensor<2x{{[0-9?]+}}x64xbf16>
-    // CHECK: attn_cpu.attention_state {{.*}}, paired} : tensor<1x64xf32>
-    %o = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] {attn.schedule = #attention, attn_cpu.paired} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+    // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<6x64xf32>, tensor<{{[0-9?]+}}x32x64xbf16>, tensor<2x{{[0-9?]+}}x64xbf16>
+    // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<1x64xf32>
+    %o = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] {attn.schedule = #attention, attn_cpu.bf16_matmul} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
   }
 }
 
 // -----
 
-#attention = #attn.schedule<heads = 3, kernel = <columns = 32, matrix_rows = 16, pair_rows = 13, rows = 14>, keys = 128, queries = [32, 16], rest_rows = 5, split_keys = 128, splits = 3, task_keys = 256, task_queries = 64, wide_queries = 14>
+#attention = #attn.schedule<heads = 3, kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, keys = 128, queries = [32, 16], rest_rows = 5, split_keys = 128, splits = 3, task_keys = 256, task_queries = 64, wide_queries = 14>
 
 // Instructions on tiles take 32 queries, or 16, of which the last ones may repeat: nothing goes one by one. All blocks of a
 // cache in bf16 are read where they lie, two in a step; rows of one query each widen them, in registers.
@@ -40,15 +40,15 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK-NOT: arith.shli
     // CHECK: %[[KEYS:.*]] = tensor.concat dim(0) %{{.*}}, %{{.*}} : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<4x32x64xbf16>
     // CHECK: %[[VALUES:.*]] = tensor.concat dim(1) %{{.*}}, %{{.*}} : (tensor<2x32x64xbf16>, tensor<2x32x64xbf16>) -> tensor<2x64x64xbf16>
-    // CHECK: attn_cpu.attention_state %{{.*}}, %[[KEYS]], %[[VALUES]], {{.*}}, paired} : tensor<32x64xf32>
-    // CHECK: attn_cpu.attention_state {{.*}}, paired} : tensor<32x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>
+    // CHECK: attn_cpu.attention_state %{{.*}}, %[[KEYS]], %[[VALUES]], {{.*}}, bf16_matmul} : tensor<32x64xf32>
+    // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<32x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>
     // CHECK: arith.minsi
     // CHECK: vector.transfer_read {{.*}} : tensor<1x64xf32>, vector<32xf32>
-    // CHECK: attn_cpu.attention_state {{.*}}, paired} : tensor<16x64xf32>
+    // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<16x64xf32>
     // CHECK-NOT: tensor<1x64xf32>
     // CHECK: attn_cpu.attention_state {{.*}}, one_position} : tensor<3x64xf32>, tensor<2x32x64xbf16>
     %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
-    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention, attn_cpu.paired}
+    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention, attn_cpu.bf16_matmul}
       : tensor<?x4x3x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x3x64xf32>
     return %o : tensor<?x4x3x64xf32>
   }
@@ -56,7 +56,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#attention = #attn.schedule<kernel = <columns = 32, matrix_rows = 16, pair_rows = 13, rows = 14>, keys = 128, packed_keys = 64, queries = [32, 16, 1], task_keys = 256, task_queries = 64, wide_queries = 14>
+#attention = #attn.schedule<kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 64, queries = [32, 16, 1], task_keys = 256, task_queries = 64, wide_queries = 14>
 
 // An element of each query and key cannot be read of a query that is not there: fewer than 16 go one by one, and are widened.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
@@ -67,10 +67,10 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @bias
   func.func @bias(%q: tensor<?x12x64xf32>, %e: tensor<?x?xf32>, %s: f32) -> tensor<?x12x64xf32> {
-    // CHECK: attn_cpu.attention_state {{.*}}, paired} : tensor<32x64xf32>
-    // CHECK: attn_cpu.attention_state {{.*}}, paired} : tensor<16x64xf32>
+    // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<32x64xf32>
+    // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<16x64xf32>
     // CHECK: attn_cpu.attention_state {{.*}} {attn.schedule = #{{[a-z0-9]+}}} : tensor<1x64xf32>, tensor<{{[0-9?]+}}x32x64xbf16>
-    %o = attn.attention %q, %q, %q, %s extras(%e : tensor<?x?xf32>) maps [#q, #k, #v, #o, #e] {attn.schedule = #attention, attn_cpu.paired}
+    %o = attn.attention %q, %q, %q, %s extras(%e : tensor<?x?xf32>) maps [#q, #k, #v, #o, #e] {attn.schedule = #attention, attn_cpu.bf16_matmul}
       : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
       score {
       ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %y: f32):

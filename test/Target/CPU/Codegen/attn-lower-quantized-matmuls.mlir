@@ -1,9 +1,9 @@
-// RUN: rapt-opt %s --attn-lower-quantized-products --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-lower-quantized-matmuls --split-input-file | FileCheck %s
 
 #kernel = #attn.schedule<chains = 4, columns = 32, group_rows = 7, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 7, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
-// 14 rows by two vectors, of which registers hold 7 as integers of a group and in f32: two loops over groups, whose 8 steps are two loads of
-// the panel and a dot instruction for each vector. The next group is read ahead: its scales, then a line at each of the 16 steps.
-module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+// Registers hold the int32 accumulators and f32 sums of 7 of the 14 rows: two loops over groups. Each of their 8 steps is two loads of the panel and one dot product
+// per vector. Steps prefetch the next group: its scales, then one cache line each.
+module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @groups
   func.func @groups(%rows: memref<14x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<14x32xf32>) {
     // CHECK-NOT: vector.store
@@ -35,8 +35,8 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
 // -----
 
 #kernel = #attn.schedule<chains = 4, columns = 16, group_rows = 3, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 6, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
-// Where registers would hold three such rows, whose sums would wait for one another, sums in f32 lie in the destination.
-module attributes {attn.target = {byte_dot, vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
+// Registers would hold only three such rows, too few to hide the latency, so f32 sums are in the destination.
+module attributes {attn.target = {int8_dot, vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @few_registers
   func.func @few_registers(%rows: memref<14x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<14x32xf32>) {
     // CHECK-COUNT-8: vector.store {{.*}}, %arg2
@@ -54,11 +54,11 @@ module attributes {attn.target = {byte_dot, vector_bytes = 32 : i64, vector_regi
 // -----
 
 #kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
-// Tiles of 14 rows that share a panel: before a chunk of 8 steps a row of the output, at each step two lines of the panel and a share
-// of the next one. Rows that stay in the first-level cache are not fetched; of longer ones half, of which a chunk reads half a line.
-module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
-  // CHECK-LABEL: @ahead
-  func.func @ahead(%rows: memref<56x832xi8>, %panel: memref<1x24640xi8>, %output: memref<56x32xf32>, %dest: memref<14x32xf32>) {
+// Tiles of 14 rows share a panel. Each chunk of 8 steps prefetches a row of the output, each step two lines of the panel and a share of the next panel. Rows that
+// stay in L1 are not prefetched; of longer rows each chunk prefetches half, as it reads half a line of each.
+module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @prefetch
+  func.func @prefetch(%rows: memref<56x832xi8>, %panel: memref<1x24640xi8>, %output: memref<56x32xf32>, %dest: memref<14x32xf32>) {
     %c0 = arith.constant 0 : index
     %c14 = arith.constant 14 : index
     %c56 = arith.constant 56 : index
@@ -105,8 +105,8 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
 // -----
 
 #kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
-// One group of all rows: integers to the end, four chains of a single row, then scales.
-module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+// One group of the whole depth: integers to the end, four chains for a single row, then scales.
+module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @chains
   func.func @chains(%rows: memref<1x128xi8>, %panel: memref<1x2112xi8>, %dest: memref<1x32xf32>) {
     // CHECK: scf.for
@@ -123,11 +123,11 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
 // -----
 
 #kernel = #attn.schedule<chains = 4, columns = 32, group_rows = 7, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 7, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
-// Words of nibbles: high ones by an AND, low ones by a shift as well; a group of a single row without a loop.
-module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+// 4-bit weights: high nibbles are unpacked by an AND, low nibbles by a shift and an AND; a group of a single row is unrolled.
+module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @nibbles
   func.func @nibbles(%rows: memref<1x128xi8>, %panel: memref<2x640xi8>, %dest: memref<1x32xf32>) {
-    // Zeros of the group times its sum of codes.
+    // The zero points of the group times its sum of values.
     // CHECK: vector.load %arg1{{.*}} vector<16xi8>
     // CHECK: arith.extui
     // CHECK: arith.muli {{.*}} : vector<16xi32>
@@ -144,7 +144,7 @@ module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_regi
 // -----
 
 #kernel = #attn.schedule<chains = 4, columns = 8, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 4, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
-// Without an instruction for bytes: pairs of 16 bits, in vectors of 128 bits.
+// Without int8 dot products: dot products of 16-bit integers, in vectors of 128 bits.
 module attributes {attn.target = {vector_bytes = 16 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @pairs
   func.func @pairs(%rows: memref<1x128xi8>, %panel: memref<1x2112xi8>, %dest: memref<1x32xf32>) {
@@ -156,7 +156,7 @@ module attributes {attn.target = {vector_bytes = 16 : i64, vector_registers = 16
       : memref<1x128xi8>, memref<1x2112xi8>, memref<1x32xf32>
     return
   }
-  // A rounding is one conversion; a conversion that does not round stays.
+  // A rounding is fused with its cast to integers; a cast without a rounding stays.
   // CHECK-LABEL: @round
   func.func @round(%x: vector<4xf32>) -> (vector<4xi32>, vector<4xi32>) {
     // CHECK: llvm.intr.lrint
@@ -172,9 +172,8 @@ module attributes {attn.target = {vector_bytes = 16 : i64, vector_registers = 16
 // -----
 
 #kernel = #attn.schedule<chains = 4, columns = 32, group_rows = 7, matrix_rows = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 7, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
-// Tiles where the target has them: signed rows times the unsigned panel, whose lines lie 128 bytes apart; scales then, a row at a
-// time.
-module attributes {attn.target = {amx_int8, byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+// AMX: signed rows times the unsigned panel, whose lines are 128 bytes apart; then each row is scaled.
+module attributes {attn.target = {amx_int8, int8_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @tiles
   func.func @tiles(%rows: memref<16x192xi8>, %panel: memref<1x4160xi8>, %dest: memref<16x32xf32>) {
     // CHECK: %[[SUMS:.*]] = memref.alloca() {{.*}} memref<16x32xi32>
@@ -190,7 +189,7 @@ module attributes {attn.target = {amx_int8, byte_dot, vector_bytes = 64 : i64, v
     return
   }
 
-  // Near miss: groups have scales between them.
+  // Near miss: several groups, which are scaled in between.
   // CHECK-LABEL: @grouped
   func.func @grouped(%rows: memref<16x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<16x32xf32>) {
     // CHECK-NOT: amx
@@ -203,8 +202,8 @@ module attributes {attn.target = {amx_int8, byte_dot, vector_bytes = 64 : i64, v
 // -----
 
 #kernel = #attn.schedule<chains = 4, columns = 32, group_rows = 7, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 7, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
-// A single row reads the panel as a stream: each step fetches its two lines 16 KiB ahead.
-module attributes {attn.target = {byte_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+// A single row streams the panel: each step prefetches two lines, 16 KiB ahead.
+module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @stream
   func.func @stream(%rows: memref<1x128xi8>, %panel: memref<2x576xi8>, %dest: memref<1x32xf32>) {
     // CHECK: scf.for %[[GROUP:[a-z0-9]*]]

@@ -1,7 +1,7 @@
-//===- RegisterTile.cpp - The part of a matrix product that registers hold ------------------===//
-#include "lib/Target/CPU/Codegen/RegisterTile.h"
-#include "lib/Target/CPU/Codegen/PairInstructions.h"
-#include "lib/Target/CPU/Codegen/ProductPrefetch.h"
+//===- MicroKernelTile.cpp - The part of a matmul that registers hold ----------------------===//
+#include "lib/Target/CPU/Codegen/MicroKernelTile.h"
+#include "lib/Target/CPU/Codegen/Bf16Instructions.h"
+#include "lib/Target/CPU/Codegen/MatmulPrefetch.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -12,22 +12,22 @@ using namespace rapt::tile;
 
 namespace {
 
-/// Extent k of the rows; of one that is not known what it is a multiple of.
+/// Extent k of the rows; where it is dynamic, a number that divides it.
 int64_t depthOf(Value rows) {
   int64_t k = cast<MemRefType>(rows.getType()).getDimSize(1);
-  return ShapedType::isDynamic(k) ? kStepsTogether : k;
+  return ShapedType::isDynamic(k) ? kDynamicDepthMultiple : k;
 }
 
-struct Emitter : RegisterTile {
+struct Emitter : MicroKernelTile {
   VectorType vector(OpBuilder &b) const { return VectorType::get({lanes}, b.getF32Type()); }
   VectorType words(OpBuilder &b) const { return VectorType::get({lanes}, b.getI32Type()); }
-  int64_t rowsOfStep() const { return kind == ProductStep::Single ? 1 : 2; }
+  int64_t rowsOfStep() const { return kind == MatmulStep::Single ? 1 : 2; }
 
   SmallVector<Value> at(ImplicitLocOpBuilder &b, int64_t r, int64_t half) const {
     return {index(b, row + r), index(b, column + half * lanes)};
   }
 
-  /// Where the accumulators start: `chains` of them, of which the first has the result so far.
+  /// The initial accumulators of all chains: the first chain starts from the result so far, the others from zero.
   SmallVector<Value> start(ImplicitLocOpBuilder &b, int64_t chains) const {
     Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vector(b)));
     Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
@@ -39,7 +39,7 @@ struct Emitter : RegisterTile {
     return inits;
   }
 
-  /// Vector `half` of the panel's line k, in its own type.
+  /// Loads vector `half` of the panel's line k in its storage type.
   Value load(ImplicitLocOpBuilder &b, Value k, int64_t half) const {
     int64_t width = rowsOfStep();
     Type element = getElementTypeOrSelf(w.getType());
@@ -53,7 +53,7 @@ struct Emitter : RegisterTile {
     return getElementTypeOrSelf(x.getType()).isF32() ? x : Value(arith::ExtFOp::create(b, vector(b), x));
   }
 
-  /// Element (r, column) of the input in all lanes.
+  /// Broadcasts element (r, column) of the input.
   Value factor(ImplicitLocOpBuilder &b, int64_t r, Value column) const {
     Value element = memref::LoadOp::create(b, a, ValueRange{index(b, row + r), column});
     if (!element.getType().isF32())
@@ -61,7 +61,7 @@ struct Emitter : RegisterTile {
     return vector::BroadcastOp::create(b, vector(b), element);
   }
 
-  /// Pair k of the input's row r in all lanes.
+  /// Broadcasts bf16 elements (r, column) and (r, column + 1) of the input.
   Value factors(ImplicitLocOpBuilder &b, int64_t r, Value column) const {
     Value pair =
         vector::LoadOp::create(b, VectorType::get({2}, b.getBF16Type()), a, ValueRange{index(b, row + r), column});
@@ -70,31 +70,32 @@ struct Emitter : RegisterTile {
     return vector::BitCastOp::create(b, VectorType::get({2 * lanes}, b.getBF16Type()), word);
   }
 
-  /// Element k of the panel's rows, or both of a pair, in all lanes: widened, but for dot products.
+  /// The input's operands of one step in all lanes: one element; two that are widened to f32; or two of bf16 for a dot
+  /// product.
   SmallVector<Value, 2> factorsOf(ImplicitLocOpBuilder &b, int64_t r, Value column) const {
-    if (kind == ProductStep::Single)
+    if (kind == MatmulStep::Single)
       return {factor(b, r, column)};
-    if (kind == ProductStep::Dot)
+    if (kind == MatmulStep::Dot)
       return {factors(b, r, column)};
     if (!getElementTypeOrSelf(a.getType()).isF32()) {
-      auto [even, odd] = widenPairs(b, factors(b, r, column));
+      auto [even, odd] = widenInterleaved(b, factors(b, r, column));
       return {even, odd};
     }
     return {factor(b, r, column), factor(b, r, arith::AddIOp::create(b, column, index(b, 1)))};
   }
 
-  /// The operands from vector `half` of the panel's line k.
+  /// The panel's operands of one step, from vector `half` of its line k.
   SmallVector<Value, 2> panelsOf(ImplicitLocOpBuilder &b, Value k, int64_t half) const {
     Value loaded = load(b, k, half);
-    if (kind == ProductStep::Single)
+    if (kind == MatmulStep::Single)
       return {widen(b, loaded)};
-    if (kind == ProductStep::Dot)
+    if (kind == MatmulStep::Dot)
       return {loaded};
-    auto [even, odd] = widenPairs(b, loaded);
+    auto [even, odd] = widenInterleaved(b, loaded);
     return {even, odd};
   }
 
-  /// Adds the products of step k to `sums`, which become those of `next`.
+  /// Appends to `next` the accumulators `sums` after step k.
   void step(ImplicitLocOpBuilder &b, Value k, ValueRange sums, SmallVector<Value> &next) const {
     SmallVector<Value, 2> panels[2] = {panelsOf(b, k, 0), panelsOf(b, k, 1)};
     Value column = rowsOfStep() == 1 ? k : Value(arith::MulIOp::create(b, k, index(b, rowsOfStep())));
@@ -103,14 +104,14 @@ struct Emitter : RegisterTile {
       for (ArrayRef<Value> panel : panels) {
         Value sum = sums[next.size()];
         for (auto [factor, part] : llvm::zip_equal(factors, panel))
-          sum = kind == ProductStep::Dot ? dotPairs(b, sum, factor, part)
-                                         : Value(vector::FMAOp::create(b, factor, part, sum));
+          sum = kind == MatmulStep::Dot ? dotBf16(b, sum, factor, part)
+                                        : Value(vector::FMAOp::create(b, factor, part, sum));
         next.push_back(sum);
       }
     }
   }
 
-  /// The first row of the pair k, which is the last one.
+  /// The accumulators after the last step of an odd depth: only the first row of line k counts.
   SmallVector<Value> halfStep(ImplicitLocOpBuilder &b, Value k, ValueRange sums) const {
     SmallVector<Value> next;
     Value panels[2] = {panelsOf(b, k, 0)[0], panelsOf(b, k, 1)[0]};
@@ -123,35 +124,35 @@ struct Emitter : RegisterTile {
     return next;
   }
 
-  /// One step after another. `ahead` is null where nothing is to be fetched.
-  SmallVector<Value> plainLoop(ImplicitLocOpBuilder &b, Value steps, int64_t chains, ProductPrefetch *ahead) const {
+  /// The loop over single steps. `prefetch` is null where nothing is prefetched.
+  SmallVector<Value> plainLoop(ImplicitLocOpBuilder &b, Value steps, int64_t chains, MatmulPrefetch *prefetch) const {
     return loop(b, index(b, 0), steps, chains, start(b, chains),
                 [&](ImplicitLocOpBuilder &b, Value i, ValueRange sums) {
                   SmallVector<Value> next;
                   for (int64_t chain = 0; chain < chains; ++chain) {
                     Value k = chain > 0 ? arith::AddIOp::create(b, i, index(b, chain)) : i;
-                    if (ahead)
-                      ahead->atStep(b, w, k);
+                    if (prefetch)
+                      prefetch->atStep(b, w, k);
                     step(b, k, sums, next);
                   }
                   return next;
                 });
   }
 
-  /// Steps in groups, each of which prefetches a line of every matrix ahead.
-  SmallVector<Value> groupedLoop(ImplicitLocOpBuilder &b, Value steps, ProductPrefetch *panel) const {
-    SmallVector<LinesAhead> lines;
-    for (const Ahead &rows : ahead)
+  /// The loop over groups of steps, each of which prefetches a line of every matrix of `prefetched`.
+  SmallVector<Value> groupedLoop(ImplicitLocOpBuilder &b, Value steps, MatmulPrefetch *panelPrefetch) const {
+    SmallVector<PrefetchedLines> lines;
+    for (const PrefetchedRows &rows : prefetched)
       lines.push_back(linesOf(b, rows, steps));
     return loop(b, index(b, 0), steps, *kernel.lineSteps, start(b, 1),
                 [&](ImplicitLocOpBuilder &b, Value first, ValueRange init) {
-                  for (auto [rows, shares] : llvm::zip(ahead, lines))
+                  for (auto [rows, shares] : llvm::zip(prefetched, lines))
                     prefetchLine(b, rows, shares, first);
                   SmallVector<Value> sums(init);
                   for (int64_t nth = 0; nth < *kernel.lineSteps; ++nth) {
                     Value k = nth > 0 ? arith::AddIOp::create(b, first, index(b, nth)) : first;
-                    if (panel)
-                      panel->atStep(b, w, k);
+                    if (panelPrefetch)
+                      panelPrefetch->atStep(b, w, k);
                     SmallVector<Value> next;
                     step(b, k, sums, next);
                     sums = std::move(next);
@@ -160,12 +161,12 @@ struct Emitter : RegisterTile {
                 });
   }
 
-  /// Lines of a row of `elements`, and those of all rows for each of the product's steps, in 65536ths.
-  struct LinesAhead {
+  /// Cache lines of a matrix that is prefetched: elements per line, lines per row, lines per step in 65536ths.
+  struct PrefetchedLines {
     int64_t elements, ofRow;
     Value ofStep;
   };
-  static LinesAhead linesOf(ImplicitLocOpBuilder &b, const Ahead &rows, Value steps) {
+  static PrefetchedLines linesOf(ImplicitLocOpBuilder &b, const PrefetchedRows &rows, Value steps) {
     auto type = cast<MemRefType>(rows.matrix.getType());
     const int64_t elements = kLineBytes * 8 / type.getElementTypeBitWidth(),
                   ofRow = llvm::divideCeil(type.getDimSize(1), elements);
@@ -173,43 +174,43 @@ struct Emitter : RegisterTile {
     return {elements, ofRow, arith::DivUIOp::create(b, all, steps)};
   }
 
-  /// The line that is as far from the first of all as step k is.
-  void prefetchLine(ImplicitLocOpBuilder &b, const Ahead &rows, const LinesAhead &lines, Value k) const {
+  /// Prefetches one line: the lines of all rows are spread evenly over the steps.
+  void prefetchLine(ImplicitLocOpBuilder &b, const PrefetchedRows &rows, const PrefetchedLines &lines, Value k) const {
     Value line = arith::ShRUIOp::create(b, arith::MulIOp::create(b, lines.ofStep, k), index(b, 16)),
           ofRow = index(b, lines.ofRow);
     Value row = arith::AddIOp::create(b, rows.from, arith::DivUIOp::create(b, line, ofRow)),
           column = arith::MulIOp::create(b, arith::RemUIOp::create(b, line, ofRow), index(b, lines.elements));
-    memref::PrefetchOp::create(b, rows.matrix, ValueRange{row, column}, aheadIsWritten, kFirstLevel,
+    memref::PrefetchOp::create(b, rows.matrix, ValueRange{row, column}, prefetchesForWrite, kFirstLevel,
                                /*isDataCache=*/true);
   }
 
-  /// The same tile of the chunk that begins with step `first`: what does not vary in the loop over its steps is then no
-  /// part of their addresses.
+  /// This tile on views of the chunk that begins with step `first`, so that addresses within the chunk have the step as
+  /// their only variable.
   Emitter chunkFrom(ImplicitLocOpBuilder &b, Value first) const {
-    constexpr int64_t chunk = ProductPrefetch::kChunk;
+    constexpr int64_t chunk = MatmulPrefetch::kChunk;
     Emitter part = *this;
     auto shape = [](Value x, int64_t i) { return cast<MemRefType>(x.getType()).getDimSize(i); };
     Value column = rowsOfStep() == 1 ? first : Value(arith::MulIOp::create(b, first, index(b, rowsOfStep())));
-    part.a = ProductPrefetch::viewFrom(b, a, index(b, 0), column, {shape(a, 0), chunk * rowsOfStep()});
-    part.w = ProductPrefetch::viewFrom(b, w, first, index(b, 0), {chunk, shape(w, 1)});
+    part.a = MatmulPrefetch::viewFrom(b, a, index(b, 0), column, {shape(a, 0), chunk * rowsOfStep()});
+    part.w = MatmulPrefetch::viewFrom(b, w, first, index(b, 0), {chunk, shape(w, 1)});
     return part;
   }
 
-  /// Chunks of steps, which read ahead.
-  SmallVector<Value> chunkedLoop(ImplicitLocOpBuilder &b, int64_t steps, ProductPrefetch &ahead) const {
-    constexpr int64_t chunk = ProductPrefetch::kChunk;
+  /// The loop over chunks of steps, which prefetch.
+  SmallVector<Value> chunkedLoop(ImplicitLocOpBuilder &b, int64_t steps, MatmulPrefetch &prefetch) const {
+    constexpr int64_t chunk = MatmulPrefetch::kChunk;
     return loop(b, index(b, 0), index(b, steps), chunk, start(b, 1),
                 [&](ImplicitLocOpBuilder &b, Value first, ValueRange sums) {
                   SmallVector<Value> inits(sums);
-                  Value element = ahead.beforeChunk(b, first);
+                  Value element = prefetch.beforeChunk(b, first);
                   if (element)
                     inits.push_back(element);
                   Emitter part = chunkFrom(b, first);
                   SmallVector<Value> results = loop(b, index(b, 0), index(b, chunk), 1, inits,
                                                     [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
-                                                      ahead.atStep(b, part.w, nth);
+                                                      prefetch.atStep(b, part.w, nth);
                                                       Value after =
-                                                          ahead.inChunk(b, nth, element ? carried.back() : Value());
+                                                          prefetch.inChunk(b, nth, element ? carried.back() : Value());
                                                       SmallVector<Value> next;
                                                       part.step(b, nth, carried.take_front(sums.size()), next);
                                                       if (after)
@@ -227,15 +228,15 @@ struct Emitter : RegisterTile {
                   chains = rows == 1 && steps % most == 0 ? most : 1;
     bool isStatic = cast<MemRefType>(a.getType()).hasStaticShape();
     Value count = isStatic ? index(b, steps) : Value(memref::DimOp::create(b, w, 0));
-    ProductPrefetch ahead(op, kernel.prefetch, a, w, row, rows, column, 2 * lanes, rowsOfStep());
+    MatmulPrefetch prefetch(op, kernel.prefetch, a, w, row, rows, column, 2 * lanes, rowsOfStep());
     bool isUseful =
-        ahead.isUseful(/*isWidened=*/kind != ProductStep::Dot && !getElementTypeOrSelf(w.getType()).isF32());
-    bool isGrouped = !this->ahead.empty() && rows > 1 && row == 0 && column == 0 && kernel.lineSteps &&
+        prefetch.isUseful(/*isWidened=*/kind != MatmulStep::Dot && !getElementTypeOrSelf(w.getType()).isF32());
+    bool isGrouped = !prefetched.empty() && rows > 1 && row == 0 && column == 0 && kernel.lineSteps &&
                      steps % *kernel.lineSteps == 0;
-    SmallVector<Value> sums = isGrouped ? groupedLoop(b, count, isUseful ? &ahead : nullptr)
-                              : isUseful && isStatic && ahead.hasChunks() && steps % ProductPrefetch::kChunk == 0
-                                  ? chunkedLoop(b, steps, ahead)
-                                  : plainLoop(b, count, chains, isUseful ? &ahead : nullptr);
+    SmallVector<Value> sums = isGrouped ? groupedLoop(b, count, isUseful ? &prefetch : nullptr)
+                              : isUseful && isStatic && prefetch.hasChunks() && steps % MatmulPrefetch::kChunk == 0
+                                  ? chunkedLoop(b, steps, prefetch)
+                                  : plainLoop(b, count, chains, isUseful ? &prefetch : nullptr);
     for (int64_t stride = chains / 2; stride > 0; stride /= 2)
       for (int64_t i = 0; i < stride * rows * 2; ++i)
         sums[i] = arith::AddFOp::create(b, sums[i], sums[i + stride * rows * 2]);
@@ -249,4 +250,4 @@ struct Emitter : RegisterTile {
 
 } // namespace
 
-void RegisterTile::emit(ImplicitLocOpBuilder &b) const { Emitter{*this}.emit(b); }
+void MicroKernelTile::emit(ImplicitLocOpBuilder &b) const { Emitter{*this}.emit(b); }

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-lower-products --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-lower-matmuls --split-input-file | FileCheck %s
 
 #kernel = #attn.schedule<chains = 4, columns = 32, line_steps = 2, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -18,7 +18,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 // -----
 
 #kernel = #attn.schedule<chains = 4, columns = 16, line_steps = 2, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 6, stream_bytes = 16384, stream_rows = 5>
-// Near miss: 14 queries, of which 16 registers hold 4 or 5 at a time.
+// Near miss: 14 queries, in micro-kernel tiles of 4 or 5 rows for 16 registers.
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @parts_of_queries
   func.func @parts_of_queries(%a: memref<14x64xf32>, %b: memref<64x32xf32>, %c: memref<14x32xf32>) {
@@ -33,8 +33,7 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
 // -----
 
 #kernel = #attn.schedule<chains = 4, columns = 32, line_steps = 2, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>
-// A number of keys that is known only here: two steps at a time, before which a line of what comes next
-// is brought near. 14 rows of 4 lines make 56, spread over the steps there are.
+// A dynamic number of keys: every two steps prefetch one cache line. 14 rows of 4 lines are 56 lines, spread over all steps.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @brought_near
   // CHECK-SAME: %[[NEXT:[a-z0-9]+]]: memref<14x64xf32>
@@ -48,7 +47,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     // CHECK: memref.prefetch %[[NEXT]][{{.*}}], write, locality<3>, data
     // CHECK-COUNT-56: vector.fma
     // CHECK-NOT: vector.fma
-    attn_cpu.panel_matmul %a, %b, %c ahead(%next : memref<14x64xf32>) rows(%from, %to) write {attn.schedule = #kernel} : memref<14x?xf32>, memref<?x32xf32>, memref<14x32xf32>
+    attn_cpu.panel_matmul %a, %b, %c prefetch(%next : memref<14x64xf32>) rows(%from, %to) write {attn.schedule = #kernel} : memref<14x?xf32>, memref<?x32xf32>, memref<14x32xf32>
     return
   }
 }

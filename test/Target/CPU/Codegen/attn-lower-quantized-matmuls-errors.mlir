@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-lower-quantized-products --split-input-file --verify-diagnostics
+// RUN: rapt-opt %s --attn-lower-quantized-matmuls --split-input-file --verify-diagnostics
 
 func.func @tensors(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) -> tensor<4x32xf32> {
   // expected-error@+1 {{is not a tile of static shape in memory}}

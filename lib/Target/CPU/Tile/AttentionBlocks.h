@@ -1,4 +1,4 @@
-//===- AttentionSteps.h - Tiles of queries over blocks of keys -------------*- C++ -*-===//
+//===- AttentionBlocks.h - Tiles of queries over blocks of keys -------------*- C++ -*-===//
 #pragma once
 #include "lib/Target/CPU/Tile/AttentionTask.h"
 
@@ -29,7 +29,7 @@ QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t 
 QueryTile groupTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m);
 
 /// Room for the state (acc, max, sum) of `m` queries.
-llvm::SmallVector<Value> stateRoom(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m);
+llvm::SmallVector<Value> stateBuffers(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m);
 /// The state before the first key: (acc, max, sum) in `dest`.
 llvm::SmallVector<Value> emptyState(ImplicitLocOpBuilder &b, ValueRange dest);
 

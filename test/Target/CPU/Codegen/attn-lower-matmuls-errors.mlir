@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-lower-products --split-input-file --verify-diagnostics
+// RUN: rapt-opt %s --attn-lower-matmuls --split-input-file --verify-diagnostics
 
 func.func @ragged(%a: memref<8x64xf32>, %b: memref<64x33xf32>, %c: memref<8x33xf32>) {
   // expected-error @+1 {{is not a tile of whole panels of static shape in memory}}
@@ -32,7 +32,7 @@ func.func @depth(%a: memref<8x?xf32>, %b: memref<?x32xf32>, %c: memref<8x32xf32>
 
 // -----
 
-// A tile has its micro-kernel from the op that it is of.
+// A tile needs the schedule of its micro-kernel.
 func.func @none(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %c: memref<8x32xf32>) {
   // expected-error @+1 {{'linalg.matmul' op has no attn.schedule, which attn-cpu-schedule sets}}
   linalg.matmul ins(%a, %b : memref<8x64xf32>, memref<64x32xf32>) outs(%c : memref<8x32xf32>)
@@ -42,7 +42,7 @@ func.func @none(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %c: memref<8x32xf32
 // -----
 
 func.func @pairs(%a: memref<4x64xf32>, %b: memref<32x64xbf16>, %c: memref<4x32xf32>) {
-  // expected-error @+1 {{has a schedule without 'pair_rows', which it needs where VNNI-packed panels are widened}}
+  // expected-error @+1 {{has a schedule without 'vnni_rows', which it needs where VNNI-packed panels are widened}}
   attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #attn.schedule<columns = 16, rows = 6>} : memref<4x64xf32>, memref<32x64xbf16>, memref<4x32xf32>
   return
 }

@@ -1,5 +1,5 @@
-//===- ProductPrefetch.cpp - Prefetches of a register tile ----------------------------------===//
-#include "lib/Target/CPU/Codegen/ProductPrefetch.h"
+//===- MatmulPrefetch.cpp - Prefetches of a micro-kernel tile ------------------------------===//
+#include "lib/Target/CPU/Codegen/MatmulPrefetch.h"
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -12,9 +12,8 @@ using tile::index;
 
 namespace {
 
-/// Where the next panel of [k, 32] lies, seen from `panel`: so many rows or columns on. A packed weight is
-/// [n/32, k, 32], a plain one [k, n].
-ProductPrefetch::Distance distanceOf(Value panel) {
+/// Rows or columns from `panel`, [k, 32], to the next one: a packed weight is [n/32, k, 32], a row-major one [k, n].
+MatmulPrefetch::Distance distanceOf(Value panel) {
   auto view = panel.getDefiningOp<memref::SubViewOp>();
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -24,11 +23,12 @@ ProductPrefetch::Distance distanceOf(Value panel) {
   int64_t columns = view.getType().getDimSize(1);
   if (strides.size() == 2)
     return {0, columns};
-  return strides.size() == 3 && strides[0] % strides[1] == 0 ? ProductPrefetch::Distance{strides[0] / strides[1], 0}
-                                                             : ProductPrefetch::Distance{};
+  return strides.size() == 3 && strides[0] % strides[1] == 0 ? MatmulPrefetch::Distance{strides[0] / strides[1], 0}
+                                                             : MatmulPrefetch::Distance{};
 }
 
-/// The panel as it is stored: what a loop before the tiles of rows has widened into `panel`, or this itself.
+/// The panel in its storage type: the source of the loop that widens it into `panel` before the tiles of rows, or
+/// `panel` itself.
 Value storedPanel(Value panel, scf::ForOp rowLoop) {
   for (Operation *user : panel.getUsers()) {
     auto write = dyn_cast<vector::TransferWriteOp>(user);
@@ -43,13 +43,13 @@ Value storedPanel(Value panel, scf::ForOp rowLoop) {
   return panel;
 }
 
-/// The loop over panels [n/32, k, 32] around `rowLoop`, where `panel` is a part of k of one of them; null elsewhere.
+/// The loop over panels [n/32, k, 32] around `rowLoop`, where `panel` is a k block of one of them; else null.
 scf::ForOp loopOverPanels(Value panel, scf::ForOp rowLoop) {
   auto view = panel.getDefiningOp<memref::SubViewOp>();
   if (!view || view.getSourceType().getRank() != 3 || !view.getSourceType().hasStaticShape() ||
       view.getType().getRank() != 2 || view.getType().getDimSize(0) == view.getSourceType().getDimSize(1))
     return nullptr;
-  // Around a panel that is widened there is a loop of one step, too.
+  // A loop of one iteration encloses a panel that is widened.
   auto loop = dyn_cast<scf::ForOp>(rowLoop->getParentOp());
   if (loop && loop.isDefinedOutsideOfLoop(view))
     loop = dyn_cast<scf::ForOp>(loop->getParentOp());
@@ -62,16 +62,16 @@ scf::ForOp loopOverPanels(Value panel, scf::ForOp rowLoop) {
 
 } // namespace
 
-scf::ForOp cpu::loopOverRows(Operation *product, Value panel, int64_t rows) {
-  auto loop = dyn_cast<scf::ForOp>(product->getParentOp());
+scf::ForOp cpu::loopOverRows(Operation *matmul, Value panel, int64_t rows) {
+  auto loop = dyn_cast<scf::ForOp>(matmul->getParentOp());
   return loop && loop.isDefinedOutsideOfLoop(panel) && getConstantIntValue(loop.getStep()) == rows ? loop
                                                                                                    : scf::ForOp();
 }
 
-SmallVector<memref::SubViewOp> cpu::viewsOfEpilogue(Operation *product, int64_t rows, int64_t columns) {
+SmallVector<memref::SubViewOp> cpu::viewsOfEpilogue(Operation *matmul, int64_t rows, int64_t columns) {
   SmallVector<memref::SubViewOp> views;
-  for (auto view : product->getBlock()->getOps<memref::SubViewOp>())
-    if (view.getType().getShape() == ArrayRef<int64_t>{rows, columns} && view->isBeforeInBlock(product))
+  for (auto view : matmul->getBlock()->getOps<memref::SubViewOp>())
+    if (view.getType().getShape() == ArrayRef<int64_t>{rows, columns} && view->isBeforeInBlock(matmul))
       views.push_back(view);
   return views;
 }
@@ -96,52 +96,52 @@ Value NextPanel::at(ImplicitLocOpBuilder &b, Value step, int64_t steps) const {
   return arith::MulIOp::create(b, arith::AddIOp::create(b, done, step), share);
 }
 
-ProductPrefetch::ProductPrefetch(Operation *product, const Prefetch &sizes, Value input, Value panel, int64_t row,
-                                 int64_t rows, int64_t column, int64_t columns, int64_t rowsOfStep)
+MatmulPrefetch::MatmulPrefetch(Operation *matmul, const Prefetch &sizes, Value input, Value panel, int64_t row,
+                               int64_t rows, int64_t column, int64_t columns, int64_t rowsOfStep)
     : sizes(sizes), input(input), panel(panel), row(row), rows(rows), column(column), columns(columns),
       rowsOfStep(rowsOfStep) {
   auto type = cast<MemRefType>(panel.getType());
-  // One that is not known has whole chunks.
+  // A dynamic depth has whole chunks.
   depth = type.isDynamicDim(0) ? kChunk : type.getDimSize(0);
   panelBytes = type.getElementTypeBitWidth() / 8;
   inputBytes = cast<MemRefType>(input.getType()).getElementTypeBitWidth() / 8;
   int64_t all = cast<MemRefType>(input.getType()).getDimSize(0), width = type.getDimSize(1) / rowsOfStep;
-  isOfFewQueries = isa<attn_cpu::PanelMatmulOp>(product) && all < sizes.streamRows.value_or(1);
-  rowLoop = loopOverRows(product, panel, all);
+  hasFewQueries = isa<attn_cpu::PanelMatmulOp>(matmul) && all < sizes.streamRows.value_or(1);
+  rowLoop = loopOverRows(matmul, panel, all);
   stored = storedPanel(panel, rowLoop);
   next = distanceOf(stored);
   if (stored != panel && next.column)
     next = {};
   if (rowLoop)
-    epilogue = viewsOfEpilogue(product, all, width);
+    epilogue = viewsOfEpilogue(matmul, all, width);
 }
 
-int64_t ProductPrefetch::panelColumn(int64_t byte) const { return column * rowsOfStep + byte / panelBytes; }
+int64_t MatmulPrefetch::panelColumn(int64_t byte) const { return column * rowsOfStep + byte / panelBytes; }
 
-bool ProductPrefetch::streams() const { return rows < *sizes.streamRows; }
+bool MatmulPrefetch::streams() const { return rows < *sizes.streamRows; }
 
-bool ProductPrefetch::isUseful(bool isWidened) const {
+bool MatmulPrefetch::isUseful(bool isWidened) const {
   if (!sizes.steps)
     return false;
   const bool isWhole = columns * rowsOfStep == cast<MemRefType>(panel.getType()).getDimSize(1);
   return (rows > 1 || (isWidened && isWhole)) && (streams() || depth % kChunk == 0);
 }
 
-bool ProductPrefetch::hasChunks() const { return !streams() && (readsRowsAhead() || rowLoop); }
+bool MatmulPrefetch::hasChunks() const { return !streams() && (prefetchesRows() || rowLoop); }
 
-bool ProductPrefetch::readsRowsAhead() const { return rows * depth * rowsOfStep * inputBytes > *sizes.residentBytes; }
+bool MatmulPrefetch::prefetchesRows() const { return rows * depth * rowsOfStep * inputBytes > *sizes.residentBytes; }
 
-void ProductPrefetch::prefetch(ImplicitLocOpBuilder &b, Value buffer, Value row, Value column, bool isWrite,
-                               unsigned locality) {
+void MatmulPrefetch::prefetch(ImplicitLocOpBuilder &b, Value buffer, Value row, Value column, bool isWrite,
+                              unsigned locality) {
   memref::PrefetchOp::create(b, buffer, ValueRange{row, column}, isWrite, locality, /*isDataCache=*/true);
 }
 
-Value ProductPrefetch::distanceToNext(ImplicitLocOpBuilder &b) const {
+Value MatmulPrefetch::distanceToNext(ImplicitLocOpBuilder &b) const {
   scf::ForOp panels = loopOverPanels(stored, rowLoop);
   if (!panels)
     return index(b, next.row);
-  // The same part of the next panel; behind the last one the next part of the first, behind the last part the panel of
-  // the next task.
+  // The next panel's block of the same k; behind the last panel the next k block of the first one; behind the last k
+  // block the first panel of the next task.
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(rowLoop);
   auto view = stored.getDefiningOp<memref::SubViewOp>();
@@ -155,11 +155,11 @@ Value ProductPrefetch::distanceToNext(ImplicitLocOpBuilder &b) const {
   return arith::SelectOp::create(b, isLast, behind, lines);
 }
 
-Value ProductPrefetch::beginSpread(ImplicitLocOpBuilder &b, Value k) {
+Value MatmulPrefetch::beginNextPanel(ImplicitLocOpBuilder &b, Value k) {
   auto type = cast<MemRefType>(stored.getType());
   NextPanel shared(b, rowLoop, *sizes.tiles, llvm::divideCeil(type.getNumElements(), depth),
                    type.getElementTypeBitWidth() / 8);
-  spread = shared.spread();
+  spread = shared.elementsPerStep();
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(rowLoop);
@@ -168,7 +168,7 @@ Value ProductPrefetch::beginSpread(ImplicitLocOpBuilder &b, Value k) {
   return shared.at(b, k, depth);
 }
 
-void ProductPrefetch::prefetchBeside(ImplicitLocOpBuilder &b, Value k) {
+void MatmulPrefetch::prefetchNextColumns(ImplicitLocOpBuilder &b, Value k) {
   // Steps [(nth tile * depth + k) / tiles, + chunk / tiles).
   const int64_t steps = kChunk / *sizes.tiles;
   auto divide = [&](Value x) { return arith::DivUIOp::create(b, x, index(b, *sizes.tiles)); };
@@ -180,24 +180,24 @@ void ProductPrefetch::prefetchBeside(ImplicitLocOpBuilder &b, Value k) {
                index(b, next.column + panelColumn(c)), /*isWrite=*/false, kSecondLevel);
 }
 
-Value ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
-  // The input's chunk after the next; behind its end those of the next tile's rows.
-  if (readsRowsAhead()) {
-    Value ahead = arith::AddIOp::create(b, k, index(b, 2 * kChunk));
-    Value ends = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, ahead, index(b, depth));
+Value MatmulPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
+  // The chunk of the input after the next one; behind the end of the rows, a chunk of the next tile's rows.
+  if (prefetchesRows()) {
+    Value next = arith::AddIOp::create(b, k, index(b, 2 * kChunk));
+    Value ends = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, next, index(b, depth));
     Value nextRow = arith::SelectOp::create(b, ends, index(b, row + rows), index(b, row));
-    Value nextColumn = arith::SelectOp::create(b, ends, Value(arith::SubIOp::create(b, ahead, index(b, depth))), ahead);
+    Value nextColumn = arith::SelectOp::create(b, ends, Value(arith::SubIOp::create(b, next, index(b, depth))), next);
     if (rowsOfStep > 1)
       nextColumn = arith::MulIOp::create(b, nextColumn, index(b, rowsOfStep));
     nextRows = viewFrom(b, input, nextRow, nextColumn, {rows, kChunk * rowsOfStep});
   }
   Value element;
   if (rowLoop && next.row)
-    element = beginSpread(b, k);
+    element = beginNextPanel(b, k);
   else if (rowLoop && next.column)
-    prefetchBeside(b, k);
+    prefetchNextColumns(b, k);
   if (!epilogue.empty()) {
-    // A row a chunk, so that the last chunk has the last row.
+    // One row per chunk, so that the last chunk prefetches the last row.
     int64_t late = depth / kChunk - rows;
     Value r = arith::DivUIOp::create(b, k, index(b, kChunk));
     if (late > 0)
@@ -210,14 +210,14 @@ Value ProductPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
   return element;
 }
 
-void ProductPrefetch::atStep(ImplicitLocOpBuilder &b, Value panel, Value k) {
+void MatmulPrefetch::atStep(ImplicitLocOpBuilder &b, Value panel, Value k) {
   const int64_t lineBytes = columns * rowsOfStep * panelBytes;
-  Value ahead = arith::AddIOp::create(b, k, index(b, streams() ? *sizes.streamBytes / lineBytes : *sizes.steps));
+  Value line = arith::AddIOp::create(b, k, index(b, streams() ? *sizes.streamBytes / lineBytes : *sizes.steps));
   for (int64_t c = 0; c < lineBytes; c += kLineBytes)
-    prefetch(b, panel, ahead, index(b, panelColumn(c)), /*isWrite=*/false, isOfFewQueries ? kSecondLevel : kFirstLevel);
+    prefetch(b, panel, line, index(b, panelColumn(c)), /*isWrite=*/false, hasFewQueries ? kSecondLevel : kFirstLevel);
 }
 
-Value ProductPrefetch::inChunk(ImplicitLocOpBuilder &b, Value nth, Value element) {
+Value MatmulPrefetch::inChunk(ImplicitLocOpBuilder &b, Value nth, Value element) {
   for (int64_t c = 0; nextRows && c < kChunk * rowsOfStep * inputBytes; c += kLineBytes)
     prefetch(b, nextRows, nth, index(b, c / inputBytes), /*isWrite=*/false, kFirstLevel);
   if (!element)
@@ -226,8 +226,8 @@ Value ProductPrefetch::inChunk(ImplicitLocOpBuilder &b, Value nth, Value element
   return arith::AddIOp::create(b, element, spread);
 }
 
-Value ProductPrefetch::viewFrom(ImplicitLocOpBuilder &b, Value matrix, Value row, Value column,
-                                std::array<int64_t, 2> shape) {
+Value MatmulPrefetch::viewFrom(ImplicitLocOpBuilder &b, Value matrix, Value row, Value column,
+                               std::array<int64_t, 2> shape) {
   SmallVector<OpFoldResult> sizes{b.getIndexAttr(shape[0]), b.getIndexAttr(shape[1])}, strides(2, b.getIndexAttr(1));
   return memref::SubViewOp::create(b, matrix, {OpFoldResult(row), OpFoldResult(column)}, sizes, strides);
 }

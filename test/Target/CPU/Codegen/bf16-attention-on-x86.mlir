@@ -1,11 +1,11 @@
-// Attention of pairs of bf16 as machine code, for processors that a test may not run on.
+// Machine code of attention by bf16 dot products and AMX, for processors that a test may not run on.
 
 // RUN: raptc %s --mcpu=znver5 -S | FileCheck %s --check-prefix=DOT
 // RUN: raptc %s --mcpu=sapphirerapids -S | FileCheck %s --check-prefix=TILE
 // REQUIRES: compiler
 
-// Scores: two loads, 14 broadcasts and 28 dot products a step, of which two bring a line of something else near. Probabilities: one
-// instruction rounds 32, one adds them up. Values: the same as the scores. No register is spilled in either product.
+// Scores: two loads, 14 broadcasts and 28 dot products per step; every two steps prefetch a line. Probabilities: one instruction casts 32, one adds them up. Values
+// are computed as the scores are. No register is spilled in either matmul.
 // DOT-LABEL: {{^}}attend.task1:
 // DOT: vbroadcastss {{.*}}, %zmm
 // DOT-COUNT-2: vmovups {{.*}}, %zmm
@@ -21,7 +21,7 @@
 // DOT-NEXT: cmp
 // DOT: .Lfunc_end
 
-// Scores of 16 queries twice, then softmax and values of each: a step is five loads of tiles and four products, none of them spilled.
+// Scores of 16 queries twice, then softmax and values of each: a step is five tile loads and four tile multiplications without a spill.
 // TILE-LABEL: {{^}}attend.task1:
 // TILE-COUNT-4: tilezero
 // TILE: tileloadd
@@ -50,7 +50,7 @@ attn.dim @queries min 0 max 1024
 func.func @attend(%q: tensor<?x4x64xf32> {attn.name = "q", attn.dims = ["queries"]}, %k: tensor<?x4x64xf32> {attn.name = "k", attn.dims = ["queries"]})
     -> (tensor<?x4x64xf32> {attn.name = "y", attn.dims = ["queries"]}) attributes {attn.entry} {
   %scale = arith.constant 0.125 : f32
-  %y = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn_cpu.paired} : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+  %y = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn_cpu.bf16_matmul} : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
   return %y : tensor<?x4x64xf32>
 }
 }

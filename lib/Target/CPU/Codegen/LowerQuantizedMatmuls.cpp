@@ -1,16 +1,15 @@
-//===- LowerQuantizedProducts.cpp - Register tiles of products of integers -------------------===//
+//===- LowerQuantizedMatmuls.cpp - Lowers int8 matmuls of tiles to micro-kernels -----------===//
 //
-// Weights are the unsigned operand of a dot product of bytes, rows the signed one,
-// because x86's instruction takes its signed operand from memory and broadcasts four
-// bytes of it on the way.
+// Weights are the unsigned operand of int8 dot products and activations the signed one:
+// vpdpbusd takes its signed operand from memory and broadcasts four bytes of it.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "dialect/AttnCPU/QuantizedLayout.h"
-#include "lib/Target/CPU/Codegen/MatrixTiles.h"
+#include "lib/Target/CPU/Codegen/AmxMatmul.h"
+#include "lib/Target/CPU/Codegen/MatmulPrefetch.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
-#include "lib/Target/CPU/Codegen/ProductPrefetch.h"
 #include "lib/Target/CPU/Schedule/Verify.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "lib/TargetInfo/TargetInfo.h"
@@ -21,7 +20,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace rapt {
-#define GEN_PASS_DEF_ATTNLOWERQUANTIZEDPRODUCTS
+#define GEN_PASS_DEF_ATTNLOWERQUANTIZEDMATMULS
 #include "lib/Target/CPU/Codegen/Passes.h.inc"
 } // namespace rapt
 
@@ -33,20 +32,20 @@ using attn_cpu::kPanel;
 
 namespace {
 
-/// Rows of the weight that several rows are multiplied with at a time, between which they read ahead: the least group.
+/// Weight rows of a chunk: tiles of several rows prefetch once per chunk. The smallest quantized group has as many.
 constexpr int64_t kChunk = 32;
 
-/// Rows by two vectors of columns of one product.
+/// Emits the micro-kernel tiles of one quantized matmul.
 class Emitter {
 public:
-  Emitter(attn_cpu::QuantizedMatmulOp op, const MicroKernel &kernel, bool hasDot)
+  Emitter(attn_cpu::QuantizedMatmulOp op, const MicroKernel &kernel, bool hasInt8Dot)
       : op(op), type(cast<attn::QuantizedType>(op.getWeight())), depth(op.getDepth()), kernel(kernel),
-        lanes(kernel.columns / 2), hasDot(hasDot) {}
+        lanes(kernel.columns / 2), hasInt8Dot(hasInt8Dot) {}
 
   void emit(ImplicitLocOpBuilder &b) {
     int64_t m = tileRows();
     if (kernel.takesMatrix(m) && type.bits() == 8 && attn_cpu::QuantizedLayout(type, depth).groups() == 1)
-      return emitByTiles(b, m);
+      return emitAmx(b, m);
     if (scf::ForOp tiles = kernel.prefetch.steps ? loopOverRows(op, op.getPanel(), m) : scf::ForOp())
       nextPanel.emplace(b, tiles, *kernel.prefetch.tiles,
                         attn_cpu::QuantizedLayout(type, depth).groupBytes() / stepsOfGroup(), /*bytes=*/1);
@@ -81,45 +80,45 @@ private:
 
   Value rowAt(ImplicitLocOpBuilder &b, int64_t r) { return part ? add(b, part, row + r) : index(b, row + r); }
 
-  /// The 32 bits at byte `at` of row `r` as a scalar of `element`.
+  /// Loads the 32 bits at byte `at` of row `r` as a scalar of type `element`.
   Value loadWord(ImplicitLocOpBuilder &b, int64_t r, Value at, Type element) {
     Value bytes =
         vector::LoadOp::create(b, VectorType::get({4}, b.getI8Type()), op.getRows(), ValueRange{rowAt(b, r), at});
     Value word = vector::BitCastOp::create(b, VectorType::get({1}, element), bytes);
     return vector::ExtractOp::create(b, word, 0);
   }
-  /// The same in all lanes.
+  /// Broadcasts the 32 bits at byte `at` of row `r`.
   Value broadcastWord(ImplicitLocOpBuilder &b, int64_t r, Value at, VectorType type) {
     return vector::BroadcastOp::create(b, type, loadWord(b, r, at, type.getElementType()));
   }
 
-  /// Vector `half` of the panel's words of 32 bits at byte `at` of group `group`.
-  Value loadCodes(ImplicitLocOpBuilder &b, Value group, Value at, int64_t half) {
+  /// Loads vector `half` of the panel's interleaved line at byte `at` of group `group`.
+  Value loadPanel(ImplicitLocOpBuilder &b, Value group, Value at, int64_t half) {
     return vector::LoadOp::create(b, bytesType(b), op.getPanel(),
                                   ValueRange{group, add(b, at, 4 * (column + half * lanes))});
   }
 
-  /// acc + sum of four products in each lane; `weights` are unsigned bytes, `codes` signed ones.
-  Value dot(ImplicitLocOpBuilder &b, Value acc, Value weights, Value codes) {
-    if (hasDot) {
+  /// `acc` plus the dot product of four bytes in each lane; `weights` are unsigned, `values` signed.
+  Value dot(ImplicitLocOpBuilder &b, Value acc, Value weights, Value values) {
+    if (hasInt8Dot) {
       std::string name = "llvm.x86.avx512.vpdpbusd." + std::to_string(32 * lanes);
-      return LLVM::CallIntrinsicOp::create(b, wordsType(b), b.getStringAttr(name), ValueRange{acc, weights, codes})
+      return LLVM::CallIntrinsicOp::create(b, wordsType(b), b.getStringAttr(name), ValueRange{acc, weights, values})
           .getResult(0);
     }
     auto words = wordsType(b), pairs = VectorType::get({2 * lanes}, b.getI16Type());
-    Value w = vector::BitCastOp::create(b, words, weights), a = vector::BitCastOp::create(b, pairs, codes);
+    Value w = vector::BitCastOp::create(b, words, weights), a = vector::BitCastOp::create(b, pairs, values);
     Value mask = splatOf(b, words, 0x00ff00ff), eight = splatOf(b, words, 8), byte = splatOf(b, pairs, 8);
     Value odd = arith::AndIOp::create(b, arith::ShRUIOp::create(b, w, eight), mask);
-    Value evenCodes = arith::ShRSIOp::create(b, arith::ShLIOp::create(b, a, byte), byte);
-    acc = arith::AddIOp::create(b, acc, dotPairs(b, arith::AndIOp::create(b, w, mask), evenCodes));
-    return arith::AddIOp::create(b, acc, dotPairs(b, odd, arith::ShRSIOp::create(b, a, byte)));
+    Value evenValues = arith::ShRSIOp::create(b, arith::ShLIOp::create(b, a, byte), byte);
+    acc = arith::AddIOp::create(b, acc, dotInt16(b, arith::AndIOp::create(b, w, mask), evenValues));
+    return arith::AddIOp::create(b, acc, dotInt16(b, odd, arith::ShRSIOp::create(b, a, byte)));
   }
 
-  /// Sums of two products of 16 bits in each lane.
-  Value dotPairs(ImplicitLocOpBuilder &b, Value weights, Value codes) {
+  /// The dot product of two 16-bit integers in each lane, which LLVM makes pmaddwd.
+  Value dotInt16(ImplicitLocOpBuilder &b, Value weights, Value values) {
     auto pairs = VectorType::get({2 * lanes}, b.getI16Type()), wide = VectorType::get({2 * lanes}, b.getI32Type());
     Value w = arith::ExtSIOp::create(b, wide, vector::BitCastOp::create(b, pairs, weights));
-    Value products = arith::MulIOp::create(b, w, arith::ExtSIOp::create(b, wide, codes));
+    Value products = arith::MulIOp::create(b, w, arith::ExtSIOp::create(b, wide, values));
     SmallVector<int64_t> even, odd;
     for (int64_t i = 0; i < lanes; ++i) {
       even.push_back(2 * i);
@@ -133,16 +132,16 @@ private:
   void emitStep(ImplicitLocOpBuilder &b, Value group, Value step, MutableArrayRef<Value> sums) {
     Value at = times(b, step, 4 * kPanel), inRow = times(b, step, 32 / type.bits());
     inRow = arith::AddIOp::create(b, inRow, times(b, group, attn_cpu::QuantizedLayout(type, depth).groupDepth()));
-    Value words[2] = {loadCodes(b, group, at, 0), loadCodes(b, group, at, 1)};
+    Value words[2] = {loadPanel(b, group, at, 0), loadPanel(b, group, at, 1)};
     for (int64_t nibble = 0; nibble < 8 / type.bits(); ++nibble) {
       Value panels[2];
       for (int64_t half = 0; half < 2; ++half)
         panels[half] = type.bits() == 8 ? words[half] : nibbles(b, words[half], nibble);
       for (int64_t r = 0; r < rows; ++r) {
-        Value codes =
+        Value values =
             vector::BitCastOp::create(b, bytesType(b), broadcastWord(b, r, add(b, inRow, 4 * nibble), wordsType(b)));
         for (int64_t half = 0; half < 2; ++half)
-          sums[2 * r + half] = dot(b, sums[2 * r + half], panels[half], codes);
+          sums[2 * r + half] = dot(b, sums[2 * r + half], panels[half], values);
       }
     }
   }
@@ -151,26 +150,26 @@ private:
     memref::PrefetchOp::create(b, buffer, ValueRange{row, byte}, /*isWrite=*/false, locality, /*isDataCache=*/true);
   }
 
-  /// Bytes of a chunk of the panel.
+  /// Bytes of the panel per chunk.
   int64_t chunkBytes() const { return kChunk * kPanel * type.bits() / 8; }
 
-  /// Whether what is taken is the first of the tile's parts: what belongs to all of them is read ahead once.
+  /// Whether this is the first micro-kernel tile of the matmul, which prefetches what all of them share.
   bool isFirst() const { return row == 0 && column == 0; }
   int64_t stepsOfGroup() const { return attn_cpu::QuantizedLayout(type, depth).groupDepth() * type.bits() / 32; }
 
-  /// At step `nth` of a group: a line of the next panel.
-  void readNextPanel(ImplicitLocOpBuilder &b, Value group, Value nth) {
+  /// Prefetches the next panel's line of step `nth` of a group.
+  void prefetchNextPanel(ImplicitLocOpBuilder &b, Value group, Value nth) {
     const int64_t groups = attn_cpu::QuantizedLayout(type, depth).groups();
     Value step = arith::AddIOp::create(b, nth, times(b, group, stepsOfGroup()));
-    Value place = nextPanel->at(b, step, groups * stepsOfGroup());
+    Value element = nextPanel->at(b, step, groups * stepsOfGroup());
     prefetchByte(b, op.getPanel(), index(b, 0),
-                 add(b, place, groups * attn_cpu::QuantizedLayout(type, depth).groupBytes()), kSecondLevel);
+                 add(b, element, groups * attn_cpu::QuantizedLayout(type, depth).groupBytes()), kSecondLevel);
   }
 
-  /// Prefetches behind the chunk that begins at byte `at` of its group: the next group's scales; where rows do not stay
-  /// in the first-level cache, the line after the next of half of them; a row that the epilogue writes. A prefetch may
-  /// lie behind a buffer's end.
-  void readAhead(ImplicitLocOpBuilder &b, Value group, Value at) {
+  /// Emits the prefetches of the chunk that begins at byte `at` of its group: the next group's scales; for half of the
+  /// rows the line after the next, unless rows stay in L1; a row that the epilogue writes. Addresses may lie behind a
+  /// buffer's end.
+  void prefetchChunk(ImplicitLocOpBuilder &b, Value group, Value at) {
     for (int64_t tail = attn_cpu::QuantizedLayout(type, depth).codeBytes();
          attn_cpu::QuantizedLayout(type, depth).groups() > 1 &&
          tail < attn_cpu::QuantizedLayout(type, depth).groupBytes();
@@ -183,14 +182,14 @@ private:
     inRow = arith::AddIOp::create(b, inRow, times(b, group, attn_cpu::QuantizedLayout(type, depth).groupDepth()));
     Value chunk = arith::DivUIOp::create(b, inRow, index(b, kChunk));
     if (rows * depth > *kernel.prefetch.residentBytes)
-      readRowsAhead(b, chunk, inRow);
+      prefetchRows(b, chunk, inRow);
     if (row == 0)
-      readEpilogueAhead(b, chunk);
+      prefetchEpilogue(b, chunk);
   }
 
-  /// A row a chunk, so that the last chunk has the last row. Into the second-level cache, as rows whose distance is a
-  /// multiple of 4 KiB would push each other out of the first.
-  void readEpilogueAhead(ImplicitLocOpBuilder &b, Value chunk) {
+  /// Prefetches one row per chunk, so that the last chunk prefetches the last row: into L2, as rows at multiples of
+  /// 4 KiB would evict one another from L1.
+  void prefetchEpilogue(ImplicitLocOpBuilder &b, Value chunk) {
     int64_t late = std::max<int64_t>(attn_cpu::QuantizedLayout(type, depth).paddedDepth() / kChunk - tileRows(), 0);
     Value written = arith::MaxUIOp::create(b, chunk, index(b, late));
     written = arith::SubIOp::create(b, written, index(b, late));
@@ -200,53 +199,53 @@ private:
                                    kSecondLevel, /*isDataCache=*/true);
   }
 
-  void readRowsAhead(ImplicitLocOpBuilder &b, Value chunk, Value inRow) {
+  void prefetchRows(ImplicitLocOpBuilder &b, Value chunk, Value inRow) {
     const int64_t some = llvm::divideCeil(rows, kLineBytes / kChunk);
     Value first = times(b, arith::RemUIOp::create(b, chunk, index(b, kLineBytes / kChunk)), some);
     for (int64_t r = 0; r < some; ++r)
       prefetchByte(b, op.getRows(), add(b, first, row + r), add(b, inRow, 2 * kLineBytes), kFirstLevel);
   }
 
-  /// The panel's lines a chunk behind the step at byte `at` of its group. At every step: the lines of a chunk at once
-  /// would take all places in which the first-level cache waits for lines.
-  void readPanelAhead(ImplicitLocOpBuilder &b, Value group, Value at) {
+  /// Prefetches the panel's lines one chunk behind the step at byte `at` of its group. Every step prefetches its own,
+  /// as all lines of a chunk at once would fill the line fill buffers of L1.
+  void prefetchPanel(ImplicitLocOpBuilder &b, Value group, Value at) {
     Value from =
         add(b, at, chunkBytes() + 4 * column + (attn_cpu::QuantizedLayout(type, depth).groups() > 1 ? groupTail() : 0));
     for (int64_t line = 0; line < 2 * lanes * 4; line += kLineBytes)
       prefetchByte(b, op.getPanel(), group, add(b, from, line), kFirstLevel);
   }
 
-  /// Scales and zeros, behind the codes of a group.
+  /// Bytes of the scales and zero points, which follow the values of a group.
   int64_t groupTail() const {
     return attn_cpu::QuantizedLayout(type, depth).groupBytes() - attn_cpu::QuantizedLayout(type, depth).codeBytes();
   }
 
-  /// Prefetches the panel for a few rows, `stream_bytes` ahead of the step at byte `at` of its group, for all columns.
-  void readStream(ImplicitLocOpBuilder &b, Value group, Value at) {
+  /// Prefetches the panel for a few rows: all columns, `stream_bytes` behind the step at byte `at` of its group.
+  void prefetchStream(ImplicitLocOpBuilder &b, Value group, Value at) {
     if (!kernel.prefetch.steps)
       return;
     for (int64_t line = 0; line < 4 * kPanel && column == 0; line += kLineBytes)
       prefetchByte(b, op.getPanel(), group, add(b, at, *kernel.prefetch.streamBytes + line), kFirstLevel);
   }
 
-  /// Steps [first, first + count) of a group; several rows read ahead.
+  /// Emits steps [first, first + count) of a group; tiles of several rows prefetch.
   void emitChunk(ImplicitLocOpBuilder &b, Value group, Value first, int64_t count, MutableArrayRef<Value> sums) {
-    const bool isAhead = kernel.prefetch.steps && rows >= *kernel.prefetch.streamRows;
-    if (isAhead)
-      readAhead(b, group, times(b, first, 4 * kPanel));
+    const bool prefetches = kernel.prefetch.steps && rows >= *kernel.prefetch.streamRows;
+    if (prefetches)
+      prefetchChunk(b, group, times(b, first, 4 * kPanel));
     for (int64_t step = 0; step < count; ++step) {
       Value nth = add(b, first, step);
-      if (isAhead)
-        readPanelAhead(b, group, times(b, nth, 4 * kPanel));
+      if (prefetches)
+        prefetchPanel(b, group, times(b, nth, 4 * kPanel));
       else
-        readStream(b, group, times(b, nth, 4 * kPanel));
-      if (isAhead && nextPanel && isFirst())
-        readNextPanel(b, group, nth);
+        prefetchStream(b, group, times(b, nth, 4 * kPanel));
+      if (prefetches && nextPanel && isFirst())
+        prefetchNextPanel(b, group, nth);
       emitStep(b, group, nth, sums);
     }
   }
 
-  /// 16 times the low (0) or high (1) nibbles of each byte, so that their zero is 128, as that of 8 bits.
+  /// 16 times the low (0) or high (1) nibbles of each byte, so that their zero point is 128, as for 8 bits.
   Value nibbles(ImplicitLocOpBuilder &b, Value bytes, int64_t high) {
     Value words = vector::BitCastOp::create(b, wordsType(b), bytes);
     if (!high)
@@ -255,7 +254,8 @@ private:
     return vector::BitCastOp::create(b, bytesType(b), words);
   }
 
-  /// Minus zero times the sum of a row's codes: what the sums of a group begin with. Rows have it for a zero of 128.
+  /// The accumulators at the start of a group: minus the zero point times the sum of the row's values. Quantized rows
+  /// store it for the zero point 128.
   SmallVector<Value> beginSums(ImplicitLocOpBuilder &b, Value group) {
     Value zeros[2];
     for (int64_t half = 0; half < 2 && type.getZeroPoints(); ++half)
@@ -264,7 +264,7 @@ private:
     for (int64_t r = 0; r < rows; ++r) {
       Value at = add(b, times(b, group, 4), attn_cpu::QuantizedLayout(type.ofRows(), depth).rowSum(0));
       Value correction = broadcastWord(b, r, at, wordsType(b));
-      if (type.getZeroPoints()) // 16 times a zero instead of 128
+      if (type.getZeroPoints()) // 16 times the zero point instead of 128
         correction = arith::ShRSIOp::create(b, correction, splatOf(b, wordsType(b), 3));
       for (int64_t half = 0; half < 2; ++half)
         sums.push_back(type.getZeroPoints() ? Value(arith::MulIOp::create(b, correction, zeros[half])) : correction);
@@ -293,7 +293,7 @@ private:
     return arith::MulFOp::create(b, scales, sixteenth);
   }
 
-  /// The sums of a group in f32, times both scales, plus `acc` where there is one.
+  /// Casts the accumulators of a group to f32 and multiplies them by both scales; adds them to `acc` where it is given.
   SmallVector<Value> scale(ImplicitLocOpBuilder &b, Value group, ValueRange sums,
                            function_ref<Value(ImplicitLocOpBuilder &, int64_t r, int64_t half)> acc) {
     Value scales[2] = {loadScales(b, group, 0), loadScales(b, group, 1)};
@@ -312,20 +312,20 @@ private:
     return results;
   }
 
-  SmallVector<Value> place(ImplicitLocOpBuilder &b, int64_t r, int64_t half) {
+  SmallVector<Value> offsetsOf(ImplicitLocOpBuilder &b, int64_t r, int64_t half) {
     return {rowAt(b, r), index(b, column + half * lanes)};
   }
   void store(ImplicitLocOpBuilder &b, ValueRange values) {
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t half = 0; half < 2; ++half)
-        vector::StoreOp::create(b, values[2 * r + half], op.getDest(), place(b, r, half));
+        vector::StoreOp::create(b, values[2 * r + half], op.getDest(), offsetsOf(b, r, half));
   }
 
-  /// Integers of all rows by tiles, then their scales, a row at a time.
-  void emitByTiles(ImplicitLocOpBuilder &b, int64_t m) {
+  /// Emits the int8 matmul of all rows by AMX into a buffer, then multiplies each row by its scales.
+  void emitAmx(ImplicitLocOpBuilder &b, int64_t m) {
     Value integers = stackBuffer(b, b.getLoc(), {m, kPanel}, b.getI32Type()), group = index(b, 0);
-    multiplyByTiles(b, op.getRows(), op.getPanel(), integers, attn_cpu::QuantizedLayout(type, depth).paddedDepth(),
-                    /*fromZero=*/true);
+    amxMatmul(b, op.getRows(), op.getPanel(), integers, attn_cpu::QuantizedLayout(type, depth).paddedDepth(),
+              /*fromZero=*/true);
     auto each = scf::ForOp::create(b, index(b, 0), index(b, m), index(b, 1));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(each.getBody());
@@ -334,14 +334,14 @@ private:
     for (column = 0; column < kPanel; column += 2 * lanes) {
       SmallVector<Value> sums = beginSums(b, group);
       for (int64_t half = 0; half < 2; ++half) {
-        Value tile = vector::LoadOp::create(b, wordsType(b), integers, place(b, 0, half));
+        Value tile = vector::LoadOp::create(b, wordsType(b), integers, offsetsOf(b, 0, half));
         sums[half] = arith::AddIOp::create(b, sums[half], tile);
       }
       store(b, scale(b, group, sums, nullptr));
     }
   }
 
-  /// The whole depth is one group: integers to the end.
+  /// Emits a matmul whose depth is one group: accumulators stay integers to the end.
   void emitOneGroup(ImplicitLocOpBuilder &b) {
     Value group = index(b, 0);
     if (rows > 1) {
@@ -357,7 +357,7 @@ private:
                   SmallVector<Value> next(carried);
                   for (int64_t chain = 0; chain < chains; ++chain) {
                     Value nth = add(b, step, chain);
-                    readStream(b, group, times(b, nth, 4 * kPanel));
+                    prefetchStream(b, group, times(b, nth, 4 * kPanel));
                     emitStep(b, group, nth, MutableArrayRef(next).slice(2 * chain, 2));
                   }
                   return next;
@@ -386,7 +386,7 @@ private:
   void emitGroups(ImplicitLocOpBuilder &b) {
     SmallVector<Value> zeros(2 * rows, arith::ConstantOp::create(b, b.getZeroAttr(floatsType(b))));
     Value none = index(b, 0), count = index(b, attn_cpu::QuantizedLayout(type, depth).groups());
-    // Integers and f32 both in registers, or the latter in the destination.
+    // Registers hold the accumulators of a group and the f32 sums of few rows; those of more rows are in `dest`.
     if (rows <= *kernel.groupRows) {
       store(b, loop(b, none, count, 1, zeros, [&](ImplicitLocOpBuilder &b, Value group, ValueRange carried) {
               return scale(b, group, groupSums(b, group),
@@ -400,7 +400,7 @@ private:
     b.setInsertionPointToStart(groups.getBody());
     Value group = groups.getInductionVar();
     store(b, scale(b, group, groupSums(b, group), [&](ImplicitLocOpBuilder &b, int64_t r, int64_t half) -> Value {
-            return vector::LoadOp::create(b, floatsType(b), op.getDest(), place(b, r, half));
+            return vector::LoadOp::create(b, floatsType(b), op.getDest(), offsetsOf(b, r, half));
           }));
   }
 
@@ -409,16 +409,16 @@ private:
   int64_t depth;
   MicroKernel kernel;
   int64_t lanes;
-  bool hasDot; ///< whether an instruction multiplies bytes
+  bool hasInt8Dot; ///< whether the target has vpdpbusd
   int64_t row = 0, rows = 0, column = 0;
-  /// Where rows are a loop: the first one.
+  /// The first row where the matmul is a loop over rows; else null.
   Value part;
-  /// Where tiles of rows share the panel.
+  /// The prefetch of the next panel where tiles of a loop over rows share the current one.
   std::optional<NextPanel> nextPanel;
 };
 
-/// Rounds to nearest even in the conversion itself: as two ops it takes an instruction more.
-void roundAtOnce(arith::FPToSIOp op) {
+/// Fuses a rounding to nearest even with the conversion to integers that follows, as one instruction does both.
+void fuseRounding(arith::FPToSIOp op) {
   auto rounded = op.getIn().getDefiningOp<math::RoundEvenOp>();
   if (!rounded)
     return;
@@ -429,19 +429,20 @@ void roundAtOnce(arith::FPToSIOp op) {
     rounded.erase();
 }
 
-/// Views of the epilogue that can be taken before the product are, so that it can read them ahead.
+/// Moves views of the epilogue before the matmul where possible, so that the matmul can prefetch them.
 void moveViewsBefore(attn_cpu::QuantizedMatmulOp op, ArrayRef<int64_t> shape) {
   for (auto view : llvm::make_early_inc_range(op->getBlock()->getOps<memref::SubViewOp>())) {
-    auto isThere = [&](Value operand) {
+    auto isDefinedBefore = [&](Value operand) {
       Operation *definition = operand.getDefiningOp();
       return !definition || definition->getBlock() != op->getBlock() || definition->isBeforeInBlock(op);
     };
-    if (view.getType().getShape() == shape && op->isBeforeInBlock(view) && llvm::all_of(view->getOperands(), isThere))
+    if (view.getType().getShape() == shape && op->isBeforeInBlock(view) &&
+        llvm::all_of(view->getOperands(), isDefinedBefore))
       view->moveBefore(op);
   }
 }
 
-struct LowerQuantizedProducts : rapt::impl::AttnLowerQuantizedProductsBase<LowerQuantizedProducts> {
+struct LowerQuantizedMatmuls : rapt::impl::AttnLowerQuantizedMatmulsBase<LowerQuantizedMatmuls> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
       return signalPassFailure();
@@ -462,13 +463,13 @@ struct LowerQuantizedProducts : rapt::impl::AttnLowerQuantizedProductsBase<Lower
       }
       moveViewsBefore(op, dest.getShape());
       ImplicitLocOpBuilder b(op.getLoc(), op);
-      Emitter(op, *kernel, target.byteDot).emit(b);
+      Emitter(op, *kernel, target.int8Dot).emit(b);
       op.erase();
       return WalkResult::skip();
     });
     if (result.wasInterrupted())
       return signalPassFailure();
-    getOperation()->walk([](arith::FPToSIOp op) { roundAtOnce(op); });
+    getOperation()->walk([](arith::FPToSIOp op) { fuseRounding(op); });
   }
 };
 

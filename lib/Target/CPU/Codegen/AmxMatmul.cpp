@@ -1,5 +1,5 @@
-//===- MatrixTiles.cpp - Products by instructions on tiles -------------------------------===//
-#include "lib/Target/CPU/Codegen/MatrixTiles.h"
+//===- AmxMatmul.cpp - Matmuls by AMX tile instructions ----------------------------------===//
+#include "lib/Target/CPU/Codegen/AmxMatmul.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "mlir/Dialect/AMX/AMXDialect.h"
@@ -13,54 +13,53 @@ using attn_cpu::kPanel;
 
 namespace {
 
-/// Rows of a tile, and lines of 64 bytes of its second operand.
+/// Rows of an AMX tile; a tile of a panel has as many lines of 64 bytes.
 constexpr int64_t kRows = 16;
-/// Columns of a product of two tiles.
+/// Columns of an accumulator tile.
 constexpr int64_t kColumns = 16;
 
-/// One or two tiles of rows times both halves of each panel.
-struct TileProduct {
+/// The matmul of one or two tiles of rows with both halves of each panel.
+struct AmxTiles {
   Value rows, dest;
   SmallVector<Value> panels;
   bool fromZero;
   int64_t row, tiles;
 
   Type element() const { return getElementTypeOrSelf(rows.getType()); }
-  Type sum() const { return getElementTypeOrSelf(dest.getType()); }
-  /// Elements of a word of 32 bits.
-  int64_t width() const { return 32 / element().getIntOrFloatBitWidth(); }
-  bool isPairs() const { return element().isBF16(); }
-  amx::TileType operandType() const { return amx::TileType::get({kRows, kColumns * width()}, element()); }
-  amx::TileType sumType() const { return amx::TileType::get({kRows, kColumns}, sum()); }
+  Type accumulated() const { return getElementTypeOrSelf(dest.getType()); }
+  /// Consecutive k of a column that share 32 bits.
+  int64_t interleave() const { return 32 / element().getIntOrFloatBitWidth(); }
+  bool isBf16() const { return element().isBF16(); }
+  amx::TileType operandType() const { return amx::TileType::get({kRows, kColumns * interleave()}, element()); }
+  amx::TileType accumulatorType() const { return amx::TileType::get({kRows, kColumns}, accumulated()); }
 
-  /// Halves of panels.
   int64_t halves() const { return 2 * panels.size(); }
 
-  /// Where sum `nth` is: the halves' of one tile of rows after another.
-  SmallVector<Value> place(ImplicitLocOpBuilder &b, int64_t nth) const {
+  /// Offsets in `dest` of accumulator `nth`: all halves of the first tile of rows, then those of the second.
+  SmallVector<Value> offsetsOf(ImplicitLocOpBuilder &b, int64_t nth) const {
     return {index(b, row + nth / halves() * kRows), index(b, nth % halves() * kColumns)};
   }
 
   SmallVector<Value> start(ImplicitLocOpBuilder &b) const {
-    SmallVector<Value> sums;
+    SmallVector<Value> accumulators;
     for (int64_t i = 0; i < tiles * halves(); ++i)
-      sums.push_back(fromZero ? Value(amx::TileZeroOp::create(b, sumType()))
-                              : Value(amx::TileLoadOp::create(b, sumType(), dest, place(b, i))));
-    return sums;
+      accumulators.push_back(fromZero ? Value(amx::TileZeroOp::create(b, accumulatorType()))
+                                      : Value(amx::TileLoadOp::create(b, accumulatorType(), dest, offsetsOf(b, i))));
+    return accumulators;
   }
 
-  /// Where line `line` of a panel is, from column `column` on.
+  /// Indices of line `line` of a panel, from column `column` on.
   SmallVector<Value> lineAt(ImplicitLocOpBuilder &b, Value line, int64_t column) const {
-    Value offset = index(b, column * width());
-    if (isPairs())
+    Value offset = index(b, column * interleave());
+    if (isBf16())
       return {line, offset};
-    Value byte = arith::MulIOp::create(b, line, index(b, kPanel * width()));
+    Value byte = arith::MulIOp::create(b, line, index(b, kPanel * interleave()));
     return {index(b, 0), arith::AddIOp::create(b, byte, offset)};
   }
 
-  /// Half `nth` of the panels, 16 lines of it from `line` on.
+  /// Loads 16 lines of half `nth` of the panels, from `line` on.
   Value loadHalf(ImplicitLocOpBuilder &b, Value line, int64_t nth) const {
-    Value stride = isPairs() ? Value() : index(b, kPanel * width());
+    Value stride = isBf16() ? Value() : index(b, kPanel * interleave());
     return amx::TileLoadOp::create(b, operandType(), panels[nth / 2], lineAt(b, line, nth % 2 * kColumns), stride);
   }
 
@@ -69,13 +68,13 @@ struct TileProduct {
   }
 
   Value multiply(ImplicitLocOpBuilder &b, Value tile, Value half, Value sum) const {
-    if (isPairs())
+    if (isBf16())
       return amx::TileMulFOp::create(b, sum.getType(), tile, half, sum);
     return amx::TileMulIOp::create(b, sum.getType(), tile, half, sum, /*isZextLhs=*/false, /*isZextRhs=*/true);
   }
 
-  /// Adds the products of 16 lines of the panels, from `line` on, which meet the input from `column` on. One half of
-  /// several panels is in a register at a time, as four of the eight registers hold sums.
+  /// Multiplies columns of the rows, from `column` on, by 16 lines of the panels, from `line` on. Two panels are loaded
+  /// half by half, as four of the eight tile registers hold accumulators.
   SmallVector<Value> step(ImplicitLocOpBuilder &b, Value line, Value column, ValueRange sums) const {
     SmallVector<Value> next;
     if (panels.size() > 1) {
@@ -110,22 +109,22 @@ struct TileProduct {
     vector::StoreOp::create(b, zeros, buffer, ValueRange{each.getInductionVar(), index(b, 0)});
   }
 
-  /// A step of the `lines` lines from `line` on, fewer than 16: of copies.
+  /// A step over fewer than 16 lines, `lines` from `line` on: works on copies that zeros fill up.
   SmallVector<Value> lastStep(ImplicitLocOpBuilder &b, int64_t line, int64_t lines, ValueRange sums) const {
-    int64_t panelWidth = kPanel * width();
-    TileProduct last = *this;
+    int64_t panelWidth = kPanel * interleave();
+    AmxTiles last = *this;
     last.row = 0;
-    last.rows = cpu::stackBuffer(b, b.getLoc(), {tiles * kRows, kColumns * width()}, element());
+    last.rows = cpu::stackBuffer(b, b.getLoc(), {tiles * kRows, kColumns * interleave()}, element());
     SmallVector<int64_t> shape{kRows, panelWidth};
     clear(b, last.rows);
     for (Value &panel : last.panels) {
       panel =
-          cpu::stackBuffer(b, b.getLoc(), isPairs() ? shape : SmallVector<int64_t>{1, kRows * panelWidth}, element());
+          cpu::stackBuffer(b, b.getLoc(), isBf16() ? shape : SmallVector<int64_t>{1, kRows * panelWidth}, element());
       clear(b, panel);
     }
-    Value column = index(b, line * width());
+    Value column = index(b, line * interleave());
     for (int64_t r = 0; r < tiles * kRows; ++r)
-      copy(b, rows, {index(b, row + r), column}, lines * width(), last.rows, {index(b, r), index(b, 0)});
+      copy(b, rows, {index(b, row + r), column}, lines * interleave(), last.rows, {index(b, r), index(b, 0)});
     for (auto [from, to] : llvm::zip_equal(panels, last.panels))
       for (int64_t i = 0; i < lines; ++i)
         copy(b, from, lineAt(b, index(b, line + i), 0), panelWidth, to, last.lineAt(b, index(b, i), 0));
@@ -133,27 +132,27 @@ struct TileProduct {
   }
 
   void emit(ImplicitLocOpBuilder &b, int64_t depth) const {
-    int64_t lines = depth / width(), whole = lines / kRows * kRows;
-    SmallVector<Value> sums = start(b);
+    int64_t lines = depth / interleave(), whole = lines / kRows * kRows;
+    SmallVector<Value> accumulators = start(b);
     if (whole > 0)
-      sums = loop(b, index(b, 0), index(b, whole), kRows, sums,
-                  [&](ImplicitLocOpBuilder &b, Value line, ValueRange carried) {
-                    return step(b, line, arith::MulIOp::create(b, line, index(b, width())), carried);
-                  });
+      accumulators = loop(b, index(b, 0), index(b, whole), kRows, accumulators,
+                          [&](ImplicitLocOpBuilder &b, Value line, ValueRange carried) {
+                            return step(b, line, arith::MulIOp::create(b, line, index(b, interleave())), carried);
+                          });
     if (lines > whole)
-      sums = lastStep(b, whole, lines - whole, sums);
-    for (auto [i, sum] : llvm::enumerate(sums))
-      amx::TileStoreOp::create(b, dest, place(b, i), sum, Value());
+      accumulators = lastStep(b, whole, lines - whole, accumulators);
+    for (auto [i, accumulator] : llvm::enumerate(accumulators))
+      amx::TileStoreOp::create(b, dest, offsetsOf(b, i), accumulator, Value());
   }
 };
 
 } // namespace
 
-void cpu::multiplyByTiles(ImplicitLocOpBuilder &b, Value rows, ArrayRef<Value> panels, Value dest, int64_t depth,
-                          bool fromZero) {
+void cpu::amxMatmul(ImplicitLocOpBuilder &b, Value rows, ArrayRef<Value> panels, Value dest, int64_t depth,
+                    bool fromZero) {
   int64_t m = cast<MemRefType>(dest.getType()).getDimSize(0);
   for (int64_t row = 0; row < m; row += 2 * kRows)
-    TileProduct{rows, dest, SmallVector<Value>(panels), fromZero, row, std::min<int64_t>((m - row) / kRows, 2)}.emit(
+    AmxTiles{rows, dest, SmallVector<Value>(panels), fromZero, row, std::min<int64_t>((m - row) / kRows, 2)}.emit(
         b, depth);
 }
 

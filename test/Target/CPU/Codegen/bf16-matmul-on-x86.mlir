@@ -1,11 +1,11 @@
-// Products of bf16 as machine code, for processors that a test may not run on.
+// Machine code of bf16 matmuls by dot products and AMX, for processors that a test may not run on.
 
 // RUN: raptc %s --mcpu=znver5 -S | FileCheck %s --check-prefix=DOT
 // RUN: raptc %s --mcpu=sapphirerapids -S | FileCheck %s --check-prefix=TILE
 // REQUIRES: compiler
 
-// Two loads, 14 broadcasts and 28 dot products a step, no register spilled.
-// DOT-LABEL: {{^}}product.task1:
+// A step is two loads, 14 broadcasts and 28 dot products without a spill.
+// DOT-LABEL: {{^}}matmul.task1:
 // DOT-NOT: tdpbf16ps
 // DOT: prefetcht0
 // DOT-COUNT-2: vmovups {{.*}}, %zmm
@@ -14,8 +14,8 @@
 // DOT-NEXT: {{cmp|dec|add|sub}}
 // DOT: .Lfunc_end
 
-// Four loads of tiles and four products a step, no tile spilled; the dot product has half the rate of multiply-adds there.
-// TILE-LABEL: {{^}}product.task1:
+// A step is four tile loads and four tile multiplications without a spill. vdpbf16ps has half the rate of multiply-adds on this CPU.
+// TILE-LABEL: {{^}}matmul.task1:
 // TILE-NOT: vdpbf16ps
 // TILE-COUNT-4: tilezero
 // TILE-NOT: tilestored
@@ -30,7 +30,7 @@
 module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {
 attn.dim @rows min 0 max 1024
 attn.parameter @w : tensor<256x64xbf16> from [#attn.source<"w">]
-func.func @product(%x: tensor<?x256xf32> {attn.name = "x", attn.dims = ["rows"]})
+func.func @matmul(%x: tensor<?x256xf32> {attn.name = "x", attn.dims = ["rows"]})
     -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
   %w = attn.parameter_slice @w : tensor<256x64xbf16>
   %0 = attn.linear %x, %w : tensor<?x256xf32>, tensor<256x64xbf16> -> tensor<?x64xf32>

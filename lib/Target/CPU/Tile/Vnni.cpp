@@ -1,10 +1,10 @@
-//===- Pairs.cpp - Two numbers of bf16 in a word -------------------------------------===//
+//===- Vnni.cpp - Vectors of bf16 that are interleaved by 2 --------------------------===//
 //
-// The words of roundedWords are put together with others, so it rounds as integers; elsewhere
-// attn-expand-math knows what the target has.
+// bf16Words casts by integer arithmetic, as its callers merge its lanes with others. The other
+// functions emit arith.truncf, which attn-expand-math lowers as the target can.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/CPU/Tile/Pairs.h"
+#include "lib/Target/CPU/Tile/Vnni.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -18,7 +18,7 @@ Value tile::words(ImplicitLocOpBuilder &b, int64_t lanes, uint32_t bits) {
       b, DenseElementsAttr::get(wordsOf(b, lanes), b.getI32IntegerAttr(static_cast<int32_t>(bits))));
 }
 
-Value tile::roundedWords(ImplicitLocOpBuilder &b, Value numbers) {
+Value tile::bf16Words(ImplicitLocOpBuilder &b, Value numbers) {
   int64_t lanes = lanesOf(numbers);
   Value bits = arith::BitcastOp::create(b, wordsOf(b, lanes), numbers);
   Value odd = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, words(b, lanes, 16)), words(b, lanes, 1));
@@ -28,21 +28,21 @@ Value tile::roundedWords(ImplicitLocOpBuilder &b, Value numbers) {
   return arith::AndIOp::create(b, rounded, words(b, lanes, 0xffff0000));
 }
 
-static Value rounded(ImplicitLocOpBuilder &b, Value numbers) {
+static Value castToBf16(ImplicitLocOpBuilder &b, Value numbers) {
   return arith::TruncFOp::create(b, VectorType::get({lanesOf(numbers)}, b.getBF16Type()), numbers);
 }
 
-Value tile::roundedNeighbors(ImplicitLocOpBuilder &b, Value numbers) {
-  return vector::BitCastOp::create(b, wordsOf(b, lanesOf(numbers) / 2), rounded(b, numbers));
+Value tile::castNeighbors(ImplicitLocOpBuilder &b, Value numbers) {
+  return vector::BitCastOp::create(b, wordsOf(b, lanesOf(numbers) / 2), castToBf16(b, numbers));
 }
 
-Value tile::roundedInTurn(ImplicitLocOpBuilder &b, Value first, Value second) {
+Value tile::castInterleaved(ImplicitLocOpBuilder &b, Value first, Value second) {
   SmallVector<int64_t> lanes;
   for (int64_t lane = 0; lane < lanesOf(first); ++lane)
     lanes.append({lane, lanesOf(first) + lane});
-  return vector::ShuffleOp::create(b, rounded(b, first), rounded(b, second), lanes);
+  return vector::ShuffleOp::create(b, castToBf16(b, first), castToBf16(b, second), lanes);
 }
 
-Value tile::asPairs(ImplicitLocOpBuilder &b, Value words) {
+Value tile::asBf16(ImplicitLocOpBuilder &b, Value words) {
   return vector::BitCastOp::create(b, VectorType::get({2 * lanesOf(words)}, b.getBF16Type()), words);
 }
