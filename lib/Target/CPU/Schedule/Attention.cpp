@@ -1,6 +1,6 @@
 //===- Attention.cpp - Schedules of attn.attention ---------------------------------------===//
 //
-// Sizes are those that were fastest on machines with AVX2, AVX-512 and AMX
+// The numbers were the fastest on machines with AVX2, AVX-512 and AMX
 // (docs/Decisions/0008 and 0011).
 //
 //===----------------------------------------------------------------------===//
@@ -18,32 +18,32 @@ using attn_cpu::kPanel;
 
 namespace {
 
-/// Queries of tiles, largest first; by AMX two tiles in turn.
+/// Queries of tiles, largest first; AMX takes 32 queries as two tiles of 16.
 constexpr int64_t kQueries[] = {14, 1}, kMatrixQueries[] = {32, 16, 1};
-/// Most queries of a task: enough of them to use blocks of keys, which the first of them brings from a shared cache,
-/// many times; few enough for many tasks and for a state that stays in the second-level cache.
+/// Most queries of a task: enough to reuse KV blocks, which the first tile reads from a shared cache, many times; few
+/// enough for many tasks and for a state that stays in L2.
 constexpr int64_t kTaskQueries = 18 * 14, kMatrixTaskQueries = 8 * 32;
-/// Tiles of fewer queries are made for short code: one loop over KV blocks, all of which have the mask.
+/// Tiles of fewer queries have one loop over KV blocks, all of them masked, which keeps code short.
 constexpr int64_t kWideQueries = 14;
-/// Keys of a KV block where they are contiguous. Twice as many would be no faster, and leave more of a short row to the
-/// masked blocks.
+/// Keys of a KV block where they are contiguous. Twice as many are no faster, and more keys of a short sequence would
+/// be in masked blocks.
 constexpr int64_t kKeys = 128;
-/// Elements of keys and values that all tiles of a task use before they go on: 256 KiB of them in f32.
+/// Elements of keys and values that all tiles of a task use while they are in L2: 256 KiB in f32.
 constexpr int64_t kTaskElements = 1 << 16;
-/// Keys of a packed block where they are not in a cache: a panel, or two where they are VNNI-packed.
+/// Keys of a packed block without a cache: one panel, or two where keys are VNNI-packed.
 constexpr int64_t kPackedKeys = 32, kVnniPackedKeys = 64;
 /// Rows of a task that fills those behind the last sequence with zeros.
 constexpr int64_t kRestRows = 256;
-/// Least blocks of a split: reading them takes much longer than merging their state does. Most splits of a sequence,
-/// whatever its length, so that the buffer for their states is bounded.
+/// Least blocks of a split, so that reading them takes much longer than combining their state. Most splits of a
+/// sequence, so that the buffer of their states is bounded.
 constexpr int64_t kSplitBlocks = 4, kSplits = 16;
-/// Steps of k for each line of the next queries and of the result that is fetched.
+/// Steps of k per prefetched line of the next queries and of the result.
 constexpr int64_t kLineSteps = 2;
-/// Most query heads of a group that are one tile.
+/// Most query heads of a group in one tile.
 constexpr int64_t kHeads = 14;
 
-/// Limits of the code: the softmax of a tile has a row in each lane of a vector of 16, AMX takes several such
-/// tiles in turn; buffers of a task have static sizes.
+/// Limits of the lowering: softmax has one query per lane of a vector of 16, and AMX takes several such tiles; buffers
+/// of a task have static sizes.
 constexpr int64_t kMostTiles = 4, kMostQueries = 16, kMostMatrixQueries = 64, kMostTaskQueries = 1024, kMostKeys = 1024,
                   kMostTaskKeys = 1 << 16, kMostSplits = 1024;
 
@@ -53,7 +53,7 @@ int64_t extentOf(Value tensor, unsigned dim) { return cast<RankedTensorType>(ten
 int64_t channelsOf(AttentionOp op) { return extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK)); }
 int64_t valueChannelsOf(AttentionOp op) { return extentOf(op.getValue(), *op.dimOf(2, AttentionOp::DV)); }
 
-/// Whether queries of a tile may repeat: no extra operand has elements of each of them.
+/// Whether a tile may repeat queries: no extra operand has elements per query.
 bool mayRepeat(AttentionOp op) {
   return llvm::none_of(llvm::seq<unsigned>(0, op.getExtras().size()),
                        [&](unsigned i) { return op.dimOf(4 + i, AttentionOp::Q).has_value(); });
@@ -90,7 +90,7 @@ LogicalResult verifyQueries(AttentionOp op, const AttentionSchedule &schedule) {
   return success();
 }
 
-/// Reports a number of keys that are no whole blocks.
+/// Reports a number of keys that is no multiple of the block.
 LogicalResult verifyKeys(AttentionOp op, StringRef name, int64_t keys, int64_t block, int64_t most) {
   if (keys >= 1 && keys % block == 0 && keys <= std::max(most, block))
     return success();
@@ -139,7 +139,7 @@ std::string cpu::whyNotTiled(AttentionOp op) {
   if (view && (op.getValue() != view.getValues() || !cache))
     return "keys and values are not of one materialized cache";
   if (cache && attn_cpu::usesBf16Matmul(op) && !cache.getElementType().isBF16())
-    return "it is paired, and the cache is not";
+    return "its matmuls are bf16 dot products, and its cache is not bf16";
   const int64_t channels = channelsOf(op), valueChannels = valueChannelsOf(op);
   if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels))
     return "head dimensions are dynamic";
@@ -187,7 +187,7 @@ AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target)
   schedule.queries = Sizes(ArrayRef(kQueries));
   schedule.taskQueries = kTaskQueries;
   if (mayTakeMatrix(op, target)) {
-    // Fewer than 16 queries fill up a tile.
+    // Fewer than 16 queries are padded to a tile where queries may repeat.
     schedule.queries = Sizes(ArrayRef(kMatrixQueries).drop_back(mayRepeat(op)));
     schedule.taskQueries = kMatrixTaskQueries;
     schedule.kernel.matrixRows = kMatrixQueries[1];

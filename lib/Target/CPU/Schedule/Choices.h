@@ -1,7 +1,7 @@
 //===- Choices.h - Schedules of each kind of op -----------------------------------*- C++ -*-===//
 //
-// choose*: the schedules that were measured to be fast. verify*: those that the CPU's code can
-// follow, whatever their speed.
+// choose* functions return the schedules that were measured to be fast. verify* functions
+// accept every schedule that the lowering can follow, whatever its speed.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -10,31 +10,30 @@
 
 namespace rapt::cpu {
 
-/// Why the CPU's tiles do not take an op, which its neutral decomposition then does; empty: they do.
+/// Why an op is not tiled for the CPU and is lowered by its neutral decomposition instead; empty where it is tiled.
 std::string whyNotTiled(attn::LinearOp op);
 std::string whyNotTiled(attn::AttentionOp op);
 std::string whyNotTiled(attn::RecurrenceOp op);
 
-/// Rows of the weight that a matmul's tiles take: the row that fills the last pair is not read of an input that ends
-/// before it.
+/// The k of a matmul's tiles: rows of the weight without the row that pads an odd depth of a VNNI-packed weight.
 int64_t depthOf(attn::LinearOp op);
 
-/// The quantized type of a parameter's slice in panels [n/32, k, 32], or null of any other value.
+/// The quantized type of a parameter's slice in panels [n/32, k, 32]; null for any other value.
 attn::QuantizedType quantizedPanels(mlir::Value weight);
 
-/// Positions of a KV block of the cache, or 0 where attention has none.
+/// Positions of a block of the KV cache; 0 where attention has no cache.
 int64_t cacheBlockOf(attn::AttentionOp op);
-/// The query heads of a key/value head, where a grid over splits of the cache can have a tile of some of them; none
-/// where there is no such grid.
+/// The query heads of a key/value head where attention has a split-KV grid, whose tiles are heads of such a group;
+/// nullopt where it has none.
 std::optional<int64_t> splitGroupsOf(attn::AttentionOp op);
-/// Whether the heads of a group can be one tile: nothing about them differs but the query.
+/// Whether the heads of a group can be one tile: they differ in their queries alone.
 bool allowsGroups(attn::AttentionOp op);
 
-/// Schedules that are fast on the target. The op is one that the CPU's tiles take.
+/// Schedules that are fast on the target, for ops that are tiled.
 LinearSchedule chooseLinear(attn::LinearOp op, const TargetInfo &target);
 AttentionSchedule chooseAttention(attn::AttentionOp op, const TargetInfo &target);
 RecurrenceSchedule chooseRecurrence(attn::RecurrenceOp op, const TargetInfo &target);
-/// The micro-kernel by vectors; `widensVnni` where it may widen a VNNI-packed panel.
+/// The micro-kernel of vector code; `widensVnni` where it may widen a VNNI-packed panel.
 MicroKernel chooseKernel(const TargetInfo &target, bool widensVnni);
 
 mlir::LogicalResult verifyLinear(attn::LinearOp op, const LinearSchedule &schedule, const TargetInfo &target);
@@ -42,7 +41,7 @@ mlir::LogicalResult verifyAttention(attn::AttentionOp op, const AttentionSchedul
 mlir::LogicalResult verifyRecurrence(attn::RecurrenceOp op, const RecurrenceSchedule &schedule,
                                      const TargetInfo &target);
 
-/// Members that an op asks of its micro-kernel.
+/// Optional members that an op needs in its micro-kernel.
 struct KernelNeeds {
   bool vnni = false, groups = false; ///< vnni_rows, group_rows
   bool matrix = false;               ///< matrix_rows may be there
@@ -50,11 +49,11 @@ struct KernelNeeds {
 mlir::LogicalResult verifyKernel(mlir::Operation *op, const MicroKernel &kernel, KernelNeeds needs,
                                  const TargetInfo &target);
 
-/// "has a schedule whose 'name' must ", for a fault.
+/// An error that begins with "has a schedule whose 'name' must ".
 mlir::InFlightDiagnostic faultOf(mlir::Operation *op, llvm::StringRef name);
 /// Reports a number that is not from 1 to `most`.
 mlir::LogicalResult verifyMost(mlir::Operation *op, llvm::StringRef name, int64_t value, int64_t most);
-/// Reports a number that is there though nothing asks for it, or the other way round.
+/// Reports a number that is present though the op does not need it, or absent though it does.
 mlir::LogicalResult verifyPresence(mlir::Operation *op, llvm::StringRef name, bool isThere, bool isNeeded,
                                    llvm::StringRef when);
 

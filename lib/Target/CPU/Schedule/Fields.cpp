@@ -1,4 +1,4 @@
-//===- Fields.cpp - Between a schedule's members and its attribute --------------------===//
+//===- Fields.cpp - Reads a schedule from its attribute -------------------------------===//
 #include "lib/Target/CPU/Schedule/Fields.h"
 
 using namespace mlir;

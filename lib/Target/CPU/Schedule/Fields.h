@@ -1,11 +1,11 @@
-//===- Fields.h - Between a schedule's members and its attribute ------------------*- C++ -*-===//
+//===- Fields.h - Reads and writes schedules as attributes ------------------------*- C++ -*-===//
 #pragma once
 #include "lib/Target/CPU/Schedule/Schedule.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace rapt::cpu {
 
-/// Fills a schedule's members by their names; of an attribute that is not well-formed some stay as they were.
+/// Reads a schedule's members by name. Members that the attribute lacks, or has in another form, keep their values.
 class ScheduleReader {
 public:
   explicit ScheduleReader(attn::ScheduleAttr from) : from(from) {}
@@ -32,12 +32,12 @@ public:
       first = rest + " in its '" + name.str() + "'";
   }
 
-  /// The fault: a name that is missing or stands for something else, or one that the schedule does not have; empty:
-  /// nothing.
+  /// Describes what is wrong with the attribute: a name is missing, unknown, or has another form; empty where nothing
+  /// is.
   std::string fault() const;
 
 private:
-  /// `value`, whose name is one of the schedule.
+  /// Notes that `name` is a name of the schedule, and a fault where its value is missing; returns `value`.
   int64_t note(llvm::StringRef name, int64_t value, bool isNeeded);
 
   attn::ScheduleAttr from;
@@ -45,7 +45,7 @@ private:
   std::string first;
 };
 
-/// The attribute of a schedule: members that are none, or empty, have no name.
+/// Writes a schedule as an attribute. Optional members without a value and empty lists are left out.
 class ScheduleWriter {
 public:
   explicit ScheduleWriter(mlir::MLIRContext *context) : b(context) {}
@@ -77,7 +77,7 @@ template <typename Schedule> attn::ScheduleAttr attributeOf(mlir::MLIRContext *c
   return writer.get();
 }
 
-/// The schedule that a module has for `name`; none where it has none, or one that is not well-formed.
+/// The schedule `name` of a module; nullopt where it is missing or not well-formed.
 template <typename Schedule> std::optional<Schedule> moduleSchedule(mlir::ModuleOp module, llvm::StringRef name) {
   attn::ScheduleAttr all = module ? attn::ScheduleAttr::of(module) : attn::ScheduleAttr(),
                      mine = all ? all.getNested(name) : attn::ScheduleAttr();
@@ -98,7 +98,7 @@ template <typename Schedule> Schedule scheduleOf(mlir::Operation *op) {
   return schedule;
 }
 
-/// The result of a tile op, which is scheduled as `kernel` says.
+/// Sets the micro-kernel of a tile op; returns the op's result.
 template <typename Op> mlir::Value withKernel(Op op, const MicroKernel &kernel) {
   op->setAttr(attn::AttnDialect::scheduleAttr, attributeOf(op.getContext(), kernel));
   return op->getResult(0);

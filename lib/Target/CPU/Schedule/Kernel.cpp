@@ -7,34 +7,34 @@ using namespace rapt;
 using namespace rapt::cpu;
 using attn_cpu::kPanel;
 
-/// Registers beside the accumulators: two vectors of the panel and one of the rows; pairs are widened to four vectors
-/// and need a mask.
+/// Registers beside the accumulators: two vectors of the panel and one of the rows. A VNNI-packed panel that is widened
+/// needs four vectors and a mask.
 constexpr int64_t kOperands = 3, kVnniOperands = 6;
 /// Rows of an AMX tile.
 constexpr int64_t kMatrixRows = 16;
-/// Most rows of a micro-kernel: code grows with them.
+/// The limit of rows of a micro-kernel, as code grows with them.
 constexpr int64_t kMostRows = 32;
-/// Chains of accumulators of a single row: as many as a multiply-add has latency for two vectors of each.
+/// Accumulator chains of a single row: with two vectors each they hide the latency of a multiply-add.
 constexpr int64_t kChains = 4;
 
-/// Steps of k that the panel is read ahead: at two multiply-adds a cycle and 14 rows they last 112 cycles, longer than
-/// a second-level cache takes to answer.
-constexpr int64_t kStepsAhead = 8;
-/// After this many tiles of rows the next panel is in the second-level cache, or after the last one where there are
-/// fewer: of few tiles a step fetches one line, as more are no faster, and of f32 one tile alone half of the panel.
+/// Prefetch distance of the panel in steps of k: at two multiply-adds per cycle and 14 rows, 8 steps take 112 cycles,
+/// longer than the latency of L2.
+constexpr int64_t kPrefetchSteps = 8;
+/// Tiles of rows that prefetch the next panel into L2. With fewer tiles a step prefetches at most one line, as more are
+/// no faster; a single tile of f32 prefetches half of the panel.
 constexpr int64_t kTilesAPanel = 8;
-/// An input tile of at most this many bytes stays in the first-level cache from its first reading on.
+/// An input tile of at most this many bytes stays in L1 after its first read.
 constexpr int64_t kResidentBytes = 16 * 1024;
-/// Tiles with fewer rows are bound by memory: all that they fetch is the panel, which is read once, so far ahead; keys
-/// and values into the second-level cache. A single row of f32, or of bf16 for dot products, has so few instructions a
-/// line that the processor has as many lines under way by itself.
+/// Tiles with fewer rows are bound by memory: they prefetch only the panel, 16 KiB ahead, keys and values into L2. A
+/// single row of f32, or of bf16 for dot products, needs no prefetch: it has so few instructions per line that
+/// out-of-order execution keeps enough loads in flight.
 constexpr int64_t kLeastRowsToPrefetch = 5, kStreamBytes = 16 * 1024;
 
-/// Most steps of k for each line of what is ahead, and of a group without a loop: code grows with them.
+/// Limits of the steps of k per line that is prefetched, and of an unrolled group, as code grows with them.
 constexpr int64_t kMostLineSteps = 16, kMostUnrolledSteps = 128;
-/// Limits of prefetches: addresses may lie behind a buffer, by less than the offsets of instructions reach.
+/// Limits of prefetch distances: addresses may be behind a buffer's end, within the reach of an instruction's offset.
 constexpr int64_t kMostSteps = 1024, kMostBytes = 1 << 20;
-/// Steps of k between which a micro-kernel fetches ahead, whole cache lines of rows in f32.
+/// Steps of k of a chunk that prefetches: a whole cache line of an f32 row.
 constexpr int64_t kChunk = 16;
 
 InFlightDiagnostic cpu::faultOf(Operation *op, StringRef name) {
@@ -80,7 +80,7 @@ MicroKernel cpu::chooseKernel(const TargetInfo &target, bool widensVnni) {
     kernel.vnniRows = rowsBeside(kVnniOperands);
   kernel.columns = std::clamp<int64_t>(2 * target.lanesF32(), 1, kPanel);
   kernel.chains = kChains;
-  kernel.prefetch = {kStepsAhead, kTilesAPanel, kResidentBytes, kLeastRowsToPrefetch, kStreamBytes};
+  kernel.prefetch = {kPrefetchSteps, kTilesAPanel, kResidentBytes, kLeastRowsToPrefetch, kStreamBytes};
   return kernel;
 }
 

@@ -5,12 +5,12 @@
 include "mlir/Pass/PassBase.td"
 
 def AttnCPUSchedule : Pass<"attn-cpu-schedule", "::mlir::ModuleOp"> {
-  let summary = "chooses how the CPU's code does each op";
+  let summary = "chooses the schedule of each op for the CPU";
   let description = [{
     Sets `attn.schedule` on every op that has choices, from the target's capabilities (`attn.target`) and the op's shapes: tiles, micro-kernel and k blocks
-    of a matmul, tiles and KV blocks of attention, sequences of a recurrence's tile. The passes below read it, and know no tuned number. lib/Target/CPU/Schedule/Schedule.h
-    tells the names; an edited schedule that the code cannot follow is refused by its name (`attn-verify-laid-out`, `attn-cpu-tile`). An op that the CPU's
-    tiles do not take has the schedule of its neutral decomposition. Runs last in the stage laid-out.
+    of a matmul, tiles and KV blocks of attention, sequences of a recurrence's tile. Later passes read the schedule and know no tuned number.
+    lib/Target/CPU/Schedule/Schedule.h lists the names. `attn-verify-laid-out` and `attn-cpu-tile` reject an edited schedule that the lowering cannot follow. An op
+    that is not tiled for the CPU has the schedule of its neutral decomposition. Runs last in the stage `laid-out`.
 
     ```mlir
     module attributes {attn.target = {target = "cpu", vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -31,8 +31,19 @@ def AttnCPUSchedule : Pass<"attn-cpu-schedule", "::mlir::ModuleOp"> {
 def AttnVerifyLaidOut : Pass<"attn-verify-laid-out", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `laid-out`";
   let description = [{
-    The module has its target (`attn.target`). Every parameter has its layout, and its offset and stride in the weight file. A cache has its
-    layout in memory. Every op that has choices has its schedule, which the code can follow. No op is a tile yet. The dialects are attn, arith, func, linalg, math, scf and tensor.
+    The module has its target (`attn.target`). Every parameter has its layout, and its offset and stride in the weight file. A cache has its layout in memory. Every op
+    that has choices has a schedule that the lowering can follow. No op is an op of tiles. The dialects are attn, attn_cpu, arith, func, linalg, math, scf and tensor.
+
+    ```mlir
+    module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>,
+                       linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+      func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+        %y = attn.add %x, %x : tensor<?x64xf32>
+        return %y : tensor<?x64xf32>
+      }
+    }
+    ```
+    stays as it is.
   }];
 }
 

@@ -8,10 +8,10 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::cpu;
 
-/// Sequences that advance together. Reading the weight from a third-level cache takes longer than multiplying it by
-/// this many.
+/// Sequences of a tile, which share one read of the weight per time step. With fewer, reading the weight from L3 takes
+/// longer than the matmul.
 constexpr int64_t kRows = 8;
-/// Most of them: a time step is unrolled over them.
+/// The limit of sequences of a tile: code is unrolled over them.
 constexpr int64_t kMostRows = 32;
 
 int64_t cpu::recurrenceRows() { return kRows; }
@@ -21,8 +21,7 @@ static bool hasVnniWeight(attn::RecurrenceOp op) { return attn_cpu::isInterleave
 std::string cpu::whyNotTiled(attn::RecurrenceOp op) {
   if (op.getHidden() % attn_cpu::kPanel == 0)
     return "";
-  return "its hidden size " + std::to_string(op.getHidden()) + " is no multiple of " +
-         std::to_string(attn_cpu::kPanel) + ", as the CPU's code needs";
+  return "its hidden size " + std::to_string(op.getHidden()) + " is no multiple of " + std::to_string(attn_cpu::kPanel);
 }
 
 RecurrenceSchedule cpu::chooseRecurrence(attn::RecurrenceOp op, const TargetInfo &target) {

@@ -1,7 +1,7 @@
-//===- Schedule.h - Schedules of the CPU's code --------------------------------*- C++ -*-===//
+//===- Schedule.h - Schedules of the CPU target --------------------------------*- C++ -*-===//
 //
-// The members of an op's attn.schedule, by name. attn-cpu-schedule alone chooses numbers; the
-// passes below read them here.
+// The members of an op's attn.schedule, by name. attn-cpu-schedule chooses the numbers; the
+// passes after it only read them.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -11,13 +11,13 @@ namespace rapt::cpu {
 
 using Sizes = llvm::SmallVector<int64_t, 4>;
 
-/// Prefetches of a micro-kernel, all or none of them.
+/// Prefetches of a micro-kernel: all members are present, or none.
 struct Prefetch {
-  std::optional<int64_t> steps;         ///< of k by which the panel is fetched ahead, into L1
-  std::optional<int64_t> tiles;         ///< of rows during which the next panel is fetched into L2
-  std::optional<int64_t> residentBytes; ///< an input tile of more is fetched again into L1
-  std::optional<int64_t> streamRows;    ///< fewer rows are bound by memory: the panel alone is fetched, far ahead
-  std::optional<int64_t> streamBytes;   ///< so far
+  std::optional<int64_t> steps;         ///< prefetch distance of the panel into L1, in steps of k
+  std::optional<int64_t> tiles;         ///< tiles of rows that prefetch the next panel into L2
+  std::optional<int64_t> residentBytes; ///< larger input tiles do not stay in L1 and are prefetched
+  std::optional<int64_t> streamRows;    ///< tiles of fewer rows are bound by memory: they prefetch the panel alone
+  std::optional<int64_t> streamBytes;   ///< the prefetch distance of such tiles
 
   template <typename Visitor> void visit(Visitor &&v) {
     v("prefetch_steps", steps), v("prefetch_tiles", tiles), v("resident_bytes", residentBytes),
@@ -25,20 +25,20 @@ struct Prefetch {
   }
 };
 
-/// The micro-kernel of a matmul: a tile whose accumulators are in registers (mr x nr). Also the schedule of the tile
-/// ops that matmuls and attention become.
+/// The micro-kernel of a matmul: a tile of mr x nr whose accumulators are in registers. It is also the schedule of the
+/// tile ops that matmuls and attention become.
 struct MicroKernel {
-  int64_t rows = 0;                     ///< most rows at a time
-  int64_t columns = 0;                  ///< of two vectors
+  int64_t rows = 0;                     ///< mr: most rows of a tile
+  int64_t columns = 0;                  ///< nr: columns of two vectors
   std::optional<int64_t> vnniRows;      ///< most rows where a VNNI-packed panel is widened, to four vectors
-  std::optional<int64_t> groupRows;     ///< most rows whose sums of a quantized group are beside those in f32
-  std::optional<int64_t> matrixRows;    ///< rows of an AMX tile; none: vectors alone
-  std::optional<int64_t> chains;        ///< of accumulators of a single row, which wait for one another less; none: one
-  std::optional<int64_t> unrolledSteps; ///< of a quantized group that a single row takes without a loop; none: none
-  std::optional<int64_t> lineSteps;     ///< of k for each line of the matrices that are ahead; none: none is fetched
+  std::optional<int64_t> groupRows;     ///< most rows whose int32 accumulators and f32 sums are both in registers
+  std::optional<int64_t> matrixRows;    ///< rows of an AMX tile; absent: no AMX
+  std::optional<int64_t> chains;        ///< accumulator chains of a single row; absent: one
+  std::optional<int64_t> unrolledSteps; ///< a single row unrolls quantized groups of at most so many steps
+  std::optional<int64_t> lineSteps;     ///< steps of k per prefetched line of other matrices; absent: no prefetch
   Prefetch prefetch;
 
-  /// Whether `m` rows are multiplied by AMX.
+  /// Whether AMX multiplies tiles of `m` rows.
   bool takesMatrix(int64_t m) const { return matrixRows && m % *matrixRows == 0; }
 
   template <typename Visitor> void visit(Visitor &&v) {
@@ -49,16 +49,16 @@ struct MicroKernel {
   }
 };
 
-/// attn.linear: a grid of tasks, blocks of rows by packed panels.
+/// attn.linear: a grid of tasks over blocks of rows and packed panels.
 struct LinearSchedule {
-  Sizes rows;                       ///< of a task's tiles, largest first; the last one is 1
-  int64_t taskRows = 0;             ///< most rows of a task, a multiple of the most of `rows`
-  std::optional<int64_t> depth;     ///< of a k block (kc); none: k is taken whole
-  std::optional<int64_t> panels;    ///< with `depth`: most panels of a task
-  std::optional<int64_t> manyRows;  ///< with `depth`: fewer rows have one panel a task
-  std::optional<int64_t> tasks;     ///< with `depth`: as many tasks come before several panels of one
-  Sizes finish;                     ///< with `depth`: rows that get their epilogue together, as `rows`
-  std::optional<int64_t> widenRows; ///< of a VNNI-packed weight and f32 rows: from so many on a panel is widened before
+  Sizes rows;                      ///< rows of a task's tiles, largest first; the last one is 1
+  int64_t taskRows = 0;            ///< most rows of a task, a multiple of the largest of `rows`
+  std::optional<int64_t> depth;    ///< kc: rows of a k block; absent: no k-blocking
+  std::optional<int64_t> panels;   ///< with `depth`: most panels of a task
+  std::optional<int64_t> manyRows; ///< with `depth`: tasks of fewer rows have one panel
+  std::optional<int64_t> tasks;    ///< with `depth`: tasks have several panels only where at least so many tasks remain
+  Sizes finish;                    ///< with `depth`: rows of the epilogue's tiles, as `rows`
+  std::optional<int64_t> widenRows; ///< with f32 rows and a VNNI-packed weight: least rows that widen a panel once
   MicroKernel kernel;
 
   template <typename Visitor> void visit(Visitor &&v) {
@@ -67,19 +67,19 @@ struct LinearSchedule {
   }
 };
 
-/// attn.attention: a grid of blocks of queries, which take KV blocks in turn. Without those of `splits`, what they are
-/// for is not done.
+/// attn.attention: a grid of tasks over blocks of queries, which iterate over KV blocks. Sequences of one query use
+/// split-KV where `splits`, `splitKeys` and `heads` are present.
 struct AttentionSchedule {
-  Sizes queries;           ///< of a task's tiles, largest first; where the last one is above 1 it may repeat queries
+  Sizes queries;           ///< queries of a task's tiles, largest first; a last one above 1 may repeat queries
   int64_t taskQueries = 0; ///< most queries of a task
-  int64_t wideQueries = 0; ///< tiles of so many take unmasked KV blocks apart, and several blocks of a cache at once
-  int64_t keys = 0;        ///< of a KV block where keys are contiguous
-  int64_t taskKeys = 0;    ///< keys that all tiles of a task use before they go on
+  int64_t wideQueries = 0; ///< least queries of tiles with a loop of their own for unmasked KV blocks
+  int64_t keys = 0;        ///< keys of a KV block where keys are contiguous
+  int64_t taskKeys = 0;    ///< keys that all tiles of a task use while the keys are in L2
   std::optional<int64_t> packedKeys; ///< without a cache: keys of a packed block
-  std::optional<int64_t> restRows;   ///< with packed queries: rows of a task that fills those behind the last sequence
-  std::optional<int64_t> splits;     ///< of a cache: most splits of a sequence with one query
-  std::optional<int64_t> splitKeys;  ///< of a cache: least keys of a split
-  std::optional<int64_t> heads;      ///< of a cache: query heads of a group that are one tile of a split
+  std::optional<int64_t> restRows;   ///< with packed sequences: rows of a task that fills rows behind the last sequence
+  std::optional<int64_t> splits;     ///< with a cache: most splits of a sequence with one query
+  std::optional<int64_t> splitKeys;  ///< with a cache: least keys of a split
+  std::optional<int64_t> heads;      ///< with a cache: query heads of a group that are one tile of a split
   MicroKernel kernel;
 
   template <typename Visitor> void visit(Visitor &&v) {
@@ -89,34 +89,34 @@ struct AttentionSchedule {
   }
 };
 
-/// attn.recurrence: sequences that one tile takes through time together.
+/// attn.recurrence: a grid over tiles of sequences.
 struct RecurrenceSchedule {
-  int64_t rows = 0;
+  int64_t rows = 0; ///< sequences of a tile, which share one read of the weight per time step
   MicroKernel kernel;
 
   template <typename Visitor> void visit(Visitor &&v) { v("rows", rows), v("kernel", kernel); }
 };
 
-/// Schedules of no single op, which the module has beside the tiles of linalg ops (lib/Conversion/Schedule.h).
+/// Schedules of the module, beside the tiles of linalg ops (lib/Conversion/Schedule.h).
 struct CopySchedule {
-  int64_t rowBytes = 0;      ///< shorter rows are not fetched ahead
-  int64_t prefetchBytes = 0; ///< how far longer ones are
+  int64_t rowBytes = 0;      ///< shorter rows are not prefetched
+  int64_t prefetchBytes = 0; ///< the prefetch distance of longer rows
 
   template <typename Visitor> void visit(Visitor &&v) { v("row_bytes", rowBytes), v("prefetch_bytes", prefetchBytes); }
 };
 struct RowSchedule {
-  int64_t aliasBytes = 0; ///< rows at multiples of this distance push one another out of L1
-  int64_t apartBytes = 0; ///< by which rows that would alias are longer
+  int64_t aliasBytes = 0; ///< rows at multiples of this distance evict one another from L1
+  int64_t apartBytes = 0; ///< padding of rows that would alias
 
   template <typename Visitor> void visit(Visitor &&v) { v("alias_bytes", aliasBytes), v("apart_bytes", apartBytes); }
 };
 struct ElementwiseSchedule {
-  int64_t rows = 0; ///< of a tile that become one vector
+  int64_t rows = 0; ///< rows of a tile that are vectorized together
 
   template <typename Visitor> void visit(Visitor &&v) { v("rows", rows); }
 };
 
-/// Sequences of a recurrence's tile that the CPU's schedule takes: what its cost depends on.
+/// Sequences of a recurrence's tile in the CPU's schedule, on which the op's cost depends.
 int64_t recurrenceRows();
 
 } // namespace rapt::cpu

@@ -1,4 +1,4 @@
-//===- SetSchedule.cpp - The pass that chooses schedules -------------------------------===//
+//===- SetSchedule.cpp - attn-cpu-schedule: chooses schedules --------------------------===//
 #include "lib/Conversion/Schedule.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Schedule/Fields.h"
@@ -18,18 +18,17 @@ using attn::ScheduleAttr;
 
 namespace {
 
-/// Neutral decompositions of attention, and linalg ops, are tiled as the generic target does it.
+/// Tiles of neutral decompositions of attention, and of linalg ops: those of the generic target.
 constexpr neutral::AttentionTiles kNeutralAttention{16, 64};
 constexpr neutral::LinalgTiles kLinalg{16, 256};
 
-/// Bytes of a row from which on a copy fetches it ahead, and how far: longer than memory takes to answer. The processor
-/// by itself fetches what is read no further than a page's end, and nothing of what is only written.
+/// Copies prefetch rows of at least 4096 bytes, 2048 bytes ahead, which covers the latency of memory. The hardware
+/// prefetcher stops at the end of a page, and does not prefetch lines that are only written.
 constexpr CopySchedule kCopy{4096, 2048};
-/// Rows of an elementwise tile that are handled together, so that what is live fits the registers.
+/// Rows of an elementwise tile that are vectorized together, so that live values fit the registers.
 constexpr ElementwiseSchedule kElementwiseTile{2};
 
-/// Rows whose distance is a multiple of so many bytes lie on the same few lines of a first-level cache; a line more is
-/// enough.
+/// Rows at multiples of 2048 bytes map to the same few sets of L1; one cache line of padding per row avoids it.
 constexpr RowSchedule kRowSchedule{2048, 64};
 
 /// The schedule of an op; null where there is nothing to choose.

@@ -1,4 +1,4 @@
-//===- Verify.cpp - Schedules that the CPU's code can follow ----------------------------===//
+//===- Verify.cpp - Verifies schedules ---------------------------------------------------===//
 #include "lib/Target/CPU/Schedule/Verify.h"
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Conversion/Schedule.h"
@@ -32,7 +32,7 @@ template <typename Schedule> FailureOr<Schedule> read(Operation *op) {
   return schedule;
 }
 
-/// Reports a schedule of an op that has nothing to choose.
+/// Reports a schedule on an op that needs none.
 LogicalResult verifyNone(Operation *op) {
   if (!ScheduleAttr::of(op))
     return success();

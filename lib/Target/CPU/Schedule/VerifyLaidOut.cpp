@@ -1,4 +1,4 @@
-//===- VerifyLaidOut.cpp - Contract of the stage laid-out --------------------------===//
+//===- VerifyLaidOut.cpp - Verifies the contract of the stage laid-out --------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Schedule/Passes.h"
 #include "lib/Target/CPU/Schedule/Verify.h"
@@ -39,7 +39,7 @@ struct VerifyLaidOut : rapt::impl::AttnVerifyLaidOutBase<VerifyLaidOut> {
                 return op->emitOpError("gives a cache without a layout, which the laid-out stage promises");
               if ((isa<attn_cpu::AttnCPUDialect>(op->getDialect()) && !isa<attn_cpu::CastRowsOp>(op)) ||
                   isa<attn::ParallelForOp>(op))
-                return op->emitOpError("is a tile: the laid-out stage promises whole ops");
+                return op->emitOpError("is an op of tiles, which the laid-out stage must not have");
               return verifyDialects<attn::AttnDialect, attn_cpu::AttnCPUDialect, arith::ArithDialect, func::FuncDialect,
                                     linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>(
                   op, Stage::LaidOut);

@@ -1,21 +1,23 @@
-//===- Attention.cpp - attn.attention as loops over blocks of keys ------------------------===//
+//===- Attention.cpp - Tiles attn.attention as in FlashAttention ---------------------------===//
 //
-// Where keys are not in a cache, which holds them as products read them, a grid of its own
-// packs them first; of a cache in fewer bits a task widens some blocks before it uses them. The
-// grid of the op itself is (row, key/value head, query head of its group, block of
-// queries), so that tasks with the same keys follow one another. A task takes some blocks of
-// keys at a time, which stay in the second-level cache while tiles of queries use them; the
-// state of online softmax of all its queries is in scratch. Blocks that the mask excludes are
-// not visited, those that it keeps whole are visited without it; where they are packed or
-// widened a step takes several of them, the last one what is left. Meanwhile what the next tile reads
-// and this one writes is brought near. The last tile begins earlier, and computes some queries
-// again, if the queries are no whole tiles; fewer than a tile go one by one.
+// The grid is (sequence, key/value head, query head of its group, block of queries), so that
+// consecutive tasks read the same keys.
 //
-// Paired attention reads keys and values in pairs of bf16, of a cache where they lie. For instructions on tiles a task
-// has two tiles of 16 in turn, or fewer queries in tiles of 16, of which the last one's may repeat.
+// A task iterates over groups of KV blocks that fit L2. All tiles of its queries use a group
+// before the next one; the state of online softmax of all queries is in scratch buffers. KV
+// blocks that the mask excludes are skipped. KV blocks that it keeps whole have no mask. While
+// a tile computes, it prefetches the next tile's queries and its own output rows. Where the
+// queries are no multiple of a tile, the last tile begins earlier and computes some queries
+// again; fewer queries than a tile are tiles of one query.
 //
-// Log-sum-exp is made of the same state. Its max must be natural then, which a score region that changes nothing keeps
-// it. Weights are a grid of scalar loops of their own (AttentionWeights.cpp).
+// Keys without a cache are packed first, by a grid of their own. A task converts 16-bit or
+// int8 KV blocks to f32 once and reuses them for all its queries, unless matmuls are bf16 dot
+// products, which read VNNI-packed keys in place. AMX takes two tiles of 16 queries at a time.
+// Fewer than 16 queries are padded to a tile, whose last query repeats, where extra operands
+// allow it.
+//
+// Log-sum-exp needs the running max in natural units, which a score region that returns the
+// score keeps. Attention weights have a grid of their own (AttentionWeights.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
@@ -36,7 +38,7 @@ using attn_cpu::kPanel;
 
 namespace {
 
-/// The description that all tasks share.
+/// What all tasks share.
 AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int64_t valueChannels) {
   AttentionTask task{op, analyzeMask(op.getMask()), view};
   task.channels = channels, task.valueChannels = valueChannels;
@@ -45,9 +47,9 @@ AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int6
   return task;
 }
 
-/// Offsets and sizes of `m` rows from row `r` on in the slice of the result that a task owns (rank kept).
-void placeRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r,
-               SmallVector<OpFoldResult> &offsets, SmallVector<OpFoldResult> &sizes) {
+/// Offsets and sizes of `m` rows from row `r` on in the slice of the result that a task owns.
+void sliceOfRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r,
+                 SmallVector<OpFoldResult> &offsets, SmallVector<OpFoldResult> &sizes) {
   AttentionOp op = task.op;
   SmallVector<OpFoldResult> unused;
   tileOf(b, task, 3, r, m, Value(), 0, unused, sizes);
@@ -57,13 +59,13 @@ void placeRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Va
 
 int64_t resultWidth(AttentionOp op) { return op.getResult().getType().getDimSize(*op.dimOf(3, AttentionOp::DV)); }
 
-/// The tile's rows of `dest`, the slice of the result that the task owns, from row `r` of it on. The task has `count`
-/// queries.
+/// Writes the normalized results of a tile to `dest`, the task's slice of the result, from row `r` on. The task has
+/// `count` queries.
 Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, Value count, ValueRange state,
              Value dest) {
   AttentionOp op = task.op;
   SmallVector<OpFoldResult> offsets, sizes;
-  placeRows(b, task, m, r, offsets, sizes);
+  sliceOfRows(b, task, m, r, offsets, sizes);
   int64_t rows = m;
   Value own = index(b, m);
   if (task.repeatsQueries() && m == task.schedule.queries.back()) {
@@ -75,7 +77,7 @@ Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Valu
   return insert(b, normalize(b, task, state, own, tile), dest, offsets, sizes);
 }
 
-/// The tile's rows of `dest`, the task's slice of log-sum-exp, as in `finish`.
+/// Writes the log-sum-exp of a tile to `dest`, the task's slice of log-sum-exp, as `finish` does.
 Value finishLse(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, Value count, ValueRange state,
                 Value dest) {
   Value own = index(b, m);
@@ -84,27 +86,27 @@ Value finishLse(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, V
   AttentionOp op = task.op;
   const unsigned q = *op.dimOf(3, AttentionOp::Q);
   return logSumExp(b, state, own, dest, [&](ImplicitLocOpBuilder &b, Value row) {
-    SmallVector<Value> place(cast<RankedTensorType>(dest.getType()).getRank(), index(b, 0));
-    place[q] = arith::AddIOp::create(b, r, row);
-    return place;
+    SmallVector<Value> at(cast<RankedTensorType>(dest.getType()).getRank(), index(b, 0));
+    at[q] = arith::AddIOp::create(b, r, row);
+    return at;
   });
 }
 
-/// The operands to prefetch during the tile of queries from `query` on, of the task's `count` from `first` on: the next
-/// tile's queries, or the last one's again, and the tile's rows of `dest`.
-SmallVector<Value> aheadOf(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value first, Value count,
-                           Value query, Value dest) {
+/// What a tile of `m` queries from `query` on prefetches: the queries of the next tile, or those of the last tile
+/// again, and the tile's own rows of `dest`. The task has `count` queries from `first` on.
+SmallVector<Value> prefetchedBy(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value first, Value count,
+                                Value query, Value dest) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   Value next = asValue(b, affineOf(b, d0 + d1 + m, {OpFoldResult(first), OpFoldResult(query)})),
         last = asValue(b, affineOf(b, d0 + d1 - m, {OpFoldResult(first), OpFoldResult(count)}));
   SmallVector<OpFoldResult> offsets, sizes;
-  placeRows(b, task, m, query, offsets, sizes);
+  sliceOfRows(b, task, m, query, offsets, sizes);
   return {queryRows(b, task, m, arith::MinSIOp::create(b, next, last)),
           extract(b, dest, offsets, sizes, {m, resultWidth(task.op)})};
 }
 
-/// Whether a tile of `m` queries of its own, which vectors multiply, reads ahead for the next one.
-bool readsAhead(const AttentionTask &task, int64_t m) {
+/// Whether a tile of `m` queries prefetches for the next one: AMX tiles and tiles that repeat queries do not.
+bool prefetches(const AttentionTask &task, int64_t m) {
   return m >= task.schedule.wideQueries && !task.schedule.kernel.matrixRows &&
          !(task.repeatsQueries() && m == task.schedule.queries.back());
 }
@@ -114,8 +116,8 @@ Value isTiled(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, task.schedule.queries.front()));
 }
 
-/// The `count` queries of a task in tiles of one size: `body` gets a tile's rows, where its state is and its first
-/// query.
+/// Iterates over the `count` queries of a task in tiles. `body` gets the number of queries of a tile, the offset of its
+/// state and its first query.
 SmallVector<Value>
 overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count, ValueRange init,
           function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, int64_t m, Value at, Value query, ValueRange)> body) {
@@ -141,7 +143,7 @@ overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count, Value
   });
 }
 
-/// Rows [r, r + m) of each tensor of a state.
+/// Slices rows [r, r + m) of each tensor of a state.
 SmallVector<Value> stateOf(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange states, int64_t m, Value r) {
   OpFoldResult zero = b.getIndexAttr(0), rows = b.getIndexAttr(m), width = b.getIndexAttr(task.valueChannels);
   return {extract(b, states[0], {OpFoldResult(r), zero}, {rows, width}, {m, task.valueChannels}),
@@ -155,35 +157,35 @@ SmallVector<Value> withState(ImplicitLocOpBuilder &b, const AttentionTask &task,
           insert(b, state[2], states[2], {OpFoldResult(r)}, {rows})};
 }
 
-/// Blocks of keys that a task uses for all its tiles before it goes on.
-int64_t blocksTogether(const AttentionTask &task) { return task.schedule.taskKeys / task.block; }
+/// Blocks of keys that all tiles of a task use while they are in L2.
+int64_t blocksOfTask(const AttentionTask &task) { return task.schedule.taskKeys / task.block; }
 
-/// Queries [first, first + count) of the row into `dests`, the task's slices of the results.
+/// Computes queries [first, first + count) of the sequence into `dests`, the task's slices of the results.
 SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count,
                             ValueRange dests) {
-  // The last tile's state is beside that of the queries which it has in common with the tile before.
+  // Queries that the last tile computes again have a second state.
   SmallVector<Value> states = stateBuffers(b, task, task.schedule.taskQueries);
   states =
       overTiles(b, task, count, states, [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value, ValueRange carried) {
         return withState(b, task, carried, m, at, emptyState(b, stateOf(b, task, carried, m, at)));
       });
   KeyBlocks all = blocksOf(b, task, arith::AddIOp::create(b, task.offset, first), count);
-  Value most = index(b, blocksTogether(task));
-  // A few queries read what is widened from the first-level cache.
+  Value most = index(b, blocksOfTask(task));
+  // Few queries convert one block at a time, which they read from L1.
   if (needsWidening(task))
     most = arith::SelectOp::create(b, isTiled(b, task, count), most, index(b, 1));
   states = loop(b, all.from, all.end, most, states, [&](ImplicitLocOpBuilder &b, Value begin, ValueRange carried) {
     Value end = arith::MinSIOp::create(b, arith::AddIOp::create(b, begin, most), all.end);
     AttentionTask some = task;
     if (needsWidening(task))
-      some.widened = widenKeys(b, task, begin, end, blocksTogether(task));
+      some.widened = widenKeys(b, task, begin, end, blocksOfTask(task));
     auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
       Value last;
       if (task.repeatsQueries() && m == task.schedule.queries.back())
         last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, count), index(b, 1));
       QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query), last);
-      if (readsAhead(task, m))
-        tile.ahead = aheadOf(b, task, m, first, count, query, dests[0]);
+      if (prefetches(task, m))
+        tile.prefetched = prefetchedBy(b, task, m, first, count, query, dests[0]);
       KeyBlocks range = blocksOf(b, task, tile.position, index(b, m));
       for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
         *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
@@ -202,7 +204,7 @@ SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
   return overTiles(b, task, count, dests, body);
 }
 
-/// Queries [first, first + count) of the row into their place in `dests`, the whole results.
+/// Computes queries [first, first + count) of the sequence as slices of `dests`, the whole results.
 SmallVector<Insertion> attend(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count,
                               ValueRange dests) {
   AttentionOp op = task.op;
@@ -223,11 +225,11 @@ SmallVector<Insertion> attend(ImplicitLocOpBuilder &b, const AttentionTask &task
   return made;
 }
 
-/// Where the result goes, and log-sum-exp where the op has it.
-SmallVector<Value> destinationsOf(ImplicitLocOpBuilder &b, AttentionOp op, attn_cpu::CastRowsOp rounding,
+/// The destinations of the result and, where the op has it, of log-sum-exp.
+SmallVector<Value> destinationsOf(ImplicitLocOpBuilder &b, AttentionOp op, attn_cpu::CastRowsOp castRows,
                                   SmallVector<OpFoldResult> extents) {
   SmallVector<Value> dests{
-      destination(b, op.getResult(), extents, rounding ? rounding.getResult().getType().getElementType() : Type())};
+      destination(b, op.getResult(), extents, castRows ? castRows.getResult().getType().getElementType() : Type())};
   if (op.getLse()) {
     extents.erase(extents.begin() + *op.dimOf(3, AttentionOp::DV));
     dests.push_back(empty(b, op.getLse().getType(), extents));
@@ -235,7 +237,7 @@ SmallVector<Value> destinationsOf(ImplicitLocOpBuilder &b, AttentionOp op, attn_
   return dests;
 }
 
-/// Tokens of no sequence have the result 0, and as they have no keys the log-sum-exp -infinity.
+/// Fills results of tokens of no sequence with 0, and their log-sum-exp with -infinity.
 void fillRests(ImplicitLocOpBuilder &b, AttentionOp op, int64_t each, SmallVector<Value> &dests) {
   const unsigned q = *op.dimOf(3, AttentionOp::Q);
   dests[0] = fillRest(b, op.getQBegin(), q, each, dests[0]);
@@ -244,18 +246,18 @@ void fillRests(ImplicitLocOpBuilder &b, AttentionOp op, int64_t each, SmallVecto
                         arith::ConstantOp::create(b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity())));
 }
 
-/// The op is now `results`: its result, and those of log-sum-exp and weights where it has them. Heads that were written
-/// rounded are merged as they are, and the rounding finds its input rounded.
-void replace(PatternRewriter &rewriter, AttentionOp op, attn_cpu::CastRowsOp rounding, SmallVector<Value> results) {
-  // An extent may be static in the query alone, or in the result alone.
-  if (!rounding && results[0].getType() != op.getResult().getType())
+/// Replaces the op by `results`: its result, log-sum-exp and weights. With `castRows` the result is bf16 already: the
+/// heads are merged in bf16, and the cast has nothing to do.
+void replace(PatternRewriter &rewriter, AttentionOp op, attn_cpu::CastRowsOp castRows, SmallVector<Value> results) {
+  // An extent may be static in the query and dynamic in the result, or the other way round.
+  if (!castRows && results[0].getType() != op.getResult().getType())
     results[0] = tensor::CastOp::create(rewriter, op.getLoc(), op.getResult().getType(), results[0]);
-  if (!rounding)
+  if (!castRows)
     return rewriter.replaceOp(op, results);
-  auto heads = rounding.getInput().getDefiningOp<attn::MergeHeadsOp>();
+  auto heads = castRows.getInput().getDefiningOp<attn::MergeHeadsOp>();
   rewriter.modifyOpInPlace(heads, [&] {
     heads->setOperand(0, results[0]);
-    heads.getResult().setType(rounding.getResult().getType());
+    heads.getResult().setType(castRows.getResult().getType());
   });
   for (auto [old, made] : llvm::drop_begin(llvm::zip_equal(op->getResults(), results)))
     rewriter.replaceAllUsesWith(old, made);
@@ -288,26 +290,26 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     OpFoldResult rows = op.getQBegin() ? affineOf(b, d0 - 1, {extent(b, op.getQBegin(), 0)}) : extentOf(AttentionOp::B);
     OpFoldResult groups = extentOf(AttentionOp::G), queries = extentOf(AttentionOp::Q),
                  keys = extentOf(AttentionOp::KV);
-    OpFoldResult longest = longestRow(b, op.getQBegin(), rows, queries);
+    OpFoldResult longest = longestSequence(b, op.getQBegin(), rows, queries);
     auto share = shareRows(b, longest, prototype.schedule.taskQueries, prototype.schedule.queries.front());
     OpFoldResult tasks = share.first;
-    Value together = share.second;
+    Value taskQueries = share.second;
     SmallVector<OpFoldResult> resultExtents;
     for (AffineExpr expr : op.getMap(3).getResults())
       resultExtents.push_back(extentOf(static_cast<AttentionOp::Dim>(cast<AffineDimExpr>(expr).getPosition())));
-    attn_cpu::CastRowsOp rounding = roundingOf(op.getResult());
-    SmallVector<Value> dests = destinationsOf(b, op, rounding, resultExtents);
+    attn_cpu::CastRowsOp castRows = roundingOf(op.getResult());
+    SmallVector<Value> dests = destinationsOf(b, op, castRows, resultExtents);
     if (llvm::is_contained(op.getResult().getType().getShape(), 0)) { // no queries, so nothing to compute
       if (op.getWeights())
         dests.push_back(op.getWeights());
-      replace(rewriter, op, rounding, dests);
+      replace(rewriter, op, castRows, dests);
       return success();
     }
     if (op.getQBegin() && !coverAllRows(op.getQBegin()))
       fillRests(b, op, *prototype.schedule.restRows, dests);
     if (!view)
       prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys);
-    // Rows of one query each over a cache have grids of their own.
+    // Sequences of one query over a cache have split-KV grids.
     const std::optional<int64_t> splits = cpu::splitGroupsOf(op);
     Value isDecode = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, longest), index(b, 1));
     OpFoldResult here =
@@ -316,14 +318,14 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     SmallVector<Value> results =
         grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
           AttentionTask task = prototype;
-          task.row = ids[0], task.kvHead = ids[1], task.group = ids[2];
+          task.sequence = ids[0], task.kvHead = ids[1], task.group = ids[2];
           Value groupCount = asValue(b, groups);
           task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
-          Value queryCount = locateRow(b, task, queries, keys);
-          Value first = arith::MulIOp::create(b, ids[3], together);
+          Value queryCount = locateSequence(b, task, queries, keys);
+          Value first = arith::MulIOp::create(b, ids[3], taskQueries);
           Value left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, queryCount, first), index(b, 0));
-          Value count = arith::MinSIOp::create(b, left, together);
-          // A task beyond its row's tiles has no query; it points at the row's first, and writes nothing.
+          Value count = arith::MinSIOp::create(b, left, taskQueries);
+          // A task beyond its sequence's queries writes nothing: its slices begin at the first query and are empty.
           Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
           first = arith::SelectOp::create(b, isEmpty, index(b, 0), first);
 
@@ -332,8 +334,8 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     if (splits)
       results = attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), *splits, queries, keys, isDecode, results);
     if (op.getWeights())
-      results.push_back(weigh(b, op));
-    replace(rewriter, op, rounding, results);
+      results.push_back(updateWeights(b, op));
+    replace(rewriter, op, castRows, results);
     return success();
   }
 };

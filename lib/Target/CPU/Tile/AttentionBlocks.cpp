@@ -1,4 +1,4 @@
-//===- AttentionBlocks.cpp - Tiles of queries over blocks of keys -----------------------===//
+//===- AttentionBlocks.cpp - Iteration of tiles of queries over KV blocks ---------------===//
 #include "lib/Target/CPU/Tile/AttentionBlocks.h"
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
@@ -14,10 +14,11 @@ using namespace rapt::tile;
 using attn::AttentionOp;
 using attn_cpu::kPanel;
 
-/// The running maximum starts here: finite, so that a masked score minus it is -infinity and not NaN.
+/// The initial running max: finite, so that a masked score minus it is -infinity and not NaN.
 static constexpr float kFloor = std::numeric_limits<float>::lowest();
 
-/// A region of attention becomes that of a state: elements that do not change are values from outside.
+/// Clones a region of attn.attention into attn_cpu.attention_state; elements of extra operands that depend neither on q
+/// nor on kv become values from outside.
 static void cloneRegion(Region &from, Region &to, const AttentionExtras &extras, unsigned firstExtra) {
   IRMapping mapping;
   from.cloneInto(&to, mapping);
@@ -34,7 +35,7 @@ static void cloneRegion(Region &from, Region &to, const AttentionExtras &extras,
   }
 }
 
-/// A score region that leaves scores as they are, in natural units.
+/// Adds a score region that returns the score, which keeps scores in natural units.
 static void addNaturalScore(ImplicitLocOpBuilder &b, AttentionOp op, Region &to, const AttentionExtras &extras) {
   SmallVector<Type> types{b.getF32Type()};
   types.append(4, b.getIndexType());
@@ -50,37 +51,38 @@ bool tile::isNatural(AttentionOp op) { return !op.getScore().empty() || op.getLs
 
 static int64_t extentOf(Value tensor, unsigned dim) { return cast<RankedTensorType>(tensor.getType()).getDimSize(dim); }
 
-/// The part of what lies ahead that a step prefetches, in 65536ths: nearly as much in each from block `from` to `to`.
-static std::pair<Value, Value> shareAhead(ImplicitLocOpBuilder &b, Value from, Value to, int64_t together, Value nth) {
+/// The share of the prefetched matrices of the iteration `nth`, in 65536ths: iterations of `blocks` blocks from `from`
+/// to `to` have nearly equal shares.
+static std::pair<Value, Value> prefetchShare(ImplicitLocOpBuilder &b, Value from, Value to, int64_t blocks, Value nth) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  Value each = asValue(b, affineOf(b, (d1 - d0).ceilDiv(together), {OpFoldResult(from), OpFoldResult(to)})),
-        step = asValue(b, affineOf(b, (d1 - d0).floorDiv(together), {OpFoldResult(from), OpFoldResult(nth)}));
+  Value each = asValue(b, affineOf(b, (d1 - d0).ceilDiv(blocks), {OpFoldResult(from), OpFoldResult(to)})),
+        step = asValue(b, affineOf(b, (d1 - d0).floorDiv(blocks), {OpFoldResult(from), OpFoldResult(nth)}));
   each = arith::DivUIOp::create(b, index(b, 65536), each);
   Value begin = arith::MulIOp::create(b, step, each), end = arith::AddIOp::create(b, begin, each);
   return {begin, end};
 }
 
-/// State (acc, max, sum) after blocks [from, to), of which a step takes `together`, one that is masked, from key
-/// `limit` on at least, what is left if it is less.
+/// The state (acc, max, sum) after blocks [from, to), in KV blocks of `blocks` blocks. With `limit` they are masked, at
+/// least from the key `limit` on, and the last KV block may have fewer blocks.
 static SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
-                                     Value from, Value to, int64_t together, Value limit, ValueRange init) {
+                                     Value from, Value to, int64_t blocks, Value limit, ValueRange init) {
   const bool masked = bool(limit);
-  return loop(b, from, to, together, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
-    OpFoldResult count = b.getIndexAttr(together);
-    if (masked && together > 1)
+  return loop(b, from, to, blocks, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
+    OpFoldResult count = b.getIndexAttr(blocks);
+    if (masked && blocks > 1)
       count =
           affineMin(b, {affineOf(b, b.getAffineDimExpr(0) - b.getAffineDimExpr(1), {OpFoldResult(to), nth}), count});
     auto [keys, values] = keyTiles(b, task, nth, count);
-    std::pair<Value, Value> part =
-        tile.ahead.empty() ? std::pair<Value, Value>() : shareAhead(b, from, to, together, nth);
+    std::pair<Value, Value> share =
+        tile.prefetched.empty() ? std::pair<Value, Value>() : prefetchShare(b, from, to, blocks, nth);
     Value firstKey = arith::MulIOp::create(b, nth, index(b, task.block));
     AttentionOp op = task.op;
     auto step = attn_cpu::AttentionStateOp::create(
         b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], tile.query, keys, values, op.getScale(),
-        task.row, task.head, tile.position, firstKey, limit, tile.extras.tensors, op.getAdditive(), tile.ahead,
-        part.first, part.second, state[0], state[1], state[2],
+        task.sequence, task.head, tile.position, firstKey, limit, tile.extras.tensors, op.getAdditive(),
+        tile.prefetched, share.first, share.second, state[0], state[1], state[2],
         tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps), tile.isGroup,
-        task.pairs(extentOf(tile.query, 0)));
+        task.usesBf16Matmul(extentOf(tile.query, 0)));
     cpu::withKernel(step, task.schedule.kernel);
     if (op.getScore().empty() && isNatural(op))
       addNaturalScore(b, op, step.getScore(), tile.extras);
@@ -94,8 +96,8 @@ static SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTas
 
 Value tile::normalize(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange state, Value count, Value dest) {
   Value acc = state[0], sum = state[2];
-  // Scores that are all -infinity, which a score region gives, leave the sum 0. acc is then 0 times each value: NaN
-  // where a value is NaN or infinite. Masked keys leave nothing in acc.
+  // A score region may return -infinity for all keys, which leaves the sum 0. acc is then 0 times the values: NaN where
+  // a value is NaN or infinite. Masked keys add nothing to acc.
   AttentionOp op = task.op;
   const bool scored = isNatural(op);
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0)),
@@ -138,14 +140,14 @@ Insertion tile::withoutChannels(AttentionOp op, Insertion of) {
   return of;
 }
 
-Value tile::extractLse(ImplicitLocOpBuilder &b, Value lse, const Insertion &place) {
+Value tile::extractLse(ImplicitLocOpBuilder &b, Value lse, const Insertion &slice) {
   SmallVector<int64_t> shape;
-  for (OpFoldResult size : place.sizes)
+  for (OpFoldResult size : slice.sizes)
     shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
-  return extract(b, lse, place.offsets, place.sizes, shape);
+  return extract(b, lse, slice.offsets, slice.sizes, shape);
 }
 
-/// A copy of `m` queries of which `read` gives 32 channels.
+/// Copies `m` queries; `read` gives 32 channels of one.
 static Value copyQueries(ImplicitLocOpBuilder &b, int64_t m, int64_t channels,
                          function_ref<Value(ImplicitLocOpBuilder &, Value r, Value c)> read) {
   Value dest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, channels}, b.getF32Type());
@@ -156,29 +158,29 @@ static Value copyQueries(ImplicitLocOpBuilder &b, int64_t m, int64_t channels,
   });
 }
 
-Value tile::queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow) {
+Value tile::queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inSequence) {
   AttentionOp op = task.op;
   SmallVector<OpFoldResult> offsets, sizes;
-  tileOf(b, task, 0, arith::AddIOp::create(b, task.firstQuery, inRow), m, Value(), 0, offsets, sizes);
+  tileOf(b, task, 0, arith::AddIOp::create(b, task.firstQuery, inSequence), m, Value(), 0, offsets, sizes);
   return extract(b, op.getQuery(), offsets, sizes, {m, extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK))});
 }
 
-QueryTile tile::queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow, Value last) {
+QueryTile tile::queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inSequence, Value last) {
   Value query;
   if (last) {
     query = copyQueries(b, m, task.channels, [&](ImplicitLocOpBuilder &b, Value r, Value c) {
-      Value there = arith::MinSIOp::create(b, arith::AddIOp::create(b, inRow, r), last);
+      Value there = arith::MinSIOp::create(b, arith::AddIOp::create(b, inSequence, r), last);
       return readPanel(b, queryRows(b, task, 1, there), {index(b, 0), c});
     });
   } else {
-    query = queryRows(b, task, m, inRow);
+    query = queryRows(b, task, m, inSequence);
     // Channels are padded with zeros.
     if (extentOf(query, 1) != task.channels)
       query = copyQueries(b, m, task.channels, [tile = query](ImplicitLocOpBuilder &b, Value r, Value c) {
         return readPanel(b, tile, {r, c});
       });
   }
-  return {query, sliceExtras(b, task, inRow, m), arith::AddIOp::create(b, task.offset, inRow)};
+  return {query, sliceExtras(b, task, inSequence, m), arith::AddIOp::create(b, task.offset, inSequence)};
 }
 
 SmallVector<Value> tile::emptyState(ImplicitLocOpBuilder &b, ValueRange dest) {
@@ -189,10 +191,10 @@ SmallVector<Value> tile::emptyState(ImplicitLocOpBuilder &b, ValueRange dest) {
 }
 
 SmallVector<Value> tile::stateBuffers(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m) {
-  SmallVector<Value> room;
+  SmallVector<Value> buffers;
   for (SmallVector<int64_t> shape : {SmallVector<int64_t>{m, task.valueChannels}, {m}, {m}})
-    room.push_back(tensor::EmptyOp::create(b, shape, b.getF32Type()));
-  return room;
+    buffers.push_back(tensor::EmptyOp::create(b, shape, b.getF32Type()));
+  return buffers;
 }
 
 KeyBlocks tile::blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Value q, Value count) {
@@ -225,24 +227,26 @@ KeyBlocks tile::blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Val
   return range;
 }
 
-// Keys that lie together are taken in wide steps, as what a step does once costs the same for all widths. Those that
-// not all queries see, and a rest, have the mask, even where it excludes nothing; blocks that lie apart in a cache, or
-// that instructions on tiles multiply, are then taken one at a time.
+// Contiguous keys use wide KV blocks: the per-block cost (max, rescale) does not depend on the width. Blocks to which
+// not all queries attend, and a rest, are masked, even where the mask excludes nothing. Masked KV blocks of a paged
+// cache, or of AMX, are one block wide.
 SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, int64_t m,
                                 const KeyBlocks &range, ValueRange init) {
   SmallVector<Value> state(init);
   Value maskedFrom = range.from;
   const bool isWide = m >= task.schedule.wideQueries;
-  const int64_t together = liesTogether(task) || (isWide && task.pairs(m)) ? task.schedule.keys / task.block : 1,
-                masked = liesTogether(task) && !task.schedule.kernel.takesMatrix(m) ? together : 1;
+  const int64_t blocks = hasContiguousBlocks(task) || (isWide && task.usesBf16Matmul(m))
+                             ? task.schedule.keys / task.block
+                             : 1,
+                masked = hasContiguousBlocks(task) && !task.schedule.kernel.takesMatrix(m) ? blocks : 1;
   if (task.bounds.exact && (task.view || isWide)) {
     if (task.bounds.lower)
       state = overBlocks(b, task, tile, range.from, range.wholeFrom, masked, range.keyEnd, state);
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    maskedFrom = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(together) * together,
+    maskedFrom = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(blocks) * blocks,
                                      {OpFoldResult(range.wholeFrom), OpFoldResult(range.wholeEnd)}));
     maskedFrom = arith::MaxSIOp::create(b, maskedFrom, range.wholeFrom);
-    state = overBlocks(b, task, tile, range.wholeFrom, maskedFrom, together, /*limit=*/Value(), state);
+    state = overBlocks(b, task, tile, range.wholeFrom, maskedFrom, blocks, /*limit=*/Value(), state);
   }
   return overBlocks(b, task, tile, maskedFrom, range.end, masked, range.keyEnd, state);
 }

@@ -1,68 +1,70 @@
-//===- AttentionBlocks.h - Tiles of queries over blocks of keys -------------*- C++ -*-===//
+//===- AttentionBlocks.h - Iteration of tiles of queries over KV blocks -----*- C++ -*-===//
 #pragma once
 #include "lib/Target/CPU/Tile/AttentionTask.h"
 
 namespace rapt::tile {
 
-/// A tile of queries as attention_state takes it.
+/// A tile of queries and its operands of attn_cpu.attention_state.
 struct QueryTile {
   Value query;
   AttentionExtras extras;
-  Value position;                      ///< absolute, of the first query
-  bool isGroup = false;                ///< all are of one position, in the heads of a group
-  llvm::SmallVector<Value> ahead = {}; ///< what is read (at even places) and written after it
+  Value position;                           ///< absolute, of the first query
+  bool isGroup = false;                     ///< the queries are one position in the heads of a group
+  llvm::SmallVector<Value> prefetched = {}; ///< matrices read (even positions) and written (odd) after it
 };
 
-/// Blocks of keys: any of some queries sees those of [from, end), all of them see those of [wholeFrom, wholeEnd).
+/// KV blocks of some queries: some query attends to blocks [from, end); all queries attend to all of [wholeFrom,
+/// wholeEnd), which needs no mask.
 struct KeyBlocks {
   Value from, wholeFrom, wholeEnd, end;
-  Value keyEnd; ///< the key from which on none of them sees any, in block `end` - 1 or behind it
+  Value keyEnd; ///< no query attends to keys from here on; in block `end` - 1 or behind it
 };
 
-/// Queries [inRow, inRow + m) of the row as they are stored, [m, channels].
-Value queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow);
+/// Queries [inSequence, inSequence + m) of the sequence in place, [m, channels].
+Value queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inSequence);
 
-/// Queries [inRow, inRow + m) of the row as a tile; those beyond the query `last`, if it is given, repeat that.
-QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inRow, Value last = Value());
+/// Queries [inSequence, inSequence + m) of the sequence as a tile; queries beyond `last`, where it is given, repeat it.
+QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inSequence,
+                    Value last = Value());
 
-/// The row's first query in all `m` heads of its group.
+/// The sequence's first query in all `m` heads of its group.
 QueryTile groupTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m);
 
-/// Room for the state (acc, max, sum) of `m` queries.
+/// Buffers for the state (acc, max, sum) of `m` queries.
 llvm::SmallVector<Value> stateBuffers(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m);
-/// The state before the first key: (acc, max, sum) in `dest`.
+/// The initial state (acc, max, sum) in the buffers `dest`.
 llvm::SmallVector<Value> emptyState(ImplicitLocOpBuilder &b, ValueRange dest);
 
-/// The blocks of `count` queries from the absolute position `q` on.
+/// The KV blocks of `count` queries from the absolute position `q` on.
 KeyBlocks blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Value q, Value count);
 
-/// The state of `m` queries after the blocks of `range`.
+/// The state of `m` queries after iterating over the KV blocks of `range`.
 llvm::SmallVector<Value> update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, int64_t m,
                                 const KeyBlocks &range, ValueRange init);
 
-/// acc / sum of a state's first `count` queries, 0 where the sum is 0, into rows of `dest`.
+/// Writes acc / sum of a state's first `count` queries to rows of `dest`; 0 where the sum is 0.
 Value normalize(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange state, Value count, Value dest);
 
-/// Whether the state's maximum is in natural units: a score region gives such scores, and log-sum-exp reads it.
+/// Whether the running max is in natural units: results of a score region are, and log-sum-exp needs it.
 bool isNatural(attn::AttentionOp op);
-/// max + log(sum) of a state's first `count` queries, -infinity where the sum is 0, into `dest`, a slice of
-/// log-sum-exp. `at` is the place of the query `row` there.
+/// Writes max + log(sum) of a state's first `count` queries to `dest`, a slice of log-sum-exp; -infinity where the sum
+/// is 0. `at` gives the indices of the query `row` in `dest`.
 Value logSumExp(ImplicitLocOpBuilder &b, ValueRange state, Value count, Value dest,
                 llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &, Value row)> at);
 
-/// Where log-sum-exp lies beside the part `of` of the result, whose dim dv comes behind that of queries.
+/// The slice of log-sum-exp that belongs to the slice `of` of the result: it lacks the dim dv.
 Insertion withoutChannels(attn::AttentionOp op, Insertion of);
-/// The part of log-sum-exp at `place`.
-Value extractLse(ImplicitLocOpBuilder &b, Value lse, const Insertion &place);
+/// Extracts a slice of log-sum-exp.
+Value extractLse(ImplicitLocOpBuilder &b, Value lse, const Insertion &slice);
 
-/// Rows of one query each, after the general grid, which has left them alone: `results` (of the op, and log-sum-exp
-/// where it has that) with theirs in it. `rows` and `keyHeads` are extents, `groups` the query heads of a
-/// key/value head; `isDecode` is whether all rows are such, else there is nothing to do.
+/// Split-KV attention: where every sequence has one query (`isDecode`), fills `results`, which the general grid has
+/// left alone: the op's result, and log-sum-exp where the op has it. `rows` and `keyHeads` are extents, `groups` the
+/// query heads of a key/value head.
 llvm::SmallVector<Value> attendSplit(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
                                      OpFoldResult keyHeads, int64_t groups, OpFoldResult queries, OpFoldResult keys,
                                      Value isDecode, ValueRange results);
 
-/// The attention weights that the op updates, with those of its heads and layer in them.
-Value weigh(ImplicitLocOpBuilder &b, attn::AttentionOp op);
+/// The attention probabilities that the op returns, updated for its heads and layer.
+Value updateWeights(ImplicitLocOpBuilder &b, attn::AttentionOp op);
 
 } // namespace rapt::tile

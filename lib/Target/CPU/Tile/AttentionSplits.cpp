@@ -1,9 +1,9 @@
-//===- AttentionSplits.cpp - One query a row over splits of the cache ----------------------===//
+//===- AttentionSplits.cpp - Split-KV attention (flash-decoding) ---------------------------===//
 //
-// Rows of one query each have little to do in every head, and a long cache to read: the grid
-// is (row, key/value head, some of its query heads, split of the keys). The heads of a group
-// are one tile, so that its keys are read once, and the splits of a row follow from its own
-// length, never from the number of threads. A second grid merges the splits' states.
+// In decode a sequence has one query and a long cache. The grid is (sequence, key/value head,
+// tile of its query heads, split). The heads of a group are one tile, so that each key is
+// read once. The splits of a sequence depend on its length, never on the number of threads. A
+// second grid combines the states of the splits.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
@@ -20,33 +20,34 @@ namespace {
 struct SplitAttention {
   AttentionTask prototype;
   OpFoldResult rows, keyHeads, queries, keys;
-  int64_t groups, heads; ///< query heads of a key/value head, of which a tile has `heads`
+  int64_t groups, heads; ///< query heads of a key/value head, and of a tile
 
-  /// A task of row, key/value head and tile of its group, the first three of `ids`. Returns the row's queries: 0 or 1.
+  /// Sets the task's sequence, key/value head and query heads from the first three of `ids`. Returns the sequence's
+  /// number of queries, 0 or 1.
   Value locate(ImplicitLocOpBuilder &b, AttentionTask &task, ValueRange ids) const {
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    task.row = ids[0], task.kvHead = ids[1];
+    task.sequence = ids[0], task.kvHead = ids[1];
     task.group = asValue(b, affineOf(b, d0 * heads, {OpFoldResult(ids[2])}));
     task.head = asValue(b, affineOf(b, d0 * groups + d1, {OpFoldResult(ids[1]), OpFoldResult(task.group)}));
-    return locateRow(b, task, queries, keys);
+    return locateSequence(b, task, queries, keys);
   }
 
   KeyBlocks blocks(ImplicitLocOpBuilder &b, const AttentionTask &task) const {
     return blocksOf(b, task, task.offset, index(b, 1));
   }
 
-  /// Blocks of each split of a row that sees those before `end`, and how many splits it has.
+  /// Blocks per split of a sequence that attends to the blocks before `end`.
   Value splitSize(ImplicitLocOpBuilder &b, Value end) const {
-    Value share = asValue(b, affineOf(b, b.getAffineDimExpr(0).ceilDiv(mostOfRow()), {OpFoldResult(end)}));
-    return arith::MaxSIOp::create(b, share, index(b, leastBlocks()));
+    Value share = asValue(b, affineOf(b, b.getAffineDimExpr(0).ceilDiv(maxSplits()), {OpFoldResult(end)}));
+    return arith::MaxSIOp::create(b, share, index(b, minBlocks()));
   }
-  int64_t mostOfRow() const { return *prototype.schedule.splits; }
-  int64_t leastBlocks() const { return *prototype.schedule.splitKeys / prototype.block; }
+  int64_t maxSplits() const { return *prototype.schedule.splits; }
+  int64_t minBlocks() const { return *prototype.schedule.splitKeys / prototype.block; }
   Value splitsTo(ImplicitLocOpBuilder &b, Value end) const {
     return arith::CeilDivUIOp::create(b, end, splitSize(b, end));
   }
 
-  /// The most splits that a row has; none without `isDecode`.
+  /// The most splits of a sequence; 0 without `isDecode`.
   Value mostSplits(ImplicitLocOpBuilder &b, Value isDecode) const {
     Value all = arith::SelectOp::create(b, isDecode, asValue(b, rows), index(b, 0));
     return loop(b, index(b, 0), all, 1, index(b, 0), [&](ImplicitLocOpBuilder &b, Value row, Value most) -> Value {
@@ -60,7 +61,7 @@ struct SplitAttention {
     return heads > 1 ? groupTile(b, task, heads) : queryTile(b, task, 1, index(b, 0));
   }
 
-  /// The state after blocks of `range`; those that products cannot read are widened one by one.
+  /// The state after the KV blocks of `range`. Blocks that matmuls cannot read are converted to f32 one by one.
   SmallVector<Value> attend(ImplicitLocOpBuilder &b, const AttentionTask &task, const KeyBlocks &range) const {
     QueryTile tile = query(b, task);
     SmallVector<Value> state = emptyState(b, stateBuffers(b, task, heads));
@@ -83,22 +84,23 @@ struct SplitAttention {
   /// The states of all splits: acc [rows, key heads, tiles, splits, heads, channels], max and sum without channels.
   SmallVector<Value> partialStates(ImplicitLocOpBuilder &b, OpFoldResult activeRows, OpFoldResult splits) const {
     attn::KVViewOp view = prototype.view;
-    OpFoldResult least = affineOf(b, b.getAffineDimExpr(0).ceilDiv(leastBlocks()), {extent(b, view.getTable(), 1)}),
-                 most = affineMin(b, {least, b.getIndexAttr(mostOfRow())});
+    OpFoldResult least = affineOf(b, b.getAffineDimExpr(0).ceilDiv(minBlocks()), {extent(b, view.getTable(), 1)}),
+                 most = affineMin(b, {least, b.getIndexAttr(maxSplits())});
     OpFoldResult tiles = b.getIndexAttr(groups / heads), count = b.getIndexAttr(heads),
                  channels = b.getIndexAttr(prototype.valueChannels);
-    auto room = [&](SmallVector<OpFoldResult> extents) -> Value {
+    auto makeBuffer = [&](SmallVector<OpFoldResult> extents) -> Value {
       return tensor::EmptyOp::create(b, extents, b.getF32Type());
     };
-    Value dests[] = {room({rows, keyHeads, tiles, most, count, channels}), room({rows, keyHeads, tiles, most, count}),
-                     room({rows, keyHeads, tiles, most, count})};
+    Value dests[] = {makeBuffer({rows, keyHeads, tiles, most, count, channels}),
+                     makeBuffer({rows, keyHeads, tiles, most, count}),
+                     makeBuffer({rows, keyHeads, tiles, most, count})};
     auto body = [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
       AttentionTask task = prototype;
       Value found = locate(b, task, ids);
       KeyBlocks range = blocks(b, task);
       Value size = splitSize(b, range.end), begin = arith::MulIOp::create(b, ids[3], size);
       Value end = arith::AddIOp::create(b, begin, size);
-      // A task beyond its row's keys writes nothing.
+      // A task beyond its sequence's keys writes nothing.
       Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, begin, range.end);
       found = arith::SelectOp::create(b, some, found, index(b, 0));
       return writeState(b, task, within(b, range, begin, end), ids, found, dests);
@@ -106,8 +108,8 @@ struct SplitAttention {
     return grid(b, {activeRows, keyHeads, tiles, splits}, dests, body);
   }
 
-  /// Where `count` parts of a task's row, head and tile lie in partial tensor `i`, from part `split` on.
-  Insertion place(ImplicitLocOpBuilder &b, unsigned i, ValueRange ids, Value split, Value count) const {
+  /// The slice of partial tensor `i` with `count` splits of a task's sequence, head and tile, from `split` on.
+  Insertion sliceOf(ImplicitLocOpBuilder &b, unsigned i, ValueRange ids, Value split, Value count) const {
     OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
     Insertion at;
     at.offsets = {ids[0], ids[1], ids[2], split, zero};
@@ -128,7 +130,7 @@ struct SplitAttention {
     SmallVector<Insertion> insertions;
     SmallVector<Value> slices;
     for (unsigned i = 0; i < 3; ++i) {
-      insertions.push_back(place(b, i, ids, ids[3], count));
+      insertions.push_back(sliceOf(b, i, ids, ids[3], count));
       slices.push_back(extract(b, dests[i], insertions[i].offsets, insertions[i].sizes, shapeOf(i)));
     }
     SmallVector<Value> written =
@@ -147,23 +149,23 @@ struct SplitAttention {
     return insertions;
   }
 
-  /// The states of each row's splits, merged, into `results`.
-  SmallVector<Value> merge(ImplicitLocOpBuilder &b, OpFoldResult activeRows, ValueRange partial,
-                           ValueRange results) const {
+  /// Combines the states of each sequence's splits and writes the normalized results.
+  SmallVector<Value> combine(ImplicitLocOpBuilder &b, OpFoldResult activeRows, ValueRange partial,
+                             ValueRange results) const {
     OpFoldResult tiles = b.getIndexAttr(groups / heads);
     auto body = [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
       AttentionTask task = prototype;
       Value found = locate(b, task, ids), parts = splitsTo(b, blocks(b, task).end);
       SmallVector<Value> slices;
       for (unsigned i = 0; i < 3; ++i) {
-        Insertion at = place(b, i, ids, index(b, 0), parts);
+        Insertion at = sliceOf(b, i, ids, index(b, 0), parts);
         slices.push_back(extract(b, partial[i], at.offsets, at.sizes, shapeOf(i)));
       }
       SmallVector<Value> state = emptyState(b, stateBuffers(b, task, heads));
       AttentionOp op = task.op;
-      auto merged = attn_cpu::AttentionMergeOp::create(b, state[0].getType(), state[1].getType(), state[2].getType(),
-                                                       slices[0], slices[1], slices[2], state[0], state[1], state[2],
-                                                       /*scored=*/isNatural(op));
+      auto combined = attn_cpu::AttentionMergeOp::create(b, state[0].getType(), state[1].getType(), state[2].getType(),
+                                                         slices[0], slices[1], slices[2], state[0], state[1], state[2],
+                                                         /*scored=*/isNatural(op));
       unsigned q = *op.dimOf(3, AttentionOp::Q);
       SmallVector<OpFoldResult> sizes;
       Insertion out;
@@ -180,31 +182,31 @@ struct SplitAttention {
         SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
         offsets[q] = nth;
         Value tile = extract(b, carried, offsets, sizes, {heads, task.valueChannels});
-        tile = normalize(b, task, merged.getResults(), index(b, heads), tile);
+        tile = normalize(b, task, combined.getResults(), index(b, heads), tile);
         return insert(b, tile, carried, offsets, sizes);
       });
       SmallVector<Insertion> made{out};
       if (dests.size() > 1)
-        made.push_back(placeLse(b, task, merged.getResults(), found, out, dests[1]));
+        made.push_back(lseOf(b, task, combined.getResults(), found, out, dests[1]));
       return made;
     };
     return grid(b, {activeRows, keyHeads, tiles}, results, body);
   }
 
-  /// Log-sum-exp of a row's heads where it has a query (`found`), beside the result `out`.
-  Insertion placeLse(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange state, Value found, Insertion out,
-                     Value dest) const {
+  /// Writes log-sum-exp of a sequence's heads where it has a query (`found`), for the slice `out` of the result.
+  Insertion lseOf(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange state, Value found, Insertion out,
+                  Value dest) const {
     AttentionOp op = task.op;
     const unsigned q = *op.dimOf(3, AttentionOp::Q);
     out = withoutChannels(op, out);
     Value slice = extractLse(b, dest, out);
     out.tile = loop(b, index(b, 0), found, 1, slice, [&](ImplicitLocOpBuilder &b, Value nth, Value carried) {
       return logSumExp(b, state, index(b, heads), carried, [&](ImplicitLocOpBuilder &b, Value row) {
-        SmallVector<Value> place(out.offsets.size(), index(b, 0));
-        place[q] = nth;
-        if (heads > 1) // the dim of groups is before that of channels then
-          place[*op.dimOf(3, AttentionOp::G)] = row;
-        return place;
+        SmallVector<Value> at(out.offsets.size(), index(b, 0));
+        at[q] = nth;
+        if (heads > 1) // then the dim of groups is before that of channels
+          at[*op.dimOf(3, AttentionOp::G)] = row;
+        return at;
       });
     });
     return out;
@@ -219,5 +221,5 @@ SmallVector<Value> tile::attendSplit(ImplicitLocOpBuilder &b, const AttentionTas
   SplitAttention split{prototype, rows, keyHeads, queries, keys, groups, *prototype.schedule.heads};
   OpFoldResult active = Value(arith::SelectOp::create(b, isDecode, asValue(b, rows), index(b, 0)));
   SmallVector<Value> partial = split.partialStates(b, active, split.mostSplits(b, isDecode));
-  return split.merge(b, active, partial, results);
+  return split.combine(b, active, partial, results);
 }

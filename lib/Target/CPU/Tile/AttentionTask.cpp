@@ -18,7 +18,7 @@ void tile::tileOf(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i
     OpFoldResult offset = b.getIndexAttr(0), size = b.getIndexAttr(1);
     switch (cast<AffineDimExpr>(expr).getPosition()) {
     case AttentionOp::B:
-      offset = task.row;
+      offset = task.sequence;
       break;
     case AttentionOp::HKV:
       offset = task.kvHead;
@@ -49,12 +49,13 @@ static attn_cpu::CacheLayout layoutOf(const AttentionTask &task) {
   return *attn_cpu::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), task.channels);
 }
 
-/// The part of the task's head in the row's block `nth` of the cache, or one of [{keys, values}, lines, columns] of it.
+/// The slice of the task's head in the sequence's block `nth` of the cache, [{keys, values}, lines, columns], or only
+/// its keys or values.
 static Value cacheBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
                         std::optional<CachePart> part = std::nullopt) {
   attn::KVViewOp view = task.view;
   attn_cpu::CacheLayout layout = layoutOf(task);
-  Value blockId = readIndex(b, view.getTable(), {task.row, nth});
+  Value blockId = readIndex(b, view.getTable(), {task.sequence, nth});
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
   SmallVector<OpFoldResult> offsets{blockId, view.getLayer(), task.kvHead, zero, zero, zero},
       sizes{one, one, one, b.getIndexAttr(2), b.getIndexAttr(layout.lines()), b.getIndexAttr(layout.columns())};
@@ -72,17 +73,17 @@ static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Attenti
     return tensor::ExpandShapeOp::create(b, type, slice, groups);
   };
   attn_cpu::CacheLayout layout = layoutOf(task);
-  int64_t together = layout.together(), columns = layout.columns();
-  return {part(Keys, {task.block / kPanel, task.channels / together, columns}),
-          part(Values, {task.channels / kPanel, task.block / together, columns})};
+  int64_t interleave = layout.together(), columns = layout.columns();
+  return {part(Keys, {task.block / kPanel, task.channels / interleave, columns}),
+          part(Values, {task.channels / kPanel, task.block / interleave, columns})};
 }
 
-// Fewer rows than a tile's are multiplied by vectors, for which the dot product of pairs is slow where there are tiles.
-bool AttentionTask::pairs(int64_t m) const {
-  return together() > 1 && (!schedule.kernel.matrixRows || schedule.kernel.takesMatrix(m));
+// Vectors multiply fewer queries than an AMX tile has rows, and CPUs with AMX have slow bf16 dot products.
+bool AttentionTask::usesBf16Matmul(int64_t m) const {
+  return interleave() > 1 && (!schedule.kernel.matrixRows || schedule.kernel.takesMatrix(m));
 }
 
-/// Keys and values of `count` consecutive blocks; several are not copied, as matmuls take them one by one.
+/// Keys and values of `count` consecutive blocks. The tensor.concat of several is never copied: matmuls read its parts.
 static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
                                           int64_t count) {
   if (count == 1)
@@ -97,7 +98,7 @@ static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Attenti
 }
 
 bool tile::needsWidening(const AttentionTask &task) {
-  return task.view && !layoutOf(task).element.isF32() && task.together() == 1;
+  return task.view && !layoutOf(task).element.isF32() && task.interleave() == 1;
 }
 
 bool tile::readsInRegisters(const AttentionTask &task) {
@@ -107,13 +108,13 @@ bool tile::readsInRegisters(const AttentionTask &task) {
 
 WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most) {
   CacheBlock layout(layoutOf(task));
-  const int64_t places = most * task.block;
-  auto room = [&](int64_t panels, int64_t lines) -> Value {
+  const int64_t positions = most * task.block;
+  auto makeBuffer = [&](int64_t panels, int64_t lines) -> Value {
     return tensor::EmptyOp::create(b, ArrayRef<int64_t>{panels, lines, kPanel}, b.getF32Type());
   };
-  Value rooms[] = {room(places / kPanel, task.channels), room(task.channels / kPanel, places)};
+  Value buffers[] = {makeBuffer(positions / kPanel, task.channels), makeBuffer(task.channels / kPanel, positions)};
   SmallVector<Value> wide =
-      loop(b, from, to, 1, rooms, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) -> SmallVector<Value> {
+      loop(b, from, to, 1, buffers, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) -> SmallVector<Value> {
         Value block = cacheBlock(b, task, nth);
         Value place = asValue(b, affineOf(b, (b.getAffineDimExpr(0) - b.getAffineDimExpr(1)) * task.block,
                                           {OpFoldResult(nth), OpFoldResult(from)}));
@@ -122,28 +123,29 @@ WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
   return {wide[0], wide[1], from};
 }
 
-bool tile::liesTogether(const AttentionTask &task) { return !task.view || task.widened.keys; }
+bool tile::hasContiguousBlocks(const AttentionTask &task) { return !task.view || task.widened.keys; }
 
 /// Whether the keys and values of all sequences begin at the same element, so that one packed copy serves them.
 static bool sharesKeys(AttentionOp op) {
   return !op.getKvBegin() && !op.dimOf(1, AttentionOp::B) && !op.dimOf(2, AttentionOp::B);
 }
 
-Value tile::locateRow(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult queryExtent, OpFoldResult keyExtent) {
+Value tile::locateSequence(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult queryExtent,
+                           OpFoldResult keyExtent) {
   AttentionOp op = task.op;
-  Value zero = index(b, 0), next = arith::AddIOp::create(b, task.row, index(b, 1));
+  Value zero = index(b, 0), next = arith::AddIOp::create(b, task.sequence, index(b, 1));
   Value queryCount;
   if (op.getQBegin()) {
-    task.firstQuery = readIndex(b, op.getQBegin(), task.row);
+    task.firstQuery = readIndex(b, op.getQBegin(), task.sequence);
     queryCount = arith::SubIOp::create(b, readIndex(b, op.getQBegin(), next), task.firstQuery);
   } else {
     task.firstQuery = zero;
     queryCount = asValue(b, queryExtent);
   }
-  task.offset = op.getQOffset() ? readIndex(b, op.getQOffset(), task.row) : zero;
-  task.firstKey = op.getKvBegin() ? readIndex(b, op.getKvBegin(), task.row) : zero;
+  task.offset = op.getQOffset() ? readIndex(b, op.getQOffset(), task.sequence) : zero;
+  task.firstKey = op.getKvBegin() ? readIndex(b, op.getKvBegin(), task.sequence) : zero;
   if (op.getKvLength())
-    task.keyCount = readIndex(b, op.getKvLength(), task.row);
+    task.keyCount = readIndex(b, op.getKvLength(), task.sequence);
   else if (op.getKvBegin())
     task.keyCount = arith::SubIOp::create(b, readIndex(b, op.getKvBegin(), next), task.firstKey);
   else if (op.getQOffset())
@@ -154,17 +156,19 @@ Value tile::locateRow(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult
     task.firstBlock = zero;
     return queryCount;
   }
-  // Whole blocks before the row's keys, and one for each row that may have ended within a block.
-  Value before = op.getKvBegin() ? task.firstKey : Value(arith::MulIOp::create(b, task.row, asValue(b, keyExtent)));
-  task.firstBlock = arith::AddIOp::create(b, arith::DivUIOp::create(b, before, index(b, task.block)), task.row);
+  // The blocks before the sequence: those that earlier keys fill, and one per earlier sequence, which may end in one.
+  Value before =
+      op.getKvBegin() ? task.firstKey : Value(arith::MulIOp::create(b, task.sequence, asValue(b, keyExtent)));
+  task.firstBlock = arith::AddIOp::create(b, arith::DivUIOp::create(b, before, index(b, task.block)), task.sequence);
   return queryCount;
 }
 
-/// Channels [channel, channel + 32) of key (i = 1) or value (i = 2) `place` of the row; of its last one beyond.
-static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, Value place, Value channel) {
+/// Channels [channel, channel + 32) of key (i = 1) or value (i = 2) `nth` of the sequence; those of the last one beyond
+/// its end.
+static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, Value nth, Value channel) {
   AttentionOp op = task.op;
   Value last = arith::SubIOp::create(b, task.keyCount, index(b, 1));
-  Value key = arith::AddIOp::create(b, arith::MinSIOp::create(b, place, last), task.firstKey);
+  Value key = arith::AddIOp::create(b, arith::MinSIOp::create(b, nth, last), task.firstKey);
   SmallVector<OpFoldResult> offsets, sizes;
   tileOf(b, task, i, Value(), 0, key, 1, offsets, sizes);
   SmallVector<Value> indices;
@@ -175,31 +179,31 @@ static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigne
   return readPanel(b, i == 1 ? op.getKey() : op.getValue(), indices);
 }
 
-/// 32 keys from `first` on into `dest`, [1, 1, channels, 32], or in pairs.
+/// Packs 32 keys from `first` on into `dest`, [1, 1, channels, 32] or, VNNI-packed, [1, 1, channels/2, 64].
 static Value packKeyPanel(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value dest) {
   Value zero = index(b, 0);
   return loop(b, zero, index(b, kPanel), kTransposed, dest, [&](ImplicitLocOpBuilder &b, Value lane, Value outer) {
     Value from = arith::AddIOp::create(b, first, lane);
-    Value column = asValue(b, affineOf(b, b.getAffineDimExpr(0) * task.together(), {OpFoldResult(lane)}));
-    return loop(
-        b, zero, index(b, task.channels), kPanel, outer, [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
-          auto read = [&](int64_t i) {
-            return readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
-          };
-          auto write = [&](int64_t nth, Value keys, Value dest) -> Value {
-            Value line =
-                asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(task.together()) + nth, {OpFoldResult(channel)}));
-            return vector::TransferWriteOp::create(b, keys, dest, ValueRange{zero, zero, line, column},
-                                                   ArrayRef<bool>{true})
-                .getResult();
-          };
-          return writeTransposed(b, task.together() > 1, read, write, inner);
-        });
+    Value column = asValue(b, affineOf(b, b.getAffineDimExpr(0) * task.interleave(), {OpFoldResult(lane)}));
+    return loop(b, zero, index(b, task.channels), kPanel, outer,
+                [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
+                  auto read = [&](int64_t i) {
+                    return readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
+                  };
+                  auto write = [&](int64_t nth, Value keys, Value dest) -> Value {
+                    Value line = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(task.interleave()) + nth,
+                                                     {OpFoldResult(channel)}));
+                    return vector::TransferWriteOp::create(b, keys, dest, ValueRange{zero, zero, line, column},
+                                                           ArrayRef<bool>{true})
+                        .getResult();
+                  };
+                  return writeTransposed(b, task.interleave() > 1, read, write, inner);
+                });
   });
 }
 
-/// 32 values of `heads` heads from `first` on into `dest`, [heads, value channels/32, 32, 32], or in pairs: row by row,
-/// as they lie.
+/// Packs 32 values of `heads` heads from `first` on into `dest`, [heads, value channels/32, 32, 32] or, VNNI-packed,
+/// [heads, value channels/32, 16, 64].
 static Value packValuePanels(ImplicitLocOpBuilder &b, AttentionTask task, Value first, Value heads, Value dest) {
   Value zero = index(b, 0);
   AffineExpr d0 = b.getAffineDimExpr(0);
@@ -207,35 +211,38 @@ static Value packValuePanels(ImplicitLocOpBuilder &b, AttentionTask task, Value 
     Value from = arith::AddIOp::create(b, first, place);
     Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)}));
     Value values = readKey(b, task, 2, from, channel);
-    if (task.together() == 1)
+    if (task.interleave() == 1)
       return writePanel(b, values, dest, {task.kvHead, panel, place, zero});
     Value next = readKey(b, task, 2, arith::AddIOp::create(b, from, index(b, 1)), channel);
-    Value pairs = castInterleaved(b, values, next);
+    Value interleaved = castInterleaved(b, values, next);
     Value line = asValue(b, affineOf(b, d0.floorDiv(2), {OpFoldResult(place)}));
-    return vector::TransferWriteOp::create(b, pairs, dest, ValueRange{task.kvHead, panel, line, zero},
+    return vector::TransferWriteOp::create(b, interleaved, dest, ValueRange{task.kvHead, panel, line, zero},
                                            ArrayRef<bool>{true})
         .getResult();
   };
-  return loop(b, zero, index(b, kPanel), task.together(), dest, [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
-    return loop(b, zero, heads, 1, outer, [&](ImplicitLocOpBuilder &b, Value head, Value ofRow) {
-      task.kvHead = head;
-      return loop(b, zero, index(b, task.valueChannels), kPanel, ofRow,
-                  [&](ImplicitLocOpBuilder &b, Value channel, Value inner) { return write(b, place, channel, inner); });
-    });
-  });
+  return loop(b, zero, index(b, kPanel), task.interleave(), dest,
+              [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
+                return loop(b, zero, heads, 1, outer, [&](ImplicitLocOpBuilder &b, Value head, Value ofRow) {
+                  task.kvHead = head;
+                  return loop(b, zero, index(b, task.valueChannels), kPanel, ofRow,
+                              [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
+                                return write(b, place, channel, inner);
+                              });
+                });
+              });
 }
 
-/// The key count of the sequence that has the most keys.
+/// The most keys of a sequence.
 static OpFoldResult mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
                              OpFoldResult queryExtent, OpFoldResult keyExtent) {
   AttentionOp op = prototype.op;
   if (!op.getKvLength() && !op.getQOffset())
-    return longestRow(b, op.getKvBegin(), rows, keyExtent);
+    return longestSequence(b, op.getKvBegin(), rows, keyExtent);
   return loop(b, index(b, 0), asValue(b, rows), 1, index(b, 0),
               [&](ImplicitLocOpBuilder &b, Value row, Value carried) -> Value {
                 AttentionTask task = prototype;
-                task.row = row;
-                locateRow(b, task, queryExtent, keyExtent);
+                task.sequence = row;
+                locateSequence(b, task, queryExtent, keyExtent);
                 return arith::MaxSIOp::create(b, carried, task.keyCount);
               });
 }
@@ -244,32 +251,32 @@ PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototyp
                           OpFoldResult heads, OpFoldResult queryExtent, OpFoldResult keyExtent) {
   AttentionOp op = prototype.op;
   const int64_t block = prototype.block, panels = block / kPanel, valuePanels = prototype.valueChannels / kPanel,
-                together = prototype.together(), keyLines = prototype.channels / together;
+                interleave = prototype.interleave(), keyLines = prototype.channels / interleave;
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), width = b.getIndexAttr(kPanel * together),
-               lines = b.getIndexAttr(keyLines), valueLines = b.getIndexAttr(kPanel / together);
-  Type element = together > 1 ? Type(b.getBF16Type()) : b.getF32Type();
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), width = b.getIndexAttr(kPanel * interleave),
+               lines = b.getIndexAttr(keyLines), valueLines = b.getIndexAttr(kPanel / interleave);
+  Type element = interleave > 1 ? Type(b.getBF16Type()) : b.getF32Type();
   const bool isShared = sharesKeys(op);
   OpFoldResult most = mostKeys(b, prototype, rows, queryExtent, keyExtent);
   if (isShared)
     rows = one;
   OpFoldResult all = op.getKvBegin() ? keyExtent : affineOf(b, d0 * d1, {rows, keyExtent});
   OpFoldResult blocks = affineOf(b, d0.floorDiv(block) + d1, {all, rows});
-  auto room = [&](OpFoldResult panels, OpFoldResult lines) -> Value {
+  auto makeBuffer = [&](OpFoldResult panels, OpFoldResult lines) -> Value {
     return tensor::EmptyOp::create(b, SmallVector<OpFoldResult>{heads, panels, lines, width}, element);
   };
-  Value dests[] = {room(affineOf(b, d0 * panels, {blocks}), lines),
-                   room(b.getIndexAttr(valuePanels), affineOf(b, d0 * (block / together), {blocks}))};
+  Value dests[] = {makeBuffer(affineOf(b, d0 * panels, {blocks}), lines),
+                   makeBuffer(b.getIndexAttr(valuePanels), affineOf(b, d0 * (block / interleave), {blocks}))};
   SmallVector<OpFoldResult> extents{rows, affineOf(b, d0.ceilDiv(block) * panels, {most})};
   SmallVector<Value> results = grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
     AttentionTask task = prototype;
-    task.row = ids[0], task.kvHead = task.group = index(b, 0);
-    locateRow(b, task, queryExtent, keyExtent);
+    task.sequence = ids[0], task.kvHead = task.group = index(b, 0);
+    locateSequence(b, task, queryExtent, keyExtent);
     if (isShared)
       task.keyCount = asValue(b, most);
     OpFoldResult nth(ids[1]);
     Value first = asValue(b, affineOf(b, d0 * kPanel, {nth}));
-    // A task beyond its row's blocks has no panel: it points at the first of all, and writes nothing.
+    // A task beyond its sequence's blocks has no panel: its slices begin at the first panel and are empty.
     Value blockBegin = asValue(b, affineOf(b, d0.floorDiv(panels) * block, {nth}));
     Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, blockBegin, task.keyCount);
     Value count = arith::SelectOp::create(b, some, asValue(b, heads), index(b, 0));
@@ -278,26 +285,26 @@ PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototyp
     SmallVector<Insertion> insertions(2);
     insertions[0].offsets = {zero, OpFoldResult(panel), zero, zero};
     insertions[0].sizes = {OpFoldResult(count), one, lines, width};
-    insertions[1].offsets = {zero, zero, affineOf(b, d0 * (kPanel / together), {OpFoldResult(panel)}), zero};
+    insertions[1].offsets = {zero, zero, affineOf(b, d0 * (kPanel / interleave), {OpFoldResult(panel)}), zero};
     insertions[1].sizes = {OpFoldResult(count), b.getIndexAttr(valuePanels), valueLines, width};
     auto sliceOf = [&](int64_t i, SmallVector<int64_t> shape) {
       return extract(b, dests[i], insertions[i].offsets, insertions[i].sizes, shape);
     };
-    Value keys = sliceOf(0, {ShapedType::kDynamic, 1, keyLines, kPanel * together});
+    Value keys = sliceOf(0, {ShapedType::kDynamic, 1, keyLines, kPanel * interleave});
     insertions[0].tile = loop(b, index(b, 0), count, 1, keys, [&](ImplicitLocOpBuilder &b, Value head, Value carried) {
       task.kvHead = head;
       SmallVector<OpFoldResult> offsets{head, zero, zero, zero}, sizes{one, one, lines, width};
-      Value ofHead = extract(b, carried, offsets, sizes, {1, 1, keyLines, kPanel * together});
+      Value ofHead = extract(b, carried, offsets, sizes, {1, 1, keyLines, kPanel * interleave});
       return insert(b, packKeyPanel(b, task, first, ofHead), carried, offsets, sizes);
     });
-    Value values = sliceOf(1, {ShapedType::kDynamic, valuePanels, kPanel / together, kPanel * together});
+    Value values = sliceOf(1, {ShapedType::kDynamic, valuePanels, kPanel / interleave, kPanel * interleave});
     insertions[1].tile = packValuePanels(b, task, first, count, values);
     return insertions;
   });
   return {results[0], results[1]};
 }
 
-OpFoldResult tile::longestRow(ImplicitLocOpBuilder &b, Value begin, OpFoldResult rows, OpFoldResult extent) {
+OpFoldResult tile::longestSequence(ImplicitLocOpBuilder &b, Value begin, OpFoldResult rows, OpFoldResult extent) {
   if (!begin)
     return extent;
   Value longest = loop(b, index(b, 0), asValue(b, rows), 1, index(b, 0),
@@ -311,14 +318,14 @@ OpFoldResult tile::longestRow(ImplicitLocOpBuilder &b, Value begin, OpFoldResult
 
 std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
                                        OpFoldResult count) {
-  if (!liesTogether(task))
+  if (!hasContiguousBlocks(task))
     return cacheTiles(b, task, nth, *getConstantIntValue(count));
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  const int64_t together = task.view ? 1 : task.together(), width = kPanel * together;
-  // Blocks from the first one there is.
+  const int64_t interleave = task.view ? 1 : task.interleave(), width = kPanel * interleave;
+  // Converted blocks begin with block widened.first, packed ones with firstBlock.
   OpFoldResult first = task.view ? affineOf(b, d0 - d1, {OpFoldResult(nth), OpFoldResult(task.widened.first)})
                                  : affineOf(b, d0 + d1, {OpFoldResult(nth), OpFoldResult(task.firstBlock)});
-  // Dim `dim` is that of blocks, `each` elements of it a block. Packed ones have a dim of heads before.
+  // A block has `each` elements of dim `dim`. Packed keys have a leading dim of heads.
   auto part = [&](Value from, unsigned dim, int64_t each, SmallVector<int64_t> shape) -> Value {
     SmallVector<OpFoldResult> offsets(3, b.getIndexAttr(0)), sizes;
     for (int64_t extent : shape)
@@ -332,12 +339,11 @@ std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionT
   };
   Value keys = task.view ? task.widened.keys : task.packed.keys,
         values = task.view ? task.widened.values : task.packed.values;
-  return {part(keys, 0, task.block / kPanel, {0, task.channels / together, width}),
-          part(values, 1, task.block / together, {task.valueChannels / kPanel, 0, width})};
+  return {part(keys, 0, task.block / kPanel, {0, task.channels / interleave, width}),
+          part(values, 1, task.block / interleave, {task.valueChannels / kPanel, 0, width})};
 }
 
-/// A slice of an extra operand; of one without elements, which no query or key reads and no slice can be of, a tensor
-/// without elements.
+/// A slice of an extra operand. An operand without elements has no valid slice; an empty tensor stands for it.
 static Value sliceOrEmpty(ImplicitLocOpBuilder &b, Value extra, OFRs offsets, OFRs sizes, SmallVector<int64_t> shape) {
   auto type = cast<RankedTensorType>(extra.getType());
   if (!llvm::is_contained(type.getShape(), 0))
@@ -346,7 +352,7 @@ static Value sliceOrEmpty(ImplicitLocOpBuilder &b, Value extra, OFRs offsets, OF
   return tensor::EmptyOp::create(b, shape, type.getElementType());
 }
 
-AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inRow, int64_t m) {
+AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inSequence, int64_t m) {
   AttentionOp op = task.op;
   AttentionExtras extras;
   for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
@@ -358,19 +364,19 @@ AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &
       continue;
     }
     bool packed = !op.dimOf(4 + i, AttentionOp::B);
-    Value q = packed ? Value(arith::AddIOp::create(b, task.firstQuery, inRow)) : inRow;
+    Value q = packed ? Value(arith::AddIOp::create(b, task.firstQuery, inSequence)) : inSequence;
     Value kv = packed ? task.firstKey : index(b, 0);
     SmallVector<OpFoldResult> offsets, sizes;
     tileOf(b, task, 4 + i, q, m, kv, 1, offsets, sizes);
-    // Dims before those of q and kv are dropped; the others stay, with extent 1 and index 0, as a type of fewer dims
-    // would not say which of them it lacks.
+    // Dims before q and kv are dropped. Later dims stay with extent 1 and index 0: a type of lower rank would not say
+    // which dims are missing.
     SmallVector<int64_t> shape;
     SmallVector<AffineExpr> dims;
-    for (auto [place, expr] : llvm::enumerate(map.getResults())) {
+    for (auto [position, expr] : llvm::enumerate(map.getResults())) {
       unsigned dim = cast<AffineDimExpr>(expr).getPosition();
       const bool isQuery = dim == AttentionOp::Q, isKey = dim == AttentionOp::KV;
       if (isKey)
-        sizes[place] = task.keyCount;
+        sizes[position] = task.keyCount;
       if (!isQuery && !isKey && dims.empty())
         continue;
       shape.push_back(isQuery ? m : isKey ? ShapedType::kDynamic : 1);

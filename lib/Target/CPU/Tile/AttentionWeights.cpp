@@ -1,8 +1,8 @@
-//===- AttentionWeights.cpp - The weights of attn.attention as scalar loops ---------------===//
+//===- AttentionWeights.cpp - The attention probabilities of attn.attention ---------------===//
 //
-// For looking inside, not for speed: a task has one row and head, walks its queries and
-// for each of them the keys element by element. Scores go into the result, and become
-// weights there.
+// Probabilities are for inspection, so their code is short, not fast: a task has one sequence
+// and head, and computes the score of each query and key by scalar loops. The result holds
+// the scores first, then the probabilities.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Tile/AttentionBlocks.h"
@@ -18,7 +18,7 @@ using W = attn::AttentionOp;
 
 namespace {
 
-/// The running maximum starts here: finite, so that a masked score minus it is -infinity and not NaN.
+/// The initial max: finite, so that a masked score minus it is -infinity and not NaN.
 constexpr float kFloor = std::numeric_limits<float>::lowest();
 
 Value real(ImplicitLocOpBuilder &b, float value) { return arith::ConstantOp::create(b, b.getF32FloatAttr(value)); }
@@ -29,49 +29,49 @@ Value asFloat(ImplicitLocOpBuilder &b, Value value) {
   return value.getType().isF32() ? value : arith::ExtFOp::create(b, b.getF32Type(), value);
 }
 
-/// The weights as one task sees them: one row and one head.
+/// The operands of one task: one sequence and one head.
 struct Task {
   W op;
   attn::KVViewOp view; ///< null when the keys are a plain tensor
-  Value row, kvHead, group, head;
+  Value sequence, kvHead, group, head;
   Value firstQuery, queryCount; ///< in the dim q
-  Value offset;                 ///< absolute position of the row's first query
+  Value offset;                 ///< absolute position of the sequence's first query
   Value firstKey, keyCount;     ///< in the dim kv of plain tensors
 
   void locate(ImplicitLocOpBuilder &b, OpFoldResult queries, OpFoldResult keys);
-  /// Where operand `i` has its element of query `q` and key `kv` of the row, at `channel`.
-  SmallVector<Value> place(ImplicitLocOpBuilder &b, unsigned i, Value q, Value kv, Value channel);
+  /// Indices of operand `i` for query `q` and key `kv` of the sequence, at `channel`.
+  SmallVector<Value> indicesOf(ImplicitLocOpBuilder &b, unsigned i, Value q, Value kv, Value channel);
   Value key(ImplicitLocOpBuilder &b, Value kv, Value channel);
   Value score(ImplicitLocOpBuilder &b, Value q, Value kv);
   /// Whether the mask keeps a key; null without one.
   Value kept(ImplicitLocOpBuilder &b, Value q, Value kv) {
     return op.getMask().empty() ? Value() : inlined(b, op.getMask(), Value(), q, kv);
   }
-  /// A score or mask region for query `q` and key `kv` of the row.
+  /// Inlines a score or mask region for query `q` and key `kv` of the sequence.
   Value inlined(ImplicitLocOpBuilder &b, Region &region, Value similarity, Value q, Value kv);
 };
 
 void Task::locate(ImplicitLocOpBuilder &b, OpFoldResult queries, OpFoldResult keys) {
-  Value zero = index(b, 0), next = plus(b, row, index(b, 1));
-  firstQuery = op.getQBegin() ? readIndex(b, op.getQBegin(), row) : zero;
+  Value zero = index(b, 0), next = plus(b, sequence, index(b, 1));
+  firstQuery = op.getQBegin() ? readIndex(b, op.getQBegin(), sequence) : zero;
   queryCount = op.getQBegin() ? minus(b, readIndex(b, op.getQBegin(), next), firstQuery) : asValue(b, queries);
-  offset = op.getQOffset() ? readIndex(b, op.getQOffset(), row) : zero;
-  firstKey = op.getKvBegin() ? readIndex(b, op.getKvBegin(), row) : zero;
+  offset = op.getQOffset() ? readIndex(b, op.getQOffset(), sequence) : zero;
+  firstKey = op.getKvBegin() ? readIndex(b, op.getKvBegin(), sequence) : zero;
   if (op.getKvLength())
-    keyCount = readIndex(b, op.getKvLength(), row);
+    keyCount = readIndex(b, op.getKvLength(), sequence);
   else if (op.getKvBegin())
     keyCount = minus(b, readIndex(b, op.getKvBegin(), next), firstKey);
   else
     keyCount = op.getQOffset() ? plus(b, offset, queryCount) : asValue(b, keys);
 }
 
-SmallVector<Value> Task::place(ImplicitLocOpBuilder &b, unsigned i, Value q, Value kv, Value channel) {
+SmallVector<Value> Task::indicesOf(ImplicitLocOpBuilder &b, unsigned i, Value q, Value kv, Value channel) {
   const bool packed = !op.dimOf(i, W::B);
   SmallVector<Value> indices;
   for (AffineExpr expr : op.getMap(i).getResults())
     switch (cast<AffineDimExpr>(expr).getPosition()) {
     case W::B:
-      indices.push_back(row);
+      indices.push_back(sequence);
       break;
     case W::HKV:
       indices.push_back(kvHead);
@@ -93,13 +93,13 @@ SmallVector<Value> Task::place(ImplicitLocOpBuilder &b, unsigned i, Value q, Val
 
 Value Task::key(ImplicitLocOpBuilder &b, Value kv, Value channel) {
   if (!view)
-    return asFloat(b, tensor::ExtractOp::create(b, op.getKey(), place(b, 1, Value(), kv, channel)));
+    return asFloat(b, tensor::ExtractOp::create(b, op.getKey(), indicesOf(b, 1, Value(), kv, channel)));
   attn_cpu::CacheLayout layout =
       *attn_cpu::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()),
                                  cast<RankedTensorType>(op.getKey().getType()).getShape().back());
   AffineExpr d0 = b.getAffineDimExpr(0);
   auto of = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(kv)})); };
-  Value blockId = readIndex(b, view.getTable(), {row, of(d0.floorDiv(layout.block))});
+  Value blockId = readIndex(b, view.getTable(), {sequence, of(d0.floorDiv(layout.block))});
   return CacheBlock(layout).readKeyElement(b, view.getCache(), {blockId, view.getLayer(), kvHead},
                                            of(d0 % layout.block), channel);
 }
@@ -109,10 +109,10 @@ Value Task::inlined(ImplicitLocOpBuilder &b, Region &region, Value similarity, V
   SmallVector<Value> arguments;
   if (similarity)
     arguments.push_back(similarity);
-  arguments.append({row, head, plus(b, offset, q), kv});
+  arguments.append({sequence, head, plus(b, offset, q), kv});
   for (auto [i, extra] : llvm::enumerate(op.getExtras()))
-    arguments.push_back(op.isTable(i) ? extra
-                                      : Value(tensor::ExtractOp::create(b, extra, place(b, 4 + i, q, kv, Value()))));
+    arguments.push_back(
+        op.isTable(i) ? extra : Value(tensor::ExtractOp::create(b, extra, indicesOf(b, 4 + i, q, kv, Value()))));
   IRMapping mapping;
   mapping.map(body.getArguments(), arguments);
   for (Operation &inner : body.without_terminator()) {
@@ -134,7 +134,7 @@ Value Task::inlined(ImplicitLocOpBuilder &b, Region &region, Value similarity, V
   return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
 }
 
-/// The score of a key, -infinity where the mask leaves it out.
+/// The score of a key, -infinity where it is masked.
 Value Task::score(ImplicitLocOpBuilder &b, Value q, Value kv) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   int64_t channels = query.getDimSize(*op.dimOf(0, W::DQK));
@@ -142,7 +142,7 @@ Value Task::score(ImplicitLocOpBuilder &b, Value q, Value kv) {
     channels = std::min(channels, cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0));
   Value sum = loop(b, index(b, 0), index(b, channels), 1, real(b, 0),
                    [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
-                     Value x = tensor::ExtractOp::create(b, op.getQuery(), place(b, 0, q, Value(), channel));
+                     Value x = tensor::ExtractOp::create(b, op.getQuery(), indicesOf(b, 0, q, Value(), channel));
                      Value y = key(b, kv, channel);
                      Value term;
                      if (op.getAdditive())
@@ -161,7 +161,7 @@ Value Task::score(ImplicitLocOpBuilder &b, Value q, Value kv) {
   return arith::SelectOp::create(b, isKept, score, real(b, -std::numeric_limits<float>::infinity()));
 }
 
-/// for kv in [from, to): dest[q, kv] = body(dest[q, kv], kv), with a number that is carried along and given back.
+/// for kv in [from, to): dest[q, kv] = body(dest[q, kv], kv). The loop carries a number and returns it.
 std::pair<Value, Value>
 overKeys(ImplicitLocOpBuilder &b, Value from, Value to, Value q, Value dest, Value number,
          function_ref<std::pair<Value, Value>(ImplicitLocOpBuilder &, Value kv, Value element, Value number)> body) {
@@ -175,8 +175,8 @@ overKeys(ImplicitLocOpBuilder &b, Value from, Value to, Value q, Value dest, Val
   return {loop.getResult(0), loop.getResult(1)};
 }
 
-/// The weights of query `q` of the row into dest[q, :].
-Value weighQuery(ImplicitLocOpBuilder &b, Task &task, Value q, Value dest, int64_t most) {
+/// Writes the probabilities of query `q` of the sequence to dest[q, :].
+Value weightsOfQuery(ImplicitLocOpBuilder &b, Task &task, Value q, Value dest, int64_t most) {
   Value zero = index(b, 0), f0 = real(b, 0), end = task.keyCount;
   auto above = [&](Value x, Value y) { return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, y); };
   auto [scored, maximum] =
@@ -191,16 +191,16 @@ Value weighQuery(ImplicitLocOpBuilder &b, Task &task, Value q, Value dest, int64
                                 });
   Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, f0);
   Value divisor = arith::SelectOp::create(b, isEmpty, real(b, 1), sum);
-  Value weighed =
+  Value weights =
       overKeys(b, zero, end, q, raised, f0, [&](ImplicitLocOpBuilder &b, Value kv, Value power, Value carried) {
         Value weight = arith::DivFOp::create(b, power, divisor);
-        // The sum may be NaN, by another key.
+        // The sum is NaN where another key's score is.
         if (Value isKept = task.kept(b, q, kv))
           weight = arith::SelectOp::create(b, isKept, weight, f0);
         return std::pair<Value, Value>(weight, carried);
       }).first;
   return overKeys(
-             b, end, index(b, most), q, weighed, f0,
+             b, end, index(b, most), q, weights, f0,
              [&](ImplicitLocOpBuilder &, Value, Value, Value carried) { return std::pair<Value, Value>(f0, carried); })
       .first;
 }
@@ -219,16 +219,16 @@ OpFoldResult rowsOf(ImplicitLocOpBuilder &b, W op) {
 /// heads[i]
 Value headAt(ImplicitLocOpBuilder &b, ArrayRef<int64_t> heads, Value i) {
   Value head = index(b, heads.front());
-  for (auto [place, number] : llvm::enumerate(heads.drop_front())) {
-    Value isHere = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, i, index(b, int64_t(place) + 1));
-    head = arith::SelectOp::create(b, isHere, index(b, number), head);
+  for (auto [position, number] : llvm::enumerate(heads.drop_front())) {
+    Value isPosition = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, i, index(b, int64_t(position) + 1));
+    head = arith::SelectOp::create(b, isPosition, index(b, number), head);
   }
   return head;
 }
 
 } // namespace
 
-Value tile::weigh(ImplicitLocOpBuilder &b, W op) {
+Value tile::updateWeights(ImplicitLocOpBuilder &b, W op) {
   auto type = cast<RankedTensorType>(op.getWeights().getType());
   auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), most = b.getIndexAttr(type.getDimSize(3));
@@ -239,13 +239,13 @@ Value tile::weigh(ImplicitLocOpBuilder &b, W op) {
   const int64_t groups = groupDim ? cast<RankedTensorType>(op.getQuery().getType()).getDimSize(*groupDim) : 1;
   return grid(
       b, {rowsOf(b, op), heads}, op.getWeights(), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-        Task task{.op = op, .view = view, .row = ids[0]};
+        Task task{.op = op, .view = view, .sequence = ids[0]};
         task.head = headAt(b, *op.getHeads(), ids[1]);
         Value groupCount = index(b, groups);
         task.kvHead = arith::DivUIOp::create(b, task.head, groupCount);
         task.group = arith::RemUIOp::create(b, task.head, groupCount);
         task.locate(b, queries, keys);
-        // A layer that is not asked for has no queries; its tasks point at the first layer and write nothing.
+        // Tasks of a layer that is not requested write nothing: their slices are empty, in the first layer.
         Value layer = op.getLayer(), none = index(b, 0);
         Value isIn = arith::AndIOp::create(
             b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, layer, none),
@@ -258,7 +258,7 @@ Value tile::weigh(ImplicitLocOpBuilder &b, W op) {
         out.sizes = {task.queryCount, one, one, most};
         Value slice = extract(b, dests[0], out.offsets, out.sizes, {ShapedType::kDynamic, type.getDimSize(3)});
         out.tile = loop(b, none, task.queryCount, 1, slice, [&](ImplicitLocOpBuilder &b, Value q, Value carried) {
-          return weighQuery(b, task, q, carried, type.getDimSize(3));
+          return weightsOfQuery(b, task, q, carried, type.getDimSize(3));
         });
         return SmallVector<Insertion>{out};
       })[0];

@@ -1,4 +1,4 @@
-//===- Bufferize.cpp - Tensors of the ops that stay whole become buffers ------------------===//
+//===- Bufferize.cpp - Bufferizes the matmuls of attn_cpu ---------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
@@ -8,13 +8,13 @@ using namespace rapt;
 
 namespace {
 
-/// A product of rows, a panel and a destination, in which the sums of some products begin.
+/// A matmul of rows and a panel; some matmuls accumulate onto their destination.
 template <typename Op>
-struct BufferizeProduct : bufferization::DstBufferizableOpInterfaceExternalModel<BufferizeProduct<Op>, Op> {
-  /// A prefetch is no read, so that it is in no order with ops that write the operand.
+struct BufferizeMatmul : bufferization::DstBufferizableOpInterfaceExternalModel<BufferizeMatmul<Op>, Op> {
+  /// A prefetch is no read: it needs no order with ops that write its operand.
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const bufferization::AnalysisState &) const {
-    if (auto product = dyn_cast<attn_cpu::PanelMatmulOp>(op)) {
-      auto [first, count] = product.getODSOperandIndexAndLength(2); // ahead
+    if (auto matmul = dyn_cast<attn_cpu::PanelMatmulOp>(op)) {
+      auto [first, count] = matmul.getODSOperandIndexAndLength(2); // prefetched
       return operand.getOperandNumber() < first || operand.getOperandNumber() >= first + count;
     }
     return isa<attn_cpu::VnniMatmulOp>(op) || !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
@@ -44,8 +44,8 @@ struct BufferizeProduct : bufferization::DstBufferizableOpInterfaceExternalModel
 
 void rapt::registerBufferizableOps(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, attn_cpu::AttnCPUDialect *) {
-    attn_cpu::PanelMatmulOp::attachInterface<BufferizeProduct<attn_cpu::PanelMatmulOp>>(*context);
-    attn_cpu::VnniMatmulOp::attachInterface<BufferizeProduct<attn_cpu::VnniMatmulOp>>(*context);
-    attn_cpu::QuantizedMatmulOp::attachInterface<BufferizeProduct<attn_cpu::QuantizedMatmulOp>>(*context);
+    attn_cpu::PanelMatmulOp::attachInterface<BufferizeMatmul<attn_cpu::PanelMatmulOp>>(*context);
+    attn_cpu::VnniMatmulOp::attachInterface<BufferizeMatmul<attn_cpu::VnniMatmulOp>>(*context);
+    attn_cpu::QuantizedMatmulOp::attachInterface<BufferizeMatmul<attn_cpu::QuantizedMatmulOp>>(*context);
   });
 }

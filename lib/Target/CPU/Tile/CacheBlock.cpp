@@ -83,7 +83,7 @@ Value CacheBlock::scaleColumn(ImplicitLocOpBuilder &b, Value place) const {
 Value CacheBlock::stored(ImplicitLocOpBuilder &b, Value numbers, Value inverse) const {
   auto type = VectorType::get({lanesOf(numbers)}, layout.element);
   if (layout.hasScales())
-    return arith::TruncIOp::create(b, type, codesOf(b, numbers, inverse));
+    return arith::TruncIOp::create(b, type, quantizedOf(b, numbers, inverse));
   return layout.element.isF32() ? numbers : Value(arith::TruncFOp::create(b, type, numbers));
 }
 

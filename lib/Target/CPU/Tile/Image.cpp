@@ -1,4 +1,4 @@
-//===- Image.cpp - Images as rows of tokens ---------------------------------------------===//
+//===- Image.cpp - Tiles the ops on images ----------------------------------------------===//
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
@@ -10,14 +10,14 @@ using attn_cpu::kPanel;
 
 namespace {
 
-Value product(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::MulIOp::create(b, x, y); }
+Value times(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::MulIOp::create(b, x, y); }
 Value sum(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::AddIOp::create(b, x, y); }
 Value difference(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::SubIOp::create(b, x, y); }
-/// Quotient and remainder of numbers that are not negative.
+/// Quotient and remainder of nonnegative numbers.
 Value quotient(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::DivUIOp::create(b, x, y); }
 Value remainder(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::RemUIOp::create(b, x, y); }
 
-/// A grid over rows; a task copies the lines of its patch.
+/// A grid over patches; a task copies the lines of its patch.
 struct TilePatches : OpRewritePattern<attn::PatchesOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -28,22 +28,22 @@ struct TilePatches : OpRewritePattern<attn::PatchesOp> {
     Value size = index(b, op.getSize());
     Value down = quotient(b, asValue(b, extent(b, op.getPixels(), 2)), size);
     Value across = quotient(b, asValue(b, extent(b, op.getPixels(), 3)), size);
-    Value each = product(b, down, across);
-    Value rows = product(b, asValue(b, extent(b, op.getPixels(), 0)), each);
+    Value each = times(b, down, across);
+    Value rows = times(b, asValue(b, extent(b, op.getPixels(), 0)), each);
     Value dest = destination(
         b, op.getResult(),
         {OpFoldResult(rows), b.getIndexAttr(cast<RankedTensorType>(op.getResult().getType()).getDimSize(1))});
     rewriter.replaceOp(op, rowGrid(b, dest, [&](ImplicitLocOpBuilder &b, Value row, Value line) {
-                         Value place = remainder(b, row, each);
+                         Value patch = remainder(b, row, each);
                          Value image = quotient(b, row, each);
-                         Value y = product(b, quotient(b, place, across), size);
-                         Value x = product(b, remainder(b, place, across), size);
+                         Value y = times(b, quotient(b, patch, across), size);
+                         Value x = times(b, remainder(b, patch, across), size);
                          return copyPatch(b, op, image, y, x, line);
                        }));
     return success();
   }
 
-  /// The patch whose first pixel is (y, x) into `line`; zeros behind it.
+  /// Writes the patch whose first pixel is (y, x) to `line`, and zeros behind it.
   static Value copyPatch(ImplicitLocOpBuilder &b, attn::PatchesOp op, Value image, Value y, Value x, Value line) {
     int64_t size = op.getSize(), channels = cast<RankedTensorType>(op.getPixels().getType()).getDimSize(1);
     int64_t columns = cast<RankedTensorType>(line.getType()).getDimSize(0), lanes = std::min(size, kPanel);
@@ -56,7 +56,7 @@ struct TilePatches : OpRewritePattern<attn::PatchesOp> {
     auto type = VectorType::get({lanes}, b.getF32Type());
     Value zero = index(b, 0), extent = index(b, size), padding = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
     auto copyLine = [&](ImplicitLocOpBuilder &b, Value channel, Value i, Value carried) {
-      Value first = product(b, sum(b, product(b, channel, extent), i), extent), row = sum(b, y, i);
+      Value first = times(b, sum(b, times(b, channel, extent), i), extent), row = sum(b, y, i);
       return loop(b, zero, extent, lanes, carried, [&](ImplicitLocOpBuilder &b, Value j, Value inner) -> Value {
         Value pixels = vector::TransferReadOp::create(
             b, type, op.getPixels(), ValueRange{image, channel, row, sum(b, x, j)}, padding, ArrayRef<bool>{true});
@@ -71,7 +71,7 @@ struct TilePatches : OpRewritePattern<attn::PatchesOp> {
   }
 };
 
-/// The rows of an axis of the table's grid that one place takes, and with which weights.
+/// The rows of one axis of the table's grid that a position interpolates, and their weights.
 struct Taps {
   Value index[4], weight[4];
 };
@@ -85,7 +85,7 @@ struct TileResizePositions : OpRewritePattern<attn::ResizePositionsOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     Value others = index(b, op.getOthers());
-    Value rows = sum(b, product(b, op.getHeight(), op.getWidth()), others);
+    Value rows = sum(b, times(b, op.getHeight(), op.getWidth()), others);
     Value dest = empty(b, type, {OpFoldResult(rows), b.getIndexAttr(type.getDimSize(1))});
     rewriter.replaceOp(op, rowGrid(b, dest, [&](ImplicitLocOpBuilder &b, Value row, Value line) {
                          return mix(b, op, row, others, line);
@@ -93,17 +93,17 @@ struct TileResizePositions : OpRewritePattern<attn::ResizePositionsOp> {
     return success();
   }
 
-  /// Row `row` of the result: 16 rows of the table, or one alone.
+  /// Row `row` of the result, interpolated from 16 rows of the table, or a copy of one row.
   static Value mix(ImplicitLocOpBuilder &b, attn::ResizePositionsOp op, Value row, Value others, Value line) {
     Value isOther = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, others);
-    Value place = arith::MaxSIOp::create(b, difference(b, row, others), index(b, 0));
-    Taps down = findTaps(b, quotient(b, place, op.getWidth()), op.getHeight(), op.getGrid()[0]);
-    Taps across = findTaps(b, remainder(b, place, op.getWidth()), op.getWidth(), op.getGrid()[1]);
-    SmallVector<std::pair<Value, Value>> parts; // row of the table, weight in all lanes
+    Value position = arith::MaxSIOp::create(b, difference(b, row, others), index(b, 0));
+    Taps down = findTaps(b, quotient(b, position, op.getWidth()), op.getHeight(), op.getGrid()[0]);
+    Taps across = findTaps(b, remainder(b, position, op.getWidth()), op.getWidth(), op.getGrid()[1]);
+    SmallVector<std::pair<Value, Value>> parts; // row of the table, broadcast weight
     Value width = index(b, op.getGrid()[1]);
     for (unsigned m = 0; m < 4; ++m)
       for (unsigned n = 0; n < 4; ++n) {
-        Value from = sum(b, sum(b, product(b, down.index[m], width), across.index[n]), others);
+        Value from = sum(b, sum(b, times(b, down.index[m], width), across.index[n]), others);
         Value weight = arith::MulFOp::create(b, down.weight[m], across.weight[n]);
         Value alone = arith::ConstantOp::create(b, b.getF32FloatAttr(m == 1 && n == 1 ? 1 : 0));
         parts.push_back({arith::SelectOp::create(b, isOther, row, from),
@@ -133,18 +133,18 @@ struct TileResizePositions : OpRewritePattern<attn::ResizePositionsOp> {
     return arith::SIToFPOp::create(b, b.getF32Type(), arith::IndexCastOp::create(b, b.getI32Type(), number));
   }
 
-  /// For place `at` of `places` along an axis of the table of `extent`.
-  static Taps findTaps(ImplicitLocOpBuilder &b, Value at, Value places, int64_t extent) {
+  /// For position `at` of `positions` along an axis of the table with `extent` rows.
+  static Taps findTaps(ImplicitLocOpBuilder &b, Value at, Value positions, int64_t extent) {
     constexpr float a = -0.75f;
     constexpr std::array<float, 4> near{a + 2, -(a + 3), 0, 1}, far{a, -5 * a, 8 * a, -4 * a};
     auto f32 = [&](float value) -> Value { return arith::ConstantOp::create(b, b.getF32FloatAttr(value)); };
-    Value scale = arith::DivFOp::create(b, f32(float(extent)), toFloat(b, places));
-    Value place = arith::SubFOp::create(
+    Value scale = arith::DivFOp::create(b, f32(float(extent)), toFloat(b, positions));
+    Value position = arith::SubFOp::create(
         b, arith::MulFOp::create(b, arith::AddFOp::create(b, toFloat(b, at), f32(0.5)), scale), f32(0.5));
-    // The place is above -1: one more is positive, where truncation rounds down.
-    Value above = arith::FPToSIOp::create(b, b.getI32Type(), arith::AddFOp::create(b, place, f32(1)));
+    // The position is above -1: the cast of the position + 1, which is positive, rounds down.
+    Value above = arith::FPToSIOp::create(b, b.getI32Type(), arith::AddFOp::create(b, position, f32(1)));
     Value below = difference(b, arith::IndexCastOp::create(b, b.getIndexType(), above), index(b, 1));
-    Value t = arith::SubFOp::create(b, place, toFloat(b, below));
+    Value t = arith::SubFOp::create(b, position, toFloat(b, below));
     Value distance[] = {arith::AddFOp::create(b, t, f32(1)), t, arith::SubFOp::create(b, f32(1), t),
                         arith::SubFOp::create(b, f32(2), t)};
     Taps taps;
@@ -171,14 +171,14 @@ struct TileImageTokens : OpRewritePattern<attn::ImageTokensOp> {
     Value learned = index(b, first), tokens = asValue(b, extent(b, op.getPositions(), 0));
     Value each = difference(b, tokens, learned);
     Value images = quotient(b, asValue(b, extent(b, op.getPatches(), 0)), each);
-    Value dest = empty(b, type, {OpFoldResult(product(b, images, tokens)), b.getIndexAttr(type.getDimSize(1))});
+    Value dest = empty(b, type, {OpFoldResult(times(b, images, tokens)), b.getIndexAttr(type.getDimSize(1))});
     Value result = rowGrid(b, dest, [&](ImplicitLocOpBuilder &b, Value row, Value line) {
       Value i = remainder(b, row, tokens), image = quotient(b, row, tokens);
       Value isLearned = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, i, learned);
-      // Both are read, the one that is not taken at a place that there is.
+      // Both are read and one is selected; the other is read at a clamped index.
       Value token = arith::MinSIOp::create(b, i, index(b, std::max<int64_t>(first - 1, 0)));
       Value patch = arith::MaxSIOp::create(b, difference(b, i, learned), index(b, 0));
-      patch = sum(b, product(b, image, each), patch);
+      patch = sum(b, times(b, image, each), patch);
       return forPanels(b, type.getDimSize(1), line, [&](ImplicitLocOpBuilder &b, Value column, Value) -> Value {
         Value value = readPanel(b, op.getPatches(), {patch, column});
         if (first > 0)
@@ -191,7 +191,7 @@ struct TileImageTokens : OpRewritePattern<attn::ImageTokensOp> {
   }
 };
 
-/// A few integers: a loop, not a parallel region.
+/// Offsets are a few integers: a loop, not a grid.
 struct TileEqualRows : OpRewritePattern<attn::EqualRowsOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -201,15 +201,15 @@ struct TileEqualRows : OpRewritePattern<attn::EqualRowsOp> {
     Value dest = empty(b, cast<RankedTensorType>(op.getResult().getType()), {OpFoldResult(count)});
     rewriter.replaceOp(
         op, loop(b, index(b, 0), count, 1, dest, [&](ImplicitLocOpBuilder &b, Value row, Value carried) -> Value {
-          Value offset = arith::IndexCastOp::create(b, b.getI32Type(), product(b, row, op.getLength()));
+          Value offset = arith::IndexCastOp::create(b, b.getI32Type(), times(b, row, op.getLength()));
           return tensor::InsertOp::create(b, offset, carried, row);
         }));
     return success();
   }
 };
 
-/// A grid over rows, their tokens and what else is before the columns: each task copies one line, without its padding
-/// where the result has none.
+/// A grid over sequences, their tokens and all dims before the columns; a task copies one line, without padding where
+/// the result has none.
 struct TileUnpackRows : OpRewritePattern<attn::UnpackRowsOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -230,7 +230,7 @@ struct TileUnpackRows : OpRewritePattern<attn::UnpackRowsOp> {
       Insertion out{{}, llvm::to_vector_of<OpFoldResult>(ids), SmallVector<OpFoldResult>(ids.size(), one)};
       out.offsets.push_back(zero);
       out.sizes.push_back(width);
-      SmallVector<Value> from{sum(b, product(b, ids[0], length), ids[1])};
+      SmallVector<Value> from{sum(b, times(b, ids[0], length), ids[1])};
       llvm::append_range(from, ids.drop_front(2));
       Value line = extract(b, dests[0], out.offsets, out.sizes, {columns});
       out.tile = forPanels(b, columns, line, [&](ImplicitLocOpBuilder &b, Value column, Value) {

@@ -1,8 +1,8 @@
-//===- Norm.cpp - Normalization of rows ---------------------------------------------------===//
+//===- Norm.cpp - Tiles layer_norm and rms_norm ------------------------------------------===//
 //
-// A task reads its row twice or three times from the first-level cache: statistics,
-// then the result. An input that nothing reads afterwards is overwritten: the
-// residual stream of a post-norm block stays in its place.
+// A task reads its row two or three times, from L1: once or twice for statistics, once for
+// the result. An input that nothing reads afterwards is overwritten, so that the residual
+// stream of a post-norm block is updated in place.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/Panels.h"
@@ -17,7 +17,7 @@ using attn_cpu::kPanel;
 
 namespace {
 
-/// The sum over a row of what `body` gives for each panel.
+/// The sum over a row of the vectors that `body` returns for each 32 columns.
 Value sumPanels(ImplicitLocOpBuilder &b, int64_t columns,
                 function_ref<Value(ImplicitLocOpBuilder &, Value column)> body) {
   auto type = VectorType::get({kPanel}, b.getF32Type());
@@ -36,7 +36,7 @@ Value keepColumns(ImplicitLocOpBuilder &b, Value panel, Value column, int64_t co
   return arith::SelectOp::create(b, mask, panel, arith::ConstantOp::create(b, b.getZeroAttr(panel.getType())));
 }
 
-/// A row: its tensor, how long it is with padding, and how many columns count.
+/// A row of `width` columns, of which the first `columns` are no padding.
 struct Row {
   Value tensor;
   int64_t width, columns;
@@ -48,21 +48,21 @@ struct Row {
   }
 };
 
-/// 1 / sqrt(x + epsilon) in all lanes.
+/// 1 / sqrt(x + epsilon), broadcast.
 Value inverseRoot(ImplicitLocOpBuilder &b, Value x, const APFloat &epsilon) {
   Value shift = arith::ConstantOp::create(b, b.getF32FloatAttr(epsilon.convertToDouble()));
   Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
   return splat(b, arith::DivFOp::create(b, one, math::SqrtOp::create(b, arith::AddFOp::create(b, x, shift))));
 }
 
-/// Maps a panel of a row to a panel of the result, once the row's statistics are known.
+/// Normalizes 32 columns of a row whose statistics are known.
 using Finish = std::function<Value(ImplicitLocOpBuilder &, Value panel, Value column)>;
 
 Finish prepare(attn::LayerNormOp op, ImplicitLocOpBuilder &b, const Row &row) {
   Value mean = splat(b, row.mean(b, [&](ImplicitLocOpBuilder &b, Value column) { return row.read(b, column); }));
   Value variance = row.mean(b, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
     Value d = arith::SubFOp::create(b, row.read(b, column), mean);
-    // Padding is zero in the input but not once the mean is subtracted.
+    // Padding is zero in the input, but not after the mean is subtracted.
     if (row.columns != row.width)
       d = keepColumns(b, d, column, row.columns);
     return arith::MulFOp::create(b, d, d);

@@ -1,7 +1,7 @@
-//===- Padding.cpp - Copies at a kernel's border ---------------------------------------===//
+//===- Padding.cpp - Tiles the copies of attn-pad-kernels -------------------------------===//
 //
-// The tiled form of what attn-pad-kernels inserts: rows padded with zeros to panels of 32
-// columns, and weights packed into panels.
+// attn-pad-kernels pads rows with zeros to multiples of 32 columns and packs weights into
+// panels at the border of a bare kernel.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/Panels.h"
@@ -24,7 +24,7 @@ Value fillRow(ImplicitLocOpBuilder &b, int64_t from, int64_t to, Value dest,
   });
 }
 
-/// A grid over rows; whatever dims are before the last count them.
+/// A grid over rows, which all dims but the last one count.
 struct TilePad : OpRewritePattern<tensor::PadOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -33,7 +33,7 @@ struct TilePad : OpRewritePattern<tensor::PadOp> {
     Value zero = op.getConstantPaddingValue();
     unsigned last = type.getRank() - 1;
     if (!zero || !op.hasZeroLowPad() || type.isDynamicDim(last) || source.isDynamicDim(last))
-      return rewriter.notifyMatchFailure(op, "is no row filled up with a constant");
+      return rewriter.notifyMatchFailure(op, "pads no rows with a constant");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     SmallVector<OpFoldResult> extents;
     for (unsigned i = 0; i < last; ++i)
@@ -64,7 +64,7 @@ struct TilePad : OpRewritePattern<tensor::PadOp> {
   }
 };
 
-/// [k, n] or, transposed, [n, k] into panels [n/32, k, 32]: a grid over panels, each line of which is a row.
+/// Packs [k, n] or, transposed, [n, k] into panels [n/32, k, 32]: a grid over panels.
 struct TilePack : OpRewritePattern<linalg::PackOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -73,7 +73,7 @@ struct TilePack : OpRewritePattern<linalg::PackOp> {
     auto source = dyn_cast<RankedTensorType>(op.getSource().getType());
     Value zero = op.getPaddingValue();
     if (!type || !source || !type.hasStaticShape() || type.getRank() != 3 || type.getDimSize(2) != kPanel || !zero)
-      return rewriter.notifyMatchFailure(op, "makes no panels of a static weight");
+      return rewriter.notifyMatchFailure(op, "does not pack a static weight into panels");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     bool transposed = op.getInnerDimsPos()[0] == 0;
     int64_t k = type.getDimSize(1), n = source.getDimSize(transposed ? 0 : 1);
@@ -82,7 +82,7 @@ struct TilePack : OpRewritePattern<linalg::PackOp> {
     auto body = [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
       Insertion out{{}, {OpFoldResult(ids[0]), origin, origin}, {one, b.getIndexAttr(k), lane}};
       Value first = asValue(b, affineOf(b, d0 * kPanel, {OpFoldResult(ids[0])}));
-      // Columns of the last panel beyond n read its last column and store zero.
+      // Columns beyond n read the last column and store zero.
       Value last = index(b, n - 1), count = arith::SubIOp::create(b, index(b, n), first);
       Value panel = extract(b, dests[0], out.offsets, out.sizes, {k, kPanel});
       out.tile = loop(b, index(b, 0), index(b, k), 1, panel, [&](ImplicitLocOpBuilder &b, Value row, Value carried) {

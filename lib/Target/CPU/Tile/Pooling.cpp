@@ -1,4 +1,4 @@
-//===- Pooling.cpp - One vector for a row of tokens -------------------------------------===//
+//===- Pooling.cpp - Tiles attn.pool_rows -----------------------------------------------===//
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
@@ -11,7 +11,7 @@ using attn_cpu::kPanel;
 
 namespace {
 
-/// A grid over rows; a task walks its row panel by panel, and in a panel token by token.
+/// A grid over sequences; a task loops over vectors of 32 columns, and in each over the sequence's tokens.
 struct TilePoolRows : OpRewritePattern<attn::PoolRowsOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -41,13 +41,13 @@ struct TilePoolRows : OpRewritePattern<attn::PoolRowsOp> {
     return success();
   }
 
-  /// 32 columns of a row's result.
+  /// 32 columns of a sequence's result.
   static Value pool(ImplicitLocOpBuilder &b, attn::PoolRowsOp op, Value begin, Value end, Value column) {
     auto panel = VectorType::get({kPanel}, b.getF32Type());
     Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(panel));
     auto at = [&](ImplicitLocOpBuilder &b, Value token) { return readPanel(b, op.getInput(), {token, column}); };
     Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, begin, end);
-    // The one token that an empty row would read lies before the end of the tensor or not at all: read none then.
+    // An empty sequence reads no token: the loop has no iteration then.
     auto edge = [&](Value token, Value from, Value to) {
       return loop(b, from, to, 1, zeros, [&](ImplicitLocOpBuilder &b, Value, Value) { return at(b, token); });
     };

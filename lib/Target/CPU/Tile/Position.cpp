@@ -1,4 +1,4 @@
-//===- Position.cpp - Positions of packed tokens, rotary embedding ----------------------===//
+//===- Position.cpp - Tiles positions, sinusoids and rotary embeddings ------------------===//
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Rotation.h"
 #include "lib/Target/CPU/Tile/Rows.h"
@@ -12,7 +12,7 @@ using namespace rapt::tile;
 
 namespace {
 
-/// A few integers per step: two nested loops, not a parallel region.
+/// Positions are a few integers: two nested loops, not a grid.
 struct TilePositions : OpRewritePattern<attn::PositionsOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -42,10 +42,10 @@ struct TilePositions : OpRewritePattern<attn::PositionsOp> {
   }
 };
 
-/// Cosines and sines of position * frequency. Angles are counted in turns, with the frequency over 2 pi and the product
-/// each in two floats: what is left after the whole turns is right to a float's precision for any position that a float
-/// holds.
-std::pair<Value, Value> turn(ImplicitLocOpBuilder &b, Value position, ArrayRef<float> frequencies) {
+/// Cosines and sines of position * frequency. The angle is computed in revolutions, with frequency / (2 pi) and the
+/// product in two floats each, and reduced to a fraction of a revolution. The fraction has the precision of a float for
+/// any position that a float holds.
+std::pair<Value, Value> cosineAndSine(ImplicitLocOpBuilder &b, Value position, ArrayRef<float> frequencies) {
   auto type = VectorType::get({int64_t(frequencies.size())}, b.getF32Type());
   SmallVector<float> high, low;
   for (float frequency : frequencies) {
@@ -71,7 +71,7 @@ Value readPosition(ImplicitLocOpBuilder &b, Value positions, Value token) {
   return arith::SIToFPOp::create(b, b.getF32Type(), position);
 }
 
-/// A grid over tokens; columns of padding have the sine of a frequency 0.
+/// A grid over tokens; padding is the sine of frequency 0.
 struct TileSinusoids : OpRewritePattern<attn::SinusoidsOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -93,7 +93,7 @@ struct TileSinusoids : OpRewritePattern<attn::SinusoidsOp> {
           frequencies[i] = counts ? op.getFrequencies()[first + i] : 0;
           chosen.push_back(counts && (first + i) % 2 ? size + i : i);
         }
-        auto [cosines, sines] = turn(b, position, frequencies);
+        auto [cosines, sines] = cosineAndSine(b, position, frequencies);
         out = writeChunk(b, vector::ShuffleOp::create(b, sines, cosines, chosen), out, index(b, first));
       });
       return SmallVector<Insertion>{{out, offsets, sizes}};
@@ -119,7 +119,7 @@ struct TileRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
                 sines = extract(b, outs[1], offsets, sizes, {count});
           Value position = readPosition(b, op.getPositions(), ids[0]);
           forChunks(count, attn_cpu::kPanel, [&](int64_t first, int64_t size) {
-            auto [c, s] = turn(b, position, op.getFrequencies().slice(first, size));
+            auto [c, s] = cosineAndSine(b, position, op.getFrequencies().slice(first, size));
             auto scaled = [&](Value x) -> Value {
               auto magnitude = b.getF32FloatAttr(op.getMagnitude().convertToFloat());
               auto vector = cast<VectorType>(x.getType());
@@ -136,12 +136,12 @@ struct TileRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
   }
 };
 
-/// A grid over tokens: each loads its cosines and sines once for all heads.
+/// A grid over tokens; a task loads the cosines and sines once for all heads.
 struct TileRope : OpRewritePattern<attn::RopeOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::RopeOp op, PatternRewriter &rewriter) const override {
-    if (op.getHeads() == 0) { // its product has done it
+    if (op.getHeads() == 0) { // the matmul's tasks rotate the heads
       rewriter.replaceOp(op, op.getInput());
       return success();
     }
@@ -157,7 +157,7 @@ struct TileRope : OpRewritePattern<attn::RopeOp> {
       auto to = [&](Value head, OpFoldResult first) { return SmallVector<Value>{head, asValue(b, first)}; };
       Value count = asValue(b, heads), rotated = op.getHeads() ? index(b, *op.getHeads()) : count;
       out = rotateHeads(b, op, ids[0], rotated, op.getInput(), from, out, to);
-      // Channels and heads that pass.
+      // Channels and heads that are not rotated.
       const int64_t pairs = 2 * cast<RankedTensorType>(op.getCosines().getType()).getDimSize(1);
       out = copyHeads(b, pairs, type.getDimSize(2), index(b, 0), rotated, op.getInput(), from, out, to);
       if (op.getHeads())
@@ -168,7 +168,7 @@ struct TileRope : OpRewritePattern<attn::RopeOp> {
     return success();
   }
 
-  /// Channels [first, last) of heads [begin, end).
+  /// Copies channels [first, last) of heads [begin, end).
   static Value copyHeads(ImplicitLocOpBuilder &b, int64_t first, int64_t last, Value begin, Value end, Value source,
                          HeadPlace from, Value out, HeadPlace to) {
     auto body = [&](ImplicitLocOpBuilder &b, OpFoldResult nth, int64_t size, Value result) {

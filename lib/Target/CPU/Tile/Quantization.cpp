@@ -1,4 +1,4 @@
-//===- Quantization.cpp - Rows of integers and tables of integers -------------------------===//
+//===- Quantization.cpp - Dynamic activation quantization, quantized tables ---------------===//
 #include "lib/Target/CPU/Tile/Quantization.h"
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
@@ -18,7 +18,7 @@ Value tile::bytesOf(ImplicitLocOpBuilder &b, Value slice) {
   auto type = cast<RankedTensorType>(slice.getType());
   auto bytes =
       attn_cpu::QuantizedLayout(cpu::quantizedPanels(slice), type.getDimSize(1)).panelBytes(type.getDimSize(0));
-  // Beside the slice, so that no task holds it.
+  // After the slice, so that it is outside of grids.
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfter(op);
   return attn::ParameterSliceOp::create(b, bytes, op.getParameterAttr(), op.getLayer());
@@ -30,7 +30,7 @@ Value constant(ImplicitLocOpBuilder &b, Type type, int64_t value) {
   return arith::ConstantOp::create(b, b.getIntegerAttr(type, value));
 }
 
-/// A byte of a tensor as i32 in 0..255.
+/// Reads a byte of a tensor as i32 in 0..255.
 Value readByte(ImplicitLocOpBuilder &b, Value bytes, ValueRange indices) {
   return arith::ExtUIOp::create(b, b.getI32Type(), tensor::ExtractOp::create(b, bytes, indices));
 }
@@ -39,7 +39,7 @@ Value shiftedLeft(ImplicitLocOpBuilder &b, Value value, int64_t by) {
   return arith::ShLIOp::create(b, value, constant(b, value.getType(), by));
 }
 
-/// A number of 32 bits at byte `at` of `dest`, a row of bytes.
+/// Writes 32 bits at byte `at` of `dest`, a row of bytes.
 Value writeWord(ImplicitLocOpBuilder &b, Value word, Value dest, Value at) {
   Value one = vector::BroadcastOp::create(b, VectorType::get({1}, word.getType()), word);
   Value bytes = vector::BitCastOp::create(b, VectorType::get({4}, b.getI8Type()), one);
@@ -77,7 +77,7 @@ Value tile::largerMagnitudes(ImplicitLocOpBuilder &b, Value panel, Value magnitu
   return arith::MaxSIOp::create(b, magnitudes, arith::AndIOp::create(b, bits, mask));
 }
 
-Value tile::codesOf(ImplicitLocOpBuilder &b, Value panel, Value inverse) {
+Value tile::quantizedOf(ImplicitLocOpBuilder &b, Value panel, Value inverse) {
   auto words = VectorType::get(cast<VectorType>(panel.getType()).getShape(), b.getI32Type());
   Value scaled = arith::MulFOp::create(b, panel, inverse);
   return arith::FPToSIOp::create(b, words, math::RoundEvenOp::create(b, scaled));
@@ -98,7 +98,7 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
     rewriter.replaceOp(
         op, rowGrid(b, init, [&](ImplicitLocOpBuilder &b, Value number, Value dest) -> Value {
           Value row = extract(b, op.getInput(), {OpFoldResult(number), zero}, {one, b.getIndexAttr(width)}, {width});
-          // The last group's codes behind the row are zeros.
+          // Quantized values that pad the last group are zeros.
           for (int64_t c = attn_cpu::padToPanel(width); c < attn_cpu::QuantizedLayout(type, width).paddedDepth();
                c += kPanel) {
             Value none = arith::ConstantOp::create(b, b.getZeroAttr(VectorType::get({kPanel}, b.getI8Type())));
@@ -127,19 +127,19 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
     });
     GroupScale found = scaleOf(b, largest);
     Value inverse = splat(b, found.inverse);
-    SmallVector<Value> rounded =
+    SmallVector<Value> results =
         loop(b, from, to, kPanel, ValueRange{dest, none},
              [&](ImplicitLocOpBuilder &b, Value column, ValueRange carried) -> SmallVector<Value> {
-               Value codes = codesOf(b, readPanel(b, row, column), inverse);
-               Value bytes = arith::TruncIOp::create(b, VectorType::get({kPanel}, b.getI8Type()), codes);
+               Value quantized = quantizedOf(b, readPanel(b, row, column), inverse);
+               Value bytes = arith::TruncIOp::create(b, VectorType::get({kPanel}, b.getI8Type()), quantized);
                Value written =
                    vector::TransferWriteOp::create(b, bytes, carried[0], ValueRange{column}, ArrayRef<bool>{true})
                        .getResult();
-               return {written, arith::SubIOp::create(b, carried[1], codes)};
+               return {written, arith::SubIOp::create(b, carried[1], quantized)};
              });
-    // The zero of 8 bits is 128.
-    Value sum = shiftedLeft(b, vector::ReductionOp::create(b, vector::CombiningKind::ADD, rounded[1]), 7);
-    dest = writeWord(b, found.scale, rounded[0], at(d0 * 4 + attn_cpu::QuantizedLayout(type, width).rowScale(0)));
+    // The zero point of 8-bit weights is 128.
+    Value sum = shiftedLeft(b, vector::ReductionOp::create(b, vector::CombiningKind::ADD, results[1]), 7);
+    dest = writeWord(b, found.scale, results[0], at(d0 * 4 + attn_cpu::QuantizedLayout(type, width).rowScale(0)));
     return writeWord(b, sum, dest, at(d0 * 4 + attn_cpu::QuantizedLayout(type, width).rowSum(0)));
   }
 };

@@ -1,24 +1,25 @@
-//===- Quantization.h - Quantized matrices as bytes --------------------------------*- C++ -*-===//
+//===- Quantization.h - Dynamic activation quantization, quantized tables ----------*- C++ -*-===//
 #pragma once
 #include "lib/Target/CPU/Tile/Tile.h"
 
 namespace rapt::tile {
 
-/// The same slice as bytes, [n/32, groups, bytes of a group].
+/// A slice of a quantized parameter as bytes, [n/32, groups, bytes of a group].
 Value bytesOf(ImplicitLocOpBuilder &b, Value slice);
 
-/// The scale of a group of numbers that become codes, and the factor that makes codes of them (docs/Semantics.md).
+/// The scale of a quantized group, and the factor that quantizes its elements (docs/Semantics.md).
 struct GroupScale {
   Value scale, inverse;
 };
-/// Largest |x| so far in each of 32 lanes, as bits, which are ordered as integers, NaN last: none, then those of more.
+/// The largest |x| so far in each of 32 lanes, as bits: as integers they have the same order, with NaN last.
+/// noMagnitudes is the initial value, largerMagnitudes adds a vector.
 Value noMagnitudes(ImplicitLocOpBuilder &b);
 Value largerMagnitudes(ImplicitLocOpBuilder &b, Value panel, Value magnitudes);
 GroupScale scaleOf(ImplicitLocOpBuilder &b, Value magnitudes);
-/// Codes, as i32, of a vector of numbers; `inverse` is a vector of the same lanes.
-Value codesOf(ImplicitLocOpBuilder &b, Value panel, Value inverse);
+/// Quantizes a vector of f32 to i32; `inverse` is a vector with as many lanes.
+Value quantizedOf(ImplicitLocOpBuilder &b, Value panel, Value inverse);
 
-/// scale * (code - zero) of row `row` (an index below `depth`) in lane `lane` of panel `panel`.
+/// scale * (q - zero point) of the element in row `row`, which is below `depth`, and lane `lane` of panel `panel`.
 Value readElement(ImplicitLocOpBuilder &b, Value bytes, attn::QuantizedType type, int64_t depth, Value panel, Value row,
                   Value lane);
 

@@ -1,10 +1,9 @@
-//===- Recurrence.cpp - Recurrent cells, states, and what joins them ------------------===//
+//===- Recurrence.cpp - Tiles attn.recurrence, update_rows and concat -----------------===//
 //
-// A task owns a tile of rows and runs its time loop. In each step, for each panel of 32
-// columns of the state, the products of all parts with the weight's panels, then the
-// cell; so the weight is read once a step for all rows of the tile, and what the
-// step needs beside it is the state. Rows are of unequal lengths: those that have
-// ended keep their state, and what the product gives for them is not used.
+// A task has a tile of sequences and one loop over time. A time step computes, for each 32
+// columns of the state, the matmuls of all gates with the weight's panels and then the cell.
+// All sequences of a tile share one read of the weight per time step. Sequences have unequal
+// lengths: those that have ended keep their state, and their matmul results are ignored.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
@@ -36,8 +35,8 @@ Values loopOver(ImplicitLocOpBuilder &b, Value lower, Value upper, int64_t step,
   return Values(loop.getResults());
 }
 
-/// `body` where the condition holds, else `inits`. A loop of at most one trip: unlike those of scf.if, its results are
-/// known to be its operands' buffers.
+/// `body` where the condition holds, else `inits`: a loop of at most one iteration. Unlike scf.if, its results
+/// bufferize to the buffers of its operands.
 Values when(ImplicitLocOpBuilder &b, Value condition, ValueRange inits,
             function_ref<Values(ImplicitLocOpBuilder &, ValueRange carried)> body) {
   Value trips = arith::IndexCastUIOp::create(b, b.getIndexType(), condition);
@@ -54,8 +53,8 @@ Value zeros(ImplicitLocOpBuilder &b) {
   return arith::ConstantOp::create(b, b.getZeroAttr(VectorType::get({kPanel}, b.getF32Type())));
 }
 
-/// Memory for a result: what the layer loop carries, where it is read for the last time before the op that gives its
-/// next value, so that the loop works in place; else new memory.
+/// The destination of a result: the value that the layer loop carries, where nothing reads it after the op that
+/// computes its next value, so that the loop works in place; else a new tensor.
 Value destination(ImplicitLocOpBuilder &b, OpResult result, OFRs extents) {
   Operation *op = result.getOwner();
   for (OpOperand &use : result.getUses()) {
@@ -71,7 +70,7 @@ Value destination(ImplicitLocOpBuilder &b, OpResult result, OFRs extents) {
   return empty(b, cast<RankedTensorType>(result.getType()), extents);
 }
 
-/// Rows [from, to) of `dest`, each panel by `panel`.
+/// Fills rows [from, to) of `dest` with the vectors that `panel` returns.
 Value fillRows(ImplicitLocOpBuilder &b, Value from, Value to, int64_t columns, Value dest,
                function_ref<Value(ImplicitLocOpBuilder &, Value row, Value column)> panel) {
   return loop(b, from, to, 1, dest, [&](ImplicitLocOpBuilder &b, Value row, Value carried) {
@@ -82,21 +81,21 @@ Value fillRows(ImplicitLocOpBuilder &b, Value from, Value to, int64_t columns, V
   });
 }
 
-/// The rows of one task.
+/// The sequences of one task.
 struct Task {
   attn::RecurrenceOp op;
   int64_t hidden, parts;
   cpu::RecurrenceSchedule schedule;
-  Value rows;            ///< of all tasks
-  Value firstRow, count; ///< this task's
+  Value rows;            ///< sequences of all tasks
+  Value firstRow, count; ///< sequences of this task
   Value firstToken;
 };
 
 /// One sequence of the tile in a time step.
-struct Row {
+struct Sequence {
   Value begin, length;
 
-  Row(ImplicitLocOpBuilder &b, Task &task, Value r) {
+  Sequence(ImplicitLocOpBuilder &b, Task &task, Value r) {
     auto offset = [&](Value row) { return readIndex(b, task.op.getRowBegin(), row); };
     Value row = plus(b, task.firstRow, r);
     begin = offset(row);
@@ -109,7 +108,7 @@ struct Row {
   }
 };
 
-/// 32 columns of the cell: new h, and c of an lstm, from the gates' panels x and p = h W + bias.
+/// 32 columns of the cell: the new h, and the new c of an lstm, from the gates x and p = h W + bias.
 Values cell(ImplicitLocOpBuilder &b, RecurrenceKind kind, ArrayRef<Value> x, ArrayRef<Value> p, Value h, Value c) {
   auto add = [&](Value l, Value r) -> Value { return arith::AddFOp::create(b, l, r); };
   auto mul = [&](Value l, Value r) -> Value { return arith::MulFOp::create(b, l, r); };
@@ -136,8 +135,8 @@ Values cell(ImplicitLocOpBuilder &b, RecurrenceKind kind, ArrayRef<Value> x, Arr
   llvm_unreachable("every kind is handled");
 }
 
-/// Rows [0, m) of the product of h with the panel of a part, into `dest`, [parts, rows, 32].
-Value emitProduct(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value part, Value column, Value h, Value dest) {
+/// The matmul of rows [0, m) of h with the panel of one gate, into `dest`, [gates, rows, 32].
+Value emitMatmul(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value part, Value column, Value h, Value dest) {
   const bool packed = task.op.getLayout().has_value();
   RankedTensorType type = task.op.getWeight().getType();
   int64_t k = packed ? task.op.getLayout()->getRows(type) : type.getDimSize(0);
@@ -163,31 +162,31 @@ Value emitProduct(ImplicitLocOpBuilder &b, Task &task, int64_t m, Value part, Va
   return insert(b, sums, dest, offsets, sizes);
 }
 
-/// The products of all parts for the 32 columns of the state from `column` on: [parts, rows, 32]. A single row has a
-/// schedule of its own.
-Value emitProducts(ImplicitLocOpBuilder &b, Task &task, Value column, Value h) {
-  Value products =
-      tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.parts, task.schedule.rows, kPanel}, b.getF32Type());
+/// The matmuls of all gates for 32 columns of the state from `column` on: [gates, rows, 32]. A single row is a tile of
+/// its own.
+Value emitMatmuls(ImplicitLocOpBuilder &b, Task &task, Value column, Value h) {
+  Value matmuls = tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.parts, task.schedule.rows, kPanel}, b.getF32Type());
   Value several = isLess(b, index(b, 1), task.count);
   Value single = arith::XOrIOp::create(b, several, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-  return loop(b, index(b, 0), index(b, task.parts), 1, products,
+  return loop(b, index(b, 0), index(b, task.parts), 1, matmuls,
               [&](ImplicitLocOpBuilder &b, Value part, Value carried) {
                 for (auto [condition, m] : {std::pair(several, task.schedule.rows), std::pair(single, int64_t(1))})
                   carried = when(b, condition, carried, [&, m = m](ImplicitLocOpBuilder &b, ValueRange inner) {
-                    return Values{emitProduct(b, task, m, part, column, h, inner[0])};
+                    return Values{emitMatmul(b, task, m, part, column, h, inner[0])};
                   })[0];
                 return carried;
               });
 }
 
-/// One row's 32 columns from `column` on: new h into `next`, and new c in place. `state` is {next, c...}.
-Values emitCell(ImplicitLocOpBuilder &b, Task &task, Value r, Value token, Value column, Value products, Value h,
+/// Updates 32 columns of one sequence from `column` on: the new h in `next`, the new c in place. `state` is {next,
+/// c...}.
+Values emitCell(ImplicitLocOpBuilder &b, Task &task, Value r, Value token, Value column, Value matmuls, Value h,
                 ValueRange state) {
   Values x, p;
   for (int64_t part = 0; part < task.parts; ++part) {
     Value at = plus(b, column, index(b, part * task.hidden));
     x.push_back(readPanel(b, task.op.getGates(), {token, at}));
-    p.push_back(readPanel(b, products, {index(b, part), r, index(b, 0)}));
+    p.push_back(readPanel(b, matmuls, {index(b, part), r, index(b, 0)}));
     if (task.op.getBias())
       p.back() = arith::AddFOp::create(b, p.back(), readPanel(b, task.op.getBias(), at));
   }
@@ -200,30 +199,30 @@ Values emitCell(ImplicitLocOpBuilder &b, Task &task, Value r, Value token, Value
   return results;
 }
 
-/// A step of all rows that have one. `state` is {h, c..., output...}.
+/// One time step of all sequences that have not ended. `state` is {h, c..., output...}.
 Values emitStep(ImplicitLocOpBuilder &b, Task &task, Value step, ValueRange state) {
   bool reverse = task.op.getReverse();
   unsigned parts = task.op.getStates().size();
   Value zero = index(b, 0), h = state[0];
-  // The products of later panels still need h, so the new one goes elsewhere first.
+  // The matmuls of later panels still read h, so the new h has a buffer of its own.
   Values next{Value(tensor::EmptyOp::create(b, ArrayRef<int64_t>{task.schedule.rows, task.hidden}, b.getF32Type()))};
   llvm::append_range(next, state.slice(1, parts - 1));
   next = loopOver(
       b, zero, index(b, task.hidden), kPanel, next, [&](ImplicitLocOpBuilder &b, Value column, ValueRange carried) {
-        Value products = emitProducts(b, task, column, h);
+        Value matmuls = emitMatmuls(b, task, column, h);
         return loopOver(b, zero, task.count, 1, carried, [&](ImplicitLocOpBuilder &b, Value r, ValueRange inner) {
-          Row row(b, task, r);
-          return when(b, isLess(b, step, row.length), inner, [&](ImplicitLocOpBuilder &b, ValueRange active) {
-            return emitCell(b, task, r, row.token(b, reverse, step), column, products, h, active);
+          Sequence sequence(b, task, r);
+          return when(b, isLess(b, step, sequence.length), inner, [&](ImplicitLocOpBuilder &b, ValueRange active) {
+            return emitCell(b, task, r, sequence.token(b, reverse, step), column, matmuls, h, active);
           });
         });
       });
   Values results{h};
   llvm::append_range(results, state.drop_front(parts));
   results = loopOver(b, zero, task.count, 1, results, [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
-    Row row(b, task, r);
-    return when(b, isLess(b, step, row.length), carried, [&](ImplicitLocOpBuilder &b, ValueRange active) {
-      Value token = minus(b, row.token(b, reverse, step), task.firstToken);
+    Sequence sequence(b, task, r);
+    return when(b, isLess(b, step, sequence.length), carried, [&](ImplicitLocOpBuilder &b, ValueRange active) {
+      Value token = minus(b, sequence.token(b, reverse, step), task.firstToken);
       return loopOver(b, zero, index(b, task.hidden), kPanel, active,
                       [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
                         Value panel = readPanel(b, next[0], {r, column});
@@ -238,7 +237,7 @@ Values emitStep(ImplicitLocOpBuilder &b, Task &task, Value step, ValueRange stat
   return results;
 }
 
-/// The time loop of a task's rows. `dests` are its slices of the results that are used.
+/// The loop over time of a task. `dests` are its slices of the results that are used.
 Values emitTile(ImplicitLocOpBuilder &b, Task &task, ValueRange dests) {
   Value zero = index(b, 0), rows = index(b, task.schedule.rows);
   bool given = !task.op.getInitial().empty();
@@ -249,7 +248,7 @@ Values emitTile(ImplicitLocOpBuilder &b, Task &task, ValueRange dests) {
       into = fillRows(b, zero, task.count, task.hidden, into, [&](ImplicitLocOpBuilder &b, Value r, Value column) {
         return readPanel(b, task.op.getInitial()[i], {plus(b, task.firstRow, r), column});
       });
-    // Rows beyond the task's are 0, as all are without an initial state.
+    // Rows beyond the task's sequences are 0; without an initial state all rows are.
     state.push_back(fillRows(b, given ? task.count : zero, rows, task.hidden, into,
                              [&](ImplicitLocOpBuilder &b, Value, Value) { return zeros(b); }));
   }
@@ -257,7 +256,7 @@ Values emitTile(ImplicitLocOpBuilder &b, Task &task, ValueRange dests) {
   if (hasOutput)
     state.push_back(dests[0]);
   Value longest = loop(b, zero, task.count, 1, zero, [&](ImplicitLocOpBuilder &b, Value r, Value carried) -> Value {
-    return arith::MaxSIOp::create(b, carried, Row(b, task, r).length);
+    return arith::MaxSIOp::create(b, carried, Sequence(b, task, r).length);
   });
   state = loopOver(b, zero, longest, 1, state, [&](ImplicitLocOpBuilder &b, Value step, ValueRange carried) {
     return emitStep(b, task, step, carried);
@@ -286,7 +285,7 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     int64_t hidden = op.getHidden();
     OpFoldResult zero = b.getIndexAttr(0), width = b.getIndexAttr(hidden);
     OpFoldResult tokens = extent(b, op.getGates(), 0), rows = affineOf(b, d0 - 1, {extent(b, op.getRowBegin(), 0)});
-    // A result that nothing reads gets no memory.
+    // A result without users has no destination.
     Values used, dests;
     llvm::append_range(used, llvm::make_filter_range(op->getResults(), [](Value v) { return !v.use_empty(); }));
     for (Value result : used)

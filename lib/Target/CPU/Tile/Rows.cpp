@@ -1,4 +1,4 @@
-//===- Rows.cpp - Grids over rows, walked in panels of 32 columns -----------------------===//
+//===- Rows.cpp - Grids over rows, in vectors of 32 columns -----------------------------===//
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Layout/Rounding.h"
@@ -16,8 +16,7 @@ bool tile::isPadded(Value value) {
 
 LogicalResult tile::refuseColumns(PatternRewriter &rewriter, Operation *op, Value value) {
   return rewriter.notifyMatchFailure(op, [&](Diagnostic &reason) {
-    reason << "the CPU's code needs two dims, the last one a static multiple of " << kPanel << ", not "
-           << value.getType();
+    reason << "it needs two dims, the last one a static multiple of " << kPanel << ", found " << value.getType();
   });
 }
 
@@ -54,7 +53,7 @@ Value tile::restOf(ImplicitLocOpBuilder &b, Value begin) {
   return readIndex(b, begin, asValue(b, affineOf(b, b.getAffineDimExpr(0) - 1, {extent(b, begin, 0)})));
 }
 
-/// `dest` with zeros by panels, or with `element`, from `indices` on, which are those of its first dims.
+/// Fills the part of `dest` at `indices` of its first dims with `element` or with vectors of zeros.
 static Value fill(ImplicitLocOpBuilder &b, Value dest, Value element, SmallVector<Value> indices) {
   const int64_t dim = indices.size();
   const bool isLast = dim + 1 == cast<RankedTensorType>(dest.getType()).getRank();
@@ -93,18 +92,18 @@ Value tile::fillRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, int64_t
 }
 
 tile::RowResult::RowResult(ImplicitLocOpBuilder &b, Value result, OpFoldResult rows, Value overwritten)
-    : rounding(roundingOf(result)) {
+    : castRows(roundingOf(result)) {
   SmallVector<OpFoldResult> extents{rows, b.getIndexAttr(cast<RankedTensorType>(result.getType()).getDimSize(1))};
-  if (!rounding || !result.hasOneUse())
+  if (!castRows || !result.hasOneUse())
     destinations.push_back(overwritten ? overwritten : destination(b, result, extents));
-  if (rounding)
-    destinations.push_back(destination(b, rounding.getResult(), extents));
+  if (castRows)
+    destinations.push_back(destination(b, castRows.getResult(), extents));
 }
 
 void tile::RowResult::replace(RewriterBase &rewriter, Operation *op, ValueRange made) {
-  // The rounding finds its input rounded, and goes.
-  if (rounding)
-    rewriter.modifyOpInPlace(rounding, [&] { rounding->setOperand(0, made.back()); });
+  // The cast's operand is bf16 now, so its own pattern erases it.
+  if (castRows)
+    rewriter.modifyOpInPlace(castRows, [&] { castRows->setOperand(0, made.back()); });
   if (hasF32())
     rewriter.replaceOp(op, made.front());
   else

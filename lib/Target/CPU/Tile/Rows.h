@@ -1,4 +1,4 @@
-//===- Rows.h - Grids over rows, walked in panels of 32 columns ------------------*- C++ -*-===//
+//===- Rows.h - Grids over rows, in vectors of 32 columns ------------------------*- C++ -*-===//
 #pragma once
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Tile/Tile.h"
@@ -6,44 +6,46 @@
 
 namespace rapt::tile {
 
-/// An entry's argument that no result of the same name updates: memory of the caller that is only read.
+/// Whether a value is an entry's argument that no result of the same name updates: memory of the caller that the entry
+/// only reads.
 bool isReadOnly(Value value);
 
 /// Whether a tensor is [rows, static multiple of 32].
 bool isPadded(Value value);
 
-/// The failure of a pattern whose op has a tensor that is not padded; it names the tensor's type.
+/// The match failure of an op that has a tensor that is not padded; it names the tensor's type.
 mlir::LogicalResult refuseColumns(mlir::PatternRewriter &rewriter, mlir::Operation *op, Value value);
 
-/// Whether `op`, in whose block the value is, reads it once and nothing reads it after: then it can be overwritten.
-/// Never true of memory of the caller that an entry only reads.
+/// Whether `op` may overwrite the value: it reads it once, and nothing in its block reads it later. False for memory of
+/// the caller that an entry only reads.
 bool isReadLastBy(mlir::Operation *op, Value value);
 
-/// Whether packed sequences with the offsets `begin` cover all rows: an entry's `row_begin` does, which the runtime
-/// makes, and so do the offsets that a model computes. A bare kernel's caller may leave a rest.
+/// Whether packed sequences with the offsets `begin` cover all rows. Those of the runtime (an entry's `row_begin`) and
+/// those that a model computes do. The caller of a bare kernel may leave rows behind the last sequence.
 bool coverAllRows(Value begin);
 
-/// The row behind the last packed sequence.
+/// The first row behind the last packed sequence.
 Value restOf(ImplicitLocOpBuilder &b, Value begin);
 
-/// `dest` with zeros, or `element`, in the rows along dim `dim` that are behind the last packed sequence, a task `each`
-/// of them.
+/// Fills the rows behind the last packed sequence, along dim `dim` of `dest`, with zeros or `element`. Tasks have
+/// `each` rows.
 Value fillRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, int64_t each, Value dest, Value element = {});
 
-/// Where an op writes its rows: for what reads them as f32, for the products that read them rounded
-/// (lib/Target/CPU/Layout/Rounding.h), or for both, in this order.
+/// The destinations of an op's rows: in f32, in bf16 for the matmuls that read them cast
+/// (lib/Target/CPU/Layout/Rounding.h), or both, in this order.
 class RowResult {
 public:
-  /// `rows` of `result`, whose columns are static. Rows in f32 overwrite `overwritten`, where it is given.
+  /// Destinations of `rows` rows of `result`, whose columns are static. Rows in f32 overwrite `overwritten` where it is
+  /// given.
   RowResult(ImplicitLocOpBuilder &b, Value result, OpFoldResult rows, Value overwritten = {});
 
   ValueRange getDestinations() const { return destinations; }
-  bool hasF32() const { return destinations.size() > (rounding ? 1 : 0); }
-  /// `op` is what `made` of these destinations is now.
+  bool hasF32() const { return destinations.size() > (castRows ? 1 : 0); }
+  /// Replaces `op` by `made`, the tensors that its grid wrote to the destinations.
   void replace(mlir::RewriterBase &rewriter, mlir::Operation *op, ValueRange made);
 
 private:
-  attn_cpu::CastRowsOp rounding;
+  attn_cpu::CastRowsOp castRows;
   llvm::SmallVector<Value, 2> destinations;
 };
 
@@ -55,7 +57,7 @@ rowGrid(ImplicitLocOpBuilder &b, ValueRange inits,
 Value rowGrid(ImplicitLocOpBuilder &b, Value init,
               llvm::function_ref<Value(ImplicitLocOpBuilder &, Value row, Value dest)> body);
 
-/// For each panel of a row: `body` gives the 32 columns that go into all of `dests`.
+/// A loop over vectors of 32 columns of a row: writes what `body` returns to all of `dests`.
 llvm::SmallVector<Value>
 forPanels(ImplicitLocOpBuilder &b, int64_t columns, ValueRange dests,
           llvm::function_ref<Value(ImplicitLocOpBuilder &, Value column, ValueRange carried)> body);
@@ -63,7 +65,7 @@ forPanels(ImplicitLocOpBuilder &b, int64_t columns, ValueRange dests,
 Value forPanels(ImplicitLocOpBuilder &b, int64_t columns, Value dest,
                 llvm::function_ref<Value(ImplicitLocOpBuilder &, Value column, Value carried)> body);
 
-/// A scalar in all 32 lanes of a panel; a panel as it is.
+/// Broadcasts a scalar to 32 lanes; returns a vector unchanged.
 Value splat(ImplicitLocOpBuilder &b, Value scalar);
 
 } // namespace rapt::tile

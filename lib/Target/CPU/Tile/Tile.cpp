@@ -1,4 +1,4 @@
-//===- Tile.cpp - Building blocks of tiled code -------------------------------------===//
+//===- Tile.cpp - Helpers that emit tiled code --------------------------------------===//
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Schedule/Fields.h"
@@ -79,11 +79,11 @@ std::pair<Value, Value> tile::readInterleaved(ImplicitLocOpBuilder &b, Value ten
                                                             padding, ArrayRef<bool>{true}));
 }
 
-std::pair<Value, Value> tile::widenInterleaved(ImplicitLocOpBuilder &b, Value pairs) {
-  int64_t count = cast<VectorType>(pairs.getType()).getDimSize(0) / 2;
+std::pair<Value, Value> tile::widenInterleaved(ImplicitLocOpBuilder &b, Value interleaved) {
+  int64_t count = cast<VectorType>(interleaved.getType()).getDimSize(0) / 2;
   auto words = VectorType::get({count}, b.getI32Type()), floats = VectorType::get({count}, b.getF32Type());
-  // A bf16 is the upper half of its f32; the first of a pair is the lower half of a word.
-  Value word = vector::BitCastOp::create(b, words, pairs);
+  // A bf16 is the upper half of its f32; the even element is the lower half of a word.
+  Value word = vector::BitCastOp::create(b, words, interleaved);
   auto splat = [&](uint32_t value) -> Value {
     return arith::ConstantOp::create(b,
                                      DenseElementsAttr::get(words, b.getI32IntegerAttr(static_cast<int32_t>(value))));

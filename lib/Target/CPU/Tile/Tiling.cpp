@@ -1,4 +1,4 @@
-//===- Tiling.cpp - The pass around the tiling patterns ------------------------------===//
+//===- Tiling.cpp - attn-cpu-tile: tiles attn ops -------------------------------------===//
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Schedule/Verify.h"
@@ -26,9 +26,9 @@ using namespace mlir;
 using namespace rapt;
 
 namespace {
-/// Keeps why patterns refused an op, by its location, and hands an op's number to the loops that it becomes.
+/// Records why patterns refused an op, by its location, and gives an op's number to the grids that it becomes.
 struct Progress : RewriterBase::Listener {
-  /// `isNeutral`: the patterns are those of any target, whose linalg ops become loops.
+  /// With `isNeutral` the patterns are the neutral decomposition, whose linalg ops become loops.
   explicit Progress(bool isNeutral = false) : isNeutral(isNeutral) {}
 
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
@@ -39,14 +39,14 @@ struct Progress : RewriterBase::Listener {
       loops.push_back(op);
   }
   void notifyOperationReplaced(Operation *op, ValueRange) override {
-    // Only some targets round rows, and all number the same: the loop belongs to a product that reads the rows.
+    // A cast has no number, as only some targets have casts: its grid has the number of a matmul that reads the rows.
     if (isa<attn_cpu::CastRowsOp>(op))
-      for (Operation *product : op->getUsers())
-        number(product);
+      for (Operation *matmul : op->getUsers())
+        number(matmul);
   }
   void notifyOperationErased(Operation *op) override {
     llvm::erase(loops, op);
-    if (isa<attn::AttnDialect, attn_cpu::AttnCPUDialect>(op->getDialect())) // an op's own regions go before it
+    if (isa<attn::AttnDialect, attn_cpu::AttnCPUDialect>(op->getDialect())) // not the ops of an op's own regions
       number(op);
   }
   void notifyMatchFailure(Location loc, function_ref<void(Diagnostic &)> reasonCallback) override {
@@ -71,7 +71,7 @@ private:
   SmallVector<Operation *> loops; ///< of the op that is being rewritten
 };
 
-/// Whether no result has elements, whatever the operands are.
+/// Whether all results are static and have no elements.
 bool isEmpty(Operation *op) {
   return isa<attn::AttnDialect, attn_cpu::AttnCPUDialect>(op->getDialect()) && op->getNumResults() > 0 &&
          isMemoryEffectFree(op) && llvm::all_of(op->getResultTypes(), [](Type type) {
@@ -80,7 +80,7 @@ bool isEmpty(Operation *op) {
          });
 }
 
-/// Makes the results of an op that has no work.
+/// Replaces an op whose results have no elements.
 void replaceEmpty(Operation *op) {
   OpBuilder b(op);
   for (Value result : op->getResults()) {
@@ -90,8 +90,8 @@ void replaceEmpty(Operation *op) {
   op->erase();
 }
 
-/// Quantized elements have no type of their own from here on: the patterns read their bytes, which weights have in
-/// panels and activations where their rows are quantized.
+/// Verifies that quantized operands are weights in panels or results of attn.quantize_rows: the patterns read their
+/// bytes, as later stages have no quantized types.
 LogicalResult verifyQuantized(Operation *op) {
   if (!isa<attn::AttnDialect>(op->getDialect()))
     return success();
@@ -109,8 +109,8 @@ LogicalResult verifyQuantized(Operation *op) {
   return success();
 }
 
-/// Ops of linalg that the imported text has become loops, as those of a neutral decomposition: a named op would be
-/// taken for a tile of this target.
+/// Marks linalg ops of the imported text to become loops, as those of a neutral decomposition do. They are generalized,
+/// as a linalg.matmul would look like a tile of this target.
 void markForLoops(Operation *root) {
   IRRewriter rewriter(root->getContext());
   SmallVector<linalg::LinalgOp> ops;
@@ -124,7 +124,7 @@ void markForLoops(Operation *root) {
   }
 }
 
-/// Whether an op is whole, though others than the CPU's patterns may still take it.
+/// Whether the CPU's patterns have left an op that must be decomposed.
 bool isRefused(Operation *op) {
   return isa<attn::AttnDialect>(op->getDialect()) && !(isa<attn::LinearOp>(op) && op->use_empty()) &&
          !op->hasTrait<attn::StaysInTiles>() && !isa<attn::KVViewOp>(op);
@@ -165,15 +165,15 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
     // Each op is rewritten once: a walk, not a fixpoint.
     Progress progress;
     walkAndApplyPatterns(getOperation(), std::move(patterns), &progress);
-    decomposeRest(progress);
+    decomposeRefused(progress);
     WalkResult rest = getOperation()->walk([&](Operation *op) {
-      // A user that is left tells the reason.
+      // Remaining users report the reason.
       if (auto view = dyn_cast<attn::KVViewOp>(op)) {
         if (view->use_empty())
           view.erase();
         return WalkResult::skip();
       }
-      // A product may have been made with the one that reads it.
+      // A matmul that was fused into its user's tiles has no users left.
       if (isa<attn::ParameterSliceOp, attn::LinearOp>(op) && op->use_empty()) {
         op->erase();
         return WalkResult::skip();
@@ -189,8 +189,8 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
       signalPassFailure();
   }
 
-  /// Ops that no schedule takes are decomposed as for any target.
-  void decomposeRest(Progress &progress) {
+  /// Decomposes the ops that no pattern has tiled, as for any target.
+  void decomposeRefused(Progress &progress) {
     SmallVector<std::pair<Location, std::string>> refused;
     getOperation()->walk([&](Operation *op) {
       if (isRefused(op))

@@ -1,4 +1,4 @@
-//===- Tiling.h - From attn ops to tiles --------------------------------------*- C++ -*-===//
+//===- Tiling.h - Patterns that tile attn ops ---------------------------------*- C++ -*-===//
 #pragma once
 #include "mlir/Pass/Pass.h"
 
@@ -20,7 +20,7 @@ void populateKVCacheTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateAttentionTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateRecurrenceTilingPatterns(mlir::RewritePatternSet &patterns);
 
-/// How ops that stay whole in the tiled stage bufferize.
+/// Registers how the matmuls of attn_cpu bufferize.
 void registerBufferizableOps(mlir::DialectRegistry &registry);
 
 #define GEN_PASS_DECL

@@ -1,4 +1,4 @@
-//===- VerifyTiled.cpp - Contract of the stage tiled ---------------------------------===//
+//===- VerifyTiled.cpp - Verifies the contract of the stage tiled ---------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "lib/Transforms/StageContract.h"

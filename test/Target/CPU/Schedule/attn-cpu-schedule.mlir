@@ -1,7 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-schedule --split-input-file | FileCheck %s
 
-// 32 registers of 16 floats hold 14 x 2 accumulators beside the operands. A deep matmul takes k in blocks; one that nothing can tile has
-// no schedule.
+// 32 registers of 16 floats hold 14 x 2 accumulators beside the operands. A deep matmul has k-blocking; a matmul that is not tiled has no schedule.
 // CHECK-DAG: #[[LINALG:.*]] = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>
 // CHECK-DAG: #[[WHOLE:.*]] = #attn.schedule<kernel = <chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>, rows = [14, 8, 4, 1], task_rows = 210>
 // CHECK-DAG: #[[BLOCKED:.*]] = #attn.schedule<depth = 512, finish = [8, 1], kernel = <chains = 4, columns = 32, {{.*}} rows = 14, {{.*}}>, many_rows = 28, panels = 4, rows = [14, 8, 4, 1], task_rows = 210, tasks = 8>
@@ -21,7 +20,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-// Pairs of bf16: without an instruction for them panels are widened, in registers for few rows.
+// VNNI-packed panels: without bf16 dot products panels are widened, in registers for few rows.
 // CHECK: #attn.schedule<kernel = <chains = 4, columns = 16, {{.*}} rows = 6, {{.*}}, vnni_rows = 5>, rows = [14, 8, 4, 1], task_rows = 210, widen_rows = 28>
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   func.func @pairs(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
@@ -32,7 +31,7 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
 
 // -----
 
-// AMX multiplies tiles of 16 rows, two at once.
+// AMX multiplies two tiles of 16 rows at a time.
 // CHECK: #attn.schedule<kernel = <chains = 4, columns = 32, matrix_rows = 16, {{.*}} rows = 14, {{.*}}, vnni_rows = 13>, rows = [32, 16, 4, 1], task_rows = 224>
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @matrix(%x: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
@@ -43,7 +42,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-// Weights of 4 bits in groups: fewer rows, whose sums of a group are in registers beside those in f32. A task's rows stay near.
+// 4-bit weights in groups: micro-kernels have fewer rows, as registers hold int32 accumulators and f32 sums. A task's rows stay in L2.
 // CHECK: #attn.schedule<kernel = <chains = 4, columns = 32, group_rows = 7, {{.*}} rows = 7, {{.*}}>, rows = [12, 4, 1], task_rows = 60>
 module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @integers(%x: tensor<?x8192x!attn.quantized<s8 group 32 axis 1>>, %w: tensor<2x8192x32x!attn.quantized<u4 group 32 axis 0>>) -> tensor<?x64xf32> {
@@ -54,7 +53,7 @@ module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-// A recurrence takes 8 sequences together.
+// A recurrence has tiles of 8 sequences.
 // CHECK: #attn.schedule<kernel = <chains = 4, columns = 32, {{.*}} rows = 14, {{.*}}>, rows = 8>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @recurrence(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>, %begin: tensor<?xi32>) -> tensor<?x64xf32> {
@@ -65,7 +64,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-// Keys without a cache are packed first. A tile of fewer than 14 queries goes by itself.
+// Keys without a cache are packed first. Fewer than 14 queries are tiles of one query.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -80,8 +79,8 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-// A cache has blocks of its own: KV blocks and splits are whole ones of them. The three heads of a group share a tile of a split. AMX takes
-// two tiles of 16 queries in turn, and fewer fill up one.
+// KV blocks and splits are multiples of a cache's blocks. The three heads of a group share a tile of a split. AMX takes 32 queries as two tiles
+// of 16; fewer than 16 queries are padded to a tile.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -98,7 +97,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-// An op that the CPU's tiles do not take has the schedule of its neutral decomposition.
+// An op that is not tiled for the CPU has the schedule of its neutral decomposition.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>

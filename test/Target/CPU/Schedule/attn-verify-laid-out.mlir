@@ -33,7 +33,7 @@ module {
 
 module attributes {attn.target = {target = "cpu"}} {
 func.func @tile(%rows: memref<4x64xbf16>, %panel: memref<32x64xbf16>, %dest: memref<4x32xf32>) {
-  // expected-error@+1 {{'attn_cpu.vnni_matmul' op is a tile: the laid-out stage promises whole ops}}
+  // expected-error@+1 {{'attn_cpu.vnni_matmul' op is an op of tiles, which the laid-out stage must not have}}
   attn_cpu.vnni_matmul %rows, %panel, %dest : memref<4x64xbf16>, memref<32x64xbf16>, memref<4x32xf32>
   return
 }

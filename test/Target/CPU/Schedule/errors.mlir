@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file --verify-diagnostics
 
-// A schedule is input as any other text: what is missing, misnamed or impossible is one error with its name.
+// A schedule is user input: a member that is missing, unknown or impossible is one error with its name.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
     // expected-error@+1 {{'attn.linear' op has no attn.schedule, which attn-cpu-schedule sets}}
@@ -251,7 +251,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-// A kernel's weight is read where it lies, and has no k blocks.
+// A row-major weight of a bare kernel has no k blocks.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
     // expected-error@+1 {{has a schedule with 'depth', but only packed panels of floats are taken in k blocks}}
@@ -262,7 +262,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-// Pairs of rows stay together, and may be widened.
+// A k block of a VNNI-packed weight has an even number of rows; such a weight may be widened.
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%x: tensor<?x66xf32>, %w: tensor<2x33x64xbf16>) -> tensor<?x64xf32> {
     // expected-error@+1 {{has a schedule whose 'depth' must divide the depth 66 into whole pairs of rows, found 33}}

@@ -2,14 +2,14 @@
 
 #attention = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 64, queries = [6, 1], task_keys = 256, task_queries = 12, wide_queries = 6>
 
-// Keys and values become pairs of bf16 as they are packed: half the bytes. Tiles have as many queries as those of f32.
+// Keys and values are packed in bf16, VNNI-packed: half the bytes. Tiles have as many queries as with f32.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
-  // CHECK-LABEL: @dots
-  func.func @dots(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
+  // CHECK-LABEL: @vectors
+  func.func @vectors(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
     // CHECK: tensor.empty({{.*}}) : tensor<12x?x32x64xbf16>
     // CHECK: tensor.empty({{.*}}) : tensor<12x2x?x64xbf16>
     // CHECK: vector.transfer_write {{.*}} : vector<32xbf16>, tensor<1x1x32x64xbf16>
@@ -25,8 +25,8 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 #attention = #attn.schedule<heads = 3, kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, keys = 128, queries = [32, 16], rest_rows = 5, split_keys = 128, splits = 3, task_keys = 256, task_queries = 64, wide_queries = 14>
 
-// Instructions on tiles take 32 queries, or 16, of which the last ones may repeat: nothing goes one by one. All blocks of a
-// cache in bf16 are read where they lie, two in a step; rows of one query each widen them, in registers.
+// AMX takes tiles of 32 or 16 queries, of which the last one may repeat, and no single queries. Blocks of a bf16 cache are read in place, two per KV
+// block; sequences of one query convert them to f32 in registers.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -58,7 +58,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 #attention = #attn.schedule<kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 64, queries = [32, 16, 1], task_keys = 256, task_queries = 64, wide_queries = 14>
 
-// An element of each query and key cannot be read of a query that is not there: fewer than 16 go one by one, and are widened.
+// Queries cannot repeat where an extra operand has elements per query: fewer than 16 queries are tiles of one, with keys in f32.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>

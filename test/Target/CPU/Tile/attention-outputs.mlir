@@ -5,10 +5,10 @@
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// Log-sum-exp is made of the state that the result is made of. A score region that changes nothing keeps the maximum in natural units.
+// Log-sum-exp uses the state of the result. A score region that returns the score keeps the running max in natural units.
 // CHECK-LABEL: @log_sum_exp
 func.func @log_sum_exp(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %r: tensor<?xi32>, %s: f32) -> (tensor<?x4x32xf32>, tensor<?x4xf32>) {
-  // Tokens of no sequence have no keys.
+  // Tokens of no sequence have the log-sum-exp -infinity.
   // CHECK: %[[NONE:.*]] = arith.constant 0xFF800000 : f32
   // CHECK: %[[REST:.*]] = scf.forall {{.*}} -> (tensor<?x4xf32>)
   // CHECK: tensor.insert %[[NONE]]
@@ -37,7 +37,7 @@ func.func @log_sum_exp(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %r: tenso
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 
-// The states of splits merge in natural units too, and each query head of a group has an element.
+// The states of splits are combined in natural units, too; each query head of a group has an element of log-sum-exp.
 // CHECK-LABEL: @splits
 func.func @splits(%cache: tensor<?x2x4x2x64x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x3x32xf32>, %r: tensor<?xi32>, %p: tensor<?xi32>, %s: f32)
     -> (tensor<?x4x3x32xf32>, tensor<?x4x3xf32>) {
@@ -56,7 +56,7 @@ func.func @splits(%cache: tensor<?x2x4x2x64x32xf32>, %layer: index, %table: tens
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// Near miss: weights are a grid of their own, and leave the result's alone: no score region, no logarithm.
+// Near miss: attention weights have a grid of their own, and the result's needs no score region and no logarithm.
 // CHECK-LABEL: @weights
 // CHECK-SAME: %[[W:.*]]: tensor<?x2x2x64xf32>, %[[L:.*]]: index
 func.func @weights(%w: tensor<?x2x2x64xf32>, %l: index, %q: tensor<?x4x32xf32>, %s: f32) -> (tensor<?x4x32xf32>, tensor<?x2x2x64xf32>) {

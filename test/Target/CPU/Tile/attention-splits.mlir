@@ -6,8 +6,8 @@
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 
-// The general grid widens what it reads. Rows of one query each have grids of their own: one over splits of the cache, which
-// the three heads of a group read together where they lie, and one that merges.
+// The general grid converts the f16 cache to f32. Sequences of one query have split-KV grids: in one the three heads of a group read a split in place, the
+// other combines the states.
 // CHECK-LABEL: @pairs
 func.func @pairs(%cache: tensor<?x2x4x2x64x64xbf16>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x3x64xf32>, %begin: tensor<?xi32>,
                  %past: tensor<?xi32>, %scale: f32) -> tensor<?x4x3x64xf32> {
@@ -33,7 +33,7 @@ func.func @pairs(%cache: tensor<?x2x4x2x64x64xbf16>, %layer: index, %table: tens
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 
-// A score that depends on the head keeps the heads of a group apart; codes are widened, with their scales.
+// A score region that depends on the head needs a tile per head; an int8 cache is converted to f32 with its scales.
 // CHECK-LABEL: @codes
 func.func @codes(%cache: tensor<?x2x4x2x136x32xi8>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x3x64xf32>, %begin: tensor<?xi32>,
                  %past: tensor<?xi32>, %scale: f32) -> tensor<?x4x3x64xf32> {

@@ -6,10 +6,9 @@
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// Keys and values are packed once, 32 of all heads at a time: keys are turned in squares of 16. Then online softmax over
-// blocks of 32, 4 at a time; the only state between blocks is (acc, max, sum), of 12 queries in tiles of 6. Blocks below
-// the diagonal are visited without the mask, two in a step, the rest with it, up to two in a step. Meanwhile the next
-// tile's queries and the place of this one's result are brought near.
+// Keys and values are packed first, 32 of all heads at a time: keys are transposed in squares of 16. Then tasks of 12 queries in tiles of 6 iterate over groups
+// of 4 packed blocks of 32 keys. A KV block has two of them, without mask below the diagonal; masked ones have at most two. The state is (acc, max, sum). A tile
+// prefetches the next tile's queries and its own output rows.
 // CHECK-LABEL: @causal
 func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>) -> tensor<?x12x64xf32> {
   %scale = arith.constant 0.125 : f32
@@ -54,7 +53,7 @@ func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// A window has a partial block at both ends: three loops for tiles of 6 queries.
+// A sliding window has masked blocks at both ends: three loops for tiles of 6 queries.
 // CHECK-LABEL: @window
 func.func @window(%q: tensor<?x1x64xf32>, %k: tensor<?x1x64xf32>, %v: tensor<?x1x64xf32>) -> tensor<?x1x64xf32> {
   %scale = arith.constant 0.125 : f32
@@ -85,7 +84,7 @@ func.func @window(%q: tensor<?x1x64xf32>, %k: tensor<?x1x64xf32>, %v: tensor<?x1
 #bias = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, q, kv)>
 #table = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
 
-// Extras that depend on neither q nor kv are read once per task; the state gets a slice of the bias, and the table whole.
+// Extra operands that depend neither on q nor on kv are read once per task; attention_state gets a slice of the bias and the whole table.
 // CHECK-LABEL: @extras
 // CHECK-SAME: %[[TABLE:[a-z0-9]+]]: tensor<4x32xf32>)
 func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4x?x?xf32>, %table: tensor<4x32xf32>) -> tensor<?x4x64xf32> {
@@ -116,7 +115,7 @@ func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// Heads of 20 channels are padded in the tiles, and stored without.
+// Heads of 20 channels are padded in the tiles, and stored without padding.
 // CHECK-LABEL: @narrow
 func.func @narrow(%q: tensor<?x4x20xf32>) -> tensor<?x4x20xf32> {
   %scale = arith.constant 0.125 : f32
@@ -137,7 +136,7 @@ func.func @narrow(%q: tensor<?x4x20xf32>) -> tensor<?x4x20xf32> {
 #bias = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, kv, hkv)>
 #keys = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (g, kv, b, hkv)>
 
-// Unit dims of a slice stay where they follow q or kv, as the type could not tell which of them were dropped.
+// Unit dims of a slice stay where they follow q or kv, as the type could not tell which dims were dropped.
 // CHECK: #[[$BIAS:.*]] = affine_map<(d0, d1) -> (d0, d1, 0)>
 // CHECK: #[[$KEYS:.*]] = affine_map<(d0, d1) -> (d1, 0, 0)>
 // CHECK-LABEL: @heads_last
@@ -160,7 +159,7 @@ func.func @heads_last(%q: tensor<?x4x64xf32>, %bias: tensor<?x?x4xf32>, %keys: t
 
 // -----
 
-// Ops whose results have no elements leave no grid, whatever their columns are.
+// Ops whose results have no elements become no grid.
 // CHECK-LABEL: @no_rows
 func.func @no_rows(%x: tensor<0x7xf32>, %w: tensor<7xf32>) -> tensor<0x7xf32> {
   // CHECK-NEXT: %[[Y:.*]] = tensor.empty() : tensor<0x7xf32>
@@ -195,7 +194,7 @@ func.func @no_queries(%q: tensor<?x0x4x64xf32>, %k: tensor<?x?x4x64xf32>) -> ten
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// The query alone, or the result alone, may say how many queries there are.
+// The number of queries may be static in the query alone, or in the result alone.
 // CHECK-LABEL: @five
 func.func @five(%q: tensor<5x2x32xf32>, %k: tensor<?x2x32xf32>) -> (tensor<?x2x32xf32>, tensor<5x2x32xf32>) {
   %scale = arith.constant 0.25 : f32
@@ -215,7 +214,7 @@ func.func @five(%q: tensor<5x2x32xf32>, %k: tensor<?x2x32xf32>) -> (tensor<?x2x3
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// The caller of a bare kernel may leave a rest behind its last sequence: a grid of its own writes zeros there.
+// The caller of a bare kernel may leave rows behind the last sequence: a grid of its own fills them with zeros.
 // CHECK-LABEL: @rest
 // CHECK-SAME: %[[BEGIN:[a-z0-9]+]]: tensor<?xi32>)
 func.func @rest(%q: tensor<?x2x32xf32>, %begin: tensor<?xi32>) -> tensor<?x2x32xf32> {
@@ -241,8 +240,7 @@ func.func @rest(%q: tensor<?x2x32xf32>, %begin: tensor<?xi32>) -> tensor<?x2x32x
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// The runtime packs a model's sequences without a rest: two grids, of packing and of attention. Offsets by another name
-// are the caller's.
+// The runtime leaves no rows behind the last sequence: two grids, for packing and for attention. Offsets with another name are the caller's.
 module attributes {attn.model = {}} {
   // CHECK-LABEL: @packed
   // CHECK-COUNT-2: scf.forall.in_parallel

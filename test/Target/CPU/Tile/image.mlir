@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-// A grid over patches, whose lines are copied as vectors; columns behind them are zero.
+// A grid over patches, whose lines are copied as vectors; padding is zero.
 // CHECK-LABEL: @patches
 func.func @patches(%pixels: tensor<?x3x?x?xf32>) -> tensor<?x160xf32> {
   // CHECK: %[[EACH:.*]] = arith.muli
@@ -18,7 +18,7 @@ func.func @patches(%pixels: tensor<?x3x?x?xf32>) -> tensor<?x160xf32> {
 
 // -----
 
-// Where the pixels fill all columns, nothing is cleared.
+// Near miss: the pixels fill all columns, so nothing is cleared.
 // CHECK-LABEL: @full
 func.func @full(%pixels: tensor<?x3x?x?xf32>) -> tensor<?x192xf32> {
   // CHECK-NOT: vector<32xf32>
@@ -29,7 +29,7 @@ func.func @full(%pixels: tensor<?x3x?x?xf32>) -> tensor<?x192xf32> {
 
 // -----
 
-// Sixteen rows of the table, widened as they are read.
+// Bicubic interpolation of sixteen rows of the table, converted to f32 as they are read.
 // CHECK-LABEL: @resize
 func.func @resize(%table: tensor<17x64xbf16>, %h: index, %w: index) -> tensor<?x64xf32> {
   // CHECK: scf.forall
@@ -54,7 +54,7 @@ func.func @tokens(%x: tensor<?x64xf32>, %class: tensor<1x64xf32>, %p: tensor<?x6
 
 // -----
 
-// Without learned tokens there is nothing to choose.
+// Near miss: without learned tokens there is no select.
 // CHECK-LABEL: @no_tokens
 func.func @no_tokens(%x: tensor<?x64xf32>, %none: tensor<0x64xf32>, %p: tensor<?x64xf32>) -> tensor<?x64xf32> {
   // CHECK-NOT: arith.select {{.*}} : vector<32xf32>
@@ -65,7 +65,7 @@ func.func @no_tokens(%x: tensor<?x64xf32>, %none: tensor<0x64xf32>, %p: tensor<?
 
 // -----
 
-// A loop of the caller's thread; then a line for each task, as wide as the result.
+// Offsets are a loop on the caller's thread; then each task copies a line as wide as the result.
 // CHECK-LABEL: @rows
 func.func @rows(%x: tensor<?x64xf32>, %rows: index, %length: index) -> (tensor<?xi32>, tensor<?x?x49xf32>) {
   // CHECK-NOT: scf.forall
@@ -80,7 +80,7 @@ func.func @rows(%x: tensor<?x64xf32>, %rows: index, %length: index) -> (tensor<?
 
 // -----
 
-// Columns of what is not a matrix have no padding; what is before them is in the grid.
+// A tensor of higher rank has no padding; the dims before its columns are in the grid.
 // CHECK-LABEL: @unpacked_weights
 func.func @unpacked_weights(%w: tensor<?x2x3x17xf32>, %length: index) -> tensor<?x?x2x3x17xf32> {
   // CHECK: scf.forall (%{{.*}}, %{{.*}}, %[[I:.*]], %[[J:.*]]) in (%{{.*}}, %{{.*}}, 2, 3) shared_outs(%{{.*}} = %{{.*}}) -> (tensor<?x?x2x3x17xf32>)

@@ -1,7 +1,7 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file --remarks-filter=fusion -o %t.mlir 2>&1 | FileCheck %s
 // RUN: not grep -E 'attn\.(linear|rms_norm|recurrence|concat|attention|select_rows)' %t.mlir
 
-// Ops that no schedule of the CPU takes are decomposed as for any target; a remark tells why.
+// Ops that no schedule of the CPU takes are lowered by their neutral decomposition; a remark tells why.
 
 // CHECK: its neutral decomposition is compiled, since the weight is not in panels
 func.func @not_packed(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
@@ -11,7 +11,7 @@ func.func @not_packed(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x6
 
 // -----
 
-// CHECK: its neutral decomposition is compiled, since the CPU's code needs two dims, the last one a static multiple of 32, not 'tensor<?x50xf32>'
+// CHECK: its neutral decomposition is compiled, since it needs two dims, the last one a static multiple of 32, found 'tensor<?x50xf32>'
 func.func @not_padded(%x: tensor<?x50xf32>, %w: tensor<50xf32>) -> tensor<?x50xf32> {
   %y = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x50xf32>, tensor<50xf32>
   return %y : tensor<?x50xf32>
@@ -19,7 +19,7 @@ func.func @not_padded(%x: tensor<?x50xf32>, %w: tensor<50xf32>) -> tensor<?x50xf
 
 // -----
 
-// CHECK: its neutral decomposition is compiled, since its hidden size 50 is no multiple of 32, as the CPU's code needs
+// CHECK: its neutral decomposition is compiled, since its hidden size 50 is no multiple of 32
 func.func @recurrence(%x: tensor<?x50xf32>, %w: tensor<50x50xf32>, %begin: tensor<?xi32>, %h: tensor<?x50xf32>) -> tensor<?x50xf32> {
   %y, %last = attn.recurrence rnn_tanh %x, %w rows(%begin) init(%h) : tensor<?x50xf32>, tensor<50x50xf32>, tensor<?xi32>, tensor<?x50xf32>
   return %y : tensor<?x50xf32>
@@ -27,7 +27,7 @@ func.func @recurrence(%x: tensor<?x50xf32>, %w: tensor<50x50xf32>, %begin: tenso
 
 // -----
 
-// CHECK: its neutral decomposition is compiled, since the CPU's code needs two dims, the last one a static multiple of 32, not 'tensor<?x50xf32>'
+// CHECK: its neutral decomposition is compiled, since it needs two dims, the last one a static multiple of 32, found 'tensor<?x50xf32>'
 func.func @concat(%x: tensor<?x50xf32>) -> tensor<?x100xf32> {
   %y = attn.concat %x, %x : tensor<?x50xf32>, tensor<?x50xf32>
   return %y : tensor<?x100xf32>
@@ -40,7 +40,7 @@ func.func @concat(%x: tensor<?x50xf32>) -> tensor<?x100xf32> {
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-// CHECK: its neutral decomposition is compiled, since it is paired, and the cache is not
+// CHECK: its neutral decomposition is compiled, since its matmuls are bf16 dot products, and its cache is not bf16
 func.func @not_pairs(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
   %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
   %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention, attn_cpu.bf16_matmul}
@@ -52,7 +52,7 @@ func.func @not_pairs(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: 
 
 #attention = #attn.schedule<keys = 64, queries = 16>
 
-// Ops that no pattern takes: each reason is told.
+// Each reason why a pattern does not match is told.
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
@@ -108,7 +108,7 @@ func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x?xf32>, %
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 #attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
-// Near miss: what has no queries is no matter for any schedule.
+// Near miss: an op without queries needs no schedule.
 func.func @no_queries(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<0x4x32xf32>, %s: f32) -> (tensor<0x4xf32>, tensor<?x1x1x64xf32>) {
   %o, %lse, %0 = attn.attention %q, %q, %q, %s weights(%w[%l] heads [3] : tensor<?x1x1x64xf32>) log_sum_exp maps [#q, #k, #v, #o] {attn.schedule = #attention} : tensor<0x4x32xf32>, tensor<0x4x32xf32>, tensor<0x4x32xf32> -> tensor<0x4x32xf32>
   return %lse, %0 : tensor<0x4xf32>, tensor<?x1x1x64xf32>

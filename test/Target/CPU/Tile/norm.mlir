@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-// Nothing reads the input afterwards: it is overwritten, so that a post-norm residual stream stays in its place.
+// An input that nothing reads afterwards is overwritten, so that a post-norm residual stream is updated in place.
 // CHECK-LABEL: @in_place
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x64xf32>
 func.func @in_place(%x: tensor<?x64xf32>, %w: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<?x64xf32> {
@@ -15,7 +15,7 @@ func.func @in_place(%x: tensor<?x64xf32>, %w: tensor<64xf32>, %b: tensor<64xf32>
 
 // -----
 
-// The input is read again: the result has a place of its own.
+// Near miss: the input is read again, so the result has a buffer of its own.
 // CHECK-LABEL: @of_its_own
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x64xf32>
 func.func @of_its_own(%x: tensor<?x64xf32>, %w: tensor<64xf32>) -> tensor<?x64xf32> {
@@ -31,7 +31,7 @@ func.func @of_its_own(%x: tensor<?x64xf32>, %w: tensor<64xf32>) -> tensor<?x64xf
 
 // -----
 
-// 40 of 64 columns count: the padding is zero again after the mean is subtracted.
+// 24 of 64 columns are padding, which is set to zero again after the mean is subtracted.
 // CHECK-LABEL: @padded
 func.func @padded(%x: tensor<?x64xf32>, %w: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<?x64xf32> {
   // CHECK: vector.create_mask

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-// A grid over rows; in each panel a loop over the row's tokens.
+// A grid over sequences; for each 32 columns a loop over the sequence's tokens.
 // CHECK-LABEL: @mean
 func.func @mean(%x: tensor<?x64xf32>, %row_begin: tensor<?xi32>) -> tensor<?x64xf32> {
   // CHECK: scf.forall
@@ -14,7 +14,7 @@ func.func @mean(%x: tensor<?x64xf32>, %row_begin: tensor<?xi32>) -> tensor<?x64x
 
 // -----
 
-// A row without tokens must not read: the one read is in a loop that may run no time.
+// A sequence without tokens must not read: the read is in a loop that may have no iteration.
 // CHECK-LABEL: @first
 func.func @first(%x: tensor<?x64xf32>, %row_begin: tensor<?xi32>) -> tensor<?x64xf32> {
   // CHECK: %[[NONE:.*]] = arith.cmpi sge

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-// A few integers: no parallel region.
+// Positions are a few integers: no grid.
 // CHECK-LABEL: @positions
 func.func @positions(%tokens: tensor<?xi32>, %begin: tensor<?xi32>, %past: tensor<?xi32>) -> tensor<?xi32> {
   // CHECK-NOT: scf.forall
@@ -14,7 +14,7 @@ func.func @positions(%tokens: tensor<?xi32>, %begin: tensor<?xi32>, %past: tenso
 
 // -----
 
-// A grid over tokens. Whole turns are taken off before the cosine; 40 frequencies are a vector of 32 and one of 8.
+// A grid over tokens. The angle is reduced to a fraction of a revolution before the cosine; 40 frequencies are a vector of 32 and one of 8.
 // CHECK-LABEL: @table
 func.func @table(%p: tensor<?xi32>) -> (tensor<?x40xf32>, tensor<?x40xf32>) {
   // CHECK: scf.forall (%[[T:.*]]) in
@@ -31,7 +31,7 @@ func.func @table(%p: tensor<?xi32>) -> (tensor<?x40xf32>, tensor<?x40xf32>) {
 
 // -----
 
-// The table is read once for all heads; channels 20 and 21 pass.
+// The table is read once for all heads; channels 20 and 21 are not rotated.
 // CHECK-LABEL: @halves
 func.func @halves(%x: tensor<?x8x22xf32>, %c: tensor<?x10xf32>, %s: tensor<?x10xf32>) -> tensor<?x8x22xf32> {
   // CHECK: scf.forall (%[[T:.*]]) in
@@ -47,7 +47,7 @@ func.func @halves(%x: tensor<?x8x22xf32>, %c: tensor<?x10xf32>, %s: tensor<?x10x
 
 // -----
 
-// Neighbors: vectors of both, with the pairs swapped for the sine's part. No channel passes.
+// Interleaved channels: vectors of both channels of a pair, swapped for the sine. All channels are rotated.
 // CHECK-LABEL: @interleaved
 func.func @interleaved(%x: tensor<?x8x20xf32>, %c: tensor<?x10xf32>, %s: tensor<?x10xf32>) -> tensor<?x8x20xf32> {
   // CHECK: vector.shuffle %[[C:.*]], %[[C]] [0, 0, 1, 1,
@@ -62,7 +62,7 @@ func.func @interleaved(%x: tensor<?x8x20xf32>, %c: tensor<?x10xf32>, %s: tensor<
 
 // -----
 
-// Code does not grow with the channels: a loop takes 16 pairs at a time, the last 15 pairs and the channel that passes follow.
+// Code does not grow with the channels: a loop takes 16 pairs at a time; the last 15 pairs and the channel that is not rotated follow.
 // CHECK-LABEL: @long
 func.func @long(%x: tensor<?x1x2147483647xf32>, %c: tensor<?x1073741823xf32>, %s: tensor<?x1073741823xf32>) -> tensor<?x1x2147483647xf32> {
   // CHECK: scf.for %[[PAIR:.*]] = %{{.*}} to %c1073741808{{.*}} step %c16
@@ -80,7 +80,7 @@ func.func @long(%x: tensor<?x1x2147483647xf32>, %c: tensor<?x1073741823xf32>, %s
 
 #linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
-// A product's task has the two panels of a head and rotates its rows in place, of the first 3 heads of 5. No grid is the rotation's own.
+// A matmul's task has the two panels of a head and rotates its rows in place, in the first 3 heads of 5. The rotation has no grid of its own.
 // CHECK-LABEL: @of_product
 func.func @of_product(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>) -> tensor<?x320xf32> {
   // CHECK: scf.forall (%[[B:.*]], %[[H:.*]]) in (%{{.*}}, 5)
@@ -102,7 +102,7 @@ func.func @of_product(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>, %c: tensor
 
 #linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
-// Near miss: the heads before the rotation are read as well, so it has a grid of its own.
+// Near miss: another op reads the heads before the rotation, so it has a grid of its own.
 // CHECK-LABEL: @beside_product
 func.func @beside_product(%x: tensor<?x48xf32>, %w: tensor<4x48x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>)
     -> (tensor<?x2x64xf32>, tensor<?x2x64xf32>) {
@@ -116,7 +116,7 @@ func.func @beside_product(%x: tensor<?x48xf32>, %w: tensor<4x48x32xf32>, %c: ten
 
 // -----
 
-// A grid over tokens; 40 columns of 64 count: what is beyond them is the sine of 0.
+// A grid over tokens; 24 columns of 64 are padding: the sine of 0.
 // CHECK-LABEL: @sinusoids
 func.func @sinusoids(%p: tensor<?xi32>) -> tensor<?x64xf32> {
   // CHECK: scf.forall (%[[T:.*]]) in
@@ -133,7 +133,7 @@ func.func @sinusoids(%p: tensor<?xi32>) -> tensor<?x64xf32> {
 
 // -----
 
-// Rows of a table, and elements of one in panels, times the scale; no product where there is none.
+// Rows of a table, and elements of a table in panels, times the scale; without a scale there is no multiplication.
 // CHECK-LABEL: @scaled
 func.func @scaled(%ids: tensor<?xi32>, %t: tensor<97x64xbf16>, %panels: tensor<4x40x32xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>) {
   // CHECK: %[[ROW:.*]] = arith.extf {{.*}} vector<32xf32>

@@ -5,11 +5,11 @@
 attn.parameter @w : tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w">]
   {layout = #attn.layout<panels, shape = [64, 64], column_group = 0, row_group = 0, k = 8>, offset = 0 : i64, stride = 2304 : i64}
 
-// Rows are quantized in a region of their own; tiles read bytes of rows and of a panel.
+// Rows are quantized in a grid of their own; tiles read bytes of rows and of a panel.
 // CHECK-LABEL: @product
 func.func @product(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   // CHECK: scf.forall {{.*}} -> (tensor<?x128xi8>)
-  // The largest magnitude as bits, then codes and their negated sum.
+  // The largest magnitude as bits, then quantized values and their negated sum.
   // CHECK: scf.for
   // CHECK: arith.maxsi {{.*}} : vector<32xi32>
   // CHECK: vector.reduction <maxsi>
@@ -27,7 +27,7 @@ func.func @product(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   return %y : tensor<?x64xf32>
 }
 
-// One element of a table: a nibble, its group's scale, 8 off.
+// One element of a table: a nibble minus the zero point 8, times its group's scale.
 // CHECK-LABEL: @embedding
 func.func @embedding(%ids: tensor<?xi32>) -> tensor<?x64xf32> {
   %w = attn.parameter_slice @w : tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>>

@@ -2,8 +2,8 @@
 
 #recurrence = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = 3>
 
-// Tiles of 3 rows, at least one. A step reads the weight once for all rows: a loop over the panels of the state, one over the
-// parts (3 rows at once, or one), then the cell of each row that still has tokens. States that nothing reads get no memory.
+// Tiles of 3 sequences, at least one tile. A time step reads the weight once for all sequences: a loop over the panels of the state, a loop over the gates (3
+// sequences or one), then the cell of each sequence that has not ended. States without users have no destination.
 // CHECK: affine_map<()[s0] -> ((s0 - 1) ceildiv 3)>
 // CHECK-LABEL: @lstm
 func.func @lstm(%x: tensor<?x256xf32>, %w: tensor<8x33x32xbf16>, %begin: tensor<?xi32>, %h: tensor<?x64xf32>)
@@ -32,7 +32,7 @@ func.func @lstm(%x: tensor<?x256xf32>, %w: tensor<8x33x32xbf16>, %begin: tensor<
 
 #recurrence = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = 3>
 
-// A weight of whole panels may lie in rows.
+// A row-major weight needs a multiple of 32 columns.
 // CHECK-LABEL: @rows
 func.func @rows(%x: tensor<?x32xf32>, %w: tensor<32x32xf32>, %begin: tensor<?xi32>, %h: tensor<?x32xf32>) -> tensor<?x32xf32> {
   // CHECK: tensor.extract_slice %{{.*}}[0, %{{.*}}] [32, 32] [1, 1] : tensor<32x32xf32> to tensor<32x32xf32>
@@ -55,7 +55,7 @@ func.func @update(%s: tensor<?x2x64xf32>, %layer: index, %v: tensor<?x64xf32>, %
 
 // -----
 
-// The second input starts inside of a panel, so its last one may lie across the end; the first does not.
+// The second input starts within 32 columns, so its last vector may cross the end; that of the first input does not.
 // CHECK-LABEL: @concat
 func.func @concat(%x: tensor<?x64xf32>, %y: tensor<?x32xf32>) -> tensor<?x96xf32> {
   // CHECK: vector.transfer_write %{{.*}} {in_bounds = [true]} : vector<32xf32>, tensor<96xf32>
@@ -70,7 +70,7 @@ func.func @concat(%x: tensor<?x64xf32>, %y: tensor<?x32xf32>) -> tensor<?x96xf32
 #linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 #recurrence = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = 3>
 
-// A layer writes over the stream that the loop carries, once it has been read.
+// A layer overwrites the stream that the loop carries after its last read.
 // CHECK-LABEL: @stack
 func.func @stack(%x: tensor<?x32xf32>, %wi: tensor<1x32x32xf32>, %w: tensor<1x32x32xf32>, %begin: tensor<?xi32>, %n: index) -> tensor<?x32xf32> {
   %c0 = arith.constant 0 : index
