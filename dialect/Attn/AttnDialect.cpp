@@ -147,12 +147,12 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   }
   if (name == costsAttr)
     return check(isa<FunctionOpInterface>(op) && isa<DictionaryAttr>(value), "is a dictionary of a function");
-  if (name == regionAttr && isa<FunctionOpInterface>(op))
+  if (name == dispatchAttr && isa<FunctionOpInterface>(op))
     return check(isa<DenseI64ArrayAttr>(value), "of a function is an array of 64-bit integers");
-  if (name == opAttr || name == regionAttr) {
+  if (name == opAttr || name == dispatchAttr) {
     auto number = dyn_cast<IntegerAttr>(value);
-    // A region that belongs to no op has the number -1.
-    int64_t least = name == regionAttr ? -1 : 0;
+    // A dispatch that belongs to no op has the number -1.
+    int64_t least = name == dispatchAttr ? -1 : 0;
     return check(number && number.getType().isInteger(64) && number.getInt() >= least,
                  "is a 64-bit integer from " + Twine(least) + " on");
   }

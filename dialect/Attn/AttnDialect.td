@@ -43,10 +43,10 @@ def Attn_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral optionalAttr = "attn.optional";
     /// Function attribute of entries from the stage tiled on: what each of its ops costs (lib/Analysis/Cost.h).
     static constexpr ::llvm::StringLiteral costsAttr = "attn.costs";
-    /// Attribute of an op, and of the parallel loops that it becomes: its place among "ops" of the entry's costs.
+    /// Attribute of an op, and of the parallel loops that it becomes: its index in "ops" of the entry's costs.
     static constexpr ::llvm::StringLiteral opAttr = "attn.op";
-    /// An `attn.parallel_for` has its number, an i64; a function has for each number the `attn.op`, -1 for none.
-    static constexpr ::llvm::StringLiteral regionAttr = "attn.region";
+    /// The number of an `attn.parallel_for`, an i64, -1 for none. A function has the `attn.op` of each number.
+    static constexpr ::llvm::StringLiteral dispatchAttr = "attn.dispatch";
     /// Attribute of an op or module from the stage laid-out on: how the target's code does it (`#attn.schedule`).
     static constexpr ::llvm::StringLiteral scheduleAttr = "attn.schedule";
     /// On a function of the stage backend or later: LLVM vectorizes its loops, which are over scalars.

@@ -224,8 +224,8 @@ Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
                        {"buffers", json::Value(std::move(buffers))}};
     if (auto costs = function->getAttrOfType<DictionaryAttr>(attn::AttnDialect::costsAttr))
       entry.emplace_back("costs", toJson(costs));
-    if (auto regions = function->getAttrOfType<DenseI64ArrayAttr>(attn::AttnDialect::regionAttr))
-      entry.emplace_back("regions", toJson(regions));
+    if (auto dispatches = function->getAttrOfType<DenseI64ArrayAttr>(attn::AttnDialect::dispatchAttr))
+      entry.emplace_back("dispatches", toJson(dispatches));
     manifest.entries.emplace_back(std::move(entry));
   }
   return {};

@@ -218,7 +218,7 @@ Expected<Code> host::translate(mlir::ModuleOp source, const Machine &machine, co
       entries.push_back(function.getSymName().str());
       for (llvm::StringRef name :
            {attn::AttnDialect::entryAttr, attn::AttnDialect::buffersAttr, attn::AttnDialect::dimsAttr,
-            attn::AttnDialect::costsAttr, attn::AttnDialect::regionAttr})
+            attn::AttnDialect::costsAttr, attn::AttnDialect::dispatchAttr})
         function->removeAttr(name);
     }
   }

@@ -360,7 +360,8 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
   static void moveEntryAttributes(LLVM::LLVMFuncOp entry, LLVM::LLVMFuncOp wrapper) {
     wrapper->setAttr(attn::AttnDialect::entryAttr, UnitAttr::get(entry.getContext()));
     entry->removeAttr(attn::AttnDialect::entryAttr);
-    for (StringRef name : {attn::AttnDialect::buffersAttr, attn::AttnDialect::costsAttr, attn::AttnDialect::regionAttr})
+    for (StringRef name :
+         {attn::AttnDialect::buffersAttr, attn::AttnDialect::costsAttr, attn::AttnDialect::dispatchAttr})
       if (Attribute value = entry->removeAttr(name))
         wrapper->setAttr(name, value);
   }

@@ -20,8 +20,9 @@ using namespace rapt;
 
 namespace {
 
-/// One forall: its body becomes `name`, a call of the executor, which has the number `region` if any, takes its place.
-LogicalResult outline(scf::ForallOp forall, func::FuncOp entry, StringRef name, IntegerAttr region) {
+/// Outlines the body of one forall as the task `name`, and replaces the forall by an attn.parallel_for with the number
+/// `dispatch`, if any.
+LogicalResult outline(scf::ForallOp forall, func::FuncOp entry, StringRef name, IntegerAttr dispatch) {
   if (!forall.isNormalized() || forall.getNumResults() != 0)
     return forall.emitOpError("must be bufferized and normalized before it is outlined");
   ImplicitLocOpBuilder b(forall.getLoc(), forall);
@@ -80,8 +81,8 @@ LogicalResult outline(scf::ForallOp forall, func::FuncOp entry, StringRef name, 
       break;
     }
   auto call = attn::ParallelForOp::create(b, task.getSymName(), captures, count, entry.getArgument(0));
-  if (region)
-    call->setAttr(attn::AttnDialect::regionAttr, region);
+  if (dispatch)
+    call->setAttr(attn::AttnDialect::dispatchAttr, dispatch);
   forall.erase();
   return success();
 }
@@ -106,15 +107,15 @@ struct OutlineParallel : rapt::impl::AttnOutlineParallelBase<OutlineParallel> {
       for (auto [i, loop] : llvm::enumerate(loops)) {
         // A loop of no op has no number: targets differ in these loops, and numbers are the same for all targets.
         auto op = loop->getAttrOfType<IntegerAttr>(attn::AttnDialect::opAttr);
-        int64_t region = op ? ops.size() : -1;
+        int64_t dispatch = op ? ops.size() : -1;
         if (op)
           ops.push_back(op.getInt());
         if (failed(outline(loop, entry, (entry.getSymName() + ".task" + Twine(i)).str(),
-                           isCosted ? b.getI64IntegerAttr(region) : IntegerAttr())))
+                           isCosted ? b.getI64IntegerAttr(dispatch) : IntegerAttr())))
           return signalPassFailure();
       }
       if (isCosted)
-        entry->setAttr(attn::AttnDialect::regionAttr, b.getDenseI64ArrayAttr(ops));
+        entry->setAttr(attn::AttnDialect::dispatchAttr, b.getDenseI64ArrayAttr(ops));
     }
   }
 };

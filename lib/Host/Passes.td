@@ -7,9 +7,17 @@ include "mlir/Pass/PassBase.td"
 def AttnVerifyBackend : Pass<"attn-verify-backend", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `backend`";
   let description = [{
-    No tensor, no allocation and no copy of a buffer is left: entries work in the caller's memory and one workspace. Each `scf.forall` is a
-    task of `attn.parallel_for`. The dialects are affine, arith, func, llvm, math, memref, scf, ub and vector, those of the target (`dialects`),
+    No tensor, no allocation and no copy of a buffer remains: entries work in the caller's memory and one workspace. Each `scf.forall` is a
+    dispatch (`attn.parallel_for`). The dialects are affine, arith, func, llvm, math, memref, scf, ub and vector, those of the target (`dialects`),
     and of attn declarations and `attn.parallel_for`.
+
+    ```mlir
+    func.func @f(%x: memref<8xf32>, %i: index) -> f32 {
+      %0 = memref.load %x[%i] : memref<8xf32>
+      return %0 : f32
+    }
+    ```
+    stays as it is.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
   let options = [ListOption<"dialects", "dialects", "std::string", "Dialects of the target's instructions">];
@@ -18,8 +26,16 @@ def AttnVerifyBackend : Pass<"attn-verify-backend", "::mlir::ModuleOp"> {
 def AttnVerifyLLVMDialect : Pass<"attn-verify-llvm-dialect", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `llvm-dialect`";
   let description = [{
-    Only the llvm dialect is left, and declarations of weights and dims, from which the manifest is written. Every function of an entry (`attn.entry`) has its
+    Only the llvm dialect remains, and declarations of weights and dims, from which the manifest is written. Every function of an entry (`attn.entry`) has its
     buffers (`attn.buffers`).
+
+    ```mlir
+    llvm.func @f(%x: !llvm.ptr) -> f32 {
+      %0 = llvm.load %x : !llvm.ptr -> f32
+      llvm.return %0 : f32
+    }
+    ```
+    stays as it is.
   }];
 }
 
@@ -27,9 +43,8 @@ def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
   let summary = "entries take the caller's memory and return a status";
   let description = [{
     An entry `(tensors) -> tensors` becomes `(env, weights, workspace, memrefs of inputs, memrefs of outputs) -> i32`. A result with
-    the name of an argument is that argument, updated in place. `attn.parameter_slice` becomes a view of the weights at the
-    parameter's offset. Weights and inputs are read-only. An output that loops make in an empty tensor is made in the
-    caller's memory.
+    the name of an argument updates that argument in place. `attn.parameter_slice` becomes a view of the weights at the
+    parameter's offset. Weights and inputs are read-only. Loops that fill an empty tensor for an output write to the caller's memory instead.
 
     ```mlir
     attn.dim @n min 0 max 64
@@ -38,18 +53,29 @@ def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
       return %x : tensor<?xf32>
     }
     ```
+    becomes
+    ```mlir
+    attn.dim @n min 0 max 64
+    func.func @f(%env: !llvm.ptr {attn.name = "env"}, %weights: memref<?xi8> {attn.name = "weights"}, %workspace: memref<?xi8> {attn.name = "workspace"},
+                 %x: memref<?xf32> {attn.dims = ["n"], attn.name = "x"}, %y: memref<?xf32> {attn.dims = ["n"], attn.name = "y"}) -> i32 attributes {attn.entry} {
+      %0 = bufferization.to_tensor %x restrict : memref<?xf32> to tensor<?xf32>
+      bufferization.materialize_in_destination %0 in restrict writable %y : (tensor<?xf32>, memref<?xf32>) -> ()
+      %c0 = arith.constant 0 : i32
+      return %c0 : i32
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
 }
 
 def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
-  let summary = "bufferized parallel loops of entries become tasks";
+  let summary = "outlines bufferized parallel loops of entries as tasks";
   let description = [{
     Each outermost `scf.forall` of an entry becomes a private function `(captures, begin, end, worker)` that runs a range of the flattened
-    grid, and an `attn.parallel_for` that calls it through the executor. In a model's entry with `attn.costs` the calls are numbered, and
-    its attribute `attn.region` tells the op of each. Constants are copied into the task. Loops whose
-    tasks would be equal, matmuls of one shape above all, share the first.
+    grid, and an `attn.parallel_for` that calls it through the executor. In a model's entry with `attn.costs` dispatches are numbered, and
+    the entry's attribute `attn.dispatch` tells the op of each number. Constants are copied into the task. Loops with equal tasks, above all matmuls of one shape,
+    share one task.
 
     ```mlir
     func.func @f(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {
@@ -60,18 +86,32 @@ def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
       return
     }
     ```
+    becomes
+    ```mlir
+    func.func @f(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {
+      attn.parallel_for @f.task0(%x, %n) count %n env %env : (memref<?xf32>, index), !llvm.ptr
+      return
+    }
+    func.func private @f.task0(%x: memref<?xf32>, %n: index, %begin: index, %end: index, %worker: index) {
+      %f0 = arith.constant 0.0 : f32
+      %c1 = arith.constant 1 : index
+      scf.for %i = %begin to %end step %c1 {
+        memref.store %f0, %x[%i] : memref<?xf32>
+      }
+      return
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::scf::SCFDialect"];
 }
 
 def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
-  let summary = "allocations become places in one workspace";
+  let summary = "plans allocations as offsets of one workspace";
   let description = [{
-    Runs after outlining. Allocations move out of loops; an entry's become views of its workspace
-    argument. Buffers with the same dynamic extents are proportional to each other, so their places follow from a static best fit by size and
-    life; groups with different extents lie one after another. A task's become `memref.alloca` up to 16 KiB in
-    all, else views of its worker's slice of the workspace. A function `ENTRY.workspace(dims..., workers) -> bytes` is added. An allocation
-    that depends on a loop is an error.
+    Runs after outlining. Allocations move out of loops. Those of an entry become views of its workspace argument. Buffers with the same dynamic
+    extents are proportional to each other, so a static best fit by size and live range gives their offsets; groups with different extents follow one another.
+    Scratch buffers of a task become `memref.alloca` up to 16 KiB in total, else views of its worker's slice of the workspace. The function
+    `ENTRY.workspace(dims..., workers) -> bytes` is added. An allocation whose size depends on a loop is an error.
 
     ```mlir
     attn.dim @n min 0 max 64
@@ -85,19 +125,41 @@ def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
       return %s : i32
     }
     ```
+    becomes
+    ```
+    func.func @f(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>, %x: memref<?xf32> {attn.name = "x", attn.dims = ["n"]}) -> i32
+        attributes {attn.entry} {
+      ...
+      %t = memref.view %workspace[%c0][%n] : memref<?xi8> to memref<?xf32>
+      memref.copy %x, %t : memref<?xf32> to memref<?xf32>
+      return %s : i32
+    }
+    func.func @f.workspace(%n: index, %workers: index) -> index {
+      %c4 = arith.constant 4 : index
+      %0 = arith.muli %c4, %n : index
+      %c63 = arith.constant 63 : index
+      %1 = arith.addi %0, %c63 : index
+      %c-64 = arith.constant -64 : index
+      %2 = arith.andi %1, %c-64 : index
+      ...
+      return %6 : index
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
 }
 
 def AttnExpandMath : Pass<"attn-expand-math"> {
-  let summary = "exp, exp2, tanh, erf, sin, cos and log become polynomials";
+  let summary = "expands exp, exp2, tanh, erf, sin, cos and log to polynomials";
   let description = [{
-    f32 `math.exp`, `math.exp2`, `math.tanh`, `math.erf`, `math.sin`, `math.cos` and `math.log`, scalar or vector, become polynomials (LLVM would call libm once per
-    element). Errors, measured over all arguments where the result is normal: exp, exp2, sin, cos and log at most 2 ulp, tanh and erf at most 4 ulp.
-    Infinities, NaN and underflow to zero are as in libm; exp and exp2 flush results below 2^-126 to zero. sin and cos hold for |x| <= 2^20 and give NaN
-    beyond; `attn.rotary_table` takes whole turns off before. Conversions to and from bf16 become shifts and sums of integers. exp2 of what is not above zero (`nonpositive`) takes
-    11 instructions; its error is at most 4 ulp, and what would be below 2^-126 is something below it. One that is `rounded`, to bf16, has a
-    polynomial of four terms, whose relative error is 7.5e-5.
+    f32 `math.exp`, `math.exp2`, `math.tanh`, `math.erf`, `math.sin`, `math.cos` and `math.log`, scalar or vector, become polynomials; LLVM would call libm once per
+    element. Errors, measured over all arguments where the result is normal, are at most 2 ulp for exp, exp2, sin, cos and log, and 4 ulp for tanh and erf.
+    - Infinities, NaN and underflow to zero are as in libm; exp and exp2 flush results below 2^-126 to zero.
+    - sin and cos are defined for |x| <= 2^20 and give NaN beyond; positions of rotary embeddings are reduced to one revolution before.
+    - exp2 of operands that are not above zero (`nonpositive`) takes 11 instructions. Its error is at most 4 ulp; results that would be denormal are below 2^-126.
+    - exp2 whose result is cast to bf16 (`rounded`) has a polynomial of four terms with a relative error of 7.5e-5.
+
+    Casts to and from bf16 become integer shifts and sums.
 
     ```mlir
     func.func @e(%x: vector<16xf32>) -> vector<16xf32> {
@@ -105,21 +167,50 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
       return %0 : vector<16xf32>
     }
     ```
+    becomes (clamps, and the results of arguments beyond them, are left out)
+    ```
+    %n = math.roundeven %clamped : vector<16xf32>
+    %fraction = arith.subf %clamped, %n : vector<16xf32>
+    %0 = math.fma %c5, %fraction, %c4 : vector<16xf32>
+    ...
+    %4 = math.fma %3, %fraction, %c0 : vector<16xf32>
+    %5 = arith.fptosi %n : vector<16xf32> to vector<16xi32>
+    %6 = arith.shli %5, %c23 : vector<16xi32>
+    %7 = arith.bitcast %4 : vector<16xf32> to vector<16xi32>
+    %8 = arith.addi %7, %6 : vector<16xi32>
+    %9 = arith.bitcast %8 : vector<16xi32> to vector<16xf32>
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
 }
 
 def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "everything becomes the llvm dialect";
+  let summary = "converts everything to the llvm dialect";
   let description = [{
-    The last conversion: bufferized code of vectors, memrefs and control flow, and `attn.parallel_for`, which becomes a closure on
-    the stack and a call of the executor in `rapt_env`; a non-zero answer returns from the entry at once. Dialects of a target's instructions (`dialects`) convert themselves. Vectors of bf16 are loaded and stored as integers.
+    Converts bufferized code of vectors, memrefs and control flow. `attn.parallel_for` becomes a closure on the stack and a call of the executor in `rapt_env`, whose nonzero
+    status returns from the entry at once. The dialects of a target's instructions (`dialects`) convert by their own interfaces. Vectors of bf16 are loaded and
+    stored as integers.
 
     ```mlir
     func.func @f(%x: memref<4xf32>, %i: index) -> f32 {
       %0 = memref.load %x[%i] : memref<4xf32>
       return %0 : f32
+    }
+    ```
+    becomes
+    ```mlir
+    llvm.func @f(%allocated: !llvm.ptr, %aligned: !llvm.ptr, %offset: i64, %size: i64, %stride: i64, %i: i64) -> f32 {
+      %0 = llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+      %1 = llvm.insertvalue %allocated, %0[0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+      %2 = llvm.insertvalue %aligned, %1[1] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+      %3 = llvm.insertvalue %offset, %2[2] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+      %4 = llvm.insertvalue %size, %3[3, 0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+      %5 = llvm.insertvalue %stride, %4[4, 0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+      %6 = llvm.extractvalue %5[1] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+      %7 = llvm.getelementptr inbounds|nuw %6[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+      %8 = llvm.load %7 : !llvm.ptr -> f32
+      llvm.return %8 : f32
     }
     ```
   }];
@@ -130,10 +221,36 @@ def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
 def AttnEmitEntries : Pass<"attn-emit-entries", "::mlir::ModuleOp"> {
   let summary = "gives entries the signature of artifact.h";
   let description = [{
-    For every entry, an exported function `(env, buffers, dims) -> status` (`rapt_entry_fn` in lib/Runtime/include/rapt/artifact.h) that reads
+    Adds two exported functions for every entry: `(env, buffers, dims) -> status` (`rapt_entry_fn` in lib/Runtime/include/rapt/artifact.h), which reads
     buffers and dims in the manifest's order and calls the compiled function, and one of type `rapt_workspace_fn`. All other functions become local. In a
     module without `attn.model`, entries are bare kernels: `NAME(env, inputs..., outputs..., dims, scratch)` and `NAME_scratch(dims, workers)`.
     Runs on the llvm dialect.
+
+    ```mlir
+    module attributes {attn.model = {}} {
+      attn.dim @n min 0 max 64
+      llvm.func @step(%env: !llvm.ptr, %x: !llvm.ptr, %aligned: !llvm.ptr, %offset: i64, %size: i64, %stride: i64) -> i32
+          attributes {attn.entry, attn.buffers = [{attn.name = "x", attn.dims = ["n"], kind = "input", type = memref<?xf32>} ]} {
+        %0 = llvm.mlir.constant(0 : i32) : i32
+        llvm.return %0 : i32
+      }
+      llvm.func @step.workspace(%n: i64, %workers: i64) -> i64 {
+        llvm.return %workers : i64
+      }
+    }
+    ```
+    becomes
+    ```
+    llvm.func internal @step.body(%env: !llvm.ptr, %x: !llvm.ptr, %aligned: !llvm.ptr, %offset: i64, %size: i64, %stride: i64) -> i32 ...
+    llvm.func @step(%env: !llvm.ptr, %buffers: !llvm.ptr, %dims: !llvm.ptr) -> i32 attributes {..., attn.entry} {
+      %0 = llvm.getelementptr %buffers[0] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+      %x = llvm.load %0 : !llvm.ptr -> !llvm.ptr
+      ...
+      %status = llvm.call @step.body(%env, %x, %x, %zero, %n, %one) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> i32
+      llvm.return %status : i32
+    }
+    llvm.func @step.workspace(%dims: !llvm.ptr, %workers: i64) -> i64 ...
+    ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

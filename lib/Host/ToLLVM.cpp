@@ -35,9 +35,9 @@ using namespace rapt;
 
 namespace {
 
-/// parallel_for: captures, behind the region's number where it has one, go into a struct on the entry's stack; a thunk
-/// with the C signature of rapt_task_fn reads them back; rapt_env's parallel_for gets thunk, struct and count; a
-/// non-zero answer is returned at once.
+/// Lowers attn.parallel_for to a call of rapt_env's parallel_for. The closure is a struct on the entry's stack: the
+/// dispatch's number where it has one, then the captures. A thunk with the C signature of rapt_task_fn reads them back.
+/// A nonzero status is returned at once.
 struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
@@ -46,7 +46,7 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     MLIRContext *context = op.getContext();
     Type pointer = LLVM::LLVMPointerType::get(context), i64 = b.getI64Type(), i32 = b.getI32Type();
-    auto number = op->getAttrOfType<IntegerAttr>(attn::AttnDialect::regionAttr);
+    auto number = op->getAttrOfType<IntegerAttr>(attn::AttnDialect::dispatchAttr);
     const unsigned first = number ? 1 : 0; // of the captures
     SmallVector<Type> fields(first, i64);
     for (Type type : op.getCaptures().getTypes())
@@ -94,7 +94,7 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
   std::string makeThunk(ConversionPatternRewriter &rewriter, attn::ParallelForOp op, LLVM::LLVMStructType closureType,
                         unsigned first) const {
     auto module = op->getParentOfType<ModuleOp>();
-    std::string name = (op.getTask() + (first ? ".region_thunk" : ".thunk")).str();
+    std::string name = (op.getTask() + (first ? ".dispatch_thunk" : ".thunk")).str();
     if (module.lookupSymbol(name))
       return name;
     OpBuilder::InsertionGuard guard(rewriter);

@@ -73,7 +73,7 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const
   return RAPT_OK;
 }
 
-/// Recurrent states that a context has room for at first: of the sequences of a part, before and after it.
+/// The initial number of recurrent states: those of a part's sequences, before and after it.
 int64_t firstSlots(const Limits &l) { return 1 + 2 * l.rows; }
 
 int64_t workspaceBytes(const Entry &entry, const Limits &l, int64_t workers) {
@@ -207,7 +207,7 @@ rapt_status rapt_context_memory(const rapt_module *module, const rapt_context_op
                                 char *message, size_t message_size) {
   Report report(message, message_size);
   if (!module || !memory)
-    return report.fail(RAPT_INVALID, "the %s is NULL", module ? "place for the sizes" : "module");
+    return report.fail(RAPT_INVALID, "the %s is NULL", module ? "pointer to the sizes" : "module");
   size_t size;
   if (rapt_status status = readStructSize(memory, sizeof(rapt_memory), "rapt_memory", size, report))
     return status;
@@ -232,7 +232,7 @@ rapt_status rapt_context_new(rapt_module *module, const rapt_context_options *gi
   if (context)
     *context = nullptr;
   if (!module || !context)
-    return report.fail(RAPT_INVALID, "the %s is NULL", module ? "place for the context" : "module");
+    return report.fail(RAPT_INVALID, "the %s is NULL", module ? "pointer to the context" : "module");
   Options options;
   if (rapt_status status = options.read(given, report))
     return status;

@@ -43,15 +43,15 @@ inline constexpr int roleCount = 20;
 enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks, SourceBlocks, Slots };
 inline constexpr int dimCount = 7;
 
-/// An output that an artifact has on request: attention's weights, [tokens, layers, heads, positions].
-struct Look {
+/// An output of attention probabilities that an artifact has on request, [tokens, layers, heads, positions].
+struct AttentionMap {
   Role role;
   const char *name;
   int64_t shape[3], columns; ///< of a token
 };
-inline constexpr int mostLooks = 2; ///< of an entry
+inline constexpr int mostAttentionMaps = 2; ///< of an entry
 
-/// An entry of the artifact with the places of its buffers and dims.
+/// An entry of the artifact, with the roles of its buffers and dims.
 struct Entry {
   const rapt_artifact_entry *code = nullptr;
   int buffers = 0, extents = 0; ///< how many of `roles` and `dims` it has
@@ -60,8 +60,8 @@ struct Entry {
   int64_t columns = 0;    ///< of a token of encode's output, whose rows may be padded
   int64_t stateBytes = 0; ///< of what a sequence keeps beside the cache; 0 where it keeps nothing
   bool isSerial = false;  ///< takes exactly one token of each row
-  int looks = 0;          ///< how many of `look` it has
-  Look look[mostLooks]{};
+  int maps = 0;           ///< how many of `map` it has
+  AttentionMap map[mostAttentionMaps]{};
 
   bool has(Role role) const;
 
@@ -76,14 +76,14 @@ struct Entry {
 private:
   /// `needed` has a bit for each role that the entry must have, `possible` for those that it may have besides.
   rapt_status bind(const rapt_module &module, int index, uint32_t needed, uint32_t possible, const Report &report);
-  bool addLook(const ManifestBuffer &buffer, Role role);
+  bool addMap(const ManifestBuffer &buffer, Role role);
 };
 
-/// Memory for the looks of an entry, and where each chunk's or source's go.
-struct Looking {
-  Array<float> staged[mostLooks];   ///< [tokens of a call, columns]
-  Array<float *> wanted[mostLooks]; ///< one for each chunk, [its tokens, columns]; empty: nobody looks
-  float *of(int look, size_t chunk) const { return wanted[look].size() ? wanted[look][chunk] : nullptr; }
+/// Memory for the attention maps of an entry, and the destinations of each chunk's or source's maps.
+struct MapBuffers {
+  Array<float> staged[mostAttentionMaps];   ///< [tokens of a call, columns]
+  Array<float *> wanted[mostAttentionMaps]; ///< one per chunk, [its tokens, columns]; empty: not requested
+  float *of(int map, size_t chunk) const { return wanted[map].size() ? wanted[map][chunk] : nullptr; }
   void forget() {
     for (Array<float *> &list : wanted)
       list.clear();
@@ -127,7 +127,8 @@ public:
   int64_t size() const { return int64_t(uses.size()); }
   int64_t available() const { return free; }
   bool isShared(int32_t block) const { return uses[block] > 1; }
-  /// A block of zeros, or, where all of it is written before any of it is read, of anything; `available` must not be 0.
+  /// A block of zeros; a block whose elements are all written before they are read need not be. `available` must not be
+  /// 0.
   int32_t take(bool isFilled = false);
   void share(int32_t block) { ++uses[block]; }
   void drop(int32_t block);
@@ -178,7 +179,7 @@ struct rapt_context {
   rapt::runtime::Array<float> logits;     ///< what rapt_chunk.logits points at, [rows, vocabulary]
   rapt::runtime::Array<rapt::runtime::Piece> pieces;
   rapt::runtime::Array<char> staging; ///< tensors of an EntryRun
-  rapt::runtime::Looking stepLooks, encodeLooks;
+  rapt::runtime::MapBuffers stepMaps, encodeMaps;
   rapt::runtime::Profile profile; ///< of the calls since rapt_profile_start
 
   ~rapt_context();
@@ -201,13 +202,13 @@ struct rapt_context {
 
 namespace rapt::runtime {
 
-/// Puts memory for the entry's looks at `tokens` tokens among its buffers.
-rapt_status placeLooks(rapt_context &context, const Entry &entry, Looking &looking, int64_t tokens,
-                       void *(&buffers)[roleCount], const Report &report);
-/// Copies the looks of `count` tokens from `from` of the call on to those of a chunk from `at` on.
-void keepLooks(const Entry &entry, const Looking &looking, size_t chunk, int64_t at, int64_t from, int64_t count);
+/// Allocates the entry's attention maps of `tokens` tokens and sets them among its buffers.
+rapt_status allocateMaps(rapt_context &context, const Entry &entry, MapBuffers &maps, int64_t tokens,
+                         void *(&buffers)[roleCount], const Report &report);
+/// Copies the maps of `count` tokens: from token `from` of the call to token `at` of a chunk.
+void copyMaps(const Entry &entry, const MapBuffers &maps, size_t chunk, int64_t at, int64_t from, int64_t count);
 
-/// One call's hold of a context: tells a second thread BUSY and a forked child FORKED.
+/// Holds a context during a call: a second thread gets RAPT_BUSY, a forked child RAPT_FORKED.
 class Use {
 public:
   Use(const rapt_context *context, const Report &report);
@@ -224,14 +225,14 @@ private:
   bool held = false;
 };
 
-/// The sequence's slot, or null after telling that there is none.
+/// The sequence's slot; null, with a message, where there is none.
 Sequence *findOrTell(rapt_context &context, rapt_sequence sequence, const Report &report);
 
 /// rapt_step for a caller that holds the context already.
 rapt_status step(rapt_context &context, const StructArray<rapt_chunk> &chunks, size_t count, const Report &report);
 
-/// Calls `body`, which runs compiled code, for as long as it holds the context. A cancel that is pending at the
-/// beginning or comes meanwhile is obeyed and spent, whatever else is wrong with the call.
+/// Calls `body`, which runs compiled code, while it holds the context. A cancel that is pending at the beginning or
+/// arrives meanwhile is obeyed and reset, whatever else is wrong with the call.
 template <typename Body> rapt_status runCall(rapt_context *context, const Report &report, Body body) {
   Use use(context, report);
   if (use.status)

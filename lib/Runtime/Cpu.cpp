@@ -251,7 +251,7 @@ static bool requestTileState() { return false; }
 
 namespace {
 
-/// One line that grows to the end of its room.
+/// A line in a buffer of fixed size; text beyond its end is cut.
 class Line {
 public:
   void add(const char *part) {

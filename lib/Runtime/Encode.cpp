@@ -1,4 +1,5 @@
-// A source is encoded whole: its keys and values for all layers of the decoder go into blocks that the sequence keeps.
+// Encodes sources. The keys and values of a source for all layers of the decoder go into blocks that the sequence
+// keeps.
 #include "lib/Runtime/Encode.h"
 #include <algorithm>
 #include <cstring>
@@ -97,7 +98,7 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
     tokens += sources[first + r].count;
     table = std::max(table, c.sourceBlocksFor(sources[first + r].count));
   }
-  if (tokens == 0 && !c.isRecurrent()) // no token leaves anything, but a state
+  if (tokens == 0 && !c.isRecurrent()) // without tokens only a recurrent state changes
     return RAPT_OK;
   if (rapt_status status = makeRoom(tokens, int64_t(rows)))
     return status;
@@ -135,12 +136,12 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
   put(Role::Hidden, c.hidden.data());
   put(Role::State, c.states.data());
   put(Role::StateTarget, c.stateTarget.data());
-  if (rapt_status status = placeLooks(c, c.encode, c.encodeLooks, tokens, buffers, report))
+  if (rapt_status status = allocateMaps(c, c.encode, c.encodeMaps, tokens, buffers, report))
     return status;
   if (rapt_status status = c.encode.run(c.execution, buffers, dims, report))
     return status;
   for (size_t r = 0; r < rows; ++r)
-    keepLooks(c.encode, c.encodeLooks, first + r, 0, c.rowBegin[r], sources[first + r].count);
+    copyMaps(c.encode, c.encodeMaps, first + r, 0, c.rowBegin[r], sources[first + r].count);
   const float *from = c.hidden.data();
   for (size_t r = 0; r < rows; ++r) {
     const rapt_source &source = sources[first + r];

@@ -5,7 +5,7 @@
 namespace rapt::runtime {
 namespace {
 
-/// A buffer's role decides what the runtime writes there, so an artifact whose buffer has another shape cannot run.
+/// The shape that a buffer of a role must have. The runtime fills buffers by role, so it refuses other shapes.
 struct RoleName {
   const char *name;
   BufferKind kind;
@@ -58,7 +58,7 @@ bool takesSingleTokens(const ManifestEntry &entry) {
   return buffer.shape.size() == 1 && isDim(entry, buffer.shape[0], "rows", 0);
 }
 
-/// Whether the buffer has the shape of its role. With single tokens, what there is of each token there is of each row.
+/// Whether the buffer has the shape of its role. An entry with one token per row has the dim of rows instead of tokens.
 bool hasShape(const ManifestEntry &entry, const ManifestBuffer &buffer, const RoleName &role) {
   if (!role.first)
     return true;
@@ -89,8 +89,8 @@ constexpr Role encodeRoles[] = {Role::Weights, Role::Workspace, Role::InputIds, 
 constexpr Role encodedRoles[] = {Role::Cache, Role::Past, Role::SourceTable};
 constexpr Role firstStateRoles[] = {Role::State, Role::StateTarget};
 
-constexpr Role stepLooks[] = {Role::Attentions, Role::DecoderAttentions, Role::CrossAttentions};
-constexpr Role encodeLooks[] = {Role::EncoderAttentions};
+constexpr Role stepMaps[] = {Role::Attentions, Role::DecoderAttentions, Role::CrossAttentions};
+constexpr Role encodeMaps[] = {Role::EncoderAttentions};
 
 template <size_t N> constexpr uint32_t bitsOf(const Role (&roles)[N]) {
   uint32_t bits = 0;
@@ -135,7 +135,7 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   bool readsSource = module.findEntry("encode") >= 0 && m.hasCache;
   uint32_t needed = bitsOf(stepRoles) | (isRecurrent ? bitsOf(stateRoles) : bitsOf(pagedRoles));
   if (rapt_status status =
-          bind(module, index, needed | (readsSource ? bitsOf(sourceRoles) : 0), bitsOf(stepLooks), report))
+          bind(module, index, needed | (readsSource ? bitsOf(sourceRoles) : 0), bitsOf(stepMaps), report))
     return status;
   const ManifestEntry &entry = m.entries[index];
   const ManifestBuffer &logits = entry.buffers[size_t(entry.findBuffer("logits"))];
@@ -155,7 +155,7 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
   const ManifestEntry &entry = m.entries[index];
   uint32_t needed = bitsOf(encodeRoles) | (m.hasCache ? bitsOf(encodedRoles) : 0) |
                     (names(entry, Role::State) ? bitsOf(firstStateRoles) : 0);
-  if (rapt_status status = bind(module, index, needed, bitsOf(encodeLooks), report))
+  if (rapt_status status = bind(module, index, needed, bitsOf(encodeMaps), report))
     return status;
   const ManifestBuffer &hidden = entry.buffers[entry.findBuffer("encoder_last_hidden_state")];
   if (hidden.shape.size() != 2 || hidden.shape[1].dim >= 0 || hidden.shape[1].plus < m.hidden)
@@ -165,11 +165,11 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
   return RAPT_OK;
 }
 
-/// False where the buffer is not of the form of a look.
-bool Entry::addLook(const ManifestBuffer &buffer, Role role) {
-  if (looks == mostLooks || buffer.shape.size() != 4)
+/// False where the buffer has not the shape of an attention map.
+bool Entry::addMap(const ManifestBuffer &buffer, Role role) {
+  if (maps == mostAttentionMaps || buffer.shape.size() != 4)
     return false;
-  Look &added = look[looks++];
+  AttentionMap &added = map[maps++];
   added = {role, roleNames[int(role)].name, {}, 1};
   uint64_t columns = 1;
   for (int i = 0; i < 3; ++i) {
@@ -191,8 +191,8 @@ rapt_status Entry::bind(const rapt_module &module, int index, uint32_t needed, u
   for (const ManifestBuffer &buffer : entry.buffers) {
     int role = findRole(buffer);
     uint32_t bit = role < 0 || !hasShape(entry, buffer, roleNames[role]) ? 0 : uint32_t(1) << role;
-    bool isLook = bit & possible;
-    if (!(bit & (needed | possible)) || bit & found || (isLook && !addLook(buffer, Role(role))))
+    bool isMap = bit & possible;
+    if (!(bit & (needed | possible)) || bit & found || (isMap && !addMap(buffer, Role(role))))
       return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a buffer %s %s that this runtime does not know", name,
                          model, buffer.name.c_str(), buffer.dtype.c_str());
     found |= bit;
@@ -235,23 +235,23 @@ rapt_status Entry::run(Execution &execution, void *const (&given)[roleCount], co
   return execution.run(code->run, orderedBuffers, orderedDims, report);
 }
 
-rapt_status placeLooks(rapt_context &context, const Entry &entry, Looking &looking, int64_t tokens,
-                       void *(&buffers)[roleCount], const Report &report) {
-  for (int i = 0; i < entry.looks; ++i) {
+rapt_status allocateMaps(rapt_context &context, const Entry &entry, MapBuffers &maps, int64_t tokens,
+                         void *(&buffers)[roleCount], const Report &report) {
+  for (int i = 0; i < entry.maps; ++i) {
     uint64_t size;
-    if (!multiply(uint64_t(tokens), uint64_t(entry.look[i].columns), size) ||
-        (size > looking.staged[i].size() && !looking.staged[i].allocate(context.memory, size)))
-      return report.fail(RAPT_NOMEM, "no memory for the %s of %lld tokens", entry.look[i].name, (long long)tokens);
-    buffers[int(entry.look[i].role)] = looking.staged[i].data();
+    if (!multiply(uint64_t(tokens), uint64_t(entry.map[i].columns), size) ||
+        (size > maps.staged[i].size() && !maps.staged[i].allocate(context.memory, size)))
+      return report.fail(RAPT_NOMEM, "no memory for the %s of %lld tokens", entry.map[i].name, (long long)tokens);
+    buffers[int(entry.map[i].role)] = maps.staged[i].data();
   }
   return RAPT_OK;
 }
 
-void keepLooks(const Entry &entry, const Looking &looking, size_t chunk, int64_t at, int64_t from, int64_t count) {
-  for (int i = 0; i < entry.looks; ++i)
-    if (float *to = looking.of(i, chunk)) {
-      const int64_t columns = entry.look[i].columns;
-      memcpy(to + at * columns, looking.staged[i].data() + from * columns, size_t(count * columns) * sizeof(float));
+void copyMaps(const Entry &entry, const MapBuffers &maps, size_t chunk, int64_t at, int64_t from, int64_t count) {
+  for (int i = 0; i < entry.maps; ++i)
+    if (float *to = maps.of(i, chunk)) {
+      const int64_t columns = entry.map[i].columns;
+      memcpy(to + at * columns, maps.staged[i].data() + from * columns, size_t(count * columns) * sizeof(float));
     }
 }
 

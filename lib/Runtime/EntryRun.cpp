@@ -7,12 +7,12 @@ namespace {
 
 using ll = long long;
 
-// Limits of a group where nothing tells how long a sequence is: most images, and most numbers of their inputs.
+// Limits of a group where no dim bounds it: images, and elements of their inputs.
 constexpr int64_t imagesTogether = 8, numbersTogether = int64_t(1) << 23;
 
 size_t bytesOf(const ManifestBuffer &buffer) { return buffer.dtype == "i64" ? 8 : 4; }
 
-/// Whether the dimensions from `first` on lie as they would in a dense tensor.
+/// Whether the dims from `first` on are dense.
 bool isDenseFrom(const rapt_tensor &t, int first) {
   int64_t dense = 1;
   for (int i = t.rank - 1; i >= first; dense *= t.shape[i--])
@@ -39,7 +39,7 @@ rapt_status readMaskRow(const rapt_tensor &mask, int64_t row, int64_t &used, con
   return RAPT_OK;
 }
 
-/// Where each buffer's elements come from.
+/// Determines the form of each buffer.
 void EntryRun::classify() {
   rowsDim = entry.findDim("rows");
   int offsets = entry.findBuffer("row_begin");
@@ -49,12 +49,12 @@ void EntryRun::classify() {
     bool isTensor = buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output;
     int first = isTensor && !buffer.shape.empty() && !buffer.shape[0].plus ? buffer.shape[0].dim : -1;
     slots[i] = {nullptr,
-                !isTensor            ? Place::None
-                : int(i) == offsets  ? Place::Offsets
-                : first < 0          ? Place::Whole
-                : first == packedDim ? Place::Packed
-                : first == rowsDim   ? Place::Rows
-                                     : Place::Whole,
+                !isTensor            ? Form::None
+                : int(i) == offsets  ? Form::Offsets
+                : first < 0          ? Form::Whole
+                : first == packedDim ? Form::Packed
+                : first == rowsDim   ? Form::Rows
+                                     : Form::Whole,
                 0};
   }
 }
@@ -64,22 +64,22 @@ rapt_status EntryRun::match(size_t count, const char *const *names, const Tensor
     const char *name = names[i] ? names[i] : "";
     bool isMask = packedDim >= 0 && !strcmp(name, "attention_mask");
     int buffer = isMask ? -1 : entry.findBuffer(name);
-    if (!isMask && (buffer < 0 || slots[buffer].place == Place::Offsets)) {
+    if (!isMask && (buffer < 0 || slots[buffer].form == Form::Offsets)) {
       char known[512] = "";
       size_t at = 0;
       for (size_t b = 0; b < entry.buffers.size() && at < sizeof known; ++b)
-        if (slots[b].place != Place::None && slots[b].place != Place::Offsets)
+        if (slots[b].form != Form::None && slots[b].form != Form::Offsets)
           at += size_t(snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", entry.buffers[b].name.c_str()));
       return report.fail(RAPT_INVALID, "%s has no tensor %s; it has %s%s", entry.name.c_str(), name, known,
                          packedDim >= 0 ? ", attention_mask" : "");
     }
-    const rapt_tensor *&place = isMask ? mask : slots[buffer].tensor;
-    if (place)
+    const rapt_tensor *&bound = isMask ? mask : slots[buffer].tensor;
+    if (bound)
       return report.fail(RAPT_INVALID, "tensor %s is given twice", name);
-    int rank = isMask ? 2 : int(entry.buffers[buffer].shape.size()) + (slots[buffer].place == Place::Packed);
+    int rank = isMask ? 2 : int(entry.buffers[buffer].shape.size()) + (slots[buffer].form == Form::Packed);
     if (rapt_status status = checkTensor(name, tensors[i], rank, report))
       return status;
-    place = &tensors[i];
+    bound = &tensors[i];
   }
   return RAPT_OK;
 }
@@ -103,7 +103,7 @@ rapt_status EntryRun::bindInput(size_t i) {
   bool wantsInteger = buffer.dtype == "i32" || buffer.dtype == "i64";
   if (wantsInteger ? !isInteger(t) : !is(t, typeF32))
     return report.fail(RAPT_INVALID, "%s must be %s", name, wantsInteger ? "i64 or i32" : "f32");
-  int lead = slot.place == Place::Packed ? 2 : slot.place == Place::Rows ? 1 : 0;
+  int lead = slot.form == Form::Packed ? 2 : slot.form == Form::Rows ? 1 : 0;
   if (!isDenseFrom(t, lead))
     return report.fail(RAPT_INVALID, "%s: its last dimensions must be dense", name);
   if (lead && batch >= 0 && batch != t.shape[0])
@@ -130,12 +130,12 @@ rapt_status EntryRun::bindInput(size_t i) {
 int EntryRun::callerShape(size_t i, Shape &shape) const {
   int rank = 0;
   const auto &extents = entry.buffers[i].shape;
-  Place place = slots[i].place;
-  if (place == Place::Packed || place == Place::Rows)
+  Form form = slots[i].form;
+  if (form == Form::Packed || form == Form::Rows)
     shape[rank++] = batch;
-  if (place == Place::Packed)
+  if (form == Form::Packed)
     shape[rank++] = length;
-  for (size_t e = place == Place::Whole ? 0 : 1; e < extents.size(); ++e)
+  for (size_t e = form == Form::Whole ? 0 : 1; e < extents.size(); ++e)
     shape[rank++] = extent(extents[e]);
   return rank;
 }
@@ -204,7 +204,7 @@ rapt_status EntryRun::bind(size_t count, const char *const *names, const Tensors
   classify();
   rapt_status status = match(count, names, tensors);
   for (size_t i = 0; i < slots.size() && !status; ++i)
-    if (entry.buffers[i].kind == BufferKind::Input && slots[i].place != Place::Offsets)
+    if (entry.buffers[i].kind == BufferKind::Input && slots[i].form != Form::Offsets)
       status = bindInput(i);
   if (!status && packedDim >= 0)
     status = readLengths();
@@ -218,7 +218,7 @@ rapt_status EntryRun::bind(size_t count, const char *const *names, const Tensors
 
 rapt_status EntryRun::shapeOf(const char *name, int64_t *shape, int32_t *rank) const {
   int buffer = entry.findBuffer(name);
-  if (buffer < 0 || slots[buffer].place == Place::Offsets)
+  if (buffer < 0 || slots[buffer].form == Form::Offsets)
     return report.fail(RAPT_INVALID, "%s has no tensor %s", entry.name.c_str(), name);
   Shape full;
   *rank = callerShape(size_t(buffer), full);
@@ -240,7 +240,7 @@ int64_t EntryRun::chooseGroup(int64_t first) {
   if (packedDim < 0 && !c.limits.rows) {
     int64_t numbers = 1;
     for (size_t i = 0; i < slots.size(); ++i)
-      if (slots[i].tensor && slots[i].place == Place::Rows && entry.buffers[i].kind == BufferKind::Input)
+      if (slots[i].tensor && slots[i].form == Form::Rows && entry.buffers[i].kind == BufferKind::Input)
         numbers += inner(i);
     mostRows = std::min({mostRows, imagesTogether, std::max<int64_t>(numbersTogether / numbers, 1)});
   }
@@ -262,7 +262,7 @@ int64_t EntryRun::chooseGroup(int64_t first) {
 rapt_status EntryRun::stage(int64_t first, int64_t rows) {
   uint64_t total = 0;
   for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].place == Place::None)
+    if (slots[i].form == Form::None)
       continue;
     uint64_t bytes = bytesOf(entry.buffers[i]);
     for (const ManifestExtent &e : entry.buffers[i].shape)
@@ -284,11 +284,11 @@ rapt_status EntryRun::stage(int64_t first, int64_t rows) {
 rapt_status EntryRun::fillRun(size_t i, int64_t row, int64_t count, int64_t to) {
   const ManifestBuffer &buffer = entry.buffers[i];
   const rapt_tensor &t = *slots[i].tensor;
-  int64_t width = slots[i].place == Place::Whole ? 1 : inner(i);
+  int64_t width = slots[i].form == Form::Whole ? 1 : inner(i);
   char *memory = c.staging.data() + slots[i].offset;
   for (int64_t p = 0; p < count; ++p) {
-    int64_t from = slots[i].place == Place::Whole ? p : row * strideOf(t, 0);
-    if (slots[i].place == Place::Packed)
+    int64_t from = slots[i].form == Form::Whole ? p : row * strideOf(t, 0);
+    if (slots[i].form == Form::Packed)
       from += p * strideOf(t, 1);
     if (buffer.dtype == "f32") {
       memcpy(memory + 4 * (to + p * width), static_cast<const float *>(t.data) + from, size_t(width) * 4);
@@ -311,7 +311,7 @@ rapt_status EntryRun::fillRun(size_t i, int64_t row, int64_t count, int64_t to) 
 rapt_status EntryRun::fill(size_t i, int64_t first, int64_t rows) {
   const ManifestBuffer &buffer = entry.buffers[i];
   char *memory = c.staging.data() + slots[i].offset;
-  if (slots[i].place == Place::Offsets) {
+  if (slots[i].form == Form::Offsets) {
     auto *offsets = reinterpret_cast<int32_t *>(memory);
     offsets[0] = 0;
     for (int64_t r = 0; r < rows; ++r)
@@ -323,11 +323,11 @@ rapt_status EntryRun::fill(size_t i, int64_t first, int64_t rows) {
     memset(memory, 0, size_t(leading * width) * bytesOf(buffer));
     return RAPT_OK;
   }
-  if (slots[i].place == Place::Whole)
+  if (slots[i].form == Form::Whole)
     return fillRun(i, 0, leading * width, 0);
   int64_t to = 0;
   for (int64_t r = first; r < first + rows; ++r) {
-    int64_t count = slots[i].place == Place::Packed ? lengths[r] : 1;
+    int64_t count = slots[i].form == Form::Packed ? lengths[r] : 1;
     if (rapt_status status = fillRun(i, r, count, to))
       return status;
     to += count * width;
@@ -342,7 +342,7 @@ void EntryRun::empty(size_t i, int64_t first, int64_t rows) {
   auto *from = reinterpret_cast<const float *>(c.staging.data() + slots[i].offset);
   auto *to = static_cast<float *>(slots[i].tensor->data);
   int64_t width = inner(i);
-  if (slots[i].place == Place::Packed) {
+  if (slots[i].form == Form::Packed) {
     for (int64_t r = first; r < first + rows; ++r) {
       float *row = to + r * length * width;
       memcpy(row, from, size_t(lengths[r] * width) * 4);
@@ -351,7 +351,7 @@ void EntryRun::empty(size_t i, int64_t first, int64_t rows) {
     }
     return;
   }
-  bool whole = slots[i].place == Place::Whole;
+  bool whole = slots[i].form == Form::Whole;
   int64_t leading = whole ? (entry.buffers[i].shape.empty() ? 1 : extent(entry.buffers[i].shape[0])) : rows;
   memcpy(to + (whole ? 0 : first * width), from, size_t(leading * width) * 4);
 }
@@ -367,7 +367,7 @@ rapt_status EntryRun::runGroup(int64_t first, int64_t rows) {
     return report.fail(RAPT_NOMEM, "no memory for %zu buffers", slots.size());
   for (size_t i = 0; i < slots.size(); ++i)
     buffers[i] = entry.buffers[i].kind == BufferKind::Weights ? const_cast<void *>(c.weights())
-                 : slots[i].place == Place::None              ? c.workspace.data()
+                 : slots[i].form == Form::None                ? c.workspace.data()
                                                               : c.staging.data() + slots[i].offset;
   if (rapt_status status = c.execution.run(code.run, buffers.data(), dims.data(), report))
     return status;

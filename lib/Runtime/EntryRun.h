@@ -1,10 +1,10 @@
 //===- EntryRun.h - Entries that keep nothing, on tensors -------------------------===//
 //
-// An encoder's forward, for example. Its buffers' first extent tells how a caller's
-// tensor becomes one: `rows` is the batch; the dim that row_begin has the offsets
-// of packs the rows' tokens, where callers have [batch, length, ...] padded on the
-// right; anything else is taken whole. Rows run in groups, so that the batch is not
-// bounded by the compiled code.
+// Runs an encoder's forward, for example. The first extent of a buffer tells how it
+// relates to the caller's tensor. `rows` is the batch. The dim whose offsets are row_begin
+// has packed tokens, where the caller's tensor is [batch, length, ...], padded on the
+// right. Other buffers are the caller's tensor as a whole. Rows run in groups, so that the
+// compiled code does not bound the batch.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -13,7 +13,8 @@
 
 namespace rapt::runtime {
 
-/// Reads ones and then zeros of row `row` of `mask` [batch, length] into *used; tells of anything else.
+/// Sets *used to the number of leading ones of row `row` of `mask` [batch, length]. Reports a row that has anything but
+/// zeros behind them.
 rapt_status readMaskRow(const rapt_tensor &mask, int64_t row, int64_t &used, const Report &report,
                         const char *name = "attention_mask");
 
@@ -22,17 +23,17 @@ public:
   EntryRun(rapt_context &context, const ManifestEntry &entry, const rapt_artifact_entry &code, const Report &report)
       : c(context), entry(entry), code(code), report(report) {}
 
-  /// Takes the tensors, finds every dim, and checks all there is to check. Outputs may be missing.
+  /// Binds the tensors, solves for every dim, and checks all arguments. Outputs may be missing.
   rapt_status bind(size_t count, const char *const *names, const Tensors &tensors);
   /// The caller's shape of an input or output, once bound.
   rapt_status shapeOf(const char *name, int64_t *shape, int32_t *rank) const;
   rapt_status run();
 
 private:
-  enum class Place : uint8_t { None, Offsets, Packed, Rows, Whole };
+  enum class Form : uint8_t { None, Offsets, Packed, Rows, Whole };
   struct Slot {
     const rapt_tensor *tensor; ///< null: left out
-    Place place;
+    Form form;
     size_t offset; ///< in the staging memory
   };
   using Shape = int64_t[maxRank + 1];
@@ -51,7 +52,7 @@ private:
   int callerShape(size_t buffer, Shape &shape) const;
   /// Elements of a buffer behind its first extent.
   int64_t inner(size_t buffer) const;
-  /// Rows from `first` on that run together; sets the dims.
+  /// Returns how many rows from `first` on run together; sets the dims.
   int64_t chooseGroup(int64_t first);
   rapt_status stage(int64_t first, int64_t rows);
   rapt_status fill(size_t buffer, int64_t first, int64_t rows);

@@ -8,7 +8,7 @@ namespace rapt::runtime {
 
 class Profile;
 
-/// The rapt_env of one context: the executor behind guards for canceling, worker ids and floating-point state.
+/// The rapt_env of one context: calls the executor, and checks cancels, worker ids and floating-point state.
 class Execution {
 public:
   /// Neither a pool nor an executor: the caller's thread runs everything.
@@ -18,9 +18,9 @@ public:
   /// Async-signal-safe.
   void cancel() { canceled.store(1); }
   bool isCanceled() const { return canceled.load(std::memory_order_relaxed) != 0; }
-  /// Whether a cancel is pending, which is spent by this.
+  /// Whether a cancel is pending; resets it.
   bool takeCancel() { return canceled.exchange(0) != 0; }
-  /// RAPT_CANCELLED where a cancel is pending, which is left so. For a call that is about to succeed.
+  /// RAPT_CANCELLED where a cancel is pending, without resetting it. For a call that is about to succeed.
   rapt_status checkCancel(const Report &report) const {
     return isCanceled() ? report.fail(RAPT_CANCELLED, "canceled") : RAPT_OK;
   }

@@ -65,14 +65,14 @@ rapt_status PaddedIds::read(const Allocator &memory, int64_t vocabulary, const R
   return RAPT_OK;
 }
 
-const rapt_tensor **Forward::placeOf(const char *name) {
+const rapt_tensor **Forward::slotOf(const char *name) {
   bool hasSource = c.encode.code;
-  for (int i = 0; i < c.entry.looks; ++i)
-    if (!strcmp(name, c.entry.look[i].name))
-      return &stepLooks[i];
-  for (int i = 0; i < c.encode.looks; ++i)
-    if (!strcmp(name, c.encode.look[i].name))
-      return &encodeLooks[i];
+  for (int i = 0; i < c.entry.maps; ++i)
+    if (!strcmp(name, c.entry.map[i].name))
+      return &stepMaps[i];
+  for (int i = 0; i < c.encode.maps; ++i)
+    if (!strcmp(name, c.encode.map[i].name))
+      return &encodeMaps[i];
   return !strcmp(name, target.idsName)                             ? &target.ids
          : !strcmp(name, target.maskName)                          ? &target.mask
          : !strcmp(name, "logits")                                 ? &logits
@@ -82,11 +82,11 @@ const rapt_tensor **Forward::placeOf(const char *name) {
                                                                    : nullptr;
 }
 
-const Look *Forward::lookAt(const rapt_tensor *const *place, const PaddedIds *&rows) const {
-  for (int i = 0; i < mostLooks; ++i) {
-    rows = place == &stepLooks[i] ? &target : place == &encodeLooks[i] ? &source : nullptr;
+const AttentionMap *Forward::mapOf(const rapt_tensor *const *slot, const PaddedIds *&rows) const {
+  for (int i = 0; i < mostAttentionMaps; ++i) {
+    rows = slot == &stepMaps[i] ? &target : slot == &encodeMaps[i] ? &source : nullptr;
     if (rows)
-      return rows == &target ? &c.entry.look[i] : &c.encode.look[i];
+      return rows == &target ? &c.entry.map[i] : &c.encode.map[i];
   }
   return nullptr;
 }
@@ -101,15 +101,15 @@ rapt_status Forward::unknown(const char *name) const {
 rapt_status Forward::bind(size_t count, const char *const *names, const Tensors &tensors) {
   for (size_t i = 0; i < count; ++i) {
     const char *name = names[i] ? names[i] : "";
-    const rapt_tensor **place = placeOf(name);
-    if (!place)
+    const rapt_tensor **slot = slotOf(name);
+    if (!slot)
       return unknown(name);
-    if (*place)
+    if (*slot)
       return report.fail(RAPT_INVALID, "tensor %s is given twice", name);
-    *place = &tensors[i];
-    bool isOutput = place == &logits || place == &hidden;
+    *slot = &tensors[i];
+    bool isOutput = slot == &logits || slot == &hidden;
     const PaddedIds *rows = nullptr;
-    if (rapt_status status = checkTensor(name, tensors[i], lookAt(place, rows) ? 5 : isOutput ? 3 : 2, report))
+    if (rapt_status status = checkTensor(name, tensors[i], mapOf(slot, rows) ? 5 : isOutput ? 3 : 2, report))
       return status;
   }
   if (rapt_status status = c.encode.code ? source.check(c.limits.positions, report) : RAPT_OK)
@@ -123,24 +123,24 @@ rapt_status Forward::bind(size_t count, const char *const *names, const Tensors 
 }
 
 rapt_status Forward::shapeOf(const char *name, int64_t *shape, int32_t *rank) const {
-  const rapt_tensor **place = const_cast<Forward *>(this)->placeOf(name);
-  if (!place)
+  const rapt_tensor **slot = const_cast<Forward *>(this)->slotOf(name);
+  if (!slot)
     return unknown(name);
-  const PaddedIds *looked = nullptr;
-  if (const Look *look = lookAt(place, looked)) {
-    shape[0] = looked->batch;
-    shape[1] = looked->length;
+  const PaddedIds *rowsOfMap = nullptr;
+  if (const AttentionMap *map = mapOf(slot, rowsOfMap)) {
+    shape[0] = rowsOfMap->batch;
+    shape[1] = rowsOfMap->length;
     for (int i = 0; i < 3; ++i)
-      shape[2 + i] = look->shape[i];
+      shape[2 + i] = map->shape[i];
     *rank = 5;
     return RAPT_OK;
   }
-  bool ofSource = place == &source.ids || place == &source.mask || place == &hidden;
+  bool ofSource = slot == &source.ids || slot == &source.mask || slot == &hidden;
   const PaddedIds &rows = ofSource ? source : target;
   shape[0] = rows.batch;
   shape[1] = rows.length;
-  shape[2] = place == &hidden ? hiddenSize() : c.limits.vocabulary;
-  *rank = place == &logits || place == &hidden ? 3 : 2;
+  shape[2] = slot == &hidden ? hiddenSize() : c.limits.vocabulary;
+  *rank = slot == &logits || slot == &hidden ? 3 : 2;
   return RAPT_OK;
 }
 
@@ -160,49 +160,49 @@ rapt_status Forward::checkOutput(const char *name, const rapt_tensor &output, co
   return RAPT_OK;
 }
 
-rapt_status Forward::checkLooks() const {
-  for (const rapt_tensor *const *places : {stepLooks, encodeLooks})
-    for (int i = 0; i < mostLooks; ++i) {
-      const rapt_tensor *t = places[i];
+rapt_status Forward::checkMaps() const {
+  for (const rapt_tensor *const *slots : {stepMaps, encodeMaps})
+    for (int i = 0; i < mostAttentionMaps; ++i) {
+      const rapt_tensor *t = slots[i];
       const PaddedIds *rows = nullptr;
-      const Look *look = t ? lookAt(&places[i], rows) : nullptr;
-      if (!look)
+      const AttentionMap *map = t ? mapOf(&slots[i], rows) : nullptr;
+      if (!map)
         continue;
-      const int64_t shape[] = {rows->batch, rows->length, look->shape[0], look->shape[1], look->shape[2]};
+      const int64_t shape[] = {rows->batch, rows->length, map->shape[0], map->shape[1], map->shape[2]};
       bool dense = is(*t, typeF32);
       int64_t stride = 1;
       for (int d = 4; d >= 0; stride *= shape[d--])
         dense = dense && t->shape[d] == shape[d] && (!t->strides || shape[d] == 1 || t->strides[d] == stride);
       if (!dense)
-        return report.fail(RAPT_INVALID, "%s is %s; dense f32 %s is needed", look->name,
+        return report.fail(RAPT_INVALID, "%s is %s; dense f32 %s is needed", map->name,
                            showShape(t->shape, t->rank).text, showShape(shape, 5).text);
       for (const rapt_tensor *other : {target.ids, target.mask, source.ids, source.mask, logits, hidden})
         if (other && overlap(*t, *other))
-          return report.fail(RAPT_INVALID, "%s shares memory with another tensor", look->name);
+          return report.fail(RAPT_INVALID, "%s shares memory with another tensor", map->name);
     }
   return RAPT_OK;
 }
 
-rapt_status Forward::prepareLooks(size_t rows) {
-  for (int i = 0; i < mostLooks; ++i)
-    if ((stepLooks[i] && !c.stepLooks.wanted[i].allocate(c.memory, rows)) ||
-        (encodeLooks[i] && !c.encodeLooks.wanted[i].allocate(c.memory, rows)))
+rapt_status Forward::prepareMaps(size_t rows) {
+  for (int i = 0; i < mostAttentionMaps; ++i)
+    if ((stepMaps[i] && !c.stepMaps.wanted[i].allocate(c.memory, rows)) ||
+        (encodeMaps[i] && !c.encodeMaps.wanted[i].allocate(c.memory, rows)))
       return report.fail(RAPT_NOMEM, "no memory for %zu rows", rows);
   return RAPT_OK;
 }
 
-/// Where the looks of row `row` go, which is the `place`-th that runs.
-void Forward::addLooks(int64_t row, size_t place) {
-  for (int i = 0; i < mostLooks; ++i)
+/// Sets the destinations of the attention maps of row `row`, the row at `position` of those that run together.
+void Forward::addMaps(int64_t row, size_t position) {
+  for (int i = 0; i < mostAttentionMaps; ++i)
     for (bool isStep : {true, false}) {
-      const rapt_tensor *tensor = isStep ? stepLooks[i] : encodeLooks[i];
+      const rapt_tensor *tensor = isStep ? stepMaps[i] : encodeMaps[i];
       if (!tensor)
         continue;
       const PaddedIds &rows = isStep ? target : source;
-      const int64_t columns = (isStep ? c.entry : c.encode).look[i].columns;
+      const int64_t columns = (isStep ? c.entry : c.encode).map[i].columns;
       float *to = static_cast<float *>(tensor->data) + row * rows.length * columns;
       clearBehind(to, rows.lengths[row], rows.length, columns);
-      (isStep ? c.stepLooks : c.encodeLooks).wanted[i][place] = to;
+      (isStep ? c.stepMaps : c.encodeMaps).wanted[i][position] = to;
     }
 }
 
@@ -235,7 +235,7 @@ rapt_status Forward::addRow(int64_t row, size_t &count) {
       clearBehind(from.hidden, length, source.length, hiddenSize());
     }
   }
-  addLooks(row, count);
+  addMaps(row, count);
   if (!used && !from.count)
     return RAPT_OK;
   if (rapt_status status = c.newSequence(chunk.sequence, report))
@@ -261,9 +261,9 @@ rapt_status Forward::runRows(int64_t &row) {
   size_t withTokens = 0;
   for (size_t i = 0; i < count; ++i) // a row may have a source alone
     if (!status && chunks[i].count) {
-      for (int look = 0; look < mostLooks; ++look)
-        if (stepLooks[look])
-          std::swap(c.stepLooks.wanted[look][withTokens], c.stepLooks.wanted[look][i]);
+      for (int map = 0; map < mostAttentionMaps; ++map)
+        if (stepMaps[map])
+          std::swap(c.stepMaps.wanted[map][withTokens], c.stepMaps.wanted[map][i]);
       std::swap(chunks[withTokens++], chunks[i]);
     }
   if (!status && withTokens)
@@ -284,7 +284,7 @@ rapt_status Forward::run() {
       return status;
   if (hidden && overlap(*hidden, *logits))
     return report.fail(RAPT_INVALID, "logits shares memory with encoder_last_hidden_state");
-  if (rapt_status status = checkLooks())
+  if (rapt_status status = checkMaps())
     return status;
   const auto rows = size_t(target.batch);
   if (!chunks.allocate(c.memory, rows) || (c.encode.code && !sources.allocate(c.memory, rows)))
@@ -293,11 +293,11 @@ rapt_status Forward::run() {
     return status;
   if (rapt_status status = c.encode.code ? source.read(c.memory, c.limits.sourceVocabulary, report) : RAPT_OK)
     return status;
-  rapt_status status = prepareLooks(rows);
+  rapt_status status = prepareMaps(rows);
   for (int64_t row = 0; row < target.batch && !status;)
     status = runRows(row);
-  c.stepLooks.forget();
-  c.encodeLooks.forget();
+  c.stepMaps.forget();
+  c.encodeMaps.forget();
   return status ? status : c.execution.checkCancel(report);
 }
 

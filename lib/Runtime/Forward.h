@@ -20,8 +20,8 @@ private:
   rapt_status readRow(int64_t row, int64_t vocabulary, const Report &report);
 };
 
-/// "forward" of a model that keeps sequences: its step with all logits wanted, on sequences of its own, which are given
-/// their sources first where the model has an encoder.
+/// "forward" of a model that keeps sequences: its step with logits for all tokens, on sequences of its own. Where the
+/// model has an encoder, it encodes their sources first.
 class Forward {
 public:
   Forward(rapt_context &context, const Report &report) : c(context), report(report) {
@@ -34,14 +34,14 @@ public:
   rapt_status run();
 
 private:
-  const rapt_tensor **placeOf(const char *name);
+  const rapt_tensor **slotOf(const char *name);
   rapt_status unknown(const char *name) const;
   rapt_status checkOutput(const char *name, const rapt_tensor &output, const PaddedIds &rows, int64_t columns) const;
-  /// The look that `place` is for, with its rows; null for other tensors.
-  const Look *lookAt(const rapt_tensor *const *place, const PaddedIds *&rows) const;
-  rapt_status checkLooks() const;
-  rapt_status prepareLooks(size_t rows);
-  void addLooks(int64_t row, size_t place);
+  /// The attention map that `slot` is for, and its rows; null for other tensors.
+  const AttentionMap *mapOf(const rapt_tensor *const *slot, const PaddedIds *&rows) const;
+  rapt_status checkMaps() const;
+  rapt_status prepareMaps(size_t rows);
+  void addMaps(int64_t row, size_t position);
   rapt_status addRow(int64_t row, size_t &count);
   rapt_status runRows(int64_t &row);
   int64_t blocksOf(int64_t row) const;
@@ -52,8 +52,9 @@ private:
   PaddedIds target{"input_ids", "attention_mask"}; ///< what gets logits
   PaddedIds source{"input_ids", "attention_mask"}; ///< of an encoder
   const rapt_tensor *logits = nullptr, *hidden = nullptr;
-  const rapt_tensor *stepLooks[mostLooks]{}, *encodeLooks[mostLooks]{}; ///< attention's weights, as Entry::look
-  Array<rapt_chunk> chunks;                                             ///< rows that run together
+  const rapt_tensor *stepMaps[mostAttentionMaps]{},
+      *encodeMaps[mostAttentionMaps]{}; ///< attention's weights, as Entry::map
+  Array<rapt_chunk> chunks;             ///< rows that run together
   Array<rapt_source> sources;
 };
 

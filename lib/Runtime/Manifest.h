@@ -42,8 +42,8 @@ struct ManifestDim {
   int64_t least, most;
 };
 
-/// A number that follows from the lengths of an entry's rows. With q queries in row r, which begin at position p =
-/// past[r], and k keys (keys[r], keys_begin[r + 1] - keys_begin[r], or p + q):
+/// A number that depends on the lengths of an entry's sequences. With q queries in sequence r, which begin at position
+/// p = past[r], and k keys (keys[r], keys_begin[r + 1] - keys_begin[r], or p + q):
 struct ManifestCount {
   enum Kind : uint8_t {
     Pairs, ///< of queries and keys: a query at i sees keys from i + lower on, below i + upper
@@ -56,7 +56,7 @@ struct ManifestCount {
   int64_t rows = 1;
 };
 
-/// A sum of products of dims and counts: each term a number and its factors.
+/// A polynomial over dims and counts: each term is a number and its factors.
 struct ManifestSum {
   struct Factor {
     int dim = -1, count = -1; ///< one of them is an index

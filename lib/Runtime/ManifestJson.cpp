@@ -354,7 +354,7 @@ ManifestSum readSum(const Json &op, const char *key, const ManifestEntry &entry)
   return sum;
 }
 
-/// Ops, with what they cost, and the dispatches in which they run. An artifact may have none.
+/// Reads the entry's ops, their costs, and the op of each dispatch. An artifact may have none.
 void readCosts(const Json &json, ManifestEntry &entry) {
   const Json *costs = json.find("costs");
   if (!costs)
@@ -374,9 +374,11 @@ void readCosts(const Json &json, ManifestEntry &entry) {
     op.activations = readSum(item, "activations", entry);
     entry.ops.push_back(std::move(op));
   }
-  if (json.find("regions"))
-    for (const Json &item : list(json, "regions"))
-      entry.dispatches.push_back(int(integer(item, "regions", -1, int64_t(entry.ops.size()) - 1)));
+  // Compilers before the key "dispatches" wrote "regions".
+  for (const char *key : {"dispatches", "regions"})
+    if (json.find(key) && entry.dispatches.empty())
+      for (const Json &item : list(json, key))
+        entry.dispatches.push_back(int(integer(item, key, -1, int64_t(entry.ops.size()) - 1)));
 }
 
 ManifestEntry readEntry(const Json &json) {

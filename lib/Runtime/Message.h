@@ -5,7 +5,7 @@
 
 namespace rapt::runtime {
 
-/// Where a call tells why it failed: memory of the caller, empty while all is well.
+/// The caller's buffer for the message of a failure; empty without one.
 class Report {
 public:
   Report(char *text, size_t size) : text(text), size(size) {

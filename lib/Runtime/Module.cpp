@@ -202,7 +202,7 @@ rapt_status make(const void *source, const rapt_module_options *given, rapt_modu
   if (out)
     *out = nullptr;
   if (!source || !out)
-    return report.fail(RAPT_INVALID, "the %s is NULL", source ? "place for the module" : "model");
+    return report.fail(RAPT_INVALID, "the %s is NULL", source ? "pointer to the module" : "model");
   rapt_module_options options{};
   options.size = sizeof options;
   if (given) {

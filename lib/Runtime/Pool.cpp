@@ -1,17 +1,18 @@
 // The default thread pool. Threads sleep between steps and spin for a short while between the dispatches of one, since
 // the next dispatch of a step follows within microseconds.
 //
-// Written here, because Debian has pthreadpool as a shared library only and the runtime may need nothing but libc, libm
-// and pthread; and because a dispatch must not wait for a thread that was never scheduled: a thread joins an open
-// dispatch, the caller closes it when it finds no index that nobody has and waits only for those that joined.
+// Rapt has a pool of its own for two reasons (docs/Decisions/0003). The runtime may need nothing but libc, libm and
+// pthread, and Debian has pthreadpool as a shared library only. And a dispatch must not wait for a thread that was
+// never scheduled: threads join an open dispatch, and the caller closes it when all indices are taken and waits only
+// for the threads that joined.
 //
-// Each thread has an equal run of neighboring indices and takes them from the front, so that what it reads goes on
-// where it ended and is mostly the same part in every dispatch. A thread without any takes the back half of another's,
-// or all of them where the other has not come yet.
+// Each thread has an equal range of consecutive indices and takes them from the front, so that it reads consecutive
+// memory, mostly the same part in every dispatch. A thread whose range is empty steals the back half of another's
+// range, or all of it where the other thread has not joined yet.
 //
-// On machines with two processors Linux was seen to wake a thread where it fell asleep, although that was the caller's
-// processor and the other one idle. It waits there until the next tick of the clock, milliseconds later. The caller
-// therefore takes its processor from those that sleep on it.
+// On machines with two processors Linux was seen to wake a thread on the processor where it fell asleep, although the
+// caller ran there and the other one was idle. The thread then waits until the next timer tick, milliseconds later. The
+// caller therefore removes its processor from the affinity of threads that sleep on it.
 #include "lib/Runtime/Message.h"
 #include "rapt/rapt.h"
 #include <atomic>
@@ -40,17 +41,17 @@ inline void relax() {
 #endif
 }
 
-/// Neighboring indices of a dispatch, which count from 0 and are fewer than 2^32.
+/// A range of a dispatch's indices, which are below 2^32.
 struct Run {
   uint64_t first, end;
 
   bool isEmpty() const { return first >= end; }
-  /// The run's front, which is called at once: nobody else can have a part of it then.
+  /// Takes the front of the range, which the caller runs at once.
   Run front() const { return {first, first + (end - first < 16 ? 1 : (end - first) / 8)}; }
 };
 
-/// The indices that a thread is to take: first << 32 | end. A word that is found again means the same indices, which
-/// still nobody has taken, so that exchanging it is right.
+/// The range of a thread: first << 32 | end. Compare-and-swap has no ABA problem: an equal word is an equal range, of
+/// which nothing has been taken.
 struct alignas(64) Share {
   std::atomic<uint64_t> word{0};
 
@@ -156,7 +157,7 @@ bool rapt_pool::steal(int64_t worker, Run &taken) {
   return false;
 }
 
-/// Leaves threads that sleep on the caller's processor the others.
+/// Moves threads that sleep on the caller's processor to the others.
 void rapt_pool::clearProcessor() {
   const int here = sched_getcpu();
   cpu_set_t others = processors;
@@ -212,7 +213,7 @@ void rapt_pool::runDispatch(int64_t first, int64_t taskCount) {
 }
 
 void rapt_pool::serve(int64_t worker) {
-  uint64_t seen = 0; // number of the last dispatch that was joined or missed
+  uint64_t seen = 0; // number of the last dispatch that the thread joined or missed
   while (!stop.load(std::memory_order_acquire)) {
     uint64_t word = dispatch.load();
     if (word >> 32 != seen && word & openBit) {
@@ -281,7 +282,7 @@ extern "C" {
 rapt_status rapt_pool_new(int64_t threads, rapt_pool **pool, char *message, size_t message_size) {
   Report report(message, message_size);
   if (!pool)
-    return report.fail(RAPT_INVALID, "the place for the pool is NULL");
+    return report.fail(RAPT_INVALID, "the pointer to the pool is NULL");
   *pool = nullptr;
   if (threads < 0 || threads > maxThreads)
     return report.fail(RAPT_INVALID, "%lld threads; a pool has 1 to %lld (0: one for each processor)",

@@ -172,19 +172,19 @@ rapt_status rapt_profile_read(rapt_context *context, rapt_profile_row *rows, siz
   if (use.status)
     return use.status;
   if (!count)
-    return report.fail(RAPT_INVALID, "the place for the number of rows is NULL");
+    return report.fail(RAPT_INVALID, "the pointer to the number of rows is NULL");
   if (!context->profile.isStarted())
     return report.fail(RAPT_INVALID, "nothing was profiled: rapt_profile_start was not called");
-  const size_t room = *count;
+  const size_t size = *count;
   StructArray<rapt_profile_row> list;
   *count = context->profile.read(list, 0);
   if (rows) {
-    const size_t filled = std::min(room, *count);
+    const size_t filled = std::min(size, *count);
     if (rapt_status status = list.take(rows, filled, "rapt_profile_row", report))
       return status;
     context->profile.read(list, filled);
   }
-  return rows && room < *count ? report.fail(RAPT_FULL, "the profile has %zu rows, there is room for %zu", *count, room)
+  return rows && size < *count ? report.fail(RAPT_FULL, "the profile has %zu rows, the buffer holds %zu", *count, size)
                                : RAPT_OK;
 }
 }

@@ -13,13 +13,13 @@ public:
   /// Seconds of a clock that only goes forward.
   static double now();
 
-  /// Makes room for the module's rows. RAPT_UNSUPPORTED where the manifest tells no ops.
+  /// Allocates the module's rows. RAPT_UNSUPPORTED where the manifest has no ops.
   rapt_status start(const rapt_module &module, const Allocator &memory, const Report &report);
   /// An entry begins; returns the time.
   double enter(rapt_entry_fn run, const int64_t *dims);
   /// The entry that was entered is over.
   void leave(double seconds, void *const *buffers, const int64_t *dims);
-  /// A dispatch of it is over, whose closure begins with its number.
+  /// A dispatch of the entry is over; its closure begins with its number.
   void addDispatch(const void *closure, double seconds);
   void addCall(double seconds) { callSeconds += seconds, ++calls; }
 
@@ -37,7 +37,7 @@ private:
     double seconds;
     uint64_t runs;
   };
-  /// Runs with one token a row are kept apart: what is fast there is slow elsewhere.
+  /// Runs with one token per row (decode) have rows of their own.
   static constexpr int kinds = 2;
   size_t placeOf(int kind, int entry, int op) const {
     return size_t(kind) * (rows.size() / kinds) + size_t(firstRow[firstOp[entry] + op]);

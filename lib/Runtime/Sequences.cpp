@@ -100,7 +100,7 @@ rapt_status rapt_sequence_new(rapt_context *context, rapt_sequence *sequence, ch
   if (use.status)
     return use.status;
   if (!sequence)
-    return report.fail(RAPT_INVALID, "the place for the sequence is NULL");
+    return report.fail(RAPT_INVALID, "the pointer to the sequence is NULL");
   *sequence = 0;
   return context->newSequence(*sequence, report);
 }
@@ -154,7 +154,7 @@ rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, ra
   if (use.status)
     return use.status;
   if (!fork)
-    return report.fail(RAPT_INVALID, "the place for the fork is NULL");
+    return report.fail(RAPT_INVALID, "the pointer to the fork is NULL");
   *fork = 0;
   if (!findOrTell(*context, sequence, report))
     return RAPT_INVALID;

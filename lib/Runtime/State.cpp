@@ -73,14 +73,14 @@ rapt_status checkLengths(const rapt_context &c, const StateHeader &h, size_t byt
   return RAPT_OK;
 }
 
-/// Copies blocks into the state; gives the place behind them.
+/// Copies blocks into the state; returns the offset behind them.
 char *saveBlocks(rapt_context &c, const int32_t *table, int64_t count, char *to) {
   for (int64_t i = 0; i < count; ++i, to += c.limits.blockBytes)
     memcpy(to, c.blocks.at(table[i]), c.limits.blockBytes);
   return to;
 }
 
-/// Takes blocks and fills them from the state; gives the place behind what was read.
+/// Takes blocks and fills them from the state; returns the offset behind the bytes read.
 const char *loadBlocks(rapt_context &c, int32_t *table, int64_t count, const char *from) {
   for (int64_t i = 0; i < count; ++i, from += c.limits.blockBytes)
     memcpy(c.blocks.at(table[i] = c.blocks.take(/*isFilled=*/true)), from, c.limits.blockBytes);
@@ -128,7 +128,7 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
   if (!s)
     return RAPT_INVALID;
   if (!bytes)
-    return report.fail(RAPT_INVALID, "the place for the state's size is NULL");
+    return report.fail(RAPT_INVALID, "the pointer to the state's size is NULL");
   const Limits &l = context->limits;
   *bytes = sizeof(StateHeader) + size_t(s->blockCount + s->sourceBlocks) * size_t(l.blockBytes) + size_t(l.stateBytes);
   if (!buffer)
@@ -156,7 +156,7 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
   if (sequence)
     *sequence = 0;
   if (!state || !sequence)
-    return report.fail(RAPT_INVALID, "the %s is NULL", state ? "place for the sequence" : "saved state");
+    return report.fail(RAPT_INVALID, "the %s is NULL", state ? "pointer to the sequence" : "saved state");
   StateHeader header;
   if (bytes < sizeof header)
     return report.fail(RAPT_BAD_FILE, "the saved state has %zu bytes, fewer than its header's %zu", bytes,

@@ -18,7 +18,7 @@ private:
   rapt_status check();
   rapt_status checkChunk(size_t i);
   rapt_status checkTokens(size_t i);
-  /// The sequence's last block has room but is shared, so that a copy takes the new tokens.
+  /// Whether the sequence's last block is not full and shared, so that new tokens need a copy of it.
   bool copiesLast(const Sequence &s) const {
     return s.blockCount && s.length % l.block && c.blocks.isShared(s.table[s.blockCount - 1]);
   }
@@ -31,7 +31,7 @@ private:
   void collectPart();
   void collectColumn();
   bool addPiece();
-  void place(int64_t take, int64_t rowsHere);
+  void addTokens(int64_t take, int64_t rowsHere);
   void fillArguments(int64_t table);
   int64_t fillSources();
   void scatter();
@@ -165,7 +165,7 @@ void Step::giveBack(size_t i) {
 }
 
 /// Adds `take` tokens of the chunk from `at` on, of which the last `rowsHere` want logits.
-void Step::place(int64_t take, int64_t rowsHere) {
+void Step::addTokens(int64_t take, int64_t rowsHere) {
   const rapt_chunk &k = chunks[chunk];
   if (rowsHere) {
     float *to = const_cast<float *>(k.logits) + (k.want == RAPT_LOGITS_ALL ? at * l.vocabulary : 0);
@@ -191,7 +191,7 @@ bool Step::addPiece() {
       return false;
     take = k.want == RAPT_LOGITS_ALL ? rowsHere : take;
   }
-  place(take, rowsHere);
+  addTokens(take, rowsHere);
   at += take;
   if (at < k.count)
     return false; // a sequence has one row in a part
@@ -200,7 +200,7 @@ bool Step::addPiece() {
   return true;
 }
 
-/// Adds token `at` of every chunk that has as many, as far as there is room.
+/// Adds token `at` of every chunk that has as many, up to the limits of a part.
 void Step::collectColumn() {
   while (rows == 0 && !isDone()) {
     for (; chunk < count && int64_t(rows) < l.rows; ++chunk) {
@@ -210,7 +210,7 @@ void Step::collectColumn() {
       bool wants = k.want == RAPT_LOGITS_ALL || (k.want == RAPT_LOGITS_LAST && at + 1 == k.count);
       if (wants && wanted == l.wanted)
         return;
-      place(1, wants);
+      addTokens(1, wants);
     }
     if (chunk == count)
       chunk = 0, ++at;
@@ -248,7 +248,7 @@ void Step::fillArguments(int64_t table) {
   c.rowBegin[rows] = int32_t(token);
 }
 
-/// Where each row's source lies. Gives the extent of the table.
+/// Fills the table of the sources' blocks. Returns its extent.
 int64_t Step::fillSources() {
   int64_t table = 1;
   for (size_t r = 0; r < rows; ++r)
@@ -268,7 +268,7 @@ void Step::scatter() {
   for (size_t r = 0; r < rows; ++r) {
     const Piece &p = c.pieces[r];
     if (!p.wanted)
-      continue; // its chunk may have no place for logits
+      continue; // its chunk may have no buffer for logits
     const rapt_chunk &k = chunks[p.chunk];
     float *to = const_cast<float *>(k.logits) + (k.want == RAPT_LOGITS_ALL ? p.begin * l.vocabulary : 0);
     memcpy(to, from, p.wanted * l.vocabulary * sizeof(float));
@@ -307,7 +307,7 @@ rapt_status Step::runPart() {
   put(Role::State, c.states.data());
   put(Role::StateSlot, c.stateSlot.data());
   put(Role::StateTarget, c.stateTarget.data());
-  rapt_status status = placeLooks(c, c.entry, c.stepLooks, tokens, buffers, report);
+  rapt_status status = allocateMaps(c, c.entry, c.stepMaps, tokens, buffers, report);
   if (!status)
     status = c.entry.run(c.execution, buffers, dims, report);
   if (!status && staged)
@@ -317,7 +317,7 @@ rapt_status Step::runPart() {
     s.stateRead = s.stateNext;
   }
   for (size_t r = 0; r < rows && !status; ++r)
-    keepLooks(c.entry, c.stepLooks, c.pieces[r].chunk, c.pieces[r].begin, c.rowBegin[r], c.pieces[r].count);
+    copyMaps(c.entry, c.stepMaps, c.pieces[r].chunk, c.pieces[r].begin, c.rowBegin[r], c.pieces[r].count);
   return status;
 }
 

@@ -19,7 +19,7 @@ int64_t integerAt(const rapt_tensor &t, int64_t element) {
   return is(t, typeI64) ? static_cast<const int64_t *>(t.data)[element] : static_cast<const int32_t *>(t.data)[element];
 }
 
-/// The addresses [first, last) of a tensor's elements and what lies between them. False where they are none.
+/// The address range [first, last) from a tensor's first to its last element. False where addresses overflow.
 static bool addressesOf(const rapt_tensor &t, uintptr_t &first, uintptr_t &last) {
   const int64_t bytes = (t.dtype_bits + 7) / 8;
   int64_t low = 0, high = 1, reach;

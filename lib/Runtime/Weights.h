@@ -19,7 +19,7 @@ public:
   rapt_status borrow(const void *data, uint64_t bytes, const Manifest &manifest, uint32_t flags, const char *name,
                      const Report &report);
 
-  /// Section 0, what the code's "weights" buffer points at.
+  /// Section 0, to which the code's "weights" buffer points.
   const void *data() const { return base + header().sections[0].offset; }
   /// Null when there is no such section.
   const void *section(const char *name, size_t *bytes) const;

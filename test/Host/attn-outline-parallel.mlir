@@ -49,10 +49,10 @@ func.func @equal(%env: !llvm.ptr, %x: memref<?xf32>, %y: memref<?xf32>, %n: inde
 // Regions are numbered by those that belong to an op.
 module attributes {attn.model = {family = "any"}} {
 // CHECK-LABEL: func.func @numbered
-// CHECK-SAME: attn.region = array<i64: 5, 3>
-// CHECK: attn.parallel_for @numbered.task0{{.*}} {attn.region = 0 : i64}
-// CHECK: attn.parallel_for @numbered.task0{{.*}} {attn.region = -1 : i64}
-// CHECK: attn.parallel_for @numbered.task0{{.*}} {attn.region = 1 : i64}
+// CHECK-SAME: attn.dispatch = array<i64: 5, 3>
+// CHECK: attn.parallel_for @numbered.task0{{.*}} {attn.dispatch = 0 : i64}
+// CHECK: attn.parallel_for @numbered.task0{{.*}} {attn.dispatch = -1 : i64}
+// CHECK: attn.parallel_for @numbered.task0{{.*}} {attn.dispatch = 1 : i64}
 func.func @numbered(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry, attn.costs = {}} {
   %f1 = arith.constant 1.0 : f32
   scf.forall (%i) in (%n) {

@@ -98,12 +98,26 @@ TEST(Profile, Refusals) {
   count = 1;
   EXPECT_EQ(rapt_profile_read(context, &row, &count, m.text, m.size), RAPT_FULL);
   EXPECT_STREQ(row.op, "insert");
-  EXPECT_STREQ(m.text, "the profile has 5 rows, there is room for 1");
+  EXPECT_STREQ(m.text, "the profile has 5 rows, the buffer holds 1");
+}
+
+// Artifacts of older compilers name dispatches "regions".
+TEST(Profile, AnOlderArtifact) {
+  FakeCopy copy;
+  patch(copy.library(), "\"dispatches\"", "\"regions\"   ");
+  rapt_module *module = nullptr;
+  Message m;
+  ASSERT_EQ(rapt_module_open(copy.library().c_str(), nullptr, &module, m.text, m.size), RAPT_OK) << m.text;
+  {
+    Context context({}, module);
+    EXPECT_EQ(rapt_profile_start(context, m.text, m.size), RAPT_OK) << m.text;
+  }
+  rapt_module_release(module);
 }
 
 TEST(Profile, AnArtifactWithoutOps) {
   FakeCopy copy;
-  patch(copy.library(), "\"regions\"", "\"regionz\"");
+  patch(copy.library(), "\"dispatches\"", "\"dispatchez\"");
   rapt_module *module = nullptr;
   Message m;
   ASSERT_EQ(rapt_module_open(copy.library().c_str(), nullptr, &module, m.text, m.size), RAPT_OK) << m.text;

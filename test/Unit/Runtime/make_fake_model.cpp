@@ -106,7 +106,7 @@ int main(int argc, char **argv) {
       R"({"name": "steps", "kind": "steps", "queries": "row_begin", "rows": 2}], "ops": [)"
       R"({"op": "insert", "name": "h.{layer}.w", "dtype": "f32", "layers": 3, "first_layer": 4, "layer_step": 2, )"
       R"("flops": [[2, "tokens", "tokens"], [7]], "weights": [[3, "steps"]], "cache": [[1, "keys"]], "activations": [[1, "tokens/2"]]}, )"
-      R"({"op": "project", "flops": [[10, "pairs"]]}]}, "regions": [0, 1, -1]}]})";
+      R"({"op": "project", "flops": [[10, "pairs"]]}]}, "dispatches": [0, 1, -1]}]})";
   std::string text = "#define FAKE_MANIFEST \"";
   for (char c : manifest)
     text += c == '"' ? std::string("\\\"") : std::string(1, c);

@@ -22,8 +22,8 @@ extern "C" {
 #define RAPT_ENV
 /* The body of a dispatch: handles the indices [begin, end) of a parallel loop that an entry hands to the executor.
  * `worker` is below rapt_env.workers, and no two calls that run at the same time share it: it selects the slice of
- * scratch memory. The closure is the code's own; where the manifest's entry has "regions", it begins with the
- * dispatch's number, an int64_t index into them. */
+ * scratch memory. The closure is the code's own; where the manifest's entry has "dispatches" ("regions" in older
+ * artifacts), it begins with the dispatch's number, an int64_t index into them. */
 typedef void (*rapt_task_fn)(void *closure, int64_t begin, int64_t end, int64_t worker);
 
 /* Runs body over each index of [0, count) exactly once, in any order and grouping, and returns when all are

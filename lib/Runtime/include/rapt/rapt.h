@@ -16,11 +16,10 @@
 |* Structs begin with their size, by which the library tells which version of the struct an application was compiled
 |* with: set it to sizeof, also of structs that a call fills, and the rest to zero, which means the default. Nothing
 |* beyond that size is read or written; members that an older struct lacks have their default. INVALID: a size smaller
-|* than the first version's, above 4096, or no multiple of 8. UNSUPPORTED: a newer struct whose further members are not
-0.
-|* Structs in an array all have the size of the first one.
-|* rapt_status.h says how errors are told. Nothing here keeps thread-local state, installs a signal handler or ends the
-|* process. Pointers are borrowed for the call unless said otherwise. Counts and sizes are in the unit the name says.
+|* than the first version's, above 4096, or no multiple of 8. UNSUPPORTED: a newer struct whose further members are
+|* not 0. Structs in an array all have the size of the first one.
+|* rapt_status.h describes errors. Nothing here keeps thread-local state, installs a signal handler or ends the
+|* process. Pointers are borrowed for the call unless said otherwise. Counts and sizes are in the unit of the name.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef RAPT_RAPT_H
@@ -51,8 +50,8 @@ RAPT_API const char *rapt_status_name(rapt_status status);
 
 /*===-- Hooks -------------------------------------------------------------------===*/
 
-/** Where memory of a context comes from. `alignment` is a power of two up to 4096; `device` is 0, the host. alloc
- * returns NULL when there is none. Called by the context's thread only; never in rapt_step once the context is warm. */
+/** Allocates the memory of a context. `alignment` is a power of two up to 4096; `device` is 0, the host. alloc returns
+ * NULL when there is none. Called by the context's thread only; never in rapt_step once the context is warm. */
 typedef struct rapt_allocator {
   size_t size;
   void *user;
@@ -60,7 +59,7 @@ typedef struct rapt_allocator {
   void (*free)(void *user, void *memory, size_t bytes, int32_t device);
 } rapt_allocator;
 
-/** A thread pool of the application's. `workers` is constant over a context's life. `parallel_for` calls body(closure,
+/** A thread pool of the application's. `workers` is constant while a context exists. `parallel_for` calls body(closure,
  * begin, end, worker) so that each index of [0, count) is covered exactly once, in any order and grouping, and returns
  * when all calls have; 0 <= worker < workers, and no two calls that run at the same time have the same one. */
 typedef struct rapt_executor {
@@ -70,7 +69,7 @@ typedef struct rapt_executor {
   void (*parallel_for)(void *user, rapt_task_fn body, void *closure, int64_t count);
 } rapt_executor;
 
-/** One line without newline, for people who look for trouble. */
+/** One line without newline, for diagnostics. */
 typedef void (*rapt_log_fn)(void *user, const char *text);
 /** After each part of a long step, on the caller's thread: tokens done of all. Non-zero cancels the step. */
 typedef int (*rapt_progress_fn)(void *user, int64_t done, int64_t total);
@@ -167,7 +166,7 @@ typedef struct rapt_context_options {
   void *user; /**< Handed to log and progress. */
 } rapt_context_options;
 
-/** Bytes that a context takes, told before any of it is taken. */
+/** Bytes that a context would allocate. */
 typedef struct rapt_memory {
   size_t size;
   uint64_t weights;    /**< The module's, shared by its contexts; mapped from the file unless RAPT_READ_WEIGHTS. */
@@ -278,15 +277,15 @@ typedef struct rapt_tensor {
  * length are padded on the right. Decoders have "forward": input_ids i64 or i32 [batch, length]; attention_mask i64,
  * optional, ones then zeros in each row; logits f32 [batch, length, vocabulary], 0 beyond a row's length. It borrows
  * free blocks of the cache and gives them back. Encoder-decoders have decoder_input_ids and decoder_attention_mask for
- * the logits, and encoder_last_hidden_state f32 [batch, length, hidden], optional, besides. Compiled to be looked into,
- * both have attentions f32 [batch, length, layers, heads, positions], or encoder_, decoder_ and cross_attentions.
- * There `positions` is the bound that the code was compiled for and not the length of a text, also in
- * cross_attentions, whose last dimension runs over the source: rapt_run_shape tells it, and weights beyond the text's
- * end are 0. Other models have the entries that their manifest lists; an output may be left out. */
+ * the logits, and encoder_last_hidden_state f32 [batch, length, hidden], optional, besides. Compiled with
+ * --attention-weights, both have attentions f32 [batch, length, layers, heads, positions], or encoder_, decoder_ and
+ * cross_attentions. There `positions` is the bound that the code was compiled for and not the length of a text, also in
+ * cross_attentions, whose last dimension runs over the source: rapt_run_shape tells it, and probabilities beyond the
+ * text's end are 0. Other models have the entries that their manifest lists; an output may be left out. */
 RAPT_API rapt_status rapt_run(rapt_context *context, const char *entry, size_t count, const char *const *names,
                               const rapt_tensor *tensors, char *message, size_t message_size);
 
-/** Tells the shape (at most 9 numbers) that an output of rapt_run has for these inputs. Runs nothing. */
+/** Computes the shape (at most 9 numbers) that an output of rapt_run has for these inputs. Runs nothing. */
 RAPT_API rapt_status rapt_run_shape(rapt_context *context, const char *entry, size_t count, const char *const *names,
                                     const rapt_tensor *tensors, const char *output, int64_t *shape, int32_t *rank,
                                     char *message, size_t message_size);

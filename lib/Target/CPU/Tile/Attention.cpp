@@ -11,8 +11,8 @@
 // again; fewer queries than a tile are tiles of one query.
 //
 // Keys without a cache are packed first, by a grid of their own. A task converts 16-bit or
-// int8 KV blocks to f32 once and reuses them for all its queries, unless matmuls are bf16 dot
-// products, which read VNNI-packed keys in place. AMX takes two tiles of 16 queries at a time.
+// int8 KV blocks to f32 once and reuses them for all its queries. Matmuls by bf16 dot products
+// read VNNI-packed keys in place instead. AMX takes two tiles of 16 queries at a time.
 // Fewer than 16 queries are padded to a tile, whose last query repeats, where extra operands
 // allow it.
 //
@@ -38,7 +38,7 @@ using attn_cpu::kPanel;
 
 namespace {
 
-/// What all tasks share.
+/// The fields of a task that all tasks share.
 AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int64_t valueChannels) {
   AttentionTask task{op, analyzeMask(op.getMask()), view};
   task.channels = channels, task.valueChannels = valueChannels;
@@ -92,8 +92,8 @@ Value finishLse(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, V
   });
 }
 
-/// What a tile of `m` queries from `query` on prefetches: the queries of the next tile, or those of the last tile
-/// again, and the tile's own rows of `dest`. The task has `count` queries from `first` on.
+/// The matrices that a tile of `m` queries from `query` on prefetches: the next tile's queries, or those of the last
+/// tile again, and the tile's own rows of `dest`. The task has `count` queries from `first` on.
 SmallVector<Value> prefetchedBy(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value first, Value count,
                                 Value query, Value dest) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
