@@ -20,8 +20,8 @@ struct Cost {
   Type dtype; ///< of the operand of its matmuls that is not f32, if one is
 };
 
-/// The costs of the ops of an entry. Polynomials are over the dims that its arguments name, and over counts that follow
-/// from their values.
+/// Computes the costs of the ops of an entry, as polynomials over the dims that its arguments name and over counts that
+/// follow from the arguments' values.
 class EntryModel : public attn::CostModel {
 public:
   EntryModel(FunctionOpInterface entry, int64_t recurrenceTile)
@@ -86,13 +86,13 @@ Polynomial EntryModel::bytes(Value value) {
   return elementBytes(value) * shapes.elements(value);
 }
 
-/// The weight that a value is, whole or a layer of it; null where it is none.
+/// The parameter that a value is, or of which it is a layer; null for other values.
 attn::ParameterOp EntryModel::parameterOf(Value value) {
   auto slice = value.getDefiningOp<attn::ParameterSliceOp>();
   return slice ? SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(slice, slice.getParameterAttr()) : nullptr;
 }
 
-/// The name of the input that a value is, empty where it is none.
+/// The name of the input that a value is; empty for other values.
 std::string EntryModel::inputName(Value value) {
   auto argument = dyn_cast_or_null<BlockArgument>(value);
   if (!argument || argument.getOwner()->getParentOp() != entry)
@@ -101,7 +101,7 @@ std::string EntryModel::inputName(Value value) {
   return name ? name.str() : std::string();
 }
 
-/// A number that is counted when the entry runs.
+/// A count, whose value is known when the entry runs.
 Polynomial EntryModel::count(StringRef kind, ArrayRef<NamedAttribute> fields) {
   NamedAttrList list(fields);
   list.set("kind", b.getStringAttr(kind));
@@ -117,7 +117,7 @@ Polynomial EntryModel::count(StringRef kind, ArrayRef<NamedAttribute> fields) {
   return Polynomial::of(name);
 }
 
-/// The inputs that tell how many queries and keys each row has, and what the mask says for all rows.
+/// The inputs that give the numbers of queries and keys of each sequence, and the mask.
 std::optional<SmallVector<NamedAttribute>> EntryModel::fieldsOf(const AttentionRows &rows) {
   SmallVector<NamedAttribute> fields;
   std::pair<StringRef, Value> inputs[] = {{"queries", rows.queryBegin},
@@ -219,7 +219,7 @@ std::string EntryModel::nameOf(Operation *op) {
   return {};
 }
 
-/// Layers of one round of a loop are told by what is added to the loop's number.
+/// Blocks of one iteration of the layer loop differ in the constant that is added to the induction variable.
 void EntryModel::seeLayer(Operation *op) {
   auto slice = dyn_cast<attn::ParameterSliceOp>(op);
   if (!slice || !slice.getLayer())

@@ -5,13 +5,12 @@
 
 namespace rapt {
 
-/// The costs of the ops of a canonical entry, as they stand in its attribute `attn.costs` and, as JSON, in the manifest
-/// (docs/Semantics.md, "Costs"): floating-point operations of matmuls, counted without padding, and bytes of weights,
-/// cache and activations, each moved once. No run is needed: they are sums of products of the entry's dims, and of
-/// counts of rows' lengths that the caller of an entry knows.
+/// The costs of the ops of a canonical entry, as in its attribute `attn.costs` and in the manifest (docs/Semantics.md,
+/// "Costs"): floating-point operations of matmuls without padding, and bytes of weights, cache and activations, each
+/// moved once. Costs are polynomials over the entry's dims and over counts that follow from the lengths of sequences.
 struct EntryCosts {
   mlir::DictionaryAttr facts;                      ///< {counts = [...], ops = [...]}
-  llvm::SmallVector<mlir::Operation *> operations; ///< of each element of "ops"
+  llvm::SmallVector<mlir::Operation *> operations; ///< the op of each element of "ops"
 };
 
 /// `recurrenceTile`: sequences of a recurrence that share one read of its weight per time step.

@@ -1,4 +1,4 @@
-//===- DimRelations.cpp - The extents that ops of all dialects relate --------------------===//
+//===- DimRelations.cpp - Relations between the extents of any op's values ---------------===//
 #include "lib/Analysis/DimRelations.h"
 #include "dialect/Attn/AttnOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace rapt;
 using attn::DimRelations;
 
-/// Each dim of the iteration space has one extent, in whatever operand.
+/// Relates the extents of operands that share a dim of the iteration space.
 static void relateLinalg(linalg::LinalgOp op, DimRelations &dims) {
   SmallVector<AffineExpr> first(op.getNumLoops());
   for (OpOperand &operand : op->getOpOperands())
@@ -50,7 +50,7 @@ static void relateCall(CallOpInterface call, DimRelations &dims) {
     dims.equal(result, value);
 }
 
-/// The dims of `tensor` are `sizes`, without those that are `dropped`.
+/// Relates the dims of `tensor` to `sizes`, without the `dropped` ones.
 static void relateSizes(Value tensor, ArrayRef<OpFoldResult> sizes, const llvm::SmallBitVector &dropped,
                         DimRelations &dims) {
   unsigned i = 0;
@@ -62,7 +62,7 @@ static void relateSizes(Value tensor, ArrayRef<OpFoldResult> sizes, const llvm::
     }
 }
 
-/// Each dim of the result is the product of those that it joins.
+/// Relates each dim of the result to the product of the dims that it collapses.
 static void relateCollapse(tensor::CollapseShapeOp op, DimRelations &dims) {
   for (auto [i, group] : llvm::enumerate(op.getReassociationIndices())) {
     AffineExpr extent = dims.number(1);

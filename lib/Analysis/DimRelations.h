@@ -1,4 +1,4 @@
-//===- DimRelations.h - The extents that ops of all dialects relate ---------------*- C++ -*-===//
+//===- DimRelations.h - Relations between the extents of any op's values ----------*- C++ -*-===//
 #pragma once
 #include "dialect/Attn/DimRelations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -7,12 +7,12 @@
 
 namespace rapt {
 
-/// Adds how the extents of the operands, results and region arguments of any op depend on each other: as an op of attn
-/// states it (attn::DimRelationsOpInterface), and for upstream's ops by their interfaces.
+/// Adds the relations between the extents of the operands, results and region arguments of an op: those that an op of
+/// attn states (attn::DimRelationsOpInterface), or those that follow from the interfaces of an upstream op.
 void relateDims(mlir::Operation *op, attn::DimRelations &dims);
 
-/// Evaluates a value of type index, which may be made of extents and numbers by integer arithmetic, in an algebra of T
-/// (attn::DimRelations::evaluate); any other value is `algebra.opaque(value)`.
+/// Evaluates a value of type index in an algebra of T (attn::DimRelations::evaluate): constants, extents and integer
+/// arithmetic on them; any other value is `algebra.opaque(value)`.
 template <typename T, typename Algebra> T evaluateIndex(mlir::Value value, Algebra &algebra) {
   using namespace mlir;
   APInt number;

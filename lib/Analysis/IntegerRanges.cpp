@@ -1,4 +1,4 @@
-//===- IntegerRanges.cpp - Ranges of the integers of score and mask regions ---------===//
+//===- IntegerRanges.cpp - Integer ranges in score and mask regions -----------------===//
 #include "lib/Analysis/IntegerRanges.h"
 #include "mlir/IR/Matchers.h"
 
@@ -12,7 +12,7 @@ IntegerRanges::IntegerRanges(Region &region, unsigned first) {
     return ConstantIntRanges::fromSigned(APInt(64, least, /*isSigned=*/true), APInt(64, most, /*isSigned=*/true));
   };
   Block &block = region.front();
-  // Rows and heads are counted in 32 bits.
+  // Numbers of sequences and heads fit 32 bits.
   for (unsigned i : {0, 1})
     ranges.try_emplace(block.getArgument(first + i), between(0, INT32_MAX));
   for (unsigned i : {2, 3})

@@ -1,4 +1,4 @@
-//===- Mask.cpp - Bounds of the keys that a mask region keeps ----------------------===//
+//===- Mask.cpp - Bounds of the keys that a mask keeps ------------------------------===//
 #include "lib/Analysis/Mask.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -9,14 +9,14 @@ using namespace rapt;
 
 namespace {
 
-/// q * qs + kv * kvs + constant, as far as a value is that.
+/// A value of the form q * qs + kv * kvs + constant.
 struct Linear {
   int64_t q = 0, kv = 0, constant = 0;
 };
 
 constexpr unsigned qArgument = 2, kvArgument = 3;
 
-/// Coefficients and constants stay below this, so that nothing computed from two of them overflows.
+/// Coefficients and constants stay below this, so that sums and products of two of them do not overflow.
 constexpr int64_t cap = int64_t(1) << 40;
 
 /// Reads sums of q, kv and constants. A value that is used many times is read once.
@@ -65,7 +65,7 @@ private:
   llvm::DenseMap<Value, std::optional<Linear>> forms;
 };
 
-/// Takes kv * d + q * -d + c >= 0 (d = 1 or -1) into the bounds; anything else makes them inexact.
+/// Adds the constraint kv * d + q * -d + c >= 0, d = 1 or -1, to the bounds; any other constraint makes them inexact.
 void addConstraint(Linear form, MaskBounds &bounds) {
   if (form.kv == 1 && form.q == -1) { // kv >= q - c
     bounds.lower = bounds.lower ? std::max(*bounds.lower, -form.constant) : -form.constant;

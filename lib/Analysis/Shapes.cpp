@@ -1,4 +1,4 @@
-//===- Shapes.cpp - Extents of an entry's tensors in its dims --------------------------===//
+//===- Shapes.cpp - Extents of tensors as polynomials over an entry's dims -------------===//
 #include "lib/Analysis/Shapes.h"
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Analysis/DimRelations.h"
@@ -47,10 +47,10 @@ Polynomial Shapes::compute(Value tensor, unsigned i) {
   Operation *op = argument ? argument.getOwner()->getParentOp() : tensor.getDefiningOp();
   if (auto function = dyn_cast<FunctionOpInterface>(op); function && argument) {
     auto names = function.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), attn::AttnDialect::dimsAttr);
-    unsigned place =
+    unsigned position =
         llvm::count_if(cast<RankedTensorType>(tensor.getType()).getShape().take_front(i), ShapedType::isDynamic);
-    return names && place < names.size() ? Polynomial::parse(cast<StringAttr>(names[place]).getValue())
-                                         : Polynomial::unknown();
+    return names && position < names.size() ? Polynomial::parse(cast<StringAttr>(names[position]).getValue())
+                                            : Polynomial::unknown();
   }
   attn::DimRelations dims(op->getContext());
   relateDims(op, dims);

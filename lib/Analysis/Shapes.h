@@ -1,4 +1,4 @@
-//===- Shapes.h - Extents of an entry's tensors in its dims -----------------------*- C++ -*-===//
+//===- Shapes.h - Extents of tensors as polynomials over an entry's dims ----------*- C++ -*-===//
 #pragma once
 #include "dialect/Attn/Polynomial.h"
 #include "mlir/IR/AffineExpr.h"
@@ -7,15 +7,15 @@
 
 namespace rapt {
 
-/// The extents of the tensors of a canonical entry as polynomials over the dims that its arguments name. It is an
+/// Computes the extents of the tensors of a canonical entry as polynomials over the dims that its arguments name. An
 /// algebra of attn::DimRelations.
 class Shapes {
   using Polynomial = attn::Polynomial;
 
 public:
-  /// Unknown where it does not follow from arguments.
+  /// An extent; unknown where it does not follow from the entry's arguments.
   Polynomial dim(mlir::Value tensor, unsigned i);
-  /// A value of type index, made of extents and constants.
+  /// A value of type index that is computed from extents and constants.
   Polynomial index(mlir::Value value);
   /// The product of all extents.
   Polynomial elements(mlir::Value tensor);

@@ -10,10 +10,10 @@
 namespace rapt::bench {
 namespace {
 
-// The least length of a repetition, which holds several shorter runs: Linux counts processes' time in steps of 10 ms.
+// The least length of a repetition, which may be several runs: Linux counts processor time in steps of 10 ms.
 constexpr double leastSeconds = 5e-3, leastSecondsOfThreads = 0.15;
 
-/// From here on peakMemory counts anew, where the system can.
+/// Resets peakMemory, where the system can.
 void forgetPeak() {
   if (FILE *file = fopen("/proc/self/clear_refs", "w")) {
     fputs("5", file);
@@ -32,7 +32,7 @@ uint64_t peakMemory() {
   return kilobytes * 1024;
 }
 
-/// A repetition of `runs` runs, without what prepares them.
+/// Times a repetition of `runs` runs, without their preparation.
 Outcome repeat(Workload &workload, int64_t runs, int threads, Sample &sample) {
   double wall = 0, processors = 0;
   const double start = wallTime(), machine = machineTime(), own = processorTime();

@@ -1,4 +1,4 @@
-// Kernels: functions of a library without a model, called as C calls them.
+// Workloads of kernels: C functions of a library without a model.
 #include "lib/Bench/Workload.h"
 #include "lib/Runtime/Cost.h"
 #include "lib/Runtime/Cpu.h"
@@ -112,8 +112,8 @@ private:
     return (extent.dim < 0 ? 0 : dims[size_t(extent.dim)]) + extent.plus;
   }
 
-  /// Numbers between -1 and 1; integers are offsets of rows of equal lengths where there is one more than a dim, and 0
-  /// elsewhere. A buffer that is read and written is one array.
+  /// Fills floats with numbers between -1 and 1. Integers are offsets of equally long sequences where an array has one
+  /// element more than a dim, else 0. A buffer that is read and written is one array.
   Outcome addArray(const ManifestBuffer &buffer) {
     arrays.push_back(nullptr);
     if (buffer.dtype.empty())

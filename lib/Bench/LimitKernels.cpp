@@ -1,6 +1,5 @@
-// Loops that a machine cannot run faster: independent multiply-adds, and sums of what is read. Plain C++ on the
-// compiler's vector types, in a version for each instruction set; the dot products of integers and bf16, and
-// tile matmuls (AMX), have no operator and are intrinsics.
+// Loops that reach the machine's limits: independent multiply-adds, and sums of memory. They are C++ on the compiler's
+// vector types, with one version per instruction set; int8 and bf16 dot products and AMX are intrinsics.
 #include "lib/Bench/Limits.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -15,7 +14,7 @@ template <int bytes> struct Vector {
   typedef float Type __attribute__((vector_size(bytes)));
 };
 
-/// `chains` sums that wait for none of the others.
+/// `chains` independent accumulators.
 template <int bytes, int chains>
 [[gnu::always_inline]] inline double multiplyAdd(long steps, const float *seed, float *sink) {
   using V = typename Vector<bytes>::Type;
@@ -104,7 +103,7 @@ template <int bytes> [[gnu::always_inline]] inline float sum(const float *memory
   return 64.0 * chains * double(steps);
 }
 
-/// All tiles of 16 rows of 64 bytes: six sums, and two operands.
+/// All eight AMX tiles have 16 rows of 64 bytes: six accumulators and two operands.
 struct alignas(64) TileConfiguration {
   uint8_t palette = 1, start = 0, reserved[14] = {};
   uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};

@@ -17,13 +17,13 @@ double secondsOf(clockid_t clock) {
 }
 
 constexpr double measuredSeconds = 4e-3;        // of one measurement
-constexpr size_t leastBytes = size_t(16) << 10; // of the buffer that is read: it lies in the first cache
+constexpr size_t leastBytes = size_t(16) << 10; // of the buffer that is read: it fits L1
 constexpr size_t mostBytes = size_t(512) << 20;
 constexpr size_t bytesOfMeasurement = size_t(64) << 20; // of it at a time
 constexpr size_t floatsOfRound = 128;                   // of sumFloats
 constexpr int repetitions = 5;
-// Repetitions of dispatches without work. Threads of a pool spin for less than the pause, and a thread that does not
-// come is not waited for.
+// Repetitions of dispatches without work. The pause is longer than threads of the pool spin. A thread that does not
+// join is not waited for.
 constexpr int spunDispatches = 20001, sleptDispatches = 201;
 constexpr long sleepNanoseconds = 2'000'000;
 constexpr double longestMeeting = 10e-3;

@@ -1,7 +1,7 @@
 //===- Limits.h - Rates of the machine ------------------------------------------===//
 //
-// Rates of instructions and of reading memory, measured where they are needed: a
-// figure means something only beside the limit of the same minutes.
+// Measures the rates of arithmetic instructions and of reading memory, right beside the
+// workload: clock rates and other processes change from minute to minute.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace rapt::bench {
 
-/// Seconds of a clock that only goes forward, and of all processors that worked for this process.
+/// Seconds of a monotonic clock, and of processor time of this process.
 double wallTime();
 double processorTime();
 /// Busy time of all processors since the machine started, in steps of 10 ms; 0 where it is not known.
@@ -24,16 +24,16 @@ struct RateKernel {
   const char *name;  ///< "f32 FMA, 512 bit"
   const char *dtype; ///< of the operands: "f32", "bf16", "i8"
   bool (*isAvailable)();
-  /// Runs `steps` rounds; returns the operations, multiplications and additions apart. `seed` has 64 floats that the
-  /// compiler does not know, from 0.1 to 1; what comes out goes to `sink`.
+  /// Runs `steps` rounds; returns the number of operations, counting multiplications and additions separately. `seed`
+  /// has 64 floats from 0.1 to 1 that the compiler cannot fold; `sink` keeps the result alive.
   double (*run)(long steps, const float *seed, float *sink);
 };
-/// All that this architecture can have.
+/// All kernels of this architecture.
 const std::vector<RateKernel> &rateKernels();
-/// Adds up `count` floats from 64-byte aligned memory, a multiple of 128, with the widest vectors there are.
+/// Sums `count` floats, a multiple of 128, in memory aligned to 64 bytes, with the widest vectors.
 float sumFloats(const float *memory, size_t count);
 
-/// Limits of some threads of a pool together. Not copied; used by one thread.
+/// The limits of the threads of a pool together. Not copyable; used by one thread.
 class Limits {
 public:
   /// Without a pool: of the caller's thread.
@@ -42,15 +42,15 @@ public:
   Limits &operator=(const Limits &) = delete;
   ~Limits();
 
-  /// The fastest instruction for matmuls on operands of this type; that of f32 where the machine has none for it.
+  /// The fastest kernel for matmuls on operands of this type; that of f32 where the machine has none.
   const RateKernel &instructionFor(const std::string &dtype);
-  /// Operations a second of that instruction now, a few milliseconds long.
+  /// Operations per second of that kernel, measured for a few milliseconds.
   double measureRate(const std::string &dtype);
-  /// Bytes a second with which the threads now read a buffer of `bytes` again and again, each its part; at most 512 MiB
-  /// of it are kept.
+  /// Bytes per second at which the threads read a buffer of `bytes` repeatedly, each its part. The buffer has at most
+  /// 512 MiB.
   double measureRead(size_t bytes);
-  /// Seconds that a dispatch costs in which all threads take part and do nothing: the median of a few whose
-  /// threads wait for it in a loop, or with `asleep` sleep when it comes. 0 of one thread.
+  /// Seconds of a dispatch without work in which all threads take part: the median of several, with threads that spin
+  /// before it or, with `asleep`, sleep. 0 for one thread.
   double measureForkJoin(bool asleep);
   /// Bytes of the buffer that is kept.
   size_t residentBytes() const { return allocated * sizeof(float); }
@@ -59,7 +59,7 @@ public:
   double read(size_t bytes);
 
 private:
-  /// Runs body(worker) on all threads at the same time; the seconds of a processor that one took, on average.
+  /// Runs body(worker) on all threads at the same time; returns the average processor time of a thread in seconds.
   template <typename Body> double together(const Body &body);
   double measure(const RateKernel &kernel);
 

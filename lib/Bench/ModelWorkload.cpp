@@ -1,4 +1,4 @@
-// Prompts, steps, rows and images of a compiled model.
+// Workloads of a compiled model: prefill, decode, entries on rows and on images.
 #include "lib/Bench/ProfileReport.h"
 #include "lib/Bench/Workload.h"
 #include "lib/Support/Json.h"
@@ -10,7 +10,7 @@ namespace {
 
 Outcome wrong(const std::string &message) { return {RAPT_INVALID, message}; }
 
-/// Weights and cache of the ops that ran, and their matmuls, of a model with so many bytes of weights.
+/// The cost of the ops that ran: their matmuls, and bytes of weights and KV cache.
 WorkloadCost sumCosts(const std::vector<OpTime> &rows, double weightsOfModel) {
   WorkloadCost cost;
   double most = 0, weights = 0, cache = 0;
@@ -65,7 +65,7 @@ std::vector<int32_t> someTokens(int64_t count, int64_t vocabulary) {
   return tokens;
 }
 
-/// Reads a prompt into each of some new sequences, or goes on with one token each.
+/// Prefills a prompt in each of several new sequences, or decodes one token in each.
 class StepWorkload : public ModelWorkload {
 public:
   /// `steps` 0: prompts of `past` tokens; else steps after them. `source` 0: a model without an encoder.
@@ -142,7 +142,7 @@ private:
   std::vector<Sequence> sequences;
 };
 
-/// An entry on tensors, all of its inputs and outputs.
+/// Runs an entry on tensors, with all inputs and outputs.
 class ForwardWorkload : public ModelWorkload {
 public:
   Outcome make(const json::Value &entry, int64_t rows, int64_t size) {
@@ -289,7 +289,7 @@ private:
     return forward.isObject() && json::write(forward).find("pixel_values") != std::string::npos;
   }
 
-  /// Pixels of the largest image that the code is made for.
+  /// Pixels of the largest image that the code was compiled for.
   int64_t largestImage() const {
     const json::Value *dims = forward.find("dims"), *bounds = forward.find("bounds");
     for (size_t i = 0; dims && bounds && i < dims->asArray()->size() && i < bounds->asArray()->size(); ++i)
@@ -298,7 +298,7 @@ private:
     return 224;
   }
 
-  /// The lengths asked for; otherwise those of `usual` that the model has positions for.
+  /// The requested lengths; by default those of `usual` for which the model has positions.
   std::vector<int64_t> lengths(const std::vector<int64_t> &asked, std::vector<int64_t> usual) const {
     if (!asked.empty())
       return asked;

@@ -27,7 +27,7 @@ std::string labelOf(const OpTime &row) {
   return row.entry.empty() ? "(runtime around the entries)" : "(between dispatches)";
 }
 
-/// The middle of a long name goes.
+/// Cuts the middle of a long name.
 std::string shortened(const std::string &name, size_t most) {
   return name.size() <= most ? name : name.substr(0, most / 2 - 1) + ".." + name.substr(name.size() - (most / 2 - 1));
 }

@@ -32,8 +32,8 @@ struct OpSummary {
 };
 std::vector<OpSummary> sumLayers(const std::vector<OpTime> &rows);
 
-/// The least time that the machine needs for a row: of its matmuls, of reading weights and cache, which one run of an
-/// entry reads once, and of its activations, which lie in a cache.
+/// The least time that the machine needs for a row: for its matmuls, for reading weights and KV cache once per run of
+/// an entry, and for activations, which are in a processor cache.
 class LimitModel {
 public:
   /// `weightsOfModel`: bytes, which ops may read several times.
@@ -47,7 +47,7 @@ private:
   std::vector<std::pair<std::string, double>> bytesOfRun; ///< of each entry
 };
 
-/// A table of ops and one of layers, for people.
+/// A table of ops and a table of layers.
 std::string profileTable(const std::vector<OpTime> &rows, double weightsOfModel, Limits &limits);
 /// All rows, each with its limit.
 json::Value profileJson(const std::vector<OpTime> &rows, double weightsOfModel, Limits &limits);

@@ -10,9 +10,9 @@ double percentile(std::vector<double> values, double share) {
   if (values.empty())
     return 0;
   std::sort(values.begin(), values.end());
-  const double place = std::clamp(share, 0.0, 1.0) * double(values.size() - 1);
-  const size_t below = size_t(place), above = std::min(below + 1, values.size() - 1);
-  return values[below] + (place - double(below)) * (values[above] - values[below]);
+  const double position = std::clamp(share, 0.0, 1.0) * double(values.size() - 1);
+  const size_t below = size_t(position), above = std::min(below + 1, values.size() - 1);
+  return values[below] + (position - double(below)) * (values[above] - values[below]);
 }
 
 double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }

@@ -5,27 +5,27 @@
 
 namespace rapt::bench {
 
-/// One repetition: how long it took, and how much of `threads` processors the process had meanwhile.
+/// One repetition: its time, and the share of `threads` processors that the process had.
 struct Sample {
   double seconds = 0;
   double processors = 0; ///< processor time / (threads * seconds)
-  double foreign = 0;    ///< processors that other processes had
-  double speed = 1;      ///< of multiply-adds in registers right before or after it, whichever was slower
+  double foreign = 0;    ///< processors that other processes used
+  double speed = 1;      ///< rate of multiply-adds in registers right before or after it, the slower one
 };
 
-/// The value below which a share of the sorted values lies, interpolated; 0 without values.
+/// The quantile `share` of sorted values, interpolated; 0 without values.
 double percentile(std::vector<double> values, double share);
 double median(std::vector<double> values);
 
-/// The repetitions during which nobody took the processors away: those with at least 95 % of them. Code of several
-/// threads may never keep all busy: it needs 95 % of what the best repetition had, and that others had at most 15 % of
-/// one.
+/// The repetitions that were not preempted: the process had at least 95 % of its processors. Multithreaded code may
+/// leave processors idle: it needs 95 % of the best repetition's share, and other processes at most 15 % of a
+/// processor.
 std::vector<double> undisturbed(const std::vector<Sample> &samples, int threads);
 
-/// The repetitions behind a row's figures.
+/// The repetitions that a row's figures are computed from.
 struct Counted {
   std::vector<double> seconds; ///< never empty where there are samples
-  size_t undisturbed = 0;      ///< repetitions, which alone count unless there is none, or all are accepted
+  size_t undisturbed = 0;      ///< repetitions that were not preempted; others count only where none was, or on request
 };
 Counted count(const std::vector<Sample> &samples, int threads, bool acceptDisturbed);
 

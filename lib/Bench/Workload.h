@@ -1,4 +1,4 @@
-//===- Workload.h - Something to measure ------------------------------------------===//
+//===- Workload.h - Code that rapt-bench measures ---------------------------------===//
 #pragma once
 #include "lib/Bench/Options.h"
 #include "rapt/rapt.hpp"
@@ -6,19 +6,19 @@
 
 namespace rapt::bench {
 
-/// Operations and bytes of one run, and where the bytes lie.
+/// Operations and bytes of one run.
 struct WorkloadCost {
   double flops = 0;  ///< of matmuls
   std::string dtype; ///< of most of their operands
-  double bytes = 0;  ///< that are read: weights and cache, of a kernel all arrays
-  double span = 0;   ///< of the memory in which they lie; less than `bytes` where something is read again and again
+  double bytes = 0;  ///< bytes read: weights and KV cache, or all arrays of a kernel
+  double span = 0;   ///< bytes of distinct memory; less than `bytes` where memory is read repeatedly
 };
 
-/// Code that can run again and again.
+/// Code that can run repeatedly.
 class Workload {
 public:
   virtual ~Workload() = default;
-  /// Makes the next run possible; not timed.
+  /// Prepares the next run; not timed.
   virtual Outcome prepare() { return {}; }
   virtual Outcome run() = 0;
   /// Determines the cost of a run; may run it.
@@ -31,8 +31,8 @@ public:
 
 using Workloads = std::vector<std::unique_ptr<Workload>>;
 
-/// Makes the workloads of a model that the options ask for, on a pool's threads. Fails with a line when the model
-/// cannot run one. `module` and `pool` must outlive the result.
+/// Makes the requested workloads of a model, on a pool's threads. Fails with a message where the model cannot run one.
+/// `module` and `pool` must outlive the result.
 Outcome makeModelWorkloads(const Options &options, const Module &module, const Pool &pool, Workloads &workloads);
 
 /// Kernels of a library without a model.
