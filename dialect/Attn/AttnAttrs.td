@@ -38,7 +38,7 @@ def Attn_PoolingAttr : EnumAttr<Attn_Dialect, Attn_PoolingKind, "pooling_kind"> 
 def Attn_RecurrenceKind : I32EnumAttr<"RecurrenceKind", "a recurrent cell", [
     I32EnumAttrCase<"rnn_tanh", 0>, // Elman 1990
     I32EnumAttrCase<"rnn_relu", 1>,
-    I32EnumAttrCase<"gru", 2>,      // Cho et al. 2014; reset inside the product, as in cuDNN and PyTorch
+    I32EnumAttrCase<"gru", 2>,      // Cho et al. 2014; reset after the matmul, as in cuDNN and PyTorch
     I32EnumAttrCase<"lstm", 3>      // Hochreiter and Schmidhuber 1997, with forget gate
   ]> {
   let cppNamespace = "::rapt::attn";
@@ -78,8 +78,8 @@ def Attn_SourceAttr : Attn_Attr<"Source", "source"> {
 def Attn_LayoutAttr : Attn_Attr<"Layout", "layout"> {
   let summary = "how the logical [rows, columns] of a parameter lie in the weight file";
   let description = [{
-    `panels` is [columns/32][rows/k][32][k], the order in which a packed product reads its second operand; of a quantized
-    parameter, [columns/32][groups] of codes [group/k][32][k], scales and zeros, as `!attn.quantized` says.
+    `panels` is [columns/32][rows/k][32][k], the order in which a matmul on packed panels reads its second operand; of a quantized
+    parameter, [columns/32][groups] of quantized values [group/k][32][k], scales and zeros, as `!attn.quantized` says.
     Columns come in groups of `column_group`, each padded with zeros to a multiple of 32; rows in groups of `row_group`,
     padded alike. 0 means one group, rows unpadded.
 

@@ -87,7 +87,7 @@ def Attn_ScoreAndMaskOpInterface : OpInterface<"ScoreAndMaskOpInterface"> {
 def Attn_EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
   let cppNamespace = "::rapt::attn";
   let description = [{
-    An elementwise op that a product can take into its epilogue: one operand is the product's result, the others are
+    An elementwise op that can be fused into a matmul's epilogue: one operand is the matmul's result, the others are
     read at the same element.
   }];
   let methods = [

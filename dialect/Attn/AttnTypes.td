@@ -17,7 +17,7 @@ def Attn_KVCacheType : Attn_Type<"KVCache", "kv_cache"> {
     A pool of blocks. A block holds `block` consecutive positions of one sequence: keys and values of every layer and
     key/value head. A block table tells which blocks belong to a sequence. How a block is laid out in memory is
     the target's affair: this type names only what is stored, f32, bf16, f16 or i8. In i8 each key and each value of a head is a
-    group of codes with one scale, rounded as `attn.quantize_rows` rounds a row.
+    group of quantized values with one scale, rounded as `attn.quantize_rows` rounds a row.
 
     Examples: `!attn.kv_cache<12 x 12 x 64, block = 64, f32>`, `!attn.kv_cache<22 x 4 x 64, block = 64, i8>` (layers x heads x
     head dimension).
@@ -27,7 +27,7 @@ def Attn_KVCacheType : Attn_Type<"KVCache", "kv_cache"> {
   let assemblyFormat = "`<` $layers `x` $heads `x` $headDim `,` `block` `=` $block `,` $elementType `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The element type of the keys and values that a view gives: f32 of codes, else the cache's own.
+    /// The element type of the keys and values that a view gives: f32 for an int8 cache, else the cache's own.
     ::mlir::Type getViewElementType() const;
   }];
 }
@@ -45,9 +45,9 @@ def Attn_QuantizedType : Attn_Type<"Quantized", "quantized"> {
   let summary = "an element of a matrix that is stored as integers with scales";
   let description = [{
     The element type of a matrix whose values are scale * (code - zero). Scale and zero belong to `group` neighbors along dim
-    `axis`, the one that products sum over; 0 is one group of all. With `period` the groups begin anew after as many
+    `axis`, the one that matmuls sum over; 0 is one group of all. With `period` the groups begin anew after as many
     elements: heads that the weight file pads each. The zero is 0 of s8, 128 of u8 and 8 of u4, or a
-    number of each group with `zero_points`. How codes, scales and zeros lie in memory is for the weight file and a target to say.
+    number of each group with `zero_points`. The weight file and a target define the memory layout of quantized values, scales and zero points.
 
     Weights are unsigned and activations signed, as the dot instructions of x86 take them (`vpdpbusd`).
 
@@ -70,7 +70,7 @@ def Attn_QuantizedType : Attn_Type<"Quantized", "quantized"> {
     }
     /// Bytes of a matrix of `depth` rows and `columns` columns, without padding: values, scales in bf16, and zero points of a byte.
     int64_t matrixBytes(int64_t depth, int64_t columns) const;
-    /// The rows that a product with this weight takes.
+    /// The type of the rows that are multiplied by this weight.
     QuantizedType ofRows() const;
     /// This type with another axis.
     QuantizedType along(int64_t axis) const;

@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def AttnTensorsToLinalg : Pass<"attn-tensors-to-linalg", "::mlir::ModuleOp"> {
-  let summary = "arithmetic on tensors, padding and joining become linalg and slices";
+  let summary = "converts arithmetic on tensors, padding and concatenation to linalg and slices";
   let description = [{
     An importer may use ops of `arith` and `math` on tensors, `tensor.pad`, `tensor.concat` and `tensor.splat` for what attn has no op for. They become
     `linalg` with scalar bodies, `linalg.fill` and `tensor.insert_slice`, by upstream's patterns, so that later passes see one form.
@@ -16,7 +16,18 @@ def AttnTensorsToLinalg : Pass<"attn-tensors-to-linalg", "::mlir::ModuleOp"> {
       return %y : tensor<?x8xf32>
     }
     ```
-    becomes a `linalg.generic` whose body is `math.exp` on f32.
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+      %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+          ins(%x : tensor<?x8xf32>) outs(%x : tensor<?x8xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %0 = math.exp %in : f32
+        linalg.yield %0 : f32
+      } -> tensor<?x8xf32>
+      return %y : tensor<?x8xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
@@ -24,18 +35,37 @@ def AttnTensorsToLinalg : Pass<"attn-tensors-to-linalg", "::mlir::ModuleOp"> {
 def AttnVerifyImported : Pass<"attn-verify-imported", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `imported`";
   let description = [{
-    The imported stage is what importers produce and what the reference evaluator runs: a closed list of dialects (attn,
-    func, scf.for, tensor.dim and tensor.empty, scalar arith and math), weights only as `attn.parameter`, entries whose arguments and results
-    carry `attn.name`. Anything else is an error that names the op.
+    Importers produce the stage imported, and the reference evaluator runs it: a closed list of dialects (attn,
+    func, scf.for, linalg, tensor, arith and math), weights only as `attn.parameter`, entries whose arguments and results
+    have `attn.name`. Anything else is an error that names the op.
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["n"]}) -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["n"]}) attributes {attn.entry} {
+      %y = attn.add %x, %x : tensor<?x64xf32>
+      return %y : tensor<?x64xf32>
+    }
+    attn.dim @n min 0 max 64
+    ```
+    stays as it is.
   }];
 }
 
 def AttnVerifyCanonical : Pass<"attn-verify-canonical", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `canonical`";
   let description = [{
-    Blocks are inlined, and weights are read in entries only. Shapes are logical: no parameter, tensor or cache has a layout, which is a
-    target's, as are capabilities (`attn.target`), casts of rows for bf16, and tiles. The dialects are attn, arith, func,
-    math, scf and tensor.
+    Blocks are inlined, and weights are read in entries only. Shapes are logical: no parameter, tensor or cache has a layout. Layouts, capabilities (`attn.target`),
+    casts of rows to bf16 and tiles belong to the stages of a target. The dialects are attn, arith, func, math, scf and tensor.
+
+    ```mlir
+    attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]
+    attn.dim @n min 0 max 64
+    func.func @f(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["n"]}) -> (tensor<?x80xf32> {attn.name = "y", attn.dims = ["n"]}) attributes {attn.entry} {
+      %w = attn.parameter_slice @w : tensor<64x80xf32>
+      %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x80xf32> -> tensor<?x80xf32>
+      return %y : tensor<?x80xf32>
+    }
+    ```
+    stays as it is.
   }];
 }
 
@@ -92,7 +122,7 @@ def AttnRequestAttentionOutputs : Pass<"attn-request-attention-outputs", "::mlir
 }
 
 def AttnFuseEpilogues : Pass<"attn-fuse-epilogues"> {
-  let summary = "takes activations, gates and residual sums into the matmul that feeds them";
+  let summary = "fuses activations, gates and residual sums into the matmul that feeds them";
   let description = [{
     `attn.activation`, `attn.glu` and `attn.add` whose operand is an `attn.linear` used only there become part of its epilogue
     region, so that a matmul's result is touched once, while it is in registers. See lib/Transforms/Fusion/README.md.
@@ -104,7 +134,17 @@ def AttnFuseEpilogues : Pass<"attn-fuse-epilogues"> {
       return %z : tensor<?x64xf32>
     }
     ```
-    becomes one `attn.linear %x, %w, (%x)` whose epilogue adds.
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
+      %z = attn.linear %x, %w, (%x) : tensor<?x64xf32>, tensor<64x64xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
+      ^bb0(%sum: f32, %extra: f32):
+        %0 = arith.addf %extra, %sum : f32
+        attn.yield %0 : f32
+      }
+      return %z : tensor<?x64xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
@@ -125,17 +165,23 @@ def AttnInlineCalls : Pass<"attn-inline-calls", "::mlir::ModuleOp"> {
       return %y : tensor<?x64xf32>
     }
     ```
-    becomes one `attn.add` in `@f`.
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+      %y = attn.add %x, %x : tensor<?x64xf32>
+      return %y : tensor<?x64xf32>
+    }
+    ```
   }];
 }
 
 def AttnMergeMatmuls : Pass<"attn-merge-matmuls", "::mlir::ModuleOp"> {
-  let summary = "makes the matmuls of one input that give heads one matmul";
+  let summary = "merges the matmuls of one input that compute heads";
   let description = [{
-    `attn.linear` ops that read one input, and whose results are cut into heads of one width, become one: query, key and value
-    of self attention, key and value of cross attention. Their weights and biases become one parameter with the sources of all, where
-    nothing reads them apart. Grouped queries are heads of another number. Rotary embedding of the heads of a matmul then
-    becomes one `attn.rope` of the first of all its heads, which the matmul's tasks do. Runs after blocks are inlined. See lib/Transforms/Fusion/README.md.
+    Merges `attn.linear` ops that read one input and whose results are split into heads of one width: query, key and value of self attention, key and value of cross
+    attention. Their weights and biases become one parameter with the sources of all, unless another op reads one of them. Query, key and value may have different
+    numbers of heads. The rotary embeddings of some heads of a matmul become one `attn.rope` of its first heads, which a target may fuse into the matmul. Runs after
+    blocks are inlined. See lib/Transforms/Fusion/README.md.
 
     ```mlir
     attn.parameter @q : tensor<64x64xf32> from [#attn.source<"q">]
@@ -150,12 +196,21 @@ def AttnMergeMatmuls : Pass<"attn-merge-matmuls", "::mlir::ModuleOp"> {
       return %q, %k : tensor<?x2x32xf32>, tensor<?x1x32xf32>
     }
     ```
-    becomes one `attn.linear` with `@"q+k" : tensor<64x96xf32> from [#attn.source<"q", transpose = true>, #attn.source<"k", transpose = true>]`.
+    becomes
+    ```mlir
+    attn.parameter @"q+k" : tensor<64x96xf32> from [#attn.source<"q", transpose = true>, #attn.source<"k", transpose = true>]
+    func.func @f(%x: tensor<?x64xf32>) -> (tensor<?x2x32xf32>, tensor<?x1x32xf32>) {
+      %w = attn.parameter_slice @"q+k" : tensor<64x96xf32>
+      %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x96xf32> -> tensor<?x96xf32>
+      %qk:2 = attn.split_heads %0 : tensor<?x96xf32> -> tensor<?x2x32xf32>, tensor<?x1x32xf32>
+      return %qk#0, %qk#1 : tensor<?x2x32xf32>, tensor<?x1x32xf32>
+    }
+    ```
   }];
 }
 
 def AttnDeclareKernels : Pass<"attn-declare-kernels", "::mlir::ModuleOp"> {
-  let summary = "makes entries of the functions of text without a model";
+  let summary = "declares the functions of a module without a model as entries";
   let description = [{
     In a module without a model, every function that nothing calls becomes an entry when none says so itself. Arguments and
     results without `attn.name` are named (`arg0`, `out`), dynamic extents without `attn.dims` too (`dim0`), and dims without an
@@ -168,17 +223,25 @@ def AttnDeclareKernels : Pass<"attn-declare-kernels", "::mlir::ModuleOp"> {
       return %z : tensor<?x64xf32>
     }
     ```
-    becomes an entry of `arg0`, `arg1` and `out`, with the one dim `dim0`.
+    becomes
+    ```mlir
+    attn.dim @dim0 min 0 max 2147483647
+    func.func @add(%x: tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "arg0"}, %y: tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "arg1"})
+        -> (tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "out"}) attributes {attn.entry} {
+      %z = attn.add %x, %y : tensor<?x64xf32>
+      return %z : tensor<?x64xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::rapt::attn::AttnDialect"]; // a function without ops of it has dims, too
 }
 
 def AttnAnnotateCosts : Pass<"attn-annotate-costs", "::mlir::ModuleOp"> {
-  let summary = "numbers the ops of entries and says what each costs";
+  let summary = "numbers the ops of entries and states the cost of each";
   let description = [{
-    Each op of a canonical entry gets its costs: floating-point operations of matmuls, bytes of weights, cache and activations, as sums of
-    products of the entry's dims and of counts of its rows' lengths (docs/Semantics.md, "Costs"). They stand in the entry's
-    attribute `attn.costs`; an op's place there is its attribute `attn.op`, which the parallel loops that it becomes take over.
+    Adds the costs of each op of a canonical entry to the entry's attribute `attn.costs`: floating-point operations of matmuls, and bytes of weights, cache and
+    activations, as polynomials over the entry's dims and counts of its sequences' lengths (docs/Semantics.md, "Costs"). The attribute `attn.op` of an op is its index
+    there. The parallel loops that an op becomes inherit it.
 
     ```mlir
     attn.dim @tokens min 1 max 64
@@ -194,7 +257,7 @@ def AttnAnnotateCosts : Pass<"attn-annotate-costs", "::mlir::ModuleOp"> {
 }
 
 def AttnDefineArithmetic : Pass<"attn-define-arithmetic"> {
-  let summary = "gives integer arithmetic a result where arith leaves it undefined";
+  let summary = "defines integer arithmetic where arith leaves the result undefined";
   let description = [{
     Rewrites scalar `arith` ops, in functions and in the regions of attn ops, so that they compute what docs/Semantics.md says: division
     and remainder by zero are 0, the least integer by -1 wraps, a shift by the width or more is 0, and so is a float that the integer
@@ -207,7 +270,20 @@ def AttnDefineArithmetic : Pass<"attn-define-arithmetic"> {
       return %z : i32
     }
     ```
-    becomes a remainder of %x by 1 where %y is 0 or -1, and by %y elsewhere.
+    becomes
+    ```mlir
+    func.func @f(%x: i32, %y: i32) -> i32 {
+      %c0 = arith.constant 0 : i32
+      %cm1 = arith.constant -1 : i32
+      %0 = arith.cmpi eq, %y, %c0 : i32
+      %1 = arith.cmpi eq, %y, %cm1 : i32
+      %2 = arith.ori %0, %1 : i1
+      %c1 = arith.constant 1 : i32
+      %3 = arith.select %2, %c1, %y : i32
+      %z = arith.remsi %x, %3 : i32
+      return %z : i32
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -234,10 +310,15 @@ def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
 def AttnSetStage : Pass<"attn-set-stage", "::mlir::ModuleOp"> {
   let summary = "writes the stage the module has reached";
   let description = [{
-    Sets `attn.stage`, from which compilation of an emitted stage goes on.
+    Sets `attn.stage`, from which raptc continues the compilation of an emitted stage.
 
     ```mlir
     module attributes {attn.stage = "imported"} {
+    }
+    ```
+    becomes
+    ```mlir
+    module attributes {attn.stage = "canonical"} {
     }
     ```
   }];
@@ -261,7 +342,16 @@ def AttnSelectActivations : Pass<"attn-select-activations", "::mlir::ModuleOp"> 
       return %2 : tensor<?x64xf32>
     }
     ```
-    With `dtype=bf16`, `%0` and `%1` are `tensor<?x64xbf16>`; the last matmul reads bf16 and gives f32.
+    becomes, with `dtype=bf16`,
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32> {attn.name = "x"}, %w: tensor<64x64xf32> {attn.name = "w"}) -> (tensor<?x64xf32> {attn.name = "y"})
+        attributes {attn.entry} {
+      %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xbf16>
+      %1 = attn.activation silu %0 : tensor<?x64xbf16>
+      %2 = attn.linear %1, %w : tensor<?x64xbf16>, tensor<64x64xf32> -> tensor<?x64xf32>
+      return %2 : tensor<?x64xf32>
+    }
+    ```
   }];
   let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "f32, bf16 or f16">];
 }
@@ -281,20 +371,27 @@ def AttnSelectStorage : Pass<"attn-select-storage", "::mlir::ModuleOp"> {
       return %y : tensor<?x80xf32>
     }
     ```
-    With `dtype=bf16` the parameter is `tensor<64x80xbf16>`.
+    becomes, with `dtype=bf16`,
+    ```mlir
+    attn.parameter @w : tensor<64x80xbf16> from [#attn.source<"w">]
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x80xf32> {
+      %w = attn.parameter_slice @w : tensor<64x80xbf16>
+      %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x80xbf16> -> tensor<?x80xf32>
+      return %y : tensor<?x80xf32>
+    }
+    ```
   }];
   let options = [Option<"dtype", "dtype", "std::string", "\"keep\"", "keep, f32, bf16 or f16">,
                  Option<"cacheDtype", "cache-dtype", "std::string", "\"keep\"", "keep, auto, f32, bf16, f16 or int8">];
 }
 
 def AttnQuantizeWeights : Pass<"attn-quantize-weights", "::mlir::ModuleOp"> {
-  let summary = "makes matrices integers with scales";
+  let summary = "quantizes matrices to 8 or 4 bits";
   let description = [{
-    Weights of `attn.linear` and tables of `attn.embedding` become `!attn.quantized`; the packer rounds them. Matmuls with
-    such a weight take rows that `attn.quantize_rows` rounded in the same groups, once for all that read an input. Groups of
-    `group` rows have a scale each, with `w8a8` all rows of a column one. `w4` keeps tables in 8 bits, above all the one that
-    is the head as well. Matrices with other users keep their type, as do tables of fewer rows than a panel. Runs after blocks are
-    inlined.
+    Weights of `attn.linear` and tables of `attn.embedding` become `!attn.quantized`; the packer quantizes them. A matmul with a quantized weight reads rows that
+    `attn.quantize_rows` quantizes in the same groups, once for all matmuls of an input. Each group of `group` rows has a scale; with `w8a8` a column is one group.
+    `w4` keeps tables in 8 bits, above all a table that is the output head, too. Matrices with other users keep their type, as do tables of fewer than 32
+    rows. Runs after blocks are inlined.
 
     ```mlir
     attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]
@@ -304,7 +401,16 @@ def AttnQuantizeWeights : Pass<"attn-quantize-weights", "::mlir::ModuleOp"> {
       return %y : tensor<?x80xf32>
     }
     ```
-    With `mode=w8` the parameter is `tensor<64x80x!attn.quantized<u8 group 32 axis 0>>`.
+    becomes, with `mode=w8`,
+    ```mlir
+    attn.parameter @w : tensor<64x80x!attn.quantized<u8 group 32 axis 0>> from [#attn.source<"w">]
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x80xf32> {
+      %rows = attn.quantize_rows %x : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>>
+      %w = attn.parameter_slice @w : tensor<64x80x!attn.quantized<u8 group 32 axis 0>>
+      %y = attn.linear %rows, %w : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<64x80x!attn.quantized<u8 group 32 axis 0>> -> tensor<?x80xf32>
+      return %y : tensor<?x80xf32>
+    }
+    ```
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"w8\"", "w8a8, w8 or w4">,

@@ -1,4 +1,4 @@
-//===- FeedForward.cpp - Products, activations, gates ---------------------------===//
+//===- FeedForward.cpp - Matmuls, activations, gates ----------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/Attn/Ops/LastDim.h"
 #include "dialect/Attn/Ops/Regions.h"

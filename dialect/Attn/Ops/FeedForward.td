@@ -1,4 +1,4 @@
-//===- FeedForward.td - Products, activations, gates -------------------*- tablegen -*-===//
+//===- FeedForward.td - Matmuls, activations, gates --------------------*- tablegen -*-===//
 #ifndef RAPT_ATTN_FEEDFORWARD_TD
 #define RAPT_ATTN_FEEDFORWARD_TD
 
@@ -14,7 +14,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_ComputesElements, Attn_HasChannels<["getWeightUse"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects]> {
-  let summary = "matrix product with an epilogue";
+  let summary = "a matmul with an epilogue";
   let description = [{
     `result[m, n] = epilogue(sum_k input[m, k] * weight[k, n], extra...)`. Sums are f32. The optional region maps the sum and
     one f32 of each extra operand to the result; an extra operand of rank 1 is read at n (a bias), one of rank 2 at

@@ -14,7 +14,7 @@ def Attn_PatchesOp : Attn_TensorOp<"patches", [Attn_HasChannels<["isPadded"]>, P
 
         result[(b h + y) w + x, (c size + i) size + j] = pixels[b, c, y size + i, x size + j]
 
-    The product with a kernel [out, channels, size, size], read as the matrix [out, channels size size], is the convolution of that stride.
+    The matmul with a kernel [out, channels, size, size], read as the matrix [out, channels size size], is the convolution of that stride.
 
     ```mlir
     func.func @cut(%pixels: tensor<?x3x?x?xf32>) -> tensor<?x768xf32> {

@@ -1,4 +1,4 @@
-//===- Quantization.cpp - Products of integers ------------------------------===//
+//===- Quantization.cpp - Quantization of rows -----------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/Attn/Ops/LastDim.h"
 
@@ -35,7 +35,7 @@ LogicalResult QuantizeRowsOp::verify() {
     return emitOpError() << "needs an input [m, k] of static columns and a result of its shape, found " << input
                          << " and " << result;
   if (type.getCode() != QuantizedCode::s8 || type.getAxis() != 1)
-    return emitOpError() << "gives codes s8 along axis 1, found " << type;
+    return emitOpError() << "gives s8 along axis 1, found " << type;
   return success();
 }
 

@@ -1,4 +1,4 @@
-//===- Quantization.td - Products of integers ------------------------*- tablegen -*-===//
+//===- Quantization.td - Quantization of rows -----------------------*- tablegen -*-===//
 #ifndef RAPT_ATTN_QUANTIZATION_TD
 #define RAPT_ATTN_QUANTIZATION_TD
 
@@ -11,8 +11,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Attn_QuantizeRowsOp : Attn_TensorOp<"quantize_rows", [Attn_HasChannels<["getRowAccess"]>, Pure, Attn_MovesAll]> {
   let summary = "rounds the rows of an activation to integers with scales";
   let description = [{
-    Each group of a row becomes codes -127..127 and a scale, as docs/Semantics.md says. `attn.linear` with a quantized weight
-    takes its input so; products that read one input share it.
+    Each group of a row becomes quantized values -127..127 and a scale, as docs/Semantics.md says. `attn.linear` with a quantized weight
+    takes its input so; matmuls that read one input share it.
 
     ```mlir
     func.func @quantize(%x: tensor<?x768xf32>) -> tensor<?x768x!attn.quantized<s8 group 32 axis 1>> {

@@ -1,7 +1,7 @@
 //===- CPU.cpp - The CPU target ------------------------------------------------------===//
 //
-// No CSE between tensor.empty and bufferization: it would merge buffers that must stay
-// apart, and make copies.
+// CSE must not run between the creation of tensor.empty and bufferization: merged empty
+// tensors would share a buffer, which bufferization resolves by copies.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
@@ -30,8 +30,8 @@ using namespace mlir;
 using namespace rapt;
 
 namespace {
-/// The canonicalizer without what finds nothing in this code: blocks are as the passes made them, none are equal, and
-/// going over all ops again changes none.
+/// The canonicalizer, restricted for compile time: one iteration, and no simplification of regions. Neither would find
+/// more in this code, as passes create no equal or unreachable blocks.
 std::unique_ptr<Pass> createFolding() {
   return createCanonicalizerPass(
       GreedyRewriteConfig().setMaxIterations(1).setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled));
@@ -59,10 +59,10 @@ void addBackend(OpPassManager &passes) {
   passes.addPass(createAttnLowerEntries());
   passes.addPass(createFolding());
   passes.addPass(bufferization::createOneShotBufferizePass());
-  passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass()); // buffers are as large as dims say
+  passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass()); // sizes of buffers become those of arguments
   passes.addPass(createFolding());
   passes.addPass(createCSEPass());
-  passes.addPass(createFolding()); // copies of a buffer onto itself go once CSE has made both sides one value
+  passes.addPass(createFolding()); // erases copies of a buffer onto itself, whose sides CSE has made one value
   passes.addPass(createAttnLowerCopies());
   passes.addPass(createAttnOutlineParallel());
   passes.addPass(createAttnPlanMemory());
@@ -99,9 +99,9 @@ public:
     info.vectorRegisters = isWide || machine.arch() == "aarch64" ? 32 : 16;
     info.amxBf16 = machine.has("amx-bf16") && isWide;
     info.amxInt8 = machine.has("amx-int8") && isWide;
-    // Intel's processors since Sapphire Rapids start the dot product of bf16 once in two cycles, half the rate of f32's
-    // multiply-adds; others twice a cycle, twice that rate. The former have arithmetic of f16, which virtual machines
-    // show even where they hide AMX.
+    // Intel's processors since Sapphire Rapids start a vdpbf16ps every two cycles, which is half the rate of f32
+    // multiply-adds; AMD's start two per cycle, twice that rate. avx512fp16 identifies Intel's: virtual machines show
+    // it even where they hide AMX.
     info.bf16Dot = machine.has("avx512bf16") && isWide && !machine.has("amx-bf16") && !machine.has("avx512fp16");
     info.bf16Cast = machine.has("avx512bf16") && isWide;
     info.scaledReduce = machine.has("avx512dq") && isWide;

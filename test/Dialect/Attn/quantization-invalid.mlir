@@ -26,7 +26,7 @@ attn.parameter @b : tensor<64x64x!attn.quantized<s8 group 32 axis 0>> from [#att
 // -----
 
 func.func @f(%x: tensor<?x64xf32>) {
-  // expected-error@+1 {{gives codes s8 along axis 1, found '!attn.quantized<u8 group 32 axis 1>'}}
+  // expected-error@+1 {{gives s8 along axis 1, found '!attn.quantized<u8 group 32 axis 1>'}}
   %q = attn.quantize_rows %x : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<u8 group 32 axis 1>>
   return
 }

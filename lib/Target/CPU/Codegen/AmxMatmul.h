@@ -16,8 +16,8 @@ namespace rapt::cpu {
 
 /// Emits dest += rows times panels, or dest = rows times panels where `fromZero` is set, all on buffers:
 /// - `rows` is [m, at least depth] of bf16 or int8, m a multiple of 16;
-/// - each of `panels` is [depth/2, 64] of bf16, or [1, bytes], which begin with lines of 128 uint8; there are one
-///   panel, or two panels for m = 16;
+/// - each of `panels` is [depth/2, 64] of bf16, or [1, bytes], which begin with lines of 128 uint8; there is one panel,
+///   or two for m = 16;
 /// - `dest` is [m, 32 columns per panel] of f32 or i32.
 /// `depth` is a multiple of the interleave factor.
 void amxMatmul(mlir::ImplicitLocOpBuilder &b, mlir::Value rows, llvm::ArrayRef<mlir::Value> panels, mlir::Value dest,

@@ -110,19 +110,19 @@ struct StoreTile : OpConversionPattern<amx::TileStoreOp> {
 Value sumOf(ImplicitLocOpBuilder &b, amx::TileMulFOp, Value rows, Value panel, Value row, VectorType type) {
   auto zero = [&]() -> Value { return arith::ConstantOp::create(b, b.getZeroAttr(type)); };
   int64_t lines = cast<MemRefType>(panel.getType()).getDimSize(0);
-  SmallVector<Value> sums =
-      loop(b, index(b, 0), index(b, lines), 1, {zero(), zero()},
-           [&](ImplicitLocOpBuilder &b, Value line, ValueRange carried) {
-             auto panels =
-                 widenInterleaved(b, vector::LoadOp::create(b, rowOf(panel), panel, ValueRange{line, index(b, 0)}));
-             auto product = [&](int64_t nth, Value column, Value sum) -> Value {
-               Value at = arith::AddIOp::create(b, arith::MulIOp::create(b, line, index(b, 2)), index(b, nth));
-               Value element = memref::LoadOp::create(b, rows, ValueRange{row, at});
-               Value factor = vector::BroadcastOp::create(b, type, arith::ExtFOp::create(b, b.getF32Type(), element));
-               return vector::FMAOp::create(b, factor, column, sum);
-             };
-             return SmallVector<Value>{product(0, panels.first, carried[0]), product(1, panels.second, carried[1])};
-           });
+  SmallVector<Value> sums = loop(
+      b, index(b, 0), index(b, lines), 1, {zero(), zero()},
+      [&](ImplicitLocOpBuilder &b, Value line, ValueRange carried) {
+        auto panels =
+            widenInterleaved(b, vector::LoadOp::create(b, rowOf(panel), panel, ValueRange{line, index(b, 0)}));
+        auto multiplyAdd = [&](int64_t nth, Value column, Value sum) -> Value {
+          Value at = arith::AddIOp::create(b, arith::MulIOp::create(b, line, index(b, 2)), index(b, nth));
+          Value element = memref::LoadOp::create(b, rows, ValueRange{row, at});
+          Value factor = vector::BroadcastOp::create(b, type, arith::ExtFOp::create(b, b.getF32Type(), element));
+          return vector::FMAOp::create(b, factor, column, sum);
+        };
+        return SmallVector<Value>{multiplyAdd(0, panels.first, carried[0]), multiplyAdd(1, panels.second, carried[1])};
+      });
   return arith::AddFOp::create(b, sums[0], sums[1]);
 }
 
@@ -144,8 +144,8 @@ Value sumOf(ImplicitLocOpBuilder &b, amx::TileMulIOp op, Value rows, Value panel
       Value code = memref::LoadOp::create(b, rows, ValueRange{row, at});
       code = op.getIsZextLhs() ? Value(arith::ExtUIOp::create(b, b.getI32Type(), code))
                                : Value(arith::ExtSIOp::create(b, b.getI32Type(), code));
-      Value product = arith::MulIOp::create(b, weights, vector::BroadcastOp::create(b, type, code));
-      sum = arith::AddIOp::create(b, sum, product);
+      Value term = arith::MulIOp::create(b, weights, vector::BroadcastOp::create(b, type, code));
+      sum = arith::AddIOp::create(b, sum, term);
     }
     return sum;
   });

@@ -118,17 +118,17 @@ private:
   Value dotInt16(ImplicitLocOpBuilder &b, Value weights, Value values) {
     auto pairs = VectorType::get({2 * lanes}, b.getI16Type()), wide = VectorType::get({2 * lanes}, b.getI32Type());
     Value w = arith::ExtSIOp::create(b, wide, vector::BitCastOp::create(b, pairs, weights));
-    Value products = arith::MulIOp::create(b, w, arith::ExtSIOp::create(b, wide, values));
+    Value terms = arith::MulIOp::create(b, w, arith::ExtSIOp::create(b, wide, values));
     SmallVector<int64_t> even, odd;
     for (int64_t i = 0; i < lanes; ++i) {
       even.push_back(2 * i);
       odd.push_back(2 * i + 1);
     }
-    return arith::AddIOp::create(b, vector::ShuffleOp::create(b, products, products, even),
-                                 vector::ShuffleOp::create(b, products, products, odd));
+    return arith::AddIOp::create(b, vector::ShuffleOp::create(b, terms, terms, even),
+                                 vector::ShuffleOp::create(b, terms, terms, odd));
   }
 
-  /// One word of each column of group `group`, 4 or 8 rows of the weight from its row `first` on, to `sums`.
+  /// Adds step `step` of group `group` to `sums`: one 32-bit word of each column, which is 4 or 8 rows of the weight.
   void emitStep(ImplicitLocOpBuilder &b, Value group, Value step, MutableArrayRef<Value> sums) {
     Value at = times(b, step, 4 * kPanel), inRow = times(b, step, 32 / type.bits());
     inRow = arith::AddIOp::create(b, inRow, times(b, group, attn_cpu::QuantizedLayout(type, depth).groupDepth()));

@@ -70,8 +70,8 @@ struct Emitter : MicroKernelTile {
     return vector::BitCastOp::create(b, VectorType::get({2 * lanes}, b.getBF16Type()), word);
   }
 
-  /// The input's operands of one step in all lanes: one element; two that are widened to f32; or two of bf16 for a dot
-  /// product.
+  /// The input's operands of one step in all lanes: one element, two elements that are widened to f32, or two of bf16
+  /// as one operand of a dot product.
   SmallVector<Value, 2> factorsOf(ImplicitLocOpBuilder &b, int64_t r, Value column) const {
     if (kind == MatmulStep::Single)
       return {factor(b, r, column)};

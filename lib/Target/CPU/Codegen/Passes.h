@@ -1,4 +1,4 @@
-//===- Passes.h - From tiles to machine code for CPUs ----------------------------*- C++ -*-===//
+//===- Passes.h - Passes that lower tiles to vector code -------------------------*- C++ -*-===//
 #pragma once
 #include "mlir/Pass/Pass.h"
 

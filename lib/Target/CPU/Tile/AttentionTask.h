@@ -8,8 +8,8 @@
 namespace rapt::tile {
 
 /// Packed keys [heads, all/32, channels, 32] and values [heads, value channels/32, all, 32]. Blocks of a head are
-/// contiguous, so a KV block may be any number of them. (Blocks of several heads in turn would alias in L1.) For bf16
-/// dot products keys and values are bf16 and VNNI-packed, as in a cache.
+/// contiguous, so a KV block may be any number of them. (Adjacent blocks of different heads would alias in L1.) For
+/// bf16 dot products keys and values are bf16 and VNNI-packed, as in a cache.
 struct PackedKeys {
   Value keys, values;
 };

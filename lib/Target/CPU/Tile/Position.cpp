@@ -42,25 +42,25 @@ struct TilePositions : OpRewritePattern<attn::PositionsOp> {
   }
 };
 
-/// Cosines and sines of position * frequency. The angle is computed in revolutions, with frequency / (2 pi) and the
-/// product in two floats each, and reduced to a fraction of a revolution. The fraction has the precision of a float for
-/// any position that a float holds.
+/// Cosines and sines of position * frequency. The angle is computed in revolutions and reduced to a fraction of a
+/// revolution. frequency / (2 pi) and the angle are two floats each, so that the fraction has the precision of a float
+/// for any position that a float holds.
 std::pair<Value, Value> cosineAndSine(ImplicitLocOpBuilder &b, Value position, ArrayRef<float> frequencies) {
   auto type = VectorType::get({int64_t(frequencies.size())}, b.getF32Type());
   SmallVector<float> high, low;
   for (float frequency : frequencies) {
-    double turns = frequency / (2 * std::numbers::pi);
-    high.push_back(turns);
-    low.push_back(turns - high.back());
+    double revolutions = frequency / (2 * std::numbers::pi);
+    high.push_back(revolutions);
+    low.push_back(revolutions - high.back());
   }
   auto constant = [&](ArrayRef<float> values) -> Value {
     return arith::ConstantOp::create(b, DenseElementsAttr::get(type, values));
   };
   Value p = vector::BroadcastOp::create(b, type, position), factor = constant(high);
-  Value turns = arith::MulFOp::create(b, p, factor);
-  Value rest = math::FmaOp::create(b, p, factor, arith::NegFOp::create(b, turns));
+  Value revolutions = arith::MulFOp::create(b, p, factor);
+  Value rest = math::FmaOp::create(b, p, factor, arith::NegFOp::create(b, revolutions));
   rest = math::FmaOp::create(b, p, constant(low), rest);
-  Value part = arith::SubFOp::create(b, turns, math::RoundEvenOp::create(b, turns));
+  Value part = arith::SubFOp::create(b, revolutions, math::RoundEvenOp::create(b, revolutions));
   part = arith::AddFOp::create(b, part, rest);
   Value angle = arith::MulFOp::create(b, part, constant({float(2 * std::numbers::pi)}));
   return {math::CosOp::create(b, angle), math::SinOp::create(b, angle)};
