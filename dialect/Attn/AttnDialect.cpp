@@ -156,6 +156,8 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return check(number && number.getType().isInteger(64) && number.getInt() >= least,
                  "is a 64-bit integer from " + Twine(least) + " on");
   }
+  if (name == movesAttr)
+    return check(isa<ArrayAttr>(value), "is an array of polynomials");
   if (name == modelAttr || name == targetAttr)
     return check(isa<ModuleOp>(op) && isa<DictionaryAttr>(value), "is a dictionary of a module");
   if (name == scheduleAttr)

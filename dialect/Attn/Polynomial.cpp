@@ -118,3 +118,22 @@ Attribute Polynomial::asAttribute(MLIRContext *context) const {
   }
   return known ? b.getArrayAttr(list) : Attribute();
 }
+
+Polynomial Polynomial::fromAttribute(Attribute attribute) {
+  auto list = dyn_cast_or_null<ArrayAttr>(attribute);
+  if (!list)
+    return unknown();
+  Polynomial sum;
+  for (Attribute element : list) {
+    auto term = dyn_cast<ArrayAttr>(element);
+    auto number = term && !term.empty() ? dyn_cast<IntegerAttr>(term[0]) : IntegerAttr();
+    if (!number || !number.getType().isInteger(64) ||
+        !llvm::all_of(term.getValue().drop_front(), llvm::IsaPred<StringAttr>))
+      return unknown();
+    Polynomial product(number.getInt());
+    for (Attribute name : term.getValue().drop_front())
+      product = product * of(cast<StringAttr>(name).str());
+    sum = sum + product;
+  }
+  return sum;
+}

@@ -30,6 +30,8 @@ public:
 
   /// [[3, "tokens", "tokens"], [5, "rows"], [7]]; [] for 0. Nothing where it is unknown.
   mlir::Attribute asAttribute(mlir::MLIRContext *context) const;
+  /// The polynomial that asAttribute wrote; unknown for any other attribute, and for none.
+  static Polynomial fromAttribute(mlir::Attribute attribute);
 
 private:
   Polynomial dividedExactly(const Polynomial &divisor) const;

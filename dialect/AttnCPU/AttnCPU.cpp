@@ -15,6 +15,7 @@ using rapt::attn::QuantizedCode;
 using rapt::attn::QuantizedType;
 
 #include "dialect/AttnCPU/AttnCPUDialect.cpp.inc"
+#include "dialect/AttnCPU/AttnCPUEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/AttnCPU/AttnCPUAttrs.cpp.inc"
 #define GET_OP_CLASSES
@@ -31,7 +32,24 @@ void AttnCPUDialect::initialize() {
       >();
 }
 
+static LogicalResult verifyFusedInto(Operation *op, Attribute value) {
+  std::optional<Root> expected;
+  if (isa<attn::LinearOp>(op))
+    expected = Root::consumer;
+  else if (isa<attn::RopeOp, CastRowsOp>(op))
+    expected = Root::producer;
+  auto root = dyn_cast<RootAttr>(value);
+  if (expected && root && root.getValue() == *expected)
+    return success();
+  InFlightDiagnostic error = op->emitOpError() << "attribute '" << AttnCPUDialect::fusedIntoAttr << "' ";
+  if (!expected)
+    return error << "belongs to attn.linear, attn.rope and attn_cpu.cast_rows";
+  return error << "must be " << RootAttr::get(op->getContext(), *expected) << ", found " << value;
+}
+
 LogicalResult AttnCPUDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == fusedIntoAttr)
+    return verifyFusedInto(op, attribute.getValue());
   if (attribute.getName() != bf16MatmulAttr)
     return success();
   auto attention = dyn_cast<attn::AttentionOp>(op);

@@ -3,6 +3,7 @@
 #include "dialect/Attn/AttnOps.h"
 
 #include "dialect/AttnCPU/AttnCPUDialect.h.inc"
+#include "dialect/AttnCPU/AttnCPUEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/AttnCPU/AttnCPUAttrs.h.inc"
 #define GET_OP_CLASSES

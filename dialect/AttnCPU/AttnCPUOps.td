@@ -5,6 +5,7 @@
 include "dialect/Attn/AttnAttrInterfaces.td"
 include "dialect/Attn/AttnInterfaces.td"
 include "dialect/Attn/AttnTypes.td"
+include "dialect/AttnCPU/AttnCPUEnums.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
@@ -21,12 +22,22 @@ def AttnCPU_Dialect : Dialect {
 
     `attn_cpu.bf16_matmul` on `attn.attention` says that both matmuls are bf16 dot products: the scaled query, keys, values and unnormalized probabilities are bf16, and
     the running sum is that of the cast probabilities. `attn-pair-attention` sets it.
+
+    `attn_cpu.fused_into` on an op says that it has no dispatch of its own: the tiles of the op that it names, the root of the fusion, compute it.
+    `attn-cpu-fuse` sets it on three ops, and whoever costs, tells or lowers a fusion reads it there. Without it the op is a dispatch, and the numbers are the same.
+    | on | root | meaning |
+    |---|---|---|
+    | `attn.linear` | `#attn_cpu.root<consumer>`: the `attn.linear` whose epilogue reads it | fused dual matmul: gate and up of a gated linear unit |
+    | `attn.rope` | `#attn_cpu.root<producer>`: the `attn.linear` that makes the heads | a tile of a head is rotated when its sums are complete |
+    | `attn_cpu.cast_rows` | `#attn_cpu.root<producer>`: the op that makes the rows | the op writes its rows in bf16 |
   }];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
     /// Attribute of `attn.attention`: its matmuls are bf16 dot products.
     static constexpr ::llvm::StringLiteral bf16MatmulAttr = "attn_cpu.bf16_matmul";
+    /// Attribute of an op without a dispatch of its own: the op whose dispatch computes it (`#attn_cpu.root`).
+    static constexpr ::llvm::StringLiteral fusedIntoAttr = "attn_cpu.fused_into";
   }];
 }
 
@@ -47,6 +58,10 @@ def AttnCPU_PanelsAttr : AttrDef<AttnCPU_Dialect, "Panels", [DeclareAttrInterfac
     static PanelsAttr of(::mlir::Type element);
     static PanelsAttr of(::mlir::MLIRContext *context, int64_t interleave);
   }];
+}
+
+def AttnCPU_RootAttr : EnumAttr<AttnCPU_Dialect, AttnCPU_Root, "root"> {
+  let assemblyFormat = "`<` $value `>`";
 }
 
 class AttnCPU_Op<string mnemonic, list<Trait> traits = []> : Op<AttnCPU_Dialect, mnemonic, traits>;

@@ -1,7 +1,6 @@
 //===- Cost.cpp - Operations and bytes of the ops of an entry ---------------------------===//
 #include "lib/Analysis/Cost.h"
 #include "dialect/Attn/AttnOps.h"
-#include "lib/Analysis/Companion.h"
 #include "lib/Analysis/Mask.h"
 #include "lib/Analysis/Shapes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -17,7 +16,8 @@ namespace {
 
 struct Cost {
   Polynomial flops, weights, cache, activations;
-  Type dtype; ///< of the operand of its matmuls that is not f32, if one is
+  SmallVector<Polynomial> moves; ///< parts of activations: of each operand and result
+  Type dtype;                    ///< of the operand of its matmuls that is not f32, if one is
 };
 
 /// Computes the costs of the ops of an entry, as polynomials over the dims that its arguments name and over counts that
@@ -53,9 +53,9 @@ private:
   Builder b;
   Shapes shapes;
   SmallVector<Attribute> counts;
-  Cost cost;                      ///< of the op that is asked
-  Operation *companion = nullptr; ///< of that op
-  int64_t place = 0;              ///< of the block within the layers that one round of the loop runs
+  Cost cost;                    ///< of the op that is asked
+  Operation *current = nullptr; ///< that op
+  int64_t place = 0;            ///< of the block within the layers that one round of the loop runs
 };
 
 NamedAttribute text(Builder &b, StringRef name, StringRef value) {
@@ -171,32 +171,34 @@ void EntryModel::compute(const Polynomial &flops, Type dtype) {
   cost.dtype = dtype;
 }
 
+/// The operands and results of an op, as attn.moves counts them.
+SmallVector<Value> valuesOf(Operation *op) {
+  SmallVector<Value> values(op->getOperands());
+  llvm::append_range(values, op->getResults());
+  return values;
+}
+
 void EntryModel::move(Value value, const Polynomial &bytes) {
-  // The tiles of a companion are not moved.
-  if (companion && value.getDefiningOp() == companion)
-    return;
   bool isCache = isa<attn::KVCacheType>(value.getType()) || value.getDefiningOp<attn::KVViewOp>();
   Polynomial &moved = parameterOf(value) ? cost.weights : isCache ? cost.cache : cost.activations;
   moved = moved + bytes;
+  if (&moved != &cost.activations)
+    return;
+  SmallVector<Value> values = valuesOf(current);
+  if (auto at = llvm::find(values, value); at != values.end())
+    cost.moves[at - values.begin()] = cost.moves[at - values.begin()] + bytes;
 }
 
-/// The cost of an op itself, with the matmul and the weights of its companion.
 Cost EntryModel::costOf(attn::CostOpInterface op) {
-  auto linear = dyn_cast<attn::LinearOp>(op.getOperation());
-  attn::LinearOp beside = linear ? companionOf(linear) : nullptr;
   cost = Cost();
-  companion = beside;
+  current = op;
+  cost.moves.resize(op->getNumOperands() + op->getNumResults());
   op.addCosts(*this);
-  if (!beside)
-    return cost;
-  Cost own = cost, other = costOf(cast<attn::CostOpInterface>(beside.getOperation()));
-  own.flops = own.flops + other.flops;
-  own.weights = own.weights + other.weights;
-  return own;
+  return cost;
 }
 
 /// Where the first weight that an op reads comes from: "h.{layer}.attn.c_attn"; the tensors that were put side by side
-/// with it, and its companion's, are told by their last part.
+/// with it are told by their last part.
 std::string EntryModel::nameOf(Operation *op) {
   for (Value operand : op->getOperands()) {
     attn::ParameterOp parameter = parameterOf(operand);
@@ -211,9 +213,6 @@ std::string EntryModel::nameOf(Operation *op) {
         part = part.rsplit('.').second.empty() ? part : part.rsplit('.').second;
       name += (name.empty() ? "" : "+") + part.str();
     }
-    auto linear = dyn_cast<attn::LinearOp>(op);
-    if (attn::LinearOp companion = linear ? companionOf(linear) : nullptr)
-      name += "+" + StringRef(nameOf(companion)).rsplit('.').second.str();
     return name;
   }
   return {};
@@ -264,11 +263,14 @@ EntryCosts EntryModel::run() {
   entry->walk<WalkOrder::PreOrder>([&](Operation *op) {
     seeLayer(op);
     auto costs = dyn_cast<attn::CostOpInterface>(op);
-    auto linear = dyn_cast<attn::LinearOp>(op);
-    if (!costs || (linear && ownerOf(linear)))
+    if (!costs)
       return;
-    ops.push_back(describe(op, costOf(costs)));
+    const Cost cost = costOf(costs);
+    ops.push_back(describe(op, cost));
     result.operations.push_back(op);
+    result.moves.push_back(b.getArrayAttr(llvm::map_to_vector(cost.moves, [&](const Polynomial &bytes) -> Attribute {
+      return bytes.isKnown() ? bytes.asAttribute(b.getContext()) : b.getUnitAttr();
+    })));
   });
   result.facts = b.getDictionaryAttr(
       {b.getNamedAttr("counts", b.getArrayAttr(counts)), b.getNamedAttr("ops", b.getArrayAttr(ops))});

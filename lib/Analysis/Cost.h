@@ -11,9 +11,20 @@ namespace rapt {
 struct EntryCosts {
   mlir::DictionaryAttr facts;                      ///< {counts = [...], ops = [...]}
   llvm::SmallVector<mlir::Operation *> operations; ///< the op of each element of "ops"
+  llvm::SmallVector<mlir::Attribute> moves;        ///< the attn.moves of each op
 };
 
 /// `recurrenceTile`: sequences of a recurrence that share one read of its weight per time step.
 EntryCosts costsOf(mlir::FunctionOpInterface entry, int64_t recurrenceTile);
+
+/// An op that the dispatch of another one, the root, computes.
+struct FusedOp {
+  mlir::Operation *op, *root;
+};
+
+/// Makes ops that one dispatch computes one element of the entry's costs, whose number all of them get: work and
+/// weights are those of all, activations what the dispatch reads and writes of others. Numbers are counted anew. Called
+/// once, by the target that decides fusions: the ops lose attn.moves.
+void mergeCosts(mlir::FunctionOpInterface entry, llvm::ArrayRef<FusedOp> fused);
 
 } // namespace rapt

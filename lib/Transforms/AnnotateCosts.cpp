@@ -25,8 +25,10 @@ struct AnnotateCosts : rapt::impl::AttnAnnotateCostsBase<AnnotateCosts> {
       if (!entry->hasAttr(attn::AttnDialect::entryAttr))
         continue;
       EntryCosts costs = costsOf(entry, recurrenceTile);
-      for (auto [i, op] : llvm::enumerate(costs.operations))
+      for (auto [i, op, moves] : llvm::enumerate(costs.operations, costs.moves)) {
         op->setAttr(attn::AttnDialect::opAttr, b.getI64IntegerAttr(i));
+        op->setAttr(attn::AttnDialect::movesAttr, moves);
+      }
       entry->setAttr(attn::AttnDialect::costsAttr, costs.facts);
     }
   }

@@ -14,7 +14,7 @@ func.func @forward(%x: tensor<?x60xf32> {attn.name = "x", attn.dims = ["tokens"]
   %c2 = arith.constant 2 : index
   %y = scf.for %layer = %c0 to %c2 step %c1 iter_args(%state = %x) -> (tensor<?x60xf32>) {
     %w = attn.parameter_slice @w[%layer] : tensor<60x60xf32>
-    // CHECK: attn.linear {{.*}} {attn.op = 0 : i64}
+    // CHECK: attn.linear {{.*}} {attn.moves = {{\[\[\[}}240, "tokens"]], [], {{\[\[}}240, "tokens"]]], attn.op = 0 : i64}
     %z = attn.linear %state, %w : tensor<?x60xf32>, tensor<60x60xf32> -> tensor<?x60xf32>
     scf.yield %z : tensor<?x60xf32>
   }
@@ -23,19 +23,21 @@ func.func @forward(%x: tensor<?x60xf32> {attn.name = "x", attn.dims = ["tokens"]
 
 // -----
 
-// A product that is made with the one whose epilogue reads it has no number: its work and weights are that one's, and what
-// lies between them is not moved.
+// Each matmul has costs of its own, and says which bytes of activations it moves for each operand and result: the target
+// decides whether one dispatch computes both (test/Target/CPU/Schedule/attn-cpu-fuse-costs.mlir).
 attn.dim @tokens min 1 max 64
 attn.parameter @u : tensor<64x64xf32> from [#attn.source<"h.up.weight">]
 attn.parameter @g : tensor<64x64xf32> from [#attn.source<"h.gate.weight">]
 // CHECK-LABEL: func.func @gated
-// CHECK-SAME: ops = [{activations = {{\[\[}}512, "tokens"]], dtype = "f32", flops = {{\[\[}}16384, "tokens"]], name = "h.gate+up", op = "linear", weights = {{\[\[}}32768]]}]}
+// CHECK-SAME: ops = [{activations = {{\[\[}}512, "tokens"]], dtype = "f32", flops = {{\[\[}}8192, "tokens"]], name = "h.up", op = "linear", weights = {{\[\[}}16384]]},
+// CHECK-SAME: {activations = {{\[\[}}768, "tokens"]], dtype = "f32", flops = {{\[\[}}8192, "tokens"]], name = "h.gate", op = "linear", weights = {{\[\[}}16384]]}]}
 func.func @gated(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]})
     -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
   %u = attn.parameter_slice @u : tensor<64x64xf32>
   %g = attn.parameter_slice @g : tensor<64x64xf32>
+  // CHECK: attn.linear {{.*}} {attn.moves = {{\[\[\[}}256, "tokens"]], [], {{\[\[}}256, "tokens"]]], attn.op = 0 : i64}
   %up = attn.linear %x, %u : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
-  // CHECK: attn.linear {{.*}} {attn.op = 0 : i64}
+  // CHECK: attn.linear {{.*}} {attn.moves = {{\[\[\[}}256, "tokens"]], [], {{\[\[}}256, "tokens"]], {{\[\[}}256, "tokens"]]], attn.op = 1 : i64}
   %y = attn.linear %x, %g, (%up) : tensor<?x64xf32>, tensor<64x64xf32>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %other: f32):
     %0 = arith.mulf %sum, %other : f32

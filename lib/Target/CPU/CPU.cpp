@@ -41,8 +41,9 @@ void addLaidOut(OpPassManager &passes) {
   passes.addPass(createAttnWidenActivations());
   passes.addPass(createAttnPadKernels());
   passes.addPass(createAttnMaterializeLayouts());
-  passes.addPass(createAttnRoundRows());
+  passes.addPass(createAttnCastActivations());
   passes.addPass(createAttnPairAttention());
+  passes.addPass(createAttnCPUFuse());
   passes.addPass(createAttnCPUSchedule());
 }
 

@@ -4,6 +4,7 @@
 // a quantized matrix has one layout in all weight files, panels, and is dequantized.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Analysis/Cost.h"
 #include "lib/Artifact/Quantization.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Target/Generic/Passes.h"
@@ -241,6 +242,8 @@ struct GenericLayout : rapt::impl::AttnGenericLayoutBase<GenericLayout> {
           for (BlockArgument argument : block.getArguments())
             argument.setType(inMemory(argument.getType()));
     });
+    for (auto function : module.getOps<func::FuncOp>())
+      mergeCosts(function, /*fused=*/{});
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isDeclaration())
         function.setFunctionType(FunctionType::get(&getContext(), function.getBody().front().getArgumentTypes(),

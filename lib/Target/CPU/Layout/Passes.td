@@ -65,13 +65,12 @@ def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"
   let dependentDialects = ["::rapt::attn_cpu::AttnCPUDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def AttnRoundRows : Pass<"attn-round-rows", "::mlir::ModuleOp"> {
-  let summary = "rounds what products of bf16 read, for targets that multiply pairs";
+def AttnCastActivations : Pass<"attn-cast-activations", "::mlir::ModuleOp"> {
+  let summary = "casts the activations of bf16 dot-product matmuls to bf16";
   let description = [{
-    Where the target has instructions on pairs of bf16 (`bf16_dot`, `amx_bf16`), the input of every `attn.linear` whose weight is in
-    panels of pairs goes through `attn_cpu.cast_rows`, once for all products that read it, which the tasks of the op that makes the rows do where they
-    can (remarks of the category fusion tell). Elsewhere nothing changes: weights are
-    widened, and inputs stay f32. Runs after layouts are materialized.
+    Where the target has bf16 dot products (`bf16_dot`, `amx_bf16`), the input of every `attn.linear` whose weight is VNNI-packed
+    goes through `attn_cpu.cast_rows`, once for all matmuls that read it. `attn-cpu-fuse` decides whether the op that makes the activations casts them.
+    Elsewhere nothing changes: weights are widened, and inputs stay f32. Runs after layouts are materialized.
 
     ```mlir
     module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {

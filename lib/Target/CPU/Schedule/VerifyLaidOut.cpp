@@ -1,5 +1,6 @@
 //===- VerifyLaidOut.cpp - Verifies the contract of the stage laid-out --------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "lib/Target/CPU/Schedule/Fusions.h"
 #include "lib/Target/CPU/Schedule/Passes.h"
 #include "lib/Target/CPU/Schedule/Verify.h"
 #include "lib/Transforms/StageContract.h"
@@ -44,7 +45,8 @@ struct VerifyLaidOut : rapt::impl::AttnVerifyLaidOutBase<VerifyLaidOut> {
                                     linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>(
                   op, Stage::LaidOut);
             })) ||
-        failed(cpu::verifyModuleSchedule(getOperation())) || failed(cpu::verifySchedules(getOperation())))
+        failed(cpu::verifyModuleSchedule(getOperation())) || failed(cpu::verifySchedules(getOperation())) ||
+        failed(cpu::verifyFusions(getOperation())))
       signalPassFailure();
   }
 };

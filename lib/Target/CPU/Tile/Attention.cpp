@@ -22,9 +22,9 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
-#include "lib/Target/CPU/Layout/Rounding.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Schedule/Fields.h"
+#include "lib/Target/CPU/Schedule/Fusions.h"
 #include "lib/Target/CPU/Tile/AttentionBlocks.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
@@ -297,7 +297,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     SmallVector<OpFoldResult> resultExtents;
     for (AffineExpr expr : op.getMap(3).getResults())
       resultExtents.push_back(extentOf(static_cast<AttentionOp::Dim>(cast<AffineDimExpr>(expr).getPosition())));
-    attn_cpu::CastRowsOp castRows = roundingOf(op.getResult());
+    attn_cpu::CastRowsOp castRows = cpu::fusedCastOf(op.getResult());
     SmallVector<Value> dests = destinationsOf(b, op, castRows, resultExtents);
     if (llvm::is_contained(op.getResult().getType().getShape(), 0)) { // no queries, so nothing to compute
       if (op.getWeights())

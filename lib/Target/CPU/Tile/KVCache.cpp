@@ -8,7 +8,6 @@
 #include "lib/Target/CPU/Tile/CacheBlock.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "lib/Target/CPU/Tile/Transpose.h"
-#include "lib/Transforms/Fusion/Remarks.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -25,7 +24,6 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
     if (!cache || !attn_cpu::CacheLayout::of(cache, key.getDimSize(2)))
       return rewriter.notifyMatchFailure(op, "the cache is not materialized");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    remarkNotFused(op.getLoc(), "fuse-append", "a block of the cache has rows of several of a product's tasks");
     attn_cpu::CacheLayout layout = *attn_cpu::CacheLayout::of(cache, key.getDimSize(2));
     int64_t block = layout.block;
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);

@@ -3,7 +3,7 @@
 // The grid is (blocks of rows, panels of 32 columns). A residual that nothing
 // reads afterwards is the destination, so it is updated in place. Where the result's heads
 // are rotated next, a task has the panels of one head and rotates its rows when they are
-// made. Where the epilogue reads another product of the same rows, as that of a gated linear
+// made. Where the epilogue reads another matmul of the same rows, as that of a gated linear
 // unit, a task makes the same panel of both.
 //
 // A task reads its rows of the input once a panel. Where k is so large that they do not stay
@@ -17,13 +17,12 @@
 #include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Schedule/Fields.h"
-#include "lib/Target/CPU/Tile/Companion.h"
+#include "lib/Target/CPU/Schedule/Fusions.h"
 #include "lib/Target/CPU/Tile/LinearTiles.h"
 #include "lib/Target/CPU/Tile/Quantization.h"
 #include "lib/Target/CPU/Tile/Rotation.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
-#include "lib/Transforms/Fusion/Remarks.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -31,22 +30,6 @@ using namespace rapt::tile;
 using attn_cpu::kPanel;
 
 namespace {
-
-/// The rotation of the heads that the result is cut into, which nothing else reads: a task that makes whole heads
-/// rotates them where they lie. Null where there is none.
-attn::RopeOp rotationOf(attn::LinearOp op) {
-  auto split = op.getResult().hasOneUse() ? dyn_cast<attn::SplitHeadsOp>(*op->user_begin()) : nullptr;
-  if (!split || split.getHeads().size() != 1 || !split.getHeads()[0].hasOneUse())
-    return nullptr;
-  auto rope = dyn_cast<attn::RopeOp>(*split->user_begin());
-  if (!rope || rope->getBlock() != op->getBlock() || rope.getInput().getType().getDimSize(2) % kPanel != 0)
-    return nullptr;
-  for (Value table : {rope.getCosines(), rope.getSines()})
-    if (Operation *made = table.getDefiningOp();
-        made && made->getBlock() == op->getBlock() && op->isBeforeInBlock(made))
-      return nullptr;
-  return rope;
-}
 
 /// Rotates the rows of one head, [count, channels], the first of which is row `firstRow` of the result.
 Value rotateRows(ImplicitLocOpBuilder &b, attn::RopeOp rope, Value head, OpFoldResult firstRow, OpFoldResult count,
@@ -65,7 +48,7 @@ Value rotateRows(ImplicitLocOpBuilder &b, attn::RopeOp rope, Value head, OpFoldR
 }
 
 /// The operands and sizes that all tasks of a matmul share.
-struct Product {
+struct Matmul {
   attn::LinearOp op;
   Value input, panels;
   std::optional<unsigned> inPlace;
@@ -74,9 +57,9 @@ struct Product {
   attn::QuantizedType quantized;
   cpu::LinearSchedule schedule;
   bool inPairs;
-  attn::RopeOp rope = nullptr;        ///< what the tasks rotate, or null
-  int64_t unit = kPanel;              ///< columns that a task has no part of: those of a rotated head, or of a panel
-  const Product *companion = nullptr; ///< which the tasks make as well, or null
+  attn::RopeOp rope = nullptr;    ///< what the tasks rotate, or null
+  int64_t unit = kPanel;          ///< columns that a task has no part of: those of a rotated head, or of a panel
+  const Matmul *second = nullptr; ///< of a fused dual matmul, which the tasks compute as well, or null
 
   int64_t panelsOfUnit() const { return unit / kPanel; }
   int64_t mostRows() const { return schedule.taskRows; } ///< of a task
@@ -88,8 +71,8 @@ struct RowBlock {
   OpFoldResult first, count;
 };
 
-/// The sums of all panels of a task over all parts of k, [panels * rows, 32], panel after panel; those of the companion
-/// are the second half.
+/// The sums of all panels of a task over all parts of k, [panels * rows, 32], panel after panel; those of the second
+/// matmul are the second half.
 struct Sums {
   Value tensor, firstPanel;
   int64_t rows;           ///< of a panel
@@ -113,56 +96,56 @@ private:
 };
 
 /// Rows [from, from + depth) of panel `nth` of the weight.
-Value weightOf(ImplicitLocOpBuilder &b, const Product &product, Value nth, OpFoldResult from) {
-  attn::LinearOp op = product.op;
+Value weightOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, OpFoldResult from) {
+  attn::LinearOp op = matmul.op;
   OpFoldResult zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
   if (!op.getLayout())
-    return extract(b, product.panels, {from, affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(nth)})},
-                   {b.getIndexAttr(product.depth), panel}, {product.depth, kPanel});
-  SmallVector<int64_t> shape(cast<RankedTensorType>(product.panels.getType()).getShape().drop_front());
-  if (!product.isWhole()) {
-    const int64_t rowsOfLine = product.inPairs ? 2 : 1;
-    shape[0] = product.depth / rowsOfLine;
+    return extract(b, matmul.panels, {from, affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(nth)})},
+                   {b.getIndexAttr(matmul.depth), panel}, {matmul.depth, kPanel});
+  SmallVector<int64_t> shape(cast<RankedTensorType>(matmul.panels.getType()).getShape().drop_front());
+  if (!matmul.isWhole()) {
+    const int64_t rowsOfLine = matmul.inPairs ? 2 : 1;
+    shape[0] = matmul.depth / rowsOfLine;
     from = affineOf(b, b.getAffineDimExpr(0).floorDiv(rowsOfLine), {from});
   }
-  return extract(b, product.panels, {OpFoldResult(nth), from, zero},
+  return extract(b, matmul.panels, {OpFoldResult(nth), from, zero},
                  {b.getIndexAttr(1), b.getIndexAttr(shape[0]), b.getIndexAttr(shape[1])}, shape);
 }
 
 /// The rows of a block and panel `nth`.
-LinearTask taskOf(ImplicitLocOpBuilder &b, const Product &product, Value nth, const RowBlock &rows) {
+LinearTask taskOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, const RowBlock &rows) {
   LinearTask task;
-  task.op = product.op, task.input = product.input, task.inPlace = product.inPlace;
-  task.schedule = &product.schedule, task.quantized = product.quantized, task.inPairs = product.inPairs;
-  task.k = product.depth;
+  task.op = matmul.op, task.input = matmul.input, task.inPlace = matmul.inPlace;
+  task.schedule = &matmul.schedule, task.quantized = matmul.quantized, task.inPairs = matmul.inPairs;
+  task.k = matmul.depth;
   task.rowExtent =
-      product.quantized ? attn_cpu::QuantizedLayout(product.quantized.ofRows(), product.k).rowBytes() : product.depth;
+      matmul.quantized ? attn_cpu::QuantizedLayout(matmul.quantized.ofRows(), matmul.k).rowBytes() : matmul.depth;
   task.firstRow = rows.first;
   task.column = affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(nth)});
   return task;
 }
 
 /// Rows of panel `nth` into `tile`: their products, or what becomes of their sums.
-Value emitPanel(ImplicitLocOpBuilder &b, const Product &product, const Sums *sums, Value nth, const RowBlock &rows,
+Value emitPanel(ImplicitLocOpBuilder &b, const Matmul &matmul, const Sums *sums, Value nth, const RowBlock &rows,
                 Value tile) {
-  LinearTask task = taskOf(b, product, nth, rows);
-  cutToPanel(b, task, product.columns);
+  LinearTask task = taskOf(b, matmul, nth, rows);
+  cutToPanel(b, task, matmul.columns);
   OpFoldResult zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
-  if (const Product *companion = product.companion) {
-    const int64_t most = product.mostRows();
+  if (const Matmul *second = matmul.second) {
+    const int64_t most = matmul.mostRows();
     Value room = empty(b, RankedTensorType::get({most, kPanel}, b.getF32Type()), {b.getIndexAttr(most), panel});
     room = extract(b, room, {zero, zero}, {rows.count, panel}, {ShapedType::kDynamic, kPanel});
-    attn::LinearOp op = product.op, beside = companion->op;
+    attn::LinearOp op = matmul.op, beside = second->op;
     task.local = llvm::find(op.getExtras(), beside.getResult()).getIndex();
     Sums after;
     if (sums) {
       after = *sums;
       after.firstPlace = cast<RankedTensorType>(sums->tensor.getType()).getDimSize(0) / sums->rows / 2;
     }
-    task.extras[*task.local] = emitPanel(b, *companion, sums ? &after : nullptr, nth, rows, room);
+    task.extras[*task.local] = emitPanel(b, *second, sums ? &after : nullptr, nth, rows, room);
   }
   if (!sums) {
-    task.weight = weightOf(b, product, nth, zero);
+    task.weight = weightOf(b, matmul, nth, zero);
     return multiplyRows(b, task, asValue(b, rows.count), tile);
   }
   Value place = arith::SubIOp::create(b, nth, sums->firstPanel);
@@ -170,27 +153,27 @@ Value emitPanel(ImplicitLocOpBuilder &b, const Product &product, const Sums *sum
 }
 
 /// Rows of unit `nth` into `tile`; those of a head are rotated then.
-Value emitUnit(ImplicitLocOpBuilder &b, const Product &product, const Sums *sums, Value nth, const RowBlock &rows,
+Value emitUnit(ImplicitLocOpBuilder &b, const Matmul &matmul, const Sums *sums, Value nth, const RowBlock &rows,
                Value tile) {
-  if (!product.rope)
-    return emitPanel(b, product, sums, nth, rows, tile);
+  if (!matmul.rope)
+    return emitPanel(b, matmul, sums, nth, rows, tile);
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  const int64_t panels = product.panelsOfUnit();
+  const int64_t panels = matmul.panelsOfUnit();
   OpFoldResult zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
   tile = loop(b, index(b, 0), index(b, panels), 1, tile, [&](ImplicitLocOpBuilder &b, Value p, Value carried) {
     OpFoldResult column = affineOf(b, d0 * kPanel, {OpFoldResult(p)});
     Value ofHead = asValue(b, affineOf(b, d0 * panels + d1, {OpFoldResult(nth), OpFoldResult(p)}));
     Value part = extract(b, carried, {zero, column}, {rows.count, panel}, {ShapedType::kDynamic, kPanel});
-    part = emitPanel(b, product, sums, ofHead, rows, part);
+    part = emitPanel(b, matmul, sums, ofHead, rows, part);
     return insert(b, part, carried, {zero, column}, {rows.count, panel});
   });
-  return rotateRows(b, product.rope, nth, rows.first, rows.count, tile);
+  return rotateRows(b, matmul.rope, nth, rows.first, rows.count, tile);
 }
 
 /// The products of a block of rows with `panels` panels from `firstPanel` on, k in parts.
-Sums sumParts(ImplicitLocOpBuilder &b, const Product &product, int64_t mostPanels, Value firstPanel, Value panels,
+Sums sumParts(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostPanels, Value firstPanel, Value panels,
               const RowBlock &rows) {
-  const int64_t mostRows = product.mostRows(), allRows = mostPanels * mostRows * (product.companion ? 2 : 1);
+  const int64_t mostRows = matmul.mostRows(), allRows = mostPanels * mostRows * (matmul.second ? 2 : 1);
   Value zero = index(b, 0), count = asValue(b, rows.count);
   Value room = empty(b, RankedTensorType::get({allRows, kPanel}, b.getF32Type()),
                      {b.getIndexAttr(allRows), b.getIndexAttr(kPanel)});
@@ -199,43 +182,43 @@ Sums sumParts(ImplicitLocOpBuilder &b, const Product &product, int64_t mostPanel
     Value fills = arith::SelectOp::create(b, isFirst, index(b, 1), zero);
     return loop(b, zero, panels, 1, carried, [&](ImplicitLocOpBuilder &b, Value p, Value inner) {
       Value nth = arith::AddIOp::create(b, firstPanel, p);
-      auto add = [&](const Product &product, int64_t firstPlace, Value all) {
-        LinearTask task = taskOf(b, product, nth, rows);
-        task.weight = weightOf(b, product, nth, from);
+      auto add = [&](const Matmul &matmul, int64_t firstPlace, Value all) {
+        LinearTask task = taskOf(b, matmul, nth, rows);
+        task.weight = weightOf(b, matmul, nth, from);
         task.part = {from, fills};
         Sums sums{all, firstPanel, mostRows, firstPlace};
         return sums.with(b, p, multiplyRows(b, task, count, sums.of(b, p)));
       };
-      inner = add(product, 0, inner);
-      return product.companion ? add(*product.companion, mostPanels, inner) : inner;
+      inner = add(matmul, 0, inner);
+      return matmul.second ? add(*matmul.second, mostPanels, inner) : inner;
     });
   };
-  return {loop(b, zero, index(b, product.k), product.depth, room, part), firstPanel, mostRows};
+  return {loop(b, zero, index(b, matmul.k), matmul.depth, room, part), firstPanel, mostRows};
 }
 
 /// Units [first, first + count) of a block of rows into `tile`, k in parts.
-Value emitUnits(ImplicitLocOpBuilder &b, const Product &product, int64_t mostUnits, Value first, Value count,
+Value emitUnits(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostUnits, Value first, Value count,
                 const RowBlock &rows, Value tile) {
   AffineExpr d0 = b.getAffineDimExpr(0);
-  const int64_t panels = product.panelsOfUnit();
+  const int64_t panels = matmul.panelsOfUnit();
   auto panelsOf = [&](Value units) { return asValue(b, affineOf(b, d0 * panels, {OpFoldResult(units)})); };
-  Sums sums = sumParts(b, product, mostUnits * panels, panelsOf(first), panelsOf(count), rows);
+  Sums sums = sumParts(b, matmul, mostUnits * panels, panelsOf(first), panelsOf(count), rows);
   return loop(b, index(b, 0), count, 1, tile, [&](ImplicitLocOpBuilder &b, Value u, Value carried) {
     Value nth = arith::AddIOp::create(b, first, u);
-    OpFoldResult zero = b.getIndexAttr(0), width = b.getIndexAttr(product.unit),
-                 column = affineOf(b, d0 * product.unit, {OpFoldResult(u)});
-    const bool isNarrow = product.columns % kPanel != 0;
+    OpFoldResult zero = b.getIndexAttr(0), width = b.getIndexAttr(matmul.unit),
+                 column = affineOf(b, d0 * matmul.unit, {OpFoldResult(u)});
+    const bool isNarrow = matmul.columns % kPanel != 0;
     if (isNarrow)
-      width = widthOf(b, product.columns, affineOf(b, d0 * product.unit, {OpFoldResult(nth)}));
+      width = widthOf(b, matmul.columns, affineOf(b, d0 * matmul.unit, {OpFoldResult(nth)}));
     Value mine = extract(b, carried, {zero, column}, {rows.count, width},
-                         {ShapedType::kDynamic, isNarrow ? ShapedType::kDynamic : product.unit});
-    mine = emitUnit(b, product, &sums, nth, rows, mine);
+                         {ShapedType::kDynamic, isNarrow ? ShapedType::kDynamic : matmul.unit});
+    mine = emitUnit(b, matmul, &sums, nth, rows, mine);
     return insert(b, mine, carried, {zero, column}, {rows.count, width});
   });
 }
 
-/// A product whose weight's extents are static.
-Product describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, const cpu::LinearSchedule &schedule) {
+/// A matmul whose weight's extents are static.
+Matmul describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, const cpu::LinearSchedule &schedule) {
   attn::QuantizedType quantized = cpu::quantizedPanels(op.getWeight());
   Value panels = quantized ? bytesOf(b, op.getWeight()) : Value(op.getWeight());
   const int64_t k = cpu::depthOf(op);
@@ -267,54 +250,37 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
   LogicalResult matchAndRewrite(attn::LinearOp op, PatternRewriter &rewriter) const override {
     if (std::string reason = cpu::whyNotTiled(op); !reason.empty())
       return rewriter.notifyMatchFailure(op, reason);
-    if (isMadeByReader(op))
-      return rewriter.notifyMatchFailure(op, "the op that reads it makes it");
+    if (cpu::isFused(op))
+      return rewriter.notifyMatchFailure(op, "its fusion root computes it");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value input = inputOf(b, op);
     auto schedule = cpu::scheduleOf<cpu::LinearSchedule>(op);
-    Product product = describe(b, op, input, schedule), beside;
-    if (attn::LinearOp companion = tiledCompanionOf(op)) {
-      beside = describe(b, companion, input, schedule);
-      product.companion = &beside;
+    Matmul matmul = describe(b, op, input, schedule), beside;
+    if (attn::LinearOp second = cpu::fusedMatmulOf(op)) {
+      beside = describe(b, second, input, schedule);
+      matmul.second = &beside;
     }
-    if (attn::RopeOp rope = rotationOf(op)) {
-      product.rope = rope;
-      product.unit = rope.getInput().getType().getDimSize(2);
+    if (attn::RopeOp rope = cpu::fusedRotationOf(op)) {
+      matmul.rope = rope;
+      matmul.unit = rope.getInput().getType().getDimSize(2);
     }
     OpFoldResult rows = extent(b, op.getInput(), 0);
-    RowResult result(b, op.getResult(), rows, product.inPlace ? Value(op.getExtras()[*product.inPlace]) : Value());
-    result.replace(rewriter, op, emitGrid(b, product, rows, result.getDestinations()));
-    if (product.rope)
-      rewriter.modifyOpInPlace(product.rope, [&] { product.rope.setHeads(0); });
+    RowResult result(b, op.getResult(), rows, matmul.inPlace ? Value(op.getExtras()[*matmul.inPlace]) : Value());
+    result.replace(rewriter, op, emitGrid(b, matmul, rows, result.getDestinations()));
     return success();
   }
 
-  /// Whether the product that reads the result in its epilogue makes it, which is told (Remarks.h).
-  static bool isMadeByReader(attn::LinearOp op) {
-    constexpr llvm::StringLiteral rule = "fuse-companion";
-    auto reader = op.getResult().hasOneUse() ? dyn_cast<attn::LinearOp>(*op->user_begin()) : nullptr;
-    if (!reader || reader.getInput() == op.getResult())
-      return false;
-    if (tiledOwnerOf(op)) {
-      remarkFused(op.getLoc(), rule, "made by the tasks of the product that reads it");
-      return true;
-    }
-    StringRef why = obstacleOfTiledCompanion(reader, op.getResult());
-    remarkNotFused(op.getLoc(), rule, why.empty() ? "they make another product" : why);
-    return false;
-  }
-
-  static SmallVector<Value> emitGrid(ImplicitLocOpBuilder &b, const Product &product, OpFoldResult rows,
+  static SmallVector<Value> emitGrid(ImplicitLocOpBuilder &b, const Matmul &matmul, OpFoldResult rows,
                                      ValueRange dest) {
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    const int64_t unit = product.unit, units = llvm::divideCeil(product.columns, unit),
-                  panelsOfUnit = product.panelsOfUnit() * (product.companion ? 2 : 1),
-                  mostUnits = std::max<int64_t>(1, product.schedule.panels.value_or(1) / panelsOfUnit);
-    auto share = shareRows(b, rows, product.schedule.taskRows, product.schedule.rows[0]);
+    const int64_t unit = matmul.unit, units = llvm::divideCeil(matmul.columns, unit),
+                  panelsOfUnit = matmul.panelsOfUnit() * (matmul.second ? 2 : 1),
+                  mostUnits = std::max<int64_t>(1, matmul.schedule.panels.value_or(1) / panelsOfUnit);
+    auto share = shareRows(b, rows, matmul.schedule.taskRows, matmul.schedule.rows[0]);
     OpFoldResult blocks = share.first, tasks = b.getIndexAttr(units);
     Value each = share.second, together;
-    if (!product.isWhole()) {
-      together = unitsTogether(b, product.schedule, rows, blocks, units, mostUnits);
+    if (!matmul.isWhole()) {
+      together = unitsTogether(b, matmul.schedule, rows, blocks, units, mostUnits);
       tasks = Value(arith::CeilDivUIOp::create(b, index(b, units), together));
     }
     return grid(b, {blocks, tasks}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
@@ -326,16 +292,16 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
         count = arith::MinUIOp::create(b, together, arith::SubIOp::create(b, index(b, units), first));
       }
       OpFoldResult column = affineOf(b, d0 * unit, {OpFoldResult(first)}), width = b.getIndexAttr(unit);
-      const bool isNarrow = product.columns % kPanel != 0;
+      const bool isNarrow = matmul.columns % kPanel != 0;
       if (together)
         width = affineMin(b, {affineOf(b, d0 * unit, {OpFoldResult(count)}),
-                              affineOf(b, b.getAffineConstantExpr(product.columns) - d0, {column})});
+                              affineOf(b, b.getAffineConstantExpr(matmul.columns) - d0, {column})});
       else if (isNarrow)
-        width = widthOf(b, product.columns, column);
+        width = widthOf(b, matmul.columns, column);
       Value tile = extract(b, dests[0], {block.first, column}, {block.count, width},
                            {ShapedType::kDynamic, together || isNarrow ? ShapedType::kDynamic : unit});
-      tile = together ? emitUnits(b, product, mostUnits, first, count, block, tile)
-                      : emitUnit(b, product, /*sums=*/nullptr, first, block, tile);
+      tile = together ? emitUnits(b, matmul, mostUnits, first, count, block, tile)
+                      : emitUnit(b, matmul, /*sums=*/nullptr, first, block, tile);
       return SmallVector<Insertion>{{tile, {block.first, column}, {block.count, width}}};
     });
   }

@@ -1,8 +1,7 @@
 //===- LinearTask.cpp - Operands and end of a product's task -----------------------------===//
 #include "lib/Target/CPU/Tile/LinearTask.h"
 #include "dialect/AttnCPU/Panels.h"
-#include "lib/Target/CPU/Layout/Rounding.h"
-#include "lib/Target/CPU/Tile/Companion.h"
+#include "lib/Target/CPU/Schedule/Fusions.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -14,14 +13,11 @@ using namespace rapt::tile;
 using attn_cpu::kPanel;
 
 std::optional<unsigned> tile::overwritable(attn::LinearOp op) {
-  if (roundingOf(op.getResult()))
+  if (cpu::fusedCastOf(op.getResult()))
     return std::nullopt;
-  Operation *companion = tiledCompanionOf(op);
-  for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
-    if (extra.getType() == op.getResult().getType() && isReadLastBy(op, extra) &&
-        !(companion && extra.getDefiningOp() == companion))
+  for (auto [i, extra] : llvm::enumerate(op.getExtras()))
+    if (extra.getType() == op.getResult().getType() && isReadLastBy(op, extra) && !cpu::isFused(extra.getDefiningOp()))
       return i;
-  }
   return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 //===- Position.cpp - Tiles positions, sinusoids and rotary embeddings ------------------===//
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Schedule/Fusions.h"
 #include "lib/Target/CPU/Tile/Rotation.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
@@ -141,7 +142,7 @@ struct TileRope : OpRewritePattern<attn::RopeOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::RopeOp op, PatternRewriter &rewriter) const override {
-    if (op.getHeads() == 0) { // the matmul's tasks rotate the heads
+    if (cpu::isFused(op)) { // the matmul has rotated its heads
       rewriter.replaceOp(op, op.getInput());
       return success();
     }

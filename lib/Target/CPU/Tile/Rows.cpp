@@ -1,7 +1,7 @@
 //===- Rows.cpp - Grids over rows, in vectors of 32 columns -----------------------------===//
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "dialect/AttnCPU/Panels.h"
-#include "lib/Target/CPU/Layout/Rounding.h"
+#include "lib/Target/CPU/Schedule/Fusions.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -92,7 +92,7 @@ Value tile::fillRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, int64_t
 }
 
 tile::RowResult::RowResult(ImplicitLocOpBuilder &b, Value result, OpFoldResult rows, Value overwritten)
-    : castRows(roundingOf(result)) {
+    : castRows(cpu::fusedCastOf(result)) {
   SmallVector<OpFoldResult> extents{rows, b.getIndexAttr(cast<RankedTensorType>(result.getType()).getDimSize(1))};
   if (!castRows || !result.hasOneUse())
     destinations.push_back(overwritten ? overwritten : destination(b, result, extents));

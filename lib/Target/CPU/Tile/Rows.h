@@ -31,8 +31,8 @@ Value restOf(ImplicitLocOpBuilder &b, Value begin);
 /// `each` rows.
 Value fillRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, int64_t each, Value dest, Value element = {});
 
-/// The destinations of an op's rows: in f32, in bf16 for the matmuls that read them cast
-/// (lib/Target/CPU/Layout/Rounding.h), or both, in this order.
+/// Where an op writes its rows: in f32, in bf16 where the cast to it is fused into the op
+/// (lib/Target/CPU/Schedule/Fusions.h), or in both, in this order.
 class RowResult {
 public:
   /// Destinations of `rows` rows of `result`, whose columns are static. Rows in f32 overwrite `overwritten` where it is

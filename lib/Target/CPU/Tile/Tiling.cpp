@@ -1,6 +1,7 @@
 //===- Tiling.cpp - attn-cpu-tile: tiles attn ops -------------------------------------===//
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "lib/Target/CPU/Schedule/Fusions.h"
 #include "lib/Target/CPU/Schedule/Verify.h"
 #include "lib/Target/CPU/Tile/PanelCache.h"
 #include "lib/Transforms/Fusion/Remarks.h"
@@ -140,7 +141,7 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
             })
             .wasInterrupted())
       return signalPassFailure();
-    if (failed(cpu::verifySchedules(getOperation())))
+    if (failed(cpu::verifySchedules(getOperation())) || failed(cpu::verifyFusions(getOperation())))
       return signalPassFailure();
     markForLoops(getOperation());
     // Dead ops go first: the patterns must not count their operands as used.

@@ -80,9 +80,10 @@ func.func @long(%x: tensor<?x1x2147483647xf32>, %c: tensor<?x1073741823xf32>, %s
 
 #linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
-// A matmul's task has the two panels of a head and rotates its rows in place, in the first 3 heads of 5. The rotation has no grid of its own.
-// CHECK-LABEL: @of_product
-func.func @of_product(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>) -> tensor<?x320xf32> {
+// A rotation that is fused into its matmul: a task has the two panels of a head and rotates its rows in place, of the first 3 heads
+// of 5. No grid is the rotation's own.
+// CHECK-LABEL: @fused
+func.func @fused(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>) -> tensor<?x320xf32> {
   // CHECK: scf.forall (%[[B:.*]], %[[H:.*]]) in (%{{.*}}, 5)
   // CHECK: %[[TILE:.*]] = scf.for %[[P:.*]] = %{{.*}} to %c2
   // CHECK: linalg.matmul
@@ -93,7 +94,7 @@ func.func @of_product(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>, %c: tensor
   // CHECK-NOT: scf.forall (
   %0 = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x48xf32>, tensor<10x48x32xf32> -> tensor<?x320xf32>
   %1 = attn.split_heads %0 : tensor<?x320xf32> -> tensor<?x5x64xf32>
-  %2 = attn.rope %1, %c, %s heads 3 : tensor<?x5x64xf32>, tensor<?x32xf32>
+  %2 = attn.rope %1, %c, %s heads 3 {attn_cpu.fused_into = #attn_cpu.root<producer>} : tensor<?x5x64xf32>, tensor<?x32xf32>
   %y = attn.merge_heads %2 : tensor<?x5x64xf32> -> tensor<?x320xf32>
   return %y : tensor<?x320xf32>
 }
@@ -102,16 +103,15 @@ func.func @of_product(%x: tensor<?x48xf32>, %w: tensor<10x48x32xf32>, %c: tensor
 
 #linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
-// Near miss: another op reads the heads before the rotation, so it has a grid of its own.
-// CHECK-LABEL: @beside_product
-func.func @beside_product(%x: tensor<?x48xf32>, %w: tensor<4x48x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>)
-    -> (tensor<?x2x64xf32>, tensor<?x2x64xf32>) {
+// Without the attribute the rotation has a grid of its own.
+// CHECK-LABEL: @unfused
+func.func @unfused(%x: tensor<?x48xf32>, %w: tensor<4x48x32xf32>, %c: tensor<?x32xf32>, %s: tensor<?x32xf32>) -> tensor<?x2x64xf32> {
   // CHECK: scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, 4)
   // CHECK: scf.forall (%{{.*}}) in
   %0 = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x48xf32>, tensor<4x48x32xf32> -> tensor<?x128xf32>
   %1 = attn.split_heads %0 : tensor<?x128xf32> -> tensor<?x2x64xf32>
   %2 = attn.rope %1, %c, %s : tensor<?x2x64xf32>, tensor<?x32xf32>
-  return %1, %2 : tensor<?x2x64xf32>, tensor<?x2x64xf32>
+  return %2 : tensor<?x2x64xf32>
 }
 
 // -----

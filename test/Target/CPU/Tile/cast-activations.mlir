@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-set-target=capabilities=vector_bytes=64,bf16_dot --attn-cpu-schedule --attn-cpu-tile --split-input-file | FileCheck %s
 
-// A norm that products alone read writes its rows rounded, once.
+// A norm that matmuls alone read writes its rows in bf16, once.
 // CHECK-LABEL: @norm
 func.func @norm(%x: tensor<?x64xf32>, %g: tensor<64xf32>, %w: tensor<1x32x64xbf16>) -> tensor<?x32xf32> {
   // CHECK: %[[ROWS:.*]] = scf.forall {{.*}} -> (tensor<?x64xbf16>)
@@ -11,7 +11,7 @@ func.func @norm(%x: tensor<?x64xf32>, %g: tensor<64xf32>, %w: tensor<1x32x64xbf1
   // CHECK-NOT: scf.forall (
   // CHECK: return
   %n = attn.rms_norm %x, %g epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
-  %r = attn_cpu.cast_rows %n : tensor<?x64xf32> -> tensor<?x64xbf16>
+  %r = attn_cpu.cast_rows %n {attn_cpu.fused_into = #attn_cpu.root<producer>} : tensor<?x64xf32> -> tensor<?x64xbf16>
   %y = attn.linear %r, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
@@ -28,7 +28,7 @@ func.func @both(%x: tensor<?x64xf32>, %g: tensor<64xf32>, %b: tensor<64xf32>, %w
   // CHECK: scf.forall (%{{.*}}, %{{.*}}) in {{.*}} shared_outs(%{{.*}} = %[[ROWS]]#0)
   // CHECK: tensor.extract_slice %[[ROWS]]#1
   %n = attn.layer_norm %x, %g, %b epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
-  %r = attn_cpu.cast_rows %n : tensor<?x64xf32> -> tensor<?x64xbf16>
+  %r = attn_cpu.cast_rows %n {attn_cpu.fused_into = #attn_cpu.root<producer>} : tensor<?x64xf32> -> tensor<?x64xbf16>
   %y = attn.linear %r, %w, (%n) {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<2x32x64xbf16>, (tensor<?x64xf32>) -> tensor<?x64xf32> {
   ^bb0(%sum: f32, %old: f32):
     %0 = arith.addf %sum, %old : f32
@@ -46,14 +46,14 @@ func.func @sum(%x: tensor<?x64xf32>, %p: tensor<?x64xf32>, %w: tensor<1x32x64xbf
   // CHECK: arith.addf
   // CHECK: arith.truncf
   %s = attn.add %x, %p : tensor<?x64xf32>
-  %r = attn_cpu.cast_rows %s : tensor<?x64xf32> -> tensor<?x64xbf16>
+  %r = attn_cpu.cast_rows %s {attn_cpu.fused_into = #attn_cpu.root<producer>} : tensor<?x64xf32> -> tensor<?x64xbf16>
   %y = attn.linear %r, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
 
 // -----
 
-// The epilogue of a product rounds.
+// The epilogue of a matmul casts.
 // CHECK-LABEL: @epilogue
 func.func @epilogue(%x: tensor<?x64xbf16>, %v: tensor<2x32x64xbf16>, %b: tensor<64xf32>, %w: tensor<1x32x64xbf16>) -> tensor<?x32xf32> {
   // CHECK: scf.forall {{.*}} -> (tensor<?x64xbf16>)
@@ -65,7 +65,7 @@ func.func @epilogue(%x: tensor<?x64xbf16>, %v: tensor<2x32x64xbf16>, %b: tensor<
     %0 = arith.maximumf %sum, %bias : f32
     attn.yield %0 : f32
   }
-  %r = attn_cpu.cast_rows %h : tensor<?x64xf32> -> tensor<?x64xbf16>
+  %r = attn_cpu.cast_rows %h {attn_cpu.fused_into = #attn_cpu.root<producer>} : tensor<?x64xf32> -> tensor<?x64xbf16>
   %y = attn.linear %r, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
@@ -89,14 +89,14 @@ func.func @attention(%q: tensor<?x2x32xf32>, %k: tensor<?x2x32xf32>, %v: tensor<
   %a = attn.attention %q, %k, %v, %scale maps [#q, #v, #w, #o]
     : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
   %m = attn.merge_heads %a : tensor<?x2x32xf32> -> tensor<?x64xf32>
-  %r = attn_cpu.cast_rows %m : tensor<?x64xf32> -> tensor<?x64xbf16>
+  %r = attn_cpu.cast_rows %m {attn_cpu.fused_into = #attn_cpu.root<producer>} : tensor<?x64xf32> -> tensor<?x64xbf16>
   %y = attn.linear %r, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
 
 // -----
 
-// Near miss: a product that is read in f32 as well. Its rows are rounded in a loop that has the number of the next product.
+// A cast without the attribute is a loop of its own, which has the number of the next matmul.
 // CHECK-LABEL: @read_twice
 func.func @read_twice(%x: tensor<?x64xbf16>, %v: tensor<2x32x64xbf16>, %b: tensor<64xf32>, %w: tensor<1x32x64xbf16>) -> (tensor<?x64xf32>, tensor<?x32xf32>) {
   // CHECK: scf.forall {{.*}} -> (tensor<?x64xf32>)
