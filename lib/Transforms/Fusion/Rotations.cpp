@@ -25,8 +25,8 @@ bool isAlike(attn::RopeOp a, attn::RopeOp b) {
 /// The rotations of the first results of a split.
 using Rotations = SmallVector<attn::RopeOp, 2>;
 
-/// Why they cannot be one that the matmul does with its tasks; empty where they can.
-StringRef obstacle(attn::SplitHeadsOp split, Rotations &found) {
+/// Why they cannot be one rotation, which a target may fuse into the matmul; empty where they can.
+StringRef notLegalBecause(attn::SplitHeadsOp split, Rotations &found) {
   auto first = cast<RankedTensorType>(split.getHeads()[0].getType());
   for (Value heads : split.getHeads()) {
     attn::RopeOp rope = rotationOf(heads);
@@ -92,7 +92,7 @@ void rapt::fuseRotations(ModuleOp module) {
   });
   for (attn::SplitHeadsOp split : splits) {
     Rotations found;
-    if (StringRef why = obstacle(split, found); why.empty())
+    if (StringRef why = notLegalBecause(split, found); why.empty())
       fuse(split, found);
     else
       remarkNotFused(split.getInput().getLoc(), kRule, why);

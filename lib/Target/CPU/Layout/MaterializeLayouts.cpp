@@ -347,7 +347,7 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
     concat.setWidth(padToPanel(llvm::sum_of(*concat.getColumns())));
   if (auto linear = dyn_cast<attn::LinearOp>(op)) {
     linear.setTransposed(false);
-    // An entry's output has exact strides: the product stores its last panel narrow.
+    // An entry's output has exact strides: the matmul stores its last panel narrow.
     if (linear->use_empty() || !llvm::all_of(linear->getUsers(), llvm::IsaPred<func::ReturnOp>))
       linear.getResult().setType(withLast(linear.getResult().getType(), columnsOf(linear.getWeight().getType())));
     return success();

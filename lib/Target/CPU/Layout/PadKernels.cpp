@@ -66,7 +66,7 @@ void padLinear(ImplicitLocOpBuilder &b, attn::LinearOp op) {
   if (op.getLayout() || op.getDepth() == 0) // no schedule takes a matmul without terms
     return;
   int64_t columns = columnsOf(op.getResult());
-  // A product stores its last panel narrow, so its result goes straight into the caller's array; not so where a
+  // A matmul stores its last panel narrow, so its result goes straight into the caller's array; not so where a
   // residual is read by whole panels.
   bool returned = llvm::all_of(op->getUsers(), llvm::IsaPred<func::ReturnOp>) &&
                   llvm::all_of(op.getExtras(), [](Value extra) { return tensorOf(extra).getRank() == 1; });

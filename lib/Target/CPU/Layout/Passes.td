@@ -36,7 +36,7 @@ def AttnWidenActivations : Pass<"attn-widen-activations", "::mlir::ModuleOp"> {
       return %y : tensor<?x96xbf16>
     }
     ```
-    Here the product's input is `attn.cast %x`, its result is f32, and its epilogue ends with `arith.truncf` and `arith.extf`; the
+    Here the matmul's input is `attn.cast %x`, its result is f32, and its epilogue ends with `arith.truncf` and `arith.extf`; the
     function returns an `attn.cast` of it, which is exact.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
@@ -45,7 +45,7 @@ def AttnWidenActivations : Pass<"attn-widen-activations", "::mlir::ModuleOp"> {
 def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"> {
   let summary = "decides where parameters lie in the weight file and pads shapes to panels of 32";
   let description = [{
-    Each `attn.parameter` gets a layout that fits its uses (panels for products, rows for tables and vectors), an offset and a
+    Each `attn.parameter` gets a layout that fits its uses (packed panels for matmuls, rows for tables and vectors), an offset and a
     stride; its type becomes the physical one. Activations, and a model's states (arguments that are results as well), are padded to
     multiples of 32 columns, each part of a recurrence's gates for itself, heads to multiples of
     32 channels; normalizations learn how many columns count; `!attn.kv_cache` becomes the tensor of its blocks. The
@@ -60,7 +60,7 @@ def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"
       return %y : tensor<?x80xf32>
     }
     ```
-    Weights of products in bf16 lie in pairs of rows, on every target. Here `@w` becomes `tensor<3x64x32xf32>` with `layout = #attn.layout<panels, shape = [64, 80], column_group = 0, row_group = 0, k = 1>` at offset 0.
+    A bf16 weight of a matmul is VNNI-packed (interleaved by 2) on every CPU. Here `@w` becomes `tensor<3x64x32xf32>` with `layout = #attn.layout<panels, shape = [64, 80], column_group = 0, row_group = 0, k = 1>` at offset 0.
   }];
   let dependentDialects = ["::rapt::attn_cpu::AttnCPUDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }

@@ -1,15 +1,14 @@
-//===- Linear.cpp - attn.linear as a grid of register tiles ----------------------------===//
+//===- Linear.cpp - attn.linear as a grid of micro-kernel tiles -------------------------===//
 //
-// The grid is (blocks of rows, panels of 32 columns). A residual that nothing
-// reads afterwards is the destination, so it is updated in place. Where the result's heads
-// are rotated next, a task has the panels of one head and rotates its rows when they are
-// made. Where the epilogue reads another matmul of the same rows, as that of a gated linear
-// unit, a task makes the same panel of both.
+// The grid is (blocks of rows, packed panels of 32 columns). A residual that nothing reads
+// afterwards is the destination, so it is updated in place. A task of a fused rotation has
+// all panels of a head, and rotates the head's rows when their sums are complete. A task of
+// a fused dual matmul computes the same panel of both matmuls.
 //
-// A task reads its rows of the input once a panel. Where k is so large that they do not stay
-// in the second-level cache, a task has several panels and takes k in parts: a part
-// of the rows is read for all its panels, and sums are in scratch until the last part. Few
-// rows stay in any case, and leave more tasks.
+// A task reads its rows of the input once a panel. Where k is so large that the rows do not
+// stay in L2, a task has several panels and k is blocked: a k block of the rows is read for
+// all panels, and partial accumulators are in a scratch buffer until the last block. Few
+// rows stay in L2 in any case, and leave more tasks.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
@@ -52,14 +51,14 @@ struct Matmul {
   attn::LinearOp op;
   Value input, panels;
   std::optional<unsigned> inPlace;
-  int64_t k, depth; ///< of the parts of k, or k
+  int64_t k, depth; ///< of a k block, or k
   int64_t columns;
   attn::QuantizedType quantized;
   cpu::LinearSchedule schedule;
-  bool inPairs;
-  attn::RopeOp rope = nullptr;    ///< what the tasks rotate, or null
-  int64_t unit = kPanel;          ///< columns that a task has no part of: those of a rotated head, or of a panel
-  const Matmul *second = nullptr; ///< of a fused dual matmul, which the tasks compute as well, or null
+  bool isVnniPacked;
+  attn::RopeOp rope = nullptr;    ///< the fused rotation, or null
+  int64_t unit = kPanel;          ///< columns that a task computes whole: those of a rotated head, or of a panel
+  const Matmul *second = nullptr; ///< the other matmul of a fused dual matmul, or null
 
   int64_t panelsOfUnit() const { return unit / kPanel; }
   int64_t mostRows() const { return schedule.taskRows; } ///< of a task
@@ -71,7 +70,7 @@ struct RowBlock {
   OpFoldResult first, count;
 };
 
-/// The sums of all panels of a task over all parts of k, [panels * rows, 32], panel after panel; those of the second
+/// The sums of all panels of a task over all k blocks, [panels * rows, 32], panel after panel; those of the second
 /// matmul are the second half.
 struct Sums {
   Value tensor, firstPanel;
@@ -104,7 +103,7 @@ Value weightOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, OpFoldR
                    {b.getIndexAttr(matmul.depth), panel}, {matmul.depth, kPanel});
   SmallVector<int64_t> shape(cast<RankedTensorType>(matmul.panels.getType()).getShape().drop_front());
   if (!matmul.isWhole()) {
-    const int64_t rowsOfLine = matmul.inPairs ? 2 : 1;
+    const int64_t rowsOfLine = matmul.isVnniPacked ? 2 : 1;
     shape[0] = matmul.depth / rowsOfLine;
     from = affineOf(b, b.getAffineDimExpr(0).floorDiv(rowsOfLine), {from});
   }
@@ -116,7 +115,7 @@ Value weightOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, OpFoldR
 LinearTask taskOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, const RowBlock &rows) {
   LinearTask task;
   task.op = matmul.op, task.input = matmul.input, task.inPlace = matmul.inPlace;
-  task.schedule = &matmul.schedule, task.quantized = matmul.quantized, task.inPairs = matmul.inPairs;
+  task.schedule = &matmul.schedule, task.quantized = matmul.quantized, task.isVnniPacked = matmul.isVnniPacked;
   task.k = matmul.depth;
   task.rowExtent =
       matmul.quantized ? attn_cpu::QuantizedLayout(matmul.quantized.ofRows(), matmul.k).rowBytes() : matmul.depth;
@@ -125,7 +124,7 @@ LinearTask taskOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, cons
   return task;
 }
 
-/// Rows of panel `nth` into `tile`: their products, or what becomes of their sums.
+/// Rows of panel `nth` into `tile`: the whole matmul, or the epilogue of its accumulators `sums`.
 Value emitPanel(ImplicitLocOpBuilder &b, const Matmul &matmul, const Sums *sums, Value nth, const RowBlock &rows,
                 Value tile) {
   LinearTask task = taskOf(b, matmul, nth, rows);
@@ -135,8 +134,8 @@ Value emitPanel(ImplicitLocOpBuilder &b, const Matmul &matmul, const Sums *sums,
     const int64_t most = matmul.mostRows();
     Value room = empty(b, RankedTensorType::get({most, kPanel}, b.getF32Type()), {b.getIndexAttr(most), panel});
     room = extract(b, room, {zero, zero}, {rows.count, panel}, {ShapedType::kDynamic, kPanel});
-    attn::LinearOp op = matmul.op, beside = second->op;
-    task.local = llvm::find(op.getExtras(), beside.getResult()).getIndex();
+    attn::LinearOp op = matmul.op, other = second->op;
+    task.local = llvm::find(op.getExtras(), other.getResult()).getIndex();
     Sums after;
     if (sums) {
       after = *sums;
@@ -170,14 +169,14 @@ Value emitUnit(ImplicitLocOpBuilder &b, const Matmul &matmul, const Sums *sums, 
   return rotateRows(b, matmul.rope, nth, rows.first, rows.count, tile);
 }
 
-/// The products of a block of rows with `panels` panels from `firstPanel` on, k in parts.
-Sums sumParts(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostPanels, Value firstPanel, Value panels,
-              const RowBlock &rows) {
+/// The accumulators of a block of rows and `panels` panels from `firstPanel` on, over all k blocks.
+Sums accumulate(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostPanels, Value firstPanel, Value panels,
+                const RowBlock &rows) {
   const int64_t mostRows = matmul.mostRows(), allRows = mostPanels * mostRows * (matmul.second ? 2 : 1);
   Value zero = index(b, 0), count = asValue(b, rows.count);
   Value room = empty(b, RankedTensorType::get({allRows, kPanel}, b.getF32Type()),
                      {b.getIndexAttr(allRows), b.getIndexAttr(kPanel)});
-  auto part = [&](ImplicitLocOpBuilder &b, Value from, Value carried) {
+  auto addBlock = [&](ImplicitLocOpBuilder &b, Value from, Value carried) {
     Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, from, zero);
     Value fills = arith::SelectOp::create(b, isFirst, index(b, 1), zero);
     return loop(b, zero, panels, 1, carried, [&](ImplicitLocOpBuilder &b, Value p, Value inner) {
@@ -185,7 +184,7 @@ Sums sumParts(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostPanels,
       auto add = [&](const Matmul &matmul, int64_t firstPlace, Value all) {
         LinearTask task = taskOf(b, matmul, nth, rows);
         task.weight = weightOf(b, matmul, nth, from);
-        task.part = {from, fills};
+        task.block = {from, fills};
         Sums sums{all, firstPanel, mostRows, firstPlace};
         return sums.with(b, p, multiplyRows(b, task, count, sums.of(b, p)));
       };
@@ -193,16 +192,16 @@ Sums sumParts(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostPanels,
       return matmul.second ? add(*matmul.second, mostPanels, inner) : inner;
     });
   };
-  return {loop(b, zero, index(b, matmul.k), matmul.depth, room, part), firstPanel, mostRows};
+  return {loop(b, zero, index(b, matmul.k), matmul.depth, room, addBlock), firstPanel, mostRows};
 }
 
-/// Units [first, first + count) of a block of rows into `tile`, k in parts.
+/// Units [first, first + count) of a block of rows into `tile`, k blocked.
 Value emitUnits(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostUnits, Value first, Value count,
                 const RowBlock &rows, Value tile) {
   AffineExpr d0 = b.getAffineDimExpr(0);
   const int64_t panels = matmul.panelsOfUnit();
   auto panelsOf = [&](Value units) { return asValue(b, affineOf(b, d0 * panels, {OpFoldResult(units)})); };
-  Sums sums = sumParts(b, matmul, mostUnits * panels, panelsOf(first), panelsOf(count), rows);
+  Sums sums = accumulate(b, matmul, mostUnits * panels, panelsOf(first), panelsOf(count), rows);
   return loop(b, index(b, 0), count, 1, tile, [&](ImplicitLocOpBuilder &b, Value u, Value carried) {
     Value nth = arith::AddIOp::create(b, first, u);
     OpFoldResult zero = b.getIndexAttr(0), width = b.getIndexAttr(matmul.unit),
@@ -255,10 +254,10 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value input = inputOf(b, op);
     auto schedule = cpu::scheduleOf<cpu::LinearSchedule>(op);
-    Matmul matmul = describe(b, op, input, schedule), beside;
+    Matmul matmul = describe(b, op, input, schedule), other;
     if (attn::LinearOp second = cpu::fusedMatmulOf(op)) {
-      beside = describe(b, second, input, schedule);
-      matmul.second = &beside;
+      other = describe(b, second, input, schedule);
+      matmul.second = &other;
     }
     if (attn::RopeOp rope = cpu::fusedRotationOf(op)) {
       matmul.rope = rope;

@@ -1,4 +1,4 @@
-//===- LinearTask.cpp - Operands and end of a product's task -----------------------------===//
+//===- LinearTask.cpp - Operands and epilogue of a matmul's task -------------------------===//
 #include "lib/Target/CPU/Tile/LinearTask.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Schedule/Fusions.h"
@@ -80,7 +80,7 @@ Value tile::overRowTiles(ImplicitLocOpBuilder &b, ArrayRef<int64_t> tileRows, Va
   return init;
 }
 
-/// The epilogue of rows [r, r + m) of the task, whose products are `sums`, into `out`.
+/// The epilogue of rows [r, r + m) of the task, whose accumulators are `sums`, into `out`.
 static Value applyEpilogue(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value r, Value sums, Value out) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, r}), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m),

@@ -7,10 +7,10 @@ namespace rapt::tile {
 
 /// The operands of an attn.linear, cut to one panel.
 struct LinearTask {
-  /// A part of k, whose products are added to the panel's sums.
-  struct Part {
+  /// A k block, which is accumulated onto the panel's partial accumulators.
+  struct KBlock {
     OpFoldResult from; ///< its first column of the input
-    Value fills;       ///< 1 where it is the first part, and sums begin with zero; else 0
+    Value fills;       ///< 1 for the first block, whose accumulators begin with zero; else 0
   };
 
   attn::LinearOp op;
@@ -19,22 +19,22 @@ struct LinearTask {
   const cpu::LinearSchedule *schedule;
   Value weight;                    ///< [k, 32]
   llvm::SmallVector<Value> extras; ///< rank 1: [32] of this panel; rank 2: the whole, but for `local`
-  std::optional<unsigned> local;   ///< the extra operand, [rows of the task, 32], that the task has made
+  std::optional<unsigned> local;   ///< the extra operand, [rows of the task, 32], that the task computes itself
   OpFoldResult firstRow, column;   ///< of the task
   int64_t k;                       ///< rows of `weight`
-  std::optional<Part> part;        ///< where k is one of several
+  std::optional<KBlock> block;     ///< where k is blocked
   OpFoldResult width;              ///< columns of the panel that the result has
   bool narrow;                     ///< width may be below 32
   attn::QuantizedType quantized;   ///< of the weight, or null
   int64_t rowExtent;               ///< of the input as it lies: k, or a quantized row's bytes
-  bool inPairs;                    ///< the weight is [k/2, 64]
+  bool isVnniPacked;               ///< the weight is [k/2, 64]
 };
 
 /// The extra operand that can be overwritten: of the type that the result is written in, and read last by this op.
 std::optional<unsigned> overwritable(attn::LinearOp op);
 
-/// The input as the product reads it. The caller's rows are where they are: those that alias are copied once, those of
-/// bf16 widened where nothing multiplies pairs.
+/// The input as the matmul reads it. The caller's rows stay where they are, but rows that alias are copied once, and
+/// rows of bf16 are widened on a target without bf16 dot products.
 Value inputOf(ImplicitLocOpBuilder &b, attn::LinearOp op);
 
 /// Columns of the panel that begins at `column`, of a result whose last one is narrower.
@@ -50,7 +50,7 @@ Value overRowTiles(
     ImplicitLocOpBuilder &b, llvm::ArrayRef<int64_t> tileRows, Value rows, int64_t least, Value init,
     llvm::function_ref<Value(ImplicitLocOpBuilder &, int64_t m, Value from, Value to, Value carried)> body);
 
-/// The end of rows [r, r + m) of the task, whose products are `sums`, [m, 32]: the epilogue, if there is one, into
+/// Writes rows [r, r + m) of the task, whose accumulators are `sums`, [m, 32], with the epilogue, if there is one, into
 /// `dest`, [rows of the task, 32 or width].
 Value finishTile(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value r, Value sums, Value dest);
 

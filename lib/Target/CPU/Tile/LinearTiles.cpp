@@ -1,9 +1,9 @@
 //===- LinearTiles.cpp - Tiles of rows of one panel of attn.linear ------------------------===//
 //
 // A task walks tiles of each number of rows of its schedule, the last one of single rows, each
-// [rows, k] x [k, 32] followed by the epilogue, or by nothing where k is a part whose products
-// are added to sums. A panel of 16 bits is widened once for all tiles of the most rows, where
-// the target does not multiply it as it is; one of pairs only for some of them.
+// [rows, k] x [k, 32] followed by the epilogue, or by nothing for a k block, which adds to
+// partial accumulators. A panel of 16 bits is widened once for all tiles of the most rows, where
+// the target does not multiply it as it is; a VNNI-packed one only where there are many rows.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Tile/LinearTiles.h"
@@ -24,37 +24,37 @@ Value fillWithZero(ImplicitLocOpBuilder &b, Value tile) {
   return linalg::FillOp::create(b, f0, tile).getResult(0);
 }
 
-/// `sums` and the products of rows `input` with the task's panel.
-Value addProducts(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Value sums) {
+/// Adds the matmul of rows `input` and the task's panel to `sums`.
+Value addMatmul(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Value sums) {
   Type type = sums.getType();
-  if (task.inPairs)
+  if (task.isVnniPacked)
     return cpu::withKernel(attn_cpu::VnniMatmulOp::create(b, type, input, task.weight, sums), task.schedule->kernel);
   return cpu::withKernel(linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}),
                          task.schedule->kernel);
 }
 
-/// The products alone, in a tile like `init`.
-Value emitProducts(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Value init) {
+/// The matmul without the epilogue, in a tile like `init`.
+Value emitMatmul(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Value init) {
   if (task.quantized)
     return cpu::withKernel(
         attn_cpu::QuantizedMatmulOp::create(b, init.getType(), input, task.weight, init, task.k, task.quantized),
         task.schedule->kernel);
-  return addProducts(b, task, input, fillWithZero(b, init));
+  return addMatmul(b, task, input, fillWithZero(b, init));
 }
 
 /// Rows [row, row + m) of the input.
 Value inputRows(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, OpFoldResult row) {
-  return extract(b, task.input, {row, task.part ? task.part->from : b.getIndexAttr(0)},
+  return extract(b, task.input, {row, task.block ? task.block->from : b.getIndexAttr(0)},
                  {b.getIndexAttr(m), b.getIndexAttr(task.rowExtent)}, {m, task.rowExtent});
 }
 
-/// Adds rows [r, r + m) of a part's products to the sums.
+/// Adds rows [r, r + m) of a k block to the accumulators.
 Value addTile(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value r, Value input, Value sums) {
   OpFoldResult row(r), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
   Value tile = extract(b, sums, {row, zero}, {rows, panel}, {m, kPanel});
-  tile = loop(b, index(b, 0), task.part->fills, 1, tile,
+  tile = loop(b, index(b, 0), task.block->fills, 1, tile,
               [](ImplicitLocOpBuilder &b, Value, Value carried) { return fillWithZero(b, carried); });
-  return insert(b, addProducts(b, task, input, tile), sums, {row, zero}, {rows, panel});
+  return insert(b, addMatmul(b, task, input, tile), sums, {row, zero}, {rows, panel});
 }
 
 /// Rows [r, r + m) of the task into `dest`.
@@ -63,7 +63,7 @@ Value emitTile(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value
   OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, r}), zero = b.getIndexAttr(0), rows = b.getIndexAttr(m),
                panel = b.getIndexAttr(kPanel);
   Value input = inputRows(b, task, m, row);
-  if (task.part)
+  if (task.block)
     return addTile(b, task, m, r, input, dest);
   auto type = RankedTensorType::get({m, kPanel}, b.getF32Type());
   // Without an epilogue the sums are the result.
@@ -71,7 +71,7 @@ Value emitTile(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value
   bool direct = op.getEpilogue().empty() && !task.narrow;
   Value sums =
       direct ? extract(b, dest, {OpFoldResult(r), zero}, {rows, panel}, {m, kPanel}) : empty(b, type, {rows, panel});
-  sums = emitProducts(b, task, input, sums);
+  sums = emitMatmul(b, task, input, sums);
   if (direct)
     return insert(b, sums, dest, {OpFoldResult(r), zero}, {rows, panel});
   return finishTile(b, task, m, r, sums, dest);
@@ -83,14 +83,14 @@ Value emitTiles(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Valu
               [&](ImplicitLocOpBuilder &b, Value r, Value carried) { return emitTile(b, task, m, r, carried); });
 }
 
-/// A panel of 16 bits, [k, 32] or in pairs [k/2, 64], as [k, 32] of f32.
-Value widenPanel(ImplicitLocOpBuilder &b, Value weight, bool inPairs) {
-  int64_t units = cast<RankedTensorType>(weight.getType()).getDimSize(0), k = inPairs ? 2 * units : units;
+/// A panel of 16 bits, [k, 32] or VNNI-packed [k/2, 64], as [k, 32] of f32.
+Value widenPanel(ImplicitLocOpBuilder &b, Value weight, bool isVnniPacked) {
+  int64_t units = cast<RankedTensorType>(weight.getType()).getDimSize(0), k = isVnniPacked ? 2 * units : units;
   Value wide =
       empty(b, RankedTensorType::get({k, kPanel}, b.getF32Type()), {b.getIndexAttr(k), b.getIndexAttr(kPanel)});
   wide =
       loop(b, index(b, 0), index(b, units), 1, wide, [&](ImplicitLocOpBuilder &b, Value unit, Value carried) -> Value {
-        if (!inPairs)
+        if (!isVnniPacked)
           return writePanel(b, readPanel(b, weight, {unit, index(b, 0)}), carried, {unit, index(b, 0)});
         auto [even, odd] = readInterleaved(b, weight, {unit, index(b, 0)}, kPanel);
         Value first = arith::MulIOp::create(b, unit, index(b, 2)),
@@ -105,25 +105,25 @@ Value emitWidened(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Va
   Value trips = arith::MinSIOp::create(b, arith::SubIOp::create(b, to, from), index(b, 1));
   return loop(b, index(b, 0), trips, 1, dest, [&](ImplicitLocOpBuilder &b, Value, Value carried) {
     LinearTask wide = task;
-    Value panel = widenPanel(b, task.weight, task.inPairs);
+    Value panel = widenPanel(b, task.weight, task.isVnniPacked);
     OpFoldResult zero = b.getIndexAttr(0);
     wide.weight = extract(b, panel, {zero, zero}, {b.getIndexAttr(task.k), b.getIndexAttr(kPanel)}, {task.k, kPanel});
-    wide.inPairs = false;
+    wide.isVnniPacked = false;
     return emitTiles(b, wide, m, from, to, carried);
   });
 }
 
-/// Row r of the task, whose products are `own`, [1, 32]. A part's are added to the sums.
+/// Row r of the task, whose accumulators are `own`, [1, 32]. Those of a k block are added to the partial ones.
 Value emitRow(ImplicitLocOpBuilder &b, const LinearTask &task, Value r, Value own, Value dest) {
-  if (!task.part)
+  if (!task.block)
     return finishTile(b, task, 1, r, own, dest);
-  Value zero = index(b, 0), products = readPanel(b, own, {zero, zero});
-  Value sum = arith::AddFOp::create(b, readPanel(b, dest, {r, zero}), products);
-  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, task.part->fills, zero);
-  return writePanel(b, arith::SelectOp::create(b, isFirst, products, sum), dest, {r, zero});
+  Value zero = index(b, 0), added = readPanel(b, own, {zero, zero});
+  Value sum = arith::AddFOp::create(b, readPanel(b, dest, {r, zero}), added);
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, task.block->fills, zero);
+  return writePanel(b, arith::SelectOp::create(b, isFirst, added, sum), dest, {r, zero});
 }
 
-/// Rows [from, count), if there are any and the task has as many as a tile: the products of its last rows, of which
+/// Rows [from, count), if there are any and the task has as many as a tile: the matmul of its last rows, of which
 /// those that are not done go on.
 Value emitLastRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value from, Value count, Value dest) {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
@@ -137,7 +137,7 @@ Value emitLastRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value from, 
                 Value first = arith::SubIOp::create(b, count, index(b, m));
                 OpFoldResult row = affineOf(b, d0 + d1, {task.firstRow, OpFoldResult(first)});
                 Value sums = empty(b, RankedTensorType::get({m, kPanel}, b.getF32Type()), {all, panel});
-                sums = emitProducts(b, task, inputRows(b, task, m, row), sums);
+                sums = emitMatmul(b, task, inputRows(b, task, m, row), sums);
                 return loop(b, from, count, 1, carried, [&](ImplicitLocOpBuilder &b, Value r, Value rows) {
                   OpFoldResult place = affineOf(b, d0 - d1, {OpFoldResult(r), OpFoldResult(first)});
                   Value own = extract(b, sums, {place, zero}, {one, panel}, {1, kPanel});
@@ -171,7 +171,7 @@ Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value 
   // A matmul of f32 rows widens a panel of 16 bits.
   const bool isWidened = getElementTypeOrSelf(task.input.getType()).isF32() &&
                          getElementTypeOrSelf(task.weight.getType()).getIntOrFloatBitWidth() == 16;
-  const int64_t least = isWidened && task.inPairs ? *task.schedule->widenRows : 0;
+  const int64_t least = isWidened && task.isVnniPacked ? *task.schedule->widenRows : 0;
   return overRowTiles(b, task.schedule->rows, count, least, dest,
                       [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
                         return m == task.schedule->rows.front() && isWidened

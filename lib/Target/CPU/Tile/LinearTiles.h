@@ -4,12 +4,12 @@
 
 namespace rapt::tile {
 
-/// The products of rows [0, count) of the task with its panel: with the epilogue into `dest`, [rows of the task, 32 or
-/// width]; of a part of k onto the sums that `dest` is, [rows, 32].
+/// The matmul of rows [0, count) of the task and its panel: with the epilogue into `dest`, [rows of the task, 32 or
+/// width]; of a k block onto the accumulators `dest`, [rows, 32].
 Value multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value dest);
 
-/// The epilogue of rows [0, count), whose sums over all parts are `sums`, [rows, 32], into `dest`, [rows of the task,
-/// 32 or width].
+/// The epilogue of rows [0, count), whose accumulators over all k blocks are `sums`, [rows, 32], into `dest`, [rows of
+/// the task, 32 or width].
 Value finishRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value sums, Value dest);
 
 } // namespace rapt::tile

@@ -24,7 +24,7 @@ Value rowsLike(ImplicitLocOpBuilder &b, Value result, Value like) {
   return destination(b, result, {extent(b, like, 0), b.getIndexAttr(width)});
 }
 
-/// Activations, gates and sums that no product took into its epilogue.
+/// Activations, gates and sums that are in no epilogue of a matmul.
 struct TileElementwise : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
@@ -80,8 +80,8 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
     return arith::MulFOp::create(b, x, scale);
   }
 
-  /// Row `id` of a table in panels [rows/32, columns, 32], or in pairs: one element, or pair, of each line of a panel;
-  /// zero beyond the columns. `bytes` are those of a quantized table.
+  /// Row `id` of a table in panels [rows/32, columns, 32], or VNNI-packed: one element, or two, of each line of a
+  /// panel; zero beyond the columns. `bytes` are those of a quantized table.
   static Value fromPanels(ImplicitLocOpBuilder &b, attn::EmbeddingOp op, Value bytes, Value id, Value dest) {
     Value table = op.getTable();
     auto type = cast<RankedTensorType>(table.getType());
@@ -132,8 +132,9 @@ struct TileSelectRows : OpRewritePattern<attn::SelectRowsOp> {
   }
 };
 
-/// A row of bf16, whose columns beyond the input's are zero. Rows may have been written rounded.
-struct TileRoundRows : OpRewritePattern<attn_cpu::CastRowsOp> {
+/// A row of bf16, whose columns beyond the input's are zero. The cast is gone where the op that made the rows wrote
+/// bf16.
+struct TileCastRows : OpRewritePattern<attn_cpu::CastRowsOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn_cpu::CastRowsOp op, PatternRewriter &rewriter) const override {
@@ -224,6 +225,6 @@ struct TileMergeHeads : OpRewritePattern<attn::MergeHeadsOp> {
 
 void rapt::populateRowWiseTilingPatterns(RewritePatternSet &patterns) {
   patterns
-      .add<TileElementwise, TileEmbedding, TileSelectRows, TileRoundRows, TileColumn, TileSplitHeads, TileMergeHeads>(
+      .add<TileElementwise, TileEmbedding, TileSelectRows, TileCastRows, TileColumn, TileSplitHeads, TileMergeHeads>(
           patterns.getContext());
 }
