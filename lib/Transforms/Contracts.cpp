@@ -92,8 +92,13 @@ struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
   }
 };
 
-/// A layout is of one target, and the stage canonical of none.
+/// A layout is of one target, and the stage canonical of none. A bare kernel alone may say how its caller packs a
+/// weight.
 LogicalResult verifyNoLayout(Operation *op) {
+  auto layout = dyn_cast_or_null<attn::WeightLayoutInterface>(op->getAttr("layout"));
+  if (layout && !attn::isKernelModule(op->getParentOfType<ModuleOp>()))
+    return op->emitOpError() << "reads a weight in the layout " << layout
+                             << ": the canonical stage promises logical shapes";
   auto parameter = dyn_cast<attn::ParameterOp>(op);
   if (parameter && (parameter.getLayout() || parameter.getOffset() || parameter.getStride()))
     return op->emitOpError("has a layout, offset or stride: the canonical stage promises logical shapes");
@@ -105,6 +110,13 @@ LogicalResult verifyNoLayout(Operation *op) {
 
 /// The choices of a target, which knows its instructions, are of the stage laid-out.
 LogicalResult verifyNeutral(Operation *op) {
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (Dialect *dialect = attribute.getNameDialect();
+        attribute.getName() == attn::AttnDialect::scheduleAttr ||
+        (dialect && !isa<BuiltinDialect, attn::AttnDialect, arith::ArithDialect, func::FuncDialect,
+                         linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>(dialect)))
+      return op->emitOpError() << "has " << attribute.getName().getValue()
+                               << ": the canonical stage promises code of no target";
   if (op->hasAttr(attn::AttnDialect::targetAttr))
     return op->emitOpError() << "has " << attn::AttnDialect::targetAttr
                              << ": the canonical stage promises code of no target";

@@ -10,6 +10,40 @@ attn.parameter @w : tensor<2x64x32xf32> from [#attn.source<"w">] {layout = #attn
 
 // -----
 
+module attributes {attn.model = {}} {
+func.func @packed(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
+  // expected-error@+1 {{'attn.linear' op reads a weight in the layout #attn_cpu.panels<columns = 32, interleave = 1>: the canonical stage promises logical shapes}}
+  %y = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+}
+
+// -----
+
+// The caller of a bare kernel may pass a packed weight.
+func.func @kernel(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
+  %y = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+func.func @fused(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
+  // expected-error@+1 {{'attn.linear' op has attn_cpu.fused_into: the canonical stage promises code of no target}}
+  %up = attn.linear %x, %w {attn_cpu.fused_into = #attn_cpu.root<consumer>} : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  return %up : tensor<?x64xf32>
+}
+
+// -----
+
+func.func @scheduled(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
+  // expected-error@+1 {{'attn.linear' op has attn.schedule: the canonical stage promises code of no target}}
+  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<rows = 1>} : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
 func.func private @block()
 func.func @step() {
   // expected-error@+1 {{is left: the canonical stage promises that blocks are inlined into the layer loop}}

@@ -91,3 +91,11 @@ func.func private @optional(tensor<4xi32> {attn.optional = true})
 
 // expected-error@+1 {{attribute 'attn.dim' of argument 0 is none that the attn dialect has for an argument or result, found ["n"]}}
 func.func private @unknown_of_argument(tensor<?xf32> {attn.dim = ["n"]})
+
+// -----
+
+func.func @moves(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  // expected-error@+1 {{'attn.add' op attribute 'attn.moves' is an array of polynomials}}
+  %y = attn.add %x, %x {attn.moves = 8 : i64} : tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}
