@@ -28,4 +28,20 @@ def Attn_WeightLayoutInterface : AttrInterface<"WeightLayoutInterface"> {
   ];
 }
 
+def Attn_SourceTransformInterface : AttrInterface<"SourceTransformInterface"> {
+  let cppNamespace = "::rapt::attn";
+  let description = [{
+    A step from a tensor of a checkpoint to a parameter. It gives a shape for a shape; what it does to values is for the packer and the reference.
+  }];
+  let methods = [
+    InterfaceMethod<"The shape that a tensor of `shape` becomes; where there is none, tells why and fails.",
+      "::mlir::FailureOr<::llvm::SmallVector<int64_t>>", "shapeAfter",
+      (ins "::llvm::ArrayRef<int64_t>":$shape, "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError), "",
+      "return ::llvm::SmallVector<int64_t>(shape);">,
+    InterfaceMethod<"The shape that becomes `shape`; none where several do.",
+      "::std::optional<::llvm::SmallVector<int64_t>>", "shapeBefore", (ins "::llvm::ArrayRef<int64_t>":$shape), "",
+      "return ::llvm::SmallVector<int64_t>(shape);">
+  ];
+}
+
 #endif

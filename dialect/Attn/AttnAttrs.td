@@ -3,7 +3,7 @@
 #define RAPT_ATTN_ATTRS_TD
 
 include "dialect/Attn/AttnDialect.td"
-include "mlir/IR/AttrTypeBase.td"
+include "dialect/Attn/AttnSources.td"
 include "mlir/IR/EnumAttr.td"
 
 def Attn_ActivationKind : I32EnumAttr<"ActivationKind", "an activation function", [
@@ -54,25 +54,6 @@ def Attn_LayoutKind : I32EnumAttr<"LayoutKind", "how a parameter is laid out in 
   ]> {
   let cppNamespace = "::rapt::attn";
   let genSpecializedAttr = 0;
-}
-
-class Attn_Attr<string name, string attrMnemonic> : AttrDef<Attn_Dialect, name> {
-  let mnemonic = attrMnemonic;
-}
-
-def Attn_SourceAttr : Attn_Attr<"Source", "source"> {
-  let summary = "a tensor of the checkpoint that becomes (part of) a parameter";
-  let description = [{
-    `{layer}` in the name stands for the layer of a stacked parameter. With `transpose` the checkpoint stores [N, K]
-    (nn.Linear) where the parameter is [K, N]. `rows(a, b)` takes rows a to b - 1 of the checkpoint's tensor alone, as of
-    one that packs several projections.
-
-    Example: `#attn.source<"model.layers.{layer}.self_attn.q_proj.weight", transpose = true>`,
-    `#attn.source<"decoder.layers.{layer}.multihead_attn.in_proj_weight" rows(0, 512)>`
-  }];
-  let parameters = (ins StringRefParameter<"tensor name">:$name, DefaultValuedParameter<"bool", "false">:$transpose,
-                        OptionalArrayRefParameter<"int64_t", "first row and the one after the last">:$rows);
-  let assemblyFormat = "`<` $name (`rows` `(` $rows^ `)`)? (`,` `transpose` `=` $transpose^)? `>`";
 }
 
 def Attn_LayoutAttr : Attn_Attr<"Layout", "layout"> {

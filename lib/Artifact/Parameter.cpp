@@ -1,9 +1,6 @@
 //===- Parameter.cpp - Extents and offsets of packed parameters ----------------===//
 #include "lib/Artifact/Parameter.h"
 #include <algorithm>
-#include <cassert>
-#include <functional>
-#include <numeric>
 
 namespace rapt::artifact {
 
@@ -29,29 +26,6 @@ uint64_t alignUp64(uint64_t value) { return value > UINT64_MAX - 63 ? ~uint64_t(
 
 } // namespace
 
-std::string sourceName(const Source &source, int64_t layer) {
-  std::string name = source.name;
-  const std::string mark = "{layer}";
-  if (const size_t at = name.find(mark); at != std::string::npos)
-    name.replace(at, mark.size(), std::to_string(layer));
-  return name;
-}
-
-std::vector<int64_t> matrixShape(const std::vector<int64_t> &shape, int64_t rows, bool transpose) {
-  for (size_t cut = 1; shape.size() > 2 && cut < shape.size(); ++cut) {
-    const auto middle = shape.begin() + int64_t(cut);
-    auto product = [](auto from, auto to) { return std::accumulate(from, to, int64_t(1), std::multiplies<>()); };
-    const std::vector<int64_t> matrix = {product(shape.begin(), middle), product(middle, shape.end())};
-    if (matrix[transpose ? 1 : 0] == rows)
-      return matrix;
-  }
-  return shape;
-}
-
-std::vector<int64_t> vectorShape(const std::vector<int64_t> &shape) {
-  return shape.size() == 2 && shape[0] == 1 ? std::vector<int64_t>{shape[1]} : shape;
-}
-
 std::vector<std::string> sourceTensors(const std::vector<Parameter> &parameters) {
   std::vector<std::string> names;
   for (const Parameter &parameter : parameters)
@@ -65,11 +39,13 @@ std::vector<std::string> sourceTensors(const std::vector<Parameter> &parameters)
 
 PackedExtents packedExtents(const Parameter &parameter) {
   const auto &shape = parameter.shape;
-  assert((shape.size() == 1 || shape.size() == 2) && "a parameter is a vector or a matrix");
   const Layout &layout = parameter.layout;
-  const int64_t rows = shape.size() == 2 ? shape[0] : 1;
+  uint64_t above = 1;
+  for (size_t i = 0; i + 1 < shape.size(); ++i)
+    above = saturatingProduct(above, uint64_t(std::max<int64_t>(shape[i], 0)));
+  const int64_t rows = int64_t(std::min<uint64_t>(above, INT64_MAX));
   PackedExtents extents;
-  extents.columns = padGroups(shape.back(), layout.columnGroup, 32);
+  extents.columns = shape.empty() ? 1 : padGroups(shape.back(), layout.columnGroup, 32);
   const int64_t multiple = parameter.quantization ? 1 : std::max<int64_t>(layout.k, 1);
   extents.rows = padGroups(rows, layout.rowGroup, layout.rowGroup > 0 ? 32 : multiple);
   if (const Quantization &how = parameter.quantization) {

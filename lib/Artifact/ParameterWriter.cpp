@@ -16,38 +16,6 @@ constexpr size_t widePanelRowBytes = panelWidth * wideUnitBytes; // the longest 
 size_t unitBytesOf(const Parameter &parameter) { return parameter.layout.k * sizeOf(parameter.storage); }
 size_t panelRowBytesOf(const Parameter &parameter) { return panelWidth * unitBytesOf(parameter); }
 
-/// How an axis is cut into padded groups.
-struct Axis {
-  int64_t extent, group, padded; // logical extent; logical and padded size of one group
-
-  static Axis of(int64_t extent, int64_t group, int64_t paddedExtent) {
-    if (group <= 0 || group >= extent)
-      return {extent, extent, paddedExtent};
-    return {extent, group, padToPanel(group)};
-  }
-  /// The first logical index at or after padded index `position`.
-  int64_t logical(int64_t position) const {
-    return std::min(extent, position / padded * group + std::min(position % padded, group));
-  }
-  /// Calls body(padded, logical, count) for each run in which both advance together within [begin, end).
-  template <typename Body> void forRuns(int64_t begin, int64_t end, Body body) const {
-    while (begin < end) {
-      const int64_t groupEnd = std::min(end, (begin / padded + 1) * padded);
-      const int64_t first = logical(begin), count = std::min(logical(groupEnd) - first, groupEnd - begin);
-      if (count > 0)
-        body(begin, first, count);
-      begin = groupEnd;
-    }
-  }
-};
-
-std::string shapeText(const std::vector<int64_t> &shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
 /// Copies `rowCount` rows of `bytes`; the fixed case is one panel row of f32.
 void copyRows(const std::byte *source, size_t sourcePitch, std::byte *target, size_t targetPitch, int64_t rowCount,
               size_t bytes) {
@@ -79,25 +47,41 @@ void interleaveRows(const std::byte *source, size_t sourcePitch, std::byte *targ
 
 } // namespace
 
-std::byte *Scratch::reserve(unsigned slot, size_t bytes) {
-  if (capacity[slot] < bytes) {
-    memory[slot] = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    capacity[slot] = bytes;
+/// How an axis is cut into padded groups.
+struct ParameterWriter::Axis {
+  int64_t extent, group, padded; // logical extent; logical and padded size of one group
+
+  static Axis of(int64_t extent, int64_t group, int64_t paddedExtent) {
+    if (group <= 0 || group >= extent)
+      return {extent, extent, paddedExtent};
+    return {extent, group, padToPanel(group)};
   }
-  return memory[slot].get();
+  /// The first logical index at or after padded index `position`.
+  int64_t logical(int64_t position) const {
+    return std::min(extent, position / padded * group + std::min(position % padded, group));
+  }
+  /// Calls body(padded, logical, count) for each run in which both advance together within [begin, end).
+  template <typename Body> void forRuns(int64_t begin, int64_t end, Body body) const {
+    while (begin < end) {
+      const int64_t groupEnd = std::min(end, (begin / padded + 1) * padded);
+      const int64_t first = logical(begin), count = std::min(logical(groupEnd) - first, groupEnd - begin);
+      if (count > 0)
+        body(begin, first, count);
+      begin = groupEnd;
+    }
+  }
+};
+
+ParameterWriter::Axis ParameterWriter::rowAxis() const {
+  return Axis::of(rows, parameter->layout.rowGroup, extents.rows);
+}
+ParameterWriter::Axis ParameterWriter::columnAxis() const {
+  return Axis::of(columns, parameter->layout.columnGroup, extents.columns);
 }
 
 /// Padded rows [rowBegin, rowEnd) and columns [columnBegin, columnEnd).
 struct ParameterWriter::Block {
   int64_t rowBegin, rowEnd, columnBegin, columnEnd;
-};
-
-/// The part of one source tensor that a block needs, in the storage type, dense.
-struct ParameterWriter::Rectangle {
-  const std::byte *data;
-  int64_t rowBegin, rowEnd, columnBegin, columnEnd; ///< logical, columns counted over all sources
-  bool transposed;                                  ///< data is [columns][rows]
-  int64_t pitch() const { return transposed ? rowEnd - rowBegin : columnEnd - columnBegin; } ///< in elements
 };
 
 ParameterWriter::ParameterWriter(const Parameter &parameter, const TensorReader &reader)
@@ -107,12 +91,13 @@ std::string ParameterWriter::tensorName(int64_t layer, size_t source) const {
   return sourceName(parameter->sources[source], parameter->firstLayer + layer);
 }
 
-std::string ParameterWriter::tensorOf(int64_t layer, int64_t column) const {
-  const int64_t logical = Axis::of(columns, parameter->layout.columnGroup, extents.columns).logical(column);
-  size_t source = 0;
-  while (source + 1 < parameter->sources.size() && firstColumns[source + 1] <= logical)
-    ++source;
-  return tensorName(layer, source);
+std::string ParameterWriter::tensorOf(int64_t layer, int64_t row, int64_t column) const {
+  auto holding = [](const std::vector<int64_t> &begins, int64_t index) {
+    return size_t(std::upper_bound(begins.begin(), begins.end() - 1, index) - begins.begin()) - 1;
+  };
+  if (firstColumns.size() > 2)
+    return tensorName(layer, holding(firstColumns, columnAxis().logical(column)));
+  return tensorName(layer, holding(firstIndices, rowAxis().logical(row) / rowsBelow % firstIndices.back()));
 }
 
 Expected<ParameterWriter> ParameterWriter::create(const Parameter &parameter, const TensorReader &reader) {
@@ -125,11 +110,9 @@ Expected<ParameterWriter> ParameterWriter::create(const Parameter &parameter, co
 Status ParameterWriter::check() {
   const std::vector<int64_t> &shape = parameter->shape;
   const Layout &layout = parameter->layout;
-  if (shape.empty() || shape.size() > 2)
-    return Error{"shape " + shapeText(shape) + " is neither a vector nor a matrix"};
   for (int64_t extent : shape)
     if (extent < 1 || extent > (int64_t(1) << 40))
-      return Error{"shape " + shapeText(shape) + " has an extent below 1 or above 2^40"};
+      return Error{"shape " + textOf(shape) + " has an extent below 1 or above 2^40"};
   if (parameter->layers < 1 || parameter->sources.empty())
     return Error{std::to_string(parameter->layers) + " layers of " + std::to_string(parameter->sources.size()) +
                  " sources hold nothing"};
@@ -138,51 +121,71 @@ Status ParameterWriter::check() {
   if (layout.kind == Layout::RowMajor && layout.k != 1)
     return Error{"row-major with k = " + std::to_string(layout.k)};
   if (layout.kind == Layout::Panels && shape.size() != 2)
-    return Error{"panels of a vector"};
+    return Error{"panels of " + textOf(shape) + ", which is no matrix"};
   extents = packedExtents(*parameter);
   if (extents.bytes > (uint64_t(1) << 50))
-    return Error{"shape " + shapeText(shape) + " needs more than 2^50 bytes"};
-  rows = shape.size() == 2 ? shape[0] : 1;
-  columns = shape.back();
+    return Error{"shape " + textOf(shape) + " needs more than 2^50 bytes"};
+  columns = shape.empty() ? 1 : shape.back();
+  rows = std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>()) / columns;
+  if (Status status = checkSources(); !status)
+    return status;
   for (int64_t layer = 0; layer < parameter->layers; ++layer)
     if (Status status = checkLayer(layer); !status)
       return status;
   return {};
 }
 
+/// Each source gives its part of the shape, and all of them give all of it.
+Status ParameterWriter::checkSources() {
+  const Shape &shape = parameter->shape;
+  const size_t dim = size_t(parameter->join.dim);
+  const bool isJoined = parameter->sources.size() > 1 || parameter->join.kind == Join::Stack;
+  if (isJoined && dim >= shape.size())
+    return Error{"sources are joined along dim " + std::to_string(parameter->join.dim) + " of " + textOf(shape)};
+  firstIndices = {0};
+  for (const Source &source : parameter->sources) {
+    Expected<SourceReader> part = SourceReader::create(source, parameter->storage);
+    if (!part)
+      return Error{"source '" + source.name + "': " + part.error().message};
+    if (parameter->join.kind == Join::Stack && dim <= part->getShape().size())
+      part->addDim(parameter->join.dim);
+    Shape own = part->getShape();
+    const int64_t extent = isJoined && own.size() == shape.size() ? own[dim] : 0;
+    if (extent > 0)
+      own[dim] = shape[dim];
+    if (own != shape)
+      return Error{"source '" + source.name + "' gives " + textOf(part->getShape()) + ", which is no part of " +
+                   textOf(shape)};
+    firstIndices.push_back(firstIndices.back() + extent);
+    parts.push_back(std::move(*part));
+  }
+  if (isJoined && firstIndices.back() != shape[dim])
+    return Error{"the sources have " + std::to_string(firstIndices.back()) + " along dim " + std::to_string(dim) +
+                 " of " + textOf(shape)};
+  if (!isJoined)
+    firstIndices.back() = 1;
+  const bool isByColumns = parts.size() > 1 && dim + 1 == shape.size();
+  firstColumns = isByColumns ? firstIndices : std::vector<int64_t>{0, columns};
+  for (size_t i = dim + 1; parts.size() > 1 && i + 1 < shape.size(); ++i)
+    rowsBelow *= shape[i];
+  return {};
+}
+
+/// The checkpoint has the tensors that the sources say.
 Status ParameterWriter::checkLayer(int64_t layer) {
-  std::vector<int64_t> begins = {0};
   for (size_t i = 0; i < parameter->sources.size(); ++i) {
     const Source &source = parameter->sources[i];
     const std::string name = tensorName(layer, i);
     const TensorInfo *info = reader->find(name);
     if (!info)
       return Error{"tensor '" + name + "' is missing"};
-    const bool flip = source.transpose, isMatrix = parameter->shape.size() == 2;
-    std::vector<int64_t> taken = info->shape;
-    if (source.endRow != Source::allRows) {
-      if (taken.empty() || source.beginRow < 0 || source.endRow <= source.beginRow || source.endRow > taken[0])
-        return Error{"tensor '" + name + "' is " + shapeText(info->shape) + ", which has no rows " +
-                     std::to_string(source.beginRow) + " to " + std::to_string(source.endRow)};
-      taken[0] = source.endRow - source.beginRow;
-    }
-    const std::vector<int64_t> shape = isMatrix ? matrixShape(taken, rows, flip) : vectorShape(taken);
-    if (shape.size() != parameter->shape.size() || (flip && !isMatrix) || (isMatrix && shape[flip ? 1 : 0] != rows))
-      return Error{"tensor '" + name + "' is " + shapeText(info->shape) + ", which gives no part of " +
-                   shapeText(parameter->shape) + (flip ? " transposed" : "")};
-    const int64_t own = shape[flip ? 0 : shape.size() - 1];
-    if (own < 1 || own > columns - begins.back())
-      return Error{"tensor '" + name + "' is " + shapeText(info->shape) + ": column " +
-                   std::to_string(begins.back() + own) + " of " + std::to_string(columns)};
-    begins.push_back(begins.back() + own);
+    if (info->shape == source.shape)
+      continue;
+    std::string text = "tensor '" + name + "' is " + textOf(info->shape) + ", expected " + textOf(source.shape);
+    if (!source.transforms.empty())
+      text += ", which " + textOf(source.transforms) + " makes " + textOf(parts[i].getShape());
+    return Error{text};
   }
-  if (begins.back() != columns)
-    return Error{"the sources of layer " + std::to_string(parameter->firstLayer + layer) + " have " +
-                 std::to_string(begins.back()) + " columns, the parameter has " + std::to_string(columns)};
-  if (layer > 0 && begins != firstColumns)
-    return Error{"the sources of layer " + std::to_string(parameter->firstLayer + layer) +
-                 " are cut differently from the first layer's"};
-  firstColumns = std::move(begins);
   return {};
 }
 
@@ -233,8 +236,7 @@ Status ParameterWriter::writePanelUnits(int64_t layer, uint64_t begin, uint64_t 
 
 /// `block` is whole panels, or a range of rows of one panel; `target` receives them one after another.
 Status ParameterWriter::writePanels(int64_t layer, const Block &block, std::byte *target, Scratch &scratch) const {
-  const Axis rowAxis = Axis::of(rows, parameter->layout.rowGroup, extents.rows);
-  const Axis columnAxis = Axis::of(columns, parameter->layout.columnGroup, extents.columns);
+  const Axis rowAxis = this->rowAxis(), columnAxis = this->columnAxis();
   const int64_t used = (rowAxis.logical(block.rowEnd) - rowAxis.logical(block.rowBegin)) *
                        (columnAxis.logical(block.columnEnd) - columnAxis.logical(block.columnBegin));
   const int64_t all = (block.rowEnd - block.rowBegin) * (block.columnEnd - block.columnBegin);
@@ -243,8 +245,8 @@ Status ParameterWriter::writePanels(int64_t layer, const Block &block, std::byte
   if (used == 0)
     return {};
   const size_t panelBytes = (block.rowEnd - block.rowBegin) / parameter->layout.k * panelRowBytesOf(*parameter);
-  for (size_t source = 0; source < parameter->sources.size(); ++source) {
-    Expected<Rectangle> rectangle = load(layer, source, block, scratch, nullptr);
+  for (size_t band = 0; band + 1 < firstColumns.size(); ++band) {
+    Expected<Rectangle> rectangle = load(layer, band, block, scratch, nullptr);
     if (!rectangle)
       return rectangle.error();
     for (int64_t panel = block.columnBegin; panel < block.columnEnd; panel += panelWidth)
@@ -256,18 +258,18 @@ Status ParameterWriter::writePanels(int64_t layer, const Block &block, std::byte
 /// Writes what `rectangle` gives to the panel whose first padded column is `panel`.
 void ParameterWriter::arrangePanel(const Rectangle &rectangle, const Block &block, int64_t panel,
                                    std::byte *target) const {
-  const Axis rowAxis = Axis::of(rows, parameter->layout.rowGroup, extents.rows);
-  const Axis columnAxis = Axis::of(columns, parameter->layout.columnGroup, extents.columns);
+  const Axis rowAxis = this->rowAxis(), columnAxis = this->columnAxis();
   const int64_t k = parameter->layout.k, element = sizeOf(parameter->storage);
   const int64_t panelFirst = columnAxis.logical(panel), panelLast = columnAxis.logical(panel + panelWidth);
-  const int64_t first = std::max(panelFirst, rectangle.columnBegin), last = std::min(panelLast, rectangle.columnEnd);
+  const int64_t first = std::max(panelFirst, rectangle.columns.begin),
+                last = std::min(panelLast, rectangle.columns.end);
   if (first >= last)
     return;
   const int64_t lanes = last - first, pitch = rectangle.pitch() * element;
   const size_t unitBytes = unitBytesOf(*parameter), panelRowBytes = panelRowBytesOf(*parameter);
   std::byte *lane = target + (first - panelFirst) * unitBytes;
   rowAxis.forRuns(block.rowBegin, block.rowEnd, [&](int64_t padded, int64_t logical, int64_t count) {
-    const int64_t row = logical - rectangle.rowBegin, column = first - rectangle.columnBegin;
+    const int64_t row = logical - rectangle.rows.begin, column = first - rectangle.columns.begin;
     std::byte *out = lane + (padded - block.rowBegin) / k * panelRowBytes;
     if (!rectangle.transposed) {
       const std::byte *in = rectangle.data + row * pitch + column * element;
@@ -306,17 +308,16 @@ Status ParameterWriter::writeRowMajor(int64_t layer, uint64_t begin, uint64_t en
 
 /// `block` is whole rows, or a range of columns of one row; `target` receives it densely.
 Status ParameterWriter::writeRows(int64_t layer, const Block &block, std::byte *target, Scratch &scratch) const {
-  const Axis rowAxis = Axis::of(rows, parameter->layout.rowGroup, extents.rows);
-  const Axis columnAxis = Axis::of(columns, parameter->layout.columnGroup, extents.columns);
+  const Axis rowAxis = this->rowAxis(), columnAxis = this->columnAxis();
   const int64_t element = sizeOf(parameter->storage), width = block.columnEnd - block.columnBegin;
   const int64_t used = (rowAxis.logical(block.rowEnd) - rowAxis.logical(block.rowBegin)) *
                        (columnAxis.logical(block.columnEnd) - columnAxis.logical(block.columnBegin));
   const int64_t all = (block.rowEnd - block.rowBegin) * width;
   if (used != all)
     std::memset(target, 0, all * element);
-  for (size_t source = 0; source < parameter->sources.size() && used != 0; ++source) {
-    const bool direct = used == all && parameter->sources.size() == 1;
-    Expected<Rectangle> rectangle = load(layer, source, block, scratch, direct ? target : nullptr);
+  for (size_t band = 0; band + 1 < firstColumns.size() && used != 0; ++band) {
+    const bool direct = used == all && firstColumns.size() == 2;
+    Expected<Rectangle> rectangle = load(layer, band, block, scratch, direct ? target : nullptr);
     if (!rectangle)
       return rectangle.error();
     if (rectangle->data == target)
@@ -324,11 +325,11 @@ Status ParameterWriter::writeRows(int64_t layer, const Block &block, std::byte *
     const int64_t pitch = rectangle->pitch() * element;
     rowAxis.forRuns(block.rowBegin, block.rowEnd, [&](int64_t paddedRow, int64_t row, int64_t rowCount) {
       columnAxis.forRuns(block.columnBegin, block.columnEnd, [&](int64_t paddedColumn, int64_t column, int64_t count) {
-        const int64_t first = std::max(column, rectangle->columnBegin);
-        const int64_t lanes = std::min(column + count, rectangle->columnEnd) - first;
+        const int64_t first = std::max(column, rectangle->columns.begin);
+        const int64_t lanes = std::min(column + count, rectangle->columns.end) - first;
         if (lanes <= 0)
           return;
-        const int64_t inRow = row - rectangle->rowBegin, inColumn = first - rectangle->columnBegin;
+        const int64_t inRow = row - rectangle->rows.begin, inColumn = first - rectangle->columns.begin;
         std::byte *out =
             target +
             ((paddedRow - block.rowBegin) * width + paddedColumn - block.columnBegin + (first - column)) * element;
@@ -344,55 +345,49 @@ Status ParameterWriter::writeRows(int64_t layer, const Block &block, std::byte *
   return {};
 }
 
-/// Reads what `block` needs of one source and converts it to the storage type. With `direct`, dense row-major values
-/// go there instead of into the scratch memory.
-Expected<ParameterWriter::Rectangle> ParameterWriter::load(int64_t layer, size_t source, const Block &block,
-                                                           Scratch &scratch, std::byte *direct) const {
-  const Axis rowAxis = Axis::of(rows, parameter->layout.rowGroup, extents.rows);
-  const Axis columnAxis = Axis::of(columns, parameter->layout.columnGroup, extents.columns);
-  Rectangle r;
-  r.transposed = parameter->sources[source].transpose;
-  r.rowBegin = rowAxis.logical(block.rowBegin);
-  r.rowEnd = rowAxis.logical(block.rowEnd);
-  r.columnBegin = std::max(columnAxis.logical(block.columnBegin), firstColumns[source]);
-  r.columnEnd = std::max(r.columnBegin, std::min(columnAxis.logical(block.columnEnd), firstColumns[source + 1]));
-  r.data = scratch.reserve(0, 0);
-  const int64_t rowCount = r.rowEnd - r.rowBegin, columnCount = r.columnEnd - r.columnBegin;
-  if (rowCount == 0 || columnCount == 0)
-    return r;
+/// The values of one band that `block` needs, in the storage type. With `direct`, dense row-major values go there where
+/// they can.
+Expected<Rectangle> ParameterWriter::load(int64_t layer, size_t band, const Block &block, Scratch &scratch,
+                                          std::byte *direct) const {
+  const Axis rowAxis = this->rowAxis(), columnAxis = this->columnAxis();
+  const int64_t first = firstColumns[band];
+  const Range rowRange = {rowAxis.logical(block.rowBegin), rowAxis.logical(block.rowEnd)};
+  const int64_t begin = std::max(columnAxis.logical(block.columnBegin), first);
+  const int64_t end = std::max(begin, std::min(columnAxis.logical(block.columnEnd), firstColumns[band + 1]));
+  if (firstColumns.size() == 2 && parts.size() > 1)
+    return joinRows(layer, rowRange, {begin, end}, scratch, direct);
+  Expected<Rectangle> part =
+      parts[band].load(*reader, tensorName(layer, band), rowRange, {begin - first, end - first}, scratch, direct);
+  if (part)
+    part->columns = {begin, end};
+  return part;
+}
 
-  const std::string name = tensorName(layer, source);
-  const auto &[type, shape] = *reader->find(name);
-  const int64_t element = sizeOf(type), count = rowCount * columnCount;
-  // The elements before the rows that the source takes.
-  const int64_t before =
-      std::accumulate(shape.begin() + 1, shape.end(), parameter->sources[source].beginRow, std::multiplies<>());
-  const int64_t ownColumns = firstColumns[source + 1] - firstColumns[source];
-  const int64_t outerBegin = r.transposed ? r.columnBegin - firstColumns[source] : r.rowBegin;
-  const int64_t innerBegin = r.transposed ? r.rowBegin : r.columnBegin - firstColumns[source];
-  const int64_t innerExtent = r.transposed ? rows : ownColumns;
-  int64_t outerCount = r.transposed ? columnCount : rowCount, innerCount = count / outerCount;
-  if (innerCount == innerExtent) { // neighboring rows: one read
-    innerCount = count;
-    outerCount = 1;
+/// Rows of sources that are joined along another dim than the columns.
+Expected<Rectangle> ParameterWriter::joinRows(int64_t layer, Range rowRange, Range columnRange, Scratch &scratch,
+                                              std::byte *direct) const {
+  const size_t element = sizeOf(parameter->storage), pitch = size_t(columnRange.size()) * element;
+  std::byte *all = direct ? direct : scratch.reserve(Scratch::Joined, size_t(rowRange.size()) * pitch);
+  const int64_t extent = firstIndices.back();
+  for (int64_t row = rowRange.begin, end; row < rowRange.end; row = end) {
+    const int64_t above = row / rowsBelow / extent, index = row / rowsBelow % extent;
+    const size_t i =
+        size_t(std::upper_bound(firstIndices.begin(), firstIndices.end(), index) - firstIndices.begin()) - 1;
+    const int64_t begins = (above * extent + firstIndices[i]) * rowsBelow; // row at which this part of the source does
+    end = std::min(rowRange.end, (above * extent + firstIndices[i + 1]) * rowsBelow);
+    const int64_t own = above * (firstIndices[i + 1] - firstIndices[i]) * rowsBelow + row - begins;
+    std::byte *target = all + size_t(row - rowRange.begin) * pitch;
+    Expected<Rectangle> part =
+        parts[i].load(*reader, tensorName(layer, i), {own, own + end - row}, columnRange, scratch, target);
+    if (!part)
+      return part.error();
+    if (part->transposed)
+      transpose(part->data, size_t(part->pitch()) * element, target, pitch, size_t(columnRange.size()),
+                size_t(end - row), element);
+    else if (part->data != target)
+      std::memcpy(target, part->data, size_t(end - row) * pitch);
   }
-  const bool same = type == parameter->storage, useDirect = direct && !r.transposed;
-  std::byte *raw = same && useDirect ? direct : scratch.reserve(0, count * element);
-  for (int64_t i = 0; i < outerCount; ++i) {
-    const uint64_t offset = uint64_t(before + (outerBegin + i) * innerExtent + innerBegin) * element;
-    Status status = reader->read(name, offset, {raw + i * innerCount * element, size_t(innerCount * element)});
-    if (!status)
-      return status.error();
-  }
-  r.data = raw;
-  if (same)
-    return r;
-  std::byte *converted = useDirect ? direct : scratch.reserve(1, count * sizeOf(parameter->storage));
-  if (!convert(raw, type, converted, parameter->storage, count))
-    return Error{"tensor '" + name + "' holds a finite value too large for " + nameOf(parameter->storage) +
-                 "; compile with another --dtype"};
-  r.data = converted;
-  return r;
+  return Rectangle{all, rowRange, columnRange, /*transposed=*/false};
 }
 
 } // namespace rapt::artifact

@@ -5,22 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "lib/Artifact/TensorReader.h"
-#include <memory>
+#include "lib/Artifact/SourceReader.h"
 
 namespace rapt::artifact {
-
-/// Memory one thread reuses between calls.
-class Scratch {
-public:
-  /// At least `bytes` of uninitialized memory; the previous content is lost. Three slots: raw values, converted ones,
-  /// and panels that are then quantized.
-  std::byte *reserve(unsigned slot, size_t bytes);
-
-private:
-  std::unique_ptr<std::byte[]> memory[3];
-  size_t capacity[3] = {0, 0, 0};
-};
 
 /// One parameter whose sources have been looked up and whose shapes agree.
 class ParameterWriter {
@@ -32,32 +19,41 @@ public:
   /// layer's end. Padding becomes zero. Safe from several threads, each with its own scratch.
   Status write(int64_t layer, uint64_t begin, std::span<std::byte> target, Scratch &scratch) const;
 
-  /// Name of the tensor that gives padded column `column` of a layer.
-  std::string tensorOf(int64_t layer, int64_t column) const;
+  /// Name of the tensor that gives the element at a padded row and column of a layer.
+  std::string tensorOf(int64_t layer, int64_t row, int64_t column) const;
 
   const Parameter &getParameter() const { return *parameter; }
   const PackedExtents &getExtents() const { return extents; }
 
 private:
   struct Block; // a rectangle of padded rows and columns
-  struct Rectangle;
 
   ParameterWriter(const Parameter &parameter, const TensorReader &reader);
   Status check();
+  Status checkSources();
   Status checkLayer(int64_t layer);
   Status writePanelUnits(int64_t layer, uint64_t begin, uint64_t end, std::byte *target, Scratch &scratch) const;
   Status writePanels(int64_t layer, const Block &block, std::byte *target, Scratch &scratch) const;
   Status writeRowMajor(int64_t layer, uint64_t begin, uint64_t end, std::byte *target, Scratch &scratch) const;
   Status writeRows(int64_t layer, const Block &block, std::byte *target, Scratch &scratch) const;
-  Expected<Rectangle> load(int64_t layer, size_t source, const Block &block, Scratch &scratch, std::byte *direct) const;
+  Expected<Rectangle> load(int64_t layer, size_t band, const Block &block, Scratch &scratch, std::byte *direct) const;
+  Expected<Rectangle> joinRows(int64_t layer, Range rowRange, Range columnRange, Scratch &scratch,
+                               std::byte *direct) const;
   std::string tensorName(int64_t layer, size_t source) const;
+  struct Axis;
+  Axis rowAxis() const;
+  Axis columnAxis() const;
   void arrangePanel(const Rectangle &rectangle, const Block &block, int64_t panel, std::byte *target) const;
 
   const Parameter *parameter;
   const TensorReader *reader;
   PackedExtents extents;
-  int64_t rows = 1, columns = 0;     ///< logical
-  std::vector<int64_t> firstColumns; ///< logical column each source begins at; one more for the end
+  int64_t rows = 1, columns = 0; ///< logical
+  std::vector<SourceReader> parts;
+  /// A band is the columns of one source, or all of them where sources are joined along other dims.
+  std::vector<int64_t> firstColumns; ///< logical column each band begins at; one more for the end
+  std::vector<int64_t> firstIndices; ///< index each source begins at along the joined dim; one more for the end
+  int64_t rowsBelow = 1;             ///< rows of one index of the joined dim, where that is not the last
 };
 
 } // namespace rapt::artifact

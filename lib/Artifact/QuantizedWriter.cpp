@@ -1,6 +1,7 @@
 //===- QuantizedWriter.cpp - Bytes of one quantized parameter ------------------===//
 #include "lib/Artifact/QuantizedWriter.h"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace rapt::artifact {
@@ -49,7 +50,7 @@ Status QuantizedWriter::write(int64_t layer, uint64_t begin, std::span<std::byte
     const int64_t endRow =
         whole > 0 ? (panel + whole) * rows : panel * rows + std::min(rows, (group + count) * groupRows);
     const size_t bytes = size_t(uint64_t(endRow - firstRow) * rowBytes);
-    std::byte *memory = scratch.reserve(2, bytes);
+    std::byte *memory = scratch.reserve(Scratch::Panels, bytes);
     if (Status status = floats.write(layer, uint64_t(firstRow) * rowBytes, {memory, bytes}, scratch); !status)
       return status;
     for (int64_t i = unit; i < unit + count; ++i) {
@@ -67,9 +68,14 @@ Status QuantizedWriter::writeUnit(int64_t layer, int64_t unit, const float *pane
                                   std::span<std::byte> target, QuantizationError &error) const {
   const int64_t count = std::min(groupRows, rows - unit % groups * groupRows);
   QuantizedGroup group;
-  if (int column = quantize(panel, count, how, group); column >= 0)
-    return Error{"parameter '" + name + "': tensor '" + floats.tensorOf(layer, unit / groups * panelWidth + column) +
+  if (int column = quantize(panel, count, how, group); column >= 0) {
+    int64_t row = 0;
+    while (row + 1 < count && std::isfinite(panel[row * panelWidth + column]))
+      ++row;
+    return Error{"parameter '" + name + "': tensor '" +
+                 floats.tensorOf(layer, unit % groups * groupRows + row, unit / groups * panelWidth + column) +
                  "' holds NaN or infinity, which cannot be quantized"};
+  }
   const uint64_t from = uint64_t(unit) * groupBytes, end = begin + target.size();
   if (from >= begin)
     for (int64_t row = 0; row < count; ++row)

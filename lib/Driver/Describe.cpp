@@ -3,6 +3,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -21,6 +22,19 @@ std::optional<artifact::DType> storageOf(Type type) {
   return std::nullopt;
 }
 
+artifact::Source describe(attn::SourceAttr source, ArrayRef<int64_t> shape) {
+  artifact::Source result{source.getName().str(), shape.vec()};
+  for (Attribute transform : source.getTransforms())
+    result.transforms.push_back(
+        llvm::TypeSwitch<Attribute, artifact::Transform>(transform)
+            .Case([](attn::SliceAttr step) { return artifact::Slice{step.getDim(), step.getBegin(), step.getEnd()}; })
+            .Case([](attn::TransposeAttr step) { return artifact::Transpose{step.getOrder().vec()}; })
+            .Case([](attn::ReshapeAttr step) { return artifact::Reshape{step.getShape().vec()}; })
+            .Case([](attn::CastAttr step) { return artifact::Cast{*storageOf(step.getType())}; })
+            .Case([](attn::ScaleAttr step) { return artifact::Scale{step.getFactor().convertToFloat()}; }));
+  return result;
+}
+
 Expected<artifact::Parameter> describe(attn::ParameterOp op) {
   auto wrong = [&](const std::string &what) { return Error{"parameter '" + op.getSymName().str() + "' " + what}; };
   std::optional<attn::LayoutAttr> layout = op.getLayout();
@@ -29,20 +43,17 @@ Expected<artifact::Parameter> describe(attn::ParameterOp op) {
     return wrong("has no place in the weight file");
   if (!storage)
     return wrong("has a storage type that weight files do not have");
-  if (layout->getShape().empty() || layout->getShape().size() > 2)
-    return wrong("is neither a vector nor a matrix");
   artifact::Parameter parameter;
   parameter.name = op.getSymName().str();
   parameter.storage = *storage;
   parameter.shape.assign(layout->getShape().begin(), layout->getShape().end());
   parameter.layers = op.getLayers().value_or(1);
   parameter.firstLayer = op.getFirstLayer();
-  for (Attribute attribute : op.getSources()) {
-    auto source = cast<attn::SourceAttr>(attribute);
-    ArrayRef<int64_t> rows = source.getRows();
-    parameter.sources.push_back({source.getName().str(), source.getTranspose(), rows.empty() ? 0 : rows[0],
-                                 rows.empty() ? artifact::Source::allRows : rows[1]});
-  }
+  for (auto source : op.getSources().getAsRange<attn::SourceAttr>())
+    parameter.sources.push_back(describe(source, op.getStoredShape(source)));
+  if (std::optional<attn::JoinAttr> join = op.getJoin())
+    parameter.join = {join->getKind() == attn::JoinKind::stack ? artifact::Join::Stack : artifact::Join::Concat,
+                      join->getDim()};
   parameter.layout.kind =
       layout->getKind() == attn::LayoutKind::panels ? artifact::Layout::Panels : artifact::Layout::RowMajor;
   parameter.layout.columnGroup = layout->getColumnGroup();

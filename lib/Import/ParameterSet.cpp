@@ -9,43 +9,34 @@ using namespace rapt;
 using namespace rapt::importing;
 
 void ParameterSet::add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init) {
-  weights.push_back({std::move(symbol), std::move(tensor), shape, shape, init, std::nullopt, false, {}});
+  weights.push_back({std::move(symbol), {std::move(tensor), shape}, shape, init, std::nullopt, false, {}});
 }
 
-void ParameterSet::addView(std::string symbol, std::string tensor, std::vector<int64_t> shape,
-                           std::vector<int64_t> stored, huggingface::Init init) {
-  weights.push_back(
-      {std::move(symbol), std::move(tensor), std::move(shape), std::move(stored), init, std::nullopt, false, {}});
-}
-
-void ParameterSet::addTransposed(std::string symbol, std::string tensor, std::vector<int64_t> stored,
-                                 huggingface::Init init) {
-  addView(std::move(symbol), std::move(tensor), {stored[1], stored[0]}, stored, init);
-  weights.back().transposed = true;
+void ParameterSet::addTransformed(std::string symbol, artifact::Source source, huggingface::Init init,
+                                  std::optional<Stack> stack) {
+  std::vector<artifact::Transform> steps = std::exchange(source.transforms, {});
+  std::vector<int64_t> shape = source.shape;
+  for (artifact::Transform &step : steps) {
+    Expected<artifact::Shape> after = artifact::shapeAfter(step, shape);
+    assert(after && "the family's transforms fit the shape that it gives");
+    const bool isTurned = std::holds_alternative<artifact::Transpose>(step);
+    if (*after != shape || isTurned)
+      source.transforms.push_back(std::move(step));
+    shape = std::move(*after);
+  }
+  weights.push_back({std::move(symbol), std::move(source), std::move(shape), init, std::move(stack), false, {}});
 }
 
 void ParameterSet::addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape,
                             huggingface::Init init) {
-  weights.push_back({std::move(symbol), std::move(tensor), shape, shape, init, std::nullopt, true, {}});
+  add(std::move(symbol), std::move(tensor), std::move(shape), init);
+  weights.back().isTable = true;
 }
 
 void ParameterSet::addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                               huggingface::Init init) {
-  weights.push_back({std::move(symbol), std::move(tensor), shape, shape, init, stack, false, {}});
-}
-
-void ParameterSet::addStackedTransposed(const Stack &stack, std::string symbol, std::string tensor,
-                                        std::vector<int64_t> stored, huggingface::Init init) {
-  addTransposed(std::move(symbol), std::move(tensor), std::move(stored), init);
+  add(std::move(symbol), std::move(tensor), std::move(shape), init);
   weights.back().stack = stack;
-}
-
-void ParameterSet::addStackedRows(const Stack &stack, std::string symbol, std::string tensor,
-                                  std::vector<int64_t> shape, int64_t first, int64_t rows, huggingface::Init init) {
-  std::vector<int64_t> stored = shape;
-  stored[0] = rows;
-  weights.push_back(
-      {std::move(symbol), std::move(tensor), std::move(shape), std::move(stored), init, stack, false, {}, first});
 }
 
 void ParameterSet::addHead(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
@@ -59,7 +50,7 @@ void ParameterSet::addHead(std::string symbol, std::string tensor, std::vector<i
 Status ParameterSet::resolveHead(huggingface::ModelDescription &model) {
   if (tiedTable.empty())
     return {};
-  Expected<bool> isTied = isHeadTied(model, find(headSymbol)->tensor, find(tiedTable)->tensor);
+  Expected<bool> isTied = isHeadTied(model, find(headSymbol)->source.name, find(tiedTable)->source.name);
   if (!isTied)
     return isTied.error();
   if (*isTied) {
@@ -75,16 +66,13 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, std::initiali
   std::vector<huggingface::TensorRequest> requests;
   for (const Weight &weight : weights) {
     if (!weight.stack) {
-      requests.push_back({weight.tensor, weight.stored, weight.init});
+      requests.push_back({weight.source.name, weight.source.shape, weight.init});
       continue;
     }
-    size_t at = StringRef(weight.tensor).find(layerPlaceholder);
-    assert(at != StringRef::npos && "a stacked weight's name must hold {layer}");
-    for (int64_t layer = 0; layer < weight.stack->layers; ++layer) {
-      std::string name = weight.tensor;
-      name.replace(at, layerPlaceholder.size(), std::to_string(weight.stack->first + layer));
-      requests.push_back({std::move(name), weight.stored, weight.init});
-    }
+    assert(StringRef(weight.source.name).contains(layerPlaceholder) && "a stacked weight's name must hold {layer}");
+    for (int64_t layer = 0; layer < weight.stack->layers; ++layer)
+      requests.push_back(
+          {artifact::sourceName(weight.source, weight.stack->first + layer), weight.source.shape, weight.init});
   }
   Expected<std::vector<huggingface::ResolvedTensor>> resolved = model.resolve(std::move(requests), ignored);
   if (!resolved)
@@ -122,14 +110,31 @@ RankedTensorType ParameterSet::sliceType(MLIRContext *context, const Weight &wei
   return RankedTensorType::get(weight.shape, elementType(context, run.dtype));
 }
 
+static attn::SourceTransformInterface toAttribute(MLIRContext *context, const artifact::Transform &transform) {
+  if (const auto *slice = std::get_if<artifact::Slice>(&transform))
+    return attn::SliceAttr::get(context, slice->dim, slice->begin, slice->end);
+  if (const auto *transpose = std::get_if<artifact::Transpose>(&transform))
+    return attn::TransposeAttr::get(context, transpose->order);
+  if (const auto *reshape = std::get_if<artifact::Reshape>(&transform))
+    return attn::ReshapeAttr::get(context, reshape->shape);
+  if (const auto *cast = std::get_if<artifact::Cast>(&transform))
+    return attn::CastAttr::get(context, mlir::cast<FloatType>(elementType(context, cast->type)));
+  return attn::ScaleAttr::get(context, APFloat(std::get<artifact::Scale>(transform).factor));
+}
+
+/// The shape is left out where the parameter's type tells it.
+static attn::SourceAttr toAttribute(MLIRContext *context, const artifact::Source &source) {
+  auto transforms = llvm::map_to_vector(
+      source.transforms, [&](const artifact::Transform &transform) { return toAttribute(context, transform); });
+  auto result = attn::SourceAttr::get(context, source.name, /*shape=*/nullptr, transforms);
+  return result.storedShape(*artifact::shapeOf(source)) ? result : result.withShape(source.shape);
+}
+
 void ParameterSet::declare(OpBuilder &builder) const {
   MLIRContext *context = builder.getContext();
   for (const Weight &weight : weights) {
-    Location loc = NameLoc::get(builder.getStringAttr(weight.tensor));
-    SmallVector<int64_t, 2> rows;
-    if (weight.isPart())
-      rows = {weight.firstRow, weight.firstRow + weight.shape[0]};
-    auto source = attn::SourceAttr::get(context, weight.tensor, weight.transposed, rows);
+    Location loc = NameLoc::get(builder.getStringAttr(weight.source.name));
+    attn::SourceAttr source = toAttribute(context, weight.source);
     for (const Run &run : weight.runs) {
       RankedTensorType type = sliceType(context, weight, run);
       IntegerAttr layers;
@@ -140,7 +145,7 @@ void ParameterSet::declare(OpBuilder &builder) const {
         layers = builder.getI64IntegerAttr(run.count);
       }
       attn::ParameterOp::create(builder, loc, builder.getStringAttr(run.symbol), TypeAttr::get(type), layers,
-                                builder.getI64IntegerAttr(run.first), builder.getArrayAttr({source}),
+                                builder.getI64IntegerAttr(run.first), /*join=*/nullptr, builder.getArrayAttr({source}),
                                 /*layout=*/nullptr, /*offset=*/nullptr, /*stride=*/nullptr);
     }
   }

@@ -33,23 +33,16 @@ class ParameterSet {
 public:
   /// A weight that exists once. `shape` is as the checkpoint has it, [in, out] or [rows, columns] or [columns].
   void add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init);
-  /// Adds a tensor that is [rows, columns] by grouping its dims: the kernel of a convolution, [out, channels, height,
-  /// width], as the matrix of a matmul, or rows below dims of 1. `stored` is the checkpoint's shape.
-  void addView(std::string symbol, std::string tensor, std::vector<int64_t> shape, std::vector<int64_t> stored,
-               huggingface::Init init);
-  /// Adds a matrix that is used as its transpose: `stored` is the checkpoint's shape, [out, in].
-  void addTransposed(std::string symbol, std::string tensor, std::vector<int64_t> stored, huggingface::Init init);
+  /// Adds what `transforms` make of a tensor: a part of one that packs several weights, the kernel of a convolution as
+  /// the matrix of a matmul, a transpose. Steps that change nothing are left out. In each layer of `stack`, where there
+  /// is one.
+  void addTransformed(std::string symbol, artifact::Source source, huggingface::Init init,
+                      std::optional<Stack> stack = std::nullopt);
   /// Adds a small table that regions look up; it is kept in f32, as vectors are.
   void addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init);
   /// A weight of each layer of a stack; `tensor` holds "{layer}".
   void addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                   huggingface::Init init);
-  /// Adds a matrix of each layer that is used as its transpose: `stored` is the checkpoint's shape, [out, in].
-  void addStackedTransposed(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> stored,
-                            huggingface::Init init);
-  /// Adds rows `first` to first + shape[0] - 1 of each layer's tensor of `rows` rows, which packs several weights.
-  void addStackedRows(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
-                      int64_t first, int64_t rows, huggingface::Init init);
   /// The matrix of the output head. Where `tied` says so, the embedding is the head, the weight whose symbol is
   /// `table`, unless resolve finds that the checkpoint has a head of its own.
   void addHead(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init, bool tied,
@@ -83,15 +76,13 @@ private:
     std::string symbol;
   };
   struct Weight {
-    std::string symbol, tensor;
-    std::vector<int64_t> shape, stored; ///< in the module, in the checkpoint
+    std::string symbol;
+    artifact::Source source;
+    std::vector<int64_t> shape; ///< in the module
     huggingface::Init init;
     std::optional<Stack> stack;
     bool isTable;
     llvm::SmallVector<Run, 1> runs;
-    int64_t firstRow = 0; ///< of the tensor's rows, where the shape has fewer than are stored
-    bool transposed = false;
-    bool isPart() const { return !transposed && stored.size() == shape.size() && stored != shape; }
   };
   static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }
   const Weight *find(llvm::StringRef symbol) const;

@@ -14,10 +14,11 @@ static std::string suffixOf(StringRef layer, bool reverse) { return (layer + (re
 void RecurrentStack::addTo(ParameterSet &parameters) const {
   int64_t columns = attn::RecurrenceOp::partsOf(cell) * hidden;
   const char *input = "weight_ih", *state = "weight_hh";
+  const artifact::Transpose transpose{{1, 0}};
   for (int64_t direction = 0; direction < directions(); ++direction) {
     auto tensor = [&](const char *kind) { return name + "." + kind + suffixOf(firstLayer, direction == 1); };
     parameters.add(tensor(input), tensor(input), {columns, inputs}, Init::weight(inputs));
-    parameters.addTransposed(tensor(state), tensor(state), {columns, hidden}, Init::weight(hidden));
+    parameters.addTransformed(tensor(state), {tensor(state), {columns, hidden}, {transpose}}, Init::weight(hidden));
     for (const char *kind : {"bias_ih", "bias_hh"})
       if (bias)
         parameters.add(tensor(kind), tensor(kind), {columns}, Init::bias());
@@ -28,7 +29,8 @@ void RecurrentStack::addTo(ParameterSet &parameters) const {
       return name + "." + kind + suffixOf("_l" + layerPlaceholder.str(), direction == 1);
     };
     parameters.addStacked(loop(), symbol(input), tensor(input), {columns, outputs()}, Init::weight(outputs()));
-    parameters.addStackedTransposed(loop(), symbol(state), tensor(state), {columns, hidden}, Init::weight(hidden));
+    parameters.addTransformed(symbol(state), {tensor(state), {columns, hidden}, {transpose}}, Init::weight(hidden),
+                              loop());
     for (const char *kind : {"bias_ih", "bias_hh"})
       if (bias)
         parameters.addStacked(loop(), symbol(kind), tensor(kind), {columns}, Init::bias());

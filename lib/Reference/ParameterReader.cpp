@@ -2,6 +2,8 @@
 #include "lib/Reference/ParameterReader.h"
 #include "lib/Reference/Value.h"
 #include "lib/Support/Float16.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 #include <cstring>
 
 using namespace mlir;
@@ -21,11 +23,85 @@ Error wrong(attn::ParameterOp parameter, const std::string &what) {
   return Error{"parameter '" + parameter.getSymName().str() + "': " + what};
 }
 
-/// Rows (1 for rank 1) and columns of one layer's slice.
-std::pair<int64_t, int64_t> extentsOf(RankedTensorType slice) {
-  int64_t columns = slice.getRank() == 0 ? 1 : slice.getShape().back();
-  int64_t rows = slice.getRank() < 2 ? 1 : slice.getDimSize(0);
-  return {rows, columns};
+/// A tensor on its way into a parameter. Every step makes a new one, element by element.
+struct Part {
+  SmallVector<int64_t> shape;
+  std::vector<double> values;
+};
+
+/// Calls body(index) for every index of `shape`, in row-major order.
+template <typename Body> void forEachIndex(ArrayRef<int64_t> shape, Body body) {
+  SmallVector<int64_t> index(shape.size(), 0);
+  for (int64_t n = 0, count = llvm::product_of(shape); n < count; ++n) {
+    body(index);
+    for (size_t dim = shape.size(); dim-- > 0 && ++index[dim] == shape[dim];)
+      index[dim] = 0;
+  }
+}
+
+size_t positionOf(ArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
+  int64_t position = 0;
+  for (auto [i, extent] : llvm::zip_equal(index, shape))
+    position = position * extent + i;
+  return size_t(position);
+}
+
+/// The part of `shape` whose element at an index is that of `part` at indexBefore(index).
+template <typename Map> Part gather(const Part &part, ArrayRef<int64_t> shape, Map indexBefore) {
+  Part result{SmallVector<int64_t>(shape), {}};
+  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
+    result.values.push_back(part.values[positionOf(indexBefore(index), part.shape)]);
+  });
+  return result;
+}
+
+Part apply(attn::SliceAttr slice, const Part &part) {
+  SmallVector<int64_t> shape(part.shape);
+  shape[slice.getDim()] = slice.getEnd() - slice.getBegin();
+  return gather(part, shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> before(index);
+    before[slice.getDim()] += slice.getBegin();
+    return before;
+  });
+}
+
+Part apply(attn::TransposeAttr transpose, const Part &part) {
+  SmallVector<int64_t> shape;
+  for (int64_t dim : transpose.getOrder())
+    shape.push_back(part.shape[dim]);
+  return gather(part, shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> before(index.size());
+    for (auto [dim, i] : llvm::zip_equal(transpose.getOrder(), index))
+      before[dim] = i;
+    return before;
+  });
+}
+
+/// The part with each value replaced by change(value).
+template <typename Change> Part changed(Part part, Change change) {
+  for (double &value : part.values)
+    value = change(value);
+  return part;
+}
+
+Part applyAny(attn::SourceTransformInterface transform, const Part &part) {
+  return llvm::TypeSwitch<Attribute, Part>(transform)
+      .Case<attn::SliceAttr, attn::TransposeAttr>([&](auto step) { return apply(step, part); })
+      .Case([&](attn::ReshapeAttr step) { return Part{SmallVector<int64_t>(step.getShape()), part.values}; })
+      .Case([&](attn::CastAttr step) {
+        return changed(part, [&](double value) { return roundTo(step.getType(), value, /*exact=*/true); });
+      })
+      .Case([&](attn::ScaleAttr step) {
+        const float factor = step.getFactor().convertToFloat();
+        return changed(part, [&](double value) { return double(float(value) * factor); });
+      });
+}
+
+/// Whether a step made a finite value infinite.
+bool overflows(const Part &before, const Part &after) {
+  return llvm::any_of(llvm::seq(after.values.size()), [&](size_t i) {
+    return !std::isfinite(after.values[i]) && i < before.values.size() && std::isfinite(before.values[i]);
+  });
 }
 
 void roundAll(attn::ParameterOp parameter, std::vector<double> &values) {
@@ -47,11 +123,10 @@ std::string rapt::reference::tensorName(attn::ParameterOp parameter, attn::Sourc
   return (before + Twine(parameter.getFirstLayer() + layer) + after).str();
 }
 
-Expected<std::vector<double>> SourceParameters::readTensor(StringRef name, const artifact::TensorInfo &info,
-                                                           int64_t begin) {
-  int64_t count = llvm::product_of(info.shape), line = llvm::product_of(ArrayRef(info.shape).drop_front());
+Expected<std::vector<double>> SourceParameters::readTensor(StringRef name, const artifact::TensorInfo &info) {
+  const int64_t count = llvm::product_of(info.shape);
   std::vector<std::byte> bytes(count * artifact::sizeOf(info.dtype));
-  if (Status status = tensors.read(name.str(), begin * line * artifact::sizeOf(info.dtype), bytes); !status)
+  if (Status status = tensors.read(name.str(), 0, bytes); !status)
     return status.error();
   std::vector<double> values(count);
   for (int64_t i = 0; i < count; ++i) {
@@ -71,48 +146,47 @@ Expected<std::vector<double>> SourceParameters::readTensor(StringRef name, const
 Expected<std::vector<double>> SourceParameters::read(attn::ParameterOp parameter, int64_t layer) {
   if (parameter.getLayout())
     return wrong(parameter, "has a layout, which the reference does not read");
-  auto [rows, columns] = extentsOf(parameter.getSliceType());
-  std::vector<double> values(rows * columns);
-  int64_t first = 0;
+  ArrayRef<int64_t> shape = parameter.getSliceType().getShape();
+  const std::optional<attn::JoinAttr> join = parameter.getJoin();
+  std::vector<double> values(llvm::product_of(shape));
+  int64_t begin = 0; // of the source, along the joined dim
   for (auto source : parameter.getSources().getAsRange<attn::SourceAttr>()) {
     std::string name = tensorName(parameter, source, layer);
     const artifact::TensorInfo *info = tensors.find(name);
     if (!info)
       return wrong(parameter, "there is no tensor '" + name + "'");
-    artifact::TensorInfo part = *info;
-    int64_t begin = 0;
-    if (ArrayRef<int64_t> taken = source.getRows(); !taken.empty()) {
-      if (info->shape.empty() || taken[1] > info->shape[0])
-        return wrong(parameter, "tensor '" + name + "' of shape " + shown(info->shape) + " has no rows up to " +
-                                    std::to_string(taken[1]));
-      begin = taken[0];
-      part.shape[0] = taken[1] - taken[0];
-    }
-    std::vector<int64_t> shape = part.shape;
-    if (parameter.getSliceType().getRank() == 2)
-      shape = artifact::matrixShape(shape, rows, source.getTranspose());
-    else if (parameter.getSliceType().getRank() == 1)
-      shape = artifact::vectorShape(shape);
-    if (source.getTranspose())
-      std::reverse(shape.begin(), shape.end());
-    int64_t width = shape.empty() ? 1 : shape.back();
-    bool fits = int64_t(shape.size()) == parameter.getSliceType().getRank() && (shape.size() < 2 || shape[0] == rows) &&
-                width <= columns - first;
-    if (!fits)
-      return wrong(parameter, "tensor '" + name + "' of shape " + shown(info->shape) + " does not fit columns " +
-                                  std::to_string(first) + " to " + std::to_string(columns) + " of " +
-                                  shown(parameter.getSliceType().getShape()));
-    Expected<std::vector<double>> read = readTensor(name, part, begin);
+    Part part{parameter.getStoredShape(source), {}};
+    if (ArrayRef<int64_t>(info->shape) != ArrayRef<int64_t>(part.shape))
+      return wrong(parameter, "tensor '" + name + "' is " + shown(info->shape) + ", expected " + shown(part.shape) +
+                                  (source.getTransforms().empty()
+                                       ? ""
+                                       : ", which " + source.textOfTransforms() + " makes a part of " + shown(shape)));
+    if (llvm::product_of(part.shape) > maxElements)
+      return wrong(parameter, "tensor '" + name + "' has more than " + std::to_string(maxElements) + " elements");
+    Expected<std::vector<double>> read = readTensor(name, *info);
     if (!read)
       return read.error();
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < width; ++c)
-        values[r * columns + first + c] = (*read)[source.getTranspose() ? c * rows + r : r * width + c];
-    first += width;
+    part.values = std::move(*read);
+    for (attn::SourceTransformInterface transform : source.getTransforms()) {
+      Part next = applyAny(transform, part);
+      if (!isa<attn::SliceAttr, attn::TransposeAttr>(transform) && overflows(part, next))
+        return wrong(parameter, "tensor '" + name + "' holds a finite value that a step of " +
+                                    source.textOfTransforms() + " makes infinite");
+      part = std::move(next);
+    }
+    if (!join) { // the only source
+      values = std::move(part.values);
+      break;
+    }
+    if (join->getKind() == attn::JoinKind::stack)
+      part.shape.insert(part.shape.begin() + join->getDim(), 1);
+    auto value = part.values.begin();
+    forEachIndex(part.shape, [&](SmallVector<int64_t> index) {
+      index[join->getDim()] += begin;
+      values[positionOf(index, shape)] = *value++;
+    });
+    begin += part.shape[join->getDim()];
   }
-  if (first != columns)
-    return wrong(parameter, "its sources have " + std::to_string(first) + " columns, but its type needs " +
-                                std::to_string(columns));
   roundAll(parameter, values);
   return values;
 }

@@ -21,15 +21,14 @@ public:
   virtual Expected<std::vector<double>> read(attn::ParameterOp parameter, int64_t layer) = 0;
 };
 
-/// Reads the sources that each attn.parameter names: transposed and concatenated along the last dim, as it says.
+/// Reads the sources that each attn.parameter names, applies their transforms one after the other, and joins them.
 class SourceParameters : public ParameterReader {
 public:
   explicit SourceParameters(const artifact::TensorReader &tensors) : tensors(tensors) {}
   Expected<std::vector<double>> read(attn::ParameterOp parameter, int64_t layer) override;
 
 private:
-  /// Values of `info`'s shape, from the tensor's row `begin` on.
-  Expected<std::vector<double>> readTensor(llvm::StringRef name, const artifact::TensorInfo &info, int64_t begin);
+  Expected<std::vector<double>> readTensor(llvm::StringRef name, const artifact::TensorInfo &info);
   const artifact::TensorReader &tensors;
 };
 

@@ -62,16 +62,6 @@ llvm::StringMap<Init> purposesOf(ModuleOp module) {
   return purposes;
 }
 
-/// Rows of each tensor that parameters take a part of: as many as they take together.
-llvm::StringMap<int64_t> packedRows(ModuleOp module) {
-  llvm::StringMap<int64_t> rows;
-  for (auto parameter : module.getOps<attn::ParameterOp>())
-    for (auto source : parameter.getSources().getAsRange<attn::SourceAttr>())
-      if (!source.getRows().empty())
-        rows[source.getName()] = std::max(rows[source.getName()], source.getRows()[1]);
-  return rows;
-}
-
 } // namespace
 
 Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::openTensors(const std::string &directory) {
@@ -99,27 +89,19 @@ Status rapt::reference::checkFiles(const Request &request) {
 
 Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::makeRandomTensors(ModuleOp module, uint64_t seed) {
   llvm::StringMap<Init> purposes = purposesOf(module);
-  llvm::StringMap<int64_t> packed = packedRows(module);
   std::vector<huggingface::TensorRequest> requests;
   artifact::DType dtype = artifact::DType::F32;
   for (auto parameter : module.getOps<attn::ParameterOp>()) {
-    if (parameter.getSources().size() != 1)
-      return Error{"parameter '" + parameter.getSymName().str() + "' has " +
-                   std::to_string(parameter.getSources().size()) +
-                   " sources: random weights need one, whose shape is the parameter's"};
-    auto source = cast<attn::SourceAttr>(parameter.getSources()[0]);
     RankedTensorType slice = parameter.getSliceType();
-    std::vector<int64_t> shape(slice.getShape().begin(), slice.getShape().end());
-    if (source.getTranspose())
-      std::reverse(shape.begin(), shape.end());
-    if (!source.getRows().empty())
-      shape[0] = packed[source.getName()];
     if (slice.getElementType().isBF16() || slice.getElementType().isF16())
       dtype = slice.getElementType().isBF16() ? artifact::DType::BF16 : artifact::DType::F16;
     auto purpose = purposes.find(parameter.getSymName());
     Init init = purpose == purposes.end() ? Init::bias() : purpose->second;
-    for (int64_t layer = 0, layers = parameter.getLayers().value_or(1); layer < layers; ++layer)
-      requests.push_back({tensorName(parameter, source, layer), shape, init});
+    for (auto source : parameter.getSources().getAsRange<attn::SourceAttr>()) {
+      const SmallVector<int64_t> shape = parameter.getStoredShape(source);
+      for (int64_t layer = 0, layers = parameter.getLayers().value_or(1); layer < layers; ++layer)
+        requests.push_back({tensorName(parameter, source, layer), {shape.begin(), shape.end()}, init});
+    }
   }
   return huggingface::makeRandomTensors(seed, dtype, requests);
 }

@@ -199,7 +199,7 @@ def AttnMergeMatmuls : Pass<"attn-merge-matmuls", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    attn.parameter @"q+k" : tensor<64x96xf32> from [#attn.source<"q", transpose = true>, #attn.source<"k", transpose = true>]
+    attn.parameter @"q+k" : tensor<64x96xf32> from concat<dim = 1> [#attn.source<"q" : 64x64, transpose<1, 0>>, #attn.source<"k" : 32x64, transpose<1, 0>>]
     func.func @f(%x: tensor<?x64xf32>) -> (tensor<?x2x32xf32>, tensor<?x1x32xf32>) {
       %w = attn.parameter_slice @"q+k" : tensor<64x96xf32>
       %0 = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x96xf32> -> tensor<?x96xf32>

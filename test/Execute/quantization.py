@@ -92,7 +92,7 @@ ENTRIES = {"residual": ({"x": 35, "r": 70}, 70, 2e-6), "single": ({"x": 1}, 1, 2
 def declare(name):
     shape, transposed = SHAPES[name], name in TRANSPOSED
     shape = "x".join(map(str, shape[::-1] if transposed else shape))
-    return f'attn.parameter @{name} : tensor<{shape}xf32> from [#attn.source<"{name}"{", transpose = true" if transposed else ""}>]'
+    return f'attn.parameter @{name} : tensor<{shape}xf32> from [#attn.source<"{name}"{", transpose<1, 0>" if transposed else ""}>]'
 
 
 def make_weights():

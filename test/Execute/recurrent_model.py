@@ -22,7 +22,7 @@ for layer, inputs in (("l0", E), ("l0_reverse", E), ("l1", H)):
 def parameter(name, shape):
     transposed = len(shape) == 2 and name != "embedding"
     shape = shape[::-1] if transposed else shape
-    return f'attn.parameter @{name} : tensor<{"x".join(map(str, shape))}xf32> from [#attn.source<"{name}"{", transpose = true" if transposed else ""}>]\n'
+    return f'attn.parameter @{name} : tensor<{"x".join(map(str, shape))}xf32> from [#attn.source<"{name}"{", transpose<1, 0>" if transposed else ""}>]\n'
 
 
 def recurrence(out, x, columns, layer, initial=""):

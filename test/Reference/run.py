@@ -583,7 +583,7 @@ def decoder():
     case("decoder of a directory", "gpt2", "step", {"input_ids": ids[:1]}, {"logits": gpt2.load(directory).batch(ids[:1])}, (f"--weights={directory}",))
     other = os.path.join(WORK.name, "other")
     make_model.makeModel(other, {**config, "n_inner": 100}, 5)
-    error("gpt2", "step", {"input_ids": ids}, "its sources have 100 columns, but its type needs 256", (f"--weights={other}",))
+    error("gpt2", "step", {"input_ids": ids}, "'h.0.mlp.c_fc.weight' is [64, 100], expected [64, 256]", (f"--weights={other}",))
     error("gpt2", "step", {"input_ids": ids}, os.path.join(WORK.name, "nowhere"), (f"--weights={WORK.name}/nowhere",))
     error("gpt2", "step", {"input_ids": ids, "attention_mask": mask[:, ::-1]}, "attention_mask[0, 66] is 1, but a row must be ones and then zeros")
     error("gpt2", "step", {"input_ids": ids, "attention_mask": mask[:3]}, "attention_mask is i64 [3, 75], but integers [4, 75] are needed")

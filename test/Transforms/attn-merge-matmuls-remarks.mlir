@@ -69,7 +69,7 @@ func.func @argument(%x: tensor<?x64xf32>, %wb: tensor<64x32xf32>) -> (tensor<?x1
 // -----
 
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
-attn.parameter @b : tensor<32x64xf32> from [#attn.source<"b0">, #attn.source<"b1">]
+attn.parameter @b : tensor<32x64xf32> from concat<dim = 1> [#attn.source<"b0" : 32x48>, #attn.source<"b1" : 32x16>]
 // CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="its weight is joined from several tensors along its rows"
 func.func @rows(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32>) {
   %wa = attn.parameter_slice @a : tensor<64x32xf32>

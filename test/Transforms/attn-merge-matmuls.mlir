@@ -1,8 +1,8 @@
 // RUN: rapt-opt %s --attn-merge-matmuls --split-input-file | FileCheck %s
 
 // Query, key and value of grouped heads, with their biases; the weights are [out, in] in the checkpoint.
-// CHECK: attn.parameter @"q+k+v" layers 3 : tensor<3x64x160xf32> from [#attn.source<"{layer}.q", transpose = true>, #attn.source<"{layer}.k", transpose = true>, #attn.source<"{layer}.v", transpose = true>]
-// CHECK: attn.parameter @"q.bias+k.bias+v.bias" layers 3 : tensor<3x160xf32> from [#attn.source<"{layer}.bq">, #attn.source<"{layer}.bk">, #attn.source<"{layer}.bv">]
+// CHECK: attn.parameter @"q+k+v" layers 3 : tensor<3x64x160xf32> from concat<dim = 1> [#attn.source<"{layer}.q" : 96x64, transpose<1, 0>>, #attn.source<"{layer}.k" : 32x64, transpose<1, 0>>, #attn.source<"{layer}.v" : 32x64, transpose<1, 0>>]
+// CHECK: attn.parameter @"q.bias+k.bias+v.bias" layers 3 : tensor<3x160xf32> from concat<dim = 0> [#attn.source<"{layer}.bq" : 96>, #attn.source<"{layer}.bk" : 32>, #attn.source<"{layer}.bv" : 32>]
 // CHECK-NOT: attn.parameter
 // CHECK-LABEL: @grouped
 attn.parameter @q layers 3 : tensor<3x96x64xf32> from [#attn.source<"{layer}.q">]
@@ -48,7 +48,7 @@ func.func @grouped(%x: tensor<?x64xf32>, %layer: index) -> (tensor<?x6x16xf32>, 
 // -----
 
 // Weights that two functions read are joined once. Where two matmuls' weights are stored in two ways, [in, out] stays as it is.
-// CHECK: attn.parameter @"k+v" : tensor<64x64xbf16> from [#attn.source<"k">, #attn.source<"v", transpose = true>]
+// CHECK: attn.parameter @"k+v" : tensor<64x64xbf16> from concat<dim = 1> [#attn.source<"k" : 64x32>, #attn.source<"v" : 32x64, transpose<1, 0>>]
 // CHECK-NOT: attn.parameter
 attn.parameter @k : tensor<64x32xbf16> from [#attn.source<"k">]
 attn.parameter @v : tensor<32x64xbf16> from [#attn.source<"v">]

@@ -102,4 +102,25 @@ inline void printFrequencies(mlir::OpAsmPrinter &printer, mlir::Operation *, mli
   printer << ']';
 }
 
+/// custom<Join>($join): `concat<dim = D>`, `stack<dim = D>`, or nothing.
+inline mlir::ParseResult parseJoin(mlir::OpAsmParser &parser, JoinAttr &join) {
+  llvm::StringRef kind;
+  const llvm::SMLoc at = parser.getCurrentLocation();
+  if (mlir::failed(parser.parseOptionalKeyword(&kind)))
+    return mlir::success();
+  const std::optional<JoinKind> known = symbolizeJoinKind(kind);
+  int64_t dim = 0;
+  if (!known)
+    return parser.emitError(at, "sources are joined by concat or stack, found '") << kind << "'";
+  if (parser.parseLess() || parser.parseKeyword("dim") || parser.parseEqual() || parser.parseInteger(dim) ||
+      parser.parseGreater())
+    return mlir::failure();
+  join = JoinAttr::get(parser.getContext(), *known, dim);
+  return mlir::success();
+}
+inline void printJoin(mlir::OpAsmPrinter &printer, mlir::Operation *, JoinAttr join) {
+  if (join)
+    printer.printStrippedAttrOrType(join);
+}
+
 } // namespace rapt::attn

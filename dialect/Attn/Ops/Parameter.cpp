@@ -1,5 +1,6 @@
 //===- Parameter.cpp - Weights and declared dims --------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace rapt::attn;
@@ -35,9 +36,112 @@ RankedTensorType ParameterOp::getSliceType() {
   return RankedTensorType::get(type.getShape().drop_front(), type.getElementType());
 }
 
+ArrayRef<int64_t> ParameterOp::getLogicalShape() {
+  if (std::optional<LayoutAttr> layout = getLayout())
+    return layout->getShape();
+  return cast<RankedTensorType>(getType()).getShape().drop_front(getLayers() ? 1 : 0);
+}
+
+/// The shape of each source's part; none where it is the source that tells it.
+static std::optional<SmallVector<int64_t>> shapeOfEachPart(ParameterOp op) {
+  SmallVector<int64_t> shape(op.getLogicalShape());
+  std::optional<JoinAttr> join = op.getJoin();
+  if (join && join->getKind() == JoinKind::stack)
+    shape.erase(shape.begin() + join->getDim());
+  else if (op.getSources().size() > 1)
+    return std::nullopt;
+  return shape;
+}
+
+SmallVector<int64_t> ParameterOp::getStoredShape(SourceAttr source) {
+  return source.storedShape(shapeOfEachPart(*this)).value();
+}
+
+void ParameterOp::transposeSources() {
+  std::optional<JoinAttr> join = getJoin();
+  if (join)
+    setJoinAttr(JoinAttr::get(getContext(), join->getKind(), 1 - join->getDim()));
+  if (join && join->getKind() == JoinKind::stack)
+    return; // of vectors
+  SmallVector<Attribute> sources;
+  for (auto source : getSources().getAsRange<SourceAttr>())
+    sources.push_back(source.transposed());
+  setSourcesAttr(ArrayAttr::get(getContext(), sources));
+}
+
 bool ParameterOp::isReadAsBytes(RankedTensorType type) {
   return getLayout() && isa<QuantizedType>(getSliceType().getElementType()) && type.hasStaticShape() &&
          type.getElementType().isInteger(8);
+}
+
+/// The name has {layer} where the parameter is stacked over layers.
+static LogicalResult verifyName(ParameterOp op, StringRef name) {
+  const size_t placeholders = name.count("{layer}");
+  if (placeholders == (op.getLayers() ? 1 : 0))
+    return success();
+  return op.emitOpError() << "source '" << name << "' "
+                          << (placeholders == 0 ? "must name {layer}, because the parameter is stacked"
+                              : op.getLayers()  ? "names {layer} more than once"
+                                                : "names {layer}, but the parameter is not stacked");
+}
+
+static LogicalResult verifyJoin(ParameterOp op) {
+  std::optional<JoinAttr> join = op.getJoin();
+  if (op.getSources().empty())
+    return op.emitOpError() << "needs at least one source tensor";
+  if (!join && op.getSources().size() > 1)
+    return op.emitOpError() << "has " << op.getSources().size()
+                            << " sources, which concat<dim = D> or stack<dim = D> must join";
+  if (join && (join->getDim() < 0 || join->getDim() >= int64_t(op.getLogicalShape().size())))
+    return op.emitOpError() << "joins sources along dim " << join->getDim() << " of [" << op.getLogicalShape()
+                            << "], which has no such dim";
+  return success();
+}
+
+/// Whether a part of `shape` fits the parameter, beside others along `dim` where `dim` is not negative.
+static bool fits(ArrayRef<int64_t> shape, ArrayRef<int64_t> whole, int64_t dim) {
+  if (shape.size() != whole.size())
+    return false;
+  for (auto [i, extents] : llvm::enumerate(llvm::zip_equal(shape, whole)))
+    if (int64_t(i) != dim && std::get<0>(extents) != std::get<1>(extents))
+      return false;
+  return true;
+}
+
+/// Each source makes its part of the parameter's shape, and together they make all of it.
+static LogicalResult verifySources(ParameterOp op) {
+  const std::optional<SmallVector<int64_t>> known = shapeOfEachPart(op);
+  const ArrayRef<int64_t> whole = known ? ArrayRef<int64_t>(*known) : op.getLogicalShape();
+  const int64_t dim = known ? -1 : op.getJoin()->getDim();
+  std::optional<int64_t> joined = 0;
+  for (auto source : op.getSources().getAsRange<SourceAttr>()) {
+    if (failed(verifyName(op, source.getName())))
+      return failure();
+    auto wrong = [&] { return op.emitOpError() << "source '" << source.getName() << "': "; };
+    const std::optional<SmallVector<int64_t>> stored = source.storedShape(known);
+    if (!stored)
+      return wrong()
+             << "write its shape in the checkpoint behind the name, as in \"w\" : 64x96; type and transforms do "
+                "not tell it";
+    const FailureOr<SmallVector<int64_t>> part = source.shapeOfPart(*stored, wrong);
+    if (failed(part))
+      return failure();
+    if (!fits(*part, whole, dim))
+      return wrong() << "gives [" << *part << "]"
+                     << (source.getTransforms().empty() ? "" : " after " + source.textOfTransforms()) << ", "
+                     << (dim < 0 ? "expected [" : "which is no part of [") << whole << "]"
+                     << (dim < 0 ? "" : " along dim " + std::to_string(dim));
+    if (dim >= 0)
+      joined = joined ? llvm::checkedAdd(*joined, (*part)[dim]) : joined;
+  }
+  const bool isStack = op.getJoin() && op.getJoin()->getKind() == JoinKind::stack;
+  if (isStack && int64_t(op.getSources().size()) != op.getLogicalShape()[op.getJoin()->getDim()])
+    return op.emitOpError() << "stacks " << op.getSources().size() << " sources along dim " << op.getJoin()->getDim()
+                            << " of [" << op.getLogicalShape() << "]";
+  if (dim >= 0 && joined != whole[dim])
+    return op.emitOpError() << "has sources of " << joined.value_or(0) << " along dim " << dim << " of [" << whole
+                            << "]";
+  return success();
 }
 
 LogicalResult ParameterOp::verify() {
@@ -54,28 +158,12 @@ LogicalResult ParameterOp::verify() {
       return emitOpError() << "needs at least one layer and a first layer from 0 on, found "
                            << static_cast<int64_t>(*layers) << " from " << static_cast<int64_t>(getFirstLayer())
                            << " on";
-    if (type.getRank() < 2 || type.getDimSize(0) != static_cast<int64_t>(*layers))
+    if (type.getRank() < 1 || type.getDimSize(0) != static_cast<int64_t>(*layers))
       return emitOpError() << "is stacked over " << *layers << " layers, but its type is " << type;
   }
-  if (getSources().empty())
-    return emitOpError() << "needs at least one source tensor";
-  if (!getLayout() && getSliceType().getRank() > 2)
-    return emitOpError() << "needs at most two dims besides layers, found " << type;
-  for (auto source : getSources().getAsRange<SourceAttr>()) {
-    size_t placeholders = source.getName().count("{layer}");
-    if (placeholders != (getLayers() ? 1 : 0))
-      return emitOpError() << "source '" << source.getName() << "' "
-                           << (placeholders == 0 ? "must name {layer}, because the parameter is stacked"
-                               : getLayers()     ? "names {layer} more than once"
-                                                 : "names {layer}, but the parameter is not stacked");
-    ArrayRef<int64_t> rows = source.getRows();
-    if (!rows.empty() && (rows.size() != 2 || rows[0] < 0 || rows[1] <= rows[0]))
-      return emitOpError() << "source '" << source.getName()
-                           << "' needs rows (begin, end) with 0 <= begin < end, found (" << rows << ")";
-    if (source.getTranspose() && !getLayout() && getSliceType().getRank() != 2)
-      return emitOpError() << "source '" << source.getName() << "' is transposed, but a slice is " << getSliceType();
-  }
-  return success();
+  if (llvm::is_contained(type.getShape(), 0))
+    return emitOpError() << "needs extents from 1 on, found " << type;
+  return failed(verifyJoin(*this)) ? failure() : verifySources(*this);
 }
 
 LogicalResult ParameterSliceOp::verifySymbolUses(SymbolTableCollection &symbols) {

@@ -45,24 +45,35 @@ def Attn_DimSizeOp : Attn_Op<"dim_size", [Attn_StaysInTiles, Attn_StaysInHostPro
 def Attn_ParameterOp : Attn_Op<"parameter", [Attn_StaysInTiles, Attn_StaysInHostProgram, Symbol]> {
   let summary = "declares a weight tensor, possibly stacked over layers";
   let description = [{
-    A weight by name. `sources` are the checkpoint's tensors, concatenated along the last dim. With `layers` the first dim
-    of the type counts layers, and each source's `{layer}` runs from `first_layer`. The element type is the storage type.
+    A weight by name. `sources` are tensors of the checkpoint with what is done to each (`#attn.source`). Several are joined: `concat<dim = D>` or
+    `stack<dim = D>`, dims counted in one layer. With `layers` the first dim of the type counts layers, and each source's `{layer}` runs from
+    `first_layer`. The element type is the storage type, to which values are rounded last.
     A matrix may be quantized (`!attn.quantized`). `layout` and `offset` (bytes in the weight file) appear when a layout is materialized; the type is then the
-    physical one.
+    physical one, and the sources make the layout's `shape`.
 
     ```mlir
     attn.parameter @wte : tensor<50257x768xf32> from [#attn.source<"wte.weight">]
     attn.parameter @c_attn layers 12 : tensor<12x768x2304xf32> from [#attn.source<"h.{layer}.attn.c_attn.weight">]
+    attn.parameter @up layers 2 : tensor<2x4x64x96xf32> from stack<dim = 0> [
+      #attn.source<"h.{layer}.experts.0.up", transpose<1, 0>>, #attn.source<"h.{layer}.experts.1.up", transpose<1, 0>>,
+      #attn.source<"h.{layer}.experts.2.up", transpose<1, 0>>, #attn.source<"h.{layer}.experts.3.up", transpose<1, 0>>]
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type, OptionalAttr<I64Attr>:$layers,
-                       DefaultValuedAttr<I64Attr, "0">:$first_layer, TypedArrayAttrBase<Attn_SourceAttr, "sources">:$sources,
+                       DefaultValuedAttr<I64Attr, "0">:$first_layer, OptionalAttr<Attn_JoinAttr>:$join,
+                       TypedArrayAttrBase<Attn_SourceAttr, "sources">:$sources,
                        OptionalAttr<Attn_LayoutAttr>:$layout, OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$stride);
-  let assemblyFormat = "$sym_name (`layers` $layers^)? `:` $type `from` $sources attr-dict";
+  let assemblyFormat = "$sym_name (`layers` $layers^)? `:` $type `from` custom<Join>($join) $sources attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The type of one layer's slice.
     ::mlir::RankedTensorType getSliceType();
+    /// The shape of one layer before padding, which the sources make.
+    ::llvm::ArrayRef<int64_t> getLogicalShape();
+    /// The shape of a source in the checkpoint.
+    ::llvm::SmallVector<int64_t> getStoredShape(SourceAttr source);
+    /// Makes the sources give the transpose of the matrix that they give.
+    void transposeSources();
     /// Whether tiles may read a slice as a tensor of `type`: as bytes, where the parameter is quantized and has a layout.
     bool isReadAsBytes(::mlir::RankedTensorType type);
   }];

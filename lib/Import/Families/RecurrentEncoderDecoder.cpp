@@ -147,11 +147,11 @@ ParameterSet listParameters(const Config &config) {
     matrix("attention.query.weight", config.attentionSize, hidden);
     matrix("attention.key.weight", config.attentionSize, memory);
     const bool isMatrix = config.isScoreMatrix;
-    std::vector<int64_t> shape{config.attentionSize}, stored = shape;
+    artifact::Source score{isMatrix ? "attention.score.weight" : "attention.score", {config.attentionSize}};
+    score.transforms = {artifact::Reshape{score.shape}};
     if (isMatrix)
-      stored.insert(stored.begin(), 1);
-    parameters.addView("attention.score", isMatrix ? "attention.score.weight" : "attention.score", shape, stored,
-                       Init::weight(config.attentionSize));
+      score.shape.insert(score.shape.begin(), 1);
+    parameters.addTransformed("attention.score", score, Init::weight(config.attentionSize));
   }
   if (config.attention == Attention::LuongGeneral)
     matrix("attention.key.weight", hidden, memory);

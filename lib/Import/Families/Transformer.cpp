@@ -73,10 +73,10 @@ void addStack(ParameterSet &parameters, const Config &config, const Stack &stack
   // Rows of the projections of query, key and value, which are one tensor.
   auto projection = [&](const std::string &part, const std::string &name, int64_t first, int64_t count) {
     std::string symbol = stack.name + "." + part + "." + name, tensor = layer + part + ".in_proj_";
-    parameters.addStackedRows(stack, symbol + ".weight", tensor + "weight", {count * width, width}, first * width,
-                              3 * width, Init::weight(width));
-    parameters.addStackedRows(stack, symbol + ".bias", tensor + "bias", {count * width}, first * width, 3 * width,
-                              Init::bias());
+    const artifact::Slice rows{0, first * width, (first + count) * width};
+    parameters.addTransformed(symbol + ".weight", {tensor + "weight", {3 * width, width}, {rows}}, Init::weight(width),
+                              stack);
+    parameters.addTransformed(symbol + ".bias", {tensor + "bias", {3 * width}, {rows}}, Init::bias(), stack);
   };
   projection("self_attn", "in_proj", 0, 3);
   scope.dense("self_attn.out_proj", width, width);

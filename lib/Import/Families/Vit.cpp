@@ -91,14 +91,18 @@ ParameterSet listParameters(const Config &config, const std::string &prefix) {
   ParameterSet parameters;
   int64_t width = config.width, positions = config.rows() * config.columns() + 1;
   auto embedding = [&](const std::string &part, int64_t rows) {
-    parameters.addView("embeddings." + part, prefix + "embeddings." + part, {rows, width}, {1, rows, width},
-                       Init::embedding());
+    parameters.addTransformed("embeddings." + part,
+                              {prefix + "embeddings." + part, {1, rows, width}, {artifact::Reshape{{rows, width}}}},
+                              Init::embedding());
   };
   embedding("cls_token", 1);
   embedding("position_embeddings", positions);
   std::string kernel = "embeddings.patch_embeddings.projection";
-  parameters.addView(kernel + ".weight", prefix + kernel + ".weight", {width, config.patchColumns()},
-                     {width, config.channels, config.patch, config.patch}, Init::weight(config.patchColumns()));
+  const std::vector<int64_t> matrix = {width, config.patchColumns()};
+  parameters.addTransformed(
+      kernel + ".weight",
+      {prefix + kernel + ".weight", {width, config.channels, config.patch, config.patch}, {artifact::Reshape{matrix}}},
+      Init::weight(config.patchColumns()));
   parameters.add(kernel + ".bias", prefix + kernel + ".bias", {width}, Init::bias());
 
   ParameterScope layer{parameters, prefix + "encoder.layer.{layer}.", {}, Stack{config.layers}},

@@ -55,7 +55,6 @@ int64_t assign(attn::ParameterOp parameter, int64_t offset) {
   MLIRContext *context = parameter.getContext();
   RankedTensorType slice = parameter.getSliceType();
   SmallVector<int64_t> shape(slice.getShape()), physical(shape);
-  OpBuilder builder(context);
   int64_t bytes, k = 1, rowGroup = 0;
   Type element = slice.getElementType();
   auto kind = attn::LayoutKind::row_major;
@@ -63,10 +62,7 @@ int64_t assign(attn::ParameterOp parameter, int64_t offset) {
     kind = attn::LayoutKind::panels;
     if (quantized.getAxis() == 1) { // panels are of rows in the order of the products' sums
       std::swap(shape[0], shape[1]);
-      SmallVector<Attribute> sources;
-      for (auto source : parameter.getSources().getAsRange<attn::SourceAttr>())
-        sources.push_back(attn::SourceAttr::get(context, source.getName(), !source.getTranspose(), source.getRows()));
-      parameter.setSourcesAttr(builder.getArrayAttr(sources));
+      parameter.transposeSources();
     }
     rowGroup = quantized.getPeriod();
     physical = {padToPanel(shape[1]) / panelWidth, storedDepth(quantized, shape[0]), panelWidth};
@@ -74,7 +70,8 @@ int64_t assign(attn::ParameterOp parameter, int64_t offset) {
     k = 32 / quantized.bits(); // a word of 32 bits in each column
     bytes = bytesOf(quantized, physical).getNumElements();
   } else {
-    physical.back() = padToPanel(shape.back());
+    if (!physical.empty())
+      physical.back() = padToPanel(shape.back());
     bytes = llvm::product_of(physical) * element.getIntOrFloatBitWidth() / 8;
   }
   const int64_t stride = llvm::alignTo(bytes, 64), layers = parameter.getLayers().value_or(1);

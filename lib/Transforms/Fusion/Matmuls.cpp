@@ -47,6 +47,12 @@ bool addsVector(attn::LinearOp linear) {
   return (add.getLhs() == sum && add.getRhs() == vector) || (add.getLhs() == vector && add.getRhs() == sum);
 }
 
+/// Whether a parameter has one source, or sources that follow each other along `dim`.
+bool isJoinedAlong(attn::ParameterOp parameter, int64_t dim) {
+  std::optional<attn::JoinAttr> join = parameter.getJoin();
+  return !join || (join->getKind() == attn::JoinKind::concat && join->getDim() == dim);
+}
+
 /// Fills in the part; says what is in the way where something is.
 StringRef describe(attn::LinearOp linear, Part &part) {
   part = {linear, linear.getWeight().getDefiningOp<attn::ParameterSliceOp>(), nullptr, nullptr};
@@ -57,7 +63,7 @@ StringRef describe(attn::LinearOp linear, Part &part) {
     return "its result is not cut into heads of one kind";
   if (!part.weight || !part.weight.getValue().hasOneUse())
     return "its weight is no parameter that it alone reads";
-  if (linear.getTransposed() && parameterOf(part.weight).getSources().size() != 1)
+  if (!isJoinedAlong(parameterOf(part.weight), linear.getTransposed() ? 0 : 1))
     return "its weight is joined from several tensors along its rows";
   if (linear.getEpilogue().empty())
     return "";
@@ -66,6 +72,8 @@ StringRef describe(attn::LinearOp linear, Part &part) {
   part.bias = linear.getExtras()[0].getDefiningOp<attn::ParameterSliceOp>();
   if (!part.bias || !part.bias.getValue().hasOneUse())
     return "its bias is no parameter that it alone reads";
+  if (!isJoinedAlong(parameterOf(part.bias), 0))
+    return "its bias is stacked from several tensors";
   return "";
 }
 
@@ -230,20 +238,23 @@ private:
       const bool isTurned = type.getRank() == 2 && part.linear.getTransposed();
       columns += isTurned ? type.getDimSize(0) : type.getShape().back();
       shape[0] = isTurned ? type.getDimSize(1) : type.getDimSize(0);
-      for (auto source : parameter.getSources().getAsRange<attn::SourceAttr>())
-        sources.push_back(attn::SourceAttr::get(first.getContext(), source.getName(), source.getTranspose() != isTurned,
-                                                source.getRows()));
+      for (auto source : parameter.getSources().getAsRange<attn::SourceAttr>()) {
+        source = source.withShape(parameter.getStoredShape(source));
+        sources.push_back(isTurned ? source.transposed() : source);
+      }
       names.push_back(parameter.getSymName());
       replaced.insert(parameter);
     }
     shape.back() = columns;
+    auto join = attn::JoinAttr::get(first.getContext(), attn::JoinKind::concat, int64_t(shape.size()) - 1);
     if (first.getLayers())
       shape.insert(shape.begin(), *first.getLayers());
     OpBuilder b(first);
     auto type = RankedTensorType::get(shape, first.getSliceType().getElementType());
-    auto made = attn::ParameterOp::create(b, first.getLoc(), b.getStringAttr(joinedName(names)), TypeAttr::get(type),
-                                          first.getLayersAttr(), first.getFirstLayerAttr(), b.getArrayAttr(sources),
-                                          /*layout=*/nullptr, /*offset=*/nullptr, /*stride=*/nullptr);
+    auto made =
+        attn::ParameterOp::create(b, first.getLoc(), b.getStringAttr(joinedName(names)), TypeAttr::get(type),
+                                  first.getLayersAttr(), first.getFirstLayerAttr(), join, b.getArrayAttr(sources),
+                                  /*layout=*/nullptr, /*offset=*/nullptr, /*stride=*/nullptr);
     symbols.insert(made);
     return made;
   }

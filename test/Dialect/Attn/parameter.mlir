@@ -5,8 +5,8 @@
 attn.dim @tokens min 1 max 4096
 // CHECK: attn.parameter @wte : tensor<97x64xf32> from [#attn.source<"wte.weight">]
 attn.parameter @wte : tensor<97x64xf32> from [#attn.source<"wte.weight">]
-// CHECK: attn.parameter @qkv layers 2 : tensor<2x64x96xbf16> from [#attn.source<"h.{layer}.q", transpose = true>, #attn.source<"h.{layer}.k", transpose = true>] {first_layer = 3 : i64}
-attn.parameter @qkv layers 2 : tensor<2x64x96xbf16> from [#attn.source<"h.{layer}.q", transpose = true>, #attn.source<"h.{layer}.k", transpose = true>] {first_layer = 3 : i64}
+// CHECK: attn.parameter @qkv layers 2 : tensor<2x64x96xbf16> from concat<dim = 1> [#attn.source<"h.{layer}.q" : 64x64, transpose<1, 0>>, #attn.source<"h.{layer}.k" : 32x64, transpose<1, 0>>] {first_layer = 3 : i64}
+attn.parameter @qkv layers 2 : tensor<2x64x96xbf16> from concat<dim = 1> [#attn.source<"h.{layer}.q" : 64x64, transpose<1, 0>>, #attn.source<"h.{layer}.k" : 32x64, transpose<1, 0>>] {first_layer = 3 : i64}
 // CHECK: attn.parameter @packed : tensor<2x64x32xf32> from [#attn.source<"w">] {layout = #attn.layout<panels, shape = [64, 48]
 attn.parameter @packed : tensor<2x64x32xf32> from [#attn.source<"w">] {layout = #attn.layout<panels, shape = [64, 48], column_group = 0, row_group = 0, k = 1>, offset = 64 : i64}
 
@@ -21,7 +21,26 @@ func.func @read(%layer: index) -> (index, tensor<97x64xf32>, tensor<64x96xbf16>)
   return %n, %0, %1 : index, tensor<97x64xf32>, tensor<64x96xbf16>
 }
 
-// CHECK: attn.parameter @query layers 2 : tensor<2x64x64xf32> from [#attn.source<"h.{layer}.in_proj" rows(0, 64)>]
-attn.parameter @query layers 2 : tensor<2x64x64xf32> from [#attn.source<"h.{layer}.in_proj" rows(0, 64)>]
-// CHECK: attn.parameter @key : tensor<48x64xf32> from [#attn.source<"in_proj" rows(64, 128), transpose = true>]
-attn.parameter @key : tensor<48x64xf32> from [#attn.source<"in_proj" rows(64, 128), transpose = true>]
+// CHECK: attn.parameter @query layers 2 : tensor<2x64x64xf32> from [#attn.source<"h.{layer}.in_proj" : 192x64, slice<dim = 0, 0 to 64>>]
+attn.parameter @query layers 2 : tensor<2x64x64xf32> from [#attn.source<"h.{layer}.in_proj" : 192x64, slice<dim = 0, 0 to 64>>]
+// CHECK: attn.parameter @key : tensor<48x64xf32> from [#attn.source<"in_proj" : 192x48, slice<dim = 0, 64 to 128>, transpose<1, 0>>]
+attn.parameter @key : tensor<48x64xf32> from [#attn.source<"in_proj" : 192x48, slice<dim = 0, 64 to 128>, transpose<1, 0>>]
+
+// All transforms. Shapes that the type tells may be left out.
+// CHECK: attn.parameter @heads : tensor<12x64x768xbf16> from [#attn.source<"c_attn" : 768x2304, slice<dim = 1, 768 to 1536>, transpose<1, 0>, reshape<12x64x768>, cast<bf16>, scale<1.250000e-01>>]
+attn.parameter @heads : tensor<12x64x768xbf16> from [#attn.source<"c_attn" : 768x2304, slice<dim = 1, 768 to 1536>, transpose<1, 0>, reshape<12x64x768>, cast<bf16>, scale<0.125>>]
+// CHECK: attn.parameter @permuted : tensor<2x3x5xf32> from [#attn.source<"p", cast<f16>, transpose<2, 0, 1>, scale<-1.500000e+00>>]
+attn.parameter @permuted : tensor<2x3x5xf32> from [#attn.source<"p", cast<f16>, transpose<2, 0, 1>, scale<-1.5>>]
+// CHECK: attn.parameter @scalar : tensor<f32> from [#attn.source<"s" : 1x1, reshape<[]>>]
+attn.parameter @scalar : tensor<f32> from [#attn.source<"s" : 1x1, reshape<[]>>]
+// CHECK: attn.parameter @vector : tensor<1xf32> from [#attn.source<"s" : [], reshape<1>>]
+attn.parameter @vector : tensor<1xf32> from [#attn.source<"s" : [], reshape<1>>]
+// CHECK: attn.parameter @experts layers 3 : tensor<3x2x8x4xf32> from stack<dim = 0> [#attn.source<"{layer}.0.up", transpose<1, 0>>, #attn.source<"{layer}.1.up", transpose<1, 0>>]
+attn.parameter @experts layers 3 : tensor<3x2x8x4xf32> from stack<dim = 0> [#attn.source<"{layer}.0.up", transpose<1, 0>>, #attn.source<"{layer}.1.up", transpose<1, 0>>]
+// CHECK: attn.parameter @middle : tensor<2x5x4xf32> from concat<dim = 1> [#attn.source<"a" : 2x3x4>, #attn.source<"b" : 2x2x4>]
+attn.parameter @middle : tensor<2x5x4xf32> from concat<dim = 1> [#attn.source<"a" : 2x3x4>, #attn.source<"b" : 2x2x4>]
+// CHECK: attn.parameter @columns : tensor<4x2xf32> from stack<dim = 1> [#attn.source<"a">, #attn.source<"b">]
+attn.parameter @columns : tensor<4x2xf32> from stack<dim = 1> [#attn.source<"a">, #attn.source<"b">]
+// A stack of one, as of a model with one expert.
+// CHECK: attn.parameter @one : tensor<1x4xf32> from stack<dim = 0> [#attn.source<"a">]
+attn.parameter @one : tensor<1x4xf32> from stack<dim = 0> [#attn.source<"a">]

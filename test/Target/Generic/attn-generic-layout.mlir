@@ -86,7 +86,7 @@ func.func @u4(%x: tensor<?x160xf32>, %i: index) -> tensor<?x32xf32> {
 
 // A tied embedding: the table is stored transposed, once. A look-up dequantizes the row that it reads; the matmul has the matrix, which is
 // not transposed any more.
-// CHECK: @t : tensor<4x64x32x!attn.quantized<u8 group 0 axis 0>> from [#attn.source<"t", transpose = true>] {layout = #attn.layout<panels, shape = [64, 99], column_group = 0, row_group = 0, k = 4>, offset = 0 : i64, stride = 8448 : i64
+// CHECK: @t : tensor<4x64x32x!attn.quantized<u8 group 0 axis 0>> from [#attn.source<"t", transpose<1, 0>>] {layout = #attn.layout<panels, shape = [64, 99], column_group = 0, row_group = 0, k = 4>, offset = 0 : i64, stride = 8448 : i64
 attn.parameter @t : tensor<99x64x!attn.quantized<u8 group 0 axis 1>> from [#attn.source<"t">]
 // CHECK-LABEL: @tied
 // CHECK-SAME: %[[IDS:.*]]: tensor<?xi32>

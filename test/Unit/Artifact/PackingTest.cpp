@@ -1,4 +1,5 @@
 // The packer against a naive implementation that follows the layouts' definitions element by element.
+#include "DrawnSources.h"
 #include "MemoryReader.h"
 #include "lib/Artifact/Conversion.h"
 #include "lib/Artifact/WeightPacker.h"
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <random>
 
 using namespace rapt;
@@ -46,42 +48,91 @@ int64_t logicalAt(int64_t padded, int64_t extent, int64_t group) {
   return inside < group && logical < extent ? logical : -1;
 }
 
-/// Where a column of one layer comes from: the tensor's type, the first row's byte, and the bytes from row to row.
-struct Column {
-  DType type;
-  const std::byte *first;
-  int64_t pitch;
+/// A tensor whose steps are made element by element.
+struct Naive {
+  Shape shape;
+  std::vector<float> values;
+
+  /// Calls body(index, position) for all elements.
+  template <typename Body> static void forEach(const Shape &shape, Body body) {
+    Shape index(shape.size(), 0);
+    const int64_t count = std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
+    for (int64_t n = 0; n < count; ++n) {
+      body(index, n);
+      for (size_t i = shape.size(); i-- > 0 && ++index[i] == shape[i];)
+        index[i] = 0;
+    }
+  }
+  int64_t at(const Shape &index) const {
+    int64_t position = 0;
+    for (size_t i = 0; i < shape.size(); ++i)
+      position = position * shape[i] + index[i];
+    return position;
+  }
+
+  void apply(const Transform &transform) {
+    Naive next{*shapeAfter(transform, shape), std::vector<float>(values.size())};
+    forEach(next.shape, [&](const Shape &index, int64_t position) {
+      Shape from = index;
+      if (const auto *slice = std::get_if<Slice>(&transform))
+        from[slice->dim] += slice->begin;
+      if (const auto *transpose = std::get_if<Transpose>(&transform))
+        for (size_t i = 0; i < index.size(); ++i)
+          from[transpose->order[i]] = index[i];
+      next.values[position] = values[std::holds_alternative<Reshape>(transform) ? position : at(from)];
+      if (const auto *step = std::get_if<Scale>(&transform))
+        next.values[position] *= step->factor;
+      if (const auto *step = std::get_if<Cast>(&transform)) {
+        std::byte narrow[4];
+        convert(reinterpret_cast<std::byte *>(&next.values[position]), DType::F32, narrow, step->type, 1);
+        convert(narrow, step->type, reinterpret_cast<std::byte *>(&next.values[position]), DType::F32, 1);
+      }
+    });
+    *this = std::move(next);
+  }
 };
 
-Column columnOf(const Parameter &parameter, MemoryReader &reader, int64_t layer, int64_t column) {
+Naive valuesOf(const Source &source, MemoryReader &reader, const std::string &name) {
+  const TensorInfo *info = reader.find(name);
+  Naive part{info->shape, std::vector<float>(reader.bytesOf(name).size() / sizeOf(info->dtype))};
+  convert(reader.bytesOf(name).data(), info->dtype, reinterpret_cast<std::byte *>(part.values.data()), DType::F32,
+          part.values.size());
+  for (const Transform &transform : source.transforms)
+    part.apply(transform);
+  return part;
+}
+
+/// One layer of the parameter in f32.
+Naive layerOf(const Parameter &parameter, MemoryReader &reader, int64_t layer) {
+  Naive whole{parameter.shape, {}};
+  whole.values.resize(std::accumulate(whole.shape.begin(), whole.shape.end(), int64_t(1), std::multiplies<>()));
+  const int64_t dim = parameter.join.dim;
+  int64_t begin = 0;
   for (const Source &source : parameter.sources) {
-    const std::string name = sourceName(source, parameter.firstLayer + layer);
-    const TensorInfo *info = reader.find(name);
-    std::vector<int64_t> shape = info->shape;
-    int64_t line = shape.size() == 2 ? shape[1] : 1, size = sizeOf(info->dtype);
-    if (source.endRow != Source::allRows)
-      shape[0] = source.endRow - source.beginRow;
-    const int64_t own = source.transpose ? shape[0] : shape.back();
-    const std::byte *data = reader.bytesOf(name).data() + source.beginRow * line * size;
-    if (column < own)
-      return source.transpose ? Column{info->dtype, data + column * info->shape[1] * size, size}
-                              : Column{info->dtype, data + column * size, own * size};
-    column -= own;
+    Naive part = valuesOf(source, reader, sourceName(source, parameter.firstLayer + layer));
+    if (parameter.join.kind == Join::Stack)
+      part.shape.insert(part.shape.begin() + dim, 1);
+    Naive::forEach(part.shape, [&](Shape index, int64_t position) {
+      if (!index.empty())
+        index[dim] += begin;
+      whole.values[whole.at(index)] = part.values[position];
+    });
+    begin += part.shape.empty() ? 0 : part.shape[dim];
   }
-  ADD_FAILURE() << "column beyond all sources";
-  return {};
+  return whole;
 }
 
 void packNaively(const Parameter &parameter, MemoryReader &reader, std::vector<std::byte> &section) {
   const PackedExtents extents = packedExtents(parameter);
-  const int64_t rows = parameter.shape.size() == 2 ? parameter.shape[0] : 1, columns = parameter.shape.back();
+  const int64_t columns = parameter.shape.empty() ? 1 : parameter.shape.back();
   const int64_t k = parameter.layout.k, size = sizeOf(parameter.storage);
-  for (int64_t layer = 0; layer < parameter.layers; ++layer)
+  for (int64_t layer = 0; layer < parameter.layers; ++layer) {
+    const Naive whole = layerOf(parameter, reader, layer);
+    const int64_t rows = int64_t(whole.values.size()) / columns;
     for (int64_t c = 0; c < extents.columns; ++c) {
       const int64_t column = logicalAt(c, columns, parameter.layout.columnGroup);
       if (column < 0)
         continue;
-      const Column from = columnOf(parameter, reader, layer, column);
       for (int64_t r = 0; r < extents.rows; ++r) {
         const int64_t row = logicalAt(r, rows, parameter.layout.rowGroup);
         if (row < 0)
@@ -89,32 +140,43 @@ void packNaively(const Parameter &parameter, MemoryReader &reader, std::vector<s
         const int64_t at = parameter.layout.kind == Layout::RowMajor
                                ? r * extents.columns + c
                                : ((c / 32 * (extents.rows / k) + r / k) * 32 + c % 32) * k + r % k;
-        convert(from.first + row * from.pitch, from.type,
+        convert(reinterpret_cast<const std::byte *>(&whole.values[row * columns + column]), DType::F32,
                 section.data() + parameter.offset + layer * parameter.layerStride + at * size, parameter.storage, 1);
       }
     }
+  }
 }
 
-/// Adds the tensors of one source with `own` columns.
-void addSource(std::mt19937 &random, Parameter &parameter, MemoryReader &reader, int64_t own) {
-  const bool matrix = parameter.shape.size() == 2;
-  Source source{parameter.name + ".s" + std::to_string(parameter.sources.size()) + ".{layer}", matrix && random() % 2};
-  const int64_t rows = matrix ? parameter.shape[0] : 1;
-  const bool isPart = random() % 3 == 0;
-  const int64_t first = isPart ? random() % 5 : 0, more = isPart ? random() % 5 : 0;
+/// Adds the tensors of one source that gives `shape`.
+void addSource(std::mt19937 &random, Parameter &parameter, MemoryReader &reader, const Shape &shape,
+               size_t mostSteps = 4) {
+  Source source = drawSource(random, parameter.name + ".s" + std::to_string(parameter.sources.size()) + ".{layer}",
+                             shape, random() % (mostSteps + 1), /*keepsValues=*/random() % 2);
   for (int64_t layer = 0; layer < parameter.layers; ++layer) {
-    TensorInfo info{DType(random() % 3), {own}};
-    if (matrix)
-      info.shape = source.transpose ? std::vector<int64_t>{own, rows} : std::vector<int64_t>{rows, own};
-    if (isPart) {
-      source.beginRow = first;
-      source.endRow = first + info.shape[0];
-      info.shape[0] += first + more;
-    }
-    const int64_t count = info.shape[0] * (matrix ? info.shape[1] : 1);
+    const TensorInfo info{DType(random() % 3), source.shape};
+    const int64_t count = std::accumulate(source.shape.begin(), source.shape.end(), int64_t(1), std::multiplies<>());
     reader.add(sourceName(source, parameter.firstLayer + layer), info, randomValues(random, info.dtype, count));
   }
   parameter.sources.push_back(source);
+}
+
+/// Adds sources that make the parameter's shape, joined along a random dim.
+void addSources(std::mt19937 &random, Parameter &parameter, MemoryReader &reader) {
+  Shape part = parameter.shape;
+  if (part.empty() || random() % 3 == 0)
+    return addSource(random, parameter, reader, part);
+  const int64_t dim = parameter.join.dim = random() % part.size(), extent = part[dim];
+  if (extent < 6 && random() % 2) {
+    parameter.join.kind = Join::Stack;
+    part.erase(part.begin() + dim);
+    for (int64_t i = 0; i < extent; ++i)
+      addSource(random, parameter, reader, part);
+    return;
+  }
+  for (int64_t left = extent; left > 0; left -= part[dim]) {
+    part[dim] = parameter.sources.size() == 3 ? left : 1 + random() % left;
+    addSource(random, parameter, reader, part);
+  }
 }
 
 Parameter randomParameter(std::mt19937 &random, int number, MemoryReader &reader, int64_t largest) {
@@ -134,16 +196,12 @@ Parameter randomParameter(std::mt19937 &random, int number, MemoryReader &reader
     parameter.layout.rowGroup = 1 + below(50);
     rows = roundUp(rows, parameter.layout.rowGroup);
   }
-  parameter.shape = matrix ? std::vector<int64_t>{rows, columns} : std::vector<int64_t>{columns};
+  parameter.shape = matrix ? Shape{rows, columns} : Shape{columns};
   if (matrix && below(3) != 0) {
     parameter.layout.kind = Layout::Panels;
     parameter.layout.k = parameter.storage != DType::F32 && below(2) ? 2 : 1;
   }
-  for (int64_t left = columns; left > 0;) {
-    const int64_t own = parameter.sources.size() == 3 ? left : 1 + below(left);
-    addSource(random, parameter, reader, own);
-    left -= own;
-  }
+  addSources(random, parameter, reader);
   return parameter;
 }
 
@@ -196,7 +254,7 @@ TEST(Packing, LargeParametersAreCutAnywhere) {
       parameter.storage = i % 2 ? DType::BF16 : DType::F32;
       parameter.layout.kind = i == 3 ? Layout::RowMajor : Layout::Panels;
       parameter.layout.k = i == 1 ? 2 : 1;
-      addSource(random, parameter, reader, parameter.shape[1]);
+      addSource(random, parameter, reader, parameter.shape, /*mostSteps=*/1);
       parameters.push_back(parameter);
     }
     assignOffsets(parameters);
@@ -240,7 +298,7 @@ struct Small {
     reader.add("w.0", {DType::F32, {2, 3}}, std::vector<std::byte>(24));
     parameters[0].name = "w";
     parameters[0].shape = {2, 3};
-    parameters[0].sources = {{"w.{layer}"}};
+    parameters[0].sources = {{"w.{layer}", {2, 3}}};
     assignOffsets(parameters);
   }
   std::string failure() {
@@ -257,18 +315,24 @@ TEST(Packing, ErrorsNameParameterTensorAndShapes) {
   missing.parameters[0].sources[0].name = "v.{layer}";
   EXPECT_EQ(missing.failure(), "parameter 'w': tensor 'v.0' is missing");
   Small shape;
-  shape.reader.add("w.0", {DType::F32, {3, 3}}, std::vector<std::byte>(36));
-  EXPECT_EQ(shape.failure(), "parameter 'w': tensor 'w.0' is [3, 3], which gives no part of [2, 3]");
-  Small rows;
-  rows.parameters[0].sources[0].beginRow = 1;
-  rows.parameters[0].sources[0].endRow = 3;
-  EXPECT_EQ(rows.failure(), "parameter 'w': tensor 'w.0' is [2, 3], which has no rows 1 to 3");
+  shape.reader.add("w.0", {DType::F32, {3, 2}}, std::vector<std::byte>(24));
+  EXPECT_EQ(shape.failure(), "parameter 'w': tensor 'w.0' is [3, 2], expected [2, 3]");
+  Small transposed;
+  transposed.parameters[0].sources[0] = {"w.{layer}", {3, 2}, {Transpose{{1, 0}}}};
+  EXPECT_EQ(transposed.failure(),
+            "parameter 'w': tensor 'w.0' is [2, 3], expected [3, 2], which transpose<1, 0> makes [2, 3]");
+  Small step;
+  step.parameters[0].sources[0].transforms = {Slice{0, 1, 3}};
+  EXPECT_EQ(step.failure(), "parameter 'w': source 'w.{layer}': slice<dim = 0, 1 to 3> does not fit [2, 3]");
+  Small part;
+  part.parameters[0].sources[0].shape = {2, 2};
+  EXPECT_EQ(part.failure(), "parameter 'w': source 'w.{layer}' gives [2, 2], which is no part of [2, 3]");
   Small few;
-  few.reader.add("w.0", {DType::F32, {2, 2}}, std::vector<std::byte>(16));
-  EXPECT_EQ(few.failure(), "parameter 'w': the sources of layer 0 have 2 columns, the parameter has 3");
-  Small many;
-  many.reader.add("w.0", {DType::F32, {2, 4}}, std::vector<std::byte>(32));
-  EXPECT_EQ(many.failure(), "parameter 'w': tensor 'w.0' is [2, 4]: column 4 of 3");
+  few.parameters[0].join.dim = 1;
+  few.parameters[0].sources.assign(2, {"w.{layer}", {2, 1}});
+  EXPECT_EQ(few.failure(), "parameter 'w': the sources have 2 along dim 1 of [2, 3]");
+  few.parameters[0].join.dim = 2;
+  EXPECT_EQ(few.failure(), "parameter 'w': sources are joined along dim 2 of [2, 3]");
   Small truncated;
   truncated.reader.bytesOf("w.0").resize(20);
   EXPECT_EQ(truncated.failure(), "tensor 'w.0': 20 bytes end before byte 24");
@@ -277,7 +341,7 @@ TEST(Packing, ErrorsNameParameterTensorAndShapes) {
   overlap.parameters[1].name = "again";
   EXPECT_EQ(overlap.failure(), "parameters 'w' and 'again' overlap at byte 0");
   Small huge;
-  huge.parameters[0].shape = {int64_t(1) << 40, int64_t(1) << 40};
+  huge.parameters[0].sources[0].shape = huge.parameters[0].shape = {int64_t(1) << 40, int64_t(1) << 40};
   EXPECT_NE(huge.failure().find("needs more than 2^50 bytes"), std::string::npos);
 }
 
@@ -288,6 +352,18 @@ TEST(Packing, ValuesBeyondF16AreToldNotClamped) {
   EXPECT_EQ(small.failure(), "");
   small.parameters[0].storage = DType::F16;
   EXPECT_EQ(small.failure(), "tensor 'w.0' holds a finite value too large for f16; compile with another --dtype");
+}
+
+TEST(Packing, StepsThatMakeValuesInfiniteAreTold) {
+  Small small;
+  const float value = 70000;
+  std::memcpy(small.reader.bytesOf("w.0").data() + 8, &value, 4);
+  small.parameters[0].sources[0].transforms = {Cast{DType::F16}};
+  EXPECT_EQ(small.failure(), "tensor 'w.0' holds a finite value too large for cast<f16>");
+  small.parameters[0].sources[0].transforms = {Scale{0.5f}, Cast{DType::F16}};
+  EXPECT_EQ(small.failure(), "");
+  small.parameters[0].sources[0].transforms = {Scale{1e35f}};
+  EXPECT_EQ(small.failure(), "tensor 'w.0' holds a finite value too large for scale<1.00000004e+35>");
 }
 
 TEST(Packing, AWeightFileIsNeverOverwritten) {

@@ -58,7 +58,7 @@ TEST_F(Parameters, AreConcatenatedAndTransposed) {
   tensors.add("h.5.k", {1, 3}, 100); // transposed: a column 100 101 102
   SourceParameters reader(tensors);
   auto parameter = parse(R"(attn.parameter @w layers 2 : tensor<2x3x3xf32>
-    from [#attn.source<"h.{layer}.q", transpose = true>, #attn.source<"h.{layer}.k", transpose = true>] {first_layer = 4 : i64})");
+    from concat<dim = 1> [#attn.source<"h.{layer}.q" : 2x3, transpose<1, 0>>, #attn.source<"h.{layer}.k" : 1x3, transpose<1, 0>>] {first_layer = 4 : i64})");
   auto values = reader.read(parameter, 1);
   ASSERT_TRUE(values) << values.error().message;
   EXPECT_EQ(*values, (std::vector<double>{1, 4, 100, 2, 5, 101, 3, 6, 102}));
@@ -67,33 +67,71 @@ TEST_F(Parameters, AreConcatenatedAndTransposed) {
   EXPECT_EQ(missing.error().message, "parameter 'w': there is no tensor 'h.4.q'");
 }
 
-TEST_F(Parameters, AreRowsOfATensor) {
+TEST_F(Parameters, AreWhatTransformsMake) {
   tensors.add("w", {3, 2}, 1); // [[1 2] [3 4] [5 6]]
-  tensors.add("b", {4}, 10);
+  tensors.add("c", {2, 2, 2}, 1);
   SourceParameters reader(tensors);
   auto read = [&](const char *text) {
     auto values = reader.read(parse(text), 0);
     return values ? *values : std::vector<double>{};
   };
-  EXPECT_EQ(read(R"(attn.parameter @w : tensor<2x2xf32> from [#attn.source<"w" rows(1, 3)>])"),
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<2x2xf32> from [#attn.source<"w" : 3x2, slice<dim = 0, 1 to 3>>])"),
             (std::vector<double>{3, 4, 5, 6}));
-  EXPECT_EQ(read(R"(attn.parameter @w : tensor<2x2xf32> from [#attn.source<"w" rows(0, 2), transpose = true>])"),
-            (std::vector<double>{1, 3, 2, 4}));
-  EXPECT_EQ(read(R"(attn.parameter @w : tensor<2xf32> from [#attn.source<"b" rows(2, 4)>])"),
-            (std::vector<double>{12, 13}));
-  auto beyond = reader.read(parse(R"(attn.parameter @w : tensor<2x2xf32> from [#attn.source<"w" rows(2, 4)>])"), 0);
-  ASSERT_FALSE(beyond);
-  EXPECT_EQ(beyond.error().message, "parameter 'w': tensor 'w' of shape [3, 2] has no rows up to 4");
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<1x3xf32>
+                    from [#attn.source<"w" : 3x2, slice<dim = 1, 1 to 2>, transpose<1, 0>>])"),
+            (std::vector<double>{2, 4, 6}));
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<2x3xf32> from [#attn.source<"w" : 3x2, transpose<1, 0>>])"),
+            (std::vector<double>{1, 3, 5, 2, 4, 6}));
+  EXPECT_EQ(
+      read(R"(attn.parameter @w : tensor<3x2xf32> from [#attn.source<"w" : 3x2, transpose<1, 0>, reshape<3x2>>])"),
+      (std::vector<double>{1, 3, 5, 2, 4, 6}));
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<2x2x2xf32> from [#attn.source<"c", transpose<2, 0, 1>>])"),
+            (std::vector<double>{1, 3, 5, 7, 2, 4, 6, 8}));
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<f32> from [#attn.source<"w" : 3x2, slice<dim = 0, 2 to 3>,
+                    slice<dim = 1, 0 to 1>, reshape<[]>, scale<0.5>>])"),
+            (std::vector<double>{2.5}));
 }
 
-TEST_F(Parameters, OfRankOneAreConcatenated) {
+TEST_F(Parameters, AreJoined) {
   tensors.add("a", {2}, 1);
-  tensors.add("b", {3}, 10);
+  tensors.add("b", {2}, 10);
+  tensors.add("m", {1, 2, 2}, 20);
+  tensors.add("n", {1, 1, 2}, 30);
   SourceParameters reader(tensors);
-  auto values =
-      reader.read(parse(R"(attn.parameter @w : tensor<5xf32> from [#attn.source<"a">, #attn.source<"b">])"), 0);
-  ASSERT_TRUE(values) << values.error().message;
-  EXPECT_EQ(*values, (std::vector<double>{1, 2, 10, 11, 12}));
+  auto read = [&](const char *text) {
+    auto values = reader.read(parse(text), 0);
+    return values ? *values : std::vector<double>{};
+  };
+  EXPECT_EQ(
+      read(R"(attn.parameter @w : tensor<4xf32> from concat<dim = 0> [#attn.source<"a" : 2>, #attn.source<"b" : 2>])"),
+      (std::vector<double>{1, 2, 10, 11}));
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<2x2xf32> from stack<dim = 0> [#attn.source<"a">, #attn.source<"b">])"),
+            (std::vector<double>{1, 2, 10, 11}));
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<2x2xf32> from stack<dim = 1> [#attn.source<"a">, #attn.source<"b">])"),
+            (std::vector<double>{1, 10, 2, 11}));
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<1x3x2xf32>
+                    from concat<dim = 1> [#attn.source<"m" : 1x2x2>, #attn.source<"n" : 1x1x2>])"),
+            (std::vector<double>{20, 21, 22, 23, 30, 31}));
+}
+
+/// A product is rounded to f32, a cast at its place in the chain, and the parameter's type rounds last.
+TEST_F(Parameters, AreRoundedStepByStep) {
+  tensors.add("a", {1}, 1.00390625f); // 1 + 2^-8
+  SourceParameters reader(tensors);
+  auto read = [&](const char *text) {
+    auto values = reader.read(parse(text), 0);
+    return values ? values->front() : std::nan("");
+  };
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<1xf32> from [#attn.source<"a", scale<0.1>>])"),
+            double(1.00390625f * 0.1f));
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<1xf32> from [#attn.source<"a", cast<bf16>, scale<3.0>>])"), 3.0);
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<1xf32> from [#attn.source<"a", scale<3.0>, cast<bf16>>])"), 3.015625);
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<1xbf16> from [#attn.source<"a", scale<3.0>, cast<f16>>])"), 3.015625);
+  auto large =
+      reader.read(parse(R"(attn.parameter @w : tensor<1xf32> from [#attn.source<"a", scale<1.0e5>, cast<f16>>])"), 0);
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().message, "parameter 'w': tensor 'a' holds a finite value that a step of "
+                                   "scale<1.000000e+05>, cast<f16> makes infinite");
 }
 
 TEST_F(Parameters, AreRoundedToTheirType) {
@@ -107,17 +145,16 @@ TEST_F(Parameters, AreRoundedToTheirType) {
 TEST_F(Parameters, MustFit) {
   tensors.add("a", {2, 3}, 1);
   SourceParameters reader(tensors);
-  auto wide = reader.read(parse(R"(attn.parameter @w : tensor<2x4xf32> from [#attn.source<"a">])"), 0);
-  ASSERT_FALSE(wide);
-  EXPECT_EQ(wide.error().message, "parameter 'w': its sources have 3 columns, but its type needs 4");
-  for (const char *text : {R"(attn.parameter @w : tensor<3x3xf32> from [#attn.source<"a">])",
-                           R"(attn.parameter @w : tensor<2x5xf32> from [#attn.source<"a">, #attn.source<"a">])",
-                           R"(attn.parameter @w : tensor<6xf32> from [#attn.source<"a">])"}) {
+  auto failure = [&](const char *text) {
     auto values = reader.read(parse(text), 0);
-    ASSERT_FALSE(values) << text;
-    EXPECT_NE(values.error().message.find("tensor 'a' of shape [2, 3] does not fit columns"), std::string::npos)
-        << values.error().message;
-  }
+    return values ? "" : values.error().message;
+  };
+  EXPECT_EQ(failure(R"(attn.parameter @w : tensor<2x4xf32> from [#attn.source<"a">])"),
+            "parameter 'w': tensor 'a' is [2, 3], expected [2, 4]");
+  EXPECT_EQ(failure(R"(attn.parameter @w : tensor<6xf32> from [#attn.source<"a">])"),
+            "parameter 'w': tensor 'a' is [2, 3], expected [6]");
+  EXPECT_EQ(failure(R"(attn.parameter @w : tensor<2x3xf32> from [#attn.source<"a", transpose<1, 0>>])"),
+            "parameter 'w': tensor 'a' is [2, 3], expected [3, 2], which transpose<1, 0> makes a part of [2, 3]");
 }
 
 TEST(RoundTo, IsExactToNearestEven) {

@@ -15,7 +15,7 @@ namespace {
 constexpr const char *program = R"(
   attn.parameter @wte : tensor<50x12xf32> from [#attn.source<"wte.weight">]
   attn.parameter @c_attn layers 2 : tensor<2x768x12xf32> from [#attn.source<"h.{layer}.attn.c_attn.weight">]
-  attn.parameter @head : tensor<12x50xf32> from [#attn.source<"lm_head.weight", transpose = true>]
+  attn.parameter @head : tensor<12x50xf32> from [#attn.source<"lm_head.weight", transpose<1, 0>>]
   attn.parameter @q : tensor<24x12xf32> from [#attn.source<"q.weight">]
   attn.parameter @scaled : tensor<24x12xf32> from [#attn.source<"scaled.weight">]
   attn.parameter @k : tensor<24x12xf32> from [#attn.source<"k.weight">]
@@ -85,15 +85,22 @@ TEST(RandomTensors, AreOfTheirPurpose) {
   }
 }
 
-TEST(RandomTensors, NeedOneSource) {
+/// A tensor is as large as the checkpoint's, whatever part of it a parameter takes, in each layer.
+TEST(RandomTensors, HaveTheShapesOfTheirSources) {
   MLIRContext context;
   context.loadDialect<attn::AttnDialect>();
-  auto module = parseSourceString<ModuleOp>(
-      R"(attn.parameter @w : tensor<4xf32> from [#attn.source<"a">, #attn.source<"b">])", &context);
+  auto module = parseSourceString<ModuleOp>(R"(
+    attn.parameter @w layers 2 : tensor<2x4x3xf32> from concat<dim = 0>
+      [#attn.source<"{layer}.a" : 9x3, slice<dim = 0, 6 to 9>>, #attn.source<"{layer}.b" : 3, reshape<1x3>>])",
+                                            &context);
+  ASSERT_TRUE(module);
   auto tensors = makeRandomTensors(*module, 1);
-  ASSERT_FALSE(tensors);
-  EXPECT_EQ(tensors.error().message,
-            "parameter 'w' has 2 sources: random weights need one, whose shape is the parameter's");
+  ASSERT_TRUE(tensors) << tensors.error().message;
+  EXPECT_EQ((*tensors)->find("0.a")->shape, (std::vector<int64_t>{9, 3}));
+  EXPECT_EQ((*tensors)->find("1.b")->shape, (std::vector<int64_t>{3}));
+  auto values = SourceParameters(**tensors).read(*module->getOps<attn::ParameterOp>().begin(), 1);
+  ASSERT_TRUE(values) << values.error().message;
+  EXPECT_EQ(values->size(), 12u);
 }
 
 } // namespace

@@ -100,15 +100,11 @@ int64_t assign(attn::ParameterOp parameter, const LayoutConstraint &constraint, 
   MLIRContext *context = parameter.getContext();
   RankedTensorType slice = parameter.getSliceType();
   SmallVector<int64_t> shape(slice.getShape()), physical;
-  SmallVector<Attribute> sources(parameter.getSources().begin(), parameter.getSources().end());
   if (constraint.transposed) {
     std::swap(shape[0], shape[1]);
-    for (Attribute &source : sources) {
-      auto s = cast<attn::SourceAttr>(source);
-      source = attn::SourceAttr::get(context, s.getName(), !s.getTranspose(), s.getRows());
-    }
+    parameter.transposeSources();
   }
-  int64_t columns = padded(shape.back(), constraint.columnGroup, /*padSingle=*/true);
+  int64_t columns = shape.empty() ? 1 : padded(shape.back(), constraint.columnGroup, /*padSingle=*/true);
   Type element = slice.getElementType();
   int64_t k = 1, bytes;
   if (constraint.kind == attn::LayoutKind::panels) {
@@ -117,7 +113,8 @@ int64_t assign(attn::ParameterOp parameter, const LayoutConstraint &constraint, 
     physical = {columns / kPanel, (rows + k - 1) / k, kPanel * k};
   } else {
     physical = shape;
-    physical.back() = columns;
+    if (!physical.empty())
+      physical.back() = columns;
   }
   if (auto quantized = dyn_cast<attn::QuantizedType>(element)) {
     element = quantized.along(0);
@@ -129,8 +126,6 @@ int64_t assign(attn::ParameterOp parameter, const LayoutConstraint &constraint, 
   int64_t stride = llvm::alignTo(bytes, 64), layers = parameter.getLayers().value_or(1);
   if (parameter.getLayers())
     physical.insert(physical.begin(), layers);
-  OpBuilder builder(context);
-  parameter.setSourcesAttr(builder.getArrayAttr(sources));
   parameter.setType(RankedTensorType::get(physical, element));
   parameter.setLayoutAttr(
       attn::LayoutAttr::get(context, constraint.kind, shape, constraint.columnGroup, constraint.rowGroup, k));

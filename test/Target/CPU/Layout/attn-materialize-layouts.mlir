@@ -78,7 +78,7 @@ func.func @heads(%ids: tensor<?xi32>, %t: tensor<7x32xf32>, %l: index) -> tensor
 // -----
 
 // A tied table serves the embedding from the panels of the product; the flip of the orientation moves into the source.
-// CHECK: @wte : tensor<4x32x32xf32> from [#attn.source<"wte", transpose = true>]
+// CHECK: @wte : tensor<4x32x32xf32> from [#attn.source<"wte", transpose<1, 0>>]
 attn.parameter @wte : tensor<97x32xf32> from [#attn.source<"wte">]
 // CHECK-LABEL: @tied
 func.func @tied(%ids: tensor<?xi32>) -> tensor<?x97xf32> {
