@@ -49,7 +49,7 @@ struct LayoutConstraint {
   attn::LayoutKind kind = attn::LayoutKind::row_major;
   bool transposed = false; ///< The layout's [rows, columns] are the parameter's [columns, rows].
   int64_t columnGroup = 0, rowGroup = 0;
-  Operation *upstream = nullptr; ///< an op of another dialect, which reads rows alone
+  Operation *upstream = nullptr; ///< an op that reads a tensor of the logical shape, not a weight
 };
 
 /// Whether an op is of a dialect that knows no layouts.
@@ -58,14 +58,19 @@ bool isUpstream(Operation *op) {
          isa<arith::ArithDialect, linalg::LinalgDialect, math::MathDialect, tensor::TensorDialect>(op->getDialect());
 }
 
+/// How an op reads an operand as a weight; none where it reads a tensor as any other.
+std::optional<attn::WeightUse> weightUseOf(OpOperand &use) {
+  auto op = dyn_cast<attn::ChannelsOpInterface>(use.getOwner());
+  return op ? op.getWeightUse(use) : std::nullopt;
+}
+
 /// Weights of matmuls are read in panels, all others as rows.
 FailureOr<LayoutConstraint> constraintOf(OpOperand &use) {
-  if (isUpstream(use.getOwner()))
-    return LayoutConstraint{.upstream = use.getOwner()};
-  auto op = dyn_cast<attn::ChannelsOpInterface>(use.getOwner());
-  std::optional<attn::WeightUse> weight = op ? op.getWeightUse(use) : std::nullopt;
-  if (!weight)
+  std::optional<attn::WeightUse> weight = weightUseOf(use);
+  if (!weight && !isUpstream(use.getOwner()) && !isa<attn::AttnDialect>(use.getOwner()->getDialect()))
     return use.getOwner()->emitOpError("reads a parameter, but no layout is known for its use");
+  if (!weight)
+    return LayoutConstraint{.upstream = use.getOwner()};
   LayoutConstraint constraint;
   constraint.columnGroup = weight->columns ? columnGroup(weight->columns) : 0;
   if (weight->contracted) {
@@ -269,6 +274,15 @@ LogicalResult cutOperands(Operation *op, const LogicalTypes &logical) {
   return success();
 }
 
+/// An op of attn reads a parameter that is no weight of its own as what an op of another dialect made.
+void cutParameters(Operation *op, const LogicalTypes &logical) {
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  for (OpOperand &operand : op->getOpOperands())
+    if (RankedTensorType type = logical.lookup(operand.get()).type;
+        operand.get().getDefiningOp<attn::ParameterSliceOp>() && !weightUseOf(operand) && type != operand.get().getType())
+      operand.set(cpu::cutTo(b, operand.get(), type));
+}
+
 /// Ops of attn read what an op of another dialect made with the padding that they expect.
 LogicalResult padOperands(attn::ChannelsOpInterface op) {
   ImplicitLocOpBuilder b(op->getLoc(), op);
@@ -412,9 +426,10 @@ LogicalResult retypeBlock(Block &block, const ChannelCounts &counts, LogicalType
     } else if (isUpstream(&op) && !op.hasTrait<OpTrait::IsTerminator>()) {
       if (failed(cutOperands(&op, logical)))
         return failure();
-    } else if (failed(retype(&op, counts))) {
-      return failure();
     } else {
+      cutParameters(&op, logical);
+      if (failed(retype(&op, counts)))
+        return failure();
       zeroPadding(&op, logical);
     }
   }
