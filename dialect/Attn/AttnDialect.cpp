@@ -71,17 +71,6 @@ void AttnDialect::registerAttributes() {
       >();
 }
 
-LogicalResult KVCacheType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t layers, int64_t heads,
-                                  int64_t headDim, int64_t block, Type elementType) {
-  if (layers < 1 || heads < 1 || headDim < 1)
-    return emitError() << "kv_cache extents must be positive, found " << layers << " x " << heads << " x " << headDim;
-  if (block < 1)
-    return emitError() << "kv_cache block must be positive, found " << block;
-  if (!elementType.isF32() && !elementType.isBF16() && !elementType.isF16() && !elementType.isSignlessInteger(8))
-    return emitError() << "kv_cache element type must be f32, bf16, f16 or i8, found " << elementType;
-  return success();
-}
-
 namespace {
 bool isName(Attribute value) {
   auto text = dyn_cast<StringAttr>(value);
@@ -98,12 +87,16 @@ StringRef faultOfBorder(NamedAttribute attribute, bool isArgument) {
     auto dims = dyn_cast<ArrayAttr>(value);
     return dims && llvm::all_of(dims, isName) ? "" : "must be an array of names of dims";
   }
-  if (name != AttnDialect::limitAttr && name != AttnDialect::optionalAttr)
+  if (name != AttnDialect::limitAttr && name != AttnDialect::optionalAttr && name != AttnDialect::cacheAttr)
     return "is none that the attn dialect has for an argument or result";
   if (!isArgument)
     return "belongs to arguments, not to results";
   if (name == AttnDialect::optionalAttr)
     return isa<UnitAttr>(value) ? "" : "must be a unit attribute";
+  if (name == AttnDialect::cacheAttr) {
+    auto type = dyn_cast<TypeAttr>(value);
+    return type && isa<KVCacheType>(type.getValue()) ? "" : "must be the type of a cache";
+  }
   auto limit = dyn_cast<IntegerAttr>(value);
   return limit && limit.getType().isInteger(64) && limit.getInt() > 0 ? "" : "must be a positive 64-bit integer";
 }

@@ -11,6 +11,33 @@
 #include "dialect/Attn/AttnTypeEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/Attn/AttnAttrs.h.inc"
+
+namespace rapt::attn {
+/// What a cache keeps for a head and a position, of its key or of its value.
+struct KVPart {
+  int64_t channels;
+  mlir::Type element; ///< f32, bf16, f16, or i8 for codes with a scale
+
+  bool operator==(const KVPart &) const = default;
+  /// The element type that a view gives: f32 of codes, else the cache's own.
+  mlir::Type viewElement() const;
+};
+
+/// The name that users give an element type of a cache: "f32", "bf16", "f16" or "int8".
+llvm::StringRef nameOfStorage(mlir::Type element);
+
+/// Equal layers of a cache.
+struct KVSegment {
+  int64_t layers, heads;
+  KVPart keys, values;
+
+  bool operator==(const KVSegment &) const = default;
+  bool isUniform() const { return keys == values; }
+};
+
+llvm::hash_code hash_value(const KVSegment &segment);
+} // namespace rapt::attn
+
 #define GET_TYPEDEF_CLASSES
 #include "dialect/Attn/AttnTypes.h.inc"
 

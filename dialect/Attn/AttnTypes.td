@@ -15,20 +15,34 @@ def Attn_KVCacheType : Attn_Type<"KVCache", "kv_cache"> {
   let summary = "a pool of blocks that hold keys and values of all layers";
   let description = [{
     A pool of blocks. A block holds `block` consecutive positions of one sequence: keys and values of every layer and
-    key/value head. A block table tells which blocks belong to a sequence. How a block is laid out in memory is
+    key/value head. A block table tells which blocks belong to a sequence, in all layers. How a block is laid out in memory is
     the target's affair: this type names only what is stored, f32, bf16, f16 or i8. In i8 each key and each value of a head is a
     group of quantized values with one scale, rounded as `attn.quantize_rows` rounds a row.
 
-    Examples: `!attn.kv_cache<12 x 12 x 64, block = 64, f32>`, `!attn.kv_cache<22 x 4 x 64, block = 64, i8>` (layers x heads x
-    head dimension).
+    Where all layers are equal, and keys as values: `!attn.kv_cache<12 x 12 x 64, block = 64, f32>` (layers x heads x head size). Else a list
+    of segments, each of them equal layers: layers x heads x head size x element type, or, where they differ,
+    layers x heads x (head size x element type of keys, of values). Attention has one key/value head dim, so keys and values have equally many heads.
+
+    Examples: `!attn.kv_cache<22 x 4 x 64, block = 64, i8>`,
+    `!attn.kv_cache<[4 x 8 x (96 x bf16, 64 x f32), 2 x 2 x 64 x f32], block = 64>`
   }];
-  let parameters = (ins "int64_t":$layers, "int64_t":$heads, "int64_t":$headDim, "int64_t":$block,
-                        "::mlir::Type":$elementType);
-  let assemblyFormat = "`<` $layers `x` $heads `x` $headDim `,` `block` `=` $block `,` $elementType `>`";
+  let parameters = (ins ArrayRefParameter<"::rapt::attn::KVSegment">:$segments, "int64_t":$block);
+  let builders = [TypeBuilder<(ins "int64_t":$layers, "int64_t":$heads, "int64_t":$headSize, "int64_t":$block,
+                                   "::mlir::Type":$elementType), [{
+    KVPart part{headSize, elementType};
+    return $_get($_ctxt, ::llvm::ArrayRef(KVSegment{layers, heads, part, part}), block);
+  }]>];
+  let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The element type of the keys and values that a view gives: f32 for an int8 cache, else the cache's own.
-    ::mlir::Type getViewElementType() const;
+    /// Whether all layers are equal, and keys as values.
+    bool isUniform() const { return getSegments().size() == 1 && getSegments()[0].isUniform(); }
+    /// The element type of all keys and values; null where they differ.
+    ::mlir::Type getElementType() const;
+    /// This cache with another element type for all keys and values.
+    KVCacheType withElementType(::mlir::Type keys, ::mlir::Type values) const;
+    /// Layers of all segments.
+    int64_t getLayers() const;
   }];
 }
 

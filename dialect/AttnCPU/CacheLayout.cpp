@@ -6,11 +6,15 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::attn_cpu;
 
-RankedTensorType CacheLayout::poolOf(attn::KVCacheType cache) {
-  CacheLayout layout{cache.getElementType(), cache.getBlock(), attn_cpu::padToPanel(cache.getHeadDim())};
-  return RankedTensorType::get(
-      {ShapedType::kDynamic, cache.getLayers(), cache.getHeads(), 2, layout.lines(), layout.columns()},
-      cache.getElementType());
+SmallVector<RankedTensorType, 2> CacheLayout::poolsOf(const attn::KVSegment &segment, int64_t block) {
+  auto poolOf = [&](const attn::KVPart &part, int64_t parts) {
+    CacheLayout layout{part.element, block, attn_cpu::padToPanel(part.channels)};
+    return RankedTensorType::get(
+        {ShapedType::kDynamic, segment.layers, segment.heads, parts, layout.lines(), layout.columns()}, part.element);
+  };
+  if (segment.isUniform())
+    return {poolOf(segment.keys, 2)};
+  return {poolOf(segment.keys, 1), poolOf(segment.values, 1)};
 }
 
 std::optional<CacheLayout> CacheLayout::of(ShapedType pool, int64_t channels) {
@@ -22,6 +26,4 @@ std::optional<CacheLayout> CacheLayout::of(ShapedType pool, int64_t channels) {
   return layout;
 }
 
-StringRef CacheLayout::dtype() const {
-  return element.isF32() ? "f32" : element.isBF16() ? "bf16" : element.isF16() ? "f16" : "int8";
-}
+StringRef CacheLayout::dtype() const { return attn::nameOfStorage(element); }

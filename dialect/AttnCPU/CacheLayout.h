@@ -5,8 +5,9 @@
 
 namespace rapt::attn_cpu {
 
-/// A pool of blocks is [blocks, layers, heads, {keys, values}, lines, columns]. Keys and values each lie as a product
-/// reads its second operand: keys in panels [block/32][channels][32], values [channels/32][block][32].
+/// A pool of blocks is [blocks, layers, heads, {keys, values}, lines, columns], or, where keys and values differ, such
+/// a pool of each, with one of them in that dim. They lie as a product reads its second operand: keys in panels
+/// [block/32][channels][32], values [channels/32][block][32].
 /// - f32, f16: a line is 32 elements.
 /// - bf16: a line is a pair of such lines, element by element, [block/32][channels/2][32][2] and
 ///   [channels/32][block/2][32][2], so that one 32-bit word has what one lane of a dot instruction takes, and widening
@@ -17,8 +18,12 @@ struct CacheLayout {
   int64_t block;    ///< positions
   int64_t channels; ///< of a head, a multiple of 32
 
-  /// A cache's pool in memory, of heads padded to panels.
-  static mlir::RankedTensorType poolOf(attn::KVCacheType cache);
+  /// The pool of a segment of a cache in memory, of heads padded to panels: of keys and values, or one of each.
+  static llvm::SmallVector<mlir::RankedTensorType, 2> poolsOf(const attn::KVSegment &segment, int64_t block);
+  /// That of a uniform cache.
+  static mlir::RankedTensorType poolOf(attn::KVCacheType cache) {
+    return poolsOf(cache.getSegments()[0], cache.getBlock())[0];
+  }
   /// The layout of a pool of heads with `channels`; none for a tensor that is no pool.
   static std::optional<CacheLayout> of(mlir::ShapedType pool, int64_t channels);
 

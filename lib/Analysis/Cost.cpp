@@ -63,10 +63,14 @@ NamedAttribute text(Builder &b, StringRef name, StringRef value) {
 }
 
 Polynomial EntryModel::elementBytes(Value value) {
-  if (auto view = value.getDefiningOp<attn::KVViewOp>())
-    value = view.getCache();
-  if (auto cache = dyn_cast<attn::KVCacheType>(value.getType()))
-    return Polynomial(cache.getElementType().getIntOrFloatBitWidth() / 8);
+  if (auto view = value.getDefiningOp<attn::KVViewOp>()) {
+    const bool isKeys = value == view.getKeys();
+    if (auto cache = dyn_cast<attn::KVCacheType>(view.getCache().getType())) {
+      const attn::KVSegment &segment = cache.getSegments()[view.getSegment()];
+      return Polynomial((isKeys ? segment.keys : segment.values).element.getIntOrFloatBitWidth() / 8);
+    }
+    value = isKeys ? view.getCache() : view.getValuePool();
+  }
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (type && isa<attn::QuantizedType>(type.getElementType())) // a table's, whose scales are few
     return Polynomial(1);

@@ -105,6 +105,27 @@ uint32_t abiMinorOf(const Manifest &manifest) {
   return manifest.weightsInside ? 1 : 0;
 }
 
+Value cacheValue(const Manifest::Cache &cache) {
+  Object value{{"layout", text(cache.layout)},
+               {"dtype", text(cache.dtype)},
+               {"block", number(cache.block)},
+               {"block_bytes", number(cache.blockBytes)},
+               {"bytes_per_token", number(cache.bytesPerToken)}};
+  if (cache.segments.empty())
+    return Value(std::move(value));
+  auto part = [](int64_t channels, const std::string &dtype) {
+    return Value(Object{{"channels", number(channels)}, {"dtype", text(dtype)}});
+  };
+  Array segments;
+  for (const Manifest::Cache::Segment &segment : cache.segments)
+    segments.push_back(Value(Object{{"layers", number(segment.layers)},
+                                    {"heads", number(segment.heads)},
+                                    {"keys", part(segment.keyChannels, segment.keyDtype)},
+                                    {"values", part(segment.valueChannels, segment.valueDtype)}}));
+  value.emplace_back("segments", Value(std::move(segments)));
+  return Value(std::move(value));
+}
+
 std::string writeManifest(const Manifest &m) {
   Array abi, parameters;
   abi.emplace_back(int64_t(RAPT_ABI_MAJOR));
@@ -125,11 +146,7 @@ std::string writeManifest(const Manifest &m) {
   if (const std::string quantization = quantizationOf(m.parameters); !quantization.empty())
     root.emplace_back("quantization", text(quantization));
   if (m.cache)
-    root.emplace_back("cache", Value(Object{{"layout", text(m.cache->layout)},
-                                            {"dtype", text(m.cache->dtype)},
-                                            {"block", number(m.cache->block)},
-                                            {"block_bytes", number(m.cache->blockBytes)},
-                                            {"bytes_per_token", number(m.cache->bytesPerToken)}}));
+    root.emplace_back("cache", cacheValue(*m.cache));
   root.emplace_back("parameters", Value(std::move(parameters)));
   root.emplace_back("entries", Value(m.entries));
   return json::write(Value(std::move(root)));

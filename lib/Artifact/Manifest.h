@@ -34,6 +34,12 @@ struct Manifest {
   struct Cache {
     std::string layout, dtype;
     int64_t block = 0, blockBytes = 0, bytesPerToken = 0;
+    /// Equal layers, and what a head's key and value have, of a cache that is not uniform.
+    struct Segment {
+      int64_t layers = 0, heads = 0, keyChannels = 0, valueChannels = 0;
+      std::string keyDtype, valueDtype;
+    };
+    std::vector<Segment> segments = {};
   };
   std::optional<Cache> cache;
   std::vector<Parameter> parameters;

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -80,20 +81,51 @@ bool isCache(DictionaryAttr buffer) {
          cast<StringAttr>(buffer.get(attn::AttnDialect::nameAttr)).getValue() == "cache";
 }
 
-/// The type of the buffer of kind "cache", at any stage; null without one.
-ShapedType cacheType(Operation *entry) {
+/// The memory of the cache, and its type where that does not tell it.
+struct CacheBuffer {
+  ShapedType memory; ///< null without a cache
+  attn::KVCacheType type;
+};
+
+/// The buffer of kind "cache", at any stage.
+CacheBuffer cacheOf(Operation *entry) {
+  auto typeOf = [](Attribute attribute) {
+    auto type = dyn_cast_or_null<TypeAttr>(attribute);
+    return type ? dyn_cast<attn::KVCacheType>(type.getValue()) : attn::KVCacheType();
+  };
   if (auto buffers = entry->getAttrOfType<ArrayAttr>(attn::AttnDialect::buffersAttr)) {
     for (auto buffer : buffers.getAsRange<DictionaryAttr>())
       if (isCache(buffer))
-        return cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue());
-    return nullptr;
+        return {cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue()),
+                typeOf(buffer.get(attn::AttnDialect::cacheAttr))};
+    return {};
   }
   if (auto function = dyn_cast<FunctionOpInterface>(entry))
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (auto name = function.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr);
           name && name.getValue() == "cache")
-        return dyn_cast<ShapedType>(function.getArgumentTypes()[i]);
-  return nullptr;
+        return {dyn_cast<ShapedType>(function.getArgumentTypes()[i]),
+                typeOf(function.getArgAttr(i, attn::AttnDialect::cacheAttr))};
+  return {};
+}
+
+/// A cache whose layers, or keys and values, differ. Its layout's name tells them all, so that a sequence's saved state
+/// fits no other.
+artifact::Manifest::Cache describeCache(attn::KVCacheType type, int64_t blockBytes, const Target &target) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  artifact::Manifest::Cache cache;
+  cache.layout =
+      "kv-" + llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, 16) + "-" + target.cacheLayout().str();
+  cache.dtype = type.getElementType() ? attn::nameOfStorage(type.getElementType()).str() : "mixed";
+  cache.block = type.getBlock();
+  cache.blockBytes = blockBytes;
+  cache.bytesPerToken = blockBytes / type.getBlock();
+  for (const attn::KVSegment &segment : type.getSegments())
+    cache.segments.push_back({segment.layers, segment.heads, segment.keys.channels, segment.values.channels,
+                              attn::nameOfStorage(segment.keys.element).str(),
+                              attn::nameOfStorage(segment.values.element).str()});
+  return cache;
 }
 
 std::string typeName(Type type) {
@@ -202,11 +234,14 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
   manifest.model->sourceVocabulary = number("source_vocab");
   manifest.maxPositions = number("positions");
   for (Operation &op : *module.getBody())
-    if (op.hasAttr(attn::AttnDialect::entryAttr))
-      if (ShapedType type = cacheType(&op))
-        if (std::optional<CacheFormat> format = target.cacheFormat(type, number("head_dim")))
-          manifest.cache = artifact::Manifest::Cache{format->name, format->dtype, format->block, format->bytes,
-                                                     format->bytes / format->block};
+    if (op.hasAttr(attn::AttnDialect::entryAttr)) {
+      if (auto [memory, type] = cacheOf(&op); memory && type && memory.getRank() == 2)
+        manifest.cache = describeCache(type, memory.getDimSize(1), target);
+      else if (std::optional<CacheFormat> format =
+                   memory ? target.cacheFormat(memory, number("head_dim")) : std::nullopt)
+        manifest.cache = artifact::Manifest::Cache{format->name, format->dtype, format->block, format->bytes,
+                                                   format->bytes / format->block};
+    }
 }
 
 Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {

@@ -50,6 +50,18 @@ std::string setChoice(Options &options, const std::string &text) {
   return parseChoice(text, choices) ? "" : listChoices(choices);
 }
 
+/// A type of the cache, or one of its keys and one of its values.
+std::string setCacheType(Options &options, const std::string &text) {
+  options.cacheDtype = text;
+  const size_t comma = text.find(',');
+  const std::span<const std::string_view> stored = std::span(cacheTypes).subspan(1); // without auto
+  if (comma == std::string::npos
+          ? parseChoice(text, cacheTypes).has_value()
+          : parseChoice(text.substr(0, comma), stored) && parseChoice(text.substr(comma + 1), stored))
+    return {};
+  return listChoices(cacheTypes) + ", or two types for keys and values, such as int8,bf16";
+}
+
 template <std::string Options::*field> std::string setFile(Options &options, const std::string &text) {
   options.*field = text;
   return text.empty() ? "a file" : "";
@@ -161,8 +173,9 @@ constexpr Option table[] = {
     {{"activations", "", "TYPE", "element type of activations: f32 (default), bf16, f16"},
      setChoice<&Options::activations, activationTypes>},
     {{"cache-dtype", "", "TYPE",
-      "storage of the KV cache: auto (bf16 or f16 where the weights are, else f32), f32, bf16, f16, int8"},
-     setChoice<&Options::cacheDtype, cacheTypes>},
+      "storage of the KV cache: auto (bf16 or f16 where the weights are, else f32), f32, bf16, f16, int8; of keys and "
+      "values: TYPE,TYPE"},
+     setCacheType},
     {{"quantize", "", "MODE",
       "weights as integers: w8a8 (a scale for each column), w8 or w4 (a scale for each group), none"},
      setChoice<&Options::quantize, quantizations>},

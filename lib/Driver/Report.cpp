@@ -39,6 +39,17 @@ std::string modelLine(const artifact::Manifest &m) {
          grouped(m.model->parameters) + " parameters (" + m.model->sourceDType + ")";
 }
 
+/// "bf16", "int8 keys, bf16 values", or "mixed" where layers differ.
+std::string cacheTypes(const artifact::Manifest::Cache &cache) {
+  if (cache.dtype != "mixed")
+    return cache.dtype;
+  const artifact::Manifest::Cache::Segment &first = cache.segments[0];
+  const bool same = std::all_of(cache.segments.begin(), cache.segments.end(), [&](const auto &segment) {
+    return segment.keyDtype == first.keyDtype && segment.valueDtype == first.valueDtype;
+  });
+  return same ? first.keyDtype + " keys, " + first.valueDtype + " values" : cache.dtype;
+}
+
 std::string limitsLine(const artifact::Manifest &m) {
   std::string line = "limits: ";
   if (m.maxPositions)
@@ -46,7 +57,7 @@ std::string limitsLine(const artifact::Manifest &m) {
   line += m.maxTokens ? grouped(m.maxTokens) + " tokens and " + grouped(m.maxRows) + " sequences per step"
                       : grouped(m.maxRows) + " images per step";
   if (m.cache)
-    line += "; cache: " + grouped(m.cache->bytesPerToken) + " bytes per token (" + m.cache->dtype + ")";
+    line += "; cache: " + grouped(m.cache->bytesPerToken) + " bytes per token (" + cacheTypes(*m.cache) + ")";
   return line;
 }
 

@@ -50,6 +50,70 @@ LogicalResult lowerSlice(attn::ParameterSliceOp slice, Value weights) {
   return success();
 }
 
+/// Part `part` of a cache's blocks, which begins at byte `at` of each, as a view of the caller's memory.
+Value viewPart(ImplicitLocOpBuilder &b, Value memory, RankedTensorType part, int64_t at) {
+  const int64_t blockBytes = cast<MemRefType>(memory.getType()).getDimSize(1),
+                bytes = part.getElementTypeBitWidth() / 8;
+  Value zero = arith::ConstantIndexOp::create(b, 0), blocks = memref::DimOp::create(b, memory, zero);
+  Value flat = memref::CollapseShapeOp::create(b, memory, ArrayRef<ReassociationIndices>{{0, 1}});
+  auto whole = MemRefType::get({ShapedType::kDynamic, blockBytes / bytes}, part.getElementType());
+  Value elements = memref::ViewOp::create(b, whole, flat, zero, ValueRange(blocks));
+  const int64_t count = llvm::product_of(part.getShape().drop_front());
+  SmallVector<OpFoldResult> offsets{b.getIndexAttr(0), b.getIndexAttr(at / bytes)},
+      sizes{blocks, b.getIndexAttr(count)}, strides(2, b.getIndexAttr(1));
+  Value slice = memref::SubViewOp::create(b, elements, offsets, sizes, strides);
+  SmallVector<ReassociationIndices> groups{{0}, llvm::to_vector<2>(llvm::seq<int64_t>(1, part.getRank()))};
+  SmallVector<OpFoldResult> extents{blocks};
+  for (int64_t extent : part.getShape().drop_front())
+    extents.push_back(b.getIndexAttr(extent));
+  return memref::ExpandShapeOp::create(b, part.getShape(), slice, groups, extents);
+}
+
+/// The parts of a cache become views of an argument's memory, and the cache from its parts writes them there.
+class CacheParts {
+public:
+  /// `tensors` are the arguments `memory` as tensors.
+  CacheParts(ArrayRef<Value> tensors, ArrayRef<Value> memory) : tensors(tensors), memory(memory) {}
+
+  LogicalResult lower(attn::CachePartsOp op, ArrayRef<bool> isWritable) {
+    auto *it = llvm::find(tensors, op.getCache());
+    if (it == tensors.end())
+      return op.emitOpError("takes the parts of what is no argument of its entry");
+    const size_t argument = it - tensors.begin();
+    ImplicitLocOpBuilder b(op.getLoc(), op);
+    for (auto [part, at] : llvm::zip_equal(op.getParts(), op.getAt())) {
+      auto type = cast<RankedTensorType>(part.getType());
+      Value view = viewPart(b, memory[argument], type, at);
+      views[{argument, at}] = view;
+      part.replaceAllUsesWith(
+          bufferization::ToTensorOp::create(b, type, view, /*restrict=*/true, isWritable[argument]));
+    }
+    op.erase();
+    return success();
+  }
+
+  /// Writes the parts of what argument `argument` becomes.
+  LogicalResult store(ImplicitLocOpBuilder &b, attn::CacheJoinOp op, size_t argument) const {
+    for (auto [part, at] : llvm::zip_equal(op.getParts(), op.getAt())) {
+      Value view = views.lookup({argument, at});
+      if (!view || cast<MemRefType>(view.getType()).getShape() != cast<RankedTensorType>(part.getType()).getShape())
+        return op.emitOpError("joins other parts than those that its entry begins with");
+      store(b, part, view);
+    }
+    return success();
+  }
+
+  static void store(ImplicitLocOpBuilder &b, Value tensor, Value target) {
+    auto store = bufferization::MaterializeInDestinationOp::create(b, TypeRange(), tensor, target);
+    store.setRestrict(true);
+    store.setWritable(true);
+  }
+
+private:
+  ArrayRef<Value> tensors, memory;
+  llvm::DenseMap<std::pair<size_t, int64_t>, Value> views;
+};
+
 /// The empty tensor that loops fill to make `value`, if nothing else is made in it.
 Value emptyOrigin(Value value) {
   while (Operation *op = value.getDefiningOp()) {
@@ -99,6 +163,19 @@ LogicalResult verifyEntry(func::FuncOp entry) {
   return success();
 }
 
+/// Results with an argument's name are that argument, updated in place; the others are outputs.
+SmallVector<std::optional<unsigned>> argumentsOfResults(func::FuncOp entry) {
+  SmallVector<std::optional<unsigned>> arguments;
+  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+    std::optional<unsigned> same;
+    for (unsigned j = 0; j < entry.getNumArguments(); ++j)
+      if (entry.getArgAttr(j, attn::AttnDialect::nameAttr) == entry.getResultAttr(i, attn::AttnDialect::nameAttr))
+        same = j;
+    arguments.push_back(same);
+  }
+  return arguments;
+}
+
 LogicalResult lowerEntry(func::FuncOp entry) {
   if (failed(verifyEntry(entry)))
     return failure();
@@ -106,9 +183,6 @@ LogicalResult lowerEntry(func::FuncOp entry) {
   ImplicitLocOpBuilder b(entry.getLoc(), context);
   Block &body = entry.getBody().front();
   Type bytes = MemRefType::get({ShapedType::kDynamic}, b.getI8Type());
-  auto nameOf = [&](auto get, unsigned i) { return cast<StringAttr>(get(i, attn::AttnDialect::nameAttr)).getValue(); };
-  auto argument = [&](unsigned i, StringRef name) { return entry.getArgAttr(i, name); };
-  auto result = [&](unsigned i, StringRef name) { return entry.getResultAttr(i, name); };
 
   unsigned inputs = entry.getNumArguments();
   SmallVector<DictionaryAttr> attributes;
@@ -120,22 +194,16 @@ LogicalResult lowerEntry(func::FuncOp entry) {
     attributes.push_back(entry.getArgAttrDict(i));
 
   auto terminator = cast<func::ReturnOp>(body.getTerminator());
-  // Results with an argument's name are that argument, updated in place; the others are outputs.
-  SmallVector<std::optional<unsigned>> inPlace;
-  for (unsigned i = 0; i < terminator.getNumOperands(); ++i) {
-    std::optional<unsigned> same;
-    for (unsigned j = 0; j < inputs; ++j)
-      if (nameOf(argument, j) == nameOf(result, i))
-        same = j;
-    inPlace.push_back(same);
+  const SmallVector<std::optional<unsigned>> inPlace = argumentsOfResults(entry);
+  for (auto [i, same] : llvm::enumerate(inPlace))
     if (!same)
       attributes.push_back(cast<DictionaryAttr>(entry.getResultAttrDict(i)));
-  }
 
   body.insertArgument(0u, LLVM::LLVMPointerType::get(context), entry.getLoc());
   Value weights = body.insertArgument(1u, bytes, entry.getLoc());
   body.insertArgument(2u, bytes, entry.getLoc());
-  SmallVector<Value> memory;
+  SmallVector<Value> memory, tensors;
+  SmallVector<bool> isWritable;
   b.setInsertionPointToStart(&body);
   for (unsigned i = 0; i < inputs; ++i) {
     BlockArgument tensor = body.getArgument(3 + i);
@@ -144,8 +212,12 @@ LogicalResult lowerEntry(func::FuncOp entry) {
     tensor.setType(memoryOf(type));
     auto asTensor = bufferization::ToTensorOp::create(b, type, tensor, /*restrict=*/true, writable);
     tensor.replaceAllUsesExcept(asTensor, asTensor);
-    memory.push_back(tensor);
+    memory.push_back(tensor), tensors.push_back(asTensor), isWritable.push_back(writable);
   }
+  CacheParts caches(tensors, memory);
+  for (auto parts : llvm::make_early_inc_range(body.getOps<attn::CachePartsOp>()))
+    if (failed(caches.lower(parts, isWritable)))
+      return failure();
   b.setInsertionPoint(terminator);
   for (auto [i, value] : llvm::enumerate(terminator.getOperands())) {
     Value target =
@@ -157,12 +229,17 @@ LogicalResult lowerEntry(func::FuncOp entry) {
       empty.replaceAllUsesWith(
           bufferization::ToTensorOp::create(b, value.getType(), target, /*restrict=*/true, /*writable=*/true));
     }
-    auto store = bufferization::MaterializeInDestinationOp::create(b, TypeRange(), terminator.getOperand(i), target);
-    store.setRestrict(true);
-    store.setWritable(true);
+    auto join = value.getDefiningOp<attn::CacheJoinOp>();
+    if (!join || !inPlace[i])
+      CacheParts::store(b, terminator.getOperand(i), target);
+    else if (failed(caches.store(b, join, *inPlace[i])))
+      return failure();
   }
   func::ReturnOp::create(b, Value(arith::ConstantOp::create(b, b.getI32IntegerAttr(0))));
   terminator.erase();
+  for (auto join : llvm::make_early_inc_range(body.getOps<attn::CacheJoinOp>()))
+    if (join->use_empty())
+      join.erase();
   while (entry.getNumResults() > 0)
     if (failed(entry.eraseResult(0)))
       return failure();

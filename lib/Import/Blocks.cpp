@@ -199,14 +199,15 @@ std::pair<Value, Value> importing::causalAttention(const Scope &scope, Location 
   auto [query, key, value] = queryKeyValue;
   Value number = scope.layer->number;
   Value updated =
-      attn::KVAppendOp::create(builder, loc, cache, number, key, value, rows.rowBegin, rows.past, rows.table);
+      attn::KVAppendOp::create(builder, loc, cache, number, key, value, rows.rowBegin, rows.past, rows.table)
+          .getResult();
   auto keyType = cast<RankedTensorType>(key.getType()), queryType = cast<RankedTensorType>(query.getType());
   bool grouped = queryType.getDimSize(1) != keyType.getDimSize(1);
   if (grouped)
     query = groupHeads(scope, loc, query, keyType.getDimSize(1));
   auto viewType =
       RankedTensorType::get({ShapedType::kDynamic, ShapedType::kDynamic, keyType.getDimSize(1), keyType.getDimSize(2)},
-                            cast<attn::KVCacheType>(cache.getType()).getElementType());
+                            cast<attn::KVCacheType>(cache.getType()).getSegments()[0].keys.element);
   auto view = attn::KVViewOp::create(builder, loc, viewType, viewType, updated, number, rows.table);
   auto attention = attn::AttentionOp::create(builder, loc, query.getType(), query, view.getKeys(), view.getValues(),
                                              scale, /*q_begin=*/rows.rowBegin, /*q_offset=*/rows.past,

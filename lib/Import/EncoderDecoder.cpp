@@ -100,8 +100,8 @@ Value importing::crossAttention(const Scope &scope, Location loc, Value query, V
   using A = attn::AttentionOp;
   OpBuilder &builder = scope.builder;
   int64_t any = ShapedType::kDynamic;
-  auto cached = cast<attn::KVCacheType>(cache.getType());
-  auto viewType = RankedTensorType::get({any, any, cached.getHeads(), cached.getHeadDim()}, cached.getElementType());
+  const attn::KVSegment &cached = cast<attn::KVCacheType>(cache.getType()).getSegments()[0];
+  auto viewType = RankedTensorType::get({any, any, cached.heads, cached.keys.channels}, cached.keys.element);
   auto view = attn::KVViewOp::create(builder, loc, viewType, viewType, cache, scope.layer->number, sources.table);
   return A::create(builder, loc, query.getType(), query, view.getKeys(), view.getValues(), scale, /*q_begin=*/rowBegin,
                    /*q_offset=*/nullptr, /*kv_begin=*/nullptr, /*kv_length=*/sources.length, /*extras=*/ValueRange(),
@@ -111,5 +111,6 @@ Value importing::crossAttention(const Scope &scope, Location loc, Value query, V
 
 Value importing::appendSource(const Scope &scope, Location loc, Value cache, Value key, Value value, const Rows &rows) {
   return attn::KVAppendOp::create(scope.builder, loc, cache, scope.layer->number, key, value, rows.rowBegin, rows.past,
-                                  rows.table);
+                                  rows.table)
+      .getResult();
 }

@@ -140,16 +140,21 @@ template <typename S> Expected<NpyTensor> toNpy(StringRef name, const Value<S> &
 }
 
 template <typename S> Expected<Value<S>> makeCache(attn::KVCacheType type, int64_t blocks) {
-  const int64_t factors[] = {blocks, type.getHeads(), type.getBlock(), type.getHeadDim(), 2 * type.getLayers()};
-  std::optional<int64_t> elements = checkedProduct<int64_t>(factors);
-  if (blocks < 0 || !elements || *elements > maxElements)
-    return Error{"a cache of " + std::to_string(blocks) + " blocks has more than " + std::to_string(maxElements) +
-                 " elements"};
   Cache<S> cache;
   cache.blocks = blocks;
-  auto zeros = std::make_shared<const std::vector<S>>(*elements / (2 * type.getLayers()));
-  cache.keys.assign(type.getLayers(), zeros);
-  cache.values.assign(type.getLayers(), zeros);
+  int64_t all = 0;
+  for (const attn::KVSegment &segment : type.getSegments())
+    for (auto [layers, part] : {std::pair(&cache.keys, segment.keys), std::pair(&cache.values, segment.values)}) {
+      const int64_t factors[] = {blocks, segment.heads, type.getBlock(), part.channels},
+                    ofSegment[] = {segment.layers, blocks, segment.heads, type.getBlock(), part.channels};
+      std::optional<int64_t> elements = checkedProduct<int64_t>(ofSegment);
+      if (blocks < 0 || !elements || *elements > maxElements - all)
+        return Error{"a cache of " + std::to_string(blocks) + " blocks has more than " + std::to_string(maxElements) +
+                     " elements"};
+      all += *elements;
+      auto zeros = std::make_shared<const std::vector<S>>(*checkedProduct<int64_t>(factors));
+      layers->insert(layers->end(), segment.layers, zeros);
+    }
   return Value<S>(std::make_shared<const Cache<S>>(std::move(cache)));
 }
 

@@ -428,7 +428,7 @@ template <typename S> LogicalResult Evaluator<S>::runCacheOp(Operation &op, Fram
                     tensor(frame, append.getPast()), tensor(frame, append.getTable()));
     if (failed(result))
       return failure();
-    frame[append] = std::make_shared<const Cache<S>>(std::move(*result));
+    frame[append.getResult()] = std::make_shared<const Cache<S>>(std::move(*result));
     return success();
   }
   auto view = cast<attn::KVViewOp>(op);

@@ -7,15 +7,21 @@ namespace rapt::reference {
 
 namespace {
 
-LogicalResult checkLayer(Operation *op, int64_t layer, attn::KVCacheType type) {
-  if (layer >= 0 && layer < type.getLayers())
-    return success();
-  return op->emitOpError() << "names layer " << layer << " of a cache of " << type.getLayers() << " layers";
+/// The number of an op's layer among those of all segments; an error where its segment has no such layer.
+FailureOr<int64_t> layerOf(Operation *op, attn::KVCacheType type, uint64_t segment, int64_t layer) {
+  ArrayRef<attn::KVSegment> segments = type.getSegments();
+  if (layer >= 0 && layer < segments[segment].layers)
+    return llvm::sum_of(llvm::map_range(segments.take_front(segment), [](const auto &s) { return s.layers; }), layer);
+  auto error = op->emitOpError() << "names layer " << layer << " of a cache of " << segments[segment].layers
+                                 << " layers";
+  if (segments.size() > 1)
+    error << " in segment " << int64_t(segment);
+  return error;
 }
 
 /// Index of channel 0 of `head` at place `place` of block `block`.
-int64_t at(attn::KVCacheType type, int64_t block, int64_t head, int64_t place) {
-  return ((block * type.getHeads() + head) * type.getBlock() + place) * type.getHeadDim();
+int64_t at(attn::KVCacheType type, int64_t heads, int64_t channels, int64_t block, int64_t head, int64_t place) {
+  return ((block * heads + head) * type.getBlock() + place) * channels;
 }
 
 /// For each token of a row the place in the pool that it is written to; -1 for tokens of no row.
@@ -69,22 +75,26 @@ FailureOr<Cache<S>> evaluate(attn::KVAppendOp op, const Cache<S> &cache, int64_t
                              const Tensor<S> &value, const Tensor<S> &rowBegin, const Tensor<S> &past,
                              const Tensor<S> &table) {
   auto type = cast<attn::KVCacheType>(op.getCache().getType());
-  if (failed(checkLayer(op, layer, type)))
+  FailureOr<int64_t> number = layerOf(op, type, op.getSegment(), layer);
+  if (failed(number))
     return failure();
-  if (key.shape != value.shape)
+  const attn::KVSegment &segment = type.getSegments()[op.getSegment()];
+  if (ArrayRef(key.shape).drop_back() != ArrayRef(value.shape).drop_back())
     return op.emitOpError("has keys and values of different extents");
   auto places = placesOf(op, type, cache.blocks, key.dim(0), rowBegin, past, table);
   if (failed(places))
     return failure();
   Cache<S> result = cache;
-  int64_t heads = type.getHeads(), channels = type.getHeadDim();
-  for (auto [source, target] : {std::pair(&key, &result.keys), std::pair(&value, &result.values)}) {
-    auto written = std::make_shared<std::vector<S>>(*(*target)[layer]);
+  const int64_t heads = segment.heads;
+  for (auto [source, target, part] :
+       {std::tuple(&key, &result.keys, segment.keys), std::tuple(&value, &result.values, segment.values)}) {
+    auto written = std::make_shared<std::vector<S>>(*(*target)[*number]);
+    const int64_t channels = part.channels;
     for (auto [t, place] : llvm::enumerate(*places))
       for (int64_t h = 0; place >= 0 && h < heads; ++h)
-        store(type.getElementType(), ArrayRef(source->floats).slice((t * heads + h) * channels, channels),
-              written->data() + at(type, place / type.getBlock(), h, place % type.getBlock()));
-    (*target)[layer] = std::move(written);
+        store(part.element, ArrayRef(source->floats).slice((t * heads + h) * channels, channels),
+              written->data() + at(type, heads, channels, place / type.getBlock(), h, place % type.getBlock()));
+    (*target)[*number] = std::move(written);
   }
   return result;
 }
@@ -93,27 +103,31 @@ template <typename S>
 FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::KVViewOp op, const Cache<S> &cache, int64_t layer,
                                                     const Tensor<S> &table) {
   auto type = cast<attn::KVCacheType>(op.getCache().getType());
-  if (failed(checkLayer(op, layer, type)))
+  FailureOr<int64_t> number = layerOf(op, type, op.getSegment(), layer);
+  if (failed(number))
     return failure();
-  int64_t rows = table.dim(0), length = table.dim(1), block = type.getBlock(), heads = type.getHeads(),
-          channels = type.getHeadDim();
-  Result<S> keys = makeTensor<S>(op, {rows, length * block, heads, channels});
+  const attn::KVSegment &segment = type.getSegments()[op.getSegment()];
+  const int64_t rows = table.dim(0), length = table.dim(1), block = type.getBlock(), heads = segment.heads;
+  auto view = [&](const std::vector<S> &stored, int64_t channels) -> Result<S> {
+    Result<S> result = makeTensor<S>(op, {rows, length * block, heads, channels});
+    if (failed(result))
+      return failure();
+    // Positions without a block are unspecified: NaN shows whoever reads them.
+    std::fill(result->floats.begin(), result->floats.end(), std::numeric_limits<S>::quiet_NaN());
+    for (int64_t p = 0; p < rows * length * block; ++p)
+      if (int64_t id = table.ints[p / block]; id >= 0 && id < cache.blocks)
+        for (int64_t h = 0; h < heads; ++h)
+          std::copy_n(stored.begin() + at(type, heads, channels, id, h, p % block), channels,
+                      result->floats.begin() + (p * heads + h) * channels);
+    return result;
+  };
+  Result<S> keys = view(*cache.keys[*number], segment.keys.channels);
   if (failed(keys))
     return failure();
-  // Positions without a block are unspecified: NaN shows whoever reads them.
-  std::fill(keys->floats.begin(), keys->floats.end(), std::numeric_limits<S>::quiet_NaN());
-  Tensor<S> values = *keys;
-  for (int64_t p = 0; p < rows * length * block; ++p) {
-    int64_t number = table.ints[p / block];
-    if (number < 0 || number >= cache.blocks)
-      continue;
-    for (int64_t h = 0; h < heads; ++h) {
-      int64_t from = at(type, number, h, p % block), to = (p * heads + h) * channels;
-      std::copy_n(cache.keys[layer]->begin() + from, channels, keys->floats.begin() + to);
-      std::copy_n(cache.values[layer]->begin() + from, channels, values.floats.begin() + to);
-    }
-  }
-  return std::pair(std::move(*keys), std::move(values));
+  Result<S> values = view(*cache.values[*number], segment.values.channels);
+  if (failed(values))
+    return failure();
+  return std::pair(std::move(*keys), std::move(*values));
 }
 
 #define INSTANTIATE(S)                                                                                                 \

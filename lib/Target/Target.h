@@ -42,6 +42,9 @@ public:
   /// tensor that is no pool.
   virtual std::optional<CacheFormat> cacheFormat(mlir::ShapedType pool, int64_t headDim) const = 0;
 
+  /// The name of the layout of caches that are no pool: their layers, or keys and values, differ.
+  virtual llvm::StringRef cacheLayout() const = 0;
+
   /// Appends the passes that take a module from the stage before `stage`, one behind canonical, to it.
   virtual void addPasses(mlir::OpPassManager &passes, Stage stage) const = 0;
 

@@ -66,6 +66,14 @@ bool isUpstreamOp(Operation *op) {
              tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp, tensor::SplatOp, tensor::YieldOp>(op);
 }
 
+/// The memory of a cache is a target's, of the stage laid-out.
+LogicalResult verifyNoParts(Operation *op, Stage stage) {
+  if (isa<attn::CachePartsOp, attn::CacheJoinOp>(op))
+    return op->emitOpError() << "is of the laid-out stage: the " << nameOf(stage)
+                             << " stage promises caches without a layout";
+  return success();
+}
+
 struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Imported)))
@@ -77,7 +85,7 @@ struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
         return WalkResult::interrupt();
       if (auto entry = dyn_cast<func::FuncOp>(op); entry && isNamed && entry->hasAttr(attn::AttnDialect::entryAttr))
         return failed(verifyEntry(entry)) ? WalkResult::interrupt() : WalkResult::advance();
-      if (failed(verifyUnpadded(op, Stage::Imported)))
+      if (failed(verifyUnpadded(op, Stage::Imported)) || failed(verifyNoParts(op, Stage::Imported)))
         return WalkResult::interrupt();
       if (isa<attn::AttnDialect, func::FuncDialect>(op->getDialect()) || isa<ModuleOp, scf::ForOp, scf::YieldOp>(op))
         return WalkResult::advance();
@@ -146,7 +154,8 @@ struct VerifyCanonical : rapt::impl::AttnVerifyCanonicalBase<VerifyCanonical> {
       return signalPassFailure();
     Shapes shapes;
     if (failed(verifyEach(getOperation(), [&](Operation *op) -> LogicalResult {
-          if (failed(verifyNoLayout(op)) || failed(verifyNeutral(op)) || failed(verifyUnpadded(op, Stage::Canonical)))
+          if (failed(verifyNoLayout(op)) || failed(verifyNeutral(op)) || failed(verifyUnpadded(op, Stage::Canonical)) ||
+              failed(verifyNoParts(op, Stage::Canonical)))
             return failure();
           if (auto loop = dyn_cast<scf::ForOp>(op); loop && failed(verifyLoop(loop, shapes)))
             return failure();

@@ -362,7 +362,7 @@ def AttnSelectStorage : Pass<"attn-select-storage", "::mlir::ModuleOp"> {
   let description = [{
     Matrices are stored in the given type; the packer converts. Vectors (norms, biases) stay f32, matmuls accumulate in f32.
     The cache of keys and values is stored in `cache-dtype`; `auto` is the 16-bit type that all matrices have, and f32 where
-    there is none. A type given for a module without a cache is an error.
+    there is none. Two types, as `int8,bf16`, are those of keys and of values. A type given for a module without a cache is an error.
 
     ```mlir
     attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]
@@ -383,7 +383,7 @@ def AttnSelectStorage : Pass<"attn-select-storage", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"dtype", "dtype", "std::string", "\"keep\"", "keep, f32, bf16 or f16">,
-                 Option<"cacheDtype", "cache-dtype", "std::string", "\"keep\"", "keep, auto, f32, bf16, f16 or int8">];
+                 Option<"cacheDtype", "cache-dtype", "std::string", "\"keep\"", "keep, auto, f32, bf16, f16 or int8, or two of them for keys and values: int8,bf16">];
 }
 
 def AttnQuantizeWeights : Pass<"attn-quantize-weights", "::mlir::ModuleOp"> {

@@ -74,21 +74,21 @@ Type commonStorage(ModuleOp module) {
 }
 
 /// Returns whether there is a cache.
-bool storeCache(ModuleOp module, Type element) {
+bool storeCache(ModuleOp module, Type keys, Type values) {
   bool found = false;
   AttrTypeReplacer replacer;
   replacer.addReplacement([&](attn::KVCacheType type) -> Type {
     found = true;
-    return attn::KVCacheType::get(type.getContext(), type.getLayers(), type.getHeads(), type.getHeadDim(),
-                                  type.getBlock(), element);
+    return type.withElementType(keys, values);
   });
   replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
   module.walk([](attn::KVViewOp view) {
     auto cache = dyn_cast<attn::KVCacheType>(view.getCache().getType());
-    for (Value result : view->getResults())
-      if (cache)
-        result.setType(
-            RankedTensorType::get(cast<RankedTensorType>(result.getType()).getShape(), cache.getViewElementType()));
+    if (!cache || view.getSegment() >= cache.getSegments().size())
+      return;
+    const attn::KVSegment &segment = cache.getSegments()[view.getSegment()];
+    for (auto [result, part] : {std::pair(view.getKeys(), segment.keys), std::pair(view.getValues(), segment.values)})
+      result.setType(RankedTensorType::get(cast<RankedTensorType>(result.getType()).getShape(), part.viewElement()));
   });
   return found;
 }
@@ -106,13 +106,16 @@ struct SelectStorage : rapt::impl::AttnSelectStorageBase<SelectStorage> {
     }
     if (cacheDtype == "keep")
       return success();
-    Type type = cacheDtype == "auto"   ? commonStorage(module)
-                : cacheDtype == "int8" ? IntegerType::get(&getContext(), 8)
-                                       : storageNamed(cacheDtype, &getContext());
-    if (!type)
-      return module.emitError() << "storage type of the cache must be auto, f32, bf16, f16 or int8, found '"
-                                << cacheDtype << "'";
-    if (!storeCache(module, type) && cacheDtype != "auto")
+    auto typeOf = [&](StringRef name) -> Type {
+      return name == "int8" ? Type(IntegerType::get(&getContext(), 8)) : storageNamed(name, &getContext());
+    };
+    auto [ofKeys, ofValues] = StringRef(cacheDtype).split(',');
+    Type keys = cacheDtype == "auto" ? commonStorage(module) : typeOf(ofKeys),
+         values = StringRef(cacheDtype).contains(',') ? typeOf(ofValues) : keys;
+    if (!keys || !values)
+      return module.emitError() << "storage type of the cache must be auto, f32, bf16, f16 or int8, or two of them for "
+                                << "keys and values, found '" << cacheDtype << "'";
+    if (!storeCache(module, keys, values) && cacheDtype != "auto")
       return module.emitError() << "there is no cache of keys and values to be stored as " << cacheDtype;
     return success();
   }

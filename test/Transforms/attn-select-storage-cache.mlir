@@ -6,7 +6,10 @@
 // RUN: not rapt-opt %s --attn-select-storage=cache-dtype=int4 2>&1 | FileCheck %s --check-prefix=WRONG
 // RUN: echo 'func.func private @f()' | not rapt-opt --attn-select-storage=cache-dtype=bf16 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: echo 'func.func private @f()' | rapt-opt --attn-select-storage=cache-dtype=auto | FileCheck %s --check-prefix=AUTO
-// WRONG: storage type of the cache must be auto, f32, bf16, f16 or int8, found 'int4'
+// RUN: rapt-opt %s --attn-select-storage=cache-dtype=int8,f16 | FileCheck %s --check-prefix=PAIR
+// RUN: not rapt-opt %s --attn-select-storage=cache-dtype=int8,auto 2>&1 | FileCheck %s --check-prefix=HALFWRONG
+// WRONG: storage type of the cache must be auto, f32, bf16, f16 or int8, or two of them for keys and values, found 'int4'
+// HALFWRONG: storage type of the cache must be auto, f32, bf16, f16 or int8, or two of them for keys and values, found 'int8,auto'
 // NONE: there is no cache of keys and values to be stored as bf16
 // AUTO: func.func private @f()
 
@@ -23,6 +26,8 @@ attn.parameter @m : tensor<20x80xf32> from [#attn.source<"m">]
 // CODES: func.func @step(%{{.*}}: !attn.kv_cache<2 x 4 x 20, block = 64, i8>,
 // CODES-SAME: -> !attn.kv_cache<2 x 4 x 20, block = 64, i8>
 // HALF: func.func @step(%{{.*}}: !attn.kv_cache<2 x 4 x 20, block = 64, f16>,
+// PAIR: func.func @step(%{{.*}}: !attn.kv_cache<[2 x 4 x (20 x i8, 20 x f16)], block = 64>,
+// PAIR: attn.kv_view {{.*}} -> tensor<?x?x4x20xf32>, tensor<?x?x4x20xf16>
 // FULL: func.func @step(%{{.*}}: !attn.kv_cache<2 x 4 x 20, block = 64, f32>,
 func.func @step(%cache: !cache, %n: index, %k: tensor<?x4x20xf32>, %begin: tensor<?xi32>, %past: tensor<?xi32>, %table: tensor<?x?xi32>)
     -> !cache {

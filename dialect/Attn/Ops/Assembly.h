@@ -12,6 +12,19 @@ inline mlir::ParseResult parseSameType(mlir::OpAsmParser &, mlir::Type &type, ml
 }
 inline void printSameType(mlir::OpAsmPrinter &, mlir::Operation *, mlir::Type, mlir::Type) {}
 
+/// custom<KeysAndValues>(type($keys), type($values)): their types, or the one that both have.
+inline mlir::ParseResult parseKeysAndValues(mlir::OpAsmParser &parser, mlir::Type &keys, mlir::Type &values) {
+  if (parser.parseType(keys))
+    return mlir::failure();
+  values = keys;
+  return mlir::failure(mlir::succeeded(parser.parseOptionalComma()) && parser.parseType(values));
+}
+inline void printKeysAndValues(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Type keys, mlir::Type values) {
+  printer << keys;
+  if (values != keys)
+    printer << ", " << values;
+}
+
 /// custom<TypeList>(type($operands)): types in parentheses, maybe none.
 inline mlir::ParseResult parseTypeList(mlir::OpAsmParser &parser, llvm::SmallVectorImpl<mlir::Type> &types) {
   return parser.parseCommaSeparatedList(mlir::OpAsmParser::Delimiter::Paren,

@@ -1,39 +1,122 @@
 //===- KVCache.cpp - Keys and values of past positions ---------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/Attn/Ops/LastDim.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace rapt::attn;
 
-Type KVCacheType::getViewElementType() const {
-  return isa<FloatType>(getElementType()) ? getElementType() : Float32Type::get(getContext());
+/// The segment of `cache` that an op names; null, and an error, where it has none of that number.
+static const KVSegment *segmentOf(Operation *op, KVCacheType cache, uint64_t segment) {
+  if (segment < cache.getSegments().size())
+    return &cache.getSegments()[segment];
+  op->emitOpError() << "names segment " << int64_t(segment) << " of " << cache << ", which has "
+                    << cache.getSegments().size();
+  return nullptr;
+}
+
+/// Only memory has its values apart, and no segments.
+static LogicalResult verifyMemory(Operation *op, Type cache, Value values, uint64_t segment) {
+  if (isa<KVCacheType>(cache) && values)
+    return op->emitOpError() << "has memory of values beside " << cache << ", which holds them";
+  if (!isa<KVCacheType>(cache) && segment)
+    return op->emitOpError() << "names segment " << int64_t(segment) << " of memory, which is of one";
+  return success();
+}
+
+LogicalResult KVAppendOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getCache().getType());
+  if (adaptor.getValueCache())
+    types.push_back(adaptor.getValueCache().getType());
+  return success();
 }
 
 LogicalResult KVAppendOp::verify() {
   auto key = cast<RankedTensorType>(getKey().getType()), value = cast<RankedTensorType>(getValue().getType());
-  if (key.getRank() != 3 || key != value)
-    return emitOpError() << "needs keys and values of one type [tokens, heads, channels], found " << key << " and "
-                         << value;
-  if (auto cache = dyn_cast<KVCacheType>(getCache().getType()))
-    if (key.getDimSize(1) != cache.getHeads() || key.getDimSize(2) != cache.getHeadDim())
-      return emitOpError() << "key " << key << " does not fit " << cache;
+  if (key.getRank() != 3 || value.getRank() != 3 || key.getShape().drop_back() != value.getShape().drop_back() ||
+      key.getElementType() != value.getElementType())
+    return emitOpError() << "needs keys and values [tokens, heads, channels] of the same tokens, heads and element "
+                         << "type, found " << key << " and " << value;
+  if (failed(verifyMemory(*this, getCache().getType(), getValueCache(), getSegment())))
+    return failure();
+  auto cache = dyn_cast<KVCacheType>(getCache().getType());
+  if (!cache)
+    return success();
+  const KVSegment *segment = segmentOf(*this, cache, getSegment());
+  if (!segment)
+    return failure();
+  for (auto [type, part, name] : {std::tuple(key, segment->keys, "key "), std::tuple(value, segment->values, "value ")})
+    if (type.getDimSize(1) != segment->heads || type.getDimSize(2) != part.channels)
+      return emitOpError() << name << type << " does not fit " << cache;
   return success();
 }
 
 LogicalResult KVViewOp::verify() {
-  auto keys = cast<RankedTensorType>(getKeys().getType());
-  if (keys.getRank() != 4)
-    return emitOpError() << "gives keys [rows, positions, heads, channels], found " << keys;
-  if (auto cache = dyn_cast<KVCacheType>(getCache().getType()))
-    if (keys.getDimSize(2) != cache.getHeads() || keys.getDimSize(3) != cache.getHeadDim() ||
-        keys.getElementType() != cache.getViewElementType())
-      return emitOpError() << "result " << keys << " does not fit " << cache;
+  auto keys = cast<RankedTensorType>(getKeys().getType()), values = cast<RankedTensorType>(getValues().getType());
+  if (keys.getRank() != 4 || values.getRank() != 4)
+    return emitOpError() << "gives keys and values [rows, positions, heads, channels], found " << keys << " and "
+                         << values;
+  if (failed(verifyMemory(*this, getCache().getType(), getValueCache(), getSegment())))
+    return failure();
+  auto cache = dyn_cast<KVCacheType>(getCache().getType());
+  if (!cache)
+    return success();
+  const KVSegment *segment = segmentOf(*this, cache, getSegment());
+  if (!segment)
+    return failure();
+  for (auto [type, part] : {std::pair(keys, segment->keys), std::pair(values, segment->values)})
+    if (type.getDimSize(2) != segment->heads || type.getDimSize(3) != part.channels ||
+        type.getElementType() != part.viewElement())
+      return emitOpError() << "result " << type << " does not fit " << cache;
   return success();
 }
 
+/// Reports parts that do not lie one behind another in the blocks of `cache`.
+static LogicalResult verifyParts(Operation *op, RankedTensorType cache, ArrayRef<int64_t> at, TypeRange parts) {
+  const int64_t bytes = cache.getDimSize(1);
+  if (ShapedType::isDynamic(bytes) || at.size() != parts.size())
+    return op->emitOpError() << "needs a number of bytes of a block and an offset of each part, found " << cache
+                             << " and " << at.size() << " offsets of " << parts.size() << " parts";
+  int64_t end = 0;
+  for (auto [offset, type] : llvm::zip_equal(at, parts)) {
+    auto part = cast<RankedTensorType>(type);
+    if (part.getRank() < 2 || !part.isDynamicDim(0) ||
+        llvm::any_of(part.getShape().drop_front(), ShapedType::isDynamic) || !part.getElementType().isIntOrFloat() ||
+        part.getElementTypeBitWidth() % 8 != 0)
+      return op->emitOpError() << "needs parts [blocks, ...] of static extents, found " << part;
+    std::optional<int64_t> size = part.getElementTypeBitWidth() / 8;
+    for (int64_t extent : part.getShape().drop_front())
+      size = size ? llvm::checkedMul(*size, extent) : std::nullopt;
+    if (offset % 64 != 0 || offset < end || !size || *size > bytes || offset > bytes - *size)
+      return op->emitOpError() << "needs parts at multiples of 64 one behind another in a block of " << bytes
+                               << " bytes, found " << part << " at " << offset;
+    end = offset + *size;
+  }
+  return success();
+}
+
+LogicalResult CachePartsOp::verify() {
+  return verifyParts(*this, cast<RankedTensorType>(getCache().getType()), getAt(), getParts().getTypes());
+}
+
+LogicalResult CacheJoinOp::verify() {
+  return verifyParts(*this, cast<RankedTensorType>(getCache().getType()), getAt(), getParts().getTypes());
+}
+
+void CachePartsOp::relateDims(DimRelations &dims) {
+  for (Value part : getParts())
+    dims.equal(part, 0, getCache(), 0);
+}
+
+void CacheJoinOp::relateDims(DimRelations &dims) { dims.equal(getResult(), getCache()); }
+
 void KVAppendOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), getCache());
-  dims.equal(getValue(), getKey());
+  if (getValueCache())
+    dims.equal(getValueResult(), getValueCache());
+  for (unsigned dim : {0, 1})
+    dims.equal(getValue(), dim, getKey(), dim);
   dims.offsets(getRowBegin(), {getPast(), getTable()});
 }
 
@@ -45,12 +128,19 @@ void KVViewOp::relateDims(DimRelations &dims) {
     if (cache)
       dims.equal(result, 1, dims.extent(getTable(), 1) * cache.getBlock());
   }
-  dims.equal(getValues(), getKeys());
+  for (unsigned dim : {0, 1, 2})
+    dims.equal(getValues(), dim, getKeys(), dim);
 }
 
 void KVAppendOp::addCosts(CostModel &model) {
-  Polynomial written = model.elements(getKey()) + model.elements(getValue());
-  model.move(getCache(), written * model.elementBytes(getCache()));
+  Polynomial keys = model.elements(getKey()), values = model.elements(getValue());
+  auto cache = dyn_cast<KVCacheType>(getCache().getType());
+  const KVSegment *segment = cache ? &cache.getSegments()[getSegment()] : nullptr;
+  auto bytes = [&](Value pool, const KVPart *part) {
+    return part ? Polynomial(part->element.getIntOrFloatBitWidth() / 8) : model.elementBytes(pool);
+  };
+  model.move(getCache(), keys * bytes(getCache(), segment ? &segment->keys : nullptr) +
+                             values * bytes(getValuePool(), segment ? &segment->values : nullptr));
   model.move(getKey());
   model.move(getValue());
 }

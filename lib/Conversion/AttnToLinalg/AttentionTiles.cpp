@@ -55,6 +55,9 @@ OpFoldResult AttentionOperands::extentOf(ImplicitLocOpBuilder &b, Dim dim) const
 
 attn::KVViewOp AttentionOperands::view() const { return key.getDefiningOp<attn::KVViewOp>(); }
 
+/// Of a view's keys or values.
+static int64_t channelsOf(Value view) { return cast<RankedTensorType>(view.getType()).getDimSize(3); }
+
 std::string neutral::obstacle(const AttentionOperands &o, const CacheReader *cache) {
   if (o.value)
     if (std::optional<unsigned> place = o.placeOf(AttentionOperands::Value_, Dim::DV);
@@ -65,8 +68,8 @@ std::string neutral::obstacle(const AttentionOperands &o, const CacheReader *cac
     return "keys and values are not of one cache";
   if (!view && o.value && o.value.getDefiningOp<attn::KVViewOp>())
     return "values are in a cache, and keys are not";
-  if (view && (!cache || !cache->matches(view.getCache().getType(),
-                                         cast<RankedTensorType>(view.getKeys().getType()).getDimSize(3))))
+  if (view && (!cache || !cache->matches(view.getCache().getType(), channelsOf(view.getKeys())) ||
+               !cache->matches(view.getValuePool().getType(), channelsOf(view.getValues()))))
     return "no layout of the cache is known";
   return "";
 }
@@ -145,8 +148,7 @@ KeyRange neutral::keyRange(ImplicitLocOpBuilder &b, const AttentionOperands &o, 
   attn::KVViewOp view = o.view();
   if (!view)
     return {tile.from, tile.to, o.tiles.keys};
-  const int64_t channels = cast<RankedTensorType>(view.getKeys().getType()).getDimSize(3),
-                step = cache->blockOf(cast<RankedTensorType>(view.getCache().getType()), channels);
+  const int64_t step = cache->blockOf(cast<RankedTensorType>(view.getCache().getType()), channelsOf(view.getKeys()));
   Value block = arith::DivUIOp::create(b, tile.from, index(b, step));
   return {arith::MulIOp::create(b, block, index(b, step)), tile.to, step};
 }
@@ -198,16 +200,18 @@ KeyBlock neutral::keyBlock(ImplicitLocOpBuilder &b, const AttentionOperands &o, 
   if (!view)
     return {keyRows(b, o, tile, AttentionOperands::Key, first, size),
             o.value ? keyRows(b, o, tile, AttentionOperands::Value_, first, size) : Value()};
-  const int64_t channels = cast<RankedTensorType>(view.getKeys().getType()).getDimSize(3);
   Value nth = arith::DivUIOp::create(b, first, index(b, range.step)),
         id = readIndex(b, view.getTable(), {tile.row, nth});
-  auto read = [&](CacheReader::Part part, OpFoldResult count) {
-    Value whole = cache->read(b, view.getCache(), id, view.getLayer(), tile.keyHead, part, channels);
+  auto read = [&](CacheReader::Part part, Value pool, int64_t channels, OpFoldResult count) {
+    Value whole = cache->read(b, pool, id, view.getLayer(), tile.keyHead, part, channels);
     return slice(b, whole, {b.getIndexAttr(0), b.getIndexAttr(0)}, {size, count});
   };
-  OpFoldResult all = b.getIndexAttr(channels);
-  Value keys = read(CacheReader::Keys, o.additive ? extent(b, o.additive, 0) : all);
-  return {keys, o.value ? read(CacheReader::Values, all) : Value()};
+  const int64_t keyChannels = channelsOf(view.getKeys()), valueChannels = channelsOf(view.getValues());
+  Value keys = read(CacheReader::Keys, view.getCache(), keyChannels,
+                    o.additive ? extent(b, o.additive, 0) : b.getIndexAttr(keyChannels));
+  if (!o.value)
+    return {keys, Value()};
+  return {keys, read(CacheReader::Values, view.getValuePool(), valueChannels, b.getIndexAttr(valueChannels))};
 }
 
 /// The part of an extra operand that the tile and the keys from `first` on see. With b in its map an extra counts

@@ -88,9 +88,7 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
         view.erase();
         return WalkResult::skip();
       }
-      if (!isa<attn::AttnDialect>(op->getDialect()) ||
-          isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::KVViewOp, attn::LookupOp,
-              attn::YieldOp>(op))
+      if (!isa<attn::AttnDialect>(op->getDialect()) || isa<attn::KVViewOp>(op) || op->hasTrait<attn::StaysInTiles>())
         return WalkResult::advance();
       std::string reason = listener.reasons.lookup(op->getLoc());
       op->emitOpError("has no neutral decomposition: ") << (reason.empty() ? "none is known for it" : reason);

@@ -10,7 +10,8 @@
 
 namespace rapt {
 
-/// How a target lays the blocks of a cache out. Its pool is a tensor [blocks, layers, heads, ...].
+/// How a target lays the blocks of a cache out. Its pool is a tensor [blocks, layers, heads, ...] of keys and values,
+/// or of one of them.
 class CacheReader {
 public:
   enum Part { Keys, Values };

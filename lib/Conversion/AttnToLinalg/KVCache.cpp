@@ -18,8 +18,9 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
   DecomposeKVAppend(MLIRContext *context, const CacheAccess *cache) : OpRewritePattern(context), cache(cache) {}
 
   LogicalResult matchAndRewrite(attn::KVAppendOp op, PatternRewriter &rewriter) const override {
-    auto key = cast<RankedTensorType>(op.getKey().getType());
-    if (!cache || !cache->matches(op.getCache().getType(), key.getDimSize(2)))
+    auto key = cast<RankedTensorType>(op.getKey().getType()), value = cast<RankedTensorType>(op.getValue().getType());
+    if (!cache || !cache->matches(op.getCache().getType(), key.getDimSize(2)) ||
+        !cache->matches(op.getValuePool().getType(), value.getDimSize(2)))
       return rewriter.notifyMatchFailure(op, "no layout of the cache is known");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto pool = cast<RankedTensorType>(op.getCache().getType());
@@ -27,8 +28,11 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
     AffineExpr d0 = b.getAffineDimExpr(0);
     OpFoldResult most = affineOf(b, d0.ceilDiv(block) + 1, {extent(b, op.getKey(), 0)});
     SmallVector<OpFoldResult> tasks{extent(b, op.getPast(), 0), most, b.getIndexAttr(key.getDimSize(1))};
+    SmallVector<Value> pools{op.getCache()};
+    if (op.getValueCache())
+      pools.push_back(op.getValueCache());
     rewriter.replaceOp(
-        op, grid(b, tasks, op.getCache(), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+        op, grid(b, tasks, pools, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
           Value row = ids[0], head = ids[2], length = index(b, block);
           Value begin = readIndex(b, op.getRowBegin(), row);
           Value end = readIndex(b, op.getRowBegin(), Value(arith::AddIOp::create(b, row, index(b, 1))));
@@ -43,20 +47,28 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
           Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, from, to);
           Value blockId = readIndex(b, op.getTable(), {row, arith::SelectOp::create(b, isEmpty, index(b, 0), nth)});
 
-          SmallVector<OpFoldResult> offsets(pool.getRank(), b.getIndexAttr(0)), sizes = extents(b, dests[0]);
-          offsets[0] = blockId, offsets[1] = op.getLayer(), offsets[2] = head;
-          std::fill_n(sizes.begin(), 3, b.getIndexAttr(1));
-          Value dest =
-              loop(b, from, to, 1, slice(b, dests[0], offsets, sizes),
-                   [&](ImplicitLocOpBuilder &b, Value token, Value carried) {
-                     Value place = arith::SubIOp::create(b, token, toToken);
-                     for (auto [part, source] :
-                          {std::pair(CacheAccess::Keys, op.getKey()), std::pair(CacheAccess::Values, op.getValue())})
-                       carried =
-                           cache->write(b, carried, part, place, rowOf(b, source, token, head), key.getDimSize(2));
-                     return carried;
-                   });
-          return SmallVector<Insertion>{{dest, offsets, sizes}};
+          SmallVector<Insertion> insertions;
+          SmallVector<Value> slices;
+          for (Value dest : dests) {
+            SmallVector<OpFoldResult> offsets(pool.getRank(), b.getIndexAttr(0)), sizes = extents(b, dest);
+            offsets[0] = blockId, offsets[1] = op.getLayer(), offsets[2] = head;
+            std::fill_n(sizes.begin(), 3, b.getIndexAttr(1));
+            slices.push_back(slice(b, dest, offsets, sizes));
+            insertions.push_back({Value(), offsets, sizes});
+          }
+          SmallVector<Value> written =
+              loop(b, from, to, 1, slices, [&](ImplicitLocOpBuilder &b, Value token, ValueRange carried) {
+                Value place = arith::SubIOp::create(b, token, toToken);
+                SmallVector<Value> next(carried);
+                next.front() = cache->write(b, next.front(), CacheAccess::Keys, place,
+                                            rowOf(b, op.getKey(), token, head), key.getDimSize(2));
+                next.back() = cache->write(b, next.back(), CacheAccess::Values, place,
+                                           rowOf(b, op.getValue(), token, head), value.getDimSize(2));
+                return next;
+              });
+          for (auto [insertion, tile] : llvm::zip_equal(insertions, written))
+            insertion.tile = tile;
+          return insertions;
         }));
     return success();
   }

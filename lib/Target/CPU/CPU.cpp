@@ -128,6 +128,8 @@ public:
                        layout->bytes() * llvm::product_of(pool.getShape().slice(1, 3))};
   }
 
+  StringRef cacheLayout() const override { return "panel32"; }
+
   void addPasses(OpPassManager &passes, Stage stage) const override {
     if (stage == Stage::LaidOut)
       addLaidOut(passes);

@@ -35,10 +35,12 @@ public:
     if (!generic::rowCache().matches(pool, headDim))
       return std::nullopt;
     Type element = pool.getElementType();
-    const std::string dtype = element.isF32() ? "f32" : element.isBF16() ? "bf16" : element.isF16() ? "f16" : "int8";
+    const std::string dtype = attn::nameOfStorage(element).str();
     return CacheFormat{"kv-" + dtype + "-rows", dtype, pool.getDimSize(4),
                        llvm::product_of(pool.getShape().drop_front()) * element.getIntOrFloatBitWidth() / 8};
   }
+
+  StringRef cacheLayout() const override { return "rows"; }
 
   void addPasses(OpPassManager &passes, Stage stage) const override {
     if (stage == Stage::LaidOut) {

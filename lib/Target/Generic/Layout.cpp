@@ -7,6 +7,7 @@
 #include "lib/Analysis/Cost.h"
 #include "lib/Artifact/Quantization.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
+#include "lib/Host/CacheParts.h"
 #include "lib/Target/Generic/Passes.h"
 #include "lib/Target/Generic/RowCache.h"
 #include "lib/Transforms/StageContract.h"
@@ -204,7 +205,7 @@ void lowerPlain(attn::ParameterSliceOp slice) {
 
 Type inMemory(Type type) {
   auto cache = dyn_cast<attn::KVCacheType>(type);
-  return cache ? Type(generic::RowCache::poolOf(cache)) : type;
+  return cache ? Type(generic::RowCache::poolsOf(cache.getSegments()[0], cache.getBlock())[0]) : type;
 }
 
 struct GenericLayout : rapt::impl::AttnGenericLayoutBase<GenericLayout> {
@@ -212,6 +213,8 @@ struct GenericLayout : rapt::impl::AttnGenericLayoutBase<GenericLayout> {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
     ModuleOp module = getOperation();
+    if (failed(splitCaches(module, generic::RowCache::poolsOf)))
+      return signalPassFailure();
     SmallVector<attn::ParameterSliceOp> slices;
     module.walk([&](attn::ParameterSliceOp slice) { slices.push_back(slice); });
     int64_t offset = 0;

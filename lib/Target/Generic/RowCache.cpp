@@ -12,17 +12,24 @@ using generic::RowCache;
 static bool hasScales(Type element) { return element.isInteger(8); }
 static int64_t columnsOf(Type element, int64_t channels) { return channels + (hasScales(element) ? kScaleBytes : 0); }
 
-RankedTensorType RowCache::poolOf(attn::KVCacheType cache) {
-  Type element = cache.getElementType();
-  return RankedTensorType::get({ShapedType::kDynamic, cache.getLayers(), cache.getHeads(), 2, cache.getBlock(),
-                                columnsOf(element, cache.getHeadDim())},
-                               element);
+SmallVector<RankedTensorType, 2> RowCache::poolsOf(const attn::KVSegment &segment, int64_t block) {
+  auto poolOf = [&](const attn::KVPart &part, int64_t parts) {
+    return RankedTensorType::get(
+        {ShapedType::kDynamic, segment.layers, segment.heads, parts, block, columnsOf(part.element, part.channels)},
+        part.element);
+  };
+  if (segment.isUniform())
+    return {poolOf(segment.keys, 2)};
+  return {poolOf(segment.keys, 1), poolOf(segment.values, 1)};
 }
+
+/// Where keys or values are in a pool: a pool of one of them has no other.
+static int64_t placeOf(ShapedType pool, CacheReader::Part part) { return pool.getDimSize(3) == 1 ? 0 : part; }
 
 bool RowCache::matches(Type pool, int64_t channels) const {
   auto type = dyn_cast<ShapedType>(pool); // a memref from the stage backend on
-  return type && type.hasRank() && type.getRank() == 6 && type.getDimSize(3) == 2 && !type.isDynamicDim(4) &&
-         (isa<FloatType>(type.getElementType()) || hasScales(type.getElementType())) &&
+  return type && type.hasRank() && type.getRank() == 6 && (type.getDimSize(3) == 1 || type.getDimSize(3) == 2) &&
+         !type.isDynamicDim(4) && (isa<FloatType>(type.getElementType()) || hasScales(type.getElementType())) &&
          type.getDimSize(5) == columnsOf(type.getElementType(), channels);
 }
 
@@ -45,7 +52,7 @@ Value RowCache::read(ImplicitLocOpBuilder &b, Value pool, Value block, Value lay
   auto type = cast<RankedTensorType>(pool.getType());
   const int64_t positions = type.getDimSize(4), columns = type.getDimSize(5);
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
-  SmallVector<OpFoldResult> offsets{block, layer, head, b.getIndexAttr(part), zero, zero},
+  SmallVector<OpFoldResult> offsets{block, layer, head, b.getIndexAttr(placeOf(type, part)), zero, zero},
       sizes{one, one, one, one, b.getIndexAttr(positions), b.getIndexAttr(columns)};
   Value rows = extract(b, pool, offsets, sizes, {positions, columns});
   if (!hasScales(type.getElementType()))
@@ -63,7 +70,7 @@ Value RowCache::write(ImplicitLocOpBuilder &b, Value slice, Part part, Value pos
   Type element = type.getElementType();
   const int64_t columns = type.getDimSize(5);
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
-  SmallVector<OpFoldResult> offsets{zero, zero, zero, b.getIndexAttr(part), position, zero},
+  SmallVector<OpFoldResult> offsets{zero, zero, zero, b.getIndexAttr(placeOf(type, part)), position, zero},
       sizes{one, one, one, one, one, b.getIndexAttr(columns)};
   Value dest = neutral::slice(b, slice, offsets, sizes), first = tile::index(b, 0);
   auto elementAt = [&](ImplicitLocOpBuilder &b, Value channel) {

@@ -4,12 +4,13 @@
 
 namespace rapt::generic {
 
-/// A pool is [blocks, layers, heads, {keys, values}, positions, channels]. In i8 the scale of a position (f32, its
-/// bytes from the lowest on) is behind its codes.
+/// A pool is [blocks, layers, heads, {keys, values}, positions, channels], or, where keys and values differ, such a
+/// pool of each, with one of them in that dim. In i8 the scale of a position (f32, its bytes from the lowest on) is
+/// behind its codes.
 class RowCache : public CacheAccess {
 public:
-  /// The pool of a cache in memory.
-  static mlir::RankedTensorType poolOf(attn::KVCacheType cache);
+  /// The pool of a segment of a cache in memory: of keys and values, or one of each.
+  static llvm::SmallVector<mlir::RankedTensorType, 2> poolsOf(const attn::KVSegment &segment, int64_t block);
 
   bool matches(mlir::Type pool, int64_t channels) const override;
   int64_t blockOf(mlir::RankedTensorType pool, int64_t channels) const override;

@@ -47,7 +47,8 @@ struct VerifyGeneric : rapt::impl::AttnVerifyGenericBase<VerifyGeneric> {
     if (isa<attn::ParallelForOp>(op))
       return op->emitOpError("is of a later stage");
     if (tiled && isa<attn::AttnDialect>(op->getDialect()) &&
-        !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp>(op))
+        !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::CachePartsOp,
+             attn::CacheJoinOp>(op))
       return op->emitOpError("is left whole: the tiled stage promises tiles");
     if (neutral::hasAttentionTiles(op) && failed(neutral::verifyAttentionTiles(op)))
       return failure();

@@ -110,7 +110,7 @@ func.func @halves(%x: tensor<?x64xf16>, %w: tensor<3x32x64xbf16>) {
 
 // Keys and values of the cache are appended as one type.
 func.func @append(%c: !attn.kv_cache<2 x 4 x 16, block = 64, f32>, %i: index, %k: tensor<?x4x16xf32>, %v: tensor<?x4x16xbf16>, %r: tensor<?xi32>, %t: tensor<?x?xi32>) {
-  // expected-error@+1 {{needs keys and values of one type}}
+  // expected-error@+1 {{needs keys and values [tokens, heads, channels] of the same tokens, heads and element type}}
   %0 = attn.kv_append %c[%i], %k, %v rows(%r, %r, %t)
     : !attn.kv_cache<2 x 4 x 16, block = 64, f32>, tensor<?x4x16xf32>, tensor<?x4x16xbf16>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   return

@@ -29,3 +29,38 @@ func.func @physical(%cache: tensor<?x2x2x4x1024xf32>, %layer: index, %k: tensor<
     : tensor<?x2x2x4x1024xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   return %0 : tensor<?x2x2x4x1024xf32>
 }
+
+// Segments of layers; a segment whose keys are as its values names them once, and the first segment has no number.
+// CHECK-LABEL: @segments
+// CHECK-SAME: !attn.kv_cache<[2 x 4 x (16 x bf16, 8 x f32), 3 x 2 x 16 x i8], block = 64>
+!segments = !attn.kv_cache<[2 x 4 x (16 x bf16, 8 x f32), 3 x 2 x (16 x i8, 16 x i8)], block = 64>
+func.func @segments(%cache: !segments, %layer: index, %k: tensor<?x4x16xf32>, %v: tensor<?x4x8xf32>, %t: tensor<?xi32>, %table: tensor<?x?xi32>)
+    -> (tensor<?x?x4x16xbf16>, tensor<?x?x4x8xf32>, tensor<?x?x2x16xf32>, tensor<?x?x2x16xf32>) {
+  // CHECK: attn.kv_append %{{.*}}[%{{.*}}], %{{.*}}, %{{.*}} rows({{.*}}) : !attn.kv_cache<{{.*}}>, tensor<?x4x16xf32>, tensor<?x4x8xf32>, tensor<?xi32>
+  %0 = attn.kv_append %cache[%layer] segment 0, %k, %v rows(%t, %t, %table)
+    : !segments, tensor<?x4x16xf32>, tensor<?x4x8xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  // CHECK: attn.kv_view %{{.*}}[%{{.*}}], %{{.*}} -> tensor<?x?x4x16xbf16>, tensor<?x?x4x8xf32>
+  // CHECK: attn.kv_view %{{.*}}[%{{.*}}] segment 1, %{{.*}} -> tensor<?x?x2x16xf32>{{$}}
+  %k0, %v0 = attn.kv_view %0[%layer], %table : !segments, tensor<?x?xi32> -> tensor<?x?x4x16xbf16>, tensor<?x?x4x8xf32>
+  %k1, %v1 = attn.kv_view %0[%layer] segment 1, %table : !segments, tensor<?x?xi32> -> tensor<?x?x2x16xf32>
+  return %k0, %v0, %k1, %v1 : tensor<?x?x4x16xbf16>, tensor<?x?x4x8xf32>, tensor<?x?x2x16xf32>, tensor<?x?x2x16xf32>
+}
+
+// One list of equal layers is the short form.
+// CHECK-LABEL: @short
+// CHECK-SAME: (!attn.kv_cache<2 x 4 x 16, block = 32, f16>)
+func.func private @short(!attn.kv_cache<[2 x 4 x (16 x f16, 16 x f16)], block = 32>)
+
+// Memory of a target, with that of values apart, and the parts of a cache.
+// CHECK-LABEL: @parts
+func.func @parts(%cache: tensor<?x512xi8>, %layer: index, %k: tensor<?x1x16xf32>, %v: tensor<?x1x8xf32>, %t: tensor<?xi32>, %table: tensor<?x?xi32>)
+    -> tensor<?x512xi8> {
+  // CHECK: attn.cache_parts %{{.*}} at [0, 320] : tensor<?x512xi8> -> tensor<?x16x8xbf16>, tensor<?x8x6xf32>
+  %0:2 = attn.cache_parts %cache at [0, 320] : tensor<?x512xi8> -> tensor<?x16x8xbf16>, tensor<?x8x6xf32>
+  // CHECK: %{{.*}}, %{{.*}} = attn.kv_append %{{.*}} values %{{.*}}[%{{.*}}], {{.*}} : tensor<?x16x8xbf16> values tensor<?x8x6xf32>, tensor<?x1x16xf32>
+  %1, %2 = attn.kv_append %0#0 values %0#1[%layer], %k, %v rows(%t, %t, %table)
+    : tensor<?x16x8xbf16> values tensor<?x8x6xf32>, tensor<?x1x16xf32>, tensor<?x1x8xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  // CHECK: attn.cache_join %{{.*}}, %{{.*}} into %{{.*}} at [0, 320] : tensor<?x16x8xbf16>, tensor<?x8x6xf32> into tensor<?x512xi8>
+  %3 = attn.cache_join %1, %2 into %cache at [0, 320] : tensor<?x16x8xbf16>, tensor<?x8x6xf32> into tensor<?x512xi8>
+  return %3 : tensor<?x512xi8>
+}

@@ -123,7 +123,7 @@ typedef struct rapt_module_info {
   size_t eos_count;
   int64_t max_tokens, max_rows; /**< Bounds of one step of the compiled code. */
   int64_t max_positions;        /**< Tokens of a sequence. */
-  const char *cache_dtype;
+  const char *cache_dtype;      /**< "mixed" where that of layers, or of keys and values, differs. */
   int64_t cache_block, cache_block_bytes, cache_bytes_per_token; /**< Tokens of a block; bytes. */
   const char *weights_file;                                      /**< NULL for none, or weights inside. */
   int64_t weights_file_bytes;                                    /**< Size of the file, or inside the library. */

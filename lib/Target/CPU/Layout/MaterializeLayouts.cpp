@@ -11,6 +11,7 @@
 #include "dialect/AttnCPU/CacheLayout.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "dialect/AttnCPU/QuantizedLayout.h"
+#include "lib/Host/CacheParts.h"
 #include "lib/Target/CPU/Layout/Columns.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Target/CPU/Layout/ZeroPadding.h"
@@ -489,6 +490,8 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
       return signalPassFailure();
     ModuleOp module = getOperation();
     cpu::forgetCuts(module);
+    if (failed(verifyCaches(module)) || failed(splitCaches(module, attn_cpu::CacheLayout::poolsOf)))
+      return signalPassFailure();
     llvm::MapVector<StringAttr, LayoutConstraint> constraints;
     WalkResult walk = module.walk([&](attn::ParameterSliceOp slice) {
       auto parameter = SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(slice, slice.getParameterAttr());
@@ -511,8 +514,6 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
     for (auto parameter : module.getOps<attn::ParameterOp>())
       offset = assign(parameter, constraints.lookup(parameter.getSymNameAttr()), offset);
 
-    if (failed(verifyCaches(module)))
-      return signalPassFailure();
     for (auto entry : module.getOps<func::FuncOp>()) {
       if (entry.isDeclaration())
         continue;

@@ -61,12 +61,23 @@ bool mayRepeat(AttentionOp op) {
 
 bool mayTakeMatrix(AttentionOp op, const TargetInfo &target) { return attn_cpu::usesBf16Matmul(op) && target.amxBf16; }
 
-std::optional<attn_cpu::CacheLayout> layoutOf(AttentionOp op) {
-  attn::KVViewOp view = viewOf(op);
-  auto pool = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
+std::optional<attn_cpu::CacheLayout> layoutOf(Value memory, int64_t channels) {
+  auto pool = dyn_cast<RankedTensorType>(memory.getType());
   if (!pool || !llvm::all_of(pool.getShape().drop_front(), [](int64_t extent) { return extent > 0; }))
     return std::nullopt;
-  return attn_cpu::CacheLayout::of(pool, attn_cpu::padToPanel(channelsOf(op)));
+  return attn_cpu::CacheLayout::of(pool, attn_cpu::padToPanel(channels));
+}
+
+/// The layouts of keys and values of a cache whose blocks are whole panels; none of anything else.
+std::optional<std::pair<attn_cpu::CacheLayout, attn_cpu::CacheLayout>> layoutsOf(AttentionOp op) {
+  attn::KVViewOp view = viewOf(op);
+  if (!view)
+    return std::nullopt;
+  std::optional<attn_cpu::CacheLayout> keys = layoutOf(view.getCache(), channelsOf(op)),
+                                       values = layoutOf(view.getValuePool(), valueChannelsOf(op));
+  if (!keys || !values || keys->block != values->block || keys->block < kPanel || keys->block % kPanel != 0)
+    return std::nullopt;
+  return std::pair(*keys, *values);
 }
 
 LogicalResult verifyQueries(AttentionOp op, const AttentionSchedule &schedule) {
@@ -138,21 +149,22 @@ std::string cpu::whyNotTiled(AttentionOp op) {
   auto cache = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
   if (view && (op.getValue() != view.getValues() || !cache))
     return "keys and values are not of one materialized cache";
-  if (cache && attn_cpu::usesBf16Matmul(op) && !cache.getElementType().isBF16())
+  if (cache && attn_cpu::usesBf16Matmul(op) &&
+      !(cache.getElementType().isBF16() && getElementTypeOrSelf(view.getValuePool().getType()).isBF16()))
     return "its matmuls are bf16 dot products, and its cache is not bf16";
   const int64_t channels = channelsOf(op), valueChannels = valueChannelsOf(op);
   if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels))
     return "head dimensions are dynamic";
   if (view && (channels % kPanel != 0 || valueChannels % kPanel != 0))
     return "head dimensions of a cache are not padded";
-  if (view && (!layoutOf(op) || layoutOf(op)->block < kPanel || layoutOf(op)->block % kPanel != 0))
+  if (view && !layoutsOf(op))
     return "keys and values are not of one materialized cache";
   return "";
 }
 
 int64_t cpu::cacheBlockOf(AttentionOp op) {
-  std::optional<attn_cpu::CacheLayout> layout = layoutOf(op);
-  return layout ? layout->block : 0;
+  const auto layouts = layoutsOf(op);
+  return layouts ? layouts->first.block : 0;
 }
 
 std::optional<int64_t> cpu::splitGroupsOf(AttentionOp op) {

@@ -44,38 +44,48 @@ void tile::tileOf(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i
   }
 }
 
-static attn_cpu::CacheLayout layoutOf(const AttentionTask &task) {
+/// Whether keys and values have a pool each.
+static bool areApart(const AttentionTask &task) {
   attn::KVViewOp view = task.view;
-  return *attn_cpu::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()), task.channels);
+  return bool(view.getValueCache());
 }
 
-/// The slice of the task's head in the sequence's block `nth` of the cache, [{keys, values}, lines, columns], or only
-/// its keys or values.
-static Value cacheBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
-                        std::optional<CachePart> part = std::nullopt) {
+static Value poolOf(const AttentionTask &task, CachePart part) {
   attn::KVViewOp view = task.view;
-  attn_cpu::CacheLayout layout = layoutOf(task);
+  return part == Keys ? view.getCache() : view.getValuePool();
+}
+
+static attn_cpu::CacheLayout layoutOf(const AttentionTask &task, CachePart part) {
+  return *attn_cpu::CacheLayout::of(cast<RankedTensorType>(poolOf(task, part).getType()),
+                                    part == Keys ? task.channels : task.valueChannels);
+}
+
+/// The keys or values of the task's head in the sequence's block `nth` of the cache, [lines, columns]; not `isPart`: with
+/// the dim {keys, values} of the pool before.
+static Value cacheBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth, CachePart part, bool isPart) {
+  attn::KVViewOp view = task.view;
+  attn_cpu::CacheLayout layout = layoutOf(task, part);
+  const int64_t parts = areApart(task) ? 1 : 2;
   Value blockId = readIndex(b, view.getTable(), {task.sequence, nth});
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
   SmallVector<OpFoldResult> offsets{blockId, view.getLayer(), task.kvHead, zero, zero, zero},
-      sizes{one, one, one, b.getIndexAttr(2), b.getIndexAttr(layout.lines()), b.getIndexAttr(layout.columns())};
-  SmallVector<int64_t> shape{2, layout.lines(), layout.columns()};
-  if (part)
-    offsets[3] = b.getIndexAttr(*part), sizes[3] = one, shape.erase(shape.begin());
-  return extract(b, view.getCache(), offsets, sizes, shape);
+      sizes{one, one, one, b.getIndexAttr(parts), b.getIndexAttr(layout.lines()), b.getIndexAttr(layout.columns())};
+  SmallVector<int64_t> shape{parts, layout.lines(), layout.columns()};
+  if (isPart)
+    offsets[3] = b.getIndexAttr(parts == 1 ? 0 : part), sizes[3] = one, shape.erase(shape.begin());
+  return extract(b, poolOf(task, part), offsets, sizes, shape);
 }
 
 static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth) {
   auto part = [&](CachePart which, ArrayRef<int64_t> shape) -> Value {
-    Value slice = cacheBlock(b, task, nth, which);
+    Value slice = cacheBlock(b, task, nth, which, /*isPart=*/true);
     auto type = RankedTensorType::get(shape, getElementTypeOrSelf(slice.getType()));
     SmallVector<ReassociationIndices> groups{{0, 1}, {2}};
     return tensor::ExpandShapeOp::create(b, type, slice, groups);
   };
-  attn_cpu::CacheLayout layout = layoutOf(task);
-  int64_t interleave = layout.together(), columns = layout.columns();
-  return {part(Keys, {task.block / kPanel, task.channels / interleave, columns}),
-          part(Values, {task.channels / kPanel, task.block / interleave, columns})};
+  attn_cpu::CacheLayout keys = layoutOf(task, Keys), values = layoutOf(task, Values);
+  return {part(Keys, {task.block / kPanel, task.channels / keys.together(), keys.columns()}),
+          part(Values, {task.valueChannels / kPanel, task.block / values.together(), values.columns()})};
 }
 
 // Vectors multiply fewer queries than an AMX tile has rows, and CPUs with AMX have slow bf16 dot products.
@@ -98,27 +108,29 @@ static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Attenti
 }
 
 bool tile::needsWidening(const AttentionTask &task) {
-  return task.view && !layoutOf(task).element.isF32() && task.interleave() == 1;
+  return task.view && task.interleave() == 1 &&
+         !(layoutOf(task, Keys).element.isF32() && layoutOf(task, Values).element.isF32());
 }
 
 bool tile::readsInRegisters(const AttentionTask &task) {
   AttentionOp op = task.op;
-  return !layoutOf(task).hasScales() && !op.getAdditive();
+  return !layoutOf(task, Keys).hasScales() && !layoutOf(task, Values).hasScales() && !op.getAdditive();
 }
 
 WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most) {
-  CacheBlock layout(layoutOf(task));
+  CacheBlock ofKeys(layoutOf(task, Keys), areApart(task)), ofValues(layoutOf(task, Values), areApart(task));
   const int64_t positions = most * task.block;
   auto makeBuffer = [&](int64_t panels, int64_t lines) -> Value {
     return tensor::EmptyOp::create(b, ArrayRef<int64_t>{panels, lines, kPanel}, b.getF32Type());
   };
-  Value buffers[] = {makeBuffer(positions / kPanel, task.channels), makeBuffer(task.channels / kPanel, positions)};
+  Value buffers[] = {makeBuffer(positions / kPanel, task.channels), makeBuffer(task.valueChannels / kPanel, positions)};
   SmallVector<Value> wide =
       loop(b, from, to, 1, buffers, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) -> SmallVector<Value> {
-        Value block = cacheBlock(b, task, nth);
+        Value keys = cacheBlock(b, task, nth, Keys, /*isPart=*/false),
+              values = areApart(task) ? cacheBlock(b, task, nth, Values, /*isPart=*/false) : keys;
         Value place = asValue(b, affineOf(b, (b.getAffineDimExpr(0) - b.getAffineDimExpr(1)) * task.block,
                                           {OpFoldResult(nth), OpFoldResult(from)}));
-        return {layout.widen(b, Keys, block, place, carried[0]), layout.widen(b, Values, block, place, carried[1])};
+        return {ofKeys.widen(b, Keys, keys, place, carried[0]), ofValues.widen(b, Values, values, place, carried[1])};
       });
   return {wide[0], wide[1], from};
 }

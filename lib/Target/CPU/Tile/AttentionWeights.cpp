@@ -100,8 +100,8 @@ Value Task::key(ImplicitLocOpBuilder &b, Value kv, Value channel) {
   AffineExpr d0 = b.getAffineDimExpr(0);
   auto of = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(kv)})); };
   Value blockId = readIndex(b, view.getTable(), {sequence, of(d0.floorDiv(layout.block))});
-  return CacheBlock(layout).readKeyElement(b, view.getCache(), {blockId, view.getLayer(), kvHead},
-                                           of(d0 % layout.block), channel);
+  return CacheBlock(layout, bool(view.getValueCache()))
+      .readKeyElement(b, view.getCache(), {blockId, view.getLayer(), kvHead}, of(d0 % layout.block), channel);
 }
 
 Value Task::inlined(ImplicitLocOpBuilder &b, Region &region, Value similarity, Value q, Value kv) {

@@ -41,13 +41,13 @@ Value inLanes(ImplicitLocOpBuilder &b, Value number, int64_t lanes) {
 }
 
 /// `count` scales that begin at a line's `column`, 4 bytes each; those of a panel are on whole lines.
-Value readScales(ImplicitLocOpBuilder &b, Value block, CachePart part, Value line, Value column, int64_t count) {
+Value readScales(ImplicitLocOpBuilder &b, Value block, Value part, Value line, Value column, int64_t count) {
   constexpr int64_t ofLine = kPanel / 4;
   int64_t lanes = std::min(count, ofLine);
   SmallVector<Value> parts;
   for (int64_t i = 0; i < count; i += lanes) {
     Value at = arith::AddIOp::create(b, line, index(b, i / ofLine));
-    Value bytes = readRow(b, block, {index(b, part), at, column}, 4 * lanes);
+    Value bytes = readRow(b, block, {part, at, column}, 4 * lanes);
     parts.push_back(vector::BitCastOp::create(b, VectorType::get({lanes}, b.getF32Type()), bytes));
   }
   for (; parts.size() > 1; parts.truncate(parts.size() / 2)) {
@@ -59,6 +59,8 @@ Value readScales(ImplicitLocOpBuilder &b, Value block, CachePart part, Value lin
 }
 
 } // namespace
+
+Value CacheBlock::placeOf(ImplicitLocOpBuilder &b, CachePart part) const { return index(b, isAlone ? 0 : part); }
 
 Value CacheBlock::keyLine(ImplicitLocOpBuilder &b, Value place, Value channel) const {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
@@ -95,7 +97,7 @@ std::pair<Value, Value> CacheBlock::writeScale(ImplicitLocOpBuilder &b, CachePar
   GroupScale scale = scaleOf(b, magnitudes);
   Value bytes =
       vector::BitCastOp::create(b, VectorType::get({layout.scaleBytes()}, layout.element), inLanes(b, scale.scale, 1));
-  Value at[] = {index(b, part), scaleLine(b, place), scaleColumn(b, place)};
+  Value at[] = {placeOf(b, part), scaleLine(b, place), scaleColumn(b, place)};
   dest = vector::TransferWriteOp::create(b, bytes, dest, at, ArrayRef<bool>{true}).getResult();
   inverses = tensor::InsertOp::create(b, scale.inverse, inverses, ValueRange{index(b, part), place});
   return {dest, inverses};
@@ -120,8 +122,9 @@ Value CacheBlock::roundedKey(ImplicitLocOpBuilder &b, Read read, Value inverse) 
 Value CacheBlock::writeKey(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const {
   const int64_t together = layout.together();
   const bool inPairs = together > 1;
-  Value part = index(b, Keys), zero = index(b, 0);
-  Value inverse = inverses ? splat(b, tensor::ExtractOp::create(b, inverses, ValueRange{part, place})) : Value();
+  Value part = placeOf(b, Keys), zero = index(b, 0);
+  Value inverse =
+      inverses ? splat(b, tensor::ExtractOp::create(b, inverses, ValueRange{index(b, Keys), place})) : Value();
   Value key = roundedKey(b, read, inverse);
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   auto lanes = VectorType::get({kTransposed}, b.getI32Type());
@@ -145,8 +148,8 @@ Value CacheBlock::writeKey(ImplicitLocOpBuilder &b, Value place, Read read, Valu
 }
 
 Value CacheBlock::writeKeys(ImplicitLocOpBuilder &b, Value place, ReadNth read, Value inverses, Value dest) const {
-  Value column = keyColumn(b, place), part = index(b, Keys);
-  Value inverse = inverses ? readRow(b, inverses, {part, place}, kTransposed) : Value();
+  Value column = keyColumn(b, place), part = placeOf(b, Keys);
+  Value inverse = inverses ? readRow(b, inverses, {index(b, Keys), place}, kTransposed) : Value();
   const bool inPairs = layout.together() > 1;
   return loop(b, index(b, 0), index(b, layout.channels), kPanel, dest,
               [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
@@ -163,8 +166,9 @@ Value CacheBlock::writeKeys(ImplicitLocOpBuilder &b, Value place, ReadNth read, 
 Value CacheBlock::writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   int64_t together = layout.together();
-  Value part = index(b, Values), zero = index(b, 0);
-  Value inverse = inverses ? splat(b, tensor::ExtractOp::create(b, inverses, ValueRange{part, place})) : Value();
+  Value part = placeOf(b, Values), zero = index(b, 0);
+  Value inverse =
+      inverses ? splat(b, tensor::ExtractOp::create(b, inverses, ValueRange{index(b, Values), place})) : Value();
   Value isSecond = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
                                          asValue(b, affineOf(b, d0 % together, {OpFoldResult(place)})), zero);
   return loop(b, zero, index(b, layout.channels), kPanel, dest,
@@ -190,19 +194,19 @@ Value CacheBlock::widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Va
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   auto of = [&](AffineExpr expr, ArrayRef<OpFoldResult> values) { return asValue(b, affineOf(b, expr, values)); };
   const int64_t ofPanel = (part == Keys ? layout.channels : layout.block) / layout.together();
-  Value which = index(b, part), zero = index(b, 0);
+  Value which = placeOf(b, part), zero = index(b, 0);
   Value panels = index(b, (part == Keys ? layout.block : layout.channels) / kPanel);
   Value first = part == Keys ? of(d0.floorDiv(kPanel), {OpFoldResult(place)}) : place;
   return loop(b, zero, panels, 1, dest, [&](ImplicitLocOpBuilder &b, Value panel, Value outer) {
     // A panel of keys has 32 positions in its lanes, a line of values one in all of them.
     Value scales;
     if (layout.hasScales() && part == Keys)
-      scales = readScales(b, block, part, scaleLine(b, of(d0 * kPanel, {OpFoldResult(panel)})), zero, kPanel);
+      scales = readScales(b, block, which, scaleLine(b, of(d0 * kPanel, {OpFoldResult(panel)})), zero, kPanel);
     return loop(b, zero, index(b, ofPanel), 1, outer, [&](ImplicitLocOpBuilder &b, Value nth, Value carried) {
       Value line = of(d0 * ofPanel + d1, {OpFoldResult(panel), OpFoldResult(nth)});
       Value ofLine = scales;
       if (layout.hasScales() && part == Values) {
-        Value scale = readScales(b, block, part, scaleLine(b, nth), scaleColumn(b, nth), 1);
+        Value scale = readScales(b, block, which, scaleLine(b, nth), scaleColumn(b, nth), 1);
         ofLine = vector::BroadcastOp::create(b, panelOfFloats(b), scale);
       }
       for (auto [i, numbers] : llvm::enumerate(widened(b, block, which, line, ofLine))) {
@@ -234,7 +238,7 @@ SmallVector<Value> CacheBlock::widened(ImplicitLocOpBuilder &b, Value block, Val
 Value CacheBlock::readKeyElement(ImplicitLocOpBuilder &b, Value pool, ValueRange at, Value place, Value channel) const {
   auto read = [&](Value line, Value column) -> Value {
     SmallVector<Value> indices(at);
-    indices.append({index(b, Keys), line, column});
+    indices.append({placeOf(b, Keys), line, column});
     return tensor::ExtractOp::create(b, pool, indices);
   };
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);

@@ -8,15 +8,16 @@ namespace rapt::tile {
 /// Index of keys and of values in a block.
 enum CachePart : int64_t { Keys = 0, Values = 1 };
 
-/// One head's part of a block, [2, lines, columns] as attn_cpu::CacheLayout has it. Functions that write give the new
-/// tensor; `read(b, channel)` gives channels [channel, channel + 32) of a key or value in f32. Layouts with scales make
-/// codes with `inverses`, [2, block] in f32, which writeScale fills; it is null for the others.
+/// One head's part of a block, [{keys, values}, lines, columns] as attn_cpu::CacheLayout has it; `isAlone`: of a pool
+/// of keys or values alone, [1, lines, columns]. Functions that write give the new tensor; `read(b, channel)` gives
+/// channels [channel, channel + 32) of a key or value in f32. Layouts with scales make codes with `inverses`, [2,
+/// block] in f32, which writeScale fills; it is null for the others.
 class CacheBlock {
 public:
   using Read = llvm::function_ref<Value(ImplicitLocOpBuilder &, Value channel)>;
   using ReadNth = llvm::function_ref<Value(ImplicitLocOpBuilder &, int64_t i, Value channel)>;
 
-  explicit CacheBlock(const attn_cpu::CacheLayout &layout) : layout(layout) {}
+  explicit CacheBlock(const attn_cpu::CacheLayout &layout, bool isAlone = false) : layout(layout), isAlone(isAlone) {}
 
   /// The scale of the key or value at `place`, and what makes its codes: new {dest, inverses}.
   std::pair<Value, Value> writeScale(ImplicitLocOpBuilder &b, CachePart part, Value place, Read read, Value dest,
@@ -36,6 +37,8 @@ public:
   Value readKeyElement(ImplicitLocOpBuilder &b, Value pool, ValueRange at, Value place, Value channel) const;
 
 private:
+  /// The first index of keys or values.
+  Value placeOf(ImplicitLocOpBuilder &b, CachePart part) const;
   Value roundedKey(ImplicitLocOpBuilder &b, Read read, Value inverse) const;
   Value keyLine(ImplicitLocOpBuilder &b, Value place, Value channel) const;
   /// The first of the elements that a position has in its lines of keys.
@@ -48,6 +51,7 @@ private:
   Value stored(ImplicitLocOpBuilder &b, Value numbers, Value inverse) const;
 
   attn_cpu::CacheLayout layout;
+  bool isAlone;
 };
 
 } // namespace rapt::tile

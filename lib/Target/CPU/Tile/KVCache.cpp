@@ -20,19 +20,26 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
 
   LogicalResult matchAndRewrite(attn::KVAppendOp op, PatternRewriter &rewriter) const override {
     auto cache = dyn_cast<RankedTensorType>(op.getCache().getType());
-    auto key = cast<RankedTensorType>(op.getKey().getType());
-    if (!cache || !attn_cpu::CacheLayout::of(cache, key.getDimSize(2)))
+    auto key = cast<RankedTensorType>(op.getKey().getType()), value = cast<RankedTensorType>(op.getValue().getType());
+    if (!cache || !attn_cpu::CacheLayout::of(cache, key.getDimSize(2)) ||
+        !attn_cpu::CacheLayout::of(cast<RankedTensorType>(op.getValuePool().getType()), value.getDimSize(2)))
       return rewriter.notifyMatchFailure(op, "the cache is not materialized");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    attn_cpu::CacheLayout layout = *attn_cpu::CacheLayout::of(cache, key.getDimSize(2));
-    int64_t block = layout.block;
+    const Layouts layouts{
+        *attn_cpu::CacheLayout::of(cache, key.getDimSize(2)),
+        *attn_cpu::CacheLayout::of(cast<RankedTensorType>(op.getValuePool().getType()), value.getDimSize(2)),
+        bool(op.getValueCache())};
+    SmallVector<Value> pools{op.getCache()};
+    if (layouts.areApart)
+      pools.push_back(op.getValueCache());
+    int64_t block = layouts.keys.block;
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
     OpFoldResult rows = extent(b, op.getPast(), 0), tokens = extent(b, op.getKey(), 0);
     SmallVector<OpFoldResult> extents{rows, affineOf(b, d0.ceilDiv(block) + 1, {tokens}),
                                       b.getIndexAttr(key.getDimSize(1))};
     SmallVector<Value> results =
-        grid(b, extents, op.getCache(), [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+        grid(b, extents, pools, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
           Value row = ids[0], head = ids[2];
           Value begin = readIndex(b, op.getRowBegin(), row);
           Value end = readIndex(b, op.getRowBegin(), arith::AddIOp::create(b, row, index(b, 1)).getResult());
@@ -49,25 +56,40 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
           Value column = arith::SelectOp::create(b, isEmpty, index(b, 0), nth);
           Value blockId = readIndex(b, op.getTable(), {row, column});
 
-          SmallVector<OpFoldResult> offsets{blockId, op.getLayer(), head, zero, zero, zero};
-          OpFoldResult lines = b.getIndexAttr(layout.lines()), columns = b.getIndexAttr(layout.columns());
-          SmallVector<OpFoldResult> sizes{one, one, one, b.getIndexAttr(2), lines, columns};
-          Value dest = extract(b, dests[0], offsets, sizes, {2, layout.lines(), layout.columns()});
+          SmallVector<Insertion> insertions;
+          SmallVector<Value> slices;
+          for (auto [i, dest] : llvm::enumerate(dests)) {
+            const attn_cpu::CacheLayout &layout = i == 0 ? layouts.keys : layouts.values;
+            SmallVector<OpFoldResult> offsets{blockId, op.getLayer(), head, zero, zero, zero};
+            OpFoldResult lines = b.getIndexAttr(layout.lines()), columns = b.getIndexAttr(layout.columns());
+            const int64_t parts = layouts.areApart ? 1 : 2;
+            SmallVector<OpFoldResult> sizes{one, one, one, b.getIndexAttr(parts), lines, columns};
+            slices.push_back(extract(b, dest, offsets, sizes, {parts, layout.lines(), layout.columns()}));
+            insertions.push_back({Value(), offsets, sizes});
+          }
           auto placeOf = [&](Value token) -> Value {
             return arith::SubIOp::create(b, arith::AddIOp::create(b, token, shift), first);
           };
           Value start = placeOf(from), stop = arith::MaxSIOp::create(b, placeOf(to), start);
-          dest = write(b, {op, layout, head, arith::SubIOp::create(b, first, shift)}, start, stop, dest);
-          return SmallVector<Insertion>{{dest, offsets, sizes}};
+          write(b, {op, layouts, head, arith::SubIOp::create(b, first, shift)}, start, stop, slices);
+          for (auto [insertion, tile] : llvm::zip_equal(insertions, slices))
+            insertion.tile = tile;
+          return insertions;
         });
     rewriter.replaceOp(op, results);
     return success();
   }
 
+  /// How keys and values lie, in one pool or each in its own.
+  struct Layouts {
+    attn_cpu::CacheLayout keys, values;
+    bool areApart;
+  };
+
   /// The keys and values that a task writes to one head's part of a block: place p is token p + toToken.
   struct Source {
     attn::KVAppendOp op;
-    attn_cpu::CacheLayout layout;
+    Layouts layouts;
     Value head, toToken;
 
     /// Channels [channel, channel + 32) of the key or value at a place.
@@ -78,45 +100,67 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
     }
   };
 
-  /// Places [start, stop): keys by sixteen where all of a run are new, the rest one by one.
-  static Value write(ImplicitLocOpBuilder &b, const Source &source, Value start, Value stop, Value dest) {
-    CacheBlock block(source.layout);
+  /// The scales of places [start, stop) into `dests`, and what makes their codes; null where none has codes.
+  template <typename Reader>
+  static Value writeScales(ImplicitLocOpBuilder &b, const Source &source, Reader reader, Value start, Value stop,
+                           SmallVector<Value> &dests) {
+    const Layouts &layouts = source.layouts;
+    if (!layouts.keys.hasScales() && !layouts.values.hasScales())
+      return {};
+    Value room = tensor::EmptyOp::create(b, ArrayRef<int64_t>{2, layouts.keys.block}, b.getF32Type());
+    SmallVector<Value> carried(dests);
+    carried.push_back(room);
+    SmallVector<Value> scaled =
+        loop(b, start, stop, 1, carried,
+             [&](ImplicitLocOpBuilder &b, Value place, ValueRange carried) -> SmallVector<Value> {
+               SmallVector<Value> next(carried.drop_back());
+               Value inverses = carried.back();
+               for (auto [part, layout, dest] :
+                    {std::tuple(Keys, &layouts.keys, &next.front()), std::tuple(Values, &layouts.values, &next.back())})
+                 if (layout->hasScales())
+                   std::tie(*dest, inverses) = CacheBlock(*layout, layouts.areApart)
+                                                   .writeScale(b, part, place, reader(part, place), *dest, inverses);
+               next.push_back(inverses);
+               return next;
+             });
+    Value inverses = scaled.pop_back_val();
+    dests = scaled;
+    return inverses;
+  }
+
+  /// Places [start, stop) of `dests`, the pool's part or one of keys and one of values: keys by sixteen where all of a
+  /// run are new, the rest one by one.
+  static void write(ImplicitLocOpBuilder &b, const Source &source, Value start, Value stop, SmallVector<Value> &dests) {
+    const Layouts &layouts = source.layouts;
+    CacheBlock ofKeys(layouts.keys, layouts.areApart), ofValues(layouts.values, layouts.areApart);
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto reader = [&](CachePart part, Value place) {
       return [&source, part, place](ImplicitLocOpBuilder &b, Value channel) {
         return source.read(b, part, place, channel);
       };
     };
-    Value inverses;
-    if (source.layout.hasScales()) {
-      Value room = tensor::EmptyOp::create(b, ArrayRef<int64_t>{2, source.layout.block}, b.getF32Type());
-      SmallVector<Value> scaled =
-          loop(b, start, stop, 1, ValueRange{dest, room},
-               [&](ImplicitLocOpBuilder &b, Value place, ValueRange carried) -> SmallVector<Value> {
-                 auto keys = block.writeScale(b, Keys, place, reader(Keys, place), carried[0], carried[1]);
-                 auto both = block.writeScale(b, Values, place, reader(Values, place), keys.first, keys.second);
-                 return {both.first, both.second};
-               });
-      dest = scaled[0], inverses = scaled[1];
-    }
+    Value inverses = writeScales(b, source, reader, start, stop, dests);
+    Value keyInverses = layouts.keys.hasScales() ? inverses : Value(),
+          valueInverses = layouts.values.hasScales() ? inverses : Value();
     auto aligned = [&](AffineExpr expr, Value place) {
       return asValue(b, affineOf(b, expr * kTransposed, {OpFoldResult(place)}));
     };
     Value runs = arith::MinSIOp::create(b, aligned(d0.ceilDiv(kTransposed), start), stop);
     Value rest = arith::MaxSIOp::create(b, aligned(d0.floorDiv(kTransposed), stop), runs);
     auto keyByKey = [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
-      return block.writeKey(b, place, reader(Keys, place), inverses, carried);
+      return ofKeys.writeKey(b, place, reader(Keys, place), keyInverses, carried);
     };
+    Value &dest = dests.front();
     dest = loop(b, start, runs, 1, dest, keyByKey);
     dest = loop(b, runs, rest, kTransposed, dest, [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
       auto read = [&](ImplicitLocOpBuilder &b, int64_t i, Value channel) {
         return source.read(b, Keys, arith::AddIOp::create(b, place, index(b, i)), channel);
       };
-      return block.writeKeys(b, place, read, inverses, carried);
+      return ofKeys.writeKeys(b, place, read, keyInverses, carried);
     });
     dest = loop(b, rest, stop, 1, dest, keyByKey);
-    return loop(b, start, stop, 1, dest, [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
-      return block.writeValue(b, place, reader(Values, place), inverses, carried);
+    dests.back() = loop(b, start, stop, 1, dests.back(), [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
+      return ofValues.writeValue(b, place, reader(Values, place), valueInverses, carried);
     });
   }
 };

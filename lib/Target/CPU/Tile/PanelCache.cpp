@@ -29,7 +29,9 @@ public:
     CacheLayout layout = *CacheLayout::of(type, channels);
     OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
     const int64_t lines = type.getDimSize(4), columns = type.getDimSize(5);
-    Value stored = extract(b, pool, {block, layer, head, b.getIndexAttr(part), zero, zero},
+    // A pool of keys or values alone has no other part.
+    OpFoldResult place = b.getIndexAttr(type.getDimSize(3) == 1 ? 0 : part);
+    Value stored = extract(b, pool, {block, layer, head, place, zero, zero},
                            {one, one, one, one, b.getIndexAttr(lines), b.getIndexAttr(columns)}, {lines, columns});
     Value room = emptyOf(b, {b.getIndexAttr(layout.block), b.getIndexAttr(channels)}, b.getF32Type());
     return forEach(b, {}, room, [&](ImplicitLocOpBuilder &b, ValueRange) {

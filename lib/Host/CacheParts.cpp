@@ -1,0 +1,218 @@
+//===- CacheParts.cpp - Caches whose layers, or keys and values, differ ------------------===//
+//
+// A block has all parts one behind another, each at a multiple of 64 bytes, so that one block
+// table serves all layers. Loops carry the parts as tensors of their own.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Host/CacheParts.h"
+#include "dialect/Attn/AttnOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/Support/CheckedArithmetic.h"
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+constexpr int64_t kAlignment = 64;
+
+/// Where the parts of a cache lie in a block.
+struct Places {
+  SmallVector<Type> types;
+  SmallVector<int64_t> at, first; ///< offset of each part; first part of each segment
+  int64_t bytes = 0;              ///< of a block
+};
+
+/// Whether the elements of a segment, with some padding of each head, can be counted.
+bool isBounded(const attn::KVSegment &segment, int64_t block) {
+  constexpr int64_t padding = 64, most = int64_t(1) << 56;
+  std::optional<int64_t> elements = 1;
+  for (int64_t factor :
+       {segment.layers, segment.heads, block, std::max(segment.keys.channels, segment.values.channels), padding})
+    elements = elements ? llvm::checkedMul(*elements, factor) : std::nullopt;
+  return elements && *elements <= most;
+}
+
+FailureOr<Places> placesOf(Operation *op, attn::KVCacheType cache, CachePoolsOf poolsOf) {
+  Places places;
+  for (const attn::KVSegment &segment : cache.getSegments()) {
+    if (!isBounded(segment, cache.getBlock()) || places.bytes > std::numeric_limits<int64_t>::max() / 2)
+      return op->emitOpError() << "has a cache whose blocks are too large: " << cache;
+    places.first.push_back(int64_t(places.types.size()));
+    for (RankedTensorType pool : poolsOf(segment, cache.getBlock())) {
+      places.types.push_back(pool);
+      places.at.push_back(places.bytes);
+      const int64_t bytes =
+          llvm::product_of(pool.getShape().drop_front()) * pool.getElementType().getIntOrFloatBitWidth() / 8;
+      places.bytes = int64_t(llvm::alignTo(places.bytes + bytes, kAlignment));
+    }
+  }
+  return places;
+}
+
+/// Replaces one cache in a function.
+class Splitting {
+public:
+  Splitting(BlockArgument cache, attn::KVCacheType type, Places places)
+      : cache(cache), type(type), places(std::move(places)) {}
+
+  LogicalResult run() {
+    Block &body = *cache.getOwner();
+    auto b = ImplicitLocOpBuilder::atBlockBegin(cache.getLoc(), &body);
+    auto parts = attn::CachePartsOp::create(b, places.types, cache, places.at);
+    known[cache] = llvm::to_vector(ValueRange(parts.getParts()));
+    if (failed(split(body)))
+      return failure();
+    for (Operation *op : llvm::reverse(dead))
+      op->erase();
+    return success();
+  }
+
+private:
+  using Parts = SmallVector<Value>;
+
+  /// The parts of an op's operand; null for what is no such cache.
+  const Parts *find(Value value) const {
+    auto it = known.find(value);
+    return it == known.end() ? nullptr : &it->second;
+  }
+
+  /// The memory of a segment's keys, and of its values where they are apart.
+  std::pair<unsigned, std::optional<unsigned>> poolsOf(uint64_t segment) const {
+    const auto first = unsigned(places.first[segment]);
+    const auto next =
+        segment + 1 < places.first.size() ? unsigned(places.first[segment + 1]) : unsigned(places.types.size());
+    return {first, next - first > 1 ? std::optional(first + 1) : std::nullopt};
+  }
+
+  void split(attn::KVAppendOp op, Parts parts) {
+    ImplicitLocOpBuilder b(op.getLoc(), op);
+    auto [keys, values] = poolsOf(op.getSegment());
+    auto made = attn::KVAppendOp::create(b, parts[keys], op.getLayer(), op.getKey(), op.getValue(), op.getRowBegin(),
+                                         op.getPast(), op.getTable(), values ? parts[*values] : Value());
+    made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    parts[keys] = made.getResult();
+    if (values)
+      parts[*values] = made.getValueResult();
+    known[op.getResult()] = std::move(parts);
+    dead.push_back(op);
+  }
+
+  void split(attn::KVViewOp op, const Parts &parts) {
+    ImplicitLocOpBuilder b(op.getLoc(), op);
+    auto [keys, values] = poolsOf(op.getSegment());
+    auto made = attn::KVViewOp::create(b, op.getKeys().getType(), op.getValues().getType(), parts[keys], op.getLayer(),
+                                       op.getTable(), values ? parts[*values] : Value());
+    made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    op.replaceAllUsesWith(made.getResults());
+    dead.push_back(op);
+  }
+
+  /// `values` with parts in place of the cache.
+  Parts expanded(ValueRange values) const {
+    Parts all;
+    for (Value value : values)
+      if (const Parts *parts = find(value))
+        all.append(*parts);
+      else
+        all.push_back(value);
+    return all;
+  }
+
+  LogicalResult split(scf::ForOp loop) {
+    ImplicitLocOpBuilder b(loop.getLoc(), loop);
+    auto made =
+        scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), expanded(loop.getInitArgs()));
+    made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    loop.getInductionVar().replaceAllUsesWith(made.getInductionVar());
+    unsigned next = 0;
+    for (auto [init, argument, result] : llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
+      if (const Parts *parts = find(init)) {
+        const size_t count = parts->size();
+        known[argument] = llvm::to_vector(ValueRange(made.getRegionIterArgs().slice(next, count)));
+        known[result] = llvm::to_vector(ValueRange(made.getResults().slice(next, count)));
+        next += unsigned(count);
+        continue;
+      }
+      argument.replaceAllUsesWith(made.getRegionIterArg(next));
+      result.replaceAllUsesWith(made.getResult(next++));
+    }
+    made.getBody()->getOperations().splice(made.getBody()->end(), loop.getBody()->getOperations());
+    dead.push_back(loop);
+    return split(*made.getBody());
+  }
+
+  LogicalResult split(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      const bool takes = llvm::any_of(op.getOperands(), [&](Value operand) { return find(operand); });
+      if (auto loop = dyn_cast<scf::ForOp>(op); loop && takes) {
+        if (failed(split(loop)))
+          return failure();
+        continue;
+      }
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          if (failed(split(inner)))
+            return failure();
+      if (!takes || isa<attn::CachePartsOp>(op))
+        continue;
+      if (auto append = dyn_cast<attn::KVAppendOp>(op))
+        split(append, *find(append.getCache()));
+      else if (auto view = dyn_cast<attn::KVViewOp>(op))
+        split(view, *find(view.getCache()));
+      else if (isa<scf::YieldOp>(op) && isa<scf::ForOp>(op.getParentOp()))
+        op.setOperands(expanded(op.getOperands()));
+      else if (isa<func::ReturnOp>(op))
+        join(op);
+      else
+        return op.emitOpError() << "takes " << type << ", which only appends, views and loops do";
+    }
+    return success();
+  }
+
+  void join(Operation &end) {
+    ImplicitLocOpBuilder b(end.getLoc(), &end);
+    for (OpOperand &operand : end.getOpOperands())
+      if (const Parts *parts = find(operand.get()))
+        operand.set(attn::CacheJoinOp::create(b, cache, *parts, places.at));
+  }
+
+  BlockArgument cache;
+  attn::KVCacheType type;
+  Places places;
+  llvm::DenseMap<Value, Parts> known;
+  SmallVector<Operation *> dead;
+};
+
+} // namespace
+
+LogicalResult rapt::splitCaches(ModuleOp module, CachePoolsOf poolsOf) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isDeclaration())
+      continue;
+    bool isSplit = false;
+    for (BlockArgument argument : function.getArguments()) {
+      auto cache = dyn_cast<attn::KVCacheType>(argument.getType());
+      if (!cache || cache.isUniform())
+        continue;
+      FailureOr<Places> places = placesOf(function, cache, poolsOf);
+      if (failed(places))
+        return failure();
+      isSplit = true;
+      const int64_t bytes = places->bytes;
+      auto memory = RankedTensorType::get({ShapedType::kDynamic, bytes}, IntegerType::get(module.getContext(), 8));
+      argument.setType(memory);
+      if (failed(Splitting(argument, cache, std::move(*places)).run()))
+        return failure();
+      function.setArgAttr(argument.getArgNumber(), attn::AttnDialect::cacheAttr, TypeAttr::get(cache));
+    }
+    if (!isSplit)
+      continue;
+    Block &body = function.getBody().front();
+    function.setFunctionType(
+        FunctionType::get(module.getContext(), body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
+  }
+  return success();
+}
