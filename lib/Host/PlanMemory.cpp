@@ -55,32 +55,51 @@ std::optional<int64_t> boundedBytes(memref::AllocOp alloc) {
   return llvm::alignTo(bytes, kAlignment);
 }
 
-/// Moves an entry's allocation, and the arithmetic on dims that its sizes come from, to `point` at the entry's start,
-/// where the whole workspace is laid out.
-LogicalResult hoistToStart(memref::AllocOp alloc, Operation *point) {
+/// The ops outside of loops and free of data that the extents of an entry's allocation are computed by; none where they
+/// depend on a loop or data.
+std::optional<SetVector<Operation *>> extentsFromDims(memref::AllocOp alloc) {
   SetVector<Operation *> slice;
   for (Value size : alloc.getDynamicSizes()) {
     BackwardSliceOptions options;
     options.inclusive = true;
     if (failed(getBackwardSlice(size, &slice, options)))
-      return failure();
+      return std::nullopt;
   }
-  for (Operation *op : slice)
-    if (op->getNumRegions() != 0 || !isMemoryEffectFree(op))
-      return alloc.emitOpError("depends on a loop or on data: the size of a workspace comes from dims alone");
-  auto fixed = [](Value size) {
+  auto isOfLoop = [](Value size) {
     return isa<BlockArgument>(size) && !isa<FunctionOpInterface>(size.getParentBlock()->getParentOp());
   };
   for (Operation *op : slice)
-    if (llvm::any_of(op->getOperands(), fixed))
-      return alloc.emitOpError("depends on a loop or on data: the size of a workspace comes from dims alone");
-  if (llvm::any_of(alloc.getDynamicSizes(), fixed))
-    return alloc.emitOpError("depends on a loop or on data: the size of a workspace comes from dims alone");
-  for (Operation *op : slice)
+    if (op->getNumRegions() != 0 || !isMemoryEffectFree(op) || llvm::any_of(op->getOperands(), isOfLoop))
+      return std::nullopt;
+  if (llvm::any_of(alloc.getDynamicSizes(), isOfLoop))
+    return std::nullopt;
+  return slice;
+}
+
+/// Moves an entry's allocation, and the arithmetic on dims that its extents come from, to `point` at the entry's start,
+/// where the whole workspace is laid out. An allocation whose extents depend on a loop or data, but have bounds,
+/// becomes one of the most bytes it takes, of which the loop has a view.
+FailureOr<memref::AllocOp> hoistToStart(memref::AllocOp alloc, Operation *point) {
+  std::optional<SetVector<Operation *>> slice = extentsFromDims(alloc);
+  if (!slice) {
+    std::optional<int64_t> bytes = boundedBytes(alloc);
+    if (!bytes)
+      return alloc.emitOpError("depends on a loop or on data: the size of a workspace comes from dims alone"),
+             failure();
+    ImplicitLocOpBuilder b(alloc.getLoc(), point);
+    auto buffer = memref::AllocOp::create(b, MemRefType::get({*bytes}, b.getI8Type()), b.getI64IntegerAttr(kAlignment));
+    b.setInsertionPoint(alloc);
+    alloc.replaceAllUsesWith(memref::ViewOp::create(b, alloc.getType(), buffer, arith::ConstantIndexOp::create(b, 0),
+                                                    alloc.getDynamicSizes())
+                                 .getResult());
+    alloc.erase();
+    return buffer;
+  }
+  for (Operation *op : *slice)
     if (op->getBlock() != point->getBlock() || point->isBeforeInBlock(op))
       op->moveBefore(point);
   alloc->moveBefore(point);
-  return success();
+  return alloc;
 }
 
 /// A task's scratch: on the stack, or at `base` + worker * bytes of the workspace, which it then takes as two more
@@ -254,9 +273,12 @@ struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
     // Everything up to `point` is the layout of the workspace.
     OpBuilder start = OpBuilder::atBlockBegin(&entry.getBody().front());
     Operation *point = arith::ConstantIndexOp::create(start, entry.getLoc(), 0);
-    for (memref::AllocOp alloc : allocs)
-      if (failed(hoistToStart(alloc, point)))
+    for (memref::AllocOp &alloc : allocs) {
+      FailureOr<memref::AllocOp> hoisted = hoistToStart(alloc, point);
+      if (failed(hoisted))
         return failure();
+      alloc = *hoisted;
+    }
     DenseMap<Operation *, std::pair<unsigned, unsigned>> spans;
     unsigned next = 0;
     number(entry.getBody().front(), next, spans);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Attention that no schedule of the CPU takes, by its neutral decomposition, against the reference in float64: transposed queries and
-results, and extra operands of f16 and bf16. Lengths of 0 and 1, primes, and more queries than a tile; the same bits with any number
+results, dims of one element behind the channels, and extra operands of f16 and bf16. Lengths of 0 and 1, primes, and more queries than a tile; the same bits with any number
 of workers."""
 
 import numpy as np
@@ -22,6 +22,20 @@ CASES = {
     "short_slopes": (("(q, hkv, dqk)", "(kv, hkv, dqk)", "(kv, hkv, dv)", "(q, hkv, dv)"), [("(hkv)", "bf16")],
                      "%x = arith.extf %e0 : bf16 to f32\n%r = arith.mulf %s, %x : f32"),
 }
+# Heads as the last dim, and static extents of one: the neutral decomposition's slices have unit dims everywhere.
+SMALL = """func.func @heads_last(%q: tensor<1x2x2xf32> {attn.name = "q"}, %k: tensor<?x2xf32> {attn.name = "k", attn.dims = ["keys"]}, %v: tensor<?x1xf32> {attn.name = "v", attn.dims = ["keys"]}) -> (tensor<1x2x1xf32> {attn.name = "o"}) attributes {attn.entry} {
+  %scale = arith.constant 1.0 : f32
+  %o = attn.attention %q, %k, %v, %scale maps [affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, dqk, g)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dv)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, g, dv)>]
+    : tensor<1x2x2xf32>, tensor<?x2xf32>, tensor<?x1xf32> -> tensor<1x2x1xf32>
+  return %o : tensor<1x2x1xf32>
+}
+func.func @one(%q: tensor<1x1xf32> {attn.name = "q"}, %k: tensor<?x1xf32> {attn.name = "k", attn.dims = ["keys"]}, %v: tensor<?x1xf32> {attn.name = "v", attn.dims = ["keys"]}) -> (tensor<1x1xf32> {attn.name = "o"}) attributes {attn.entry} {
+  %scale = arith.constant 1.0 : f32
+  %o = attn.attention %q, %k, %v, %scale maps [affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dv)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, dv)>]
+    : tensor<1x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<1x1xf32>
+  return %o : tensor<1x1xf32>
+}
+"""
 EXTENTS = {"q": "?", "kv": "?", "hkv": H, "dqk": D, "dv": E}
 
 
@@ -76,4 +90,13 @@ for name, (maps, extras, _) in CASES.items():
         # The reference takes f32 for what numpy has no type for.
         named = {n: (a.astype(np.uint32) << 16).view(np.float32) if a.dtype == np.uint16 else a.astype(np.float32) for n, a in inputs.items()}
         checks.near(label, got, program.reference(name, named, ["o"])[0], 3e-6)
+for target in ("cpu", "generic"):
+    tools.options = [f"--target={target}"]
+    small = kernels.Program(tools, f"small_{target}", "attn.dim @keys min 0 max 65536\n" + SMALL)
+    for name, query, channels, result in (("heads_last", (1, 2, 2), 2, (1, 2, 1)), ("one", (1, 1), 1, (1, 1))):
+        for keys in (1, 2, 131):
+            inputs = {"q": random.standard_normal(query), "k": random.standard_normal((keys, channels)), "v": random.standard_normal((keys, 1))}
+            inputs = {argument: array.astype(np.float32) for argument, array in inputs.items()}
+            got = small.compiled(name, inputs.values(), [result], [keys])[0]
+            checks.near(f"{target}: {name} of {keys} keys", got, small.reference(name, inputs, ["o"])[0], 3e-6)
 checks.finish()

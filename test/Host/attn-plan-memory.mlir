@@ -154,3 +154,24 @@ func.func @tiles(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi
 }
 // CHECK-LABEL: func.func @tiles.workspace
 // CHECK: arith.constant 20032
+
+// A buffer that an entry's own loop makes has a bound, too: its most bytes are laid out, and each iteration has a view of them.
+// CHECK-LABEL: func.func @blocks(
+// CHECK-SAME: %[[WORKSPACE:[^,]*]]: memref<?xi8>, %{{[^,]*}}: memref<?xf32>
+// CHECK: %[[ROOM:.*]] = memref.view %[[WORKSPACE]][%{{.*}}][] : memref<?xi8> to memref<256xi8>
+// CHECK: scf.for
+// CHECK: %[[SIZE:.*]] = affine.min
+// CHECK: memref.view %[[ROOM]][%{{.*}}][%[[SIZE]]] : memref<256xi8> to memref<?xf32>
+func.func @blocks(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>,
+                  %x: memref<?xf32> {attn.name = "x", attn.dims = ["n"]}) -> i32 attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %s = arith.constant 0 : i32
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c64 {
+    %size = affine.min affine_map<(i)[n] -> (64, n - i)>(%i)[%n]
+    %t = memref.alloc(%size) : memref<?xf32>
+    memref.copy %t, %t : memref<?xf32> to memref<?xf32>
+  }
+  return %s : i32
+}

@@ -85,11 +85,15 @@ QueryTile neutral::queryTile(ImplicitLocOpBuilder &b, const AttentionOperands &o
     begin = readIndex(b, o.qBegin, row);
     queries = arith::SubIOp::create(b, readIndex(b, o.qBegin, next), begin);
   }
+  std::optional<int64_t> count = o.qBegin ? std::nullopt : getConstantIntValue(o.extentOf(b, Dim::Q));
+  // The size of a single tile is a constant from the start: a later fold would not reach the types of loops.
+  const bool isOnly = count && *count <= o.tiles.queries;
   Value start = arith::MulIOp::create(b, nth, index(b, o.tiles.queries));
-  tile.inRow = arith::MinSIOp::create(b, start, queries);
+  tile.inRow = isOnly ? zero : arith::MinSIOp::create(b, start, queries);
   tile.first = arith::AddIOp::create(b, begin, tile.inRow);
   Value rest = arith::SubIOp::create(b, queries, tile.inRow);
-  tile.size = affineMin(b, {b.getIndexAttr(o.tiles.queries), OpFoldResult(rest)});
+  tile.size = isOnly ? OpFoldResult(b.getIndexAttr(*count))
+                     : affineMin(b, {b.getIndexAttr(o.tiles.queries), OpFoldResult(rest)});
   Value offset = o.qOffset ? readIndex(b, o.qOffset, row) : zero;
   tile.position = arith::AddIOp::create(b, offset, tile.inRow);
 
@@ -156,10 +160,19 @@ KeyRange neutral::keyRange(ImplicitLocOpBuilder &b, const AttentionOperands &o, 
 /// The part of `source` that has rows and columns at dims `row` and `column` and the extent 1 at all others, as a
 /// matrix. Columns before rows are copied.
 static Value matrixOf(ImplicitLocOpBuilder &b, Value source, OFRs offsets, OFRs sizes, unsigned row, unsigned column) {
-  SmallVector<int64_t> shape;
-  for (unsigned dim : {std::min(row, column), std::max(row, column)})
-    shape.push_back(isa<Attribute>(sizes[dim]) ? *getConstantIntValue(sizes[dim]) : ShapedType::kDynamic);
-  Value part = extract(b, source, offsets, sizes, shape);
+  const unsigned first = std::min(row, column), second = std::max(row, column);
+  Value part;
+  if (second + 1 == sizes.size()) {
+    SmallVector<int64_t> shape;
+    for (unsigned dim : {first, second})
+      shape.push_back(isa<Attribute>(sizes[dim]) ? *getConstantIntValue(sizes[dim]) : ShapedType::kDynamic);
+    part = extract(b, source, offsets, sizes, shape);
+  } else { // upstream's folds leave out the first unit dims, which may be one that stays here
+    SmallVector<ReassociationIndices> joined(2);
+    for (unsigned dim = 0; dim < sizes.size(); ++dim)
+      joined[dim < second ? 0 : 1].push_back(dim);
+    part = tensor::CollapseShapeOp::create(b, slice(b, source, offsets, sizes), joined);
+  }
   if (row < column)
     return part;
   Value room = emptyOf(b, {sizes[row], sizes[column]}, cast<RankedTensorType>(source.getType()).getElementType());

@@ -209,3 +209,18 @@ func.func @transposed(%q: tensor<?x3x20xf32>, %k: tensor<3x20x?xf32>, %v: tensor
     : tensor<?x3x20xf32>, tensor<3x20x?xf32>, tensor<?x3x24xf32> -> tensor<?x3x24xf32>
   return %o : tensor<?x3x24xf32>
 }
+
+// -----
+
+// The group is a unit dim behind the channels: it is joined with them, since a slice of lower rank would leave open which unit dim goes.
+// A single tile of queries has a static extent.
+// CHECK-LABEL: @heads_last
+func.func @heads_last(%q: tensor<1x2x2xf32>, %k: tensor<2x2xf32>, %v: tensor<2x1xf32>) -> tensor<1x2x1xf32> {
+  %scale = arith.constant 1.0 : f32
+  // CHECK: %[[SLICE:.*]] = tensor.extract_slice %{{.*}}[%{{.*}}, 0, %{{.*}}] [1, 2, 1] [1, 1, 1] : tensor<1x2x2xf32> to tensor<1x2x1xf32>
+  // CHECK: tensor.collapse_shape %[[SLICE]] {{\[\[}}0], [1, 2]] : tensor<1x2x1xf32> into tensor<1x2xf32>
+  %o = attn.attention %q, %k, %v, %scale
+    maps [affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, dqk, g)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dv)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, g, dv)>]
+    : tensor<1x2x2xf32>, tensor<2x2xf32>, tensor<2x1xf32> -> tensor<1x2x1xf32>
+  return %o : tensor<1x2x1xf32>
+}
