@@ -5,12 +5,11 @@
 include "mlir/Pass/PassBase.td"
 
 def AttnGenericLayout : Pass<"attn-generic-layout", "::mlir::ModuleOp"> {
-  let summary = "parameters and the cache by rows";
+  let summary = "gives parameters and the cache row-major layouts";
   let description = [{
-    Each `attn.parameter` gets a row-major layout, an offset and a stride; rows are padded as the weight file has them, and readers take a slice.
-    A quantized parameter lies in panels, as the weight file stores codes, and is dequantized before it is multiplied; quantized rows become
-    the numbers that their codes stand for. `!attn.kv_cache` becomes a tensor [blocks, layers, heads, 2, positions, channels], in i8 with the scale of
-    each position behind its codes.
+    Each `attn.parameter` gets a row-major layout, an offset and a stride. Rows are padded as in the weight file, and readers take a slice.
+    A quantized parameter is stored in panels, as in the weight file, and dequantized before it is multiplied; quantized rows are dequantized, too.
+    `!attn.kv_cache` becomes a tensor [blocks, layers, heads, 2, positions, channels]; in i8 the scale of each position follows its quantized values.
 
     ```mlir
     attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]
@@ -20,16 +19,26 @@ def AttnGenericLayout : Pass<"attn-generic-layout", "::mlir::ModuleOp"> {
       return %y : tensor<?x80xf32>
     }
     ```
-    Here `@w` becomes `tensor<64x96xf32>`, of which the matmul reads a slice of 80 columns.
+    becomes
+    ```mlir
+    attn.parameter @w : tensor<64x96xf32> from [#attn.source<"w">]
+        {layout = #attn.layout<row_major, shape = [64, 80], column_group = 0, row_group = 0, k = 1>, offset = 0 : i64, stride = 24576 : i64}
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x80xf32> {
+      %0 = attn.parameter_slice @w : tensor<64x96xf32>
+      %w = tensor.extract_slice %0[0, 0] [64, 80] [1, 1] : tensor<64x96xf32> to tensor<64x80xf32>
+      %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x80xf32> -> tensor<?x80xf32>
+      return %y : tensor<?x80xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AttnGenericSchedule : Pass<"attn-generic-schedule", "::mlir::ModuleOp"> {
-  let summary = "sizes of tiles for the neutral decompositions";
+  let summary = "chooses the tile sizes of neutral decompositions";
   let description = [{
-    Sets `attn.schedule`: of each attention op the queries of a tile and the keys of a KV block, of the module the tiles of its linalg ops.
+    Sets `attn.schedule`: the queries of a tile and the keys of a KV block on each attention op, the tiles of linalg ops on the module.
 
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
@@ -55,9 +64,8 @@ def AttnGenericSchedule : Pass<"attn-generic-schedule", "::mlir::ModuleOp"> {
 def AttnVerifyGeneric : Pass<"attn-verify-generic", "::mlir::ModuleOp"> {
   let summary = "checks the contracts of the generic target's stages `laid-out` and `tiled`";
   let description = [{
-    The module has its target (`attn.target`) and the schedule of linalg ops, every parameter its layout, offset and stride, the cache its layout, and an
-    attention op its schedule. With `tiled`, no attn op is left but
-    declarations and parameter slices.
+    The module has its target (`attn.target`) and the schedule of linalg ops. Every parameter has its layout, offset and stride, the cache its layout, and an
+    attention op its schedule. With `tiled`, no attn op remains but declarations and parameter slices.
   }];
   let options = [Option<"tiled", "tiled", "bool", "false", "The stage is tiled, else laid-out">];
 }

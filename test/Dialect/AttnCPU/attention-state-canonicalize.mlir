@@ -1,6 +1,6 @@
 // RUN: rapt-opt --canonicalize %s | FileCheck %s
 
-// Casts of what a state reads disappear, with and without regions, and those of its destinations go behind it.
+// Casts of a state's operands are folded, with and without regions, and casts of its destinations move behind it.
 // CHECK-LABEL: @operands
 // CHECK-SAME: %[[KEY:[a-z0-9]+]]: tensor<2x64x32xf32>, %[[VALUE:[a-z0-9]+]]: tensor<2x64x32xf32>
 func.func @operands(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %s: f32, %i: index,

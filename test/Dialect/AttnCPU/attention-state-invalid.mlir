@@ -194,7 +194,7 @@ func.func @one_position(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tenso
 
 // -----
 
-// Pairs are of bf16 alone, and a line has two channels.
+// Only bf16 is VNNI-packed, and an interleaved line has two channels.
 func.func @vnni(%q: tensor<8x16xf32>, %k: tensor<2x16x64xbf16>, %v: tensor<1x32x64xbf16>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>) {
   // expected-error@+1 {{key 'tensor<2x16x64xbf16>', value 'tensor<1x32x64xbf16>' and acc 'tensor<8x32xf32>' do not fit query 'tensor<8x16xf32>'}}
   %0:3 = attn_cpu.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%acc, %m, %m) : tensor<8x16xf32>, tensor<2x16x64xbf16>, tensor<1x32x64xbf16>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>

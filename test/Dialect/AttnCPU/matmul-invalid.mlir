@@ -84,7 +84,7 @@ func.func @product(%q: tensor<8x16xf32>, %p: tensor<17x32xf32>, %d: tensor<8x32x
 
 // -----
 
-// Pairs lie in twice as many columns of half as many lines.
+// A VNNI-packed panel has twice as many columns and half as many lines.
 func.func @vnni(%q: tensor<8x16xbf16>, %p: tensor<16x32xbf16>, %d: tensor<8x32xf32>) {
   // expected-error@+1 {{needs rows [m, k], a panel [k, 32] or, VNNI-packed in bf16, [k/2, 64]}}
   %0 = attn_cpu.panel_matmul %q, %p, %d : tensor<8x16xbf16>, tensor<16x32xbf16>, tensor<8x32xf32> -> tensor<8x32xf32>

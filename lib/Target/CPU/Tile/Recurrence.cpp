@@ -290,7 +290,7 @@ struct TileRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     llvm::append_range(used, llvm::make_filter_range(op->getResults(), [](Value v) { return !v.use_empty(); }));
     for (Value result : used)
       dests.push_back(destination(b, cast<OpResult>(result), {result == op.getOutput() ? tokens : rows, width}));
-    // One task at least: tokens of no row are 0.
+    // At least one task, as tokens of no sequence are 0.
     Value tiles = asValue(b, affineOf(b, d0.ceilDiv(schedule.rows), {rows}));
     tiles = arith::MaxSIOp::create(b, tiles, index(b, 1));
     Values results = grid(b, OpFoldResult(tiles), dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange out) {
@@ -379,8 +379,8 @@ struct TileConcat : OpRewritePattern<attn::ConcatOp> {
     Values results = grid(b, rows, destination(b, cast<OpResult>(op.getResult()), {rows, width}),
                           [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
                             Insertion out{{}, {OpFoldResult(ids[0]), b.getIndexAttr(0)}, {one, width}};
-                            // Each input's padding is overwritten by the next; after the last one it may not reach the
-                            // end.
+                            // The next input overwrites an input's padding. That of the last input may not reach the
+                            // row's end, which is cleared first.
                             Value row = writePanel(b, zeros(b), extract(b, dests[0], out.offsets, out.sizes, {columns}),
                                                    index(b, columns - kPanel));
                             int64_t from = 0;
@@ -389,7 +389,7 @@ struct TileConcat : OpRewritePattern<attn::ConcatOp> {
                                          [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
                                            Value panel = readPanel(b, input, {ids[0], column});
                                            Value at = plus(b, column, index(b, from));
-                                           // The last panels may lie across the end.
+                                           // The vectors of the last columns may cross the end of the row.
                                            return vector::TransferWriteOp::create(b, panel, carried, ValueRange{at},
                                                                                   ArrayRef<bool>{from % kPanel == 0})
                                                .getResult();
