@@ -13,10 +13,10 @@
 #include "dialect/Attn/AttnAttrs.h.inc"
 
 namespace rapt::attn {
-/// What a cache keeps for a head and a position, of its key or of its value.
+/// The key or the value that a cache keeps for a head and a position.
 struct KVPart {
   int64_t channels;
-  mlir::Type element; ///< f32, bf16, f16, or i8 for codes with a scale
+  mlir::Type element; ///< f32, bf16, f16, or i8 for quantized values with a scale
 
   bool operator==(const KVPart &) const = default;
   /// The element type that a view gives: f32 of codes, else the cache's own.

@@ -64,7 +64,7 @@ def Attn_CastAttr : Attn_TransformAttr<"Cast", "cast"> {
 def Attn_ScaleAttr : Attn_TransformAttr<"Scale", "scale"> {
   let summary = "multiplies each element";
   let description = [{
-    The product with `factor`, rounded to binary32. The factor is a finite number of f32 other than 0; text may give any decimal, which is
+    Multiplies by `factor` and rounds to binary32. The factor is a finite number of f32 other than 0; text may give any decimal, which is
     rounded.
 
     Example: `#attn.scale<1.250000e-01>`

@@ -1,7 +1,7 @@
 //===- Sources.cpp - How tensors of a checkpoint become parameters ----------------===//
 //
 // Shapes and text of #attn.source and its transforms. Extents come from text that nobody
-// checked, so products of them are checked.
+// checked, so multiplications of extents are checked.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"

@@ -21,7 +21,7 @@ def AttnCPU_Dialect : Dialect {
     Passes create the ops in the stage `tiled`, and `attn_cpu.cast_rows` in the stage `laid-out`.
 
     `attn_cpu.bf16_matmul` on `attn.attention` says that both matmuls are bf16 dot products: the scaled query, keys, values and unnormalized probabilities are bf16, and
-    the running sum is that of the cast probabilities. `attn-pair-attention` sets it.
+    the running sum is that of the cast probabilities. `attn-bf16-attention` sets it.
 
     `attn_cpu.fused_into` on an op says that it has no dispatch of its own: the tiles of the op that it names, the root of the fusion, compute it.
     `attn-cpu-fuse` sets it on three ops, and whoever costs, tells or lowers a fusion reads it there. Without it the op is a dispatch, and the numbers are the same.

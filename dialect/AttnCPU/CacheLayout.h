@@ -1,18 +1,17 @@
-//===- CacheLayout.h - How a block of the cache lies in memory ----------*- C++ -*-===//
+//===- CacheLayout.h - Memory layout of the KV cache --------------------*- C++ -*-===//
 #pragma once
 #include "dialect/Attn/AttnDialect.h"
 #include "dialect/AttnCPU/Panels.h"
 
 namespace rapt::attn_cpu {
 
-/// A pool of blocks is [blocks, layers, heads, {keys, values}, lines, columns], or, where keys and values differ, such
-/// a pool of each, with one of them in that dim. They lie as a product reads its second operand: keys in panels
-/// [block/32][channels][32], values [channels/32][block][32].
+/// A pool of blocks is [blocks, layers, heads, {keys, values}, lines, columns]. Where keys and values differ, each has
+/// such a pool, with extent 1 in the dim of keys and values. Keys and values are packed as the second operand of a
+/// matmul: keys [block/32][channels][32], values [channels/32][block][32].
 /// - f32, f16: a line is 32 elements.
-/// - bf16: a line is a pair of such lines, element by element, [block/32][channels/2][32][2] and
-///   [channels/32][block/2][32][2], so that one 32-bit word has what one lane of a dot instruction takes, and widening
-///   is one instruction for each of the two.
-/// - i8: codes in lines of 32; behind all of them a scale in f32 for each position of the block, 8 of them a line.
+/// - bf16: VNNI-packed, [block/32][channels/2][32][2] and [channels/32][block/2][32][2]. A 32-bit word is one lane's
+///   operand of a bf16 dot product, and widening it takes one instruction per element.
+/// - i8: lines of 32 quantized values; behind all of them the f32 scale of each position of the block, 8 per line.
 struct CacheLayout {
   mlir::Type element;
   int64_t block;    ///< positions
@@ -27,9 +26,9 @@ struct CacheLayout {
   /// The layout of a pool of heads with `channels`; none for a tensor that is no pool.
   static std::optional<CacheLayout> of(mlir::ShapedType pool, int64_t channels);
 
-  /// Lines of 32 elements that share one.
-  int64_t together() const { return element.isBF16() ? 2 : 1; }
-  int64_t columns() const { return kPanel * together(); }
+  /// Interleave factor.
+  int64_t interleave() const { return element.isBF16() ? 2 : 1; }
+  int64_t columns() const { return kPanel * interleave(); }
   bool hasScales() const { return element.isInteger(8); }
   int64_t scaleBytes() const { return hasScales() ? 4 : 0; }
   /// Lines before the scales.

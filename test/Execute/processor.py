@@ -19,16 +19,16 @@ def ask_for_tiles():
 HAS_DOT = "avx512_bf16" in flags
 HAS_TILES = {"amx_bf16", "amx_int8"} <= set(flags) and ask_for_tiles()
 HAS_WIDE_VECTORS = "avx512f" in flags
-# The dot product, also where multiply-adds are faster: code for a processor without tiles and without arithmetic of f16.
+# Code by bf16 dot products, also where multiply-adds are faster: for a processor without AMX and without f16 arithmetic.
 DOT = ["--mcpu=native", "--mattr=-avx512fp16,-amx-bf16"]
-# Instructions on tiles, also where the processor has none; without AVX-512 raptc takes none.
+# Code by AMX, also where the processor has none; without AVX-512 raptc does not use AMX.
 TILES = ["--mcpu=native", "--mattr=+amx-tile,+amx-bf16,+amx-int8"]
-# Whether code for --mcpu=native multiplies pairs, and so rounds both of a product's operands.
-MULTIPLIES_PAIRS = HAS_TILES or (HAS_DOT and "avx512_fp16" not in flags)
+# Whether code for --mcpu=native has bf16 matmuls, which cast both operands to bf16.
+HAS_BF16_MATMUL = HAS_TILES or (HAS_DOT and "avx512_fp16" not in flags)
 
 
 def build_tiles(clang, scratch):
-    """A library in which the instructions on tiles of a process that loads it are code."""
+    """A library that emulates AMX instructions in a process that loads it."""
     library = Path(scratch) / "matrix_tiles.so"
     library.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run([clang, "-O3", "-march=x86-64-v3", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
@@ -37,7 +37,7 @@ def build_tiles(clang, scratch):
 
 
 def allow_tiles(clang, scratch):
-    """Lets this process run instructions on tiles. The result says how many products code was run for, None where the processor has them."""
+    """Lets this process run AMX instructions. Returns a function: how many tile multiplications were emulated, None where the processor has AMX."""
     if HAS_TILES:
         return lambda: None
-    return ctypes.CDLL(str(build_tiles(clang, scratch))).matrix_tiles_products
+    return ctypes.CDLL(str(build_tiles(clang, scratch))).matrix_tiles_multiplications

@@ -22,7 +22,7 @@ def decoder_tolerance(options, storage, cache, sums=TOLERANCE["BF16"]):
     """The tolerance of a decoder with weights of type `storage` and a cache of type `cache`. Sums, and what the cache rounds to other
     neighbors, are all that differs from a reference that has the rounded weights, but in code that multiplies pairs of bf16: it rounds
     their other operand. `sums` is allowed of weights in bf16 then."""
-    pairs = processor.MULTIPLIES_PAIRS and not options.rapt_reference
+    pairs = processor.HAS_BF16_MATMUL and not options.rapt_reference
     if pairs and storage == "BF16":
         return sums
     return TOLERANCE["BF16"] if pairs and cache == "bf16" else cachetypes.TOLERANCE[cache]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Models whose products and attention take instructions on tiles, as a processor that has them would run them: on one that lacks
-them Inputs/matrix_tiles.c does what each says. The same bits as by raptc --emulate=amx, whose vector code paired_attention.py and
+them Inputs/matrix_tiles.c does what each says. The same bits as by raptc --emulate=amx, whose vector code bf16_attention.py and
 others compare with float64, and the same with any number of threads. The instructions are counted: products of the model's type
 and of no other, as few loads as the schedule has, tiles configured for a task and not for each product."""
 

@@ -43,7 +43,7 @@ def product_rows():
 def attention_rows():
     """In bf16 where that is faster than f32."""
     for paired, size, length in ((paired, size, length) for paired, size, lengths in ATTENTIONS for length in lengths):
-        if paired and not processor.MULTIPLIES_PAIRS:
+        if paired and not processor.HAS_BF16_MATMUL:
             continue
         width = 12 * size
         inputs = " ".join(f"{name}=f32:{salt}:1x{length}x{width}" for name, salt in (("q", 1), ("k", 2), ("v", 3)))

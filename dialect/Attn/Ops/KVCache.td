@@ -104,7 +104,7 @@ def Attn_CachePartsOp : Attn_TensorOp<"cache_parts", [Attn_StaysInTiles, Pure]> 
 }
 
 def Attn_CacheJoinOp : Attn_TensorOp<"cache_join", [Attn_StaysInTiles, Pure, AllTypesMatch<["cache", "result"]>]> {
-  let summary = "a cache from its parts, updated in their place";
+  let summary = "a cache from its parts, updated in place";
   let description = [{
     The cache whose parts, as `attn.cache_parts` gave them, have become `parts`.
   }];

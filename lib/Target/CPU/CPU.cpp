@@ -42,7 +42,7 @@ void addLaidOut(OpPassManager &passes) {
   passes.addPass(createAttnPadKernels());
   passes.addPass(createAttnMaterializeLayouts());
   passes.addPass(createAttnCastActivations());
-  passes.addPass(createAttnPairAttention());
+  passes.addPass(createAttnBf16Attention());
   passes.addPass(createAttnCPUFuse());
   passes.addPass(createAttnCPUSchedule());
 }
@@ -123,7 +123,7 @@ public:
     if (!layout)
       return std::nullopt;
     const std::string dtype = layout->dtype().str();
-    const char *how = layout->together() > 1 ? "-pairs" : layout->hasScales() ? "-scales" : "";
+    const char *how = layout->interleave() > 1 ? "-pairs" : layout->hasScales() ? "-scales" : "";
     return CacheFormat{"kv-" + dtype + "-panel32" + how, dtype, layout->block,
                        layout->bytes() * llvm::product_of(pool.getShape().slice(1, 3))};
   }

@@ -255,7 +255,9 @@ __attribute__((constructor)) static void begin(void) {
 }
 
 /// Products so far.
-long matrix_tiles_products(void) { return atomic_load(&counts[MultiplyBf16]) + atomic_load(&counts[MultiplyBytes]); }
+long matrix_tiles_multiplications(void) {
+  return atomic_load(&counts[MultiplyBf16]) + atomic_load(&counts[MultiplyBytes]);
+}
 
 __attribute__((destructor)) static void report(void) {
   const char *path = getenv("RAPT_TILES");

@@ -39,7 +39,7 @@ class Mode:
         self.name, self.options, self.pairs = name, options, pairs
 
 
-NATIVE = Mode("native", ["--mcpu=native"], processor.MULTIPLIES_PAIRS)
+NATIVE = Mode("native", ["--mcpu=native"], processor.HAS_BF16_MATMUL)
 AVX2 = Mode("x86-64-v3", ["--mcpu=x86-64-v3"], False)
 DOT = Mode("emulated bf16", ["--mcpu=native", "--emulate=bf16"], True)
 GENERIC = Mode("generic", ["--target=generic"], False)

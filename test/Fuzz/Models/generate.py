@@ -63,7 +63,7 @@ def cache_type(case):
 def rounds_activations(case):
     """Whether the processor multiplies matrices of bf16, so that their other operands are rounded to it."""
     pairs = configs.PROCESSORS[case["processor"]][1]
-    pairs = processor.MULTIPLIES_PAIRS if pairs is None else pairs
+    pairs = processor.HAS_BF16_MATMUL if pairs is None else pairs
     return pairs and "bf16" in (case["dtype"], cache_type(case))
 
 

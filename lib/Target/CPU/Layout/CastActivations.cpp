@@ -20,7 +20,7 @@ struct CastActivations : rapt::impl::AttnCastActivationsBase<CastActivations> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
-    if (!TargetInfo::of(getOperation()).multipliesPairs())
+    if (!TargetInfo::of(getOperation()).hasBf16Matmul())
       return;
     llvm::DenseMap<Value, Value> casts;
     getOperation().walk([&](attn::LinearOp matmul) {

@@ -280,7 +280,8 @@ void cutParameters(Operation *op, const LogicalTypes &logical) {
   ImplicitLocOpBuilder b(op->getLoc(), op);
   for (OpOperand &operand : op->getOpOperands())
     if (RankedTensorType type = logical.lookup(operand.get()).type;
-        operand.get().getDefiningOp<attn::ParameterSliceOp>() && !weightUseOf(operand) && type != operand.get().getType())
+        operand.get().getDefiningOp<attn::ParameterSliceOp>() && !weightUseOf(operand) &&
+        type != operand.get().getType())
       operand.set(cpu::cutTo(b, operand.get(), type));
 }
 

@@ -84,12 +84,11 @@ def AttnCastActivations : Pass<"attn-cast-activations", "::mlir::ModuleOp"> {
   let dependentDialects = ["::rapt::attn_cpu::AttnCPUDialect"];
 }
 
-def AttnPairAttention : Pass<"attn-pair-attention", "::mlir::ModuleOp"> {
-  let summary = "attention multiplies pairs of bf16, for targets that do";
+def AttnBf16Attention : Pass<"attn-bf16-attention", "::mlir::ModuleOp"> {
+  let summary = "chooses bf16 matmuls for attention";
   let description = [{
-    Where the target has instructions on pairs of bf16 (`bf16_dot`, `amx_bf16`), `attn.attention` gets `attn_cpu.bf16_matmul` if its keys are stored in
-    bf16, or if they are not in a cache and all weights that products of the program read are in panels of pairs. An additive
-    similarity is no product, and stays as it is. Elsewhere nothing changes. Runs after layouts are materialized.
+    On a target with bf16 matmuls (`bf16_dot`, `amx_bf16`), sets `attn_cpu.bf16_matmul` on `attn.attention` whose keys and values are stored in bf16, or whose keys are not in
+    a cache while all weights of the program's matmuls are VNNI-packed. An additive similarity is no matmul and stays as it is. Runs after layouts are materialized.
 
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>

@@ -45,7 +45,7 @@ bool isMove(Operation *op) {
              attn::MergeHeadsOp>(op);
 }
 
-/// A tensor that an op updates in its place, and which therefore keeps its type.
+/// A tensor that an op updates in place, and which therefore keeps its type.
 bool isUpdated(Value tensor) {
   return llvm::any_of(tensor.getUses(), [](OpOperand &use) {
     if (auto attention = dyn_cast<attn::AttentionOp>(use.getOwner()))
@@ -182,7 +182,7 @@ private:
     widenResult(op.getResult(), /*isRounded=*/true);
   }
 
-  /// A loop carries f32, but for what it updates in its place.
+  /// A loop carries f32, but for what it updates in place.
   void runLoop(scf::ForOp loop) {
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     SmallVector<unsigned> carried;

@@ -60,8 +60,8 @@ static attn_cpu::CacheLayout layoutOf(const AttentionTask &task, CachePart part)
                                     part == Keys ? task.channels : task.valueChannels);
 }
 
-/// The keys or values of the task's head in the sequence's block `nth` of the cache, [lines, columns]; not `isPart`: with
-/// the dim {keys, values} of the pool before.
+/// The keys or values of the task's head in the sequence's block `nth` of the cache, [lines, columns]; not `isPart`:
+/// with the dim {keys, values} of the pool before.
 static Value cacheBlock(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth, CachePart part, bool isPart) {
   attn::KVViewOp view = task.view;
   attn_cpu::CacheLayout layout = layoutOf(task, part);
@@ -84,8 +84,8 @@ static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Attenti
     return tensor::ExpandShapeOp::create(b, type, slice, groups);
   };
   attn_cpu::CacheLayout keys = layoutOf(task, Keys), values = layoutOf(task, Values);
-  return {part(Keys, {task.block / kPanel, task.channels / keys.together(), keys.columns()}),
-          part(Values, {task.valueChannels / kPanel, task.block / values.together(), values.columns()})};
+  return {part(Keys, {task.block / kPanel, task.channels / keys.interleave(), keys.columns()}),
+          part(Values, {task.valueChannels / kPanel, task.block / values.interleave(), values.columns()})};
 }
 
 // Vectors multiply fewer queries than an AMX tile has rows, and CPUs with AMX have slow bf16 dot products.

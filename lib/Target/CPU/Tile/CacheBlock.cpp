@@ -64,12 +64,12 @@ Value CacheBlock::placeOf(ImplicitLocOpBuilder &b, CachePart part) const { retur
 
 Value CacheBlock::keyLine(ImplicitLocOpBuilder &b, Value place, Value channel) const {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  AffineExpr line = d0.floorDiv(kPanel) * (layout.channels / layout.together()) + d1.floorDiv(layout.together());
+  AffineExpr line = d0.floorDiv(kPanel) * (layout.channels / layout.interleave()) + d1.floorDiv(layout.interleave());
   return asValue(b, affineOf(b, line, {OpFoldResult(place), OpFoldResult(channel)}));
 }
 
 Value CacheBlock::keyColumn(ImplicitLocOpBuilder &b, Value place) const {
-  return asValue(b, affineOf(b, b.getAffineDimExpr(0) % kPanel * layout.together(), {OpFoldResult(place)}));
+  return asValue(b, affineOf(b, b.getAffineDimExpr(0) % kPanel * layout.interleave(), {OpFoldResult(place)}));
 }
 
 Value CacheBlock::scaleLine(ImplicitLocOpBuilder &b, Value place) const {
@@ -105,23 +105,24 @@ std::pair<Value, Value> CacheBlock::writeScale(ImplicitLocOpBuilder &b, CachePar
 
 /// A key as its elements, or two of them in a word, channel after channel.
 Value CacheBlock::roundedKey(ImplicitLocOpBuilder &b, Read read, Value inverse) const {
-  const int64_t together = layout.together();
-  Type word = together > 1 ? b.getI32Type() : layout.element;
-  Value key = tensor::EmptyOp::create(b, ArrayRef<int64_t>{layout.channels / together}, word);
+  const int64_t interleave = layout.interleave();
+  Type word = interleave > 1 ? b.getI32Type() : layout.element;
+  Value key = tensor::EmptyOp::create(b, ArrayRef<int64_t>{layout.channels / interleave}, word);
   return loop(b, index(b, 0), index(b, layout.channels), kPanel, key,
               [&](ImplicitLocOpBuilder &b, Value channel, Value carried) {
                 Value numbers = read(b, channel);
-                Value nth = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(together), {OpFoldResult(channel)}));
-                Value made = together > 1 ? castNeighbors(b, numbers) : stored(b, numbers, inverse);
+                Value nth =
+                    asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(interleave), {OpFoldResult(channel)}));
+                Value made = interleave > 1 ? castNeighbors(b, numbers) : stored(b, numbers, inverse);
                 return writeColumn(b, made, carried, nth, 0);
               });
 }
 
-// A store that misses the processor's cache holds up the stores behind it; loads do not wait for one another. So what
-// is around a key's elements is loaded, sixteen positions, which are 64 bytes in f32 and in pairs, and stored changed.
+// A store that misses the processor's cache delays later stores; loads do not wait for one another. So the sixteen
+// positions around a key's elements, 64 bytes in f32 and in VNNI-packed bf16, are loaded, changed and stored.
 Value CacheBlock::writeKey(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const {
-  const int64_t together = layout.together();
-  const bool inPairs = together > 1;
+  const int64_t interleave = layout.interleave();
+  const bool isVnni = interleave > 1;
   Value part = placeOf(b, Keys), zero = index(b, 0);
   Value inverse =
       inverses ? splat(b, tensor::ExtractOp::create(b, inverses, ValueRange{index(b, Keys), place})) : Value();
@@ -133,51 +134,51 @@ Value CacheBlock::writeKey(ImplicitLocOpBuilder &b, Value place, Read read, Valu
   Value isPlace = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                         arith::ConstantOp::create(b, DenseElementsAttr::get(lanes, ArrayRef(numbers))),
                                         inLanes(b, arith::IndexCastOp::create(b, b.getI32Type(), lane), kTransposed));
-  AffineExpr around = (d0 % kPanel).floorDiv(kTransposed) * (kTransposed * together);
+  AffineExpr around = (d0 % kPanel).floorDiv(kTransposed) * (kTransposed * interleave);
   Value first = keyLine(b, place, zero), column = asValue(b, affineOf(b, around, {OpFoldResult(place)}));
-  return loop(b, zero, index(b, layout.channels / together), 1, dest,
+  return loop(b, zero, index(b, layout.channels / interleave), 1, dest,
               [&](ImplicitLocOpBuilder &b, Value nth, Value carried) -> Value {
                 Value at[] = {part, asValue(b, affineOf(b, d0 + d1, {OpFoldResult(first), OpFoldResult(nth)})), column};
-                Value positions = readRow(b, carried, at, together * kTransposed);
-                if (inPairs)
+                Value positions = readRow(b, carried, at, interleave * kTransposed);
+                if (isVnni)
                   positions = vector::BitCastOp::create(b, lanes, positions);
                 Value element = inLanes(b, tensor::ExtractOp::create(b, key, nth), kTransposed);
                 positions = arith::SelectOp::create(b, isPlace, element, positions);
-                return writeColumn(b, inPairs ? asBf16(b, positions) : positions, carried, at, 2);
+                return writeColumn(b, isVnni ? asBf16(b, positions) : positions, carried, at, 2);
               });
 }
 
 Value CacheBlock::writeKeys(ImplicitLocOpBuilder &b, Value place, ReadNth read, Value inverses, Value dest) const {
   Value column = keyColumn(b, place), part = placeOf(b, Keys);
   Value inverse = inverses ? readRow(b, inverses, {index(b, Keys), place}, kTransposed) : Value();
-  const bool inPairs = layout.together() > 1;
+  const bool isVnni = layout.interleave() > 1;
   return loop(b, index(b, 0), index(b, layout.channels), kPanel, dest,
               [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
                 auto readKey = [&](int64_t i) { return read(b, i, channel); };
                 auto write = [&](int64_t nth, Value keys, Value dest) -> Value {
-                  Value first = arith::AddIOp::create(b, channel, index(b, nth * layout.together()));
-                  return writeColumn(b, inPairs ? keys : stored(b, keys, inverse), dest,
+                  Value first = arith::AddIOp::create(b, channel, index(b, nth * layout.interleave()));
+                  return writeColumn(b, isVnni ? keys : stored(b, keys, inverse), dest,
                                      {part, keyLine(b, place, first), column}, 2);
                 };
-                return writeTransposed(b, inPairs, readKey, write, carried);
+                return writeTransposed(b, isVnni, readKey, write, carried);
               });
 }
 
 Value CacheBlock::writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  int64_t together = layout.together();
+  int64_t interleave = layout.interleave();
   Value part = placeOf(b, Values), zero = index(b, 0);
   Value inverse =
       inverses ? splat(b, tensor::ExtractOp::create(b, inverses, ValueRange{index(b, Values), place})) : Value();
   Value isSecond = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
-                                         asValue(b, affineOf(b, d0 % together, {OpFoldResult(place)})), zero);
+                                         asValue(b, affineOf(b, d0 % interleave, {OpFoldResult(place)})), zero);
   return loop(b, zero, index(b, layout.channels), kPanel, dest,
               [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
                 Value numbers = read(b, channel);
-                AffineExpr expr = d0.floorDiv(kPanel) * (layout.block / together) + d1.floorDiv(together);
+                AffineExpr expr = d0.floorDiv(kPanel) * (layout.block / interleave) + d1.floorDiv(interleave);
                 Value line = asValue(b, affineOf(b, expr, {OpFoldResult(channel), OpFoldResult(place)}));
                 Value at[] = {part, line, zero};
-                if (together == 1)
+                if (interleave == 1)
                   return writeColumn(b, stored(b, numbers, inverse), carried, at, 2);
                 Value lower = words(b, kPanel, 0xffff), upper = words(b, kPanel, 0xffff0000);
                 Value old = vector::BitCastOp::create(b, lower.getType(), readRow(b, carried, at, 2 * kPanel));
@@ -193,7 +194,7 @@ Value CacheBlock::writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Va
 Value CacheBlock::widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Value place, Value dest) const {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   auto of = [&](AffineExpr expr, ArrayRef<OpFoldResult> values) { return asValue(b, affineOf(b, expr, values)); };
-  const int64_t ofPanel = (part == Keys ? layout.channels : layout.block) / layout.together();
+  const int64_t ofPanel = (part == Keys ? layout.channels : layout.block) / layout.interleave();
   Value which = placeOf(b, part), zero = index(b, 0);
   Value panels = index(b, (part == Keys ? layout.block : layout.channels) / kPanel);
   Value first = part == Keys ? of(d0.floorDiv(kPanel), {OpFoldResult(place)}) : place;
@@ -210,7 +211,7 @@ Value CacheBlock::widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Va
         ofLine = vector::BroadcastOp::create(b, panelOfFloats(b), scale);
       }
       for (auto [i, numbers] : llvm::enumerate(widened(b, block, which, line, ofLine))) {
-        AffineExpr inPanel = d0 * layout.together() + int64_t(i);
+        AffineExpr inPanel = d0 * layout.interleave() + int64_t(i);
         SmallVector<Value> at{part == Keys ? of(d0 + d1, {OpFoldResult(first), OpFoldResult(panel)}) : panel,
                               part == Keys ? of(inPanel, {OpFoldResult(nth)})
                                            : of(inPanel + d1, {OpFoldResult(nth), OpFoldResult(first)}),
@@ -229,7 +230,7 @@ SmallVector<Value> CacheBlock::widened(ImplicitLocOpBuilder &b, Value block, Val
     Value codes = arith::SIToFPOp::create(b, panelOfFloats(b), readRow(b, block, at, kPanel));
     return {arith::MulFOp::create(b, codes, scales)};
   }
-  if (layout.together() == 1)
+  if (layout.interleave() == 1)
     return {readPanel(b, block, at)};
   auto [first, second] = readInterleaved(b, block, at, kPanel);
   return {first, second};
@@ -242,8 +243,8 @@ Value CacheBlock::readKeyElement(ImplicitLocOpBuilder &b, Value pool, ValueRange
     return tensor::ExtractOp::create(b, pool, indices);
   };
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  Value column =
-      asValue(b, affineOf(b, d0 + d1 % layout.together(), {OpFoldResult(keyColumn(b, place)), OpFoldResult(channel)}));
+  Value column = asValue(
+      b, affineOf(b, d0 + d1 % layout.interleave(), {OpFoldResult(keyColumn(b, place)), OpFoldResult(channel)}));
   Value element = read(keyLine(b, place, channel), column);
   Type f32 = b.getF32Type();
   if (!layout.hasScales())

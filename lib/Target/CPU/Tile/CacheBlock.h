@@ -24,7 +24,7 @@ public:
                                      Value inverses) const;
   /// A key to `place`: a column of a panel. Reads and writes positions beside it, too, which stay as they are.
   Value writeKey(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const;
-  /// kTransposed keys to places from `place` on, a multiple of kTransposed.
+  /// Writes kTransposed keys from position `place` on, a multiple of kTransposed.
   Value writeKeys(ImplicitLocOpBuilder &b, Value place, ReadNth read, Value inverses, Value dest) const;
   /// A value to `place`: rows of the panels.
   Value writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const;

@@ -92,7 +92,7 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
     Layouts layouts;
     Value head, toToken;
 
-    /// Channels [channel, channel + 32) of the key or value at a place.
+    /// Channels [channel, channel + 32) of the key or value at a position.
     Value read(ImplicitLocOpBuilder &b, CachePart part, Value place, Value channel) const {
       attn::KVAppendOp append = op;
       Value token = arith::AddIOp::create(b, place, toToken);
@@ -100,16 +100,17 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
     }
   };
 
-  /// The scales of places [start, stop) into `dests`, and what makes their codes; null where none has codes.
+  /// Writes the scales of positions [start, stop) to `dests`. Returns the factors that quantize them; null where no
+  /// part is quantized.
   template <typename Reader>
   static Value writeScales(ImplicitLocOpBuilder &b, const Source &source, Reader reader, Value start, Value stop,
                            SmallVector<Value> &dests) {
     const Layouts &layouts = source.layouts;
     if (!layouts.keys.hasScales() && !layouts.values.hasScales())
       return {};
-    Value room = tensor::EmptyOp::create(b, ArrayRef<int64_t>{2, layouts.keys.block}, b.getF32Type());
+    Value factors = tensor::EmptyOp::create(b, ArrayRef<int64_t>{2, layouts.keys.block}, b.getF32Type());
     SmallVector<Value> carried(dests);
-    carried.push_back(room);
+    carried.push_back(factors);
     SmallVector<Value> scaled =
         loop(b, start, stop, 1, carried,
              [&](ImplicitLocOpBuilder &b, Value place, ValueRange carried) -> SmallVector<Value> {

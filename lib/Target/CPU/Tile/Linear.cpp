@@ -36,8 +36,8 @@ Value rotateRows(ImplicitLocOpBuilder &b, attn::RopeOp rope, Value head, OpFoldR
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   Value end = asValue(b, count);
   if (std::optional<uint64_t> heads = rope.getHeads()) {
-    Value turns = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, head, index(b, *heads));
-    end = arith::SelectOp::create(b, turns, end, index(b, 0));
+    Value isRotated = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, head, index(b, *heads));
+    end = arith::SelectOp::create(b, isRotated, end, index(b, 0));
   }
   return loop(b, index(b, 0), end, 1, rows, [&](ImplicitLocOpBuilder &b, Value row, Value carried) {
     Value token = asValue(b, affineOf(b, d0 + d1, {firstRow, OpFoldResult(row)}));
@@ -132,8 +132,8 @@ Value emitPanel(ImplicitLocOpBuilder &b, const Matmul &matmul, const Sums *sums,
   OpFoldResult zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
   if (const Matmul *second = matmul.second) {
     const int64_t most = matmul.mostRows();
-    Value room = empty(b, RankedTensorType::get({most, kPanel}, b.getF32Type()), {b.getIndexAttr(most), panel});
-    room = extract(b, room, {zero, zero}, {rows.count, panel}, {ShapedType::kDynamic, kPanel});
+    Value buffer = empty(b, RankedTensorType::get({most, kPanel}, b.getF32Type()), {b.getIndexAttr(most), panel});
+    buffer = extract(b, buffer, {zero, zero}, {rows.count, panel}, {ShapedType::kDynamic, kPanel});
     attn::LinearOp op = matmul.op, other = second->op;
     task.local = llvm::find(op.getExtras(), other.getResult()).getIndex();
     Sums after;
@@ -141,7 +141,7 @@ Value emitPanel(ImplicitLocOpBuilder &b, const Matmul &matmul, const Sums *sums,
       after = *sums;
       after.firstPlace = cast<RankedTensorType>(sums->tensor.getType()).getDimSize(0) / sums->rows / 2;
     }
-    task.extras[*task.local] = emitPanel(b, *second, sums ? &after : nullptr, nth, rows, room);
+    task.extras[*task.local] = emitPanel(b, *second, sums ? &after : nullptr, nth, rows, buffer);
   }
   if (!sums) {
     task.weight = weightOf(b, matmul, nth, zero);
@@ -174,8 +174,8 @@ Sums accumulate(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostPanel
                 const RowBlock &rows) {
   const int64_t mostRows = matmul.mostRows(), allRows = mostPanels * mostRows * (matmul.second ? 2 : 1);
   Value zero = index(b, 0), count = asValue(b, rows.count);
-  Value room = empty(b, RankedTensorType::get({allRows, kPanel}, b.getF32Type()),
-                     {b.getIndexAttr(allRows), b.getIndexAttr(kPanel)});
+  Value buffer = empty(b, RankedTensorType::get({allRows, kPanel}, b.getF32Type()),
+                       {b.getIndexAttr(allRows), b.getIndexAttr(kPanel)});
   auto addBlock = [&](ImplicitLocOpBuilder &b, Value from, Value carried) {
     Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, from, zero);
     Value fills = arith::SelectOp::create(b, isFirst, index(b, 1), zero);
@@ -192,7 +192,7 @@ Sums accumulate(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostPanel
       return matmul.second ? add(*matmul.second, mostPanels, inner) : inner;
     });
   };
-  return {loop(b, zero, index(b, matmul.k), matmul.depth, room, addBlock), firstPanel, mostRows};
+  return {loop(b, zero, index(b, matmul.k), matmul.depth, buffer, addBlock), firstPanel, mostRows};
 }
 
 /// Units [first, first + count) of a block of rows into `tile`, k blocked.

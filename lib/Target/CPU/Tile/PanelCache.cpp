@@ -30,11 +30,11 @@ public:
     OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
     const int64_t lines = type.getDimSize(4), columns = type.getDimSize(5);
     // A pool of keys or values alone has no other part.
-    OpFoldResult place = b.getIndexAttr(type.getDimSize(3) == 1 ? 0 : part);
-    Value stored = extract(b, pool, {block, layer, head, place, zero, zero},
+    OpFoldResult index = b.getIndexAttr(type.getDimSize(3) == 1 ? 0 : part);
+    Value stored = extract(b, pool, {block, layer, head, index, zero, zero},
                            {one, one, one, one, b.getIndexAttr(lines), b.getIndexAttr(columns)}, {lines, columns});
-    Value room = emptyOf(b, {b.getIndexAttr(layout.block), b.getIndexAttr(channels)}, b.getF32Type());
-    return forEach(b, {}, room, [&](ImplicitLocOpBuilder &b, ValueRange) {
+    Value result = emptyOf(b, {b.getIndexAttr(layout.block), b.getIndexAttr(channels)}, b.getF32Type());
+    return forEach(b, {}, result, [&](ImplicitLocOpBuilder &b, ValueRange) {
       return element(b, layout, stored, part, at(b, 0), at(b, 1));
     });
   }
@@ -48,11 +48,11 @@ private:
     };
     // A line is of 32 positions of a key's channel, or of 32 channels of a position's value; in bf16 of two such, one
     // beside the other.
-    const int64_t together = layout.together();
+    const int64_t interleave = layout.interleave();
     AffineExpr along = part == Keys ? c : p, across = part == Keys ? p : c;
     const int64_t extent = part == Keys ? layout.channels : layout.block;
-    Value line = place(across.floorDiv(kPanel) * (extent / together) + along.floorDiv(together));
-    Value column = place(across % kPanel * together + along % together);
+    Value line = place(across.floorDiv(kPanel) * (extent / interleave) + along.floorDiv(interleave));
+    Value column = place(across % kPanel * interleave + along % interleave);
     Value stands = tensor::ExtractOp::create(b, stored, ValueRange{line, column});
     if (!layout.hasScales())
       return widened(b, stands);

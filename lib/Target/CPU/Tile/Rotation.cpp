@@ -49,12 +49,12 @@ void interleave(ImplicitLocOpBuilder &b, int64_t size, Value &c, Value &s) {
 }
 
 /// (c, c) x + (-s, s) x with its pairs swapped.
-Value turnSideBySide(ImplicitLocOpBuilder &b, int64_t size, Value x, Value c, Value s) {
+Value rotateInterleaved(ImplicitLocOpBuilder &b, int64_t size, Value x, Value c, Value s) {
   SmallVector<int64_t> swapped;
   for (int64_t i = 0; i < size; ++i)
     swapped.append({2 * i + 1, 2 * i});
-  Value turned = arith::MulFOp::create(b, vector::ShuffleOp::create(b, x, x, swapped), s);
-  return math::FmaOp::create(b, x, c, turned);
+  Value rotated = arith::MulFOp::create(b, vector::ShuffleOp::create(b, x, x, swapped), s);
+  return math::FmaOp::create(b, x, c, rotated);
 }
 
 } // namespace
@@ -75,14 +75,14 @@ Value tile::rotateHeads(ImplicitLocOpBuilder &b, attn::RopeOp op, Value token, V
       };
       if (op.getInterleaved()) {
         OpFoldResult at = affineOf(b, d0 * 2, {first});
-        return writeChunk(b, turnSideBySide(b, size, read(at, 2 * size), c, s), carried, to(head, at));
+        return writeChunk(b, rotateInterleaved(b, size, read(at, 2 * size), c, s), carried, to(head, at));
       }
       OpFoldResult second = affineOf(b, d0 + pairs, {first});
       Value x = read(first, size), y = read(second, size);
       Value minus = arith::NegFOp::create(b, arith::MulFOp::create(b, y, s));
-      Value turned = math::FmaOp::create(b, y, c, arith::MulFOp::create(b, x, s));
+      Value rotated = math::FmaOp::create(b, y, c, arith::MulFOp::create(b, x, s));
       carried = writeChunk(b, math::FmaOp::create(b, x, c, minus), carried, to(head, first));
-      return writeChunk(b, turned, carried, to(head, second));
+      return writeChunk(b, rotated, carried, to(head, second));
     });
   });
 }

@@ -163,7 +163,7 @@ struct TileCastRows : OpRewritePattern<attn_cpu::CastRowsOp> {
   }
 };
 
-/// A few scalars: a loop, not a parallel region.
+/// A column is a few scalars: a loop, not a grid.
 struct TileColumn : OpRewritePattern<attn::ColumnOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Products with weights of bf16 in pairs, of depths and widths that fill no pair, step, tile or panel: widened, and by the schedules of
-instructions on pairs and tiles, which other code takes the place of where the machine lacks them. Against float64 over the
-rounded values: sums in f32 are all that differs. Activations that a norm, a sum or a gated product casts for the next product have the
-bits of a separate cast."""
+"""Matmuls with VNNI-packed bf16 weights, of depths and widths that fill no interleaved line, step, tile or panel: widened, by dot products and
+by AMX, both emulated where the machine lacks them. Against float64 over the bf16 values: only the sums in f32 differ. Activations that a
+norm, a sum or a gated matmul casts for the next matmul have the bits of a separate cast."""
 
 import numpy as np
 
@@ -10,7 +9,7 @@ import kernels
 import processor
 
 tools = kernels.tools(__doc__)
-products_of_tiles = processor.allow_tiles(tools.clang, tools.scratch)
+tile_multiplications = processor.allow_tiles(tools.clang, tools.scratch)
 checks, random = kernels.Checks(), np.random.default_rng(29)
 SHAPES = [(1, 33), (30, 32), (31, 40), (35, 70), (64, 40), (134, 64), (3200, 70)]  # depth, columns; the last one's k is taken in parts
 ROUNDED = [(64, 40), (1024, 33), (3200, 70)]  # the same of products whose rows come in bf16; the second's are so far apart that they alias
@@ -146,5 +145,5 @@ for mode, (options, rounds) in MODES.items():
         gate, up = (norm @ rounded(w) for w in (g, u))
         y = (gate * (up + b)) @ rounded(d) + norm
         checks.near(f"{mode}: a block of {rows} rows", found, (y + x) @ rounded(g), 1e-2)
-assert products_of_tiles() != 0 or not processor.HAS_WIDE_VECTORS, "code for tiles took none"
+assert tile_multiplications() != 0 or not processor.HAS_WIDE_VECTORS, "code for tiles took none"
 checks.finish()

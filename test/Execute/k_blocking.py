@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Products whose k is taken in parts, for all panels of a task: depths of several parts, widths of less and more than a task's panels,
-and rows that fill no tile; with a bias, a residual that is overwritten, and without either; and with heads that are rotated in the
-product's tasks, of which a task has two and the last one; and two of the same rows of which one gates the other, k taken whole, too. Against
-float64."""
+"""Matmuls with k-blocking: depths of several k blocks, widths of less and more than a task's panels, and rows that fill no tile; with a
+bias, with a residual that is overwritten, and without either; with heads that the matmul's tasks rotate, two per task and one in the last
+task; and fused dual matmuls, also without k-blocking. Against float64."""
 
 import numpy as np
 
@@ -10,8 +9,8 @@ import kernels
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(31)
-SHAPES = [(1536, 70), (2064, 650), (4096, 33)]  # depth, columns; parts of 512, 344 (no multiple of 32) and 512
-ROTATED = (1600, 9, 64, 7)  # depth, heads, channels of each, and how many are rotated; parts of 400
+SHAPES = [(1536, 70), (2064, 650), (4096, 33)]  # depth, columns; k blocks of 512, 344 (no multiple of 32) and 512
+ROTATED = (1600, 9, 64, 7)  # depth, heads, channels of each, and how many are rotated; k blocks of 400
 GATED = [(1600, 288), (70, 64)]  # depth, columns
 ROWS = (0, 1, 2, 13, 16, 29, 213)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Attention whose products take pairs of bf16: by dot products, by tiles, for which other code stands in where the machine lacks them,
-and widened. Against float64 over what the caller gave; the error is at most twice that of the plain formula in bf16, whose probabilities are
-rounded after they are normalized. Rows of ragged lengths, from one query to more than a task has, and keys to more than it uses at a time."""
+"""Attention with bf16 matmuls: by dot products, by AMX (emulated where the machine lacks it), and with keys widened to f32. Against float64
+over the caller's values; the error is at most twice that of the plain formula in bf16, which casts probabilities after they are normalized.
+Sequences have ragged lengths, from one query to more than a task has, and more keys than a task uses at a time."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ import kernels
 import processor
 
 tools = kernels.tools(__doc__)
-products_of_tiles = processor.allow_tiles(tools.clang, tools.scratch)
+tile_multiplications = processor.allow_tiles(tools.clang, tools.scratch)
 checks, random = kernels.Checks(), np.random.default_rng(31)
 DIMS = "(b, hkv, g, q, kv, dqk, dv)"
 # raptc's options, and which cases: emulated tiles take as long to compile as all others.
@@ -130,5 +130,5 @@ for name, case in CASES.items():
                     checks.near(f"{mode}: {name} {queries} {keys}", got, expected, allowed)
                 else:
                     checks.equal(f"{mode}: {name} {queries} {keys} by threads", got, first)
-assert products_of_tiles() != 0 or not processor.HAS_WIDE_VECTORS, "code for tiles took none"
+assert tile_multiplications() != 0 or not processor.HAS_WIDE_VECTORS, "code for tiles took none"
 checks.finish()

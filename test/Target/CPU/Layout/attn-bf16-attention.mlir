@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-pair-attention --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-bf16-attention --split-input-file | FileCheck %s
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
@@ -7,7 +7,7 @@
 #cv = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
-  // Keys of a cache in bf16, and those that a caller gives as bf16.
+  // Keys of a bf16 cache, and bf16 keys of the caller.
   // CHECK-LABEL: @stored
   func.func @stored(%cache: tensor<?x1x4x2x64x64xbf16>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>,
                     %past: tensor<?xi32>, %k: tensor<?x4x64xbf16>, %s: f32) -> (tensor<?x4x64xf32>, tensor<?x4x64xf32>) {
@@ -20,7 +20,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     return %0, %1 : tensor<?x4x64xf32>, tensor<?x4x64xf32>
   }
 
-  // Near misses: keys in f32, of a cache and of a program without products, and an additive similarity.
+  // Near misses: f32 keys of a cache, f32 keys in a program without matmuls, and an additive similarity.
   // CHECK-LABEL: @others
   // CHECK-NOT: bf16_matmul
   func.func @others(%cache: tensor<?x1x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>,
@@ -38,7 +38,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-// A program whose products all read weights in pairs, for a target with tiles.
+// A program whose matmuls all read VNNI-packed weights, for a target with AMX.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
@@ -56,7 +56,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-// Near misses: a product of f32 is among them; a target that widens.
+// Near misses: one of the matmuls is f32; a target without bf16 matmuls.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""A decoder whose products and cache are bf16, for instructions on pairs and on tiles: grouped heads that fill no panel, rows of several
-lengths that begin and end within blocks of the cache. Logits against the reference in float64 over the rounded weights (relative L2 1e-2), the
-same bits with any number of threads; a prompt goes on for more than a block with the same tokens by both, of which one decodes by dot
-products, the other widens the cache."""
+"""A decoder with bf16 weights and cache, by bf16 dot products and AMX: grouped heads that fill no panel, sequences that begin and end within
+blocks of the cache. Logits against the reference in float64 over the bf16 weights (relative L2 1e-2), and the same bits with any number of
+threads. Decoding by dot products and decoding with a widened cache continue a prompt by the same tokens, for more than a block."""
 
 import argparse
 import subprocess

@@ -1,4 +1,4 @@
-//===- PairAttention.cpp - Attention by bf16 dot-product matmuls -------------------------===//
+//===- Bf16Attention.cpp - Attention by bf16 dot-product matmuls -------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
@@ -8,7 +8,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 namespace rapt {
-#define GEN_PASS_DEF_ATTNPAIRATTENTION
+#define GEN_PASS_DEF_ATTNBF16ATTENTION
 #include "lib/Target/CPU/Layout/Passes.h.inc"
 } // namespace rapt
 
@@ -17,29 +17,28 @@ using namespace rapt;
 
 namespace {
 
-/// Whether every product of the program, of which there are some, reads a weight in pairs.
-bool readsPairs(ModuleOp module) {
+/// Whether the program has matmuls, and all of them read a VNNI-packed weight.
+bool hasVnniWeights(ModuleOp module) {
   bool some = false;
-  WalkResult others = module.walk([&](attn::LinearOp product) {
+  WalkResult others = module.walk([&](attn::LinearOp matmul) {
     some = true;
-    bool inPairs = attn_cpu::isInterleaved(product.getLayout());
-    return inPairs ? WalkResult::advance() : WalkResult::interrupt();
+    return attn_cpu::isInterleaved(matmul.getLayout()) ? WalkResult::advance() : WalkResult::interrupt();
   });
   return some && !others.wasInterrupted();
 }
 
-struct PairAttention : rapt::impl::AttnPairAttentionBase<PairAttention> {
+struct Bf16Attention : rapt::impl::AttnBf16AttentionBase<Bf16Attention> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
     if (!TargetInfo::of(getOperation()).hasBf16Matmul())
       return;
-    const bool ofPairs = readsPairs(getOperation());
+    const bool isVnniProgram = hasVnniWeights(getOperation());
     getOperation().walk([&](attn::AttentionOp op) {
       bool cached = op.getKey().getDefiningOp<attn::KVViewOp>() != nullptr;
       bool isStored = getElementTypeOrSelf(op.getKey().getType()).isBF16() &&
                       getElementTypeOrSelf(op.getValue().getType()).isBF16();
-      if (!op.getAdditive() && (isStored || (!cached && ofPairs)))
+      if (!op.getAdditive() && (isStored || (!cached && isVnniProgram)))
         op->setAttr(attn_cpu::AttnCPUDialect::bf16MatmulAttr, UnitAttr::get(&getContext()));
     });
   }
