@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/InitAll.h"
 #include "dialect/Attn/AttnDialect.h"
+#include "dialect/AttnHost/AttnHost.h"
 #include "lib/Conversion/Passes.h"
 #include "lib/Host/Passes.h"
 #include "lib/Target/Targets.h"
@@ -50,9 +51,9 @@
 using namespace mlir;
 
 void rapt::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<attn::AttnDialect, affine::AffineDialect, amx::AMXDialect, arith::ArithDialect,
-                  bufferization::BufferizationDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
-                  linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+  registry.insert<attn::AttnDialect, attn_host::AttnHostDialect, affine::AffineDialect, amx::AMXDialect,
+                  arith::ArithDialect, bufferization::BufferizationDialect, cf::ControlFlowDialect, func::FuncDialect,
+                  LLVM::LLVMDialect, linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
                   tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
   func::registerInlinerExtension(registry);
   affine::registerValueBoundsOpInterfaceExternalModels(registry);

@@ -50,7 +50,7 @@ def Attn_Dialect : Dialect {
     /// Attribute of an op that has a number, until its target has decided which ops one dispatch computes: bytes of
     /// activations that it moves, a polynomial per operand and result (lib/Analysis/Cost.h).
     static constexpr ::llvm::StringLiteral movesAttr = "attn.moves";
-    /// The number of an `attn.parallel_for`, an i64, -1 for none. A function has the `attn.op` of each number.
+    /// The number of an `attn_host.parallel_for`, an i64, -1 for none. A function has the `attn.op` of each number.
     static constexpr ::llvm::StringLiteral dispatchAttr = "attn.dispatch";
     /// Attribute of an op or module from the stage laid-out on: how the target's code does it (`#attn.schedule`).
     static constexpr ::llvm::StringLiteral scheduleAttr = "attn.schedule";

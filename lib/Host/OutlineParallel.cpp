@@ -1,5 +1,6 @@
 //===- OutlineParallel.cpp - Parallel loops become tasks ----------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnHost/AttnHost.h"
 #include "lib/Host/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,8 +21,8 @@ using namespace rapt;
 
 namespace {
 
-/// Outlines the body of one forall as the task `name`, and replaces the forall by an attn.parallel_for with the number
-/// `dispatch`, if any.
+/// Outlines the body of one forall as the task `name`, and replaces the forall by an attn_host.parallel_for with the
+/// number `dispatch`, if any.
 LogicalResult outline(scf::ForallOp forall, func::FuncOp entry, StringRef name, IntegerAttr dispatch) {
   if (!forall.isNormalized() || forall.getNumResults() != 0)
     return forall.emitOpError("must be bufferized and normalized before it is outlined");
@@ -80,7 +81,7 @@ LogicalResult outline(scf::ForallOp forall, func::FuncOp entry, StringRef name, 
       task = other;
       break;
     }
-  auto call = attn::ParallelForOp::create(b, task.getSymName(), captures, count, entry.getArgument(0));
+  auto call = attn_host::ParallelForOp::create(b, task.getSymName(), captures, count, entry.getArgument(0));
   if (dispatch)
     call->setAttr(attn::AttnDialect::dispatchAttr, dispatch);
   forall.erase();

@@ -8,8 +8,8 @@ def AttnVerifyBackend : Pass<"attn-verify-backend", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `backend`";
   let description = [{
     No tensor, no allocation and no copy of a buffer remains: entries work in the caller's memory and one workspace. Each `scf.forall` is a
-    dispatch (`attn.parallel_for`). The dialects are affine, arith, func, llvm, math, memref, scf, ub and vector, those of the target (`dialects`),
-    and of attn declarations and `attn.parallel_for`.
+    dispatch (`attn_host.parallel_for`). The dialects are affine, arith, func, llvm, math, memref, scf, ub and vector, those of the target (`dialects`),
+    and of attn declarations and `attn_host.parallel_for`.
 
     ```mlir
     func.func @f(%x: memref<8xf32>, %i: index) -> f32 {
@@ -73,7 +73,7 @@ def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
   let summary = "outlines bufferized parallel loops of entries as tasks";
   let description = [{
     Each outermost `scf.forall` of an entry becomes a private function `(captures, begin, end, worker)` that runs a range of the flattened
-    grid, and an `attn.parallel_for` that calls it through the executor. In a model's entry with `attn.costs` dispatches are numbered, and
+    grid, and an `attn_host.parallel_for` that calls it through the executor. In a model's entry with `attn.costs` dispatches are numbered, and
     the entry's attribute `attn.dispatch` tells the op of each number. Constants are copied into the task. Loops with equal tasks, above all matmuls of one shape,
     share one task.
 
@@ -89,7 +89,7 @@ def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     func.func @f(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {
-      attn.parallel_for @f.task0(%x, %n) count %n env %env : (memref<?xf32>, index), !llvm.ptr
+      attn_host.parallel_for @f.task0(%x, %n) count %n env %env : (memref<?xf32>, index), !llvm.ptr
       return
     }
     func.func private @f.task0(%x: memref<?xf32>, %n: index, %begin: index, %end: index, %worker: index) {
@@ -102,7 +102,8 @@ def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::scf::SCFDialect",
+                           "::rapt::attn_host::AttnHostDialect"];
 }
 
 def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
@@ -188,7 +189,7 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
 def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
   let summary = "converts everything to the llvm dialect";
   let description = [{
-    Converts bufferized code of vectors, memrefs and control flow. `attn.parallel_for` becomes a closure on the stack and a call of the executor in `rapt_env`, whose nonzero
+    Converts bufferized code of vectors, memrefs and control flow. `attn_host.parallel_for` becomes a closure on the stack and a call of the executor in `rapt_env`, whose nonzero
     status returns from the entry at once. The dialects of a target's instructions (`dialects`) convert by their own interfaces. Vectors of bf16 are loaded and
     stored as integers.
 

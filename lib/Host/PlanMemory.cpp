@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnHost/AttnHost.h"
 #include "lib/Host/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -310,7 +311,7 @@ struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
         buffer.alloc.erase();
     }
     int64_t perWorker = 0;
-    entry.walk([&](attn::ParallelForOp call) {
+    entry.walk([&](attn_host::ParallelForOp call) {
       int64_t bytes = scratch.lookup(call.getTask());
       if (bytes == 0)
         return;

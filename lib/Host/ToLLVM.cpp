@@ -1,5 +1,6 @@
 //===- ToLLVM.cpp - The last conversion --------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnHost/AttnHost.h"
 #include "lib/Host/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -35,13 +36,13 @@ using namespace rapt;
 
 namespace {
 
-/// Lowers attn.parallel_for to a call of rapt_env's parallel_for. The closure is a struct on the entry's stack: the
-/// dispatch's number where it has one, then the captures. A thunk with the C signature of rapt_task_fn reads them back.
-/// A nonzero status is returned at once.
-struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
+/// Lowers attn_host.parallel_for to a call of rapt_env's parallel_for. The closure is a struct on the entry's stack:
+/// the dispatch's number where it has one, then the captures. A thunk with the C signature of rapt_task_fn reads them
+/// back. A nonzero status is returned at once.
+struct LowerParallelFor : ConvertOpToLLVMPattern<attn_host::ParallelForOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
-  LogicalResult matchAndRewrite(attn::ParallelForOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(attn_host::ParallelForOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     MLIRContext *context = op.getContext();
@@ -91,8 +92,8 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
     return success();
   }
 
-  std::string makeThunk(ConversionPatternRewriter &rewriter, attn::ParallelForOp op, LLVM::LLVMStructType closureType,
-                        unsigned first) const {
+  std::string makeThunk(ConversionPatternRewriter &rewriter, attn_host::ParallelForOp op,
+                        LLVM::LLVMStructType closureType, unsigned first) const {
     auto module = op->getParentOfType<ModuleOp>();
     std::string name = (op.getTask() + (first ? ".dispatch_thunk" : ".thunk")).str();
     if (module.lookupSymbol(name))
@@ -127,9 +128,9 @@ struct LowerParallelFor : ConvertOpToLLVMPattern<attn::ParallelForOp> {
 /// Makes every parallel_for the last operation of its block but for a branch. The conversion, which keeps a record of
 /// each operation that moves, would take memory in proportion to their number squared to split the blocks itself.
 void splitAfterCalls(ModuleOp module) {
-  SmallVector<attn::ParallelForOp> calls;
-  module.walk([&](attn::ParallelForOp op) { calls.push_back(op); });
-  for (attn::ParallelForOp op : llvm::reverse(calls)) {
+  SmallVector<attn_host::ParallelForOp> calls;
+  module.walk([&](attn_host::ParallelForOp op) { calls.push_back(op); });
+  for (attn_host::ParallelForOp op : llvm::reverse(calls)) {
     Block *before = op->getBlock(), *after = before->splitBlock(op->getNextNode());
     OpBuilder b = OpBuilder::atBlockEnd(before);
     LLVM::BrOp::create(b, op.getLoc(), after);

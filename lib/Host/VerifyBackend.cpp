@@ -1,5 +1,6 @@
 //===- VerifyBackend.cpp - Contract of the stage backend -----------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/AttnHost/AttnHost.h"
 #include "lib/Host/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -40,16 +41,17 @@ struct VerifyBackend : rapt::impl::AttnVerifyBackendBase<VerifyBackend> {
             return op->emitOpError(
                 "is left: the backend stage promises code that neither allocates nor copies buffers");
           if (isa<scf::ForallOp>(op))
-            return op->emitOpError("is left: the backend stage promises tasks that attn.parallel_for calls");
+            return op->emitOpError("is left: the backend stage promises tasks that attn_host.parallel_for calls");
           if (isa<attn::AttnDialect>(op->getDialect()) && !op->hasTrait<attn::StaysInHostProgram>())
             return op->emitOpError("is left: the backend stage promises vectors");
           if (givesTensor(op))
             return op->emitOpError("gives a tensor: the backend stage promises buffers");
           if (llvm::is_contained(dialects, op->getName().getDialectNamespace()))
             return success();
-          return verifyDialects<attn::AttnDialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
-                                LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                                ub::UBDialect, vector::VectorDialect>(op, Stage::Backend);
+          return verifyDialects<attn::AttnDialect, attn_host::AttnHostDialect, affine::AffineDialect,
+                                arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
+                                memref::MemRefDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect>(
+              op, Stage::Backend);
         })))
       signalPassFailure();
   }

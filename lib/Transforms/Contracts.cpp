@@ -128,8 +128,6 @@ LogicalResult verifyNeutral(Operation *op) {
   if (op->hasAttr(attn::AttnDialect::targetAttr))
     return op->emitOpError() << "has " << attn::AttnDialect::targetAttr
                              << ": the canonical stage promises code of no target";
-  if (isa<attn::ParallelForOp>(op))
-    return op->emitOpError("is a target's choice: the canonical stage promises code of no target");
   return success();
 }
 

@@ -85,15 +85,3 @@ func.func @cached_values(%cache: tensor<?x2x4x2x64x64xf32>, %layer: index, %tabl
     : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
   return %o : tensor<?x4x64xf32>
 }
-
-// -----
-
-// Near miss: a call into the executor is of the stage backend, and none is known for it.
-func.func private @task(%begin: index, %end: index, %worker: index) {
-  return
-}
-func.func @call(%env: !llvm.ptr, %n: index) {
-  // expected-error@+1 {{'attn.parallel_for' op has no neutral decomposition: none is known for it}}
-  attn.parallel_for @task() count %n env %env : (), !llvm.ptr
-  return
-}

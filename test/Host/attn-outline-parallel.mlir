@@ -6,7 +6,7 @@
 func.func @fill(%env: !llvm.ptr, %x: memref<?x4xf32>, %n: index) attributes {attn.entry} {
   %f0 = arith.constant 0.0 : f32
   // CHECK: %[[COUNT:.*]] = arith.muli %[[N]], %{{.*}}
-  // CHECK: attn.parallel_for @fill.task0(%[[X]], %[[N]]) count %[[COUNT]] env %[[ENV]]
+  // CHECK: attn_host.parallel_for @fill.task0(%[[X]], %[[N]]) count %[[COUNT]] env %[[ENV]]
   scf.forall (%i, %j) in (%n, 4) {
     memref.store %f0, %x[%i, %j] : memref<?x4xf32>
   }
@@ -23,9 +23,9 @@ func.func @fill(%env: !llvm.ptr, %x: memref<?x4xf32>, %n: index) attributes {att
 
 // Loops that do the same with other buffers share a task; another constant makes another task.
 // CHECK-LABEL: func.func @equal
-// CHECK: attn.parallel_for @equal.task0(%{{.*}}, %{{.*}})
-// CHECK: attn.parallel_for @equal.task0(%{{.*}}, %{{.*}})
-// CHECK: attn.parallel_for @equal.task2(%{{.*}}, %{{.*}})
+// CHECK: attn_host.parallel_for @equal.task0(%{{.*}}, %{{.*}})
+// CHECK: attn_host.parallel_for @equal.task0(%{{.*}}, %{{.*}})
+// CHECK: attn_host.parallel_for @equal.task2(%{{.*}}, %{{.*}})
 // CHECK: func.func private @equal.task0
 // CHECK-NOT: func.func private @equal.task1
 // CHECK: func.func private @equal.task2
@@ -50,9 +50,9 @@ func.func @equal(%env: !llvm.ptr, %x: memref<?xf32>, %y: memref<?xf32>, %n: inde
 module attributes {attn.model = {family = "any"}} {
 // CHECK-LABEL: func.func @numbered
 // CHECK-SAME: attn.dispatch = array<i64: 5, 3>
-// CHECK: attn.parallel_for @numbered.task0{{.*}} {attn.dispatch = 0 : i64}
-// CHECK: attn.parallel_for @numbered.task0{{.*}} {attn.dispatch = -1 : i64}
-// CHECK: attn.parallel_for @numbered.task0{{.*}} {attn.dispatch = 1 : i64}
+// CHECK: attn_host.parallel_for @numbered.task0{{.*}} {attn.dispatch = 0 : i64}
+// CHECK: attn_host.parallel_for @numbered.task0{{.*}} {attn.dispatch = -1 : i64}
+// CHECK: attn_host.parallel_for @numbered.task0{{.*}} {attn.dispatch = 1 : i64}
 func.func @numbered(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry, attn.costs = {}} {
   %f1 = arith.constant 1.0 : f32
   scf.forall (%i) in (%n) {

@@ -17,10 +17,10 @@ func.func @share(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi
   // CHECK: %[[A:.*]] = memref.view %arg2[%[[START:c0[_0-9]*]]][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
   // CHECK: %[[B:.*]] = memref.view %arg2[%{{[0-9]+}}][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
   // CHECK: %[[C:.*]] = memref.view %arg2[%[[START]]][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
-  // CHECK: attn.parallel_for @use(%[[A]], %[[B]])
-  attn.parallel_for @use(%a, %b) count %n env %env : (memref<?x8xf32>, memref<?x8xf32>), !llvm.ptr
-  // CHECK: attn.parallel_for @use(%[[B]], %[[C]])
-  attn.parallel_for @use(%b, %c) count %n env %env : (memref<?x8xf32>, memref<?x8xf32>), !llvm.ptr
+  // CHECK: attn_host.parallel_for @use(%[[A]], %[[B]])
+  attn_host.parallel_for @use(%a, %b) count %n env %env : (memref<?x8xf32>, memref<?x8xf32>), !llvm.ptr
+  // CHECK: attn_host.parallel_for @use(%[[B]], %[[C]])
+  attn_host.parallel_for @use(%b, %c) count %n env %env : (memref<?x8xf32>, memref<?x8xf32>), !llvm.ptr
   return %s : i32
 }
 
@@ -60,8 +60,8 @@ func.func @proportional(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: mem
   // CHECK: %[[ALL:.*]] = arith.muli %[[UNIT]], %c5{{[_0-9]*}} : index
   // CHECK: %[[END:.*]] = arith.addi %[[START]], %[[ALL]] : index
   // CHECK: memref.view %arg2[%[[END]]][%{{.*}}] : memref<?xi8> to memref<?x16xf32>
-  attn.parallel_for @use(%large, %middle) count %n env %env : (memref<?x48xf32>, memref<?x32xf32>), !llvm.ptr
-  attn.parallel_for @use3(%large, %small, %second, %other) count %n env %env : (memref<?x48xf32>, memref<?x16xf32>, memref<?x16xf32>, memref<?x16xf32>), !llvm.ptr
+  attn_host.parallel_for @use(%large, %middle) count %n env %env : (memref<?x48xf32>, memref<?x32xf32>), !llvm.ptr
+  attn_host.parallel_for @use3(%large, %small, %second, %other) count %n env %env : (memref<?x48xf32>, memref<?x16xf32>, memref<?x16xf32>, memref<?x16xf32>), !llvm.ptr
   return %s : i32
 }
 
@@ -94,8 +94,8 @@ func.func @scratch(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?
                    %x: memref<?xf32> {attn.name = "x", attn.dims = ["n"]}) -> i32 attributes {attn.entry} {
   %c1 = arith.constant 1 : index
   %s = arith.constant 0 : i32
-  attn.parallel_for @small(%x) count %c1 env %env : (memref<?xf32>), !llvm.ptr
-  attn.parallel_for @large(%x) count %c1 env %env : (memref<?xf32>), !llvm.ptr
+  attn_host.parallel_for @small(%x) count %c1 env %env : (memref<?xf32>), !llvm.ptr
+  attn_host.parallel_for @large(%x) count %c1 env %env : (memref<?xf32>), !llvm.ptr
   return %s : i32
 }
 // CHECK: func.func @scratch.workspace(%{{.*}}: index, %[[WORKERS:.*]]: index) -> index
@@ -148,8 +148,8 @@ func.func @tiles(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi
   %c0 = arith.constant 0 : index
   %s = arith.constant 0 : i32
   %n = memref.dim %x, %c0 : memref<?xf32>
-  attn.parallel_for @bounded(%x, %n) count %n env %env : (memref<?xf32>, index), !llvm.ptr
-  attn.parallel_for @large(%x, %n) count %n env %env : (memref<?xf32>, index), !llvm.ptr
+  attn_host.parallel_for @bounded(%x, %n) count %n env %env : (memref<?xf32>, index), !llvm.ptr
+  attn_host.parallel_for @large(%x, %n) count %n env %env : (memref<?xf32>, index), !llvm.ptr
   return %s : i32
 }
 // CHECK-LABEL: func.func @tiles.workspace

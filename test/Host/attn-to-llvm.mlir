@@ -15,7 +15,7 @@ func.func private @task(%x: f32, %begin: index, %end: index, %worker: index) {
 }
 func.func @run(%env: !llvm.ptr, %x: f32, %n: index) -> i32 {
   %s = arith.constant 0 : i32
-  attn.parallel_for @task(%x) count %n env %env : (f32), !llvm.ptr
+  attn_host.parallel_for @task(%x) count %n env %env : (f32), !llvm.ptr
   return %s : i32
 }
 // Numbers of bf16 go through memory as integers, those of f32 as they are.

@@ -57,7 +57,7 @@ func.func @argument(%x: tensor<4xf32>) {
 // -----
 
 func.func @grid(%n: index) {
-  // expected-error@+1 {{'scf.forall' op is left: the backend stage promises tasks that attn.parallel_for calls}}
+  // expected-error@+1 {{'scf.forall' op is left: the backend stage promises tasks that attn_host.parallel_for calls}}
   scf.forall (%i) in (%n) {
   }
   return
@@ -76,7 +76,7 @@ func.func @tile(%rows: memref<4x64xbf16>, %panel: memref<32x64xbf16>, %dest: mem
 // Dialects of instructions are the target's; `dialects` names them.
 // RUN: rapt-opt %S/Inputs/instruction.mlir --attn-verify-backend=dialects=amx
 func.func @instruction() {
-  // expected-error@+1 {{'amx.tile_zero' op is not of the stage backend, whose dialects are builtin, attn, affine, arith, func, llvm, math, memref, scf, ub, vector}}
+  // expected-error@+1 {{'amx.tile_zero' op is not of the stage backend, whose dialects are builtin, attn, attn_host, affine, arith, func, llvm, math, memref, scf, ub, vector}}
   %t = amx.tile_zero : !amx.tile<16x16xf32>
   return
 }

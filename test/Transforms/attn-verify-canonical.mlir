@@ -108,8 +108,8 @@ func.func private @task(%x: tensor<8xf32>, %begin: index, %end: index, %worker: 
   return
 }
 func.func @run(%env: index, %x: tensor<8xf32>, %n: index) {
-  // expected-error@+1 {{'attn.parallel_for' op is a target's choice: the canonical stage promises code of no target}}
-  attn.parallel_for @task(%x) count %n env %env : (tensor<8xf32>), index
+  // expected-error@+1 {{'attn_host.parallel_for' op is not of the stage canonical}}
+  attn_host.parallel_for @task(%x) count %n env %env : (tensor<8xf32>), index
   return
 }
 

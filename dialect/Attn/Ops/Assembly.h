@@ -25,15 +25,6 @@ inline void printKeysAndValues(mlir::OpAsmPrinter &printer, mlir::Operation *, m
     printer << ", " << values;
 }
 
-/// custom<TypeList>(type($operands)): types in parentheses, maybe none.
-inline mlir::ParseResult parseTypeList(mlir::OpAsmParser &parser, llvm::SmallVectorImpl<mlir::Type> &types) {
-  return parser.parseCommaSeparatedList(mlir::OpAsmParser::Delimiter::Paren,
-                                        [&] { return parser.parseType(types.emplace_back()); });
-}
-inline void printTypeList(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::TypeRange types) {
-  printer << '(' << types << ')';
-}
-
 /// custom<OptionalRegion>($region): a region, or nothing when it is empty.
 inline mlir::ParseResult parseOptionalRegion(mlir::OpAsmParser &parser, mlir::Region &region) {
   mlir::OptionalParseResult result = parser.parseOptionalRegion(region);

@@ -44,8 +44,6 @@ struct VerifyGeneric : rapt::impl::AttnVerifyGenericBase<VerifyGeneric> {
       return op->emitOpError() << "has no layout, offset and stride, which the " << nameOf(stage) << " stage promises";
     if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<attn::KVCacheType>))
       return op->emitOpError() << "gives a cache without a layout, which the " << nameOf(stage) << " stage promises";
-    if (isa<attn::ParallelForOp>(op))
-      return op->emitOpError("is of a later stage");
     if (tiled && isa<attn::AttnDialect>(op->getDialect()) &&
         !isa<attn::ParameterOp, attn::ParameterSliceOp, attn::DimOp, attn::DimSizeOp, attn::CachePartsOp,
              attn::CacheJoinOp>(op))

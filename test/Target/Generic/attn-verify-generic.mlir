@@ -41,8 +41,8 @@ func.func private @task(%begin: index, %end: index, %worker: index) {
   return
 }
 func.func @call(%env: !llvm.ptr, %n: index) {
-  // expected-error@+1 {{'attn.parallel_for' op is of a later stage}}
-  attn.parallel_for @task() count %n env %env : (), !llvm.ptr
+  // expected-error@+1 {{'attn_host.parallel_for' op is not of the stage laid-out}}
+  attn_host.parallel_for @task() count %n env %env : (), !llvm.ptr
   return
 }
 }

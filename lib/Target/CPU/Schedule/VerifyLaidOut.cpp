@@ -38,8 +38,7 @@ struct VerifyLaidOut : rapt::impl::AttnVerifyLaidOutBase<VerifyLaidOut> {
                 return op->emitOpError("has no layout, offset and stride, which the laid-out stage promises");
               if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<attn::KVCacheType>))
                 return op->emitOpError("gives a cache without a layout, which the laid-out stage promises");
-              if ((isa<attn_cpu::AttnCPUDialect>(op->getDialect()) && !isa<attn_cpu::CastRowsOp>(op)) ||
-                  isa<attn::ParallelForOp>(op))
+              if (isa<attn_cpu::AttnCPUDialect>(op->getDialect()) && !isa<attn_cpu::CastRowsOp>(op))
                 return op->emitOpError("is an op of tiles, which the laid-out stage must not have");
               return verifyDialects<attn::AttnDialect, attn_cpu::AttnCPUDialect, arith::ArithDialect, func::FuncDialect,
                                     linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>(

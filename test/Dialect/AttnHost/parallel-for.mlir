@@ -11,9 +11,9 @@ func.func private @alone(%begin: index, %end: index, %worker: index) {
 
 // CHECK-LABEL: @run
 func.func @run(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) {
-  // CHECK: attn.parallel_for @task(%{{.*}}) count %{{.*}} env %{{.*}} : (memref<?xf32>), !llvm.ptr
-  attn.parallel_for @task(%x) count %n env %env : (memref<?xf32>), !llvm.ptr
-  // CHECK: attn.parallel_for @alone() count %{{.*}} env %{{.*}} : (), !llvm.ptr
-  attn.parallel_for @alone() count %n env %env : (), !llvm.ptr
+  // CHECK: attn_host.parallel_for @task(%{{.*}}) count %{{.*}} env %{{.*}} : (memref<?xf32>), !llvm.ptr
+  attn_host.parallel_for @task(%x) count %n env %env : (memref<?xf32>), !llvm.ptr
+  // CHECK: attn_host.parallel_for @alone() count %{{.*}} env %{{.*}} : (), !llvm.ptr
+  attn_host.parallel_for @alone() count %n env %env : (), !llvm.ptr
   return
 }

@@ -1,0 +1,11 @@
+//===- AttnHost.h - The dialect of host programs --------------------------------*- C++ -*-===//
+#pragma once
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialect/AttnHost/AttnHostDialect.h.inc"
+#define GET_OP_CLASSES
+#include "dialect/AttnHost/AttnHostOps.h.inc"
