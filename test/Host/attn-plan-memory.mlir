@@ -155,6 +155,8 @@ func.func @tiles(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi
 // CHECK-LABEL: func.func @tiles.workspace
 // CHECK: arith.constant 20032
 
+// -----
+
 // A buffer that an entry's own loop makes has a bound, too: its most bytes are laid out, and each iteration has a view of them.
 // CHECK-LABEL: func.func @blocks(
 // CHECK-SAME: %[[WORKSPACE:[^,]*]]: memref<?xi8>, %{{[^,]*}}: memref<?xf32>
