@@ -54,7 +54,7 @@ def AttnVerifyCanonical : Pass<"attn-verify-canonical", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `canonical`";
   let description = [{
     Blocks are inlined, and weights are read in entries only. Shapes are logical: no parameter, tensor, cache or weight of an op has a layout. Layouts,
-    capabilities (`attn.target`), schedules, attributes of other dialects, casts of activations to bf16 and tiles belong to the stages of a target. Only a
+    capabilities (`attn.target`), schedules, casts of activations to bf16 and tiles belong to the stages of a target. Only a
     bare kernel may say in which layout its caller packs a weight. The dialects are attn, arith, func, linalg, math, scf and tensor.
 
     ```mlir

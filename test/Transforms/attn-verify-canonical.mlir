@@ -28,14 +28,6 @@ func.func @kernel(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64x
 
 // -----
 
-func.func @fused(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
-  // expected-error@+1 {{'attn.linear' op has attn_cpu.fused_into: the canonical stage promises code of no target}}
-  %up = attn.linear %x, %w {attn_cpu.fused_into = #attn_cpu.root<consumer>} : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
-  return %up : tensor<?x64xf32>
-}
-
-// -----
-
 func.func @scheduled(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
   // expected-error@+1 {{'attn.linear' op has attn.schedule: the canonical stage promises code of no target}}
   %y = attn.linear %x, %w {attn.schedule = #attn.schedule<rows = 1>} : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
