@@ -13,7 +13,7 @@
 #include "dialect/Attn/AttnAttrs.h.inc"
 
 namespace rapt::attn {
-/// The key or the value that a cache keeps for a head and a position.
+/// The size and the type of a key or a value, of which a cache keeps one for each head and position.
 struct KVPart {
   int64_t channels;
   mlir::Type element; ///< f32, bf16, f16, or i8 for quantized values with a scale

@@ -32,3 +32,22 @@ func.func @argument(%x: tensor<4xf32>) attributes {attn.entry} {
 func.func @result(%x: tensor<4xf32> {attn.name = "x"}) -> tensor<4xf32> attributes {attn.entry} {
   return %x : tensor<4xf32>
 }
+
+// -----
+
+func.func @of_no_argument(%c: tensor<?x256xi8> {attn.name = "cache"}) -> (tensor<?x256xi8> {attn.name = "cache"}) attributes {attn.entry} {
+  %k = attn.cache_parts %c at [0] : tensor<?x256xi8> -> tensor<?x16xbf16>
+  %j = attn.cache_join %k into %c at [0] : tensor<?x16xbf16> into tensor<?x256xi8>
+  // expected-error@+1 {{'attn.cache_parts' op takes the parts of what is no argument of its entry}}
+  %again = attn.cache_parts %j at [0] : tensor<?x256xi8> -> tensor<?x16xbf16>
+  return %j : tensor<?x256xi8>
+}
+
+// -----
+
+func.func @other_parts(%c: tensor<?x256xi8> {attn.name = "cache"}) -> (tensor<?x256xi8> {attn.name = "cache"}) attributes {attn.entry} {
+  %k = attn.cache_parts %c at [0] : tensor<?x256xi8> -> tensor<?x16xbf16>
+  // expected-error@+1 {{'attn.cache_join' op joins other parts than those that its entry begins with}}
+  %j = attn.cache_join %k into %c at [64] : tensor<?x16xbf16> into tensor<?x256xi8>
+  return %j : tensor<?x256xi8>
+}

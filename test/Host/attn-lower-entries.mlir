@@ -70,3 +70,24 @@ func.func @made_of_one(%x: tensor<4xf32> {attn.name = "x"})
   }
   return %y, %z : tensor<4xf32>, tensor<4xf32>
 }
+
+// The parts of a cache are views of the caller's memory, from their byte of each block on, and are written where they lie.
+// CHECK-LABEL: func.func @parts(
+// CHECK-SAME: %[[C:[a-z0-9]+]]: memref<?x256xi8> {attn.cache = {{.*}}, attn.name = "cache"}) -> i32
+// CHECK: %[[FLAT:.*]] = memref.collapse_shape %[[C]] {{\[\[}}0, 1]] : memref<?x256xi8> into memref<?xi8>
+// CHECK: %[[HALVES:.*]] = memref.view %[[FLAT]]{{.*}} : memref<?xi8> to memref<?x128xbf16>
+// CHECK: %[[KEYS:.*]] = memref.subview %[[HALVES]][0, 0] [%{{.*}}, 32] [1, 1]
+// CHECK: %[[K:.*]] = memref.expand_shape %[[KEYS]] {{.*}} into memref<?x2x16xbf16, strided<[128, 16, 1]>>
+// CHECK: bufferization.to_tensor %[[K]] restrict writable
+// CHECK: %[[WORDS:.*]] = memref.view {{.*}} : memref<?xi8> to memref<?x64xf32>
+// CHECK: %[[VALUES:.*]] = memref.subview %[[WORDS]][0, 16] [%{{.*}}, 48] [1, 1]
+// CHECK: %[[V:.*]] = memref.expand_shape %[[VALUES]] {{.*}} into memref<?x3x16xf32, strided<[64, 16, 1], offset: 16>>
+// CHECK: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[K]]
+// CHECK: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[V]]
+// CHECK-NOT: attn.cache_
+func.func @parts(%c: tensor<?x256xi8> {attn.name = "cache", attn.dims = ["n"], attn.cache = !attn.kv_cache<[1 x 1 x (1 x bf16, 1 x f32)], block = 1>})
+    -> (tensor<?x256xi8> {attn.name = "cache"}) attributes {attn.entry} {
+  %k, %v = attn.cache_parts %c at [0, 64] : tensor<?x256xi8> -> tensor<?x2x16xbf16>, tensor<?x3x16xf32>
+  %j = attn.cache_join %k, %v into %c at [0, 64] : tensor<?x2x16xbf16>, tensor<?x3x16xf32> into tensor<?x256xi8>
+  return %j : tensor<?x256xi8>
+}

@@ -1,6 +1,6 @@
 // Faults at which the evaluator stops, each with one error at the op: extents that only the run shows, and ops of later stages.
 // REQUIRES: compiler
-// RUN: sh -c 'for f in weights_keys state_keys state_channels state_values state_queries image layer table values slice insert names both beyond cast layout positions wide; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
+// RUN: sh -c 'for f in weights_keys state_keys state_channels state_values state_queries image layer table values slice insert names both beyond cast layout segment positions wide; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
 
 func.func @weights_keys() {
   %w = tensor.empty() : tensor<2x1x1x4xf32>
@@ -168,6 +168,14 @@ func.func @layout() {
   // CHECK: error: 'attn.kv_view' op has a cache in a target's layout, which is of a later stage than is evaluated
   // CHECK: layout: status 1
   %k, %v = attn.kv_view %c[%l], %t : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+  return
+}
+func.func @segment(%c: !attn.kv_cache<[3 x 2 x (4 x f32, 8 x f32), 2 x 1 x 4 x f32], block = 64>) {
+  %l = arith.constant 2 : index
+  %t = tensor.empty() : tensor<1x1xi32>
+  // CHECK: error: 'attn.kv_view' op names layer 2 of a cache of 2 layers in segment 1
+  // CHECK: segment: status 1
+  %k, %v = attn.kv_view %c[%l] segment 1, %t : !attn.kv_cache<[3 x 2 x (4 x f32, 8 x f32), 2 x 1 x 4 x f32], block = 64>, tensor<1x1xi32> -> tensor<1x64x1x4xf32>
   return
 }
 func.func @positions() {

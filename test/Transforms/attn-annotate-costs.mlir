@@ -156,3 +156,30 @@ func.func @quantized(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens
   %y = attn.linear %q, %w : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<64x60x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x60xf32>
   return %y : tensor<?x60xf32>
 }
+
+// -----
+
+// A cache of keys in bf16 and of longer values in f32: 2 heads x (8 x 2 + 16 x 4) bytes of a position, written and read.
+attn.dim @tokens min 1 max 64
+attn.dim @rows min 1 max 8
+attn.dim @blocks min 1 max 8
+attn.dim @most min 1 max 8
+!cache = !attn.kv_cache<[3 x 1 x 4 x i8, 2 x 2 x (8 x bf16, 16 x f32)], block = 64>
+// CHECK-LABEL: func.func @cached
+// CHECK-SAME: {activations = {{.*}}cache = {{\[\[}}160, "tokens"]]{{.*}}op = "kv_append"}
+// CHECK-SAME: {activations = {{.*}}cache = {{\[\[}}160, "count1"]], dtype = "f32", {{.*}}op = "attention"}
+func.func @cached(%cache: !cache {attn.name = "cache", attn.dims = ["blocks"]}, %k: tensor<?x2x8xf32> {attn.name = "k", attn.dims = ["tokens"]},
+                  %v: tensor<?x2x16xf32> {attn.name = "v", attn.dims = ["tokens"]}, %begin: tensor<?xi32> {attn.name = "row_begin", attn.dims = ["rows+1"]},
+                  %past: tensor<?xi32> {attn.name = "past", attn.dims = ["rows"]}, %table: tensor<?x?xi32> {attn.name = "table", attn.dims = ["rows", "most"]})
+    -> (!cache {attn.name = "cache"}, tensor<?x2x16xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %s = arith.constant 0.5 : f32
+  %new = attn.kv_append %cache[%c0] segment 1, %k, %v rows(%begin, %past, %table)
+    : !cache, tensor<?x2x8xf32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  %keys, %values = attn.kv_view %new[%c0] segment 1, %table : !cache, tensor<?x?xi32> -> tensor<?x?x2x8xbf16>, tensor<?x?x2x16xf32>
+  %o = attn.attention %k, %keys, %values, %s q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>)
+    maps [affine_map<(b, h, g, i, j, c, d) -> (i, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (b, j, h, c)>,
+          affine_map<(b, h, g, i, j, c, d) -> (b, j, h, d)>, affine_map<(b, h, g, i, j, c, d) -> (i, h, d)>]
+    : tensor<?x2x8xf32>, tensor<?x?x2x8xbf16>, tensor<?x?x2x16xf32> -> tensor<?x2x16xf32>
+  return %new, %o : !cache, tensor<?x2x16xf32>
+}

@@ -133,3 +133,11 @@ func.func @changed(%x: tensor<?x8xf32> {attn.name = "x", attn.dims = ["rows"]}, 
   }
   return %y : tensor<?x8xf32>
 }
+
+// -----
+
+func.func @parts(%c: tensor<?x256xi8>) {
+  // expected-error@+1 {{'attn.cache_parts' op is of the laid-out stage: the canonical stage promises caches without a layout}}
+  %k = attn.cache_parts %c at [0] : tensor<?x256xi8> -> tensor<?x16xbf16>
+  return
+}

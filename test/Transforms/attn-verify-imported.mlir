@@ -121,3 +121,11 @@ func.func @softmax(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %y = linalg.softmax dimension(1) ins(%x : tensor<?x8xf32>) outs(%x : tensor<?x8xf32>) -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
+
+// -----
+
+func.func @parts(%c: tensor<?x256xi8>) {
+  // expected-error@+1 {{'attn.cache_parts' op is of the laid-out stage: the imported stage promises caches without a layout}}
+  %k = attn.cache_parts %c at [0] : tensor<?x256xi8> -> tensor<?x16xbf16>
+  return
+}

@@ -455,7 +455,10 @@ void AttentionOp::addCosts(CostModel &model) {
   CostModel::AttendedKeys attended =
       model.attendedKeys({getQBegin(), getQOffset(), getKvBegin(), getKvLength(), getMask(), extent(B, 0, query),
                           extent(Q, 0, query), extent(KV, 1, key)});
-  model.compute(attended.twicePairs * heads * (channels + valueChannels), getElementTypeOrSelf(key.getType()));
+  // Keys and values of different types are f32 where they are multiplied.
+  Type ofKeys = getElementTypeOrSelf(key.getType());
+  model.compute(attended.twicePairs * heads * (channels + valueChannels),
+                ofKeys == getElementTypeOrSelf(value.getType()) ? ofKeys : Float32Type::get(getContext()));
   model.move(query);
   model.move(key, attended.keys * keyHeads * channels * model.elementBytes(key));
   model.move(value, attended.keys * keyHeads * valueChannels * model.elementBytes(value));

@@ -107,6 +107,14 @@ def Attn_CacheJoinOp : Attn_TensorOp<"cache_join", [Attn_StaysInTiles, Pure, All
   let summary = "a cache from its parts, updated in place";
   let description = [{
     The cache whose parts, as `attn.cache_parts` gave them, have become `parts`.
+
+    ```mlir
+    func.func @join(%cache: tensor<?x4096xi8>, %keys: tensor<?x1x1x1x32x32xbf16>, %values: tensor<?x1x1x1x16x32xf32>) -> tensor<?x4096xi8> {
+      %joined = attn.cache_join %keys, %values into %cache at [0, 2048]
+        : tensor<?x1x1x1x32x32xbf16>, tensor<?x1x1x1x16x32xf32> into tensor<?x4096xi8>
+      return %joined : tensor<?x4096xi8>
+    }
+    ```
   }];
   let arguments = (ins 2DTensorOf<[I8]>:$cache, Variadic<AnyRankedTensor>:$parts, DenseI64ArrayAttr:$at);
   let results = (outs 2DTensorOf<[I8]>:$result);

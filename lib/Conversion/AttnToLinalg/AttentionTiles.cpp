@@ -55,7 +55,7 @@ OpFoldResult AttentionOperands::extentOf(ImplicitLocOpBuilder &b, Dim dim) const
 
 attn::KVViewOp AttentionOperands::view() const { return key.getDefiningOp<attn::KVViewOp>(); }
 
-/// Channels of a view's keys or values.
+/// The channels of a view's keys or values.
 static int64_t channelsOf(Value view) { return cast<RankedTensorType>(view.getType()).getDimSize(3); }
 
 std::string neutral::obstacle(const AttentionOperands &o, const CacheReader *cache) {

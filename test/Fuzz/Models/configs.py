@@ -181,6 +181,8 @@ def draw(seed, index, target=None):
     case["attention"] = has_attention(config) and r.random() < 0.2
     own = randoms.Random(f"activations {seed} {index}")  # so that other draws stay what they were
     case["activations"] = own.choice(("bf16", "f16")) if own.random() < 0.25 else "f32"
+    if case["cache"] and own.random() < 0.25:
+        case["cache"] += "," + own.choice(("f32", "bf16", "f16", "int8"))  # of values
     return case
 
 

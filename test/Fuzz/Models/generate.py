@@ -56,20 +56,21 @@ def must(kind, command):
     return failed(f"{kind}: {re.sub(r'[0-9]+', 'N', message)[:60]}", f"{Path(str(command[0])).name}: exit status {done.returncode}: {message}")
 
 
-def cache_type(case):
-    return case["cache"] or case["dtype"] if configs.has_cache(case["config"]) else "f32"
+def cache_types(case):
+    """The types of keys and of values, or the one of both."""
+    return (case["cache"] or case["dtype"]).split(",") if configs.has_cache(case["config"]) else ["f32"]
 
 
 def rounds_activations(case):
     """Whether the processor multiplies matrices of bf16, so that their other operands are rounded to it."""
     pairs = configs.PROCESSORS[case["processor"]][1]
     pairs = processor.HAS_BF16_MATMUL if pairs is None else pairs
-    return pairs and "bf16" in (case["dtype"], cache_type(case))
+    return pairs and (case["dtype"] == "bf16" or set(cache_types(case)) == {"bf16"})
 
 
 def tolerance(case):
     """Relative L2 by DESIGN's table, for rounded weights and keys and values in the cache."""
-    allowed = cachetypes.TOLERANCE[cache_type(case)]
+    allowed = max(cachetypes.TOLERANCE[kind] for kind in cache_types(case))
     if rounds_activations(case):
         allowed = PAIRS
     allowed = max(allowed, ROUNDED[case["activations"]])

@@ -130,3 +130,14 @@ func.func @rounded(%ids: tensor<?xi32>) -> tensor<?x64xbf16> {
   %e = attn.embedding %ids, %t scale 8.0 : tensor<?xi32>, tensor<99x64x!attn.quantized<u8 group 0 axis 1>> -> tensor<?x64xbf16>
   return %e : tensor<?x64xbf16>
 }
+
+// -----
+
+// Layers, or keys and values, that differ: a tensor of bytes, whose parts are at multiples of 64. In i8 the scale is behind the codes.
+// CHECK-LABEL: func.func @segments
+// CHECK-SAME: %[[C:[a-z0-9]+]]: tensor<?x1344xi8> {attn.cache = !attn.kv_cache<[1 x 2 x (5 x bf16, 3 x i8), 2 x 1 x 3 x f32], block = 16>}
+// CHECK: attn.cache_parts %[[C]] at [0, 320, 576] : tensor<?x1344xi8> -> tensor<?x1x2x1x16x5xbf16>, tensor<?x1x2x1x16x7xi8>, tensor<?x2x1x2x16x3xf32>
+func.func @segments(%c: !attn.kv_cache<[1 x 2 x (5 x bf16, 3 x i8), 2 x 1 x 3 x f32], block = 16>)
+  -> !attn.kv_cache<[1 x 2 x (5 x bf16, 3 x i8), 2 x 1 x 3 x f32], block = 16> {
+  return %c : !attn.kv_cache<[1 x 2 x (5 x bf16, 3 x i8), 2 x 1 x 3 x f32], block = 16>
+}

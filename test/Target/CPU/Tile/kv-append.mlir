@@ -78,3 +78,23 @@ func.func @codes(%cache: tensor<?x2x4x2x136x32xi8>, %layer: index, %k: tensor<?x
     : tensor<?x2x4x2x136x32xi8>, tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   return %0 : tensor<?x2x4x2x136x32xi8>
 }
+
+// Keys and values in a pool each: codes of keys have their scale in their own pool, values none.
+// CHECK-LABEL: @apart
+// CHECK-SAME: (%[[KC:[a-z0-9]+]]: tensor<?x2x4x1x136x32xi8>, %[[VC:[a-z0-9]+]]: tensor<?x2x4x1x32x64xbf16>
+func.func @apart(%keys: tensor<?x2x4x1x136x32xi8>, %values: tensor<?x2x4x1x32x64xbf16>, %layer: index, %k: tensor<?x4x64xf32>, %v: tensor<?x4x32xf32>, %begin: tensor<?xi32>,
+                 %past: tensor<?xi32>, %table: tensor<?x?xi32>) -> (tensor<?x2x4x1x136x32xi8>, tensor<?x2x4x1x32x64xbf16>) {
+  // CHECK: scf.forall {{.*}} in (%{{.*}}, %{{.*}}, 4) shared_outs(%[[KO:.*]] = %[[KC]], %[[VO:.*]] = %[[VC]])
+  // CHECK: tensor.extract_slice %[[KO]]{{.*}} to tensor<1x136x32xi8>
+  // CHECK: tensor.extract_slice %[[VO]]{{.*}} to tensor<1x32x64xbf16>
+  // CHECK: %[[SCALED:.*]]:3 = scf.for {{.*}} -> (tensor<1x136x32xi8>, tensor<1x32x64xbf16>, tensor<2x64xf32>)
+  // CHECK: vector.transfer_write {{.*}} vector<4xi8>, tensor<1x136x32xi8>
+  // CHECK-NOT: vector<4xi8>, tensor<1x32x64xbf16>
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[SCALED]]#0) -> (tensor<1x136x32xi8>)
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[SCALED]]#1) -> (tensor<1x32x64xbf16>)
+  // CHECK: tensor.parallel_insert_slice %{{.*}} into %[[KO]]
+  // CHECK: tensor.parallel_insert_slice %{{.*}} into %[[VO]]
+  %0, %1 = attn.kv_append %keys values %values[%layer], %k, %v rows(%begin, %past, %table)
+    : tensor<?x2x4x1x136x32xi8> values tensor<?x2x4x1x32x64xbf16>, tensor<?x4x64xf32>, tensor<?x4x32xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  return %0, %1 : tensor<?x2x4x1x136x32xi8>, tensor<?x2x4x1x32x64xbf16>
+}
