@@ -220,7 +220,7 @@ func.func @heads_last(%q: tensor<1x2x2xf32>, %k: tensor<2x2xf32>, %v: tensor<2x1
   // CHECK: %[[SLICE:.*]] = tensor.extract_slice %{{.*}}[%{{.*}}, 0, %{{.*}}] [1, 2, 1] [1, 1, 1] : tensor<1x2x2xf32> to tensor<1x2x1xf32>
   // CHECK: tensor.collapse_shape %[[SLICE]] {{\[\[}}0], [1, 2]] : tensor<1x2x1xf32> into tensor<1x2xf32>
   %o = attn.attention %q, %k, %v, %scale
-    maps [affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, dqk, g)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dv)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, g, dv)>]
+    maps [affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, dqk, g)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dv)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, g, dv)>] {attn.schedule = #attn.schedule<keys = 24, queries = 8>}
     : tensor<1x2x2xf32>, tensor<2x2xf32>, tensor<2x1xf32> -> tensor<1x2x1xf32>
   return %o : tensor<1x2x1xf32>
 }
