@@ -36,7 +36,8 @@ func.func @embed(%x: tensor<?x{WIDTH}xf32> {{attn.name = "x", attn.dims = ["toke
   %layers = arith.constant {LAYERS} : index
   %zero = arith.constant 0.0 : f32
   %m = tensor.dim %x, %c0 : tensor<?x{WIDTH}xf32>
-  %y = scf.for %i = %c0 to %layers step %c1 iter_args(%at = %x) -> (tensor<?x{WIDTH}xf32>) {{
+  %start = math.tanh %x : tensor<?x{WIDTH}xf32>
+  %y = scf.for %i = %c0 to %layers step %c1 iter_args(%at = %start) -> (tensor<?x{WIDTH}xf32>) {{
     %up = attn.parameter_slice @up[%i] : tensor<{EXPERTS}x{WIDTH}x{INNER}xf32>
     %down = attn.parameter_slice @down[%i] : tensor<{EXPERTS}x{INNER}x{WIDTH}xf32>
     %gates = attn.parameter_slice @gates[%i] : tensor<{EXPERTS}xf32>
@@ -93,6 +94,7 @@ func.func @embed(%x: tensor<?x{WIDTH}xf32> {{attn.name = "x", attn.dims = ["toke
 def by_numpy(weights, x):
     """The model in float64, its parameters cut from the checkpoint's tensors by hand."""
     w = {name: value.astype(np.float64) for name, value in weights.items()}
+    x = np.tanh(x)
     for i in range(LAYERS):
         parts = []
         for e in range(EXPERTS):
@@ -137,4 +139,13 @@ for target in ("cpu", "generic"):
         model.run("embed", [packed_model.placed(x), *placed.values()], (rows,), 2)
         for name, got in placed.items():
             checks.near(f"{target}: {name} of {rows} rows", got, expected[rows][name], 1e-5)
+
+# A tensor of another shape is one line that names it, its shapes, and the steps; nothing is written.
+wrong, library = scratch / "wrong", scratch / "wrong.so"
+packed_model.write_weights(wrong, weights | {"1.down": weights["1.down"][:, :, 1:]})
+shapes = f"tensor '1.down' is [{INNER}, {EXPERTS}, {2 * WIDTH - 1}], expected [{INNER}, {EXPERTS}, {2 * WIDTH}], which slice<dim = 2, {WIDTH} to {2 * WIDTH}>, transpose<1, 0, 2>, scale<"
+done = subprocess.run([tools.raptc, text, f"--weights={wrong}", "-o", library], capture_output=True, text=True)
+assert done.returncode == 1 and shapes in done.stderr and done.stderr.count("\n") == 1 and not list(scratch.glob("wrong?*")), done.stderr
+done = subprocess.run([tools.reference, text, "--entry=embed", f"--weights={wrong}", f"--input=x={scratch}/x.npy", f"--output=y={scratch}/z.npy"], capture_output=True, text=True)
+assert done.returncode == 1 and shapes in done.stderr, done.stderr
 checks.finish()
