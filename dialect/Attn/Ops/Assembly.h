@@ -106,12 +106,13 @@ inline void printFrequencies(mlir::OpAsmPrinter &printer, mlir::Operation *, mli
   printer << ']';
 }
 
-/// custom<Join>($join): `concat<dim = D>`, `stack<dim = D>`, or nothing.
-inline mlir::ParseResult parseJoin(mlir::OpAsmParser &parser, JoinAttr &join) {
+/// custom<JoinedSources>($join, $sources): the sources, behind `concat<dim = D>` or `stack<dim = D>` where they are
+/// joined.
+inline mlir::ParseResult parseJoinedSources(mlir::OpAsmParser &parser, JoinAttr &join, mlir::ArrayAttr &sources) {
   llvm::StringRef kind;
   const llvm::SMLoc at = parser.getCurrentLocation();
   if (mlir::failed(parser.parseOptionalKeyword(&kind)))
-    return mlir::success();
+    return parser.parseAttribute(sources);
   const std::optional<JoinKind> known = symbolizeJoinKind(kind);
   int64_t dim = 0;
   if (!known)
@@ -120,11 +121,12 @@ inline mlir::ParseResult parseJoin(mlir::OpAsmParser &parser, JoinAttr &join) {
       parser.parseGreater())
     return mlir::failure();
   join = JoinAttr::get(parser.getContext(), *known, dim);
-  return mlir::success();
+  return parser.parseAttribute(sources);
 }
-inline void printJoin(mlir::OpAsmPrinter &printer, mlir::Operation *, JoinAttr join) {
+inline void printJoinedSources(mlir::OpAsmPrinter &printer, mlir::Operation *, JoinAttr join, mlir::ArrayAttr sources) {
   if (join)
-    printer.printStrippedAttrOrType(join);
+    printer << stringifyJoinKind(join.getKind()) << "<dim = " << join.getDim() << "> ";
+  printer << sources;
 }
 
 } // namespace rapt::attn

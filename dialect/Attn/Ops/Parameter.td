@@ -63,7 +63,7 @@ def Attn_ParameterOp : Attn_Op<"parameter", [Attn_StaysInTiles, Attn_StaysInHost
                        DefaultValuedAttr<I64Attr, "0">:$first_layer, OptionalAttr<Attn_JoinAttr>:$join,
                        TypedArrayAttrBase<Attn_SourceAttr, "sources">:$sources,
                        OptionalAttr<Attn_LayoutAttr>:$layout, OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$stride);
-  let assemblyFormat = "$sym_name (`layers` $layers^)? `:` $type `from` custom<Join>($join) $sources attr-dict";
+  let assemblyFormat = "$sym_name (`layers` $layers^)? `:` $type `from` custom<JoinedSources>($join, $sources) attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The type of one layer's slice.

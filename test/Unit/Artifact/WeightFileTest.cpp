@@ -22,7 +22,7 @@ protected:
     parameters.resize(1);
     parameters[0].name = "w";
     parameters[0].shape = {3000, 1000};
-    parameters[0].sources = {{"w"}};
+    parameters[0].sources = {{"w", {3000, 1000}}};
     assignOffsets(parameters);
   }
   void TearDown() override { std::filesystem::remove_all(folder); }
