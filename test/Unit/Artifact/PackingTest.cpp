@@ -2,6 +2,7 @@
 #include "DrawnSources.h"
 #include "MemoryReader.h"
 #include "lib/Artifact/Conversion.h"
+#include "lib/Artifact/SourceView.h"
 #include "lib/Artifact/WeightPacker.h"
 #include "lib/Support/File.h"
 #include <atomic>
@@ -352,6 +353,21 @@ TEST(Packing, ValuesBeyondF16AreToldNotClamped) {
   EXPECT_EQ(small.failure(), "");
   small.parameters[0].storage = DType::F16;
   EXPECT_EQ(small.failure(), "tensor 'w.0' holds a finite value too large for f16; compile with another --dtype");
+}
+
+TEST(Packing, StepsThatNoStridesExpressAreMade) {
+  for (const std::vector<Transform> &steps :
+       {std::vector<Transform>{Transpose{{1, 0}}, Reshape{{2, 3}}, Transpose{{1, 0}}},
+        std::vector<Transform>{Transpose{{1, 0}}, Reshape{{6}}, Slice{0, 1, 5}, Reshape{{2, 2}}}}) {
+    Small small;
+    std::vector<float> values = {1, 2, 3, 4, 5, 6};
+    std::memcpy(small.reader.bytesOf("w.0").data(), values.data(), 24);
+    Source &source = small.parameters[0].sources[0] = {"w.{layer}", {2, 3}, steps};
+    ASSERT_FALSE(SourceView::create(source)->isStrided()) << textOf(steps);
+    small.parameters[0].shape = *shapeOf(source);
+    assignOffsets(small.parameters);
+    expectSame(small.parameters, small.reader, 1);
+  }
 }
 
 TEST(Packing, StepsThatMakeValuesInfiniteAreTold) {
