@@ -231,9 +231,9 @@ LogicalResult ScaleAttr::verify(EmitError emitError, APFloat factor) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult SourceAttr::verify(EmitError emitError, StringRef, DenseI64ArrayAttr shape,
-                                 ArrayRef<SourceTransformInterface> transforms) {
-  if (llvm::any_of(transforms, [](SourceTransformInterface transform) { return !transform; }))
-    return emitError() << "a source's transform is missing";
+                                 [[maybe_unused]] ArrayRef<SourceTransformInterface> transforms) {
+  assert(llvm::all_of(transforms, [](SourceTransformInterface transform) { return bool(transform); }) &&
+         "a transform is null");
   return shape ? verifyShape(emitError, shape.asArrayRef()) : success();
 }
 

@@ -186,6 +186,38 @@ Status runCleanUp(llvm::Module &module, llvm::TargetMachine &machine, const Prog
   return {};
 }
 
+/// Whether code generation may compute the function's numbers of bf16 in f32 and cast them back: it does so even for a
+/// select of two.
+bool castsToBf16(const llvm::Function &function) {
+  for (const llvm::BasicBlock &block : function)
+    for (const llvm::Instruction &instruction : block)
+      if (instruction.getType()->getScalarType()->isBFloatTy() &&
+          !llvm::isa<llvm::LoadInst, llvm::BitCastInst, llvm::ExtractElementInst>(instruction))
+        return true;
+  return false;
+}
+
+/// Defines the function that LLVM calls for a cast to bf16 on a CPU without an instruction for it: round to nearest,
+/// ties to even, and a NaN stays quiet. A library of the compiler has it otherwise, which generated code does not link.
+void defineBf16Cast(llvm::Module &module, llvm::StringRef features) {
+  auto user = llvm::find_if(module, castsToBf16);
+  if (user == module.end() || features.contains("+avx512bf16"))
+    return;
+  llvm::IRBuilder<> b(module.getContext());
+  auto *type = llvm::FunctionType::get(b.getBFloatTy(), {b.getFloatTy()}, false);
+  auto *function = llvm::Function::Create(type, llvm::GlobalValue::WeakAnyLinkage, "__truncsfbf2", module);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  function->setAttributes(llvm::AttributeList().addFnAttributes(
+      module.getContext(), llvm::AttrBuilder(module.getContext(), user->getAttributes().getFnAttrs())));
+  b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", function));
+  llvm::Value *number = function->getArg(0), *bits = b.CreateBitCast(number, b.getInt32Ty());
+  llvm::Value *isOdd = b.CreateAnd(b.CreateLShr(bits, 16), 1);
+  llvm::Value *rounded = b.CreateLShr(b.CreateAdd(bits, b.CreateAdd(isOdd, b.getInt32(0x7fff))), 16);
+  llvm::Value *quiet = b.CreateOr(b.CreateLShr(bits, 16), 0x40);
+  llvm::Value *result = b.CreateSelect(b.CreateFCmpUNO(number, number), quiet, rounded);
+  b.CreateRet(b.CreateBitCast(b.CreateTrunc(result, b.getInt16Ty()), b.getBFloatTy()));
+}
+
 Error noGenerator(const Machine &machine) { return Error{"no code generator for " + machine.triple + " in this LLVM"}; }
 
 } // namespace
@@ -267,7 +299,9 @@ Status host::optimize(Code &code, const Machine &machine, const ProgressCallback
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyModule(*code.module, &stream))
     return Error{"generated LLVM IR is not valid: " + problem};
-  return runCleanUp(*code.module, *generator, onFunctions);
+  Status cleaned = runCleanUp(*code.module, *generator, onFunctions);
+  defineBf16Cast(*code.module, featureString(machine));
+  return cleaned;
 }
 
 Status host::emit(Code &code, const Machine &machine, Output output, llvm::raw_pwrite_stream &out,
