@@ -135,7 +135,10 @@ rapt_status loadLibrary(rapt_module &module, const char *path, const Report &rep
   snprintf(symbol, sizeof symbol, "%s_module", module.manifest->name.c_str());
   module.artifact = static_cast<const rapt_artifact *>(dlsym(module.library, symbol));
   if (!module.artifact)
-    return report.fail(RAPT_BAD_FILE, "%s: has no symbol %s, which its manifest names", path, symbol);
+    return report.fail(
+        RAPT_BAD_FILE,
+        "%s: has no symbol %s: a library of kernels has none, and is linked by the program that calls them", path,
+        symbol);
   if (rapt_status status = checkTable(*module.artifact, path, report))
     return status;
   if (module.artifact->manifest_size != module.manifestBytes ||
