@@ -76,7 +76,7 @@ function(rapt_use_jemalloc name)
   endif()
 endfunction()
 
-# libstdc++ is inside a product, except with ThreadSanitizer: it only sees the guards of local statics in a shared libstdc++, and
+# libstdc++ is inside of what is installed, except with ThreadSanitizer: it only sees the guards of local statics in a shared libstdc++, and
 # reports their initialization as a race otherwise.
 set(RAPT_STATIC_LIBSTDCXX -static-libstdc++ -static-libgcc)
 set(RAPT_ARCHIVED_LIBSTDCXX libstdc++.a libgcc_eh.a)

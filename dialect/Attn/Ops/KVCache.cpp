@@ -32,23 +32,30 @@ LogicalResult KVAppendOp::inferReturnTypes(MLIRContext *, std::optional<Location
   return success();
 }
 
+/// The segment of layers that an append or a view names; null where the op has materialized memory.
+template <typename Op> static FailureOr<const KVSegment *> verifiedSegment(Op op) {
+  if (failed(verifyMemory(op, op.getCache().getType(), op.getValueCache(), op.getSegment())))
+    return failure();
+  auto cache = dyn_cast<KVCacheType>(op.getCache().getType());
+  const KVSegment *segment = cache ? segmentOf(op, cache, op.getSegment()) : nullptr;
+  if (cache && !segment)
+    return failure();
+  return segment;
+}
+
 LogicalResult KVAppendOp::verify() {
   auto key = cast<RankedTensorType>(getKey().getType()), value = cast<RankedTensorType>(getValue().getType());
   if (key.getRank() != 3 || value.getRank() != 3 || key.getShape().drop_back() != value.getShape().drop_back() ||
       key.getElementType() != value.getElementType())
     return emitOpError() << "needs keys and values [tokens, heads, channels] of the same tokens, heads and element "
                          << "type, found " << key << " and " << value;
-  if (failed(verifyMemory(*this, getCache().getType(), getValueCache(), getSegment())))
-    return failure();
-  auto cache = dyn_cast<KVCacheType>(getCache().getType());
-  if (!cache)
-    return success();
-  const KVSegment *segment = segmentOf(*this, cache, getSegment());
-  if (!segment)
-    return failure();
-  for (auto [type, part, name] : {std::tuple(key, segment->keys, "key "), std::tuple(value, segment->values, "value ")})
-    if (type.getDimSize(1) != segment->heads || type.getDimSize(2) != part.channels)
-      return emitOpError() << name << type << " does not fit " << cache;
+  FailureOr<const KVSegment *> found = verifiedSegment(*this);
+  if (failed(found) || !*found)
+    return LogicalResult(found);
+  const KVSegment &segment = **found;
+  for (auto [type, part, name] : {std::tuple(key, segment.keys, "key "), std::tuple(value, segment.values, "value ")})
+    if (type.getDimSize(1) != segment.heads || type.getDimSize(2) != part.channels)
+      return emitOpError() << name << type << " does not fit " << getCache().getType();
   return success();
 }
 
@@ -57,18 +64,14 @@ LogicalResult KVViewOp::verify() {
   if (keys.getRank() != 4 || values.getRank() != 4)
     return emitOpError() << "gives keys and values [rows, positions, heads, channels], found " << keys << " and "
                          << values;
-  if (failed(verifyMemory(*this, getCache().getType(), getValueCache(), getSegment())))
-    return failure();
-  auto cache = dyn_cast<KVCacheType>(getCache().getType());
-  if (!cache)
-    return success();
-  const KVSegment *segment = segmentOf(*this, cache, getSegment());
-  if (!segment)
-    return failure();
-  for (auto [type, part] : {std::pair(keys, segment->keys), std::pair(values, segment->values)})
-    if (type.getDimSize(2) != segment->heads || type.getDimSize(3) != part.channels ||
+  FailureOr<const KVSegment *> found = verifiedSegment(*this);
+  if (failed(found) || !*found)
+    return LogicalResult(found);
+  const KVSegment &segment = **found;
+  for (auto [type, part] : {std::pair(keys, segment.keys), std::pair(values, segment.values)})
+    if (type.getDimSize(2) != segment.heads || type.getDimSize(3) != part.channels ||
         type.getElementType() != part.viewElement())
-      return emitOpError() << "result " << type << " does not fit " << cache;
+      return emitOpError() << "result " << type << " does not fit " << getCache().getType();
   return success();
 }
 

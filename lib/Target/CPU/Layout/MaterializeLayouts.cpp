@@ -221,6 +221,7 @@ ChannelCounts countChannels(ModuleOp module) {
 struct Logical {
   RankedTensorType type;
   int64_t group = 0;
+  bool keepsZeros = true; ///< of the op that makes it
 };
 using LogicalTypes = llvm::DenseMap<Value, Logical>;
 
@@ -231,10 +232,11 @@ LogicalTypes logicalTypes(ModuleOp module) {
     if (!type)
       return;
     Operation *op = value.getDefiningOp();
-    const bool needsGroup = (op && !cpu::keepsZeros(op)) || llvm::any_of(value.getUsers(), [](Operation *user) {
-                              return isUpstream(user) || isa<func::ReturnOp>(user);
-                            });
-    types[value] = {type, needsGroup ? columnGroup(value) : 0};
+    const bool keepsZeros = !op || cpu::keepsZeros(op);
+    const bool needsGroup = !keepsZeros || llvm::any_of(value.getUsers(), [](Operation *user) {
+      return isUpstream(user) || isa<func::ReturnOp>(user);
+    });
+    types[value] = {type, needsGroup ? columnGroup(value) : 0, keepsZeros};
   };
   module.walk([&](Operation *op) {
     llvm::for_each(op->getResults(), take);
@@ -261,7 +263,7 @@ bool isMadeUpstream(Value value) {
 LogicalResult cutOperands(Operation *op, const LogicalTypes &logical) {
   ImplicitLocOpBuilder b(op->getLoc(), op);
   for (OpOperand &operand : op->getOpOperands()) {
-    auto [type, group] = logical.lookup(operand.get());
+    auto [type, group, keepsZeros] = logical.lookup(operand.get());
     if (!type || type == operand.get().getType())
       continue;
     if (auto dim = dyn_cast<tensor::DimOp>(op))
@@ -395,13 +397,11 @@ void adaptYield(scf::ForOp loop) {
 
 /// The padding of a result is zero, whatever its op writes there.
 void zeroPadding(Operation *op, LogicalTypes &logical) {
-  if (op->getNumResults() != 1 || cpu::keepsZeros(op))
-    return;
-  Value result = op->getResult(0);
+  Value result = op->getNumResults() == 1 ? Value(op->getResult(0)) : Value();
   const Logical before = logical.lookup(result);
-  auto type = cast<RankedTensorType>(result.getType());
-  if (type == before.type)
+  if (before.keepsZeros || result.getType() == before.type)
     return;
+  auto type = cast<RankedTensorType>(result.getType());
   ImplicitLocOpBuilder b(op->getLoc(), op->getContext());
   b.setInsertionPointAfter(op);
   const int64_t columns = type.getShape().back(), group = before.group;
