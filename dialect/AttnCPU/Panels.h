@@ -7,6 +7,8 @@ namespace rapt::attn_cpu {
 
 /// Columns of a packed panel (nr), to which every packed layout is padded; the weight file's panels have as many.
 inline constexpr int64_t kPanel = artifact::panelWidth;
+/// Bytes of a cache line.
+inline constexpr int64_t kLineBytes = 64;
 constexpr int64_t padToPanel(int64_t n) { return artifact::padToPanel(n); }
 
 /// Whether panels are VNNI-packed: of bf16, [columns/32, rows/2, 64], with two consecutive elements of a column

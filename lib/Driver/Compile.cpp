@@ -16,6 +16,7 @@
 #include "lib/Import/Import.h"
 #include "lib/InitAll.h"
 #include "lib/Support/File.h"
+#include "lib/Support/Spelling.h"
 #include "lib/Target/Targets.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -114,8 +115,13 @@ bool Compilation::prepare() {
   Expected<std::vector<host::Machine>> machines = host::Machine::makeAll(*triple, options.cpus, options.attributes);
   if (!machines)
     return fail(WrongUsage, machines.error().message);
+  const Target &target = *targetNamed(options.target);
+  if (llvm::ArrayRef<llvm::StringRef> units = target.emulatedUnits();
+      !options.emulate.empty() && !llvm::is_contained(units, options.emulate))
+    return fail(WrongUsage, units.empty() ? "--emulate: the target " + options.target + " emulates no instructions"
+                                          : invalidValue(options.emulate, "--emulate", llvm::join(units, ", ")));
   for (host::Machine &machine : *machines) {
-    TargetInfo capabilities = targetNamed(options.target)->capabilities(machine, options.emulate);
+    TargetInfo capabilities = target.capabilities(machine, options.emulate);
     capabilities.target = options.target; // as text of a target's stage has it
     variants.push_back({machine, std::move(capabilities)});
   }

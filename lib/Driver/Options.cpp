@@ -26,7 +26,6 @@ constexpr std::string_view cacheTypes[] = {"auto", "f32", "bf16", "f16", "int8"}
 constexpr std::string_view quantizations[] = {"none", "w8a8", "w8", "w4"};
 constexpr std::string_view groupSizes[] = {"32", "64", "128"};
 constexpr std::string_view progressModes[] = {"auto", "always", "never"};
-constexpr std::string_view matrixUnits[] = {"amx", "bf16"};
 
 struct Option {
   OptionName name;
@@ -208,9 +207,9 @@ constexpr Option table[] = {
      setText<&Options::remarks>},
     {{"dump-dir", "", "DIR", "write the IR after every stage there"}, setDumpDirectory},
     {{"save-temps", "", nullptr, "keep the text of every stage", true}, setFlag<&Options::saveTemps>},
-    {{"emulate", "", "UNIT",
-      "matmuls as for a CPU with amx or avx512bf16, whose instructions are emulated by vector code", true},
-     setChoice<&Options::emulate, matrixUnits>},
+    {{"emulate", "", "UNIT", "matmuls as for a machine with these matrix instructions, which vector code emulates",
+      true},
+     setText<&Options::emulate>},
     {{"inject-fault", "", "KIND@PLACE",
       "for tests: fail or verify (a pass), abort, segv, overflow or wait, at a stage, read, pack or object", true},
      setText<&Options::fault>},
@@ -319,6 +318,7 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
   if (!read)
     return usage(read.error().message);
   Options options;
+  options.target = targets[0];
   for (const auto &[name, text, hasValue] : *read) {
     if (!name && !options.input.empty())
       return usage("two inputs: '" + json::printable(options.input) + "' and '" + json::printable(text) + "'");

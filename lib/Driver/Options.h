@@ -11,11 +11,12 @@ namespace rapt::driver {
 struct Options {
   std::string program; ///< argv[0]
   std::string input, output;
-  std::string emit; ///< a stage's name, or asm, obj, so, a; never empty after parsing
-  std::string target = "cpu", triple, attributes, dtype = "auto", cacheDtype = "auto", activations, quantize = "none",
-              weights, saveWeights, prefix, dumpDirectory, remarks, progress = "auto";
+  std::string emit;   ///< a stage's name, or asm, obj, so, a; never empty after parsing
+  std::string target; ///< one of Targets.def; never empty after parsing
+  std::string triple, attributes, dtype = "auto", cacheDtype = "auto", activations, quantize = "none", weights,
+                                  saveWeights, prefix, dumpDirectory, remarks, progress = "auto";
   std::vector<std::string> cpus; ///< one variant of the code for each; empty: the default of the triple
-  std::string emulate;           ///< amx or bf16, or empty
+  std::string emulate;           ///< matrix instructions of the target, or empty
   std::string fault;             ///< KIND@PLACE, see FaultInjection.h
   /// --mcpu=help instead of names.
   bool listCpus = false;

@@ -31,8 +31,11 @@ public:
   /// As `--target` and attn.target name it.
   virtual llvm::StringRef name() const = 0;
 
-  /// The capabilities of a machine that the passes of this target may use. `emulated` names the matrix instructions
-  /// that other code takes the place of, "amx" or "bf16"; empty: none.
+  /// The names of the matrix instructions that this target can emulate by other code, for tests.
+  virtual llvm::ArrayRef<llvm::StringRef> emulatedUnits() const { return {}; }
+
+  /// The capabilities of a machine that the passes of this target may use, as if it had the instructions `emulated`:
+  /// one of emulatedUnits(), or empty.
   virtual TargetInfo capabilities(const host::Machine &machine, llvm::StringRef emulated) const = 0;
 
   /// Sequences of a recurrence that share one read of its weight per time step: what its cost depends on.

@@ -11,11 +11,8 @@
 
 namespace rapt {
 
-/// Bytes of a cache line, on all targets.
-inline constexpr int64_t kLineBytes = 64;
-
 struct TargetInfo {
-  std::string target = "cpu"; ///< name of the target, as in --target
+  std::string target; ///< its name, as in --target; empty: a module of none
 #define RAPT_NUMBER(field, name, value) int64_t field = value;
 #define RAPT_FLAG(field, name) bool field = false;
 #include "lib/TargetInfo/Capabilities.def"

@@ -303,7 +303,7 @@ def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
     `module attributes {attn.target = {bf16_dot, target = "cpu", vector_bytes = 64 : i64, vector_registers = 16 : i64}}`.
   }];
   let options = [
-    Option<"target", "target", "std::string", "\"cpu\"", "Name of the target, as in --target">,
+    Option<"target", "target", "std::string", "", "Name of the target, as in --target">,
     ListOption<"capabilities", "capabilities", "std::string", "What the machine has beyond the defaults">
   ];
 }

@@ -19,6 +19,10 @@ struct SetTarget : rapt::impl::AttnSetTargetBase<SetTarget> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
+    if (target.empty()) {
+      getOperation().emitError() << "no target given: target=NAME, as in --target";
+      return signalPassFailure();
+    }
     TargetInfo info;
     info.target = target;
     for (const std::string &capability : capabilities)

@@ -2,11 +2,12 @@
 
 import os
 import pickle
+import resource
 import signal
 import subprocess
 import traceback
 
-SECONDS = 120  # of any process
+SECONDS = 120  # of processor time, of any process: other work may leave it little of the machine
 
 
 class Outcome:
@@ -41,8 +42,17 @@ def failed(kind, why):
 
 
 def run(command, timeout=SECONDS, **options):
-    """The finished process of a command, which reads nothing."""
-    return subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, **options)
+    """The finished process of a command, which reads nothing. TimeoutExpired where it takes more than `timeout` seconds of processor time,
+    or 20 times as long."""
+    def bound():
+        if timeout:
+            resource.setrlimit(resource.RLIMIT_CPU, (timeout, timeout))  # SIGKILL, which no handler sees
+
+    done = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=timeout and 20 * timeout, preexec_fn=bound, **options)
+    if done.returncode == -signal.SIGKILL and timeout:
+        raise subprocess.TimeoutExpired(command, timeout)
+    return done
 
 
 def in_child(work):

@@ -19,6 +19,7 @@
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/AMX/Transforms.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -93,6 +94,11 @@ class CPUTarget : public Target {
 public:
   StringRef name() const override { return "cpu"; }
 
+  llvm::ArrayRef<StringRef> emulatedUnits() const override {
+    static constexpr StringRef units[] = {"amx", "bf16"};
+    return units;
+  }
+
   TargetInfo capabilities(const host::Machine &machine, StringRef emulated) const override {
     TargetInfo info;
     info.vectorBytes = machine.vectorBytes();
@@ -156,7 +162,7 @@ public:
   }
 
   void registerDialects(DialectRegistry &registry) const override {
-    registry.insert<attn_cpu::AttnCPUDialect>();
+    registry.insert<attn_cpu::AttnCPUDialect, amx::AMXDialect>();
     registerBufferizableOps(registry);
     registerConvertAMXToLLVMInterface(registry);
   }

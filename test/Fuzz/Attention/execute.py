@@ -261,7 +261,7 @@ def compile_once(tools, mode, batch, folder):
     try:
         done = run([tools.raptc, source, "-j1", "-o", library, *mode.options])
     except subprocess.TimeoutExpired:
-        return None, {name: failed("compiler", f"the compiler takes more than {SECONDS} s") for name in batch} if len(batch) == 1 else {}
+        return None, {name: failed("compiler", f"the compiler takes more than {SECONDS} s of processor time") for name in batch} if len(batch) == 1 else {}
     if done.returncode == 0:
         return library, read_header((folder / "batch.h").read_text())
     blamed = {}
@@ -322,7 +322,7 @@ def check(tools, mode, batch, folder):
             try:
                 outcomes[name] = check_one(tools, mode, case, name, library, headers[name], folder)
             except subprocess.TimeoutExpired:
-                outcomes[name] = failed("reference", f"the reference takes more than {SECONDS} s")
+                outcomes[name] = failed("reference", f"the reference takes more than {SECONDS} s of processor time")
             except Exception:
                 outcomes[name] = failed("generator", traceback.format_exc())
     return outcomes

@@ -47,7 +47,7 @@ def must(kind, command):
     try:
         done = run(command)
     except subprocess.TimeoutExpired:
-        return failed(kind, f"{Path(str(command[0])).name} takes more than {SECONDS} s")
+        return failed(kind, f"{Path(str(command[0])).name} takes more than {SECONDS} s of processor time")
     if done.returncode == 0:
         return done.stdout
     message = (done.stderr.strip() or done.stdout.strip())[-800:]

@@ -18,7 +18,7 @@ namespace rapt {
 } // namespace rapt
 
 using namespace mlir;
-using rapt::kLineBytes;
+using rapt::attn_cpu::kLineBytes;
 using rapt::attn_cpu::kPanel;
 using rapt::cpu::CopySchedule;
 using rapt::cpu::moduleSchedule;

@@ -29,6 +29,7 @@ using namespace rapt;
 using namespace rapt::tile;
 using namespace rapt::cpu;
 using attn_cpu::kPanel;
+using rapt::attn_cpu::kLineBytes;
 
 namespace {
 

@@ -1,6 +1,7 @@
 //===- MatmulPrefetch.cpp - Prefetches of a micro-kernel tile ------------------------------===//
 #include "lib/Target/CPU/Codegen/MatmulPrefetch.h"
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -8,6 +9,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::cpu;
+using rapt::attn_cpu::kLineBytes;
 using tile::index;
 
 namespace {

@@ -1,5 +1,6 @@
 //===- MicroKernelTile.cpp - The part of a matmul that registers hold ----------------------===//
 #include "lib/Target/CPU/Codegen/MicroKernelTile.h"
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Codegen/Bf16Instructions.h"
 #include "lib/Target/CPU/Codegen/MatmulPrefetch.h"
 #include "lib/Target/CPU/Tile/Tile.h"
@@ -8,6 +9,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::cpu;
+using rapt::attn_cpu::kLineBytes;
 using namespace rapt::tile;
 
 namespace {

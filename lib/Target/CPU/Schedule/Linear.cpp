@@ -59,7 +59,7 @@ constexpr int64_t kMostTiles = 8, kMostTileRows = 64, kMostTaskRows = 1024, kMos
 
 /// The largest depth of equal k blocks of whole cache lines, whose elements take `bytes`; none where k is taken whole.
 std::optional<int64_t> depthOfBlock(int64_t k, int64_t bytes) {
-  const int64_t line = kLineBytes / bytes;
+  const int64_t line = attn_cpu::kLineBytes / bytes;
   for (int64_t depth = kMostOfBlock / bytes; k * bytes >= kLeastRowBytes && depth >= kLeastOfBlock / bytes;
        depth -= line)
     if (k % depth == 0)

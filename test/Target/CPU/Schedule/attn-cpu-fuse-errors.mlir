@@ -1,5 +1,5 @@
-// RUN: rapt-opt %s --attn-set-target=capabilities=vector_bytes=64,bf16_dot --attn-cpu-schedule --attn-verify-laid-out --verify-diagnostics --split-input-file
-// RUN: rapt-opt %s --attn-set-target=capabilities=vector_bytes=64,bf16_dot --attn-cpu-schedule --attn-cpu-tile --verify-diagnostics --split-input-file
+// RUN: rapt-opt %s --attn-set-target="target=cpu capabilities=vector_bytes=64,bf16_dot" --attn-cpu-schedule --attn-verify-laid-out --verify-diagnostics --split-input-file
+// RUN: rapt-opt %s --attn-set-target="target=cpu capabilities=vector_bytes=64,bf16_dot" --attn-cpu-schedule --attn-cpu-tile --verify-diagnostics --split-input-file
 
 // A fusion is input as any other text: one that is not legal is one error, which says why. The passes below trust it.
 func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %c: tensor<?x32xf32>) -> tensor<?x64xf32> {

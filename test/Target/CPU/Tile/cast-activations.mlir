@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-set-target=capabilities=vector_bytes=64,bf16_dot --attn-cpu-schedule --attn-cpu-tile --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-set-target="target=cpu capabilities=vector_bytes=64,bf16_dot" --attn-cpu-schedule --attn-cpu-tile --split-input-file | FileCheck %s
 
 // A norm that matmuls alone read writes its rows in bf16, once.
 // CHECK-LABEL: @norm
