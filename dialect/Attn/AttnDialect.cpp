@@ -4,9 +4,10 @@
 // dialect as a whole: its types and its discardable attributes.
 //
 //===----------------------------------------------------------------------===//
-#include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Elementwise.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -55,6 +56,7 @@ void AttnDialect::initialize() {
 #define GET_OP_LIST
 #include "dialect/Attn/AttnOps.cpp.inc"
       >();
+  attachInterfaces(getContext());
 }
 
 void AttnDialect::registerTypes() {

@@ -20,7 +20,7 @@ def Attn_Dialect : Dialect {
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
   let extraClassDeclaration = [{
     /// Module attribute: the stage the module is at ("imported", "canonical", "tiled", "backend").
     static constexpr ::llvm::StringLiteral stageAttr = "attn.stage";

@@ -27,6 +27,7 @@ def Attn_CostOpInterface : OpInterface<"CostOpInterface"> {
     InterfaceMethod<"Tells `model` what the op computes and moves.",
       "void", "addCosts", (ins "::rapt::attn::CostModel &":$model), "", "model.moveAll($_op);">
   ];
+  let extraClassOf = "return ::rapt::attn::hasInterfaces($_op);";
 }
 /// An op that reads its operands and writes its results, each once, and whose arithmetic does not matter.
 defvar Attn_MovesAll = DeclareOpInterfaceMethods<Attn_CostOpInterface>;
@@ -57,6 +58,7 @@ def Attn_ChannelsOpInterface : OpInterface<"ChannelsOpInterface"> {
     InterfaceMethod<"Whether a layout has padded channels that the op tells apart from those that count.",
       "bool", "isPadded", (ins), "", "return false;">
   ];
+  let extraClassOf = "return ::rapt::attn::hasInterfaces($_op);";
 }
 class Attn_HasChannels<list<string> own = []> : DeclareOpInterfaceMethods<Attn_ChannelsOpInterface, own>;
 
@@ -88,12 +90,13 @@ def Attn_EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
   let cppNamespace = "::rapt::attn";
   let description = [{
     An elementwise op that can be fused into a matmul's epilogue: one operand is the matmul's result, the others are
-    read at the same element.
+    read at the same element. Arithmetic of upstream has it on matrices of floats (Elementwise.cpp).
   }];
   let methods = [
     InterfaceMethod<"Emits the scalar computation for one element: `operands` are the f32 values of this op's operands.",
       "::mlir::Value", "emitScalar", (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$operands)>
   ];
+  let extraClassOf = "return ::rapt::attn::hasInterfaces($_op);";
 }
 
 /// Element types of activations and results. An op computes in f32 and rounds a result of 16 bits once.

@@ -22,6 +22,10 @@ using mlir::Location, mlir::MergeResult, mlir::ReductionTilingStrategy, mlir::Sm
 
 /// Checks the regions of an op with ScoreAndMaskOpInterface.
 mlir::LogicalResult verifyScoreAndMask(mlir::Operation *op);
+
+/// Whether `op` has the interfaces of this dialect that its name has. Arithmetic of upstream has them on matrices of
+/// floats, casts on any tensors of floats; on scalars and other tensors these ops have none.
+bool hasInterfaces(mlir::Operation *op);
 } // namespace rapt::attn
 
 #include "dialect/Attn/AttnInterfaces.h.inc"
@@ -46,6 +50,10 @@ template <typename Op> class ComputesElements : public mlir::OpTrait::TraitBase<
 #include "dialect/Attn/AttnOps.h.inc"
 
 namespace rapt::attn {
+/// Whether `op` is of this dialect, or arithmetic of upstream that has its interfaces.
+bool isAttnOp(mlir::Operation *op);
+/// Emits `tensor`, a tensor of floats, with elements of the type `element`: rounded to nearest, ties to even.
+mlir::Value emitCast(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value tensor, mlir::Type element);
 /// Whether a module holds bare kernels: functions on arrays of the caller, without a model and its parameters.
 bool isKernelModule(mlir::Operation *module);
 /// Emits `kind`(x) for an f32 scalar or vector with arith and math ops.

@@ -33,6 +33,7 @@ def AttnCPU_Dialect : Dialect {
   }];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::rapt::attn::AttnDialect"];
   let extraClassDeclaration = [{
     /// Attribute of `attn.attention`: its matmuls are bf16 dot products.
     static constexpr ::llvm::StringLiteral bf16MatmulAttr = "attn_cpu.bf16_matmul";

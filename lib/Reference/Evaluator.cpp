@@ -125,7 +125,7 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
   auto in = [&](unsigned i) -> const Tensor<S> & { return tensor(frame, op.getOperand(i)); };
   auto out = [&](FailureOr<Tensor<S>> value) { return set(frame, op.getResult(0), std::move(value)); };
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .template Case<attn::EmbeddingOp, attn::PoolRowsOp, attn::RMSNormOp, attn::GLUOp, attn::AddOp>(
+      .template Case<attn::EmbeddingOp, attn::PoolRowsOp, attn::RMSNormOp, attn::GLUOp>(
           [&](auto typed) { return out(evaluate(typed, in(0), in(1))); })
       .template Case<attn::LayerNormOp, attn::RopeOp, attn::ImageTokensOp>(
           [&](auto typed) { return out(evaluate(typed, in(0), in(1), in(2))); })
@@ -139,8 +139,8 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
       .Case([&](attn::EqualRowsOp typed) {
         return out(evaluate<S>(typed, integer(frame, typed.getRows()), integer(frame, typed.getLength())));
       })
-      .template Case<attn::ActivationOp, attn::CastOp, attn::MergeHeadsOp, attn::ColumnOp, attn::PatchesOp,
-                     attn::QuantizeRowsOp, attn::SinusoidsOp>(
+      .template Case<attn::ActivationOp, attn::MergeHeadsOp, attn::ColumnOp, attn::PatchesOp, attn::QuantizeRowsOp,
+                     attn::SinusoidsOp>(
 
           [&](auto typed) { return out(evaluate(typed, in(0))); })
       .Case([&](attn::SplitHeadsOp typed) {

@@ -98,24 +98,10 @@ template <typename S> Result<S> evaluate(attn::GLUOp op, const Tensor<S> &gate, 
   return result;
 }
 
-template <typename S> Result<S> evaluate(attn::AddOp op, const Tensor<S> &lhs, const Tensor<S> &rhs) {
-  if (lhs.shape != rhs.shape)
-    return op.emitOpError("has operands of different extents");
-  Tensor<S> result = lhs;
-  for (auto [x, y] : llvm::zip(result.floats, rhs.floats))
-    x += y;
-  return result;
-}
-
-/// The evaluator rounds every result to its type.
-template <typename S> Result<S> evaluate(attn::CastOp, const Tensor<S> &input) { return input; }
-
 #define INSTANTIATE(S)                                                                                                 \
-  template Result<S> evaluate(attn::CastOp, const Tensor<S> &);                                                        \
   template Result<S> evaluate(attn::LinearOp, const Tensor<S> &, const Tensor<S> &, Tensors<S>, ScalarProgram<S> *);   \
   template Result<S> evaluate(attn::ActivationOp, const Tensor<S> &);                                                  \
-  template Result<S> evaluate(attn::GLUOp, const Tensor<S> &, const Tensor<S> &);                                      \
-  template Result<S> evaluate(attn::AddOp, const Tensor<S> &, const Tensor<S> &);
+  template Result<S> evaluate(attn::GLUOp, const Tensor<S> &, const Tensor<S> &);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 
 } // namespace rapt::reference

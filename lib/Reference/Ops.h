@@ -65,8 +65,6 @@ Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &w
                    ScalarProgram<S> *epilogue);
 template <typename S> Result<S> evaluate(attn::ActivationOp op, const Tensor<S> &input);
 template <typename S> Result<S> evaluate(attn::GLUOp op, const Tensor<S> &gate, const Tensor<S> &up);
-template <typename S> Result<S> evaluate(attn::AddOp op, const Tensor<S> &lhs, const Tensor<S> &rhs);
-template <typename S> Result<S> evaluate(attn::CastOp op, const Tensor<S> &input);
 
 // Attention.cpp
 template <typename S> struct AttentionOperands {

@@ -25,7 +25,7 @@ int64_t rapt::columnGroup(Value value) {
       if (int64_t group = groupAt(user, sums[i]))
         return columnGroupOf(group);
       auto linear = dyn_cast<attn::LinearOp>(user);
-      if (isa<attn::AddOp>(user) || (linear && llvm::is_contained(linear.getExtras(), sums[i])))
+      if (isa<attn::EpilogueOpInterface>(user) || (linear && llvm::is_contained(linear.getExtras(), sums[i])))
         sums.insert(user->getResult(0));
     }
   return 0;

@@ -8,28 +8,29 @@ def AttnTensorsToLinalg : Pass<"attn-tensors-to-linalg", "::mlir::ModuleOp"> {
   let summary = "converts arithmetic on tensors, padding and concatenation to linalg and slices";
   let description = [{
     An importer may use ops of `arith` and `math` on tensors, `tensor.pad`, `tensor.concat` and `tensor.splat` for what attn has no op for. They become
-    `linalg` with scalar bodies, `linalg.fill` and `tensor.insert_slice`, by upstream's patterns, so that later passes see one form.
+    `linalg` with scalar bodies, `linalg.fill` and `tensor.insert_slice`, by upstream's patterns, so that later passes see one form. Arithmetic on
+    matrices of floats stays where it has attn's interfaces (`arith.addf`, `math.tanh`): later passes fuse and tile it as ops of attn.
 
     ```mlir
-    func.func @f(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
-      %y = math.exp %x : tensor<?x8xf32>
-      return %y : tensor<?x8xf32>
+    func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
+      %y = math.exp %x : tensor<?xf32>
+      return %y : tensor<?xf32>
     }
     ```
     becomes
     ```mlir
-    func.func @f(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
-      %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
-          ins(%x : tensor<?x8xf32>) outs(%x : tensor<?x8xf32>) {
+    func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
+      %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+          ins(%x : tensor<?xf32>) outs(%x : tensor<?xf32>) {
       ^bb0(%in: f32, %out: f32):
         %0 = math.exp %in : f32
         linalg.yield %0 : f32
-      } -> tensor<?x8xf32>
-      return %y : tensor<?x8xf32>
+      } -> tensor<?xf32>
+      return %y : tensor<?xf32>
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::rapt::attn::AttnDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AttnVerifyImported : Pass<"attn-verify-imported", "::mlir::ModuleOp"> {
@@ -41,7 +42,7 @@ def AttnVerifyImported : Pass<"attn-verify-imported", "::mlir::ModuleOp"> {
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["n"]}) -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["n"]}) attributes {attn.entry} {
-      %y = attn.add %x, %x : tensor<?x64xf32>
+      %y = arith.addf %x, %x : tensor<?x64xf32>
       return %y : tensor<?x64xf32>
     }
     attn.dim @n min 0 max 64
@@ -125,13 +126,13 @@ def AttnRequestAttentionOutputs : Pass<"attn-request-attention-outputs", "::mlir
 def AttnFuseEpilogues : Pass<"attn-fuse-epilogues"> {
   let summary = "fuses activations, gates and residual sums into the matmul that feeds them";
   let description = [{
-    `attn.activation`, `attn.glu` and `attn.add` whose operand is an `attn.linear` used only there become part of its epilogue
+    `attn.activation`, `attn.glu` and arithmetic (`arith.addf`) whose operand is an `attn.linear` used only there become part of its epilogue
     region, so that a matmul's result is touched once, while it is in registers. See lib/Transforms/Fusion/README.md.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
       %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
-      %z = attn.add %x, %y : tensor<?x64xf32>
+      %z = arith.addf %x, %y : tensor<?x64xf32>
       return %z : tensor<?x64xf32>
     }
     ```
@@ -147,7 +148,7 @@ def AttnFuseEpilogues : Pass<"attn-fuse-epilogues"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let dependentDialects = ["::rapt::attn::AttnDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
 def AttnInlineCalls : Pass<"attn-inline-calls", "::mlir::ModuleOp"> {
@@ -158,7 +159,7 @@ def AttnInlineCalls : Pass<"attn-inline-calls", "::mlir::ModuleOp"> {
 
     ```mlir
     func.func private @block(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
-      %y = attn.add %x, %x : tensor<?x64xf32>
+      %y = arith.addf %x, %x : tensor<?x64xf32>
       return %y : tensor<?x64xf32>
     }
     func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
@@ -169,7 +170,7 @@ def AttnInlineCalls : Pass<"attn-inline-calls", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
-      %y = attn.add %x, %x : tensor<?x64xf32>
+      %y = arith.addf %x, %x : tensor<?x64xf32>
       return %y : tensor<?x64xf32>
     }
     ```
@@ -220,7 +221,7 @@ def AttnDeclareKernels : Pass<"attn-declare-kernels", "::mlir::ModuleOp"> {
 
     ```mlir
     func.func @add(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<?x64xf32> {
-      %z = attn.add %x, %y : tensor<?x64xf32>
+      %z = arith.addf %x, %y : tensor<?x64xf32>
       return %z : tensor<?x64xf32>
     }
     ```
@@ -229,7 +230,7 @@ def AttnDeclareKernels : Pass<"attn-declare-kernels", "::mlir::ModuleOp"> {
     attn.dim @dim0 min 0 max 2147483647
     func.func @add(%x: tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "arg0"}, %y: tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "arg1"})
         -> (tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "out"}) attributes {attn.entry} {
-      %z = attn.add %x, %y : tensor<?x64xf32>
+      %z = arith.addf %x, %y : tensor<?x64xf32>
       return %z : tensor<?x64xf32>
     }
     ```
@@ -330,7 +331,7 @@ def AttnSelectActivations : Pass<"attn-select-activations", "::mlir::ModuleOp"> 
   let summary = "sets the element type of activations";
   let description = [{
     Activations of f32 become the given type, in functions, loops and calls alike. Arguments and results of entries keep theirs: an
-    op that can gives a result of an entry in f32, else there is an `attn.cast`. These stay f32, too: parameters and the cache, whose
+    op that can gives a result of an entry in f32, else there is an `arith.extf`. These stay f32, too: parameters and the cache, whose
     storage is another choice (`attn-select-storage`), tables of rotary embedding, states that are updated in their place,
     attention's weights, and extra operands of attention. Runs on the stage imported, whose text the reference evaluates.
 

@@ -8,6 +8,7 @@
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StageContract.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -82,8 +83,7 @@ private:
     Operation *op = value.getDefiningOp();
     if (isa<scf::ForOp, func::CallOp>(op))
       return true;
-    return isa<attn::AttnDialect>(op->getDialect()) &&
-           !isa<attn::ParameterSliceOp, attn::KVViewOp, attn::RotaryTableOp, attn::CastOp>(op);
+    return attn::isAttnOp(op) && !isa<attn::ParameterSliceOp, attn::KVViewOp, attn::RotaryTableOp, arith::ExtFOp>(op);
   }
 
   void add(Value value) {
@@ -114,10 +114,9 @@ private:
   void relate(Operation *op) {
     for (Value result : op->getResults())
       add(result);
-    if (!isa<attn::AttnDialect>(op->getDialect()) &&
-        !isa<scf::ForOp, scf::YieldOp, func::CallOp, func::ReturnOp, tensor::DimOp>(op))
+    if (!attn::isAttnOp(op) && !isa<scf::ForOp, scf::YieldOp, func::CallOp, func::ReturnOp, tensor::DimOp>(op))
       llvm::for_each(op->getOperands(), [&](Value operand) { keep(operand); }); // their types are their own
-    if (isa<attn::AttnDialect>(op->getDialect()))
+    if (attn::isAttnOp(op))
       for (OpOperand *operand : sameTyped(op))
         unite(operand->get(), op->getResult(0));
     llvm::TypeSwitch<Operation *>(op)
@@ -186,8 +185,7 @@ private:
     if (!isEntry(end->getParentOp()))
       return;
     for (Value value : end.getOperands())
-      if (Operation *op = value.getDefiningOp();
-          op && value.hasOneUse() && isa<attn::AttnDialect>(op->getDialect()) && sameTyped(op).empty())
+      if (Operation *op = value.getDefiningOp(); op && value.hasOneUse() && attn::isAttnOp(op) && sameTyped(op).empty())
         keep(value);
   }
 
@@ -229,15 +227,16 @@ struct SelectActivations : rapt::impl::AttnSelectActivationsBase<SelectActivatio
     if (!own || !wanted || own.getElementType() == wanted.getElementType())
       return;
     OpBuilder b(operand.getOwner());
-    operand.set(attn::CastOp::create(b, operand.getOwner()->getLoc(), withElement(own, wanted.getElementType()),
-                                     operand.get()));
+    operand.set(attn::emitCast(b, operand.getOwner()->getLoc(), operand.get(), wanted.getElementType()));
   }
 
   /// Makes operands fit whose own types were not chosen, as those that a caller gives.
   static void castOperands(Operation *op) {
-    if (isa<attn::AttnDialect>(op->getDialect()))
+    if (attn::isAttnOp(op))
       for (OpOperand *operand : sameTyped(op))
         castTo(*operand, op->getResult(0).getType());
+    if (isa<arith::TruncFOp>(op) && isa<RankedTensorType>(op->getResult(0).getType()))
+      castTo(op->getOpOperand(0), withElement(op->getResult(0).getType(), Float32Type::get(op->getContext())));
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       for (auto [init, argument] : llvm::zip(loop.getInitArgsMutable(), loop.getRegionIterArgs()))
         castTo(init, argument.getType());

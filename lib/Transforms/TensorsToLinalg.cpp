@@ -4,6 +4,7 @@
 // this pass they are linalg, whose bodies are scalar, and slices, which all targets tile.
 //
 //===----------------------------------------------------------------------------------------===//
+#include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -11,7 +12,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNTENSORSTOLINALG
@@ -43,7 +44,16 @@ struct TensorsToLinalg : rapt::impl::AttnTensorsToLinalgBase<TensorsToLinalg> {
     linalg::populateDecomposePadPatterns(patterns);
     tensor::populateDecomposeTensorConcatPatterns(patterns);
     patterns.add<FillSplat>(&getContext());
-    walkAndApplyPatterns(getOperation(), std::move(patterns));
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (!isa<attn::EpilogueOpInterface>(op))
+        ops.push_back(op);
+    });
+    const GreedyRewriteConfig config = GreedyRewriteConfig()
+                                           .setStrictness(GreedyRewriteStrictness::ExistingOps)
+                                           .enableFolding(false)
+                                           .enableConstantCSE(false);
+    (void)applyOpPatternsGreedily(ops, std::move(patterns), config);
   }
 };
 

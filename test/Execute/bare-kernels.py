@@ -202,7 +202,7 @@ def linear(name, k, n, storage="f32", transposed=False, bias=False, act=False, r
     if act:
         text, last = text + f"  %1 = {GELU} {last} : {y}\n", "%1"
     if residual:
-        text, last = text + f"  %2 = attn.add %r, {last} : {y}\n", "%2"
+        text, last = text + f"  %2 = arith.addf %r, {last} : {y}\n", "%2"
     text += f"  return {last} : {y}\n}}\n"
 
     def run(library, env):
@@ -287,8 +287,8 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-elementwise("sum", 33, "%r = attn.add %x, %y", lambda x, y: x + y, 2)
-elementwise("twice", 64, "%r = attn.add %x, %x", lambda x: x + x, 1)
+elementwise("sum", 33, "%r = arith.addf %x, %y", lambda x, y: x + y, 2)
+elementwise("twice", 64, "%r = arith.addf %x, %x", lambda x: x + x, 1)
 elementwise("gate", 7, "%r = attn.glu silu %x, %y", lambda x, y: x * sigmoid(x) * y, 2)
 elementwise("squash", 33, "%r = attn.activation sigmoid %x", sigmoid, 1)
 elementwise("bend", 768, f"%r = {GELU} %x", gelu, 1)
@@ -311,7 +311,7 @@ def block(name, width, heads):
   }}
   %m = attn.merge_heads %o : {h} -> {x}
   %y = attn.linear %m, %p : {x}, {p} -> {x}
-  %z = attn.add %x, %y : {x}
+  %z = arith.addf %x, %y : {x}
   return %z : {x}
 }}
 """

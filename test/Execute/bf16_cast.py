@@ -10,7 +10,7 @@ tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(47)
 TEXT = """attn.dim @rows min 0 max 1024
 func.func @cast(%x: tensor<?x7xf32> {attn.name = "x", attn.dims = ["rows"]}) -> (tensor<?x7xbf16> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
-  %y = attn.cast %x : tensor<?x7xf32> -> tensor<?x7xbf16>
+  %y = arith.truncf %x : tensor<?x7xf32> to tensor<?x7xbf16>
   return %y : tensor<?x7xbf16>
 }
 func.func @activation(%x: tensor<?x7xbf16> {attn.name = "x", attn.dims = ["rows"]}) -> (tensor<?x7xbf16> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {

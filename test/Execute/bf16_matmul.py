@@ -99,7 +99,7 @@ func.func @{name}({says("x", rows)}, {says("n", "tensor<64xf32>")}, {says("g", s
     %0 = arith.addf %sum, %other : f32
     attn.yield %0 : f32
   }}
-  %s = attn.add %y, %x : {rows}
+  %s = arith.addf %y, %x : {rows}
   %z = attn.linear %s, %g {{layout = #attn_cpu.panels<columns = 32, interleave = 2>}} : {rows}, {square} -> {wide}
   return {", ".join(names[key] for key in results)} : {", ".join(results.values())}
 }}

@@ -77,7 +77,7 @@ for x in SMALL:
     for n in (33, 64):
         # The activation sees the matmul's rounded result, fused or not.
         add(f"fused_{x}_{n}", {"x": (x, T, 40), "w": (x, 40, n), "r": (x, T, n)}, {"y": (x, T, n)},
-            "  %a = attn.linear %x, %w : {x}, {w} -> {y}\n  %b = attn.activation gelu %a : {y}\n  %y = attn.add %b, %r : {y}", *COUNTS, tolerance=4 * STEP[x])
+            "  %a = attn.linear %x, %w : {x}, {w} -> {y}\n  %b = attn.activation gelu %a : {y}\n  %y = arith.addf %b, %r : {y}", *COUNTS, tolerance=4 * STEP[x])
         add(f"chained_{x}_{n}", {"x": (x, T, 40), "v": (x, 40, 70), "w": (x, 70, n)}, {"y": ("f32", T, n)},
             f"  %a = attn.linear %x, %v : {{x}}, {{v}} -> {kind((T, 70), x)}\n  %b = attn.activation relu %a : {kind((T, 70), x)}\n"
             f"  %y = attn.linear %b, %w : {kind((T, 70), x)}, {{w}} -> {{y}}", *COUNTS, tolerance=2e-3, is_counted=False)
@@ -92,10 +92,14 @@ for x in SMALL:
             add(f"rms_norm_{x}_{w}_{n}", {"x": row, "w": (w, n)}, {"y": row}, "  %y = attn.rms_norm %x, %w epsilon 1.0e-5 : {x}, {w}", *COUNTS)
         add(f"activation_{x}_{n}", {"x": row}, {"y": row}, "  %y = attn.activation silu %x : {x}", *COUNTS)
         add(f"glu_{x}_{n}", {"x": row, "z": row}, {"y": row}, "  %y = attn.glu gelu_tanh %x, %z : {x}", *COUNTS)
-        add(f"add_{x}_{n}", {"x": row, "z": row}, {"y": row}, "  %y = attn.add %x, %z : {x}", *COUNTS)
-        for y in ("f32", other):
-            add(f"cast_{x}_{y}_{n}", {"x": row}, {"y": (y, T, n)}, "  %y = attn.cast %x : {x} -> {y}", *COUNTS)
-        add(f"cast_f32_{x}_{n}", {"x": ("f32", T, n)}, {"y": row}, "  %y = attn.cast %x : {x} -> {y}", *COUNTS)
+        add(f"add_{x}_{n}", {"x": row, "z": row}, {"y": row}, "  %y = arith.addf %x, %z : {x}", *COUNTS)
+        wide = kind((T, n), "f32")
+        add(f"cast_{x}_f32_{n}", {"x": row}, {"y": ("f32", T, n)}, "  %y = arith.extf %x : {x} to {y}", *COUNTS)
+        add(f"cast_{x}_{other}_{n}", {"x": row}, {"y": (other, T, n)}, f"  %w = arith.extf %x : {{x}} to {wide}\n  %y = arith.truncf %w : {wide} to {{y}}", *COUNTS)
+        add(f"cast_f32_{x}_{n}", {"x": ("f32", T, n)}, {"y": row}, "  %y = arith.truncf %x : {x} to {y}", *COUNTS)
+        # Arithmetic of arith and math rounds its results as ops of attn do.
+        add(f"math_{x}_{n}", {"x": row, "z": row}, {"y": row}, "  %d = arith.subf %x, %z : {x}\n  %e = math.absf %d : {x}\n  %f = math.sqrt %e : {x}\n"
+            "  %g = math.erf %f : {x}\n  %h = arith.mulf %g, %x : {x}\n  %y = arith.maximumf %h, %z : {x}", *COUNTS, tolerance=4 * STEP[x])
         add(f"select_{x}_{n}", {"x": row, "ids": ("i32", R)}, {"y": (x, R, n)}, "  %y = attn.select_rows %x, %ids : {x}, {ids} -> {y}",
             ({"tokens": 1, "rows": 2}, {"ids": [0, 0]}), ({"tokens": 37, "rows": 3}, {"ids": [36, 0, 7]}))
         for way in ("first", "last", "mean", "max"):

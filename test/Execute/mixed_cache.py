@@ -95,7 +95,7 @@ func.func private @block{i}(%x: {rows}, %cache: {cache}, %layer: index, %begin: 
     attn.yield %keep : i1
   }}
   %am = attn.merge_heads %a : tensor<?x{heads}x{groups}x{dv}xf32> -> tensor<?x{o}xf32>{linear("o", "am", o, WIDTH)}
-  %sum = attn.add %x, %o : {rows}
+  %sum = arith.addf %x, %o : {rows}
   return %sum, %new : {rows}, {cache}
 }}
 """

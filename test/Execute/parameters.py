@@ -66,7 +66,7 @@ func.func @embed(%x: tensor<?x{WIDTH}xf32> {{attn.name = "x", attn.dims = ["toke
       %s = arith.addf %r, %sum : f32
       linalg.yield %s : f32
     }} -> tensor<?x{WIDTH}xf32>
-    %3 = attn.add %2, %at : tensor<?x{WIDTH}xf32>
+    %3 = arith.addf %2, %at : tensor<?x{WIDTH}xf32>
     scf.yield %3 : tensor<?x{WIDTH}xf32>
   }}
   // Learned keys, which every token looks at, with a bias for each head and key.

@@ -42,7 +42,7 @@ FUNCTIONS = re.split(r"(?<=^}\n)", """func.func @residual(%x: tensor<?x35xf32> {
     attn.yield %s : f32
   }
   %1 = attn.activation gelu %0 : tensor<?x70xf32>
-  %y = attn.add %r, %1 : tensor<?x70xf32>
+  %y = arith.addf %r, %1 : tensor<?x70xf32>
   return %y : tensor<?x70xf32>
 }
 func.func @single(%x: tensor<?x1xf32> {attn.name = "x", attn.dims = ["tokens"]})

@@ -153,7 +153,7 @@ func.func @step_64(%s: tensor<?x2x64xf32> {attn.name = "s", attn.dims = ["slots"
   %c2 = arith.constant 2 : index
   %0 = scf.for %layer = %c0 to %c2 step %c1 iter_args(%state = %s) -> (tensor<?x2x64xf32>) {
     %old = attn.select_rows %state[%layer], %rows : tensor<?x2x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
-    %new = attn.add %old, %v : tensor<?x64xf32>
+    %new = arith.addf %old, %v : tensor<?x64xf32>
     %next = attn.update_rows %state[%layer], %new, %rows : tensor<?x2x64xf32>, tensor<?x64xf32>, tensor<?xi32>
     scf.yield %next : tensor<?x2x64xf32>
   }

@@ -105,8 +105,32 @@ func.func @shapes(%x: tensor<?x24xf32> {attn.name = "x", attn.dims = ["rows"]}, 
     %c = arith.select %isEven, %a, %b : f32
     linalg.yield %c : f32
   } -> tensor<?x24xf32>
-  %9 = attn.add %chosen, %flat : tensor<?x24xf32>
+  %9 = arith.addf %chosen, %flat : tensor<?x24xf32>
   return %twice, %9 : tensor<?x4x6xf32>, tensor<?x24xf32>
+}
+// Every op with attn's interfaces, of which the first two are in the epilogue of a matmul.
+func.func @arithmetic(%x: tensor<?x40xf32> {attn.name = "x", attn.dims = ["rows"]}, %z: tensor<?x20xf32> {attn.name = "z", attn.dims = ["rows"]}, %w: tensor<20x40xf32> {attn.name = "w"})
+    -> (tensor<?x40xf32> {attn.name = "q", attn.dims = ["rows"]}) attributes {attn.entry} {
+  %0 = attn.linear %z, %w : tensor<?x20xf32>, tensor<20x40xf32> -> tensor<?x40xf32>
+  %y = math.tanh %0 : tensor<?x40xf32>
+  %a = arith.mulf %x, %y : tensor<?x40xf32>
+  %b = math.sin %a : tensor<?x40xf32>
+  %c = math.cos %a : tensor<?x40xf32>
+  %d = arith.addf %b, %c : tensor<?x40xf32>
+  %e = math.erf %d : tensor<?x40xf32>
+  %f = math.exp %e : tensor<?x40xf32>
+  %g = math.log %f : tensor<?x40xf32>
+  %h = math.exp2 %g : tensor<?x40xf32>
+  %i = math.sqrt %h : tensor<?x40xf32>
+  %j = math.rsqrt %f : tensor<?x40xf32>
+  %k = arith.divf %i, %j : tensor<?x40xf32>
+  %l = arith.negf %k : tensor<?x40xf32>
+  %m = math.absf %l : tensor<?x40xf32>
+  %n = math.tanh %m : tensor<?x40xf32>
+  %o = arith.maximumf %n, %y : tensor<?x40xf32>
+  %p = arith.minimumf %o, %x : tensor<?x40xf32>
+  %q = arith.subf %p, %a : tensor<?x40xf32>
+  return %q : tensor<?x40xf32>
 }
 """
 # A model, whose weights and activations are padded in memory: rows of linalg behind and before ops of attn, in a loop, of a parameter, and as
@@ -132,7 +156,7 @@ func.func @embed(%x: tensor<?x20xf32> {attn.name = "x", attn.dims = ["tokens"]})
     %0 = attn.linear %at, %up : tensor<?x20xf32>, tensor<20x45xf32> -> tensor<?x45xf32>
     %1 = math.absf %0 : tensor<?x45xf32>
     %2 = attn.linear %1, %down : tensor<?x45xf32>, tensor<45x20xf32> -> tensor<?x20xf32>
-    %3 = attn.add %2, %at : tensor<?x20xf32>
+    %3 = arith.addf %2, %at : tensor<?x20xf32>
     %e = tensor.empty(%m) : tensor<?x20xf32>
     %4 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%3, %scale : tensor<?x20xf32>, tensor<20xf32>) outs(%e : tensor<?x20xf32>) {
@@ -144,12 +168,15 @@ func.func @embed(%x: tensor<?x20xf32> {attn.name = "x", attn.dims = ["tokens"]})
   }
   %table = attn.parameter_slice @table : tensor<20x20xf32>
   %made = math.sin %table : tensor<20x20xf32>
-  %z = attn.linear %y, %made : tensor<?x20xf32>, tensor<20x20xf32> -> tensor<?x20xf32>
-  %last = attn.add %z, %first : tensor<?x20xf32>
+  %turned = attn.linear %y, %made transposed : tensor<?x20xf32>, tensor<20x20xf32> -> tensor<?x20xf32>
+  %z = attn.linear %turned, %made : tensor<?x20xf32>, tensor<20x20xf32> -> tensor<?x20xf32>
+  %residual = arith.addf %z, %x : tensor<?x20xf32>
+  %last = arith.addf %residual, %first : tensor<?x20xf32>
   %up = attn.parameter_slice @up[%c1] : tensor<20x45xf32>
   %wide = attn.linear %last, %up : tensor<?x20xf32>, tensor<20x45xf32> -> tensor<?x45xf32>
   %half = tensor.extract_slice %wide[0, 0] [%m, 20] [1, 1] : tensor<?x45xf32> to tensor<?x20xf32>
-  %sum = attn.add %half, %last : tensor<?x20xf32>
+  %both = arith.addf %half, %last : tensor<?x20xf32>
+  %sum = arith.addf %both, %x : tensor<?x20xf32>
   return %sum, %wide : tensor<?x20xf32>, tensor<?x45xf32>
 }
 }
@@ -168,6 +195,10 @@ for target in ("cpu", "generic"):
         expected, = program.reference("softmax", inputs, ["z"])
         got, = program.compiled("softmax", inputs.values(), [(rows, others)], (rows, others))
         checks.near(f"{target}: softmax of {rows} rows", got, expected, 4e-6)
+        inputs = {"x": normal(rows, 40), "z": normal(rows, 20), "w": normal(20, 40) / 5}
+        expected, = program.reference("arithmetic", inputs, ["q"])
+        got, = program.compiled("arithmetic", inputs.values(), [(rows, 40)], (rows, 3))
+        checks.near(f"{target}: arithmetic of {rows} rows", got, expected, 4e-6)
         inputs = {"x": normal(rows, 24), "ids": random.integers(-9, 9, rows).astype(np.int32), "norm": normal(24)}
         expected = program.reference("shapes", inputs, ["heads", "chosen"])
         got = program.compiled("shapes", inputs.values(), [(rows, 4, 6), (rows, 24)], (rows, 3))

@@ -5,7 +5,7 @@
 // CHECK: func.func @add(%{{.*}}: tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "arg0"}, %{{.*}}: tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "y"})
 // CHECK-SAME: -> (tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "out"}) attributes {attn.entry}
 func.func @add(%x: tensor<?x64xf32>, %y: tensor<?x64xf32> {attn.name = "y"}) -> tensor<?x64xf32> {
-  %z = attn.add %x, %y : tensor<?x64xf32>
+  %z = arith.addf %x, %y : tensor<?x64xf32>
   return %z : tensor<?x64xf32>
 }
 
@@ -127,7 +127,7 @@ module attributes {attn.model = {}} {
 
 // expected-error@+1 {{has two names for one dim: 'm' is extent 0 of 'arg0' and 'n' is extent 0 of 'arg1', which the ops force to be equal}}
 func.func @two(%x: tensor<?x64xf32> {attn.dims = ["m"]}, %y: tensor<?x64xf32> {attn.dims = ["n"]}) -> tensor<?x64xf32> {
-  %z = attn.add %x, %y : tensor<?x64xf32>
+  %z = arith.addf %x, %y : tensor<?x64xf32>
   return %z : tensor<?x64xf32>
 }
 
@@ -274,7 +274,7 @@ func.func @rows(%x: tensor<?x64xf32>, %begin: tensor<?xi32> {attn.dims = ["n+1"]
 
 // expected-error@+1 {{has two names for one dim: 'n+1' is extent 0 of 'arg0' and 'n' is extent 0 of 'arg1', which the ops force to be equal}}
 func.func @more(%x: tensor<?x64xf32> {attn.dims = ["n+1"]}, %y: tensor<?x64xf32> {attn.dims = ["n"]}) -> tensor<?x64xf32> {
-  %z = attn.add %x, %y : tensor<?x64xf32>
+  %z = arith.addf %x, %y : tensor<?x64xf32>
   return %z : tensor<?x64xf32>
 }
 

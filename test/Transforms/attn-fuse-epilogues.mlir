@@ -1,14 +1,16 @@
 // RUN: rapt-opt %s --attn-fuse-epilogues --split-input-file | FileCheck %s
 // RUN: rapt-opt %s --attn-fuse-epilogues --split-input-file --remarks-filter=fusion -o %t 2>&1 | grep remark: | FileCheck %s --check-prefix=SAYS
 // SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.activation
-// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.add
+// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=arith.addf
 // SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.glu
 // SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.activation: its matmul has several users"
-// SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.add: its matmul is in another block"
-// SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="attn.add: no operand is a matmul"
+// SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="arith.addf: its matmul is in another block"
+// SAYS: [Missed] fuse-epilogue | Category:fusion | Reason="arith.addf: no operand is a matmul"
 // SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.activation
-// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.add
-// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.cast
+// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=arith.addf
+// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=arith.extf
+// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=math.tanh
+// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=arith.mulf
 // SAYS-NOT: {{.}}
 
 // The bias stays, the activation and then the residual sum join it, in this order.
@@ -20,7 +22,7 @@ func.func @chain(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %b: tensor<64xf32>
     attn.yield %0 : f32
   }
   %a = attn.activation relu %y : tensor<?x64xf32>
-  %z = attn.add %x, %a : tensor<?x64xf32>
+  %z = arith.addf %x, %a : tensor<?x64xf32>
   // CHECK: %[[Z:.*]] = attn.linear %arg0, %arg1, (%arg2, %arg0)
   // CHECK: ^bb0(%[[SUM:.*]]: f32, %[[BIAS:.*]]: f32, %[[X:.*]]: f32):
   // CHECK: %[[BIASED:.*]] = arith.addf %[[SUM]], %[[BIAS]]
@@ -64,8 +66,8 @@ func.func @other_block(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %n: index) -
   %c1 = arith.constant 1 : index
   %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?x64xf32>) {
-    // CHECK: attn.add
-    %z = attn.add %a, %y : tensor<?x64xf32>
+    // CHECK: arith.addf
+    %z = arith.addf %a, %y : tensor<?x64xf32>
     scf.yield %z : tensor<?x64xf32>
   }
   return %r : tensor<?x64xf32>
@@ -76,8 +78,8 @@ func.func @other_block(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %n: index) -
 // Near miss: nothing but what the caller gives, as an embedding and its positions.
 // CHECK-LABEL: @no_matmul
 func.func @no_matmul(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<?x64xf32> {
-  // CHECK: attn.add
-  %z = attn.add %x, %y : tensor<?x64xf32>
+  // CHECK: arith.addf
+  %z = arith.addf %x, %y : tensor<?x64xf32>
   return %z : tensor<?x64xf32>
 }
 
@@ -88,8 +90,8 @@ func.func @no_matmul(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<?x64x
 func.func @rounded(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>, %r: tensor<?x64xbf16>) -> tensor<?x64xf32> {
   %y = attn.linear %x, %w : tensor<?x64xbf16>, tensor<64x64xbf16> -> tensor<?x64xbf16>
   %a = attn.activation relu %y : tensor<?x64xbf16>
-  %z = attn.add %a, %r : tensor<?x64xbf16>
-  %c = attn.cast %z : tensor<?x64xbf16> -> tensor<?x64xf32>
+  %z = arith.addf %a, %r : tensor<?x64xbf16>
+  %c = arith.extf %z : tensor<?x64xbf16> to tensor<?x64xf32>
   // CHECK: attn.linear %arg0, %arg1, (%arg2) : tensor<?x64xbf16>, tensor<64x64xbf16>, (tensor<?x64xbf16>) -> tensor<?x64xf32> {
   // CHECK-NEXT: ^bb0(%[[SUM:.*]]: f32, %[[R:.*]]: f32):
   // CHECK-DAG: %[[ROUNDED:.*]] = arith.truncf %[[SUM]] : f32 to bf16
@@ -102,4 +104,20 @@ func.func @rounded(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>, %r: tensor<?x6
   // CHECK: %[[WIDE3:.*]] = arith.extf %[[ROUNDED3]] : bf16 to f32
   // CHECK: attn.yield %[[WIDE3]]
   return %c : tensor<?x64xf32>
+}
+
+// -----
+
+// Arithmetic of upstream on matrices is fused as ops of attn, and keeps its attributes.
+// CHECK-LABEL: @upstream
+func.func @upstream(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %r: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %a = math.tanh %y : tensor<?x64xf32>
+  %z = arith.mulf %r, %a fastmath<contract> : tensor<?x64xf32>
+  // CHECK: attn.linear %arg0, %arg1, (%arg2)
+  // CHECK-NEXT: ^bb0(%[[SUM:.*]]: f32, %[[R:.*]]: f32):
+  // CHECK: %[[A:.*]] = math.tanh %[[SUM]] : f32
+  // CHECK: %[[Z:.*]] = arith.mulf %[[R]], %[[A]] fastmath<contract> : f32
+  // CHECK: attn.yield %[[Z]]
+  return %z : tensor<?x64xf32>
 }

@@ -3,15 +3,15 @@
 
 // CHECK-LABEL: func.func @twice
 func.func @twice(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
-  // CHECK-NEXT: %[[Y:.*]] = attn.add %arg0, %arg0
-  // CHECK-NEXT: %[[Z:.*]] = attn.add %[[Y]], %[[Y]]
+  // CHECK-NEXT: %[[Y:.*]] = arith.addf %arg0, %arg0
+  // CHECK-NEXT: %[[Z:.*]] = arith.addf %[[Y]], %[[Y]]
   // CHECK-NEXT: return %[[Z]]
   %y = func.call @block(%x) : (tensor<?x64xf32>) -> tensor<?x64xf32>
   %z = func.call @block(%y) : (tensor<?x64xf32>) -> tensor<?x64xf32>
   return %z : tensor<?x64xf32>
 }
 func.func private @block(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
-  %y = attn.add %x, %x : tensor<?x64xf32>
+  %y = arith.addf %x, %x : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 

@@ -49,8 +49,8 @@ func.func @tables(%ids: tensor<?xi32>) -> tensor<?x99xf32> {
   // W4: attn.embedding %{{.*}} : tensor<?xi32>, tensor<99x64x!attn.quantized<u8 group 64 axis 1>> -> tensor<?x64xf32>
   %1 = attn.embedding %ids, %positions : tensor<?xi32>, tensor<99x64xf32> -> tensor<?x64xf32>
   %2 = attn.embedding %ids, %types : tensor<?xi32>, tensor<2x64xf32> -> tensor<?x64xf32>
-  %3 = attn.add %0, %1 : tensor<?x64xf32>
-  %4 = attn.add %2, %3 : tensor<?x64xf32>
+  %3 = arith.addf %0, %1 : tensor<?x64xf32>
+  %4 = arith.addf %2, %3 : tensor<?x64xf32>
   %y = attn.linear %4, %tied transposed : tensor<?x64xf32>, tensor<99x64xf32> -> tensor<?x99xf32>
   return %y : tensor<?x99xf32>
 }

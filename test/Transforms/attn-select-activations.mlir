@@ -8,9 +8,9 @@
 // CHECK-LABEL: func.func private @block(%{{.*}}: tensor<?x64xbf16>, %{{.*}}: tensor<64x64xf32>) -> tensor<?x64xbf16>
 func.func private @block(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
   // CHECK: attn.linear {{.*}} : tensor<?x64xbf16>, tensor<64x64xf32> -> tensor<?x64xbf16>
-  // CHECK: attn.add {{.*}} : tensor<?x64xbf16>
+  // CHECK: arith.addf {{.*}} : tensor<?x64xbf16>
   %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
-  %z = attn.add %x, %y : tensor<?x64xf32>
+  %z = arith.addf %x, %y : tensor<?x64xf32>
   return %z : tensor<?x64xf32>
 }
 // CHECK-LABEL: @entry
@@ -19,7 +19,7 @@ func.func @entry(%x: tensor<?x64xf32> {attn.name = "x"}, %w: tensor<64x64xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
-  // CHECK: %[[IN:.*]] = attn.cast %[[X]] : tensor<?x64xf32> -> tensor<?x64xbf16>
+  // CHECK: %[[IN:.*]] = arith.truncf %[[X]] : tensor<?x64xf32> to tensor<?x64xbf16>
   // CHECK: %[[LOOP:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[IN]]) -> (tensor<?x64xbf16>)
   %0 = scf.for %i = %c0 to %c4 step %c1 iter_args(%carried = %x) -> (tensor<?x64xf32>) {
     // CHECK: func.call @block(%{{.*}}, %[[W]]) : (tensor<?x64xbf16>, tensor<64x64xf32>) -> tensor<?x64xbf16>
@@ -29,9 +29,9 @@ func.func @entry(%x: tensor<?x64xf32> {attn.name = "x"}, %w: tensor<64x64xf32> {
   // CHECK: %[[Y:.*]] = attn.linear %[[LOOP]], %[[W]] : tensor<?x64xbf16>, tensor<64x64xf32> -> tensor<?x64xf32>
   %y = attn.linear %0, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
   // A sum that is an output is rounded as every sum, and widened.
-  // CHECK: %[[SUM:.*]] = attn.add %[[LOOP]], %[[LOOP]] : tensor<?x64xbf16>
-  // CHECK: %[[Z:.*]] = attn.cast %[[SUM]] : tensor<?x64xbf16> -> tensor<?x64xf32>
-  %z = attn.add %0, %0 : tensor<?x64xf32>
+  // CHECK: %[[SUM:.*]] = arith.addf %[[LOOP]], %[[LOOP]] : tensor<?x64xbf16>
+  // CHECK: %[[Z:.*]] = arith.extf %[[SUM]] : tensor<?x64xbf16> to tensor<?x64xf32>
+  %z = arith.addf %0, %0 : tensor<?x64xf32>
   // CHECK: return %[[Y]], %[[Z]]
   return %y, %z : tensor<?x64xf32>, tensor<?x64xf32>
 }
@@ -78,16 +78,35 @@ func.func @kept(%ids: tensor<?xi32>, %table: tensor<8x192xf32>, %begin: tensor<?
 
 // -----
 
-// An op of another dialect computes in the type that its text says.
+// An op of another dialect without interfaces of attn computes in the type that its text says.
 // CHECK-LABEL: @upstream
 func.func @upstream(%x: tensor<?x64xf32> {attn.name = "x"}, %w: tensor<64x64xf32> {attn.name = "w"}) -> (tensor<?x64xf32> {attn.name = "y"}) attributes {attn.entry} {
   // CHECK: %[[A:.*]] = attn.linear {{.*}} -> tensor<?x64xf32>
   %a = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
-  // CHECK: %[[B:.*]] = math.sqrt %[[A]] : tensor<?x64xf32>
-  %b = math.sqrt %a : tensor<?x64xf32>
+  // CHECK: %[[B:.*]] = math.floor %[[A]] : tensor<?x64xf32>
+  %b = math.floor %a : tensor<?x64xf32>
   // CHECK: %[[C:.*]] = attn.linear %[[B]], {{.*}} -> tensor<?x64xbf16>
   %c = attn.linear %b, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
   // CHECK: attn.linear %[[C]], {{.*}} : tensor<?x64xbf16>, tensor<64x64xf32> -> tensor<?x64xf32>
   %y = attn.linear %c, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// Arithmetic with attn's interfaces has the type of its operands. A cast takes what its text says.
+// CHECK-LABEL: @arithmetic
+func.func @arithmetic(%x: tensor<?x64xf32> {attn.name = "x"}, %w: tensor<64x64xf32> {attn.name = "w"}) -> (tensor<?x64xf32> {attn.name = "y"}, tensor<?x64xf16> {attn.name = "z"}) attributes {attn.entry} {
+  // CHECK: %[[A:.*]] = attn.linear {{.*}} -> tensor<?x64xbf16>
+  %a = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  // CHECK: %[[B:.*]] = math.sqrt %[[A]] : tensor<?x64xbf16>
+  %b = math.sqrt %a : tensor<?x64xf32>
+  // CHECK: %[[WIDE:.*]] = arith.extf %[[B]] : tensor<?x64xbf16> to tensor<?x64xf32>
+  // CHECK: %[[Z:.*]] = arith.truncf %[[WIDE]] : tensor<?x64xf32> to tensor<?x64xf16>
+  %z = arith.truncf %b : tensor<?x64xf32> to tensor<?x64xf16>
+  // CHECK: %[[C:.*]] = arith.mulf %[[B]], %[[B]] : tensor<?x64xbf16>
+  // CHECK: %[[Y:.*]] = arith.extf %[[C]]
+  // CHECK: return %[[Y]], %[[Z]]
+  %y = arith.mulf %b, %b : tensor<?x64xf32>
+  return %y, %z : tensor<?x64xf32>, tensor<?x64xf16>
 }

@@ -9,6 +9,29 @@ func.func @elementwise(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xi
   return %less : tensor<?x8xi1>
 }
 
+// Arithmetic with attn's interfaces stays: on matrices of floats; casts on any tensors.
+// CHECK-LABEL: @kept
+// CHECK-NEXT: arith.addf %{{.*}}, %{{.*}} : tensor<?x?xf32>
+// CHECK-NEXT: math.tanh %{{.*}} : tensor<?x?xf32>
+// CHECK-NEXT: arith.extf %{{.*}} : tensor<4xbf16> to tensor<4xf32>
+// CHECK-NEXT: return
+func.func @kept(%x: tensor<?x?xf32>, %y: tensor<4xbf16>) -> (tensor<?x?xf32>, tensor<4xf32>) {
+  %0 = arith.addf %x, %x : tensor<?x?xf32>
+  %1 = math.tanh %0 : tensor<?x?xf32>
+  %2 = arith.extf %y : tensor<4xbf16> to tensor<4xf32>
+  return %1, %2 : tensor<?x?xf32>, tensor<4xf32>
+}
+
+// Near miss: no matrix, no float of attn, a rounding that attn does not have.
+// CHECK-LABEL: @converted
+// CHECK-COUNT-3: linalg.generic
+func.func @converted(%x: tensor<?x2x8xf32>, %y: tensor<?x8xf64>, %z: tensor<?x8xf32>) -> (tensor<?x2x8xf32>, tensor<?x8xf64>, tensor<?x8xbf16>) {
+  %0 = arith.addf %x, %x : tensor<?x2x8xf32>
+  %1 = arith.addf %y, %y : tensor<?x8xf64>
+  %2 = arith.truncf %z downward : tensor<?x8xf32> to tensor<?x8xbf16>
+  return %0, %1, %2 : tensor<?x2x8xf32>, tensor<?x8xf64>, tensor<?x8xbf16>
+}
+
 // Near miss: scalars and constants stay.
 // CHECK-LABEL: @scalars
 // CHECK-NEXT: arith.addf %{{.*}}, %{{.*}} : f32

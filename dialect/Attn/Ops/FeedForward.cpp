@@ -155,29 +155,12 @@ OpFoldResult ActivationOp::fold(FoldAdaptor) {
   return {};
 }
 
-OpFoldResult CastOp::fold(FoldAdaptor) {
-  if (getInput().getType() == getType())
-    return getInput();
-  // cast(cast(x)) = x where the type between them holds whatever x is: f32 holds the others.
-  auto inner = getInput().getDefiningOp<CastOp>();
-  if (inner && inner.getInput().getType() == getType() && inner.getType().getElementType().isF32())
-    return inner.getInput();
-  return {};
-}
-
-/// Operands are widened and results rounded by whoever takes the scalar form.
-Value CastOp::emitScalar(OpBuilder &, Location, ValueRange operands) { return operands[0]; }
-
 Value ActivationOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
   return emitActivation(b, loc, getKind(), operands[0]);
 }
 
 Value GLUOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
   return arith::MulFOp::create(b, loc, emitActivation(b, loc, getKind(), operands[0]), operands[1]);
-}
-
-Value AddOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
-  return arith::AddFOp::create(b, loc, operands[0], operands[1]);
 }
 
 void LinearOp::relateDims(DimRelations &dims) {
@@ -190,18 +173,11 @@ void LinearOp::relateDims(DimRelations &dims) {
     dims.equal(extra, getResult());
 }
 
-void CastOp::relateDims(DimRelations &dims) { dims.equal(getResult(), getInput()); }
-
 void ActivationOp::relateDims(DimRelations &dims) { dims.equal(getResult(), getInput()); }
 
 void GLUOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), getGate());
   dims.equal(getUp(), getGate());
-}
-
-void AddOp::relateDims(DimRelations &dims) {
-  dims.equal(getResult(), getLhs());
-  dims.equal(getRhs(), getLhs());
 }
 
 void LinearOp::addCosts(CostModel &model) {
@@ -221,14 +197,8 @@ std::optional<WeightUse> LinearOp::getWeightUse(OpOperand &operand) {
   return WeightUse{std::nullopt, getResult(), {}};
 }
 
-std::optional<unsigned> CastOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
-RowAccess CastOp::getRowAccess() { return RowAccess::same; }
-
 std::optional<unsigned> ActivationOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
 RowAccess ActivationOp::getRowAccess() { return RowAccess::same; }
 
 std::optional<unsigned> GLUOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
 RowAccess GLUOp::getRowAccess() { return RowAccess::same; }
-
-std::optional<unsigned> AddOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
-RowAccess AddOp::getRowAccess() { return RowAccess::same; }

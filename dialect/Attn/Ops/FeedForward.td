@@ -80,25 +80,6 @@ def Attn_ActivationOp : Attn_TensorOp<"activation", [Attn_HasChannels<["getRowAc
   let hasFolder = 1;
 }
 
-def Attn_CastOp : Attn_TensorOp<"cast", [Attn_HasChannels<["getRowAccess"]>, Pure, Attn_MovesAll, SameOperandsAndResultShape, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {
-  let summary = "the same numbers in another type, elementwise";
-  let description = [{
-    A number that the result's type does not hold is rounded to the nearest that it holds, ties to even. Other ops round their results by
-    themselves: this one is for where two types meet, as at an output of f32.
-
-    ```mlir
-    func.func @widen(%x: tensor<?x768xbf16>) -> tensor<?x768xf32> {
-      %y = attn.cast %x : tensor<?x768xbf16> -> tensor<?x768xf32>
-      return %y : tensor<?x768xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Attn_RankedTensor:$input);
-  let results = (outs Attn_RankedTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
-  let hasFolder = 1;
-}
-
 def Attn_GLUOp : Attn_TensorOp<"glu", [Attn_HasChannels<["getRowAccess"]>, Pure, Attn_MovesAll, SameOperandsAndResultType, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {
   let summary = "gated linear unit: activation(gate) * up";
   let description = [{
@@ -114,21 +95,6 @@ def Attn_GLUOp : Attn_TensorOp<"glu", [Attn_HasChannels<["getRowAccess"]>, Pure,
   let arguments = (ins Attn_ActivationAttr:$kind, Attn_RankedTensor:$gate, Attn_RankedTensor:$up);
   let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$kind $gate `,` $up attr-dict `:` type($gate)";
-}
-
-def Attn_AddOp : Attn_TensorOp<"add", [Attn_HasChannels<["getRowAccess"]>, Pure, Attn_MovesAll, SameOperandsAndResultType, Commutative, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {
-  let summary = "elementwise sum, as of a residual stream";
-  let description = [{
-    ```mlir
-    func.func @residual(%x: tensor<?x768xf32>, %y: tensor<?x768xf32>) -> tensor<?x768xf32> {
-      %z = attn.add %x, %y : tensor<?x768xf32>
-      return %z : tensor<?x768xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Attn_RankedTensor:$lhs, Attn_RankedTensor:$rhs);
-  let results = (outs Attn_RankedTensor:$result);
-  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
 }
 
 #endif

@@ -17,7 +17,7 @@ def Attn_PoolRowsOp : Attn_TensorOp<"pool_rows", [Attn_KeepsElementType, Attn_Ha
     func.func @pool(%x: tensor<?x768xf32>, %row_begin: tensor<?xi32>) -> tensor<?x768xf32> {
       %y = attn.pool_rows mean %x, %row_begin : tensor<?x768xf32>, tensor<?xi32> -> tensor<?x768xf32>
       %z = attn.pool_rows mean %x, %row_begin skip 1 : tensor<?x768xf32>, tensor<?xi32> -> tensor<?x768xf32>
-      %sum = attn.add %y, %z : tensor<?x768xf32>
+      %sum = arith.addf %y, %z : tensor<?x768xf32>
       return %sum : tensor<?x768xf32>
     }
     ```

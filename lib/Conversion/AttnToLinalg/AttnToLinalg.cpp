@@ -42,7 +42,7 @@ struct Listener : RewriterBase::Listener {
   }
   void notifyOperationErased(Operation *op) override {
     llvm::erase(made, op);
-    if (!isa<attn::AttnDialect>(op->getDialect()) || isa<attn::LookupOp, attn::YieldOp>(op))
+    if (!attn::isAttnOp(op) || isa<attn::LookupOp, attn::YieldOp>(op))
       return;
     if (Attribute number = op->getAttr(attn::AttnDialect::opAttr))
       for (Operation *of : made)
@@ -88,7 +88,7 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
         view.erase();
         return WalkResult::skip();
       }
-      if (!isa<attn::AttnDialect>(op->getDialect()) || isa<attn::KVViewOp>(op) || op->hasTrait<attn::StaysInTiles>())
+      if (!attn::isAttnOp(op) || isa<attn::KVViewOp>(op) || op->hasTrait<attn::StaysInTiles>())
         return WalkResult::advance();
       std::string reason = listener.reasons.lookup(op->getLoc());
       op->emitOpError("has no neutral decomposition: ") << (reason.empty() ? "none is known for it" : reason);

@@ -5,6 +5,7 @@
 // along a row of the weight.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/Attn/Elementwise.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Conversion/AttnToLinalg/Patterns.h"
 
@@ -14,8 +15,8 @@ using namespace rapt::neutral;
 
 namespace {
 
-struct DecomposeElementwise : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
-  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+struct DecomposeElementwise : attn::ElementwisePattern {
+  using ElementwisePattern::ElementwisePattern;
 
   LogicalResult matchAndRewrite(attn::EpilogueOpInterface op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);

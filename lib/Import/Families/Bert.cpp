@@ -139,10 +139,10 @@ ParameterSet listParameters(const Config &config, const Names &names) {
 Value buildBlock(const Scope &scope, const Config &config, Value x, Value rowBegin) {
   OpBuilder &builder = scope.builder;
   Value attended = selfAttention(scope, x, "attention.self", config.heads, "attention.output.dense", rowBegin);
-  x = attn::AddOp::create(builder, scope.at("attention.output.dense"), x, attended);
+  x = arith::AddFOp::create(builder, scope.at("attention.output.dense"), x, attended);
   x = layerNorm(scope, x, "attention.output.LayerNorm", config.epsilon);
   Value narrow = feedForward(scope, x, "intermediate.dense", config.activation, "output.dense");
-  x = attn::AddOp::create(builder, scope.at("output.dense"), x, narrow);
+  x = arith::AddFOp::create(builder, scope.at("output.dense"), x, narrow);
   return layerNorm(scope, x, "output.LayerNorm", config.epsilon);
 }
 
@@ -152,8 +152,8 @@ Value buildEmbeddings(const Scope &top, const Config &config, Value ids, Value t
   Location loc = top.at("embeddings");
   Value positions = attn::PositionsOp::create(builder, loc, ids.getType(), ids, rowBegin, /*past=*/Value());
   Value x = embed(top, ids, "embeddings.word_embeddings");
-  x = attn::AddOp::create(builder, loc, x, embed(top, types, "embeddings.token_type_embeddings"));
-  x = attn::AddOp::create(builder, loc, x, embed(top, positions, "embeddings.position_embeddings"));
+  x = arith::AddFOp::create(builder, loc, x, embed(top, types, "embeddings.token_type_embeddings"));
+  x = arith::AddFOp::create(builder, loc, x, embed(top, positions, "embeddings.position_embeddings"));
   return layerNorm(top, x, "embeddings.LayerNorm", config.epsilon);
 }
 

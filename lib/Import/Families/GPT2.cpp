@@ -112,11 +112,11 @@ SmallVector<Value> buildBlock(const Scope &scope, const Config &config, ValueRan
   auto [mixed, updated] = causalAttention(scope, loc, {split.getResult(0), split.getResult(1), split.getResult(2)},
                                           buildScale(scope, config, loc), cache, rows);
   Value merged = attn::MergeHeadsOp::create(builder, loc, x.getType(), mixed);
-  x = attn::AddOp::create(builder, scope.at("attn.c_proj"), x, linear(scope, merged, "attn.c_proj"));
+  x = arith::AddFOp::create(builder, scope.at("attn.c_proj"), x, linear(scope, merged, "attn.c_proj"));
 
   Value normed = layerNorm(scope, x, "ln_2", config.epsilon);
   Value narrow = feedForward(scope, normed, "mlp.c_fc", config.activation, "mlp.c_proj", linear);
-  x = attn::AddOp::create(builder, scope.at("mlp.c_proj"), x, narrow);
+  x = arith::AddFOp::create(builder, scope.at("mlp.c_proj"), x, narrow);
   return {x, updated};
 }
 
@@ -128,7 +128,7 @@ Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const Config 
   Rows rows = decoder.rows();
   Value positions = attn::PositionsOp::create(builder, top.at("wpe"), decoder.tokens(), rows.rowBegin, rows.past);
   Value x = embed(top, decoder.tokens(), "wte");
-  x = attn::AddOp::create(builder, top.at("wpe"), x, embed(top, positions, "wpe"));
+  x = arith::AddFOp::create(builder, top.at("wpe"), x, embed(top, positions, "wpe"));
 
   Value state[] = {x, decoder.cache()}, shared[] = {rows.rowBegin, rows.past, rows.table};
   LayerStack stack{.stack = {config.layers}, .state = state, .shared = shared};

@@ -13,6 +13,7 @@
 #include "lib/Import/LayerStack.h"
 #include "lib/Import/ParameterScope.h"
 #include "lib/Import/RotaryFrequencies.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
 
 using namespace mlir;
@@ -214,11 +215,11 @@ SmallVector<Value> buildBlock(const Scope &scope, const Config &config, ValueRan
   auto [mixed, updated] =
       causalAttention(scope, loc, {query, key, value}, scale, cache, rows, config.windows[scope.layer->example]);
   Value narrow = dense(scope, mergeHeads(scope, loc, mixed), "self_attn.o_proj");
-  x = attn::AddOp::create(builder, scope.at("self_attn.o_proj"), x, narrow);
+  x = arith::AddFOp::create(builder, scope.at("self_attn.o_proj"), x, narrow);
 
   narrow = gatedFeedForward(scope, rmsNorm(scope, x, "post_attention_layernorm", config.epsilon), "mlp.gate_proj",
                             "mlp.up_proj", config.activation, "mlp.down_proj");
-  x = attn::AddOp::create(builder, scope.at("mlp.down_proj"), x, narrow);
+  x = arith::AddFOp::create(builder, scope.at("mlp.down_proj"), x, narrow);
   return {x, updated};
 }
 

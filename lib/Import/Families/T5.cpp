@@ -234,13 +234,13 @@ Value buildFeedForward(const Scope &scope, const Config &config, const Side &sid
   Value narrow = config.gated
                      ? gatedFeedForward(scope, normed, part + "wi_0", part + "wi_1", config.activation, part + "wo")
                      : feedForward(scope, normed, part + "wi", config.activation, part + "wo");
-  return attn::AddOp::create(scope.builder, scope.at(part + "wo"), x, narrow);
+  return arith::AddFOp::create(scope.builder, scope.at(part + "wo"), x, narrow);
 }
 
 /// x + o(merged heads).
 Value addAttended(const Scope &scope, Value x, Value mixed, const std::string &part) {
   Value merged = mergeHeads(scope, scope.at(part), mixed);
-  return attn::AddOp::create(scope.builder, scope.at(part + ".o"), x, dense(scope, merged, part + ".o"));
+  return arith::AddFOp::create(scope.builder, scope.at(part + ".o"), x, dense(scope, merged, part + ".o"));
 }
 
 /// Heads of x times PART.q, .k or .v.

@@ -8,6 +8,7 @@
 #include "lib/Import/EncoderDecoder.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/ParameterScope.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
 
 using namespace mlir;
@@ -129,14 +130,14 @@ Value embed(const Scope &top, const Config &config, bool isTarget, Value ids, Va
   Location loc = top.at("positions");
   Value positions = attn::PositionsOp::create(builder, loc, ids, rowBegin, past);
   Value sinusoids = attn::SinusoidsOp::create(builder, loc, embedding.getType(), positions, frequenciesOf(config));
-  return attn::AddOp::create(builder, loc, embedding, sinusoids);
+  return arith::AddFOp::create(builder, loc, embedding, sinusoids);
 }
 
 /// The sublayer of norm NAME around x: norm(x + f(x)), or x + f(norm(x)) where norms come first.
 Value sublayer(const Scope &scope, const Config &config, Value x, const std::string &norm, StringRef last,
                function_ref<Value(Value)> f) {
   Value y = f(config.normFirst ? layerNorm(scope, x, norm, config.epsilon) : x);
-  Value sum = attn::AddOp::create(scope.builder, scope.at(last), x, y);
+  Value sum = arith::AddFOp::create(scope.builder, scope.at(last), x, y);
   return config.normFirst ? sum : layerNorm(scope, sum, norm, config.epsilon);
 }
 

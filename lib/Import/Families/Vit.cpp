@@ -160,10 +160,10 @@ Value buildBlock(const Scope &scope, const Config &config, Value x, Value rowBeg
   Value normed = layerNorm(scope, x, "layernorm_before", config.epsilon);
   Value attended =
       selfAttention(scope, normed, "attention.attention", config.heads, "attention.output.dense", rowBegin);
-  x = attn::AddOp::create(builder, scope.at("attention.output.dense"), x, attended);
+  x = arith::AddFOp::create(builder, scope.at("attention.output.dense"), x, attended);
   normed = layerNorm(scope, x, "layernorm_after", config.epsilon);
   Value narrow = feedForward(scope, normed, "intermediate.dense", config.activation, "output.dense");
-  return attn::AddOp::create(builder, scope.at("output.dense"), x, narrow);
+  return arith::AddFOp::create(builder, scope.at("output.dense"), x, narrow);
 }
 
 /// The outputs of the head, from the last layer's.

@@ -44,7 +44,7 @@ struct VerifyGeneric : rapt::impl::AttnVerifyGenericBase<VerifyGeneric> {
       return op->emitOpError() << "has no layout, offset and stride, which the " << nameOf(stage) << " stage promises";
     if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<attn::KVCacheType>))
       return op->emitOpError() << "gives a cache without a layout, which the " << nameOf(stage) << " stage promises";
-    if (tiled && isa<attn::AttnDialect>(op->getDialect()) && !op->hasTrait<attn::StaysInTiles>())
+    if (tiled && attn::isAttnOp(op) && !op->hasTrait<attn::StaysInTiles>())
       return op->emitOpError("is left whole: the tiled stage promises tiles");
     if (neutral::hasAttentionTiles(op) && failed(neutral::verifyAttentionTiles(op)))
       return failure();

@@ -1,5 +1,5 @@
 //===- Epilogues.cpp - Elementwise ops move into the matmul that feeds them ------===//
-#include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Elementwise.h"
 #include "lib/Transforms/Fusion/Fusion.h"
 #include "lib/Transforms/Fusion/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,8 +34,8 @@ Value roundThrough(OpBuilder &b, Location loc, Value number, Type element) {
 /// op(linear(x, w), others...) becomes linear(x, w, others...) with op at the end of its epilogue, so that the
 /// matmul's result is touched once, in registers. The matmul moves down to the consumer, where the other operands
 /// exist. The epilogue keeps the rounding of the matmul's result.
-struct FuseIntoLinear : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
-  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+struct FuseIntoLinear : attn::ElementwisePattern {
+  using ElementwisePattern::ElementwisePattern;
 
   LogicalResult matchAndRewrite(attn::EpilogueOpInterface op, PatternRewriter &rewriter) const override {
     OpOperand *matmul = findMatmul(op);

@@ -72,7 +72,7 @@ func.func @elementwise(%x: tensor<?x50xf32>, %y: tensor<?x50xf32>) -> tensor<?x5
   // CHECK: linalg.generic {indexing_maps = [#[[$BOTH]], #[[$BOTH]], #[[$BOTH]]], iterator_types = ["parallel", "parallel"]} ins(%[[R]], %[[Y]] : {{.*}} outs(%[[SECOND]] :
   // CHECK: arith.addf
   %0 = attn.activation relu %x : tensor<?x50xf32>
-  %1 = attn.add %0, %y : tensor<?x50xf32>
+  %1 = arith.addf %0, %y : tensor<?x50xf32>
   return %1 : tensor<?x50xf32>
 }
 
@@ -92,10 +92,14 @@ func.func @rounded(%x: tensor<?x64xbf16>, %w: tensor<64x80xf16>) -> tensor<?x80x
 
 // -----
 
+// Casts of upstream are decomposed as elementwise ops of attn, whatever their rank is.
 // CHECK-LABEL: @cast
-func.func @cast(%x: tensor<?x5xbf16>) -> tensor<?x5xf16> {
-  // CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : bf16 to f32
-  // CHECK-NEXT: arith.truncf %[[WIDE]] : f32 to f16
-  %y = attn.cast %x : tensor<?x5xbf16> -> tensor<?x5xf16>
-  return %y : tensor<?x5xf16>
+func.func @cast(%x: tensor<?x3x5xbf16>) -> tensor<?x3x5xf16> {
+  // CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<?x3x5xbf16>) outs(%{{.*}} : tensor<?x3x5xf32>)
+  // CHECK: arith.extf %{{.*}} : bf16 to f32
+  %0 = arith.extf %x : tensor<?x3x5xbf16> to tensor<?x3x5xf32>
+  // CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<?x3x5xf32>) outs(%{{.*}} : tensor<?x3x5xf16>)
+  // CHECK: arith.truncf %{{.*}} : f32 to f16
+  %1 = arith.truncf %0 : tensor<?x3x5xf32> to tensor<?x3x5xf16>
+  return %1 : tensor<?x3x5xf16>
 }

@@ -95,7 +95,7 @@ func.func private @unknown_of_argument(tensor<?xf32> {attn.dim = ["n"]})
 // -----
 
 func.func @moves(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
-  // expected-error@+1 {{'attn.add' op attribute 'attn.moves' is an array of polynomials}}
-  %y = attn.add %x, %x {attn.moves = 8 : i64} : tensor<?x8xf32>
+  // expected-error@+1 {{'arith.addf' op attribute 'attn.moves' is an array of polynomials}}
+  %y = arith.addf %x, %x {attn.moves = 8 : i64} : tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }

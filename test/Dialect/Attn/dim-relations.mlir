@@ -165,9 +165,9 @@ func.func @elementwise(%x: tensor<?x64xf32>, %w: tensor<64xf32>, %cos: tensor<?x
   %c0 = arith.constant 0 : index
   %1 = attn.activation gelu %x : tensor<?x64xf32>
   %2 = attn.glu silu %1, %x : tensor<?x64xf32>
-  %cast = attn.cast %2 : tensor<?x64xf32> -> tensor<?x64xbf16>
-  %wide = attn.cast %cast : tensor<?x64xbf16> -> tensor<?x64xf32>
-  %3 = attn.add %wide, %x : tensor<?x64xf32>
+  %cast = arith.truncf %2 : tensor<?x64xf32> to tensor<?x64xbf16>
+  %wide = arith.extf %cast : tensor<?x64xbf16> to tensor<?x64xf32>
+  %3 = arith.addf %wide, %x : tensor<?x64xf32>
   %4 = attn.layer_norm %3, %w, %w epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
   %5 = attn.rms_norm %4, %w epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
   %6 = attn.split_heads %5 : tensor<?x64xf32> -> tensor<?x2x32xf32>

@@ -24,22 +24,6 @@ func.func @result(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>) {
 
 // -----
 
-func.func @cast_shape(%x: tensor<?x64xf32>) {
-  // expected-error@+1 {{requires the same shape for all operands and results}}
-  %0 = attn.cast %x : tensor<?x64xf32> -> tensor<?x32xbf16>
-  return
-}
-
-// -----
-
-func.func @cast_integer(%x: tensor<?x64xf32>) {
-  // expected-error@+1 {{result #0 must be ranked tensor of 32-bit float or bfloat16 type or 16-bit float values, but got 'tensor<?x64xi32>'}}
-  %0 = attn.cast %x : tensor<?x64xf32> -> tensor<?x64xi32>
-  return
-}
-
-// -----
-
 // Ops that only move numbers do not round them.
 func.func @split(%x: tensor<?x64xf32>) {
   // expected-error@+1 {{requires the same element type for all operands and results}}

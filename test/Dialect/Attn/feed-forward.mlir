@@ -43,8 +43,8 @@ func.func @elementwise(%x: tensor<?x96xf32>, %y: tensor<?x96xf32>) -> tensor<?x9
   %6 = attn.activation quick_gelu %5 : tensor<?x96xf32>
   // CHECK: attn.glu silu %{{.*}}, %{{.*}} : tensor<?x96xf32>
   %7 = attn.glu silu %6, %y : tensor<?x96xf32>
-  // CHECK: attn.add %{{.*}}, %{{.*}} : tensor<?x96xf32>
-  %8 = attn.add %7, %y : tensor<?x96xf32>
+  // CHECK: arith.addf %{{.*}}, %{{.*}} : tensor<?x96xf32>
+  %8 = arith.addf %7, %y : tensor<?x96xf32>
   return %8 : tensor<?x96xf32>
 }
 

@@ -17,7 +17,7 @@ func.func @kind(%x: tensor<?x64xf32>) -> tensor<?x64xbf16> {
 // -----
 
 func.func @op(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
-  // expected-error@+1 {{'attn.add' op attribute 'attn_cpu.fused_into' belongs to attn.linear, attn.rope and attn_cpu.cast_rows}}
-  %y = attn.add %x, %x {attn_cpu.fused_into = #attn_cpu.root<producer>} : tensor<?x64xf32>
+  // expected-error@+1 {{'arith.addf' op attribute 'attn_cpu.fused_into' belongs to attn.linear, attn.rope and attn_cpu.cast_rows}}
+  %y = arith.addf %x, %x {attn_cpu.fused_into = #attn_cpu.root<producer>} : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }

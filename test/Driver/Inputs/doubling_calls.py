@@ -13,7 +13,7 @@ def main(levels):
   return %z : {TYPE}
 }}""")
     print(f"""func.func private @g{levels}(%x: {TYPE}) -> {TYPE} {{
-  %y = attn.add %x, %x : {TYPE}
+  %y = arith.addf %x, %x : {TYPE}
   return %y : {TYPE}
 }}
 attn.dim @n min 1 max 64

@@ -43,7 +43,7 @@ func.func @activations(%x: tensor<?x5xf32> {attn.name = "x"})
 func.func @gated(%x: tensor<?x5xf32> {attn.name = "x"}, %y: tensor<?x5xf32> {attn.name = "y"})
     -> (tensor<?x5xf32> {attn.name = "glu"}, tensor<?x5xf32> {attn.name = "sum"}) {
   %0 = attn.glu silu %x, %y : tensor<?x5xf32>
-  %1 = attn.add %x, %y : tensor<?x5xf32>
+  %1 = arith.addf %x, %y : tensor<?x5xf32>
   return %0, %1 : tensor<?x5xf32>, tensor<?x5xf32>
 }
 func.func @dynamic(%x: tensor<?x?xf32> {attn.name = "x"}, %w: tensor<?x?xf32> {attn.name = "w"}) -> tensor<?x?xf32> {
@@ -54,10 +54,10 @@ func.func @dynamic(%x: tensor<?x?xf32> {attn.name = "x"}, %w: tensor<?x?xf32> {a
 // Rounded results: of a cast, of a product, and of a sum.
 func.func @rounded(%x: tensor<?x7xf32> {attn.name = "x"}, %w: tensor<7x5xbf16> {attn.name = "w"})
     -> (tensor<?x7xf32> {attn.name = "cast"}, tensor<?x5xbf16> {attn.name = "product"}, tensor<?x5xf16> {attn.name = "sum"}) {
-  %0 = attn.cast %x : tensor<?x7xf32> -> tensor<?x7xbf16>
-  %1 = attn.cast %0 : tensor<?x7xbf16> -> tensor<?x7xf32>
+  %0 = arith.truncf %x : tensor<?x7xf32> to tensor<?x7xbf16>
+  %1 = arith.extf %0 : tensor<?x7xbf16> to tensor<?x7xf32>
   %2 = attn.linear %x, %w : tensor<?x7xf32>, tensor<7x5xbf16> -> tensor<?x5xbf16>
   %3 = attn.linear %x, %w : tensor<?x7xf32>, tensor<7x5xbf16> -> tensor<?x5xf16>
-  %4 = attn.add %3, %3 : tensor<?x5xf16>
+  %4 = arith.addf %3, %3 : tensor<?x5xf16>
   return %1, %2, %4 : tensor<?x7xf32>, tensor<?x5xbf16>, tensor<?x5xf16>
 }

@@ -57,7 +57,7 @@ module @gpt2 attributes {attn.stage = "imported", attn.model = {family = "gpt2",
       %0 = arith.addf %sum, %bias : f32
       attn.yield %0 : f32
     }
-    %x1 = attn.add %x, %p : tensor<?x64xf32>
+    %x1 = arith.addf %x, %p : tensor<?x64xf32>
     %ln2w = attn.parameter_slice @ln_2.weight[%layer] : tensor<64xf32>
     %ln2b = attn.parameter_slice @ln_2.bias[%layer] : tensor<64xf32>
     %h2 = attn.layer_norm %x1, %ln2w, %ln2b epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
@@ -76,7 +76,7 @@ module @gpt2 attributes {attn.stage = "imported", attn.model = {family = "gpt2",
       %0 = arith.addf %sum, %bias : f32
       attn.yield %0 : f32
     }
-    %x2 = attn.add %x1, %m : tensor<?x64xf32>
+    %x2 = arith.addf %x1, %m : tensor<?x64xf32>
     return %x2, %new : tensor<?x64xf32>, !cache
   }
 
@@ -92,7 +92,7 @@ module @gpt2 attributes {attn.stage = "imported", attn.model = {family = "gpt2",
     %pos = attn.positions %tokens, %row_begin, %past : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
     %te = attn.embedding %tokens, %wte : tensor<?xi32>, tensor<97x64xf32> -> tensor<?x64xf32>
     %pe = attn.embedding %pos, %wpe : tensor<?xi32>, tensor<128x64xf32> -> tensor<?x64xf32>
-    %x0 = attn.add %te, %pe : tensor<?x64xf32>
+    %x0 = arith.addf %te, %pe : tensor<?x64xf32>
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index

@@ -11,6 +11,7 @@
 #include "dialect/AttnCPU/CacheLayout.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "dialect/AttnCPU/QuantizedLayout.h"
+#include "lib/Analysis/DimRelations.h"
 #include "lib/Host/CacheParts.h"
 #include "lib/Target/CPU/Layout/Columns.h"
 #include "lib/Target/CPU/Layout/Passes.h"
@@ -55,7 +56,7 @@ struct LayoutConstraint {
 
 /// Whether an op is of a dialect that knows no layouts.
 bool isUpstream(Operation *op) {
-  return op &&
+  return op && !attn::isAttnOp(op) &&
          isa<arith::ArithDialect, linalg::LinalgDialect, math::MathDialect, tensor::TensorDialect>(op->getDialect());
 }
 
@@ -68,7 +69,7 @@ std::optional<attn::WeightUse> weightUseOf(OpOperand &use) {
 /// Weights of matmuls are read in panels, all others as rows.
 FailureOr<LayoutConstraint> constraintOf(OpOperand &use) {
   std::optional<attn::WeightUse> weight = weightUseOf(use);
-  if (!weight && !isUpstream(use.getOwner()) && !isa<attn::AttnDialect>(use.getOwner()->getDialect()))
+  if (!weight && !isUpstream(use.getOwner()) && !attn::isAttnOp(use.getOwner()))
     return use.getOwner()->emitOpError("reads a parameter, but no layout is known for its use");
   if (!weight)
     return LayoutConstraint{.upstream = use.getOwner()};
@@ -277,29 +278,46 @@ LogicalResult cutOperands(Operation *op, const LogicalTypes &logical) {
   return success();
 }
 
-/// An op of attn reads a parameter that is no weight of its own as what an op of another dialect made.
-void cutParameters(Operation *op, const LogicalTypes &logical) {
-  ImplicitLocOpBuilder b(op->getLoc(), op);
-  for (OpOperand &operand : op->getOpOperands())
-    if (RankedTensorType type = logical.lookup(operand.get()).type;
-        operand.get().getDefiningOp<attn::ParameterSliceOp>() && !weightUseOf(operand) &&
-        type != operand.get().getType())
-      operand.set(cpu::cutTo(b, operand.get(), type));
+/// Whether `operand` is the weight of a matmul and no parameter.
+bool isComputedWeight(OpOperand &operand) {
+  auto linear = dyn_cast<attn::LinearOp>(operand.getOwner());
+  return linear && &operand == &linear.getWeightMutable() && !linear.isQuantized() &&
+         linear.getWeight().getType().hasStaticShape() && !operand.get().getDefiningOp<attn::ParameterSliceOp>();
 }
 
-/// Ops of attn read what an op of another dialect made with the padding that they expect.
+/// An op of attn reads a parameter that is no weight of its own, and a weight that is no parameter, as what an op of
+/// another dialect made.
+void cutParameters(Operation *op, const LogicalTypes &logical) {
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  for (OpOperand &operand : op->getOpOperands()) {
+    const bool isTensor = operand.get().getDefiningOp<attn::ParameterSliceOp>() && !weightUseOf(operand);
+    RankedTensorType type = logical.lookup(operand.get()).type;
+    if ((isTensor || isComputedWeight(operand)) && type != operand.get().getType())
+      operand.set(cpu::cutTo(b, operand.get(), type));
+  }
+}
+
+/// Whether `use` is an array of the caller that an op reads at the element that it computes.
+bool readsCallersElement(OpOperand &use) {
+  auto linear = dyn_cast<attn::LinearOp>(use.getOwner());
+  auto argument = dyn_cast<BlockArgument>(use.get());
+  return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()) &&
+         (linear ? &use != &linear.getInputMutable() : isa<attn::EpilogueOpInterface>(use.getOwner()));
+}
+
+/// Ops of attn read what an op of another dialect or a caller made with the padding that they expect.
 LogicalResult padOperands(attn::ChannelsOpInterface op) {
   ImplicitLocOpBuilder b(op->getLoc(), op);
   auto linear = dyn_cast<attn::LinearOp>(op.getOperation());
   for (OpOperand &operand : op->getOpOperands()) {
-    if (!isMadeUpstream(operand.get()))
-      continue;
-    if (linear && &operand == &linear.getWeightMutable()) {
+    if (isComputedWeight(operand)) {
       operand.set(cpu::packWeight(b, linear));
       if (linear.getWeight().getType().getRank() == 3)
         linear.setLayoutAttr(attn_cpu::PanelsAttr::of(b.getContext(), /*interleave=*/1));
       continue;
     }
+    if (!isMadeUpstream(operand.get()) && !readsCallersElement(operand))
+      continue;
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
     std::optional<unsigned> dim = type ? op.getChannelsDim(operand.get()) : std::nullopt;
     if (!dim || type.isDynamicDim(*dim) || type.getDimSize(*dim) % kPanel == 0)
@@ -360,13 +378,16 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
     concat.setWidth(padToPanel(llvm::sum_of(*concat.getColumns())));
   if (auto linear = dyn_cast<attn::LinearOp>(op)) {
     linear.setTransposed(false);
-    // An entry's output has exact strides: the matmul stores its last panel narrow.
-    if (linear->use_empty() || !llvm::all_of(linear->getUsers(), llvm::IsaPred<func::ReturnOp>))
+    // An entry's output has exact strides: the matmul stores its last panel narrow, but reads a residual by whole
+    // panels.
+    const bool readsRows = llvm::any_of(linear.getExtras().getTypes(),
+                                        [](Type type) { return cast<RankedTensorType>(type).getRank() != 1; });
+    if (readsRows || linear->use_empty() || !llvm::all_of(linear->getUsers(), llvm::IsaPred<func::ReturnOp>))
       linear.getResult().setType(withLast(linear.getResult().getType(), columnsOf(linear.getWeight().getType())));
     return success();
   }
   attn::DimRelations dims(op->getContext());
-  cast<attn::DimRelationsOpInterface>(op).relateDims(dims);
+  relateDims(op, dims);
   for (OpOperand &operand : op->getOpOperands())
     if (std::optional<unsigned> dim = channels.getChannelsDim(operand.get()))
       if (std::optional<int64_t> size = channelsInMemory(dims, operand.get(), *dim))

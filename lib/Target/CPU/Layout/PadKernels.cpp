@@ -127,9 +127,10 @@ LogicalResult checkChannels(attn::ChannelsOpInterface op) {
 
 LogicalResult padOp(attn::ChannelsOpInterface op) {
   ImplicitLocOpBuilder b(op->getLoc(), op);
-  // Elementwise ops on other tensors than matrices have no panels.
-  if (isa<attn::EpilogueOpInterface>(op.getOperation()) && tensorOf(op->getResult(0)).getRank() != 2)
-    return success();
+  // Elementwise ops on other tensors than matrices of so many columns have no panels.
+  if (isa<attn::EpilogueOpInterface>(op.getOperation()))
+    if (RankedTensorType type = tensorOf(op->getResult(0)); type.getRank() != 2 || type.isDynamicDim(1))
+      return success();
   if (failed(checkChannels(op)))
     return failure();
   // A result without elements has no columns, and nothing can be cut off it.

@@ -26,7 +26,7 @@ def AttnWidenActivations : Pass<"attn-widen-activations", "::mlir::ModuleOp"> {
   let summary = "computes on activations of bf16 and f16 in f32";
   let description = [{
     The CPU's schedules take activations of f32. An op whose activations are of 16 bits gets them in f32, and its result is rounded to
-    the 16 bits and widened again, in a matmul's epilogue or by `attn.cast`; what only moves numbers does so in f32. A loop carries f32,
+    the 16 bits and widened again, in a matmul's epilogue or by `arith.truncf` and `arith.extf`; what only moves numbers does so in f32. A loop carries f32,
     too. Weights, keys and values of attention that come in 16 bits stay as they are, and so does a tensor that is updated in its
     place. Where all activations are f32 nothing changes. Runs on the stage canonical, before shapes are padded.
 
@@ -36,10 +36,10 @@ def AttnWidenActivations : Pass<"attn-widen-activations", "::mlir::ModuleOp"> {
       return %y : tensor<?x96xbf16>
     }
     ```
-    Here the matmul's input is `attn.cast %x`, its result is f32, and its epilogue ends with `arith.truncf` and `arith.extf`; the
-    function returns an `attn.cast` of it, which is exact.
+    Here the matmul's input is `arith.extf %x`, its result is f32, and its epilogue ends with `arith.truncf` and `arith.extf`; the
+    function returns an `arith.truncf` of it, which is exact.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::rapt::attn::AttnDialect", "::mlir::arith::ArithDialect"];
 }
 
 def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"> {

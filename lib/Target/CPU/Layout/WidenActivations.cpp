@@ -62,7 +62,7 @@ public:
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto loop = dyn_cast<scf::ForOp>(op))
         runLoop(loop);
-      else if (isa<attn::AttnDialect>(op.getDialect()))
+      else if (attn::isAttnOp(&op))
         runOp(&op);
     }
   }
@@ -75,15 +75,15 @@ private:
     Value &wide = inWide[tensor];
     if (!wide) {
       b.setInsertionPointAfterValue(tensor);
-      wide = castTo(inF32(tensor.getType()), tensor, op);
+      wide = castTo(b.getF32Type(), tensor, op);
     }
     return wide;
   }
 
-  Value castTo(Type type, Value tensor, Operation *op) {
-    auto made = attn::CastOp::create(b, op->getLoc(), type, tensor);
+  Value castTo(Type element, Value tensor, Operation *op) {
+    Value made = attn::emitCast(b, op->getLoc(), tensor, element);
     if (Attribute number = op->getAttr(attn::AttnDialect::opAttr))
-      made->setAttr(attn::AttnDialect::opAttr, number);
+      made.getDefiningOp()->setAttr(attn::AttnDialect::opAttr, number);
     return made;
   }
 
@@ -104,8 +104,8 @@ private:
     if (!isNarrow(result.getType()))
       return;
     Operation *op = result.getDefiningOp();
-    Type narrow = result.getType();
-    result.setType(inF32(narrow));
+    Type narrow = getElementTypeOrSelf(result);
+    result.setType(inF32(result.getType()));
     b.setInsertionPointAfter(op);
     Value rounded = castTo(narrow, result, op);
     result.replaceUsesWithIf(rounded, [&](OpOperand &use) {
@@ -122,7 +122,7 @@ private:
 
   void runOp(Operation *op) {
     llvm::TypeSwitch<Operation *>(op)
-        .Case([&](attn::CastOp cast) { runCast(cast); })
+        .Case<arith::ExtFOp, arith::TruncFOp>([&](auto cast) { runCast(cast); })
         .Case([&](attn::LinearOp linear) { runLinear(linear); })
         .Case([&](attn::AttentionOp attention) {
           widen(attention.getQueryMutable());
@@ -161,12 +161,12 @@ private:
         });
   }
 
-  void runCast(attn::CastOp op) {
-    takeWide(op.getInputMutable());
-    if (op.getInput().getType() != op.getType())
+  void runCast(CastOpInterface op) {
+    takeWide(MutableOperandRange(op));
+    if (op->getOperand(0).getType() != op->getResult(0).getType())
       return;
-    op.replaceAllUsesWith(Value(op.getInput()));
-    op.erase();
+    op->replaceAllUsesWith(op->getOperands());
+    op->erase();
   }
 
   void runLinear(attn::LinearOp op) {
@@ -191,8 +191,8 @@ private:
         continue;
       carried.push_back(i);
       loop.getInitArgsMutable()[i].set(widened(loop.getInitArgs()[i], loop));
-      Type narrow = argument.getType();
-      argument.setType(inF32(narrow));
+      Type narrow = getElementTypeOrSelf(argument);
+      argument.setType(inF32(argument.getType()));
       b.setInsertionPointToStart(loop.getBody());
       replaceByRounded(argument, narrow, loop);
     }
@@ -200,8 +200,8 @@ private:
     for (unsigned i : carried) {
       yield->setOperand(i, widened(yield->getOperand(i), loop));
       Value result = loop.getResult(i);
-      Type narrow = result.getType();
-      result.setType(inF32(narrow));
+      Type narrow = getElementTypeOrSelf(result);
+      result.setType(inF32(result.getType()));
       b.setInsertionPointAfter(loop);
       replaceByRounded(result, narrow, loop);
     }
@@ -228,9 +228,9 @@ struct WidenActivations : rapt::impl::AttnWidenActivationsBase<WidenActivations>
       if (!function.isDeclaration())
         Widening(&getContext()).run(function.getBody().front());
     // Rounded tensors that nothing reads go.
-    getOperation().walk<WalkOrder::PostOrder, ReverseIterator>([](attn::CastOp cast) {
-      if (cast->use_empty())
-        cast.erase();
+    getOperation().walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+      if (isa<arith::ExtFOp, arith::TruncFOp>(op) && op->use_empty())
+        op->erase();
     });
   }
 };

@@ -72,7 +72,7 @@ def AttnVerifyLaidOut : Pass<"attn-verify-laid-out", "::mlir::ModuleOp"> {
     module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>,
                        linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
       func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
-        %y = attn.add %x, %x : tensor<?x64xf32>
+        %y = arith.addf %x, %x : tensor<?x64xf32>
         return %y : tensor<?x64xf32>
       }
     }

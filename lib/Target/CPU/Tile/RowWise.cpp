@@ -4,6 +4,7 @@
 // of 32 columns held in a vector.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/Attn/Elementwise.h"
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
@@ -25,8 +26,8 @@ Value rowsLike(ImplicitLocOpBuilder &b, Value result, Value like) {
 }
 
 /// Activations, gates and sums that are in no epilogue of a matmul.
-struct TileElementwise : OpInterfaceRewritePattern<attn::EpilogueOpInterface> {
-  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+struct TileElementwise : attn::ElementwisePattern {
+  using ElementwisePattern::ElementwisePattern;
 
   LogicalResult matchAndRewrite(attn::EpilogueOpInterface op, PatternRewriter &rewriter) const override {
     if (!isPadded(op->getResult(0)))

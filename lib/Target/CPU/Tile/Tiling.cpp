@@ -27,6 +27,8 @@ using namespace mlir;
 using namespace rapt;
 
 namespace {
+bool isOwn(Operation *op) { return attn::isAttnOp(op) || isa<attn_cpu::AttnCPUDialect>(op->getDialect()); }
+
 /// Records why patterns refused an op, by its location, and gives an op's number to the grids that it becomes.
 struct Progress : RewriterBase::Listener {
   /// With `isNeutral` the patterns are the neutral decomposition, whose linalg ops become loops.
@@ -47,7 +49,7 @@ struct Progress : RewriterBase::Listener {
   }
   void notifyOperationErased(Operation *op) override {
     llvm::erase(loops, op);
-    if (isa<attn::AttnDialect, attn_cpu::AttnCPUDialect>(op->getDialect())) // not the ops of an op's own regions
+    if (isOwn(op)) // not the ops of an op's own regions
       number(op);
   }
   void notifyMatchFailure(Location loc, function_ref<void(Diagnostic &)> reasonCallback) override {
@@ -74,8 +76,8 @@ private:
 
 /// Whether all results are static and have no elements.
 bool isEmpty(Operation *op) {
-  return isa<attn::AttnDialect, attn_cpu::AttnCPUDialect>(op->getDialect()) && op->getNumResults() > 0 &&
-         isMemoryEffectFree(op) && llvm::all_of(op->getResultTypes(), [](Type type) {
+  return isOwn(op) && op->getNumResults() > 0 && isMemoryEffectFree(op) &&
+         llvm::all_of(op->getResultTypes(), [](Type type) {
            auto tensor = dyn_cast<RankedTensorType>(type);
            return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
          });
@@ -127,8 +129,8 @@ void markForLoops(Operation *root) {
 
 /// Whether the CPU's patterns have left an op that must be decomposed.
 bool isRefused(Operation *op) {
-  return isa<attn::AttnDialect>(op->getDialect()) && !(isa<attn::LinearOp>(op) && op->use_empty()) &&
-         !op->hasTrait<attn::StaysInTiles>() && !isa<attn::KVViewOp>(op);
+  return attn::isAttnOp(op) && !(isa<attn::LinearOp>(op) && op->use_empty()) && !op->hasTrait<attn::StaysInTiles>() &&
+         !isa<attn::KVViewOp>(op);
 }
 
 struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {

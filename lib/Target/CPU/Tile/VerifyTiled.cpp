@@ -32,8 +32,7 @@ struct VerifyTiled : rapt::impl::AttnVerifyTiledBase<VerifyTiled> {
               return op->emitOpError() << "gives " << tensor << ": upstream ops drop or misread an encoding";
             else if (tensor && isa<attn::QuantizedType>(tensor.getElementType()))
               return op->emitOpError() << "gives " << tensor << ": the tiled stage promises its bytes";
-          if (isa<attn_cpu::CastRowsOp>(op) ||
-              (isa<attn::AttnDialect>(op->getDialect()) && !op->hasTrait<attn::StaysInTiles>()))
+          if (isa<attn_cpu::CastRowsOp>(op) || (attn::isAttnOp(op) && !op->hasTrait<attn::StaysInTiles>()))
             return op->emitOpError("is left whole: the tiled stage promises tiles");
           return verifyDialects<attn::AttnDialect, attn_cpu::AttnCPUDialect, affine::AffineDialect, arith::ArithDialect,
                                 func::FuncDialect, linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,

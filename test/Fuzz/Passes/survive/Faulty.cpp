@@ -1,6 +1,7 @@
 //===- Faulty.cpp - A pass that fails, to see that faults are found --------------------------===//
 #include "Faulty.h"
 #include "dialect/Attn/AttnOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Pass/Pass.h"
 
 using namespace mlir;
@@ -13,7 +14,7 @@ struct Faulty : PassWrapper<Faulty, OperationPass<ModuleOp>> {
     getOperation().walk([&](Operation *op) {
       if (isa<rapt::attn::LinearOp>(op))
         abort();
-      if (isa<rapt::attn::AddOp>(op))
+      if (isa<mlir::arith::AddFOp>(op))
         signalPassFailure();
     });
   }

@@ -4,7 +4,7 @@
 namespace survive {
 
 /// Registers survive-test-fault, which aborts on modules with attn.linear, and fails without a message on those with
-/// attn.add.
+/// arith.addf.
 void registerFaultyPass();
 
 } // namespace survive

@@ -10,10 +10,10 @@ func.func @between(%x: tensor<?x20xf32>) -> tensor<?x45xf32> {
   // CHECK: %[[CUT:.*]] = tensor.extract_slice %[[WIDE]][0, 0] [%{{.*}}, 45] [1, 1] : tensor<?x64xf32> to tensor<?x45xf32>
   // CHECK: %[[Y:.*]] = linalg.abs ins(%[[CUT]] : tensor<?x45xf32>)
   // CHECK: %[[PADDED:.*]] = tensor.pad %[[Y]]
-  // CHECK: attn.add %[[PADDED]], %[[WIDE]] : tensor<?x64xf32>
+  // CHECK: arith.addf %[[PADDED]], %[[WIDE]] : tensor<?x64xf32>
   %0 = attn.linear %x, %w : tensor<?x20xf32>, tensor<20x45xf32> -> tensor<?x45xf32>
   %1 = linalg.abs ins(%0 : tensor<?x45xf32>) outs(%0 : tensor<?x45xf32>) -> tensor<?x45xf32>
-  %2 = attn.add %1, %0 : tensor<?x45xf32>
+  %2 = arith.addf %1, %0 : tensor<?x45xf32>
   return %2 : tensor<?x45xf32>
 }
 }
@@ -66,5 +66,59 @@ func.func @cut_apart(%x: tensor<?x40xf32>) -> tensor<?x2x20xf32> {
   // expected-error@+1 {{'attn.split_heads' op takes 'tensor<?x40xf32>' of an op of another dialect, whose channels the CPU cannot pad in groups}}
   %heads = attn.split_heads %y : tensor<?x40xf32> -> tensor<?x2x20xf32>
   return %heads : tensor<?x2x20xf32>
+}
+}
+
+// -----
+
+// Rows of a caller's array are padded where they are read beside padded rows.
+module attributes {attn.model = {family = "any"}} {
+attn.parameter @w : tensor<20x45xf32> from [#attn.source<"w">]
+// CHECK-LABEL: @residual
+func.func @residual(%x: tensor<?x20xf32>, %r: tensor<?x45xf32>) -> tensor<?x45xf32> {
+  %w = attn.parameter_slice @w : tensor<20x45xf32>
+  // CHECK: %[[EXTRA:.*]] = tensor.pad %arg1
+  // CHECK: %[[Y:.*]] = attn.linear %arg0, %{{.*}}, (%[[EXTRA]]) {{.*}} -> tensor<?x64xf32>
+  %y = attn.linear %x, %w, (%r) : tensor<?x20xf32>, tensor<20x45xf32>, (tensor<?x45xf32>) -> tensor<?x45xf32> {
+  ^bb0(%sum: f32, %e: f32):
+    %s = arith.addf %sum, %e : f32
+    attn.yield %s : f32
+  }
+  // CHECK: %[[R:.*]] = tensor.pad %arg1
+  // CHECK: arith.mulf %[[Y]], %[[R]] : tensor<?x64xf32>
+  %z = arith.mulf %y, %r : tensor<?x45xf32>
+  return %z : tensor<?x45xf32>
+}
+
+// A matmul that gives its rows back stores them narrow, but not where it reads others by whole panels.
+// CHECK-LABEL: @returned
+func.func @returned(%x: tensor<?x20xf32>, %r: tensor<?x45xf32>) -> (tensor<?x45xf32>, tensor<?x45xf32>) {
+  %w = attn.parameter_slice @w : tensor<20x45xf32>
+  // CHECK: attn.linear {{.*}} -> tensor<?x45xf32>
+  %y = attn.linear %x, %w : tensor<?x20xf32>, tensor<20x45xf32> -> tensor<?x45xf32>
+  // CHECK: attn.linear {{.*}} -> tensor<?x64xf32>
+  %z = attn.linear %x, %w, (%r) : tensor<?x20xf32>, tensor<20x45xf32>, (tensor<?x45xf32>) -> tensor<?x45xf32> {
+  ^bb0(%sum: f32, %e: f32):
+    %s = arith.addf %sum, %e : f32
+    attn.yield %s : f32
+  }
+  return %y, %z : tensor<?x45xf32>, tensor<?x45xf32>
+}
+}
+
+// -----
+
+// A weight that an op of attn computes is packed and transposed as one that linalg computes.
+module attributes {attn.model = {family = "any"}} {
+attn.parameter @w : tensor<64x64xf32> from [#attn.source<"w">]
+// CHECK-LABEL: @computed
+func.func @computed(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %w = attn.parameter_slice @w : tensor<64x64xf32>
+  // CHECK: %[[V:.*]] = arith.mulf
+  %v = arith.mulf %w, %w : tensor<64x64xf32>
+  // CHECK: %[[P:.*]] = linalg.pack %[[V]] {{.*}} inner_dims_pos = [0]
+  // CHECK: attn.linear %arg0, %[[P]] {layout
+  %y = attn.linear %x, %v transposed : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
 }
 }

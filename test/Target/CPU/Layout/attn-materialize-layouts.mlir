@@ -256,7 +256,7 @@ func.func @pairs(%ids: tensor<?xi32>) -> (tensor<?x70xf32>, tensor<?x70xf32>, te
   // CHECK: attn.embedding {{.*}} tensor<2x18x64xbf16> -> tensor<?x64xf32>
   %0 = attn.embedding %ids, %tied : tensor<?xi32>, tensor<45x35xbf16> -> tensor<?x35xf32>
   %1 = attn.embedding %ids, %table : tensor<?xi32>, tensor<45x35xbf16> -> tensor<?x35xf32>
-  %2 = attn.add %0, %1 : tensor<?x35xf32>
+  %2 = arith.addf %0, %1 : tensor<?x35xf32>
   // CHECK: attn.linear {{.*}} tensor<?x64xf32>, tensor<3x18x64xbf16> -> tensor<?x70xf32>
   %3 = attn.linear %2, %odd : tensor<?x35xf32>, tensor<35x70xbf16> -> tensor<?x70xf32>
   %4 = attn.linear %2, %half : tensor<?x35xf32>, tensor<35x70xf16> -> tensor<?x70xf32>

@@ -39,10 +39,23 @@ func.func @transposed(%x: tensor<?x7xf32>, %w: tensor<65x7xf32>) -> tensor<?x65x
 
 // -----
 
-func.func @unknown(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+func.func @unknown(%x: tensor<?x?xf32>, %rows: tensor<?xi32>) -> tensor<?x?xf32> {
   // expected-error@+1 {{has a last extent '?': the columns of a kernel's arrays must be numbers}}
-  %a = attn.activation relu %x : tensor<?x?xf32>
+  %a = attn.select_rows %x, %rows : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
   return %a : tensor<?x?xf32>
+}
+
+// -----
+
+// Elementwise ops need no panels: their neutral decomposition takes columns that are no number.
+// CHECK-LABEL: @unknown_elements
+func.func @unknown_elements(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  // CHECK-NEXT: %[[Y:.*]] = attn.activation relu %arg0
+  // CHECK-NEXT: %[[Z:.*]] = arith.addf %[[Y]], %arg0
+  // CHECK-NEXT: return %[[Z]]
+  %0 = attn.activation relu %x : tensor<?x?xf32>
+  %1 = arith.addf %0, %x : tensor<?x?xf32>
+  return %1 : tensor<?x?xf32>
 }
 
 // -----

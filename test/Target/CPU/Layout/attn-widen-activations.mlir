@@ -4,15 +4,15 @@
 // CHECK-LABEL: @product
 // CHECK-SAME: %[[X:.*]]: tensor<?x64xbf16>, %[[W:.*]]: tensor<64x96xbf16>, %[[V:.*]]: tensor<96xf32>
 func.func @product(%x: tensor<?x64xbf16>, %w: tensor<64x96xbf16>, %v: tensor<96xf32>) -> (tensor<?x96xbf16>, tensor<?x96xbf16>) {
-  // CHECK: %[[WIDE:.*]] = attn.cast %[[X]] : tensor<?x64xbf16> -> tensor<?x64xf32>
+  // CHECK: %[[WIDE:.*]] = arith.extf %[[X]] : tensor<?x64xbf16> to tensor<?x64xf32>
   // CHECK: %[[Y:.*]] = attn.linear %[[WIDE]], %[[W]] : tensor<?x64xf32>, tensor<64x96xbf16> -> tensor<?x96xf32> {
   // CHECK: %[[ROUNDED:.*]] = arith.truncf
   // CHECK-NEXT: %[[BACK:.*]] = arith.extf %[[ROUNDED]]
   // CHECK-NEXT: attn.yield %[[BACK]]
-  // CHECK: %[[NARROW:.*]] = attn.cast %[[Y]] : tensor<?x96xf32> -> tensor<?x96xbf16>
+  // CHECK: %[[NARROW:.*]] = arith.truncf %[[Y]] : tensor<?x96xf32> to tensor<?x96xbf16>
   %y = attn.linear %x, %w : tensor<?x64xbf16>, tensor<64x96xbf16> -> tensor<?x96xbf16>
   // CHECK: %[[Z:.*]] = attn.rms_norm %[[Y]], %[[V]] epsilon {{.*}} : tensor<?x96xf32>, tensor<96xf32>
-  // CHECK: %[[NORM:.*]] = attn.cast %[[Z]] : tensor<?x96xf32> -> tensor<?x96xbf16>
+  // CHECK: %[[NORM:.*]] = arith.truncf %[[Z]] : tensor<?x96xf32> to tensor<?x96xbf16>
   %z = attn.rms_norm %y, %v epsilon 1.0e-6 : tensor<?x96xbf16>, tensor<96xf32>
   // CHECK: return %[[NARROW]], %[[NORM]]
   return %y, %z : tensor<?x96xbf16>, tensor<?x96xbf16>
@@ -24,11 +24,11 @@ func.func @product(%x: tensor<?x64xbf16>, %w: tensor<64x96xbf16>, %v: tensor<96x
 // CHECK-LABEL: @moved
 func.func @moved(%x: tensor<?x64xf16>, %v: tensor<64xf32>, %rows: tensor<?xi32>) -> tensor<?x2x32xf16> {
   // CHECK: %[[NORM:.*]] = attn.rms_norm
-  // CHECK: %[[ROUNDED:.*]] = attn.cast %[[NORM]] : tensor<?x64xf32> -> tensor<?x64xf16>
-  // CHECK: %[[WIDE:.*]] = attn.cast %[[ROUNDED]] : tensor<?x64xf16> -> tensor<?x64xf32>
+  // CHECK: %[[ROUNDED:.*]] = arith.truncf %[[NORM]] : tensor<?x64xf32> to tensor<?x64xf16>
+  // CHECK: %[[WIDE:.*]] = arith.extf %[[ROUNDED]] : tensor<?x64xf16> to tensor<?x64xf32>
   // CHECK: %[[ROWS:.*]] = attn.select_rows %[[WIDE]]
   // CHECK-NEXT: %[[HEADS:.*]] = attn.split_heads %[[ROWS]] : tensor<?x64xf32> -> tensor<?x2x32xf32>
-  // CHECK-NEXT: %[[RESULT:.*]] = attn.cast %[[HEADS]]
+  // CHECK-NEXT: %[[RESULT:.*]] = arith.truncf %[[HEADS]]
   // CHECK-NEXT: return %[[RESULT]]
   %n = attn.rms_norm %x, %v epsilon 1.0e-6 : tensor<?x64xf16>, tensor<64xf32>
   %y = attn.select_rows %n, %rows : tensor<?x64xf16>, tensor<?xi32> -> tensor<?x64xf16>
@@ -44,17 +44,17 @@ func.func @moved(%x: tensor<?x64xf16>, %v: tensor<64xf32>, %rows: tensor<?xi32>)
 func.func @carried(%x: tensor<?x64xbf16>, %s: tensor<?x64xbf16>, %rows: tensor<?xi32>, %n: index) -> (tensor<?x64xbf16>, tensor<?x64xbf16>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  // CHECK: %[[WIDE:.*]] = attn.cast %[[X]]
+  // CHECK: %[[WIDE:.*]] = arith.extf %[[X]]
   // CHECK: %[[LOOP:.*]]:2 = scf.for {{.*}} iter_args(%[[Y:.*]] = %[[WIDE]], %[[T:.*]] = %[[S]]) -> (tensor<?x64xf32>, tensor<?x64xbf16>)
   %0:2 = scf.for %i = %c0 to %n step %c1 iter_args(%y = %x, %t = %s) -> (tensor<?x64xbf16>, tensor<?x64xbf16>) {
-    // CHECK: %[[SUM:.*]] = attn.add %[[Y]], %[[Y]] : tensor<?x64xf32>
+    // CHECK: %[[SUM:.*]] = arith.addf %[[Y]], %[[Y]] : tensor<?x64xf32>
     // CHECK: %[[NEW:.*]] = attn.update_rows %[[T]], %{{.*}} : tensor<?x64xbf16>, tensor<?x64xf32>, tensor<?xi32>
     // CHECK: scf.yield %{{.*}}, %[[NEW]] : tensor<?x64xf32>, tensor<?x64xbf16>
-    %z = attn.add %y, %y : tensor<?x64xbf16>
+    %z = arith.addf %y, %y : tensor<?x64xbf16>
     %u = attn.update_rows %t, %z, %rows : tensor<?x64xbf16>, tensor<?x64xbf16>, tensor<?xi32>
     scf.yield %z, %u : tensor<?x64xbf16>, tensor<?x64xbf16>
   }
-  // CHECK: %[[RESULT:.*]] = attn.cast %[[LOOP]]#0
+  // CHECK: %[[RESULT:.*]] = arith.truncf %[[LOOP]]#0
   // CHECK: return %[[RESULT]], %[[LOOP]]#1
   return %0#0, %0#1 : tensor<?x64xbf16>, tensor<?x64xbf16>
 }
@@ -66,7 +66,7 @@ func.func @carried(%x: tensor<?x64xbf16>, %s: tensor<?x64xbf16>, %rows: tensor<?
 // CHECK-SAME: %[[POOL:.*]]: tensor<?x1x1x2x64x64xbf16>
 func.func @cache(%pool: tensor<?x1x1x2x64x64xbf16>, %i: index, %k: tensor<?x1x64xf16>, %begin: tensor<?xi32>, %past: tensor<?xi32>, %table: tensor<?x?xi32>)
     -> tensor<?x1x1x2x64x64xbf16> {
-  // CHECK: %[[K:.*]] = attn.cast
+  // CHECK: %[[K:.*]] = arith.extf
   // CHECK: attn.kv_append %[[POOL]][%{{.*}}], %[[K]], %[[K]] {{.*}} : tensor<?x1x1x2x64x64xbf16>, tensor<?x1x64xf32>, tensor<?x1x64xf32>
   %new = attn.kv_append %pool[%i], %k, %k rows(%begin, %past, %table)
     : tensor<?x1x1x2x64x64xbf16>, tensor<?x1x64xf16>, tensor<?x1x64xf16>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
@@ -82,7 +82,7 @@ func.func @cache(%pool: tensor<?x1x1x2x64x64xbf16>, %i: index, %k: tensor<?x1x64
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 // CHECK-LABEL: @f32
 func.func @f32(%q: tensor<?x2x32xf32>, %k: tensor<?x2x32xbf16>, %scale: f32, %w: tensor<64x64xf16>) -> tensor<?x64xf32> {
-  // CHECK-NOT: attn.cast
+  // CHECK-NOT: arith.{{ext|trunc}}f
   // CHECK: return
   %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] : tensor<?x2x32xf32>, tensor<?x2x32xbf16>, tensor<?x2x32xbf16> -> tensor<?x2x32xf32>
   %x = attn.merge_heads %o : tensor<?x2x32xf32> -> tensor<?x64xf32>

@@ -3,7 +3,7 @@
 
 // Casts of activations to bf16: ops that write their rows in bf16, and ops that do not.
 // SAYS: [Passed] fuse-cast | Category:fusion | Fused="into attn.rms_norm, which makes its input"
-// SAYS: [Passed] fuse-cast | Category:fusion | Fused="into attn.add, which makes its input"
+// SAYS: [Passed] fuse-cast | Category:fusion | Fused="into arith.addf, which makes its input"
 // SAYS: [Passed] fuse-cast | Category:fusion | Fused="into attn.linear, which makes its input"
 // SAYS: [Passed] fuse-cast | Category:fusion | Fused="into attn.attention, which makes its input"
 // SAYS: [Missed] fuse-cast | Category:fusion | Reason="it pads the rows with columns of zeros"
@@ -25,7 +25,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     %scale = arith.constant 0.125 : f32
     %n = attn.rms_norm %x, %g epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
     %a = attn.linear %n, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
-    %s = attn.add %a, %n : tensor<?x64xf32>
+    %s = arith.addf %a, %n : tensor<?x64xf32>
     %h = attn.linear %s, %w, (%g) {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16>, (tensor<64xf32>) -> tensor<?x64xf32> {
     ^bb0(%sum: f32, %bias: f32):
       %0 = arith.addf %sum, %bias : f32
@@ -50,7 +50,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK-NOT: attn_cpu.fused_into
     // CHECK-COUNT-4: attn_cpu.cast_rows
     // CHECK-NOT: attn_cpu.fused_into
-    %c = attn.add %x, %x : tensor<?x36xf32>
+    %c = arith.addf %x, %x : tensor<?x36xf32>
     %a = attn.linear %c, %v {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x36xf32>, tensor<2x18x64xbf16> -> tensor<?x64xf32>
     %b = attn.linear %a, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
     %e = attn.embedding %ids, %table : tensor<?xi32>, tensor<9x64xf32> -> tensor<?x64xf32>

@@ -7,7 +7,7 @@ attn.parameter @u : tensor<2x64x32xf32> from [#attn.source<"h.up.weight">] {layo
 attn.parameter @g : tensor<2x64x32xf32> from [#attn.source<"h.gate.weight">] {layout = #attn.layout<panels, shape = [64, 64], column_group = 0, row_group = 0, k = 1>, offset = 16384 : i64, stride = 16384 : i64}
 // CHECK-LABEL: func.func @gated
 // CHECK-SAME: ops = [{activations = {{\[\[}}512, "tokens"]], dtype = "f32", flops = {{\[\[}}16384, "tokens"]], name = "h.gate+up", op = "linear", weights = {{\[\[}}32768]]},
-// CHECK-SAME: {activations = {{\[\[}}768, "tokens"]], op = "add"}]}
+// CHECK-SAME: {activations = {{\[\[}}768, "tokens"]], op = "addf"}]}
 func.func @gated(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]})
     -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
   %u = attn.parameter_slice @u : tensor<2x64x32xf32>
@@ -21,8 +21,8 @@ func.func @gated(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]})
     %0 = arith.mulf %sum, %other : f32
     attn.yield %0 : f32
   }
-  // CHECK: attn.add {{.*}} {attn.op = 1 : i64}
-  %z = attn.add %x, %y : tensor<?x64xf32>
+  // CHECK: arith.addf {{.*}} {attn.op = 1 : i64}
+  %z = arith.addf %x, %y : tensor<?x64xf32>
   return %z : tensor<?x64xf32>
 }
 

@@ -13,7 +13,7 @@ func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %c: tensor<?x32xf32>) 
 func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
   // expected-error@+1 {{which is not legal, since it is read by more than one op}}
   %up = attn.linear %x, %w {attn_cpu.fused_into = #attn_cpu.root<consumer>} : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
-  %y = attn.add %up, %up : tensor<?x64xf32>
+  %y = arith.addf %up, %up : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 
@@ -74,7 +74,7 @@ func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32>
 // -----
 
 func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
-  %s = attn.add %x, %x : tensor<?x64xf32>
+  %s = arith.addf %x, %x : tensor<?x64xf32>
   // expected-error@+1 {{which is not legal, since another cast of its rows is fused into the op that makes them}}
   %a = attn_cpu.cast_rows %s {attn_cpu.fused_into = #attn_cpu.root<producer>} : tensor<?x64xf32> -> tensor<?x64xbf16>
   %b = attn_cpu.cast_rows %s {attn_cpu.fused_into = #attn_cpu.root<producer>} : tensor<?x64xf32> -> tensor<?x64xbf16>

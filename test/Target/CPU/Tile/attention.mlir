@@ -164,7 +164,7 @@ func.func @heads_last(%q: tensor<?x4x64xf32>, %bias: tensor<?x?x4xf32>, %keys: t
 func.func @no_rows(%x: tensor<0x7xf32>, %w: tensor<7xf32>) -> tensor<0x7xf32> {
   // CHECK-NEXT: %[[Y:.*]] = tensor.empty() : tensor<0x7xf32>
   // CHECK: return %[[Y]]
-  %y = attn.add %x, %x : tensor<0x7xf32>
+  %y = arith.addf %x, %x : tensor<0x7xf32>
   %z = attn.rms_norm %y, %w epsilon 1.0e-5 : tensor<0x7xf32>, tensor<7xf32>
   return %z : tensor<0x7xf32>
 }

@@ -45,7 +45,7 @@ func.func @sum(%x: tensor<?x64xf32>, %p: tensor<?x64xf32>, %w: tensor<1x32x64xbf
   // CHECK: scf.forall {{.*}} -> (tensor<?x64xbf16>)
   // CHECK: arith.addf
   // CHECK: arith.truncf
-  %s = attn.add %x, %p : tensor<?x64xf32>
+  %s = arith.addf %x, %p : tensor<?x64xf32>
   %r = attn_cpu.cast_rows %s {attn_cpu.fused_into = #attn_cpu.root<producer>} : tensor<?x64xf32> -> tensor<?x64xbf16>
   %y = attn.linear %r, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<1x32x64xbf16> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>

@@ -25,7 +25,7 @@ func.func @of_its_own(%x: tensor<?x64xf32>, %w: tensor<64xf32>) -> tensor<?x64xf
   // CHECK: vector.transfer_read %[[ROW]]
   // CHECK: math.sqrt
   %0 = attn.rms_norm %x, %w epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
-  %1 = attn.add %x, %0 : tensor<?x64xf32>
+  %1 = arith.addf %x, %0 : tensor<?x64xf32>
   return %1 : tensor<?x64xf32>
 }
 
